@@ -1,0 +1,57 @@
+"""One error tree; every message says what is wrong, where, the value, and what to do."""
+
+
+class DNIPError(Exception):
+    """Base of all errors that this package raises on purpose.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong, where, and the value that was found.
+    hint : str, optional
+        What the user can do about it.
+    """
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return self.message if self.hint is None else f"{self.message}. {self.hint}"
+
+
+class InvalidInputError(DNIPError, ValueError):
+    """Input that breaks its contract: a table, labels, a setting."""
+
+
+class CoefficientsFormatError(InvalidInputError):
+    """A coefficients file that is damaged, of an unknown version, or for other classes."""
+
+
+class OutputError(DNIPError, OSError):
+    """An output that cannot be written. Whatever stood at the path before still stands."""
+
+
+class MissingDependencyError(DNIPError, ImportError):
+    """An optional library that this call needs is not installed.
+
+    Parameters
+    ----------
+    library : str
+        The library that could not be imported.
+    purpose : str
+        What it is needed for, as the end of "needed to ...".
+    extra : str
+        The extra of this package that installs it.
+    """
+
+    def __init__(self, library: str, *, purpose: str, extra: str) -> None:
+        super().__init__(
+            f"{library} is needed to {purpose} and is not installed",
+            hint=f"Install it with: pip install 'dnip[{extra}]'",
+        )
+
+
+class DNIPWarning(UserWarning):
+    """Something that the user should know and that stops nothing."""
