@@ -1,0 +1,184 @@
+"""Where rows flip: what changes as one class goes from index 1 to K.
+
+As one class's index grows, every row flips at most once: from its *rival*, the best of the other
+classes, to the class itself, at the smallest k with k·p ahead of the rival. Grouped by k, the
+flips turn a line of K weight vectors into a walk over confusion matrices.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from dnip.kernels.jit import jit
+from dnip.kernels.rows import DenseRows, Rows, SparseRows
+
+if TYPE_CHECKING:
+    from dnip.typing import Confusion, Floats, Integers, SmallIntegers
+
+
+class Flips(NamedTuple):
+    """Flips of one class in order of index: those at k are ``start[k]`` to ``start[k + 1]``."""
+
+    start: Integers  # (K + 2,)
+    true: SmallIntegers  # (F,) label of the flipping rows
+    rival: SmallIntegers  # (F,) class that they leave
+    mass: Integers  # (F,) how many examples they count as
+
+
+class Workspace(NamedTuple):
+    """Room for the flips of any class, and for what it takes to find them."""
+
+    flips: Flips
+    row_index: SmallIntegers  # (R,) index at which a row flips, K + 1 for never
+    row_rival: SmallIntegers  # (R,)
+    row_score: Floats  # (R,) the rival's score
+    tally: Integers  # (K + 2, N, N) mass per index, true class and rival, for dense rows
+
+
+def new_workspace(rows: Rows, scale: int) -> Workspace:
+    """Make room for the flips of any class of `rows` over indices 1..`scale`."""
+    n_rows = len(rows.label)
+    n_classes = len(rows.settled)
+    dense = isinstance(rows, DenseRows)
+    n_flips = min(n_rows, scale * n_classes**2) if dense else n_rows
+    flips = Flips(
+        np.zeros(scale + 2, np.int64),
+        np.empty(n_flips, np.int32),
+        np.empty(n_flips, np.int32),
+        np.empty(n_flips, np.int64),
+    )
+    tally = (scale + 2, n_classes, n_classes) if dense else (0, 0, 0)
+    return Workspace(
+        flips,
+        np.empty(n_rows, np.int32),
+        np.empty(n_rows, np.int32),
+        np.empty(n_rows),
+        np.zeros(tally, np.int64),
+    )
+
+
+@jit
+def first_winning_index(p: float, rival_score: float, ties_win: bool, scale: int) -> int:
+    """Smallest k in 1..K for which k·p beats `rival_score`; K + 1 if there is none.
+
+    The quotient says where to look, clamped before the cast because it overflows for tiny p; the
+    products decide, under the tie rule of the prediction itself. Rounding can move the quotient
+    across at most one whole number, so three products settle it.
+    """
+    quotient = min(rival_score / p, scale + 1.0)
+    k = max(np.floor(quotient) - 1.0, 1.0)
+    losses = 0.0
+    for step in range(3):
+        score = (k + step) * p
+        wins = (score > rival_score) | (ties_win & (score == rival_score))
+        losses += 0.0 if wins else 1.0
+    return int(min(k + losses, scale + 1.0))
+
+
+@jit
+def find_dense_flips(
+    rows: DenseRows, indices: Floats, c: int, scale: int, workspace: Workspace
+) -> None:
+    """Find the flips of class `c`, the others standing at `indices`; free of branches per row."""
+    n_classes, n_rows = rows.columns.shape
+    row_index, rival, best = workspace.row_index, workspace.row_rival, workspace.row_score
+    best[:] = -1.0
+    rival[:] = 0
+    for j in range(n_classes):
+        if j == c:
+            continue
+        index = indices[j]
+        column = rows.columns[j]
+        for r in range(n_rows):
+            score = index * column[r]
+            ahead = score > best[r]
+            rival[r] = j if ahead else rival[r]
+            best[r] = score if ahead else best[r]
+    column = rows.columns[c]
+    for r in range(n_rows):
+        row_index[r] = first_winning_index(column[r], best[r], c < rival[r], scale)
+    tally = workspace.tally
+    tally[:] = 0
+    for r in range(n_rows):
+        tally[row_index[r], rows.label[r], rival[r]] += rows.mass[r]
+
+    flips = workspace.flips
+    n_flips = 0
+    for k in range(1, scale + 1):
+        flips.start[k] = n_flips
+        for i in range(n_classes):
+            for j in range(n_classes):
+                if tally[k, i, j] > 0:
+                    flips.true[n_flips] = i
+                    flips.rival[n_flips] = j
+                    flips.mass[n_flips] = tally[k, i, j]
+                    n_flips += 1
+    flips.start[scale + 1] = n_flips
+
+
+@jit
+def find_sparse_flips(
+    rows: SparseRows, indices: Floats, c: int, scale: int, workspace: Workspace
+) -> None:
+    """Find the flips of class `c`, the others standing at `indices`, in the rows it can win."""
+    first = rows.class_start[c]
+    n_rows = rows.class_start[c + 1] - first
+    flips = workspace.flips
+    start = flips.start
+    start[:] = 0
+    for i in range(n_rows):
+        r = rows.class_row[first + i]
+        rival = -1
+        best = -1.0
+        for entry in range(rows.row_start[r], rows.row_start[r + 1]):
+            j = rows.row_class[entry]
+            score = indices[j] * rows.row_p[entry]
+            ahead = (score > best) & (j != c)
+            rival = j if ahead else rival
+            best = score if ahead else best
+        k = first_winning_index(rows.class_p[first + i], best, c < rival, scale)
+        workspace.row_index[i] = k
+        workspace.row_rival[i] = rival
+        if k <= scale:
+            start[k + 1] += 1
+    for k in range(2, scale + 2):  # counting sort: start[k + 1] now ends the flips at k
+        start[k] += start[k - 1]
+    for i in range(n_rows):
+        k = workspace.row_index[i]
+        if k <= scale:
+            r = rows.class_row[first + i]
+            at = start[k]
+            start[k] += 1
+            flips.true[at] = rows.label[r]
+            flips.rival[at] = workspace.row_rival[i]
+            flips.mass[at] = rows.mass[r]
+    for k in range(scale + 1, 0, -1):  # filling moved each start to its end
+        start[k] = start[k - 1]
+    start[1] = 0
+
+
+def find_flips(rows: Rows, indices: Floats, c: int, scale: int, workspace: Workspace) -> None:
+    """Fill the workspace with the flips of class `c`, the others standing at `indices`."""
+    if isinstance(rows, DenseRows):
+        find_dense_flips(rows, indices, c, scale, workspace)
+    else:
+        find_sparse_flips(rows, indices, c, scale, workspace)
+
+
+@jit
+def walk(
+    flips: Flips, c: int, origin: int, target: int, confusion: Confusion, predicted: Integers
+) -> None:
+    """Carry the counts from index `origin` of class `c` to index `target`, in place.
+
+    Index 0 stands for a class that wins no open row.
+    """
+    low, high = min(origin, target), max(origin, target)
+    for i in range(flips.start[low + 1], flips.start[high + 1]):
+        mass = flips.mass[i] if target > origin else -flips.mass[i]
+        confusion[flips.true[i], flips.rival[i]] -= mass
+        confusion[flips.true[i], c] += mass
+        predicted[flips.rival[i]] -= mass
+        predicted[c] += mass

@@ -1,0 +1,101 @@
+"""The exact line search: the objective at every index of one class, in one pass over the rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dnip.kernels.flips import Flips, Workspace, find_dense_flips, find_sparse_flips, walk
+from dnip.kernels.jit import jit
+from dnip.kernels.rows import DenseRows, Rows, SparseRows
+from dnip.kernels.values import Memo, Terms, value
+
+if TYPE_CHECKING:
+    from dnip.typing import Confusion, Floats, Integers
+
+
+@jit
+def _settle(
+    flips: Flips,
+    terms: Terms,
+    memo: Memo,
+    indices: Floats,
+    confusion: Confusion,
+    predicted: Integers,
+    c: int,
+    scale: int,
+) -> float:
+    """Walk the line of class `c` and stop at its best index."""
+    now = int(indices[c])
+    walk(flips, c, now, 1, confusion, predicted)
+    best = 1
+    best_value = value(confusion, predicted, terms, memo)
+    here = best_value
+    now_value = best_value
+    for k in range(2, scale + 1):
+        if flips.start[k] < flips.start[k + 1]:
+            walk(flips, c, k - 1, k, confusion, predicted)
+            here = value(confusion, predicted, terms, memo)
+            if here < best_value:
+                best = k
+                best_value = here
+        if k == now:
+            now_value = here
+    if now_value <= best_value:
+        best = now
+    walk(flips, c, scale, best, confusion, predicted)
+    indices[c] = best
+    return best_value
+
+
+@jit
+def _dense_line_search(
+    rows: DenseRows,
+    workspace: Workspace,
+    terms: Terms,
+    memo: Memo,
+    indices: Floats,
+    confusion: Confusion,
+    predicted: Integers,
+    c: int,
+    scale: int,
+) -> float:
+    find_dense_flips(rows, indices, c, scale, workspace)
+    return _settle(workspace.flips, terms, memo, indices, confusion, predicted, c, scale)
+
+
+@jit
+def _sparse_line_search(
+    rows: SparseRows,
+    workspace: Workspace,
+    terms: Terms,
+    memo: Memo,
+    indices: Floats,
+    confusion: Confusion,
+    predicted: Integers,
+    c: int,
+    scale: int,
+) -> float:
+    find_sparse_flips(rows, indices, c, scale, workspace)
+    return _settle(workspace.flips, terms, memo, indices, confusion, predicted, c, scale)
+
+
+def line_search(
+    rows: Rows,
+    workspace: Workspace,
+    terms: Terms,
+    memo: Memo,
+    indices: Floats,
+    confusion: Confusion,
+    predicted: Integers,
+    c: int,
+    scale: int,
+) -> float:
+    """Move class `c` to its best index, in place, and return the objective there.
+
+    A class that already stands at one of its best indices stays there; otherwise it goes to the
+    lowest of them.
+    """
+    state = (workspace, terms, memo, indices, confusion, predicted, c, scale)
+    if isinstance(rows, DenseRows):
+        return float(_dense_line_search(rows, *state))
+    return float(_sparse_line_search(rows, *state))

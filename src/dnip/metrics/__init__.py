@@ -1,0 +1,30 @@
+"""Metrics of a classifier, all functions of its confusion matrix (rows true, columns predicted).
+
+A class without examples has no accuracy: it is ``nan`` in :func:`class_accuracies` and left out of
+every mean.
+"""
+
+from dnip.metrics.accuracy import (
+    accuracy,
+    balanced_accuracy,
+    class_accuracies,
+    macro_f1,
+    worst_class_accuracy,
+)
+from dnip.metrics.cobias import cobias, cobias_single, odd_classes
+from dnip.metrics.confusion import confusion_matrix, prediction_ratios
+from dnip.metrics.pmi import pmi
+
+__all__ = [
+    "accuracy",
+    "balanced_accuracy",
+    "class_accuracies",
+    "cobias",
+    "cobias_single",
+    "confusion_matrix",
+    "macro_f1",
+    "odd_classes",
+    "pmi",
+    "prediction_ratios",
+    "worst_class_accuracy",
+]

@@ -1,0 +1,106 @@
+"""Contextual Oddity Bias: how unequal the class accuracies are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dnip.metrics.accuracy import class_accuracies
+from dnip.metrics.confusion import as_counts
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from dnip.typing import Integers
+
+
+def cobias(confusion: ArrayLike) -> float:
+    """Mean gap ``|A_i - A_j|`` over unordered pairs of classes (equation 1).
+
+    Parameters
+    ----------
+    confusion : array-like of shape (N, N)
+        Counts, rows true, columns predicted.
+
+    Returns
+    -------
+    float
+        0 (all classes equally accurate) to 1; ``nan`` if fewer than two classes have examples.
+
+    References
+    ----------
+    Lin and You, "Optimizing Class-Level Probability Reweighting Coefficients for Equitable
+    Prompting Accuracy", section 3.
+
+    Examples
+    --------
+    >>> round(cobias([[8, 2], [4, 6]]), 6)
+    0.2
+    """
+    a = class_accuracies(confusion)
+    a = np.sort(a[~np.isnan(a)])
+    n = len(a)
+    if n < 2:
+        return float("nan")
+    # over ascending A, Σ_{i<j} (A_j - A_i) = Σ_i (2i - n + 1) A_i
+    return float((2 * np.arange(n) - n + 1) @ a / (n * (n - 1) / 2))
+
+
+def odd_classes(confusion: ArrayLike) -> Integers:
+    """Return each class's odd class: the wrong class that its examples are most often given.
+
+    Parameters
+    ----------
+    confusion : array-like of shape (N, N)
+        Counts, rows true, columns predicted.
+
+    Returns
+    -------
+    ndarray of shape (N,)
+        Class indices, the lowest one on a tie; -1 for a class without an error.
+
+    References
+    ----------
+    Appendix A.1 of the paper cited in :func:`cobias`.
+
+    Examples
+    --------
+    >>> odd_classes([[5, 0, 0], [1, 5, 3], [2, 2, 5]])
+    array([-1,  2,  0])
+    """
+    errors = as_counts(confusion).copy()
+    np.fill_diagonal(errors, 0)
+    odd: Integers = np.where(errors.any(axis=1), errors.argmax(axis=1), -1)
+    return odd
+
+
+def cobias_single(confusion: ArrayLike) -> float:
+    """Mean over classes of the gap to their odd class; 0 where there is none.
+
+    A class whose odd class has no examples is left out of the mean.
+
+    Parameters
+    ----------
+    confusion : array-like of shape (N, N)
+        Counts, rows true, columns predicted.
+
+    Returns
+    -------
+    float
+        0 to 1.
+
+    References
+    ----------
+    Appendix A.2 of the paper cited in :func:`cobias`.
+
+    Examples
+    --------
+    >>> round(cobias_single([[8, 2], [4, 6]]), 6)
+    0.2
+    """
+    a = class_accuracies(confusion)
+    odd = odd_classes(confusion)
+    gaps = np.where(odd < 0, 0.0, np.abs(a[odd] - a))
+    gaps = gaps[~np.isnan(a) & ~np.isnan(gaps)]
+    return float(gaps.mean()) if len(gaps) else 0.0

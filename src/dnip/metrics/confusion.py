@@ -1,0 +1,79 @@
+"""The confusion matrix itself, and how often each class is predicted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dnip.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from dnip.typing import Confusion, Floats, Labels
+
+
+def confusion_matrix(labels: Labels, predictions: Labels, n_classes: int) -> Confusion:
+    """Count examples by true and by predicted class.
+
+    Parameters
+    ----------
+    labels, predictions : ndarray of shape (M,)
+        Class indices 0..N-1.
+    n_classes : int
+        N.
+
+    Returns
+    -------
+    ndarray of shape (N, N)
+        Counts, rows true, columns predicted.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> confusion_matrix(np.array([0, 0, 1]), np.array([0, 1, 1]), n_classes=2)
+    array([[1, 1],
+           [0, 1]])
+    """
+    pairs = np.asarray(labels) * n_classes + np.asarray(predictions)
+    return np.bincount(pairs, minlength=n_classes**2).reshape(n_classes, n_classes)
+
+
+def as_counts(confusion: ArrayLike) -> Floats:
+    """Return a confusion matrix as float64, or refuse what is not one."""
+    counts = np.asarray(confusion, dtype=np.float64)
+    if counts.ndim != 2 or counts.shape[0] != counts.shape[1]:
+        raise InvalidInputError(
+            f"a confusion matrix is square (classes, classes); got shape {counts.shape}"
+        )
+    if not (counts >= 0).all() or not counts.sum() > 0:
+        raise InvalidInputError("a confusion matrix holds counts of 0 or more, and some example")
+    return counts
+
+
+def prediction_ratios(confusion: ArrayLike) -> Floats:
+    """How often each class is predicted, relative to how often it is true.
+
+    Above 1 a class is over-predicted, below 1 under-predicted; ``nan`` without examples.
+
+    Parameters
+    ----------
+    confusion : array-like of shape (N, N)
+        Counts, rows true, columns predicted.
+
+    Returns
+    -------
+    ndarray of shape (N,)
+
+    Examples
+    --------
+    >>> prediction_ratios([[8, 2], [4, 6]])
+    array([1.2, 0.8])
+    """
+    counts = as_counts(confusion)
+    true = counts.sum(axis=1)
+    ratios: Floats = np.divide(
+        counts.sum(axis=0), true, out=np.full(len(counts), np.nan), where=true > 0
+    )
+    return ratios

@@ -1,0 +1,52 @@
+"""Pointwise mutual information between being a class and being predicted as it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dnip.metrics.confusion import as_counts
+from dnip.validation import check_number
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from dnip.typing import Floats
+
+
+def pmi(confusion: ArrayLike, smoothing: float = 1.0) -> Floats:
+    """PMI_j of predicting class j and being class j, natural logarithm (section 4.1).
+
+    With add-μ smoothing on counts, N classes and M examples: joint (n_jj + μ)/(M + μN²),
+    predicted (n_·j + μ)/(M + μN), true (n_j· + μ)/(M + μN).
+
+    Parameters
+    ----------
+    confusion : array-like of shape (N, N)
+        Counts, rows true, columns predicted.
+    smoothing : float, default=1.0
+        μ, above 0.
+
+    Returns
+    -------
+    ndarray of shape (N,)
+
+    Raises
+    ------
+    InvalidInputError
+        If `smoothing` is not above 0: a class that is never predicted right has no logarithm.
+
+    Examples
+    --------
+    >>> pmi([[8, 2], [2, 8]], smoothing=1.0).round(3)
+    array([0.382, 0.382])
+    """
+    counts = as_counts(confusion)
+    mu = check_number("smoothing", smoothing, above=0)
+    n = len(counts)
+    m = counts.sum()
+    joint = (np.diag(counts) + mu) / (m + mu * n**2)
+    predicted = (counts.sum(axis=0) + mu) / (m + mu * n)
+    true = (counts.sum(axis=1) + mu) / (m + mu * n)
+    return np.asarray(np.log(joint / (predicted * true)))

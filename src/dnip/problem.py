@@ -1,0 +1,118 @@
+"""A fitting problem: validated probabilities, labels and how much each example counts."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dnip.errors import InvalidInputError
+from dnip.validation import check_labels, check_probabilities, check_sample_weight
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from dnip.typing import Booleans, Floats, Integers, Labels, Probabilities
+
+# Largest whole-number sample weight that counts as it is, and resolution of all other weights.
+_MASS_BITS = 30
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Probabilities and labels of an opt set, ready to search on.
+
+    Sample weights are held as whole numbers (`mass`) of a `unit`, so that counts stay exact sums
+    in any order: whole weights as they are, others in steps of 2⁻³⁰ of the largest.
+
+    Attributes
+    ----------
+    probabilities : ndarray of shape (M, N)
+    labels : ndarray of shape (M,)
+        Class indices.
+    mass : ndarray of shape (M,)
+        How much each example counts, in units.
+    unit : float
+        Examples per unit of mass.
+
+    Examples
+    --------
+    >>> problem = Problem.of([[0.9, 0.1], [0.6, 0.4]], [0, 1])
+    >>> problem.n_examples, problem.n_classes
+    (2.0, 2)
+    """
+
+    probabilities: Probabilities
+    labels: Labels
+    mass: Integers
+    unit: float = 1.0
+
+    @classmethod
+    def of(
+        cls,
+        probabilities: ArrayLike,
+        labels: ArrayLike,
+        *,
+        sample_weight: ArrayLike | None = None,
+    ) -> Problem:
+        """Validate arrays and make a problem of them.
+
+        Parameters
+        ----------
+        probabilities : array-like of shape (M, N)
+            Class probabilities; rows that do not sum to 1 are normalised.
+        labels : array-like of shape (M,)
+            Class indices 0..N-1, of at least two classes.
+        sample_weight : array-like of shape (M,), optional
+            How much each example counts; 1 by default.
+
+        Raises
+        ------
+        InvalidInputError
+            For input that breaks its contract, or labels of fewer than two classes.
+        """
+        p = check_probabilities(probabilities)
+        y = check_labels(labels, n_examples=len(p), n_classes=p.shape[1])
+        mass, unit = np.ones(len(p), np.int64), 1.0
+        if sample_weight is not None:
+            mass, unit = _as_mass(check_sample_weight(sample_weight, n_examples=len(p)))
+        problem = cls(p, y, mass, unit)
+        n_present = int(problem.present.sum())
+        if n_present < 2:
+            only = f"only class {y[0]}" if n_present else "no class"
+            raise InvalidInputError(
+                f"labels: {only} has labelled examples, but a fit compares at least 2 classes",
+                hint="Label examples of other classes too",
+            )
+        return problem
+
+    @property
+    def n_classes(self) -> int:
+        """N."""
+        return int(self.probabilities.shape[1])
+
+    @property
+    def n_examples(self) -> float:
+        """M: the number of examples, or the sum of their weights."""
+        return float(self.mass.sum() * self.unit)
+
+    @cached_property
+    def class_mass(self) -> Integers:
+        """Mass of each class, shape (N,)."""
+        totals = np.zeros(self.n_classes, np.int64)
+        np.add.at(totals, self.labels, self.mass)
+        return totals
+
+    @property
+    def present(self) -> Booleans:
+        """Whether each class has examples, shape (N,)."""
+        return self.class_mass > 0
+
+
+def _as_mass(weight: Floats) -> tuple[Integers, float]:
+    whole = bool((weight == np.floor(weight)).all()) and weight.max() <= 2**_MASS_BITS
+    unit = 1.0 if whole else 2.0 ** (math.frexp(weight.max())[1] - _MASS_BITS)
+    return np.rint(weight / unit).astype(np.int64), unit

@@ -1,0 +1,21 @@
+"""Solvers: one driver, one file per algorithm."""
+
+from dnip.solvers.anneal import Anneal
+from dnip.solvers.coordinate import Coordinate
+from dnip.solvers.driver import Progress, Proposal, Solver
+from dnip.solvers.exhaustive import Exhaustive
+from dnip.solvers.landscape import Landscape, Position
+from dnip.solvers.solve import SOLVERS, solve
+
+__all__ = [
+    "SOLVERS",
+    "Anneal",
+    "Coordinate",
+    "Exhaustive",
+    "Landscape",
+    "Position",
+    "Progress",
+    "Proposal",
+    "Solver",
+    "solve",
+]

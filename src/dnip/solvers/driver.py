@@ -1,0 +1,103 @@
+"""The one loop: clock, incumbent, trace and random generator live here, once for all solvers."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar, Protocol
+
+import numpy as np
+
+from dnip.solution import Status, TraceEntry
+
+if TYPE_CHECKING:
+    from dnip.solvers.landscape import Landscape
+    from dnip.typing import Floats, WeightIndices
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """What a solver yields: a point, and optionally what it says of itself."""
+
+    indices: Floats  # (N,) whole numbers, as a position holds them
+    value: float
+    statistics: dict[str, float] = field(default_factory=dict)
+
+
+class Solver(Protocol):
+    """An algorithm: a stream of proposals over a landscape.
+
+    The driver takes the proposals until the stream ends, time is up or the user interrupts, and
+    keeps the best. A solver that sets `proves_optimality` has, when its stream ends, excluded
+    every point better than its best proposal.
+    """
+
+    name: ClassVar[str]
+    proves_optimality: ClassVar[bool]
+
+    def search(self, landscape: Landscape, rng: np.random.Generator) -> Iterator[Proposal]:
+        """Yield points, often enough that the driver can watch the clock between two."""
+        ...
+
+
+#: Called with every trace entry; printing is up to the caller.
+Progress = Callable[[TraceEntry], None]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one run of a solver came to."""
+
+    indices: WeightIndices
+    status: Status
+    trace: tuple[TraceEntry, ...]
+
+
+def run(
+    solver: Solver,
+    landscape: Landscape,
+    *,
+    rng: np.random.Generator,
+    deadline: float | None = None,
+    progress: Progress | None = None,
+) -> Outcome:
+    """Run a solver on a landscape, starting from the raw argmax as the first incumbent.
+
+    Parameters
+    ----------
+    solver : Solver
+    landscape : Landscape
+    rng : numpy.random.Generator
+        The only source of chance.
+    deadline : float, optional
+        A ``time.perf_counter`` reading at which to stop.
+    progress : callable, optional
+        Receives each trace entry as it comes.
+    """
+    began = time.perf_counter()
+    raw = landscape.stand(np.full(landscape.n_classes, landscape.scale))
+    incumbent, best = raw.indices.astype(np.int64), raw.value
+    trace: list[TraceEntry] = []
+
+    def note(proposal_value: float, statistics: dict[str, float]) -> None:
+        seconds = time.perf_counter() - began
+        trace.append(TraceEntry(seconds, landscape.evaluations, proposal_value, best, statistics))
+        if progress is not None:
+            progress(trace[-1])
+
+    note(raw.value, {})
+    status = Status.OPTIMAL if solver.proves_optimality else Status.FINISHED
+    try:
+        for proposal in solver.search(landscape, rng):
+            improved = proposal.value < best
+            if improved:
+                incumbent, best = proposal.indices.astype(np.int64), proposal.value
+            if improved or proposal.statistics:
+                note(proposal.value, proposal.statistics)
+            if deadline is not None and time.perf_counter() >= deadline:
+                status = Status.TIME_LIMIT
+                break
+    except KeyboardInterrupt:
+        status = Status.INTERRUPTED
+    return Outcome(incumbent, status, tuple(trace))

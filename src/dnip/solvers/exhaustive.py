@@ -1,0 +1,61 @@
+"""Exhaustive search: every weight vector; the oracle for the other solvers."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from dnip.errors import InvalidInputError
+from dnip.solvers.driver import Proposal
+from dnip.validation import check_integer
+
+if TYPE_CHECKING:
+    from dnip.solvers.landscape import Landscape
+
+
+@dataclass(frozen=True)
+class Exhaustive:
+    """Evaluate all K^N weight vectors: one exact line per choice of all indices but the last.
+
+    Parameters
+    ----------
+    max_points : int, default=50_000_000
+        Refuse problems with more weight vectors than this.
+
+    Examples
+    --------
+    >>> from dnip import solve
+    >>> p = [[0.9, 0.1], [0.6, 0.4], [0.8, 0.2], [0.55, 0.45]]
+    >>> solve(p, [0, 1, 0, 1], scale=10, solver=Exhaustive()).status.value
+    'optimal'
+    """
+
+    max_points: int = 50_000_000
+
+    name: ClassVar[str] = "exhaustive"
+    proves_optimality: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        check_integer("max_points", self.max_points, at_least=1)
+
+    def search(self, landscape: Landscape, rng: np.random.Generator) -> Iterator[Proposal]:
+        """Yield the best point of each line."""
+        scale = landscape.scale
+        *leading, last = landscape.free.tolist()
+        n_points = scale ** len(landscape.free)
+        if n_points > self.max_points:
+            raise InvalidInputError(
+                f"exhaustive search would try {scale}^{len(landscape.free)} = {n_points:.3g} "
+                f"weight vectors, more than max_points = {self.max_points}",
+                hint="Use the coordinate solver, or a smaller scale",
+            )
+        indices = np.full(landscape.n_classes, scale)
+        for choice in itertools.product(range(1, scale + 1), repeat=len(leading)):
+            indices[leading] = choice
+            position = landscape.stand(indices)
+            landscape.line_search(position, last)
+            yield Proposal(position.indices, position.value)

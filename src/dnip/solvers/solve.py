@@ -1,0 +1,191 @@
+"""From probabilities and labels to a solution."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dnip.errors import DNIPWarning
+from dnip.objective import CustomObjective, Objective, ObjectiveLike
+from dnip.problem import Problem
+from dnip.solution import Solution, Status
+from dnip.solvers.anneal import Anneal
+from dnip.solvers.coordinate import Coordinate
+from dnip.solvers.driver import Outcome, Progress, Solver, run
+from dnip.solvers.exhaustive import Exhaustive
+from dnip.solvers.landscape import Landscape
+from dnip.validation import check_choice, check_integer, check_number, check_scale
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import ArrayLike
+
+    from dnip.objective import ConfusionFunction
+    from dnip.typing import Integers
+
+#: The solvers that a name can ask for, with their default settings.
+SOLVERS: dict[str, Callable[[], Solver]] = {
+    solver.name: solver for solver in (Coordinate, Anneal, Exhaustive)
+}
+
+# Rounds in which classes without examples follow the middle of the fitted ones.
+_MAX_ROUNDS = 5
+
+
+def solve(
+    probabilities: ArrayLike,
+    labels: ArrayLike,
+    objective: ObjectiveLike | ConfusionFunction | None = None,
+    *,
+    scale: int = 30,
+    solver: str | Solver = "coordinate",
+    seed: int = 0,
+    sample_weight: ArrayLike | None = None,
+    time_limit: float | None = None,
+    classes: Sequence[str] | None = None,
+    progress: Progress | None = None,
+) -> Solution:
+    """Find weight indices ξ, one per class, that minimise an objective on an opt set.
+
+    Examples are predicted as argmax_n ξ_n·p_mn, the lowest class on a tie.
+
+    Parameters
+    ----------
+    probabilities : array-like of shape (M, N)
+        Class probabilities.
+    labels : array-like of shape (M,)
+        Class indices 0..N-1, of at least two classes. A class without examples is not fitted:
+        its index becomes the geometric middle of the fitted ones, and a warning names it.
+    objective : Objective or callable, optional
+        What to minimise; ``Objective()`` by default. Any function of a confusion matrix (N, N)
+        will do, at the price of calling it for each candidate.
+    scale : int, default=30
+        K: indices are 1..K and weights ξ/K.
+    solver : str or Solver, default="coordinate"
+        ``"coordinate"``, ``"anneal"``, ``"exhaustive"``, or a solver with settings of its own.
+    seed : int, default=0
+        Of the solver's random choices; the same seed gives the same solution.
+    sample_weight : array-like of shape (M,), optional
+        How much each example counts.
+    time_limit : float, optional
+        Seconds after which the best so far is returned.
+    classes : sequence of str, optional
+        Class names, for messages.
+    progress : callable, optional
+        Receives a :class:`~dnip.solution.TraceEntry` at every event.
+
+    Returns
+    -------
+    Solution
+
+    Raises
+    ------
+    InvalidInputError
+        For input or settings that break their contract.
+
+    Warns
+    -----
+    DNIPWarning
+        For classes without examples.
+
+    Examples
+    --------
+    >>> from dnip import Objective, solve
+    >>> p = [[0.9, 0.1], [0.6, 0.4], [0.8, 0.2], [0.55, 0.45]]
+    >>> solution = solve(p, [0, 1, 0, 1], Objective(beta=2.7, tau=0.2), scale=30)
+    >>> solution.terms["error"], solution.terms["cobias"]
+    (0.0, 0.0)
+    """
+    began = time.perf_counter()
+    scale = check_scale(scale)
+    seed = check_integer("seed", seed, at_least=0)
+    deadline = None
+    if time_limit is not None:
+        deadline = began + check_number("time_limit", time_limit, at_least=0)
+    if isinstance(solver, str):
+        solver = SOLVERS[check_choice("solver", solver, list(SOLVERS))]()
+    goal = _as_objective(objective)
+    problem = Problem.of(probabilities, labels, sample_weight=sample_weight)
+    unfitted = tuple(np.flatnonzero(~problem.present).tolist())
+    if unfitted:
+        _warn_unfitted(unfitted, classes)
+
+    held = dict.fromkeys(unfitted, scale)
+    for _ in range(_MAX_ROUNDS):
+        landscape = Landscape(problem, goal, scale, held)
+        outcome = run(
+            solver, landscape, rng=np.random.default_rng(seed), deadline=deadline, progress=progress
+        )
+        middle = _geometric_middle(outcome.indices[problem.present])
+        followed = dict.fromkeys(unfitted, middle)
+        if followed == held or outcome.status in (Status.TIME_LIMIT, Status.INTERRUPTED):
+            break
+        held = followed
+    return _conclude(
+        outcome,
+        landscape,
+        followed,
+        solver=solver.name,
+        seed=seed,
+        seconds=time.perf_counter() - began,
+    )
+
+
+def _as_objective(objective: ObjectiveLike | ConfusionFunction | None) -> ObjectiveLike:
+    if objective is None:
+        return Objective()
+    if isinstance(objective, ObjectiveLike):
+        return objective
+    return CustomObjective(objective)
+
+
+def _warn_unfitted(unfitted: tuple[int, ...], classes: Sequence[str] | None) -> None:
+    names = ", ".join(str(c) if classes is None else classes[c] for c in unfitted)
+    warnings.warn(
+        f"no labelled example of class {names}: not fitted, its weight is the geometric middle "
+        "of the fitted ones",
+        DNIPWarning,
+        stacklevel=3,
+    )
+
+
+def _geometric_middle(indices: Integers) -> int:
+    return int(np.rint(np.exp(np.log(indices).mean())))
+
+
+def _conclude(
+    outcome: Outcome,
+    landscape: Landscape,
+    held: dict[int, int],
+    *,
+    solver: str,
+    seed: int,
+    seconds: float,
+) -> Solution:
+    """Report the plain objective of the final indices, whatever the solver did inside."""
+    proven = outcome.status is Status.OPTIMAL and held == landscape.held
+    landscape.held = held
+    final = landscape.stand(outcome.indices)
+    confusion = landscape.in_examples(final.confusion)
+    value = landscape.objective(confusion)
+    status = Status.FINISHED if outcome.status is Status.OPTIMAL and not proven else outcome.status
+    return Solution(
+        weight_indices=final.indices.astype(np.int64),
+        scale=landscape.scale,
+        value=value,
+        terms=landscape.objective.terms_of(confusion),
+        confusion=confusion,
+        status=status,
+        lower_bound=value if proven else None,
+        gap=0.0 if proven else None,
+        evaluations=landscape.evaluations,
+        seconds=seconds,
+        solver=solver,
+        seed=seed,
+        trace=outcome.trace,
+        unfitted=tuple(held),
+    )
