@@ -1,0 +1,162 @@
+"""Output files that appear whole or not at all."""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import stat
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dnip.errors import OutputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+#: Failures of the disk that can strike in the middle of a write.
+_DISK_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS})
+
+
+def check_writable(path: str | os.PathLike[str]) -> Path:
+    """Return the file that a write to `path` will replace, or say why it cannot be written.
+
+    Call it before long work, so that a wrong path costs nothing.
+
+    Parameters
+    ----------
+    path : path-like
+        Where the output shall stand. A symbolic link is followed.
+
+    Returns
+    -------
+    pathlib.Path
+        The absolute path, links resolved.
+
+    Raises
+    ------
+    OutputError
+        If the folder is missing, the path is a folder or a device, or permission is lacking.
+
+    Examples
+    --------
+    >>> check_writable("no/such/folder/coefficients.json")
+    Traceback (most recent call last):
+    ...
+    dnip.errors.OutputError: no/such/folder/coefficients.json cannot be written: the folder \
+no/such/folder does not exist. Create the folder first, or write elsewhere
+    """
+    try:
+        target = Path(path).resolve()
+        if target.is_dir():
+            raise _cannot(path, "it is a folder", "Give the name of a file")
+        if target.exists() and not target.is_file():
+            raise _cannot(path, "it is not a regular file", "Give the name of a file")
+        if not target.parent.is_dir():
+            raise _cannot(
+                path,
+                f"the folder {Path(path).parent} does not exist",
+                "Create the folder first, or write elsewhere",
+            )
+        if target.exists() and not os.access(target, os.W_OK):
+            raise _cannot(path, "the file is write-protected", "Write elsewhere")
+        if not os.access(target.parent, os.W_OK | os.X_OK):
+            raise _cannot(
+                path,
+                f"permission denied in the folder {Path(path).parent}",
+                "Write to a folder of your own",
+            )
+    except OutputError:
+        raise
+    except (OSError, RuntimeError) as error:  # RuntimeError: a loop of symbolic links
+        raise _cannot(path, _reason(error), "Write elsewhere") from error
+    return target
+
+
+@contextmanager
+def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Give a temporary file to write; put it in place of `path` once the block has ended well.
+
+    The temporary file lies in the same folder and ends in the same suffix. It is forced to disk
+    and then renamed over `path`, so a reader sees the old file or the new one, never a part. If
+    the block raises anything, Ctrl-C included, the temporary file is removed and whatever stood
+    at `path` still stands.
+
+    Parameters
+    ----------
+    path : path-like
+        Where the output shall stand. The mode of an existing file is kept.
+
+    Yields
+    ------
+    pathlib.Path
+        The temporary file, empty, to be opened for writing.
+
+    Raises
+    ------
+    OutputError
+        If the output cannot be written (see `check_writable`), or the disk fails or is full.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     target = Path(folder, "note.txt")
+    ...     with atomic_path(target) as temporary:
+    ...         _ = temporary.write_text("whole")
+    ...     target.read_text()
+    'whole'
+    """
+    target = check_writable(path)
+    temporary = target.with_name(f".dnip-{secrets.token_hex(6)}{target.suffix}")
+    try:
+        with _own_step(path):
+            _create_like(target, temporary)
+        try:
+            yield temporary
+        except OSError as error:
+            # Other OSErrors (a lost connection, say) are the block's own affair.
+            if error.errno not in _DISK_ERRORS or isinstance(error, OutputError):
+                raise
+            raise _cannot(path, _reason(error), _remedy(error)) from error
+        with _own_step(path):
+            _sync(temporary)
+            temporary.replace(target)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def _own_step(path: str | os.PathLike[str]) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise _cannot(path, _reason(error), _remedy(error)) from error
+
+
+def _create_like(target: Path, temporary: Path) -> None:
+    """Create an empty file with the mode of `target`, or as the umask says where it is new."""
+    os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+    if target.exists():
+        temporary.chmod(stat.S_IMODE(target.stat().st_mode))
+
+
+def _sync(temporary: Path) -> None:
+    with temporary.open("rb+") as file:
+        os.fsync(file.fileno())
+
+
+def _cannot(path: str | os.PathLike[str], reason: str, hint: str) -> OutputError:
+    return OutputError(f"{os.fspath(path)} cannot be written: {reason}", hint=hint)
+
+
+def _reason(error: Exception) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
+
+
+def _remedy(error: OSError) -> str:
+    if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+        return "Free some space, or write to another disk"
+    return "Write elsewhere"
