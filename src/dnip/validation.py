@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import sys
 import warnings
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NoReturn, Protocol
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from dnip.errors import DNIPWarning, InvalidInputError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
     from dnip.typing import Floats, Integers, Labels, Probabilities
 
@@ -84,7 +85,10 @@ def check_probabilities(
     """
     place = place or ArrayPlace("probabilities")
     try:
-        p = np.ascontiguousarray(probabilities, dtype=np.float64)
+        raw = np.asarray(probabilities)
+        if raw.dtype.kind == "c":
+            raise TypeError("the numbers are complex")
+        p = np.ascontiguousarray(raw, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise InvalidInputError(
             f"{place.whole()} is not a matrix of numbers: {error}",
@@ -100,7 +104,7 @@ def check_probabilities(
             f"{place.whole()} has {p.shape[1]} class column, but at least 2 classes are needed",
             hint="Give one probability column per class, also for a binary task",
         )
-    sums = p.sum(axis=1)
+    sums = _row_sums(p)
     if not np.isfinite(sums).all() or (p < 0).any():
         _refuse_cell(p, place)
     if (sums <= 0).any():
@@ -113,21 +117,48 @@ def check_probabilities(
     if off.any():
         if warn:
             first = int(np.argmax(off))
-            warnings.warn(
-                f"{place.whole()}: {int(off.sum())} of {len(p)} rows did not sum to 1 and were "
-                f"normalised (the first is {place.cell(first)}, sum {sums[first]:.6g})",
-                DNIPWarning,
-                stacklevel=2,
+            warn_normalised(
+                place.whole(),
+                count=int(off.sum()),
+                total=len(p),
+                first=place.cell(first),
+                first_sum=float(sums[first]),
             )
         p = np.where(off[:, None], p / sums[:, None], p)
     return p
 
 
-def _refuse_cell(p: Probabilities, place: Place) -> None:
+def rows_to_normalise(probabilities: Probabilities) -> NDArray[np.bool_]:
+    """Mark the rows whose sum is not 1, which `check_probabilities` normalises.
+
+    Examples
+    --------
+    >>> rows_to_normalise(np.array([[0.5, 0.5], [1.0, 3.0]]))
+    array([False,  True])
+    """
+    return np.abs(_row_sums(probabilities) - 1) > ROW_SUM_TOLERANCE
+
+
+def warn_normalised(source: str, *, count: int, total: int, first: str, first_sum: float) -> None:
+    """Tell that rows of an input were normalised: how many, and which was the first."""
+    warnings.warn(
+        f"{source}: {count} of {total} rows did not sum to 1 and were normalised "
+        f"(the first is {first}, sum {first_sum:.6g})",
+        DNIPWarning,
+        stacklevel=3,
+    )
+
+
+def _row_sums(p: Probabilities) -> Floats:
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.asarray(p.sum(axis=1), dtype=np.float64)
+
+
+def _refuse_cell(p: Probabilities, place: Place) -> NoReturn:
     """Raise for the first entry that is NaN, infinite or negative; for a sum that overflows."""
     bad = ~np.isfinite(p) | (p < 0)
     if not bad.any():
-        row = int(np.argmax(~np.isfinite(p.sum(axis=1))))
+        row = int(np.argmax(~np.isfinite(_row_sums(p))))
         raise InvalidInputError(
             f"{place.cell(row)}: the sum of the class probabilities overflows",
             hint="Give probabilities between 0 and 1",
@@ -142,7 +173,12 @@ def _refuse_cell(p: Probabilities, place: Place) -> None:
 
 
 def check_labels(
-    labels: ArrayLike, *, n_examples: int, n_classes: int, place: Place | None = None
+    labels: ArrayLike,
+    *,
+    n_examples: int,
+    n_classes: int,
+    place: Place | None = None,
+    unlabelled: bool = False,
 ) -> Labels:
     """Return labels as int64 class indices.
 
@@ -154,6 +190,8 @@ def check_labels(
         M and N of the probabilities that the labels belong to.
     place : Place, optional
         How to name a row in a message.
+    unlabelled : bool, default=False
+        Accept -1 for a row without a label.
 
     Raises
     ------
@@ -178,15 +216,111 @@ def check_labels(
             f"{place.whole()} holds values of type {raw.dtype} that are not class indices",
             hint="Give whole numbers 0..N-1; ProbabilityTable reads class names",
         )
-    y = raw.astype(np.int64)
-    outside = (y < 0) | (y >= n_classes)
+    lowest = -1 if unlabelled else 0
+    outside = (raw < lowest) | (raw >= n_classes)
     if outside.any():
         row = int(np.argmax(outside))
         raise InvalidInputError(
-            f"{place.cell(row)}: label {y[row]} is outside 0..{n_classes - 1}",
+            f"{place.cell(row)}: label {raw[row]} is outside 0..{n_classes - 1}",
             hint=f"There are {n_classes} classes; labels count from 0",
         )
-    return y
+    return raw.astype(np.int64)
+
+
+def check_ids(
+    ids: Sequence[object] | NDArray[np.object_], *, n_examples: int, place: Place | None = None
+) -> NDArray[np.object_]:
+    """Return row ids as an array of str: one per row, none empty, none twice.
+
+    Parameters
+    ----------
+    ids : sequence of length M
+        Texts or numbers; numbers become texts.
+    n_examples : int
+        M of the probabilities that the ids belong to.
+    place : Place, optional
+        How to name a row in a message.
+
+    Raises
+    ------
+    InvalidInputError
+        For a wrong length, an empty id, an id that stands twice, or a text that no file can hold.
+
+    Examples
+    --------
+    >>> check_ids(["a", 7], n_examples=2)
+    array(['a', '7'], dtype=object)
+    """
+    place = place or ArrayPlace("ids")
+    if len(ids) != n_examples:
+        raise InvalidInputError(
+            f"{place.whole()} has {len(ids)} entries, but there are {n_examples} rows",
+            hint="Give one id per row, or none at all",
+        )
+    values = ids.tolist() if isinstance(ids, np.ndarray) else ids
+    texts = [value if isinstance(value, str) else _id_text(value) for value in values]
+    if "" in texts:
+        raise InvalidInputError(
+            f"{place.cell(texts.index(''))}: the id is empty",
+            hint="Give every row an id of its own, or leave the ids out",
+        )
+    if len(set(texts)) < len(texts):
+        _refuse_second_id(texts, place)
+    if not is_storable("".join(texts)):
+        row = next(row for row, text in enumerate(texts) if not is_storable(text))
+        raise InvalidInputError(
+            f"{place.cell(row)}: the id {texts[row]!r} holds a character that no file can hold",
+            hint="Write ids in valid Unicode without NUL characters",
+        )
+    array = np.empty(len(texts), dtype=np.object_)
+    array[:] = texts
+    return array
+
+
+def _id_text(value: object) -> str:
+    """Turn an id that is no text into one; None and NaN are empty cells."""
+    return "" if is_missing(value) else str(value)
+
+
+def is_missing(value: object) -> bool:
+    """Say whether a cell is empty: None or NaN.
+
+    Examples
+    --------
+    >>> is_missing(None), is_missing(float("nan")), is_missing("")
+    (True, True, False)
+    """
+    return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+def _refuse_second_id(ids: list[str], place: Place) -> None:
+    first: dict[str, int] = {}
+    for row, text in enumerate(ids):
+        if text in first:
+            refuse_duplicate_id(text, place.cell(first[text]), place.cell(row))
+        first[text] = row
+
+
+def refuse_duplicate_id(text: str, first: str, second: str) -> NoReturn:
+    """Raise for an id that stands twice, naming both places."""
+    raise InvalidInputError(
+        f"{second}: the id {text!r} already stands at {first}",
+        hint="Give every row an id of its own, or leave the ids out",
+    )
+
+
+def is_storable(text: str) -> bool:
+    r"""Say whether a text survives every file format: valid Unicode, no NUL character.
+
+    Examples
+    --------
+    >>> is_storable("naïve"), is_storable("\ud800"), is_storable("a\0")
+    (True, False, False)
+    """
+    try:
+        return b"\0" not in text.encode()
+    except UnicodeEncodeError:
+        return False
 
 
 def check_weight_indices(
@@ -253,10 +387,14 @@ def check_number(
     >>> check_number("beta", 2.7, at_least=0)
     2.7
     """
-    number = isinstance(value, int | float | np.integer | np.floating)
-    if number and not isinstance(value, bool) and math.isfinite(value):
-        if value >= at_least and value > above and value <= at_most:
-            return float(value)
+    if (
+        isinstance(value, int | float | np.integer | np.floating)
+        and not isinstance(value, bool)
+        and abs(value) <= sys.float_info.max
+        and at_least <= value <= at_most
+        and value > above
+    ):
+        return float(value)
     bounds = [f"at least {at_least:g}"] if at_least > -math.inf else []
     bounds += [f"above {above:g}"] if above > -math.inf else []
     bounds += [f"at most {at_most:g}"] if at_most < math.inf else []
@@ -273,9 +411,13 @@ def check_integer(name: str, value: int, *, at_least: int, at_most: int | None =
     >>> check_integer("scale", 30, at_least=2)
     30
     """
-    if isinstance(value, int | np.integer) and not isinstance(value, bool):
-        if value >= at_least and (at_most is None or value <= at_most):
-            return int(value)
+    if (
+        isinstance(value, int | np.integer)
+        and not isinstance(value, bool)
+        and value >= at_least
+        and (at_most is None or value <= at_most)
+    ):
+        return int(value)
     upper = "" if at_most is None else f" and at most {at_most}"
     raise InvalidInputError(
         f"{name} must be a whole number of at least {at_least}{upper}; got {value!r}"
@@ -314,6 +456,11 @@ def check_classes(classes: Sequence[str]) -> tuple[str, ...]:
     >>> check_classes(["World", "Sports"])
     ('World', 'Sports')
     """
+    if isinstance(classes, str):
+        raise InvalidInputError(
+            f"classes must be a sequence of names; got the single text {classes!r}",
+            hint="Give a list, such as ['negative', 'positive']",
+        )
     names = tuple(str(name) for name in classes)
     if len(names) < 2:
         raise InvalidInputError(
@@ -324,4 +471,8 @@ def check_classes(classes: Sequence[str]) -> tuple[str, ...]:
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise InvalidInputError(f"class names must differ; {', '.join(twice)} stand twice")
+    if not all(is_storable(name) for name in names):
+        raise InvalidInputError(
+            f"class names must be valid Unicode without NUL characters; got {names!r}"
+        )
     return names
