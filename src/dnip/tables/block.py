@@ -1,0 +1,79 @@
+"""Rows of a table in the form in which every format writes them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from dnip.tables.columns import (
+    ID,
+    LABEL,
+    PREDICTION,
+    default_classes,
+    probability_columns,
+)
+from dnip.tables.labels import UNLABELLED
+from dnip.validation import check_labels
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from dnip.tables.table import ProbabilityTable
+    from dnip.typing import Labels, Probabilities
+
+#: A label as it is written: the class name, or the index of a class that has no other name.
+LabelCell: TypeAlias = str | int | None
+
+
+@dataclass(frozen=True)
+class Block:
+    """Columns ready to be written: `id`, `label` and `prediction` where present, then p0...
+
+    Parameters
+    ----------
+    leading : dict of str to list
+        The columns before the class columns; None marks an empty label.
+    probabilities : ndarray of shape (M, N)
+        The class columns.
+    classes : tuple of str
+        Class names.
+    """
+
+    leading: dict[str, list[str] | list[LabelCell]]
+    probabilities: Probabilities
+    classes: tuple[str, ...]
+
+    @property
+    def class_columns(self) -> tuple[str, ...]:
+        """Names of the class columns."""
+        return probability_columns(len(self.classes))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of all columns, in order."""
+        return (*self.leading, *self.class_columns)
+
+    @property
+    def named(self) -> bool:
+        """Whether the classes have names other than their indices."""
+        return self.classes != default_classes(len(self.classes))
+
+
+def block_of(table: ProbabilityTable, predictions: ArrayLike | None = None) -> Block:
+    """Return the columns of a table, with a column of predicted class indices if given."""
+    names: tuple[LabelCell, ...] = table.classes
+    if table.classes == default_classes(table.n_classes):
+        names = tuple(range(table.n_classes))
+    leading: dict[str, list[str] | list[LabelCell]] = {}
+    if table.ids is not None:
+        leading[ID] = table.ids.tolist()
+    if table.labels is not None:
+        leading[LABEL] = _cells(table.labels, names)
+    if predictions is not None:
+        checked = check_labels(predictions, n_examples=len(table), n_classes=table.n_classes)
+        leading[PREDICTION] = _cells(checked, names)
+    return Block(leading, table.probabilities, table.classes)
+
+
+def _cells(indices: Labels, names: tuple[LabelCell, ...]) -> list[LabelCell]:
+    return [None if index == UNLABELLED else names[index] for index in indices.tolist()]

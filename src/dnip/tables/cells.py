@@ -1,0 +1,137 @@
+"""Class columns as they come from a file to one float64 matrix."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dnip.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from dnip.typing import Floats, Probabilities
+    from dnip.validation import Place
+
+_NUMBERS = (int, float, Decimal, np.integer, np.floating)
+
+
+def matrix_from_text(columns: Sequence[Sequence[str]], place: Place) -> Probabilities:
+    """Turn columns of text into a matrix.
+
+    Parameters
+    ----------
+    columns : sequence of N sequences of M texts
+        The class columns in class order.
+    place : Place
+        How to name a cell in a message.
+
+    Returns
+    -------
+    ndarray of shape (M, N)
+        Values as found: they may be negative, infinite or NaN.
+
+    Raises
+    ------
+    InvalidInputError
+        For the first cell, row by row, that holds no number.
+
+    Examples
+    --------
+    >>> from dnip.validation import ArrayPlace
+    >>> matrix_from_text([["0.5", "1"], ["0.5", "0"]], ArrayPlace("p"))
+    array([[0.5, 0.5],
+           [1. , 0. ]])
+    """
+    return _matrix(columns, _floats_from_text, place)
+
+
+def matrix_from_numbers(
+    columns: Sequence[Sequence[Any] | NDArray[Any]], place: Place
+) -> Probabilities:
+    """Turn columns of arrays or Python values into a matrix; text and booleans are no numbers.
+
+    Parameters
+    ----------
+    columns : sequence of N arrays or sequences of M values
+        The class columns in class order; None is an empty cell.
+    place : Place
+        How to name a cell in a message.
+
+    Returns
+    -------
+    ndarray of shape (M, N)
+        Values as found: they may be negative, infinite or NaN.
+
+    Raises
+    ------
+    InvalidInputError
+        For the first cell, row by row, that holds no number.
+
+    Examples
+    --------
+    >>> from dnip.validation import ArrayPlace
+    >>> matrix_from_numbers([[0.5, 1], [0.5, 0]], ArrayPlace("p"))
+    array([[0.5, 0.5],
+           [1. , 0. ]])
+    """
+    return _matrix(columns, _floats_from_numbers, place)
+
+
+def _matrix(
+    columns: Sequence[Any], convert: Callable[[Any], Floats], place: Place
+) -> Probabilities:
+    matrix = np.empty((len(columns[0]), len(columns)), dtype=np.float64)
+    try:
+        for column, cells in enumerate(columns):
+            matrix[:, column] = convert(cells)
+    except (ValueError, OverflowError):
+        # Whole columns are converted at once, for speed; now find the cell, for the message.
+        for row, cells_of_row in enumerate(zip(*map(list, columns), strict=True)):
+            for column, cell in enumerate(cells_of_row):
+                _check_cell(cell, convert, place.cell(row, column))
+        raise
+    return matrix
+
+
+def _floats_from_text(cells: Sequence[str]) -> Floats:
+    if "_" in "".join(cells):
+        raise ValueError("float() would read 0_1 as a number")
+    return np.fromiter(map(float, cells), np.float64, len(cells))
+
+
+def _floats_from_numbers(cells: Sequence[Any] | NDArray[Any]) -> Floats:
+    if isinstance(cells, np.ndarray) and cells.dtype.kind in "fiu":
+        return cells.astype(np.float64, copy=False)
+    for kind in set(map(type, cells)):
+        if not issubclass(kind, _NUMBERS) or issubclass(kind, bool):
+            raise ValueError(f"{kind.__name__} is no type of number")
+    return np.fromiter(map(float, cells), np.float64, len(cells))
+
+
+def _check_cell(cell: object, convert: Callable[[Any], Floats], where: str) -> None:
+    if cell is None or (isinstance(cell, str) and not cell.strip()):
+        raise InvalidInputError(
+            f"{where}: the cell is empty",
+            hint="Give a probability for every class, 0 where the class is ruled out",
+        )
+    try:
+        convert([cell])
+    except OverflowError:
+        raise InvalidInputError(
+            f"{where}: the number is too large", hint="Probabilities lie between 0 and 1"
+        ) from None
+    except ValueError:
+        raise InvalidInputError(
+            f"{where}: {_shortened(cell)} is not a number",
+            hint="Write numbers with a decimal point, such as 0.25",
+        ) from None
+
+
+def _shortened(cell: object, most: int = 60) -> str:
+    text = repr(cell.item() if isinstance(cell, np.generic) else cell)
+    return text if len(text) <= most else f"{text[:most]}..."

@@ -1,0 +1,219 @@
+"""Which column of a table is what."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dnip.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+LABEL = "label"
+ID = "id"
+PREDICTION = "prediction"
+
+#: Key of the Parquet metadata under which class names travel, as a JSON list.
+CLASSES_METADATA = b"dnip.classes"
+
+_RESERVED = frozenset({LABEL, ID, PREDICTION})
+_PROBABILITY = re.compile(r"p(0|[1-9][0-9]*)")
+_INDEX_COLUMNS = frozenset({"", "Unnamed: 0", "__index_level_0__"})
+_LABEL_LIKE = frozenset({"label", "labels", "y", "y_true", "target", "gold"})
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The columns of one table.
+
+    Parameters
+    ----------
+    source : str
+        The file, for messages.
+    classes : tuple of str
+        Class names.
+    probabilities : tuple of str
+        Names of the class columns, in the order of `classes`.
+    has_labels, has_ids : bool
+        Whether there are the columns `label` and `id`.
+    """
+
+    source: str
+    classes: tuple[str, ...]
+    probabilities: tuple[str, ...]
+    has_labels: bool
+    has_ids: bool
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that are read: id and label where present, then the class columns."""
+        return (*[ID] * self.has_ids, *[LABEL] * self.has_labels, *self.probabilities)
+
+
+def default_classes(n_classes: int) -> tuple[str, ...]:
+    """Return the names of classes that have none: their indices.
+
+    Examples
+    --------
+    >>> default_classes(3)
+    ('0', '1', '2')
+    """
+    return tuple(str(index) for index in range(n_classes))
+
+
+def probability_columns(n_classes: int) -> tuple[str, ...]:
+    """Return the names of the class columns, as this package writes them.
+
+    Examples
+    --------
+    >>> probability_columns(3)
+    ('p0', 'p1', 'p2')
+    """
+    return tuple(f"p{index}" for index in range(n_classes))
+
+
+def resolve_columns(
+    names: Sequence[str], *, classes: tuple[str, ...] | None, source: str
+) -> Layout:
+    """Find out which column is what.
+
+    The class columns are `p0`, `p1`, ... in any order, or else carry the names of `classes`.
+    `label` and `id` may be absent; `prediction`, which this package writes itself, is ignored.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Column names in the order of the file.
+    classes : tuple of str or None
+        Class names, if known.
+    source : str
+        The file, for messages.
+
+    Raises
+    ------
+    InvalidInputError
+        For a column that stands twice, is missing or is unknown, and for fewer than 2 classes.
+
+    Examples
+    --------
+    >>> layout = resolve_columns(["label", "p1", "p0"], classes=None, source="opt.csv")
+    >>> layout.probabilities, layout.classes
+    (('p0', 'p1'), ('0', '1'))
+    >>> resolve_columns(["bad", "good"], classes=("good", "bad"), source="opt.csv").probabilities
+    ('good', 'bad')
+    """
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        raise InvalidInputError(
+            f"{source}: column {_shown(twice[0])} stands twice",
+            hint="Give every column a name of its own",
+        )
+    numbered = [name for name in names if _PROBABILITY.fullmatch(name)]
+    if classes is not None and set(classes) <= set(names):
+        columns = _named_columns(classes, numbered, source)
+    elif numbered:
+        columns = _numbered_columns(numbered, classes, source)
+    else:
+        raise _no_class_columns(names, classes, source)
+    extra = [name for name in names if name not in _RESERVED and name not in set(columns)]
+    if extra:
+        raise InvalidInputError(
+            f"{source}: column {_shown(extra[0])} is not known; the known columns are label, id, "
+            f"prediction and the class columns {_listed(columns)}",
+            hint=_remedy(extra[0], names),
+        )
+    if len(columns) < 2:
+        raise InvalidInputError(
+            f"{source}: there is only 1 class column, {columns[0]}, but at least 2 are needed",
+            hint="Give one probability column per class, also for a binary task",
+        )
+    return Layout(
+        source=source,
+        classes=classes or default_classes(len(columns)),
+        probabilities=columns,
+        has_labels=LABEL in names,
+        has_ids=ID in names,
+    )
+
+
+def _named_columns(classes: tuple[str, ...], numbered: list[str], source: str) -> tuple[str, ...]:
+    reserved = [name for name in classes if name in _RESERVED]
+    crossed = set(numbered) == set(classes) and classes != probability_columns(len(classes))
+    if reserved or crossed:
+        name = reserved[0] if reserved else classes[0]
+        raise InvalidInputError(
+            f"{source}: column {name} could be the class of that name or the column that is "
+            f"always called {name}",
+            hint="Name the class columns p0, p1, ... in the order of the classes",
+        )
+    return classes
+
+
+def _numbered_columns(
+    numbered: list[str], classes: tuple[str, ...] | None, source: str
+) -> tuple[str, ...]:
+    expected = probability_columns(len(numbered))
+    missing = [name for name in expected if name not in set(numbered)]
+    if missing:
+        raise InvalidInputError(
+            f"{source}: column {missing[0]} is missing; the class columns found are "
+            f"{_listed(numbered)}",
+            hint="Number the class columns from p0 without a gap",
+        )
+    if classes is not None and len(classes) != len(numbered):
+        raise InvalidInputError(
+            f"{source}: there are {len(numbered)} class columns, {_listed(numbered)}, but "
+            f"{len(classes)} classes: {_listed(classes)}",
+            hint="Name every class once, in the order of p0, p1, ...",
+        )
+    return expected
+
+
+def _no_class_columns(
+    names: Sequence[str], classes: tuple[str, ...] | None, source: str
+) -> InvalidInputError:
+    found = f"the columns found are {_listed(names)}"
+    if classes is not None:
+        missing = [name for name in classes if name not in names]
+        return InvalidInputError(
+            f"{source}: column {missing[0]} of the classes {_listed(classes)} is missing; {found}",
+            hint="Give one column per class, named after the class, or p0, p1, ...",
+        )
+    if len(names) == 1 and any(mark in names[0] for mark in ";\t|"):
+        hint = "Separate the columns with commas"
+    elif names and all(_is_number(name) for name in names):
+        hint = "The first line must name the columns: label,p0,p1,..."
+    else:
+        candidates = ",".join(name for name in names if name not in _RESERVED) or "A,B,C"
+        hint = f"Name the classes with --classes {candidates} (in Python: classes=[...])"
+    return InvalidInputError(
+        f"{source}: there are no class columns p0, p1, ...; {found}", hint=hint
+    )
+
+
+def _remedy(name: str, names: Sequence[str]) -> str:
+    if name in _INDEX_COLUMNS:
+        return "It looks like a pandas index: write the table with index=False"
+    if name.lower() in _LABEL_LIKE and LABEL not in names:
+        return "Rename it to label if it holds the gold labels, or drop it"
+    return "Drop it; if it holds a class's probabilities, name all classes with --classes"
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _shown(name: str) -> str:
+    return name or "'' (without a name)"
+
+
+def _listed(names: Sequence[str], most: int = 12) -> str:
+    rest = f" and {len(names) - most} more" if len(names) > most else ""
+    return (", ".join(_shown(name) for name in names[:most]) or "none") + rest

@@ -1,0 +1,91 @@
+"""The file formats of probability tables, by suffix."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import IO, TYPE_CHECKING, Protocol
+
+from dnip.errors import InvalidInputError
+from dnip.tables.readers.csv import read_csv
+from dnip.tables.readers.jsonl import read_jsonl
+from dnip.tables.readers.npz import read_npz
+from dnip.tables.readers.parquet import read_parquet
+from dnip.tables.writers.csv import CsvWriter
+from dnip.tables.writers.jsonl import JsonlWriter
+from dnip.tables.writers.npz import NpzWriter
+from dnip.tables.writers.parquet import ParquetWriter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from dnip.tables.block import Block
+    from dnip.tables.chunk import RawChunk
+
+
+class BlockWriter(Protocol):
+    """Writes one file of some format; whoever opened the file closes it."""
+
+    def write(self, block: Block) -> None:
+        """Add the rows of a block; all blocks have the same columns."""
+        ...
+
+    def finish(self) -> None:
+        """Write what is still held back; at least one block has come."""
+        ...
+
+    def discard(self) -> None:
+        """Stop writing: the file will be thrown away."""
+        ...
+
+
+@dataclass(frozen=True)
+class Format:
+    """How to read and to write one file format.
+
+    Parameters
+    ----------
+    read : callable
+        From path, class names or None, and rows per chunk at most, to a stream of chunks.
+    open : callable
+        From a binary file, open for writing, to a writer.
+    """
+
+    read: Callable[[Path, tuple[str, ...] | None, int], Iterator[RawChunk]]
+    open: Callable[[IO[bytes]], BlockWriter]
+
+
+FORMATS = {
+    ".csv": Format(read_csv, CsvWriter),
+    ".csv.gz": Format(partial(read_csv, compressed=True), partial(CsvWriter, compressed=True)),
+    ".jsonl": Format(read_jsonl, JsonlWriter),
+    ".jsonl.gz": Format(
+        partial(read_jsonl, compressed=True), partial(JsonlWriter, compressed=True)
+    ),
+    ".npz": Format(read_npz, NpzWriter),
+    ".parquet": Format(read_parquet, ParquetWriter),
+}
+
+
+def format_of(path: Path) -> Format:
+    """Return the format that a file's suffix stands for.
+
+    Raises
+    ------
+    InvalidInputError
+        For a suffix that stands for none; the message lists the known ones.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> format_of(Path("opt.CSV")) is FORMATS[".csv"]
+    True
+    """
+    for suffix, found in FORMATS.items():
+        if path.name.lower().endswith(suffix):
+            return found
+    raise InvalidInputError(
+        f"{path}: the suffix {path.suffix!r} stands for no known table format",
+        hint=f"The known suffixes are {', '.join(FORMATS)}",
+    )

@@ -1,0 +1,112 @@
+"""Label cells: a class name or a class index to the class index."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dnip.errors import InvalidInputError
+from dnip.tables.columns import LABEL
+from dnip.validation import is_missing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from dnip.tables.place import FilePlace
+    from dnip.typing import Labels
+
+UNLABELLED = -1
+
+_WHOLE_NUMBER = re.compile(r"([+-]?[0-9]+)(\.0*)?")
+
+
+class LabelRule:
+    """The rule that reads one label cell; no cell depends on any other, so tables can stream.
+
+    An empty cell is an unlabelled row. A cell that equals a class name exactly is that class.
+    Otherwise a whole number ("2", or "2.0" as pandas writes it) is a class index, counted from
+    0; unless a class name is itself a whole number other than its own index, for then the number
+    could mean either.
+
+    Parameters
+    ----------
+    classes : tuple of str
+        Class names.
+
+    Examples
+    --------
+    >>> from dnip.tables.place import FilePlace
+    >>> rule = LabelRule(("World", "Sports"))
+    >>> rule.read(["Sports", "1.0", 0, "", None], FilePlace("opt.csv", ("p0", "p1")))
+    array([ 1,  1,  0, -1, -1])
+    """
+
+    def __init__(self, classes: tuple[str, ...]) -> None:
+        self._classes = classes
+        self._index_of = {name: index for index, name in enumerate(classes)}
+        self._index_of[""] = UNLABELLED
+        self._ambiguous = next(
+            (
+                name
+                for index, name in enumerate(classes)
+                if _whole_number(name) not in (None, index)
+            ),
+            None,
+        )
+
+    def read(self, cells: Iterable[object], place: FilePlace) -> Labels:
+        """Return the class index of each cell, -1 where it is empty.
+
+        Raises
+        ------
+        InvalidInputError
+            For a cell that names no class.
+        """
+        texts = ("" if is_missing(cell) else str(cell) for cell in cells)
+        return np.array(
+            [
+                self._index_of[text] if text in self._index_of else self._parse(text, row, place)
+                for row, text in enumerate(texts)
+            ],
+            dtype=np.int64,
+        )
+
+    def _parse(self, text: str, row: int, place: FilePlace) -> int:
+        stripped = text.strip()
+        if stripped in self._index_of:
+            return self._index_of[stripped]
+        index = _whole_number(stripped)
+        where = place.named(row, LABEL)
+        if index is None:
+            raise InvalidInputError(
+                f"{where}: {text!r} is neither a class name nor a class index",
+                hint=f"The classes are {self._known()}; if they have other names, give them with "
+                "--classes",
+            )
+        if self._ambiguous is not None:
+            raise InvalidInputError(
+                f"{where}: {text!r} is no class name, and as an index it would be ambiguous: the "
+                f"class name {self._ambiguous!r} is a number too",
+                hint=f"Write class names: {self._known()}",
+            )
+        if not 0 <= index < len(self._classes):
+            raise InvalidInputError(
+                f"{where}: label {text} is outside 0..{len(self._classes) - 1}",
+                hint=f"There are {len(self._classes)} classes, counted from 0; leave the cell "
+                "empty where there is no label",
+            )
+        return index
+
+    def _known(self) -> str:
+        shown = ", ".join(self._classes[:10])
+        return shown if len(self._classes) <= 10 else f"{shown} and {len(self._classes) - 10} more"
+
+
+def _whole_number(text: str) -> int | None:
+    match = _WHOLE_NUMBER.fullmatch(text)
+    if match is None:
+        return None
+    # int() refuses thousands of digits; no class index has 18.
+    return int(match[1]) if len(match[1]) <= 18 else 10**18

@@ -1,0 +1,1 @@
+"""One reader per file format: a path in, a stream of raw chunks out."""

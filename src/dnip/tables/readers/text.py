@@ -1,0 +1,96 @@
+"""Text files for reading, plain or gzipped, with every failure told in the same words."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from contextlib import contextmanager
+from typing import IO, TYPE_CHECKING, cast
+
+from dnip.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+#: Cells of text that are held at once: rows of many classes come in shorter chunks.
+_MAX_CELLS = 1 << 20
+
+
+@contextmanager
+def open_text(path: Path, *, compressed: bool) -> Iterator[IO[str]]:
+    """Open a UTF-8 text file, with or without a byte order mark, lines as they are.
+
+    Raises
+    ------
+    InvalidInputError
+        On opening or while reading inside the block: for a file that cannot be read, is not
+        UTF-8, or is no sound gzip file.
+    """
+    try:
+        with (
+            gzip.open(path, "rt", encoding="utf-8-sig", newline="")
+            if compressed
+            else path.open(encoding="utf-8-sig", newline="")
+        ) as file:
+            yield file
+    except UnicodeDecodeError as error:
+        raise _not_utf8(path, compressed=compressed) from error
+    except gzip.BadGzipFile as error:
+        raise InvalidInputError(
+            f"{path}: this is not a sound gzip file ({error})",
+            hint="Compress it again; drop .gz from the name if it is plain text",
+        ) from error
+    except (EOFError, zlib.error) as error:
+        raise InvalidInputError(
+            f"{path}: the gzip file is truncated or damaged ({error})",
+            hint="Copy or write the file again",
+        ) from error
+    except OSError as error:
+        raise cannot_read(path, error) from error
+
+
+def cannot_read(path: Path, error: OSError) -> InvalidInputError:
+    """Return the error for a file that the system does not give."""
+    return InvalidInputError(
+        f"{path}: the file cannot be read: {error.strerror or error}",
+        hint="Check the path and its permissions",
+    )
+
+
+def empty_file(path: Path) -> InvalidInputError:
+    """Return the error for a text file without any line."""
+    return InvalidInputError(
+        f"{path}: the file is empty", hint="Give a table with named columns and at least one row"
+    )
+
+
+def rows_per_chunk(chunk_rows: int, n_columns: int) -> int:
+    """Return how many rows of text to hold at once, `chunk_rows` at most.
+
+    Examples
+    --------
+    >>> rows_per_chunk(65_536, 5), rows_per_chunk(65_536, 1_000)
+    (65536, 1048)
+    """
+    return max(1, min(chunk_rows, _MAX_CELLS // max(1, n_columns)))
+
+
+def _not_utf8(path: Path, *, compressed: bool) -> InvalidInputError:
+    """Find the line that is not UTF-8; the decoder, which reads ahead, cannot tell."""
+    with cast("IO[bytes]", gzip.open(path)) if compressed else path.open("rb") as file:
+        number, byte, start = _first_bad_byte(file)
+    gzipped = start.startswith(b"\x1f\x8b")
+    return InvalidInputError(
+        f"{path}: line {number} is not UTF-8 text (byte 0x{byte:02x})",
+        hint="It is a gzip file: end its name in .gz" if gzipped else "Save the file as UTF-8",
+    )
+
+
+def _first_bad_byte(file: IO[bytes]) -> tuple[int, int, bytes]:
+    for number, line in enumerate(file, start=1):
+        try:
+            line.decode()
+        except UnicodeDecodeError as error:
+            return number, line[error.start], line[:2]
+    raise AssertionError("unreachable: the file did not decode before")

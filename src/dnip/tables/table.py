@@ -1,0 +1,437 @@
+"""The probability table: class probabilities, labels and ids of a set of examples."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from dnip.errors import InvalidInputError
+from dnip.optional import load_optional
+from dnip.tables.block import block_of
+from dnip.tables.checks import check_chunks
+from dnip.tables.chunk import Chunk
+from dnip.tables.columns import default_classes
+from dnip.tables.labels import UNLABELLED
+from dnip.tables.readers.frame import read_frame
+from dnip.tables.reading import read_chunks
+from dnip.tables.sampling import BALANCED_UP_TO, draw_rows, split_rows
+from dnip.tables.writing import open_writer
+from dnip.validation import (
+    check_choice,
+    check_classes,
+    check_ids,
+    check_labels,
+    check_probabilities,
+)
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping, Sequence
+
+    import pandas as pd
+    import polars as pl
+    from numpy.typing import ArrayLike, NDArray
+
+    from dnip.typing import Labels, Probabilities
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ProbabilityTable:
+    """Class probabilities of M examples over N classes, with labels and ids where known.
+
+    Parameters
+    ----------
+    probabilities : ndarray of shape (M, N)
+        One row per example. Rows that do not sum to 1 are normalised, and the user is told.
+    labels : ndarray of shape (M,), optional
+        Class indices, -1 for an unlabelled row; None where the table has no label column.
+    ids : array of str, shape (M,), optional
+        A name for each row; none may stand twice.
+    classes : tuple of str, default=()
+        Class names; when left out, the indices "0", "1", ...
+    source : str, default="table"
+        Where the rows come from, for messages.
+
+    Raises
+    ------
+    InvalidInputError
+        For input that breaks the contract above.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> table = ProbabilityTable(
+    ...     np.array([[0.9, 0.1], [0.4, 0.6], [0.7, 0.3]]),
+    ...     labels=np.array([0, 1, -1]),
+    ...     classes=("negative", "positive"),
+    ... )
+    >>> table
+    <ProbabilityTable: 3 rows, 2 classes, 2 labelled, from table>
+    >>> table.labelled().labels
+    array([0, 1])
+    """
+
+    probabilities: Probabilities
+    labels: Labels | None = None
+    ids: NDArray[np.object_] | None = None
+    classes: tuple[str, ...] = ()
+    source: str = "table"
+
+    def __post_init__(self) -> None:
+        probabilities = check_probabilities(self.probabilities)
+        n_examples, n_classes = probabilities.shape
+        classes = check_classes(self.classes or default_classes(n_classes))
+        if len(classes) != n_classes:
+            raise InvalidInputError(
+                f"probabilities has {n_classes} columns, but there are {len(classes)} classes: "
+                f"{', '.join(classes)}",
+                hint="Name every class once, in the order of the columns",
+            )
+        labels, ids = self.labels, self.ids
+        if labels is not None:
+            labels = check_labels(
+                labels, n_examples=n_examples, n_classes=n_classes, unlabelled=True
+            )
+        if ids is not None:
+            ids = check_ids(ids, n_examples=n_examples)
+        for name, value in (
+            ("probabilities", probabilities),
+            ("labels", labels),
+            ("ids", ids),
+            ("classes", classes),
+        ):
+            object.__setattr__(self, name, value)
+
+    def __len__(self) -> int:
+        """Return the number of rows, M."""
+        return len(self.probabilities)
+
+    def __repr__(self) -> str:
+        """Describe the table in one line."""
+        labelled = "no label column"
+        if self.labels is not None:
+            labelled = f"{np.count_nonzero(self.labels != UNLABELLED)} labelled"
+        return (
+            f"<ProbabilityTable: {len(self)} rows, {self.n_classes} classes, {labelled}, from "
+            f"{self.source}>"
+        )
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes, N."""
+        return len(self.classes)
+
+    @property
+    def data_hash(self) -> str:
+        """SHA-256 of probabilities, labels and class names, the same in every file format.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> ProbabilityTable(np.array([[0.5, 0.5]])).data_hash[:12]
+        '6f737bef29d1'
+        """
+        digest = hashlib.sha256()
+        header = {
+            "classes": self.classes,
+            "labelled": self.labels is not None,
+            "shape": self.probabilities.shape,
+        }
+        digest.update(json.dumps(header, sort_keys=True).encode())
+        digest.update(self.probabilities.astype("<f8", copy=False).tobytes())
+        if self.labels is not None:
+            digest.update(self.labels.astype("<i8", copy=False).tobytes())
+        return digest.hexdigest()
+
+    @classmethod
+    def read(
+        cls, path: str | os.PathLike[str], classes: Sequence[str] | None = None
+    ) -> ProbabilityTable:
+        r"""Read a table from CSV, Parquet, JSON lines or NPZ, by suffix.
+
+        The class columns are `p0`, `p1`, ... or carry the names of `classes`. The column `label`
+        holds class names or class indices, empty for an unlabelled row; it may be absent, and so
+        may `id`.
+
+        Parameters
+        ----------
+        path : path-like
+            A file that ends in .csv, .csv.gz, .parquet, .jsonl, .jsonl.gz or .npz, or a folder of
+            Parquet part files.
+        classes : sequence of str, optional
+            Class names. Parquet and NPZ files may carry them, and then need none here.
+
+        Raises
+        ------
+        InvalidInputError
+            For bad input; the message names the file, the row, the column, and what to do.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     path = Path(folder, "opt.csv")
+        ...     _ = path.write_text("label,p0,p1\npositive,0.25,0.75\n")
+        ...     table = ProbabilityTable.read(path, classes=["negative", "positive"])
+        >>> table.labels, table.probabilities
+        (array([1]), array([[0.25, 0.75]]))
+        """
+        return _joined(list(read_chunks(path, classes)), source=str(path))
+
+    @classmethod
+    def from_frame(
+        cls, frame: pd.DataFrame | pl.DataFrame, classes: Sequence[str] | None = None
+    ) -> ProbabilityTable:
+        """Take a table from a pandas or polars data frame with the columns of a file.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame or polars.DataFrame
+            Columns as `read` expects them; an index is ignored.
+        classes : sequence of str, optional
+            Class names.
+
+        Raises
+        ------
+        InvalidInputError
+            For bad input, as `read`.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> frame = pd.DataFrame({"label": ["ham"], "spam": [0.25], "ham": [0.75]})
+        >>> ProbabilityTable.from_frame(frame, classes=["spam", "ham"]).probabilities
+        array([[0.25, 0.75]])
+        """
+        names = None if classes is None else check_classes(classes)
+        raw = read_frame(frame, names)
+        return _joined(list(check_chunks([raw], raw.layout.source)), source=raw.layout.source)
+
+    def to_frame(self, library: Literal["pandas", "polars"]) -> pd.DataFrame | pl.DataFrame:
+        """Return the table as a data frame with the columns that `write` writes.
+
+        Parameters
+        ----------
+        library : {"pandas", "polars"}
+            Which kind of data frame.
+
+        Raises
+        ------
+        MissingDependencyError
+            If the library is not installed.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> ProbabilityTable(np.array([[0.25, 0.75]]), np.array([1])).to_frame("pandas")
+           label    p0    p1
+        0      1  0.25  0.75
+        """
+        check_choice("library", library, ["pandas", "polars"])
+        frames = load_optional(library, purpose="make data frames", extra=library)
+        block = block_of(self)
+        arrays = [*block.leading.values(), *block.probabilities.T]
+        return frames.DataFrame(dict(zip(block.columns, arrays, strict=True)))
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write the table to a file whose suffix names the format; see `open_writer`.
+
+        Parameters
+        ----------
+        path : path-like
+            Ends in .csv, .csv.gz, .parquet, .jsonl, .jsonl.gz or .npz.
+
+        Raises
+        ------
+        InvalidInputError
+            For an unknown suffix or a table without rows.
+        OutputError
+            If the file cannot be written; what stood there before still stands.
+
+        Examples
+        --------
+        >>> from tempfile import TemporaryDirectory
+        >>> import numpy as np
+        >>> table = ProbabilityTable(np.array([[0.1, 0.9]]), classes=("ham", "spam"))
+        >>> with TemporaryDirectory() as folder:
+        ...     table.write(f"{folder}/opt.npz")
+        ...     ProbabilityTable.read(f"{folder}/opt.npz").classes
+        ('ham', 'spam')
+        """
+        with open_writer(path, self.classes) as writer:
+            writer.write(self)
+
+    def take(self, rows: ArrayLike) -> ProbabilityTable:
+        """Return the table of some rows, in the order given.
+
+        Parameters
+        ----------
+        rows : array-like
+            Row numbers from 0, or one truth value per row. A table with ids refuses to take a row
+            twice.
+
+        Raises
+        ------
+        InvalidInputError
+            For a row that is not there.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> table = ProbabilityTable(np.array([[0.5, 0.5], [0.25, 0.75]]))
+        >>> table.take([1]).probabilities
+        array([[0.25, 0.75]])
+        """
+        chosen = self._row_numbers(np.asarray(rows))
+        return ProbabilityTable(
+            self.probabilities[chosen],
+            None if self.labels is None else self.labels[chosen],
+            None if self.ids is None else self.ids[chosen],
+            self.classes,
+            self.source,
+        )
+
+    def _row_numbers(self, rows: NDArray[Any]) -> NDArray[np.intp]:
+        if rows.dtype == np.bool_ and rows.shape == (len(self),):
+            return np.flatnonzero(rows)
+        numbers = rows.astype(np.intp) if rows.size == 0 else rows
+        if numbers.ndim != 1 or numbers.dtype.kind not in "iu":
+            raise InvalidInputError(
+                f"rows must be row numbers or {len(self)} truth values; got {rows.dtype} of shape "
+                f"{rows.shape}"
+            )
+        outside = (numbers < 0) | (numbers >= len(self))
+        if outside.any():
+            raise InvalidInputError(
+                f"row {numbers[np.argmax(outside)]} is outside 0..{len(self) - 1} of {self.source}",
+                hint="Rows count from 0",
+            )
+        return numbers.astype(np.intp)
+
+    def labelled(self) -> ProbabilityTable:
+        """Return the rows that have a label; none where there is no label column.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> table = ProbabilityTable(np.array([[0.5, 0.5], [0.25, 0.75]]), np.array([-1, 1]))
+        >>> table.labelled().probabilities
+        array([[0.25, 0.75]])
+        """
+        if self.labels is None:
+            return self.take([])
+        return self.take(self.labels != UNLABELLED)
+
+    def unlabelled(self) -> ProbabilityTable:
+        """Return the rows that have no label, as a table without a label column.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> table = ProbabilityTable(np.array([[0.5, 0.5], [0.25, 0.75]]), np.array([-1, 1]))
+        >>> table.unlabelled().probabilities
+        array([[0.5, 0.5]])
+        """
+        if self.labels is None:
+            return self
+        rows = self.take(self.labels == UNLABELLED)
+        return ProbabilityTable(rows.probabilities, None, rows.ids, rows.classes, rows.source)
+
+    def split(
+        self, fractions: Mapping[str, float], seed: int, *, stratify: bool = True
+    ) -> dict[str, ProbabilityTable]:
+        """Divide the rows into named parts; the same seed gives the same parts.
+
+        Parameters
+        ----------
+        fractions : mapping of str to float
+            Fraction of the rows in each part: above 0, 1 at most in all. What is left over is in
+            no part.
+        seed : int
+            Seed of the shuffle.
+        stratify : bool, default=True
+            Divide each class, and the unlabelled rows, like the whole.
+
+        Returns
+        -------
+        dict of str to ProbabilityTable
+            No row is in two parts; each part keeps the order of the rows.
+
+        Raises
+        ------
+        InvalidInputError
+            For fractions out of range, or a part that would be empty.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> table = ProbabilityTable(np.full((20, 2), 0.5), np.repeat([0, 1], 10))
+        >>> parts = table.split({"opt": 0.8, "dev": 0.2}, seed=0)
+        >>> parts["dev"].labels
+        array([0, 0, 1, 1])
+        """
+        strata = np.zeros(len(self), dtype=np.int64)
+        if stratify and self.labels is not None:
+            strata = self.labels
+        parts = split_rows(strata, fractions, seed)
+        return {name: self.take(rows) for name, rows in parts.items()}
+
+    def draw(self, n: int, seed: int, *, balanced: bool | None = None) -> ProbabilityTable:
+        """Draw a few rows without replacement; the same seed gives the same rows.
+
+        A table with a label column gives labelled rows only; draw unlabelled ones from
+        `unlabelled()`.
+
+        Parameters
+        ----------
+        n : int
+            Rows to draw.
+        seed : int
+            Seed of the draw.
+        balanced : bool, optional
+            Draw as equally many of each class as there are; what a small class lacks is shared by
+            the others. By default up to 100 rows are drawn so and more are drawn uniformly, as in
+            the paper's experiments.
+
+        Raises
+        ------
+        InvalidInputError
+            If there are fewer than `n` rows, or no labels to balance by.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> table = ProbabilityTable(np.full((100, 2), 0.5), np.repeat([0, 1], [90, 10]))
+        >>> np.bincount(table.draw(10, seed=0).labels)
+        array([5, 5])
+        """
+        if self.labels is None:
+            if balanced:
+                raise InvalidInputError(
+                    f"{self.source}: a balanced draw needs labels, and there is no label column",
+                    hint="Draw with balanced=False",
+                )
+            unknown = np.zeros(len(self), dtype=np.int64)
+            return self.take(draw_rows(unknown, self.n_classes, n, seed, balanced=False))
+        if balanced is None:
+            balanced = n <= BALANCED_UP_TO
+        labelled = np.flatnonzero(self.labels != UNLABELLED)
+        drawn = draw_rows(self.labels[labelled], self.n_classes, n, seed, balanced=balanced)
+        return self.take(labelled[drawn])
+
+
+def _joined(chunks: list[Chunk], source: str) -> ProbabilityTable:
+    labels = [chunk.labels for chunk in chunks if chunk.labels is not None]
+    ids = [chunk.ids for chunk in chunks if chunk.ids is not None]
+    return ProbabilityTable(
+        np.concatenate([chunk.probabilities for chunk in chunks]),
+        np.concatenate(labels) if labels else None,
+        np.concatenate(ids) if ids else None,
+        chunks[0].classes,
+        source,
+    )

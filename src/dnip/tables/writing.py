@@ -1,0 +1,131 @@
+"""From tables to a file, chunk by chunk and all or nothing."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dnip.errors import InvalidInputError
+from dnip.files import atomic_path
+from dnip.tables.block import block_of
+from dnip.tables.formats import format_of
+from dnip.validation import check_classes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import ArrayLike
+
+    from dnip.tables.formats import BlockWriter
+    from dnip.tables.table import ProbabilityTable
+
+
+class TableWriter:
+    """A table that is being written; `open_writer` gives it."""
+
+    def __init__(self, file: BlockWriter, classes: tuple[str, ...]) -> None:
+        self._file = file
+        self._classes = classes
+        self._columns: tuple[str, ...] | None = None
+        self._n_rows = 0
+
+    def write(self, table: ProbabilityTable, predictions: ArrayLike | None = None) -> None:
+        """Add the rows of a table.
+
+        Parameters
+        ----------
+        table : ProbabilityTable
+            Rows over the classes of the file; with labels and ids if the first table had them.
+        predictions : array-like of shape (M,), optional
+            Predicted class indices, for a column `prediction`.
+
+        Raises
+        ------
+        InvalidInputError
+            For other classes or other columns than before, or predictions out of range.
+        """
+        if table.classes != self._classes:
+            raise InvalidInputError(
+                f"{table.source} has the classes {', '.join(table.classes)}, but the file is "
+                f"written for {', '.join(self._classes)}",
+                hint="Open a file of its own for it",
+            )
+        block = block_of(table, predictions)
+        if self._columns is not None and block.columns != self._columns:
+            raise InvalidInputError(
+                f"{table.source} has the columns {', '.join(block.columns)}, but the file has "
+                f"{', '.join(self._columns)}",
+                hint="Give labels, ids and predictions for all rows or for none",
+            )
+        self._columns = block.columns
+        self._n_rows += len(table)
+        self._file.write(block)
+
+    def finish(self) -> None:
+        """End the file; `open_writer` calls this."""
+        if not self._n_rows:
+            raise InvalidInputError(
+                "there are no rows to write", hint="A table needs one row at least"
+            )
+        self._file.finish()
+
+    def discard(self) -> None:
+        """Stop writing, for the file will be thrown away; `open_writer` calls this."""
+        self._file.discard()
+
+
+@contextmanager
+def open_writer(path: str | os.PathLike[str], classes: Sequence[str]) -> Iterator[TableWriter]:
+    """Open a table file for writing; the suffix names the format.
+
+    The columns are `id`, `label` and `prediction` where there are any, then `p0`, `p1`, ....
+    Labels and predictions are written as class names, which are the indices where the classes
+    have no names; an unlabelled row has an empty label. Parquet and NPZ files carry the class
+    names, so that `ProbabilityTable.read` needs none. Every float reads back as the same float.
+
+    The file appears when the block ends well; if it raises, whatever stood there still stands.
+
+    Parameters
+    ----------
+    path : path-like
+        Ends in .csv, .csv.gz, .parquet, .jsonl, .jsonl.gz or .npz (which is gathered in memory).
+    classes : sequence of str
+        Class names of all rows to come.
+
+    Yields
+    ------
+    TableWriter
+        Call its `write` once per chunk.
+
+    Raises
+    ------
+    InvalidInputError
+        For an unknown suffix, or if no row was written.
+    OutputError
+        If the file cannot be written.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> import numpy as np
+    >>> from dnip.tables import ProbabilityTable
+    >>> table = ProbabilityTable(np.array([[0.25, 0.75]]), np.array([1]))
+    >>> with TemporaryDirectory() as folder:
+    ...     with open_writer(f"{folder}/out.csv", table.classes) as writer:
+    ...         writer.write(table, predictions=[1])
+    ...     print(open(f"{folder}/out.csv").read(), end="")
+    label,prediction,p0,p1
+    1,1,0.25,0.75
+    """
+    names = check_classes(classes)
+    table_format = format_of(Path(path))
+    with atomic_path(path) as temporary, temporary.open("wb") as file:
+        writer = TableWriter(table_format.open(file), names)
+        try:
+            yield writer
+            writer.finish()
+        except BaseException:
+            writer.discard()
+            raise
