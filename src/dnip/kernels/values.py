@@ -102,20 +102,22 @@ def _cobias(memo: Memo) -> float:
 
 @jit
 def _cobias_single(confusion: Confusion, memo: Memo) -> float:
-    """Appendix A.2: mean over classes of |A_odd(i) - A_i|."""
+    """Appendix A.2: mean over classes of |A_odd(i) - A_i|, where both have examples."""
     n_classes = confusion.shape[0]
     total = 0.0
-    n_present = 0
+    n_averaged = 0
     for i in range(n_classes):
         if memo.true[i] == 0:
             continue
-        n_present += 1
         odd = -1
         most = 0
         for j in range(n_classes):
             if j != i and confusion[i, j] > most:
                 most = confusion[i, j]
                 odd = j
-        if odd >= 0 and memo.true[odd] > 0:
+        if odd < 0:
+            n_averaged += 1
+        elif memo.true[odd] > 0:
+            n_averaged += 1
             total += abs(memo.accuracy[odd] - memo.accuracy[i])
-    return total / n_present
+    return total / n_averaged if n_averaged > 0 else 0.0

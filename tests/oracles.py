@@ -1,0 +1,138 @@
+"""Plain twins of what the package computes fast: written from the definitions, loops and all.
+
+Nothing here imports the package, so that no mistake can be shared with it.
+"""
+
+import itertools
+import math
+
+import numpy as np
+
+
+def predict(p, indices):
+    """The prediction rule; ``argmax`` gives a tie to the lowest class."""
+    return np.argmax(np.asarray(indices) * p, axis=1)
+
+
+def confusion_at(p, labels, indices, mass=None):
+    """Counts at weight indices, rows true, columns predicted."""
+    n_classes = p.shape[1]
+    mass = np.ones(len(p), np.int64) if mass is None else mass
+    confusion = np.zeros((n_classes, n_classes), np.int64)
+    np.add.at(confusion, (labels, predict(p, indices)), mass)
+    return confusion
+
+
+def first_winning_index(p, rival_score, ties_win, scale):
+    """The smallest index whose product beats the rival's, by trying all."""
+    for k in range(1, scale + 1):
+        if k * p > rival_score or (ties_win and k * p == rival_score):
+            return k
+    return scale + 1
+
+
+def class_accuracies(confusion):
+    """Recall by class; None for a class without examples."""
+    return [
+        int(row[i]) / int(row.sum()) if row.sum() > 0 else None
+        for i, row in enumerate(np.asarray(confusion))
+    ]
+
+
+def cobias(confusion):
+    """Equation 1, pair by pair."""
+    present = [a for a in class_accuracies(confusion) if a is not None]
+    gaps = [abs(a - b) for a, b in itertools.combinations(present, 2)]
+    return math.fsum(gaps) / len(gaps)
+
+
+def odd_class(confusion, i):
+    """The wrong class that i's examples are given most often, lowest on a tie; None if no error."""
+    odd = None
+    for j, errors in enumerate(confusion[i]):
+        if j != i and errors > (0 if odd is None else confusion[i][odd]):
+            odd = j
+    return odd
+
+
+def cobias_single(confusion):
+    """Appendix A.2; a class is left out where it or its odd class has no accuracy."""
+    a = class_accuracies(confusion)
+    gaps = []
+    for i in range(len(a)):
+        odd = odd_class(confusion, i)
+        if a[i] is None or (odd is not None and a[odd] is None):
+            continue
+        gaps.append(0.0 if odd is None else abs(a[odd] - a[i]))
+    return math.fsum(gaps) / len(gaps) if gaps else 0.0
+
+
+def pmi(confusion, mu):
+    """PMI of each class with add-μ smoothing on counts."""
+    n, m = len(confusion), int(np.sum(confusion))
+    values = []
+    for j in range(n):
+        joint = (confusion[j][j] + mu) / (m + mu * n**2)
+        predicted = (sum(confusion[i][j] for i in range(n)) + mu) / (m + mu * n)
+        true = (sum(confusion[j][i] for i in range(n)) + mu) / (m + mu * n)
+        values.append(math.log(joint / (predicted * true)))
+    return values
+
+
+def objective(
+    confusion, beta=2.7, tau=0.2, mu=1.0, terms=("error", "cobias", "pmi"), gap="pairwise"
+):
+    """Z = error + β·COBias - τ·ΣPMI (equation 2), or what `terms` keeps of it."""
+    confusion = np.asarray(confusion)
+    z = 0.0
+    if "error" in terms:
+        z += 1 - np.trace(confusion) / confusion.sum()
+    if "cobias" in terms:
+        z += beta * {"pairwise": cobias, "single": cobias_single}[gap](confusion)
+    if "pmi" in terms:
+        z -= tau * math.fsum(pmi(confusion, mu))
+    return z
+
+
+def every_point(n_classes, scale):
+    """All K^N weight vectors."""
+    return itertools.product(range(1, scale + 1), repeat=n_classes)
+
+
+def optimum(p, labels, scale, value=objective):
+    """The lowest value over all K^N weight vectors."""
+    return min(
+        value(confusion_at(p, labels, indices)) for indices in every_point(p.shape[1], scale)
+    )
+
+
+def anneal(p, labels, scale, rng, value=objective):
+    """The published annealing: Algorithm 1 and the authors' schedule, on the M·Z scale.
+
+    Returns the best indices and, per temperature, (temperature, generated, accepted, improved).
+    """
+    n_examples, n_classes = p.shape
+    here = [scale] * n_classes
+    here_value = value(confusion_at(p, labels, here))
+    best, best_value = here, here_value
+    levels = []
+    temperature = 200_000.0
+    while temperature >= 200:
+        generated = accepted = improved = 0
+        while generated < 6 and accepted < 3:
+            generated += 1
+            c = rng.choice(range(n_classes))
+            others = [k for k in range(1, scale + 1) if k != here[c]]
+            new = list(here)
+            new[c] = others[rng.integers(1, scale) - 1]
+            new_value = value(confusion_at(p, labels, new))
+            delta = n_examples * (new_value - here_value)
+            if delta <= 0 or rng.random() < math.exp(-delta / temperature):
+                accepted += 1
+                improved += delta < 0
+                here, here_value = new, new_value
+            if here_value < best_value:
+                best, best_value = here, here_value
+        levels.append((temperature, generated, accepted, improved))
+        temperature *= 0.95
+    return best, levels
