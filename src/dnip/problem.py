@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _MASS_BITS = 30
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Problem:
     """Probabilities and labels of an opt set, ready to search on.
 

@@ -39,7 +39,7 @@ _SENTENCES = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TraceEntry:
     """One moment of a search.
 
@@ -64,7 +64,7 @@ class TraceEntry:
     statistics: dict[str, float] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Solution:
     """Weight indices and everything known about them.
 
@@ -74,6 +74,8 @@ class Solution:
         ξ, whole numbers 1..K.
     scale : int
         K.
+    objective : dict
+        Settings of what was minimised.
     value : float
         The objective of `weight_indices` on the whole opt set.
     terms : dict
@@ -100,6 +102,7 @@ class Solution:
 
     weight_indices: WeightIndices
     scale: int
+    objective: dict[str, Any]
     value: float
     terms: dict[str, float]
     confusion: Counts

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 import warnings
 from typing import TYPE_CHECKING, NoReturn, Protocol
 
@@ -18,9 +17,10 @@ if TYPE_CHECKING:
 
     from dnip.typing import Floats, Integers, Labels, Probabilities
 
-#: Rows whose sum is off by more than this are normalised; closer ones are left as they are, so
+#: Rows whose sum is off by more than this are normalised. Closer ones (half precision, or printed
+#: to a few digits) are left as they are, so
 #: that ties between printed probabilities stay ties.
-ROW_SUM_TOLERANCE = 1e-6
+ROW_SUM_TOLERANCE = 1e-3
 
 #: Largest weight scale K: beyond it neighbouring weights no longer differ in any real decision.
 MAX_SCALE = 10_000
@@ -387,20 +387,25 @@ def check_number(
     >>> check_number("beta", 2.7, at_least=0)
     2.7
     """
-    if (
-        isinstance(value, int | float | np.integer | np.floating)
-        and not isinstance(value, bool)
-        and abs(value) <= sys.float_info.max
-        and at_least <= value <= at_most
-        and value > above
-    ):
-        return float(value)
+    number = _as_float(value)
+    if math.isfinite(number) and at_least <= number <= at_most and number > above:
+        return number
     bounds = [f"at least {at_least:g}"] if at_least > -math.inf else []
     bounds += [f"above {above:g}"] if above > -math.inf else []
     bounds += [f"at most {at_most:g}"] if at_most < math.inf else []
     raise InvalidInputError(
         f"{name} must be a finite number {' and '.join(bounds)}".rstrip() + f"; got {value!r}"
     )
+
+
+def _as_float(value: object) -> float:
+    """Return a real number as float, NaN for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+        return math.nan
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
 
 
 def check_integer(name: str, value: int, *, at_least: int, at_most: int | None = None) -> int:

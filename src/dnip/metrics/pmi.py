@@ -40,7 +40,7 @@ def pmi(confusion: ArrayLike, smoothing: float = 1.0) -> Floats:
     Examples
     --------
     >>> pmi([[8, 2], [2, 8]], smoothing=1.0).round(3)
-    array([0.382, 0.382])
+    array([0.405, 0.405])
     """
     counts = as_counts(confusion)
     mu = check_number("smoothing", smoothing, above=0)

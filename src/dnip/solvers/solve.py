@@ -176,6 +176,7 @@ def _conclude(
     return Solution(
         weight_indices=final.indices.astype(np.int64),
         scale=landscape.scale,
+        objective=landscape.objective.to_dict(),
         value=value,
         terms=landscape.objective.terms_of(confusion),
         confusion=confusion,

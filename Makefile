@@ -1,0 +1,50 @@
+# Every job of this project, for people and for CI alike. Each makes what it needs.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+.PHONY: demo test lint types examples bench docs clean
+.DEFAULT_GOAL := demo
+
+demo: $(VENV)/.demo          ## the main job on a bundled table
+	$(BIN)/dnip demo
+
+test: $(VENV)/.dev           ## all tests, docstring examples included
+	$(BIN)/python -m pytest -n 2
+
+lint: $(VENV)/.dev           ## style, and the one-way imports between rooms
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports
+
+types: $(VENV)/.dev          ## the type checker
+	$(BIN)/mypy
+
+examples: $(VENV)/.dev       ## every file of examples/, run
+	@set -e; for example in examples/*.py; do echo "$$example"; $(BIN)/python "$$example" >/dev/null; done
+
+bench: $(VENV)/.dev          ## speed and quality, side by side in one run
+	$(BIN)/python -m benchmarks
+
+docs: $(VENV)/.docs          ## the documentation, into site/
+	$(BIN)/mkdocs build --strict --quiet
+
+clean:
+	rm -rf $(VENV) site dnip-demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+$(VENV)/bin/python:
+	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed, this is " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.demo: pyproject.toml | $(VENV)/bin/python
+	$(PIP) --editable '.[plot]'
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
+	$(PIP) --editable '.[dev]'
+	@touch $@ $(VENV)/.demo
+
+$(VENV)/.docs: pyproject.toml | $(VENV)/bin/python
+	$(PIP) --editable '.[docs]'
+	@touch $@

@@ -1,0 +1,42 @@
+"""``dnip apply``: reweight and predict, a chunk at a time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dnip.cli.console import live_progress, print_json
+from dnip.cli.options import AsJson, Classes, CoefficientsPath, TablePath, split_classes
+
+
+def apply(
+    table: TablePath,
+    coefficients: CoefficientsPath,
+    out: Annotated[
+        Path,
+        typer.Option(help="Where to write; the suffix names the format.", show_default=False),
+    ],
+    classes: Classes = None,
+    json: AsJson = False,
+) -> None:
+    """Reweight the probabilities of TABLE and predict, at any size.
+
+    The output has the columns id and label (where TABLE has them), prediction, and the reweighted
+    probabilities p0, p1, …, which sum to 1 and are scores for ranking classes, not calibrated.
+    """
+    from dnip.application import apply_stream
+    from dnip.coefficients import Coefficients
+    from dnip.tables import stream
+
+    fitted = Coefficients.load(coefficients)
+    chunks = stream(table, split_classes(classes) or fitted.classes)
+    with live_progress("applying") as show:
+        n_rows, changed = apply_stream(
+            chunks, fitted, out, progress=lambda done: show(f"{done:,} rows")
+        )
+    if json:
+        print_json({"n": n_rows, "changed": changed, "out": str(out)})
+    else:
+        typer.echo(f"{n_rows:,} rows, {changed:,} decisions changed, written to {out}")

@@ -1,0 +1,61 @@
+"""What a user reads: results on standard output, everything else on standard error."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from dnip.solution import TraceEntry
+
+#: Seconds between two lines of progress where standard error is no terminal.
+_QUIET_SECONDS = 10.0
+
+
+def complain(kind: str, message: str) -> None:
+    """Write one message to standard error."""
+    print(f"{kind}: {message}", file=sys.stderr, flush=True)  # noqa: T201
+
+
+def print_json(content: dict[str, Any]) -> None:
+    """Print one JSON object on standard output."""
+    sys.stdout.write(json.dumps(content, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+@contextmanager
+def live_progress(title: str) -> Iterator[Callable[[str], None]]:
+    """Show one line of progress on standard error; the block calls the function it is given.
+
+    On a terminal the line is updated in place and vanishes at the end; elsewhere a line is
+    written now and then, so that a log shows that long work is alive.
+    """
+    if sys.stderr.isatty():
+        from rich.console import Console
+
+        with Console(stderr=True).status(title) as status:
+            yield lambda text: status.update(f"{title} {text}")
+        return
+    last = time.monotonic()
+
+    def report(text: str) -> None:
+        nonlocal last
+        if time.monotonic() - last >= _QUIET_SECONDS:
+            last = time.monotonic()
+            complain("progress", f"{title} {text}")
+
+    yield report
+
+
+@contextmanager
+def search_progress() -> Iterator[Callable[[TraceEntry], None]]:
+    """Show a running search: its best objective, evaluations and time."""
+    with live_progress("searching") as show:
+        yield lambda entry: show(
+            f"best {entry.incumbent:.6f} after {entry.evaluations:,} evaluations, "
+            f"{entry.seconds:.1f} s"
+        )

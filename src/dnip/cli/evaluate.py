@@ -1,0 +1,37 @@
+"""``dnip evaluate``: accuracy and COBias, before and after."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dnip.cli.console import complain, print_json
+from dnip.cli.options import AsJson, Classes, TablePath, split_classes
+
+
+def evaluate(
+    table: TablePath,
+    coefficients: Annotated[
+        Path | None,
+        typer.Option(help="Compare with these coefficients.", show_default=False),
+    ] = None,
+    classes: Classes = None,
+    json: AsJson = False,
+) -> None:
+    """Score TABLE: accuracy, COBias and every class, before and after coefficients."""
+    from dnip.coefficients import Coefficients
+    from dnip.evaluation import evaluate as evaluate_table
+    from dnip.report.text import describe
+    from dnip.tables import stream
+
+    fitted = None if coefficients is None else Coefficients.load(coefficients)
+    names = split_classes(classes) or (None if fitted is None else fitted.classes)
+    result = evaluate_table(stream(table, names), fitted)
+    if result.missing:
+        complain("warning", f"no labelled row of class {', '.join(result.missing)}: left out")
+    if json:
+        print_json(result.to_dict())
+    else:
+        typer.echo(describe(result))

@@ -1,0 +1,136 @@
+"""``dnip fit``: learn coefficients."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dnip.cli.console import complain, print_json, search_progress
+from dnip.cli.options import AsJson, Classes, TablePath, split_classes
+
+
+class SolverName(StrEnum):
+    """Solvers that ``--solver`` takes."""
+
+    COORDINATE = "coordinate"
+    ANNEAL = "anneal"
+    EXHAUSTIVE = "exhaustive"
+
+
+class Preset(StrEnum):
+    """Bundles of settings that ``--preset`` takes."""
+
+    PAPER = "paper"
+
+
+class Gap(StrEnum):
+    """Accuracy gaps that ``--gap`` takes."""
+
+    PAIRWISE = "pairwise"
+    SINGLE = "single"
+
+
+class Robust(StrEnum):
+    """Modes that ``--robust`` takes."""
+
+    OFF = "off"
+
+
+def fit(
+    opt: TablePath,
+    out: Annotated[Path, typer.Option(help="Where to write the coefficients.")] = Path(
+        "coefficients.json"
+    ),
+    classes: Classes = None,
+    beta: Annotated[float, typer.Option(help="β, weight of COBias.")] = 2.7,
+    tau: Annotated[float, typer.Option(help="τ, weight of the PMI term.")] = 0.2,
+    scale: Annotated[int, typer.Option(help="K: weights are 1/K, 2/K, …, 1.")] = 30,
+    smoothing: Annotated[
+        float | None,
+        typer.Option(
+            help="μ, added to the counts inside PMI.  [default: 1; 4000 with --preset paper]",
+            show_default=False,
+        ),
+    ] = None,
+    terms: Annotated[
+        str, typer.Option(help="Terms of the objective to keep, comma-separated.")
+    ] = "error,cobias,pmi",
+    gap: Annotated[
+        Gap, typer.Option(help="COBias over all pairs of classes, or over odd classes only.")
+    ] = Gap.PAIRWISE,
+    solver: Annotated[
+        SolverName | None,
+        typer.Option(
+            help="How to search.  [default: coordinate; anneal with --preset paper]",
+            show_default=False,
+        ),
+    ] = None,
+    effort: Annotated[
+        float, typer.Option(help="Multiplies the work of the coordinate solver.")
+    ] = 1.0,
+    seed: Annotated[int, typer.Option(help="Seed of the search.")] = 0,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(help="Seconds after which the best so far is kept.", show_default=False),
+    ] = None,
+    preset: Annotated[
+        Preset | None,
+        typer.Option(
+            help="paper: the published settings and solver; options given beside it win.",
+            show_default=False,
+        ),
+    ] = None,
+    robust: Annotated[
+        Robust, typer.Option(help="off: the plain optimum of the objective.")
+    ] = Robust.OFF,
+    trace: Annotated[
+        Path | None,
+        typer.Option(help="Also write the course of the search as CSV.", show_default=False),
+    ] = None,
+    json: AsJson = False,
+) -> None:
+    """Learn one coefficient per class from the labelled rows of OPT."""
+    from dnip.files import check_writable
+    from dnip.fitting import fit_table
+    from dnip.objective import Objective
+    from dnip.report.text import describe
+    from dnip.report.trace import write_trace
+    from dnip.solvers import SOLVERS, Coordinate
+    from dnip.tables import ProbabilityTable
+
+    paper = preset is Preset.PAPER
+    if smoothing is None:
+        smoothing = Objective.published().smoothing if paper else Objective().smoothing
+    kept = tuple(term.strip() for term in terms.split(","))
+    objective = Objective(beta, tau, smoothing, kept, gap.value)
+    name = solver or (SolverName.ANNEAL if paper else SolverName.COORDINATE)
+    searcher = Coordinate(effort) if name is SolverName.COORDINATE else SOLVERS[name.value]()
+    for target in (out, trace):
+        if target is not None:
+            check_writable(target)
+
+    table = ProbabilityTable.read(opt, split_classes(classes))
+    with search_progress() as progress:
+        fitted = fit_table(
+            table,
+            objective,
+            scale=scale,
+            solver=searcher,
+            seed=seed,
+            time_limit=time_limit,
+            progress=progress,
+        )
+    fitted.coefficients.save(out)
+    if trace is not None:
+        write_trace(fitted.solution, trace)
+    if fitted.evaluation.n_unlabelled:
+        complain("note", f"{fitted.evaluation.n_unlabelled:,} unlabelled rows were not used")
+    if json:
+        print_json({**fitted.solution.to_dict(), "out": str(out)})
+    else:
+        typer.echo(describe(fitted.evaluation, fitted.coefficients))
+        typer.echo(f"\nobjective {fitted.solution.value:.6f}. {fitted.solution.status.sentence}")
+        typer.echo(f"coefficients written to {out}")

@@ -1,0 +1,62 @@
+"""Entry point: from any outcome to an exit status and a clean message."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from typing import TYPE_CHECKING
+
+from dnip.cli.app import app
+from dnip.cli.console import complain
+from dnip.errors import DNIPError, DNIPWarning
+
+if TYPE_CHECKING:
+    from typing import TextIO
+
+#: Set to see the traceback of an unexpected error.
+TRACEBACK = "DNIP_TRACEBACK"
+
+
+def main() -> None:
+    """Run the command that ``sys.argv`` names, and exit.
+
+    Exit status 0: done. 1: refused or failed, with a message. 2: wrong usage. 130: interrupted.
+    """
+    warnings.showwarning = _show_warning
+    warnings.simplefilter("always", DNIPWarning)
+    try:
+        app()
+    except DNIPError as error:
+        complain("error", str(error))
+        sys.exit(1)
+    except BrokenPipeError:  # the reader of our output, such as `head`, has left
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    except (OSError, MemoryError) as error:
+        complain("error", str(error) or "out of memory")
+        sys.exit(1)
+    except KeyboardInterrupt:
+        complain("interrupted", "nothing was written")
+        sys.exit(130)
+    except Exception as error:
+        if TRACEBACK in os.environ:
+            raise
+        complain(
+            "internal error",
+            f"{type(error).__name__}: {error}. This is a bug; please report it with what you ran. "
+            f"{TRACEBACK}=1 shows where it happened",
+        )
+        sys.exit(1)
+
+
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    if issubclass(category, DNIPWarning):
+        complain("warning", str(message))

@@ -1,0 +1,173 @@
+"""Accuracy and COBias of a table, before and after reweighting, in one pass."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dnip.errors import CoefficientsFormatError, InvalidInputError
+from dnip.metrics import (
+    accuracy,
+    balanced_accuracy,
+    class_accuracies,
+    cobias,
+    cobias_single,
+    confusion_matrix,
+    macro_f1,
+    odd_classes,
+    prediction_ratios,
+    worst_class_accuracy,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from dnip.coefficients import Coefficients
+    from dnip.tables import ProbabilityTable
+    from dnip.typing import Confusion, Counts
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """Confusion counts of a table under the raw argmax and under coefficients.
+
+    Attributes
+    ----------
+    classes : tuple of str
+    n : int
+        Labelled rows.
+    n_unlabelled : int
+        Rows without a label; they are not counted.
+    raw : ndarray of shape (N, N)
+        Counts of the plain argmax, rows true, columns predicted.
+    reweighted : ndarray of shape (N, N) or None
+        Counts under the coefficients, if any were given.
+    """
+
+    classes: tuple[str, ...]
+    n: int
+    n_unlabelled: int
+    raw: Confusion
+    reweighted: Confusion | None
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Names of the classes without a labelled row; they have no accuracy."""
+        true = self.raw.sum(axis=1)
+        return tuple(name for name, size in zip(self.classes, true, strict=True) if size == 0)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what ``dnip evaluate --json`` prints."""
+        summary: dict[str, Any] = {
+            "n": self.n,
+            "n_unlabelled": self.n_unlabelled,
+            "n_classes": len(self.classes),
+            "classes": list(self.classes),
+            "raw": scores(self.raw),
+        }
+        if self.reweighted is not None:
+            summary["reweighted"] = scores(self.reweighted)
+        return summary
+
+
+def scores(confusion: Counts) -> dict[str, Any]:
+    """Return every metric of a confusion matrix, ready for JSON; None where one has no value.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> summary = scores(np.array([[8, 2], [4, 6]]))
+    >>> summary["accuracy"], summary["odd_classes"]
+    (0.7, [1, 0])
+    """
+    return {
+        "accuracy": accuracy(confusion),
+        "cobias": cobias(confusion),
+        "cobias_single": cobias_single(confusion),
+        "balanced_accuracy": balanced_accuracy(confusion),
+        "worst_class_accuracy": worst_class_accuracy(confusion),
+        "macro_f1": macro_f1(confusion),
+        "class_accuracies": [
+            None if np.isnan(a) else a for a in class_accuracies(confusion).tolist()
+        ],
+        "prediction_ratios": [
+            None if np.isnan(r) else r for r in prediction_ratios(confusion).tolist()
+        ],
+        "odd_classes": [None if c < 0 else c for c in odd_classes(confusion).tolist()],
+        "confusion": confusion.tolist(),
+    }
+
+
+def check_same_classes(table: ProbabilityTable, coefficients: Coefficients) -> None:
+    """Refuse coefficients that were fitted for other classes than the table's."""
+    if table.classes != coefficients.classes:
+        raise CoefficientsFormatError(
+            f"{table.source} has the classes {', '.join(table.classes)}, but the coefficients "
+            f"were fitted for {', '.join(coefficients.classes)}",
+            hint="Apply coefficients to the task that they were fitted on",
+        )
+
+
+def evaluate(
+    chunks: Iterable[ProbabilityTable], coefficients: Coefficients | None = None
+) -> Evaluation:
+    """Count a table, given whole or in chunks, under the raw argmax and under coefficients.
+
+    Parameters
+    ----------
+    chunks : iterable of ProbabilityTable
+        The table; ``[table]`` for one in memory.
+    coefficients : Coefficients, optional
+        Fitted for the table's classes.
+
+    Returns
+    -------
+    Evaluation
+
+    Raises
+    ------
+    InvalidInputError
+        If fewer than two classes have labelled rows: there is no accuracy gap to speak of.
+    CoefficientsFormatError
+        If the coefficients were fitted for other classes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dnip import Coefficients, ProbabilityTable
+    >>> table = ProbabilityTable(np.array([[0.9, 0.1], [0.6, 0.4]]), np.array([0, 1]))
+    >>> result = evaluate([table], Coefficients(["0", "1"], [15, 30], scale=30))
+    >>> result.raw.tolist(), result.reweighted.tolist()
+    ([[1, 0], [1, 0]], [[1, 0], [0, 1]])
+    """
+    n_unlabelled = 0
+    raw: Confusion | None = None
+    reweighted: Confusion | None = None
+    for chunk in chunks:
+        if coefficients is not None:
+            check_same_classes(chunk, coefficients)
+        n_classes, classes, source = chunk.n_classes, chunk.classes, chunk.source
+        labelled = chunk.labelled()
+        n_unlabelled += len(chunk) - len(labelled)
+        if raw is None:
+            raw = np.zeros((n_classes, n_classes), np.int64)
+            reweighted = None if coefficients is None else np.zeros_like(raw)
+        if len(labelled) == 0:
+            continue
+        p, y = labelled.probabilities, labelled.labels
+        assert y is not None  # labelled() keeps rows of a label column only
+        raw += confusion_matrix(y, p.argmax(axis=1), n_classes)
+        if coefficients is not None and reweighted is not None:
+            reweighted += confusion_matrix(y, coefficients.predict(p), n_classes)
+    if raw is None:
+        raise InvalidInputError("there are no rows to evaluate")
+    present = np.flatnonzero(raw.sum(axis=1))
+    if len(present) < 2:
+        found = f"only class {classes[present[0]]}" if len(present) else "no class"
+        raise InvalidInputError(
+            f"{source}: {found} has labelled rows, but COBias compares at least 2 classes",
+            hint="Give a table with a label column that holds several classes",
+        )
+    return Evaluation(classes, int(raw.sum()), n_unlabelled, raw, reweighted)
