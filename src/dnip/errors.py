@@ -1,5 +1,13 @@
 """One error tree; every message says what is wrong, where, the value, and what to do."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Self
+
 
 class DNIPError(Exception):
     """Base of all errors that this package raises on purpose.
@@ -51,6 +59,15 @@ class MissingDependencyError(DNIPError, ImportError):
             f"{library} is needed to {purpose} and is not installed",
             hint=f"Install it with: pip install 'dnip[{extra}]'",
         )
+        self._arguments = (library, purpose, extra)
+
+    def __reduce__(self) -> tuple[Callable[[str, str, str], Self], tuple[str, str, str]]:
+        # The default repeats __init__ with the message alone, which would not do here.
+        return type(self)._rebuild, self._arguments
+
+    @classmethod
+    def _rebuild(cls, library: str, purpose: str, extra: str) -> Self:
+        return cls(library, purpose=purpose, extra=extra)
 
 
 class DNIPWarning(UserWarning):
