@@ -1,0 +1,151 @@
+import errno
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from dnip.errors import OutputError
+from dnip.files import atomic_path, check_writable
+
+
+@pytest.fixture
+def old_file(tmp_path):
+    path = tmp_path / "out.txt"
+    path.write_text("old")
+    return path
+
+
+def test_the_file_appears_when_the_block_ends(tmp_path):
+    path = tmp_path / "out.txt"
+    with atomic_path(path) as temporary:
+        temporary.write_text("new")
+        assert not path.exists()
+        assert temporary.parent == tmp_path
+        assert temporary.suffix == ".txt"
+    assert path.read_text() == "new"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("stop", [ValueError, KeyboardInterrupt, SystemExit, ConnectionError])
+def test_whatever_stops_the_block_leaves_the_old_file_and_nothing_else(old_file, stop):
+    def write_half():
+        with atomic_path(old_file) as temporary:
+            temporary.write_text("half")
+            raise stop
+
+    with pytest.raises(stop):
+        write_half()
+    assert old_file.read_text() == "old"
+    assert list(old_file.parent.iterdir()) == [old_file]
+
+
+def test_a_full_disk_is_told_as_such(old_file):
+    with (
+        pytest.raises(OutputError, match=r"out\.txt cannot be written: No space.*Free some space"),
+        atomic_path(old_file),
+    ):
+        raise OSError(errno.ENOSPC, "No space left on device")
+    assert old_file.read_text() == "old"
+    assert list(old_file.parent.iterdir()) == [old_file]
+
+
+@pytest.mark.parametrize("step", ["open", "fsync"])
+def test_a_step_of_our_own_that_fails_is_an_output_error(old_file, monkeypatch, step):
+    def fail(*_args):
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(f"dnip.files.os.{step}", fail)
+    with pytest.raises(OutputError, match="Input/output error"), atomic_path(old_file):
+        pass
+    monkeypatch.undo()
+    assert old_file.read_text() == "old"
+    assert list(old_file.parent.iterdir()) == [old_file]
+
+
+def test_the_mode_of_an_existing_file_is_kept_and_a_new_one_follows_the_umask(tmp_path):
+    path = tmp_path / "out.txt"
+    before = os.umask(0o022)
+    try:
+        with atomic_path(path):
+            pass
+        assert path.stat().st_mode & 0o777 == 0o644
+        path.chmod(0o600)
+        with atomic_path(path):
+            pass
+        assert path.stat().st_mode & 0o777 == 0o600
+    finally:
+        os.umask(before)
+
+
+def test_a_link_is_followed_and_stays(tmp_path, old_file):
+    link = tmp_path / "link.txt"
+    link.symlink_to(old_file)
+    with atomic_path(link) as temporary:
+        temporary.write_text("new")
+    assert link.is_symlink()
+    assert old_file.read_text() == "new"
+
+
+def test_paths_that_cannot_be_written_are_refused_early(tmp_path, old_file):
+    loop = tmp_path / "loop"
+    loop.symlink_to(loop)
+    for path, reason in [
+        (tmp_path / "no" / "out.txt", "folder .*no does not exist"),
+        (tmp_path, "it is a folder"),
+        ("", "it is a folder"),
+        (old_file / "out.txt", "does not exist"),
+        ("/dev/null", "not a regular file"),
+        (tmp_path / ("x" * 300), "File name too long"),
+        (loop / "out.txt", "cannot be written"),
+    ]:
+        with pytest.raises(OutputError, match=reason):
+            check_writable(path)
+
+
+@pytest.mark.parametrize(
+    ("denied", "reason"),
+    [("out.txt", "write-protected"), ("", "permission denied in the folder")],
+)
+def test_missing_permission_is_told(old_file, monkeypatch, denied, reason):
+    forbidden = old_file.parent / denied
+    monkeypatch.setattr("dnip.files.os.access", lambda path, _mode: path != forbidden)
+    with pytest.raises(OutputError, match=reason):
+        check_writable(old_file)
+
+
+_SLOW_WRITE = """
+import sys, time
+from dnip.files import atomic_path
+with atomic_path(sys.argv[1]) as temporary, temporary.open("w") as file:
+    file.write("half")
+    file.flush()
+    print("writing", flush=True)
+    time.sleep(60)
+"""
+
+
+def test_a_killed_process_leaves_the_old_file(old_file):
+    with subprocess.Popen(
+        [sys.executable, "-c", _SLOW_WRITE, str(old_file)], stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout.readline() == "writing\n"
+        process.send_signal(signal.SIGKILL)
+    assert process.returncode == -signal.SIGKILL
+    assert old_file.read_text() == "old"
+
+
+def test_an_interrupted_process_also_cleans_up(old_file):
+    with subprocess.Popen(
+        [sys.executable, "-c", _SLOW_WRITE, str(old_file)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as process:
+        assert process.stdout.readline() == "writing\n"
+        time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+    assert old_file.read_text() == "old"
+    assert list(old_file.parent.iterdir()) == [old_file]
