@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnip.errors import InvalidInputError
+from dnip.tables.place import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -127,11 +128,6 @@ def _check_cell(cell: object, convert: Callable[[Any], Floats], where: str) -> N
         ) from None
     except ValueError:
         raise InvalidInputError(
-            f"{where}: {_shortened(cell)} is not a number",
+            f"{where}: {shown(cell)} is not a number",
             hint="Write numbers with a decimal point, such as 0.25",
         ) from None
-
-
-def _shortened(cell: object, most: int = 60) -> str:
-    text = repr(cell.item() if isinstance(cell, np.generic) else cell)
-    return text if len(text) <= most else f"{text[:most]}..."

@@ -9,6 +9,7 @@ import numpy as np
 
 from dnip.errors import InvalidInputError
 from dnip.tables.columns import LABEL
+from dnip.tables.place import shown
 from dnip.validation import is_missing
 
 if TYPE_CHECKING:
@@ -81,21 +82,21 @@ class LabelRule:
         where = place.named(row, LABEL)
         if index is None:
             raise InvalidInputError(
-                f"{where}: {text!r} is neither a class name nor a class index",
+                f"{where}: {shown(text)} is neither a class name nor a class index",
                 hint=f"The classes are {self._known()}; if they have other names, give them with "
                 "--classes",
             )
         if self._ambiguous is not None:
             raise InvalidInputError(
-                f"{where}: {text!r} is no class name, and as an index it would be ambiguous: the "
-                f"class name {self._ambiguous!r} is a number too",
+                f"{where}: {shown(text)} is no class name, and as an index it would be "
+                f"ambiguous: the class name {self._ambiguous!r} is a number too",
                 hint=f"Write class names: {self._known()}",
             )
         if not 0 <= index < len(self._classes):
             raise InvalidInputError(
-                f"{where}: label {text} is outside 0..{len(self._classes) - 1}",
-                hint=f"There are {len(self._classes)} classes, counted from 0; leave the cell "
-                "empty where there is no label",
+                f"{where}: the class index {shown(text)} is outside 0..{len(self._classes) - 1}",
+                hint=f"There are {len(self._classes)} classes, counted from 0; a row without a "
+                "label has an empty cell (NaN or '' in an array)",
             )
         return index
 

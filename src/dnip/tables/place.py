@@ -1,8 +1,10 @@
-"""Names of cells of a file, for messages."""
+"""Names of cells of a file and values found there, for messages."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+import numpy as np
 
 
 @dataclass(frozen=True)
@@ -41,3 +43,15 @@ class FilePlace:
     def named(self, row: int, column: str) -> str:
         """Name a cell of a column that is no class column."""
         return f"{self.cell(row)}, column {column}"
+
+
+def shown(value: object, most: int = 60) -> str:
+    """Return a value as it shall stand in a message: quoted if it is a text, cut if it is long.
+
+    Examples
+    --------
+    >>> shown("abc"), shown("0" * 100, most=10)
+    ("'abc'", "'000000000...")
+    """
+    text = repr(value.item() if isinstance(value, np.generic) else value)
+    return text if len(text) <= most else f"{text[:most]}..."

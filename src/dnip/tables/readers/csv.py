@@ -10,7 +10,7 @@ from dnip.errors import InvalidInputError
 from dnip.tables.cells import matrix_from_text
 from dnip.tables.chunk import RawChunk
 from dnip.tables.columns import ID, LABEL, resolve_columns
-from dnip.tables.place import FilePlace
+from dnip.tables.place import FilePlace, shown
 from dnip.tables.readers.text import empty_file, open_text, rows_per_chunk
 
 if TYPE_CHECKING:
@@ -70,6 +70,6 @@ def _check_widths(chunk: list[list[str]], header: list[str], place: FilePlace) -
         if len(cells) > width:
             raise InvalidInputError(
                 f"{place.cell(row)} has {len(cells)} cells, but the header has {width}; the "
-                f"first beyond column {header[-1]} is {cells[width]!r}",
+                f"first beyond column {header[-1]} is {shown(cells[width])}",
                 hint="Give every row as many cells as the header; quote cells that hold commas",
             )

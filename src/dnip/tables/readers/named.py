@@ -2,7 +2,32 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from dnip.errors import InvalidInputError
+from dnip.validation import check_classes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def check_own_classes(names: Sequence[str], source: str) -> tuple[str, ...]:
+    """Return the class names that a file carries, checked.
+
+    Raises
+    ------
+    InvalidInputError
+        If they are no class names; the message names the file.
+
+    Examples
+    --------
+    >>> check_own_classes(["bad", "good"], "opt.npz")
+    ('bad', 'good')
+    """
+    try:
+        return check_classes(names)
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{source}: {error.message}", hint=error.hint) from error
 
 
 def reconcile_classes(

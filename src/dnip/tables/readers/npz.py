@@ -13,8 +13,7 @@ from dnip.tables.cells import matrix_from_numbers
 from dnip.tables.chunk import RawChunk
 from dnip.tables.columns import ID, LABEL, probability_columns, resolve_columns
 from dnip.tables.place import FilePlace
-from dnip.tables.readers.named import reconcile_classes
-from dnip.validation import check_classes
+from dnip.tables.readers.named import check_own_classes, reconcile_classes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,7 +47,7 @@ def read_npz(path: Path, classes: tuple[str, ...] | None, chunk_rows: int) -> It
     layout = resolve_columns(
         list(columns), classes=reconcile_classes(own, classes, source), source=source
     )
-    _check_lengths(columns, source)
+    _check_lengths(columns, layout.probabilities[0], source)
     probabilities = matrix_from_numbers(
         [columns[name] for name in layout.probabilities],
         FilePlace(source, layout.probabilities),
@@ -65,14 +64,16 @@ def read_npz(path: Path, classes: tuple[str, ...] | None, chunk_rows: int) -> It
 
 
 def _load(path: Path) -> dict[str, NDArray[Any]]:
+    if not zipfile.is_zipfile(path):
+        raise InvalidInputError(
+            f"{path}: this is not an NPZ file, or only a part of one",
+            hint="Copy the file again, or write it with numpy.savez",
+        )
     try:
-        file = np.load(path, allow_pickle=False)
-        if isinstance(file, np.ndarray):
-            raise ValueError("it holds a single array, not an archive of named arrays")
-        with file:
+        with np.load(path, allow_pickle=False) as file:
             return {name: np.asarray(file[name]) for name in file.files}
     except _DAMAGE as error:
-        if "pickle" in str(error) and zipfile.is_zipfile(path):
+        if "allow_pickle" in str(error):
             raise InvalidInputError(
                 f"{path}: an array holds Python objects, which are never loaded",
                 hint="Save numbers as float arrays and texts as str arrays, not as objects",
@@ -87,8 +88,11 @@ def _own_classes(names: NDArray[Any] | None, source: str) -> tuple[str, ...] | N
     if names is None:
         return None
     if names.ndim != 1:
-        raise InvalidInputError(f"{source}: array classes has shape {names.shape}, not one axis")
-    return check_classes(names.tolist())
+        raise InvalidInputError(
+            f"{source}: array classes has shape {names.shape}",
+            hint="Give one axis: one name per class",
+        )
+    return check_own_classes(names.tolist(), source)
 
 
 def _columns(arrays: dict[str, NDArray[Any]], source: str) -> dict[str, NDArray[Any]]:
@@ -115,12 +119,12 @@ def _columns(arrays: dict[str, NDArray[Any]], source: str) -> dict[str, NDArray[
     return columns
 
 
-def _check_lengths(columns: dict[str, NDArray[Any]], source: str) -> None:
-    first = next(iter(columns))
+def _check_lengths(columns: dict[str, NDArray[Any]], probability: str, source: str) -> None:
+    shape = columns[probability].shape
     for name, array in columns.items():
-        if array.ndim != 1 or len(array) != len(columns[first]):
+        if array.ndim != 1 or array.shape != shape:
             raise InvalidInputError(
-                f"{source}: column {name} has shape {array.shape}, but column {first} has "
-                f"{columns[first].shape}",
-                hint="Give arrays with one entry per row",
+                f"{source}: column {name} has shape {array.shape}, but column {probability} has "
+                f"shape {shape}",
+                hint="Give arrays of one axis, with one entry per row",
             )

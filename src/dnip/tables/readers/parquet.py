@@ -13,8 +13,7 @@ from dnip.tables.cells import matrix_from_numbers
 from dnip.tables.chunk import RawChunk
 from dnip.tables.columns import CLASSES_METADATA, ID, LABEL, resolve_columns
 from dnip.tables.place import FilePlace
-from dnip.tables.readers.named import reconcile_classes
-from dnip.validation import check_classes
+from dnip.tables.readers.named import check_own_classes, reconcile_classes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -104,9 +103,10 @@ def _own_classes(schema: pa.Schema, source: str) -> tuple[str, ...] | None:
     if text is None:
         return None
     try:
-        return check_classes(json.loads(text))
-    except (ValueError, TypeError) as error:
+        names = json.loads(text)
+    except ValueError as error:
         raise _damaged(source, error) from error
+    return check_own_classes(names if isinstance(names, list) else [], source)
 
 
 def _damaged(source: str, error: Exception) -> InvalidInputError:

@@ -33,9 +33,10 @@ def open_text(path: Path, *, compressed: bool) -> Iterator[IO[str]]:
             if compressed
             else path.open(encoding="utf-8-sig", newline="")
         ) as file:
-            yield file
-    except UnicodeDecodeError as error:
-        raise _not_utf8(path, compressed=compressed) from error
+            try:
+                yield file
+            except UnicodeDecodeError as error:
+                raise _not_utf8(path, compressed=compressed) from error
     except gzip.BadGzipFile as error:
         raise InvalidInputError(
             f"{path}: this is not a sound gzip file ({error})",
@@ -79,18 +80,19 @@ def rows_per_chunk(chunk_rows: int, n_columns: int) -> int:
 def _not_utf8(path: Path, *, compressed: bool) -> InvalidInputError:
     """Find the line that is not UTF-8; the decoder, which reads ahead, cannot tell."""
     with cast("IO[bytes]", gzip.open(path)) if compressed else path.open("rb") as file:
-        number, byte, start = _first_bad_byte(file)
-    gzipped = start.startswith(b"\x1f\x8b")
+        bad_bytes = ((number, line, _bad_byte(line)) for number, line in enumerate(file, start=1))
+        number, line, byte = next(found for found in bad_bytes if found[2])
+    gzipped = line.startswith(b"\x1f\x8b")
     return InvalidInputError(
-        f"{path}: line {number} is not UTF-8 text (byte 0x{byte:02x})",
+        f"{path}: line {number} is not UTF-8 text (byte 0x{byte.hex()})",
         hint="It is a gzip file: end its name in .gz" if gzipped else "Save the file as UTF-8",
     )
 
 
-def _first_bad_byte(file: IO[bytes]) -> tuple[int, int, bytes]:
-    for number, line in enumerate(file, start=1):
-        try:
-            line.decode()
-        except UnicodeDecodeError as error:
-            return number, line[error.start], line[:2]
-    raise AssertionError("unreachable: the file did not decode before")
+def _bad_byte(line: bytes) -> bytes:
+    """Return the first byte that is not UTF-8, none if all are."""
+    try:
+        line.decode()
+    except UnicodeDecodeError as error:
+        return line[error.start : error.start + 1]
+    return b""
