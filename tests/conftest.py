@@ -1,0 +1,14 @@
+"""What the tests of more than one room need."""
+
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def shared_tables():
+    """The folder of real probability tables, which are not part of this repository."""
+    folder = Path(__file__).resolve().parents[2] / "shared" / "tables"
+    if not folder.is_dir():
+        pytest.skip(f"the real tables are not at {folder}")
+    return folder

@@ -1,0 +1,267 @@
+"""What each format refuses, and that the message says file, row, column, value and remedy."""
+
+import gzip
+import io
+import zipfile
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from dnip.errors import InvalidInputError
+from dnip.tables import ProbabilityTable, stream
+
+GZIPPED = gzip.compress(b"label,p0,p1\n" + b"0,0.25,0.75\n" * 1000, mtime=0)
+
+
+def assert_refused(path, told, classes=None):
+    with pytest.raises(InvalidInputError) as caught:
+        ProbabilityTable.read(path, classes)
+    for part in [str(path), *told]:
+        assert part in str(caught.value)
+    assert caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", ["the file is empty"]),
+        ("\n\n", ["the file is empty"]),
+        ("label,p0,p1\n", ["there are no rows"]),
+        ("label,p0,p1\n0,1,0\n0,1\n", ["row 2, column p1", "after 2 of 3 cells"]),
+        ("label,p0,p1\n0,1,0,7\n", ["row 1 has 4 cells", "'7'"]),
+        ("label,p0,p1\n0,1,0\n0,x,1\n", ["row 2, column p0: 'x' is not a number", "0.25"]),
+        ("label,p0,p1\n0,1_0,1\n", ["row 1, column p0: '1_0' is not a number"]),
+        ('p0,p1\n"0,5","0,5"\n', ["row 1, column p0: '0,5' is not a number", "decimal point"]),
+        ("p0,p1\n0,1\n\n1,\n", ["row 2, column p1: the cell is empty"]),
+        ("p0,p1\n1, \n", ["row 1, column p1: the cell is empty"]),
+        ("p0,p1\n0,1\nnan,1\n", ["row 2, column p0: the probability is not a number (nan)"]),
+        ("p0,p1\n0,inf\n", ["row 1, column p1: the probability is infinite (inf)"]),
+        ("p0,p1\n0,1e999\n", ["row 1, column p1: the probability is infinite"]),
+        ("p1,p0\n-0.25,1\n", ["row 1, column p1: the probability is negative (-0.25)"]),
+        ("p0,p1\n0,1\n0,0\n", ["row 2: all class probabilities are 0"]),
+        ("label,p0,p1\n0,1,0\n2,1,0\n", ["row 2, column label", "'2' is outside 0..1"]),
+        ("label,p0,p1\nspam,1,0\n", ["row 1, column label: 'spam'", "--classes"]),
+        ("label,p0\n0,1\n", ["only 1 class column"]),
+        ("id,p0,p1\na,0,1\nb,0,1\na,0,1\n", ["row 3: the id 'a'", "row 1"]),
+        ("id,p0,p1\na,0,1\n,0,1\n", ["row 2: the id is empty"]),
+        ('p0,p1\n0,1\n0,"1\n', ["line 3 is not valid CSV", "quote"]),
+        (b"id,p0,p1\na,0,1\n\xe9,0,1\n", ["line 3 is not UTF-8 text (byte 0xe9)"]),
+        ("p0,p1\n0,1\n".encode("utf-16"), ["line 1 is not UTF-8", "Save the file as UTF-8"]),
+        (GZIPPED, ["line 1 is not UTF-8", "end its name in .gz"]),
+    ],
+)
+def test_csv(tmp_path, text, told):
+    path = tmp_path / "t.csv"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    assert_refused(path, told)
+
+
+@pytest.mark.parametrize(
+    ("data", "told"),
+    [
+        (b"label,p0,p1\n", ["not a sound gzip file", "drop .gz"]),
+        (GZIPPED[:-9], ["truncated"]),
+        (GZIPPED[:-8] + b"\0" * 8, ["not a sound gzip file", "CRC"]),
+        (GZIPPED[:30] + b"\xff" * 20, ["truncated or damaged"]),
+        (gzip.compress(b"p0,p1\n\xff,1\n"), ["line 2 is not UTF-8 text (byte 0xff)"]),
+    ],
+)
+@pytest.mark.parametrize("suffix", ["csv.gz", "jsonl.gz"])
+def test_gzip(tmp_path, data, told, suffix):
+    path = tmp_path / f"t.{suffix}"
+    path.write_bytes(data)
+    with pytest.raises(InvalidInputError) as caught:
+        ProbabilityTable.read(path)
+    assert str(path) in str(caught.value)
+    if suffix == "csv.gz":
+        assert_refused(path, told)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", ["the file is empty"]),
+        ("{}\n", ["no class columns"]),
+        ("[0, 1]\n", ["row 1 is JSON of type list"]),
+        ('{"p0": 1, "p1": 0}\n\n{"p0": 1,\n', ["row 2 is not valid JSON"]),
+        ("[" * 100_000, ["row 1 is not valid JSON"]),
+        ('{"p0": 1, "p1": "0"}\n', ["row 1, column p1: '0' is not a number"]),
+        ('{"p0": 1, "p1": true}\n', ["row 1, column p1: True is not a number"]),
+        ('{"p0": 1, "p1": null}\n', ["row 1, column p1: the cell is empty"]),
+        ('{"p0": 1, "p1": NaN}\n', ["row 1, column p1: the probability is not a number"]),
+        (f'{{"p0": 1, "p1": 1{"0" * 400}}}\n', ["row 1, column p1: the number is too large"]),
+        ('{"p0": 1, "p1": [0]}\n', ["row 1, column p1: [0] is not a number"]),
+        ('{"p0": 1, "p1": 0}\n{"p0": 1}\n', ["row 2, column p1 is missing"]),
+        (
+            '{"p0": 1, "p1": 0}\n{"p0": 1, "p1": 0, "label": 1}\n',
+            ["row 2, column label is not in row 1", '"label": null'],
+        ),
+        ('{"p0": 1, "p1": 0, "p0": 1}\n', ["row 1, column p0 stands twice"]),
+        ('{"label": [0], "p0": 1, "p1": 0}\n', ["row 1, column label: a text or a number"]),
+        ('{"id": {"a": 1}, "p0": 1, "p1": 0}\n', ["row 1, column id: a text or a number"]),
+        ('{"id": "\\ud800", "p0": 1, "p1": 0}\n', ["row 1: the id", "Unicode"]),
+    ],
+)
+def test_jsonl(tmp_path, text, told):
+    path = tmp_path / "t.jsonl"
+    path.write_text(text)
+    assert_refused(path, told)
+
+
+P = np.array([[0.25, 0.75], [1, 0]])
+
+
+@pytest.mark.parametrize(
+    ("arrays", "told"),
+    [
+        ({}, ["the columns found are none"]),
+        ({"label": np.array([0, 1])}, ["the columns found are label"]),
+        ({"p": P[:, 0]}, ["array p has shape (2,)", "one column per class"]),
+        ({"p": P[:, :1]}, ["only 1 class column"]),
+        ({"p": P[:0]}, ["there are no rows"]),
+        ({"p": P, "p1": P[:, 0]}, ["column p1 stands twice, once in array p1"]),
+        ({"p": P, "labels": np.array([0])}, ["column label has shape (1,)", "(2,)"]),
+        ({"p": P, "label": np.array([[0], [1]])}, ["column label has shape (2, 1)"]),
+        ({"p0": np.array(1.0), "p1": np.array(0.0)}, ["column p0 has shape ()", "one axis"]),
+        ({"p": P, "label": np.array([0, -1])}, ["row 2, column label", "'-1'", "NaN"]),
+        ({"p": P, "logits": P}, ["column logits is not known"]),
+        ({"p": P.astype(str)}, ["row 1, column p0: '0.25' is not a number"]),
+        ({"p": P > 0.5}, ["row 1, column p0: False is not a number"]),
+        ({"p": P * 1j}, ["row 1, column p0: 0.25j is not a number"]),
+        ({"p": P, "id": np.array([None, "a"], dtype=object)}, ["Python objects", "never loaded"]),
+        ({"p": P, "classes": np.array("ab")}, ["array classes has shape ()"]),
+    ],
+)
+def test_npz(tmp_path, arrays, told):
+    path = tmp_path / "t.npz"
+    np.savez(path, **arrays)
+    assert_refused(path, told)
+
+
+def test_npz_that_is_something_else(tmp_path):
+    path = tmp_path / "t.npz"
+    array = io.BytesIO()
+    np.save(array, P)
+    whole = io.BytesIO()
+    np.savez(whole, p=P)
+    for data in [b"", b"junk", array.getvalue(), whole.getvalue()[:-30]]:
+        path.write_bytes(data)
+        assert_refused(path, ["this is not an NPZ file"])
+    damaged = bytearray(whole.getvalue())
+    damaged[180] ^= 0xFF
+    path.write_bytes(damaged)
+    assert_refused(path, ["not a sound NPZ file"])
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("p0", "text")
+        archive.writestr("p1", "text")
+    assert_refused(path, ["column p0 has shape ()"])
+
+
+def test_npz_with_bad_class_names_is_named(tmp_path):
+    path = tmp_path / "t.npz"
+    np.savez(path, p=P, classes=np.array(["a", "a"]))
+    with pytest.raises(InvalidInputError, match=r"t\.npz: class names must differ"):
+        ProbabilityTable.read(path)
+
+
+@pytest.mark.parametrize(
+    ("columns", "told"),
+    [
+        ({"p0": [0.5, None], "p1": [0.5, 1.0]}, ["row 2, column p0: the cell is empty"]),
+        ({"p0": ["a"], "p1": [0.5]}, ["row 1, column p0: 'a' is not a number"]),
+        ({"p0": [True], "p1": [0.5]}, ["row 1, column p0: True is not a number"]),
+        ({"p0": [[1.0]], "p1": [0.5]}, ["row 1, column p0", "is not a number"]),
+        ({"p0": [-1.0], "p1": [0.5]}, ["row 1, column p0: the probability is negative"]),
+        (
+            {"label": [0, 5], "p0": [1, 0], "p1": [0, 1]},
+            ["row 2, column label: the class index '5'"],
+        ),
+        ({"id": ["a", None], "p0": [1, 0], "p1": [0, 1]}, ["row 2: the id is empty"]),
+        ({"__index_level_0__": [0], "p0": [1], "p1": [0]}, ["index=False"]),
+        ({"p0": pa.array([], pa.float64()), "p1": pa.array([], pa.float64())}, ["no rows"]),
+    ],
+)
+def test_parquet(tmp_path, columns, told):
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table(columns), path)
+    assert_refused(path, told)
+
+
+def test_damaged_parquet(tmp_path, table):
+    path = tmp_path / "t.parquet"
+    table.write(path)
+    whole = path.read_bytes()
+    flipped = bytearray(whole)
+    flipped[100] ^= 0x01
+    for data in [b"", b"junk", whole[: len(whole) // 2], whole[:-20], bytes(flipped)]:
+        path.write_bytes(data)
+        assert_refused(path, ["not a sound Parquet file", "again"])
+
+
+def test_parquet_with_damaged_class_names(tmp_path):
+    path = tmp_path / "t.parquet"
+    for names in ["{", "3", '["a"]']:
+        schema = pa.table({"p0": [1.0], "p1": [0.0]}).replace_schema_metadata(
+            {"dnip.classes": names}
+        )
+        pq.write_table(schema, path)
+        with pytest.raises(InvalidInputError, match=r"t\.parquet"):
+            ProbabilityTable.read(path)
+
+
+class TestParquetFolder:
+    @pytest.fixture
+    def folder(self, tmp_path, table):
+        for number in range(3):
+            table.take(range(number * 10, number * 10 + 10)).write(
+                tmp_path / f"part-{number}.parquet"
+            )
+        return tmp_path
+
+    def test_the_broken_part_is_named(self, folder):
+        (folder / "part-1.parquet").write_bytes(b"junk")
+        assert_refused(folder, ["part-1.parquet: this is not a sound Parquet file"])
+
+    def test_an_id_that_stands_in_two_parts_is_told_with_both(self, folder, table):
+        table.take(range(5, 8)).write(folder / "part-3.parquet")
+        assert_refused(folder, ["part-3.parquet: row 1", "'row 5'", "part-0.parquet: row 6"])
+
+    def test_parts_with_other_columns_are_refused(self, folder):
+        ProbabilityTable(np.array([[0.5, 0.25, 0.25]])).write(folder / "part-3.parquet")
+        assert_refused(folder, ["part-3.parquet: the columns p0, p1, p2 differ", "part-0.parquet"])
+
+    def test_a_folder_without_parts_is_refused(self, tmp_path):
+        assert_refused(tmp_path, ["holds no .parquet files"])
+
+
+def test_paths(tmp_path, monkeypatch):
+    assert_refused(tmp_path / "no.csv", ["there is no such file"])
+    tsv = tmp_path / "t.tsv"
+    tsv.touch()
+    assert_refused(tsv, ["'.tsv'", ".csv, .csv.gz, .jsonl, .jsonl.gz, .npz, .parquet"])
+    assert_refused(tsv / "t.csv", ["cannot be read"])
+
+    def deny(*_args, **_kwargs):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("pathlib.Path.open", deny)
+    assert_refused(tsv, ["Permission denied", "permissions"])
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "npz"])
+def test_other_class_names_than_those_in_the_file_are_refused(tmp_path, table, suffix):
+    path = tmp_path / f"t.{suffix}"
+    table.write(path)
+    assert_refused(path, ["bad, so, so", "a, b, c were given"], classes=["a", "b", "c"])
+
+
+def test_a_bad_row_far_down_is_counted_over_all_chunks(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("id,p0,p1\n" + "".join(f"{i},0.5,0.5\n" for i in range(10)) + "3,0.5,0.5\n")
+    with pytest.raises(InvalidInputError, match=r"row 11: the id '3' already .* row 4"):
+        list(stream(path, chunk_rows=3))
+    path.write_text("p0,p1\n" + "0.5,0.5\n" * 10 + "0.5,-1\n")
+    with pytest.raises(InvalidInputError, match=r"row 11, column p1.*negative"):
+        list(stream(path, chunk_rows=3))

@@ -1,0 +1,60 @@
+import pytest
+
+from dnip.errors import InvalidInputError
+from dnip.tables.columns import resolve_columns
+
+
+def resolve(header, classes=None):
+    return resolve_columns(header.split(","), classes=classes, source="t.csv")
+
+
+@pytest.mark.parametrize(
+    ("header", "classes", "columns", "names"),
+    [
+        ("p0,p1", None, "p0,p1", "0,1"),
+        ("p1,label,p0,id,prediction", None, "p0,p1", "0,1"),
+        ("p2,p10,p0,p1,p3,p4,p5,p6,p7,p8,p9", None, "p0,p1,p2,p3,p4,p5,p6,p7,p8,p9,p10", None),
+        ("p0,p1", ("bad", "good"), "p0,p1", "bad,good"),
+        ("good,bad", ("bad", "good"), "bad,good", "bad,good"),
+        ("p0,p1", ("p0", "p1"), "p0,p1", "p0,p1"),
+        ("p1,other", ("p1", "other"), "p1,other", "p1,other"),
+        ("p0,p1", ("label", "id"), "p0,p1", "label,id"),
+    ],
+)
+def test_class_columns_are_found_in_class_order(header, classes, columns, names):
+    layout = resolve(header, classes)
+    assert ",".join(layout.probabilities) == columns
+    assert names is None or ",".join(layout.classes) == names
+    assert layout.has_labels == ("label" in header)
+    assert layout.has_ids == ("id" in header.split(","))
+
+
+@pytest.mark.parametrize(
+    ("header", "classes", "told"),
+    [
+        ("p0,p2", None, ["column p1 is missing", "p0, p2", "without a gap"]),
+        ("p1,p2", None, ["column p0 is missing"]),
+        ("p0,p999999999999", None, ["column p1 is missing"]),
+        ("p0,p01", None, ["column p01 is not known"]),
+        ("p0,p1,p0", None, ["column p0 stands twice"]),
+        ("label,p0,p1,label", None, ["column label stands twice"]),
+        ("p0", None, ["only 1 class column, p0"]),
+        ("p0,p1,text", None, ["column text is not known", "label, id, prediction", "Drop it"]),
+        (",p0,p1", None, ["without a name", "index=False"]),
+        ("Label,p0,p1", None, ["column Label is not known", "Rename it to label"]),
+        ("label,id,pos,neg", None, ["label, id, pos, neg", "--classes pos,neg"]),
+        ("label;p0;p1", None, ["Separate the columns with commas"]),
+        ("0,0.25,0.75", None, ["The first line must name the columns"]),
+        ("p0,p1", ("a", "b", "c"), ["2 class columns, p0, p1", "3 classes: a, b, c"]),
+        ("a,c", ("a", "b"), ["column b of the classes a, b is missing", "found are a, c"]),
+        ("a,b,c", ("a", "b"), ["column c is not known"]),
+        ("p0,p1,a,b", ("a", "b"), ["column p0 is not known"]),
+        ("label,other", ("label", "other"), ["class of that name", "p0, p1, ..."]),
+        ("p0,p1", ("p1", "p0"), ["class of that name"]),
+    ],
+)
+def test_columns_that_leave_a_doubt_are_refused(header, classes, told):
+    with pytest.raises(InvalidInputError) as caught:
+        resolve(header, classes)
+    for part in ["t.csv: ", *told]:
+        assert part in str(caught.value)

@@ -1,0 +1,193 @@
+"""What is written reads back exactly, in every format, however odd."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from dnip.tables import ProbabilityTable, open_writer, stream
+
+SUFFIXES = ["csv", "csv.gz", "jsonl", "jsonl.gz", "npz", "parquet"]
+
+# Everything that UTF-8 can hold but NUL.
+TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1)
+ODD_TEXTS = TEXTS | st.sampled_from([",", '"', '""', "\n", "\r", " a ", "é\u2028", "=1", "007"])
+TINY = st.sampled_from([5e-324, 2.2250738585072014e-308, 1e-17, 0.1, 1 / 3])
+
+
+@st.composite
+def tables(draw):
+    n_classes = draw(st.integers(2, 4))
+    n_rows = draw(st.integers(1, 6))
+    p = np.array(
+        draw(
+            st.lists(
+                st.lists(TINY | st.floats(0, 1), min_size=n_classes, max_size=n_classes),
+                min_size=n_rows,
+                max_size=n_rows,
+            )
+        )
+    )
+    p[:, 0] = np.maximum(0, 1 - p[:, 1:].sum(axis=1))
+    p /= np.maximum(1, p.sum(axis=1))[:, None]
+    names = st.lists(
+        ODD_TEXTS.filter(lambda text: text.strip()),
+        min_size=n_classes,
+        max_size=n_classes,
+        unique=True,
+    )
+    labels = st.lists(st.integers(-1, n_classes - 1), min_size=n_rows, max_size=n_rows)
+    ids = st.lists(ODD_TEXTS, min_size=n_rows, max_size=n_rows, unique=True)
+    return ProbabilityTable(
+        p,
+        draw(st.none() | labels.map(np.array)),
+        draw(st.none() | ids),
+        tuple(draw(st.just(()) | names)),
+    )
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@settings(
+    max_examples=60,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(table=tables())
+def test_read_gives_what_was_written(tmp_path, assert_same, suffix, table):
+    path = tmp_path / f"t.{suffix}"
+    table.write(path)
+    assert_same(ProbabilityTable.read(path, table.classes), table)
+
+
+@settings(max_examples=60, deadline=None)
+@given(table=tables())
+def test_frames_give_what_was_put_in(table):
+    for library in ("pandas", "polars"):
+        back = ProbabilityTable.from_frame(table.to_frame(library), table.classes)
+        assert back.data_hash == table.data_hash
+        assert back.ids is None or back.ids.tolist() == table.ids.tolist()
+
+
+@pytest.mark.parametrize("suffix", ["npz", "parquet"])
+def test_class_names_travel_inside_the_file(tmp_path, assert_same, table, suffix):
+    table.write(tmp_path / f"t.{suffix}")
+    assert_same(ProbabilityTable.read(tmp_path / f"t.{suffix}"), table)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_the_same_table_gives_the_same_bytes(tmp_path, table, suffix):
+    first, second = tmp_path / f"a.{suffix}", tmp_path / f"b.{suffix}"
+    table.write(first)
+    table.write(second)
+    assert first.read_bytes() == second.read_bytes()
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize("chunk_rows", [1, 7, 40, 1000])
+def test_a_stream_is_the_table_in_pieces(tmp_path, table, assert_same, suffix, chunk_rows):
+    path, copy = tmp_path / f"t.{suffix}", tmp_path / f"copy.{suffix}"
+    table.write(path)
+    with open_writer(copy, table.classes) as writer:
+        for chunk in stream(path, table.classes, chunk_rows=chunk_rows):
+            assert 1 <= len(chunk) <= chunk_rows
+            writer.write(chunk)
+    assert_same(ProbabilityTable.read(copy, table.classes), table)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_predictions_are_written_as_labels_are_and_ignored_on_reading(
+    tmp_path, assert_same, table, suffix
+):
+    path = tmp_path / f"t.{suffix}"
+    with open_writer(path, table.classes) as writer:
+        writer.write(table, predictions=table.probabilities.argmax(axis=1))
+    assert_same(ProbabilityTable.read(path, table.classes), table)
+
+
+class TestColumnsAsWritten:
+    plain = ProbabilityTable(np.array([[0.25, 0.75], [1, 0]]), np.array([1, -1]), ["a,b", "c"])
+    named = ProbabilityTable(plain.probabilities, plain.labels, plain.ids, ("no", "yes"))
+
+    def write(self, table, path):
+        with open_writer(path, table.classes) as writer:
+            writer.write(table, predictions=[1, 0])
+        return path
+
+    def test_csv(self, tmp_path):
+        assert self.write(self.plain, tmp_path / "t.csv").read_text() == (
+            'id,label,prediction,p0,p1\n"a,b",1,1,0.25,0.75\nc,,0,1.0,0.0\n'
+        )
+        assert self.write(self.named, tmp_path / "t.csv").read_text() == (
+            'id,label,prediction,p0,p1\n"a,b",yes,yes,0.25,0.75\nc,,no,1.0,0.0\n'
+        )
+
+    def test_jsonl(self, tmp_path):
+        rows = self.write(self.plain, tmp_path / "t.jsonl").read_text().splitlines()
+        assert json.loads(rows[1]) == {"id": "c", "label": None, "prediction": 0, "p0": 1, "p1": 0}
+
+    def test_parquet(self, tmp_path):
+        schema = pq.read_schema(self.write(self.plain, tmp_path / "t.parquet"))
+        assert [str(kind) for kind in schema.types] == ["string", "int64", "int64", *["double"] * 2]
+        file = pq.read_table(self.write(self.named, tmp_path / "t.parquet"))
+        assert file["label"].to_pylist() == ["yes", None]
+
+    def test_npz(self, tmp_path):
+        with np.load(self.write(self.named, tmp_path / "t.npz")) as file:
+            assert sorted(file.files) == ["classes", "id", "label", "prediction", "probabilities"]
+            assert file["label"].tolist() == ["yes", ""]
+
+
+class TestOtherPeoplesFiles:
+    def test_pandas_writes_labels_with_gaps_as_floats(self, tmp_path):
+        frame = pd.DataFrame({"label": [1, None, 0], "p0": [0.5, 1, 0], "p1": [0.5, 0, 1]})
+        frame.to_csv(tmp_path / "t.csv", index=False)
+        frame.to_parquet(tmp_path / "t.parquet", index=False)
+        for name in ("t.csv", "t.parquet"):
+            assert ProbabilityTable.read(tmp_path / name).labels.tolist() == [1, -1, 0]
+
+    def test_a_byte_order_mark_and_windows_line_ends_are_no_matter(self, tmp_path):
+        path = tmp_path / "t.csv"
+        path.write_bytes("\ufeffp1, p0 ,label\r\n0.25,0.75,1\r\n\r\n".encode())
+        table = ProbabilityTable.read(path)
+        assert table.probabilities.tolist() == [[0.75, 0.25]]
+        assert table.labels.tolist() == [1]
+
+    def test_whole_numbers_half_precision_and_categories_in_parquet(self, tmp_path):
+        frame = pl.DataFrame(
+            {"id": [3, 4], "label": ["b", None], "a": [1, 0], "b": [0.0, 1.0]},
+            schema_overrides={"label": pl.Categorical, "b": pl.Float32},
+        )
+        frame.write_parquet(tmp_path / "t.parquet")
+        table = ProbabilityTable.read(tmp_path / "t.parquet", classes=["b", "a"])
+        assert table.probabilities.tolist() == [[0, 1], [1, 0]]
+        assert table.labels.tolist() == [0, -1]
+        assert table.ids.tolist() == ["3", "4"]
+
+    @pytest.mark.parametrize(
+        "arrays",
+        [
+            {"p0": [0.25], "p1": [0.75], "label": [1], "id": ["x"]},
+            {"p": [[0.25, 0.75]], "labels": [1], "ids": ["x"]},
+            {"probabilities": [[0.25, 0.75]], "labels": [1.0], "id": ["x"], "prediction": [0]},
+            {"p": [[0.25, 0.75]], "label": ["yes"], "id": ["x"], "classes": ["no", "yes"]},
+        ],
+    )
+    def test_npz_with_columns_or_a_matrix(self, tmp_path, arrays):
+        np.savez(tmp_path / "t.npz", **{name: np.array(value) for name, value in arrays.items()})
+        table = ProbabilityTable.read(tmp_path / "t.npz")
+        assert table.probabilities.tolist() == [[0.25, 0.75]]
+        assert table.labels.tolist() == [1]
+        assert table.ids.tolist() == ["x"]
+
+    def test_a_folder_of_parts_is_one_table(self, tmp_path, table, assert_same):
+        for number in range(4):
+            table.take(range(number * 10, number * 10 + 10)).write(tmp_path / f"{number}.parquet")
+        (tmp_path / "_SUCCESS").touch()
+        (tmp_path / "_metadata.parquet").write_bytes(b"junk")
+        assert_same(ProbabilityTable.read(tmp_path), table)
+        assert sum(len(chunk) for chunk in stream(tmp_path, chunk_rows=7)) == 40

@@ -1,0 +1,179 @@
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from dnip.errors import DNIPWarning, InvalidInputError, MissingDependencyError
+from dnip.tables import ProbabilityTable
+
+P = np.array([[0.25, 0.75], [1, 0], [0.5, 0.5]])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ({"probabilities": P[:, :1]}, "at least 2 classes"),
+        ({"labels": [0, 1]}, "labels has shape (2,), but 3 examples"),
+        ({"labels": [0, 1, 2]}, "labels[2]: label 2 is outside 0..1"),
+        ({"labels": [0, 1, -2]}, "labels[2]: label -2 is outside"),
+        ({"ids": ["a", "b", "a"]}, "ids[2]: the id 'a' already stands at ids[0]"),
+        ({"classes": ("a", "b", "c")}, "2 columns, but there are 3 classes: a, b, c"),
+        ({"classes": ("a", "a")}, "a stand twice"),
+    ],
+)
+def test_the_constructor_checks_all(arguments, told):
+    with pytest.raises(InvalidInputError) as caught:
+        ProbabilityTable(**{"probabilities": P, **arguments})
+    assert told in str(caught.value)
+
+
+def test_the_constructor_normalises_and_tells():
+    with pytest.warns(DNIPWarning, match="1 of 1 rows"):
+        table = ProbabilityTable(np.array([[1.0, 3.0]]))
+    assert table.probabilities.tolist() == [[0.25, 0.75]]
+
+
+def test_columns_come_in_their_canonical_types():
+    table = ProbabilityTable(P.astype(np.float32), [1, 0, -1], ["a", "b", "c"], ["x", "y"])
+    assert table.probabilities.dtype == np.float64
+    assert table.labels.dtype == np.int64
+    assert table.ids.dtype == object
+    assert table.classes == ("x", "y")
+    assert ProbabilityTable(P).classes == ("0", "1")
+    assert len(table) == 3
+    assert table.n_classes == 2
+
+
+def test_one_line_describes_it(table):
+    assert repr(table) == "<ProbabilityTable: 40 rows, 3 classes, 29 labelled, from table>"
+    assert "no label column" in repr(ProbabilityTable(P))
+
+
+class TestRows:
+    table = ProbabilityTable(P, np.array([1, -1, 0]), ["a", "b", "c"])
+
+    @pytest.mark.parametrize(
+        ("rows", "ids"),
+        [
+            ([2, 0], ["c", "a"]),
+            (np.array([True, False, True]), ["a", "c"]),
+            ([], []),
+            (range(1, 3), ["b", "c"]),
+        ],
+    )
+    def test_take(self, rows, ids):
+        taken = self.table.take(rows)
+        assert taken.ids.tolist() == ids
+        assert taken.classes == self.table.classes
+
+    @pytest.mark.parametrize(
+        ("rows", "told"),
+        [
+            ([3], "row 3 is outside 0..2"),
+            ([-1], "row -1 is outside"),
+            ([0, 0], "already stands"),
+            ([0.5], "rows must be row numbers"),
+            ([True], "rows must be row numbers"),
+            ([[0]], "of shape (1, 1)"),
+        ],
+    )
+    def test_rows_that_are_not_there_are_refused(self, rows, told):
+        with pytest.raises(InvalidInputError) as caught:
+            self.table.take(rows)
+        assert told in str(caught.value)
+
+    def test_a_table_without_ids_takes_rows_twice(self):
+        assert len(ProbabilityTable(P).take([0, 0, 1])) == 3
+
+    def test_labelled_and_unlabelled_divide_the_table(self):
+        assert self.table.labelled().labels.tolist() == [1, 0]
+        assert self.table.unlabelled().ids.tolist() == ["b"]
+        assert self.table.unlabelled().labels is None
+
+    def test_without_a_label_column_all_rows_are_unlabelled(self):
+        table = ProbabilityTable(P)
+        assert len(table.labelled()) == 0
+        assert table.unlabelled() is table
+
+
+def test_the_hash_is_of_the_data_and_of_nothing_else():
+    table = ProbabilityTable(P, np.array([0, 1, 0]))
+    same = ProbabilityTable(P.copy(), [0.0, 1, 0], ["a", "b", "c"], source="elsewhere")
+    others = [
+        ProbabilityTable(P),
+        ProbabilityTable(P[::-1], table.labels),
+        ProbabilityTable(P, np.array([0, 1, -1])),
+        ProbabilityTable(P, table.labels, classes=("a", "b")),
+    ]
+    assert same.data_hash == table.data_hash
+    assert len({table.data_hash, *(other.data_hash for other in others)}) == 5
+
+
+class TestFrames:
+    @pytest.mark.parametrize(
+        "frame",
+        [
+            pd.DataFrame({"p0": [0.5, None], "p1": [0.5, 1]}),
+            pd.DataFrame({"p0": pd.array([0.5, None], "Float64"), "p1": [0.5, 1]}),
+            pl.DataFrame({"p0": [0.5, None], "p1": [0.5, 1]}),
+        ],
+        ids=["pandas", "pandas nullable", "polars"],
+    )
+    def test_an_empty_cell_is_refused_with_its_place(self, frame):
+        with pytest.raises(InvalidInputError, match="frame: row 2, column p0: the cell is empty"):
+            ProbabilityTable.from_frame(frame)
+
+    @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame])
+    def test_labels_of_any_kind_and_names_of_any_order(self, make):
+        frame = make({"good": [0.25, 1.0], "label": ["bad", None], "bad": [0.75, 0.0]})
+        table = ProbabilityTable.from_frame(frame, classes=["bad", "good"])
+        assert table.probabilities.tolist() == [[0.75, 0.25], [0, 1]]
+        assert table.labels.tolist() == [0, -1]
+
+    def test_pandas_categories_nullable_numbers_and_column_numbers(self):
+        frame = pd.DataFrame({0: [0.25, 1.0], 1: [0.75, 0.0]}, index=[7, 7])
+        frame["label"] = pd.Categorical(["1", None])
+        table = ProbabilityTable.from_frame(frame, classes=["0", "1"])
+        assert table.labels.tolist() == [1, -1]
+        frame["label"] = pd.array([0, None], "Int64")
+        assert ProbabilityTable.from_frame(frame, classes=["0", "1"]).labels.tolist() == [0, -1]
+
+    @pytest.mark.parametrize("other", [{"p0": [1]}, pl.LazyFrame({"p0": [1]}), pd.Series([1.0]), P])
+    def test_what_is_no_frame_is_refused(self, other):
+        with pytest.raises(InvalidInputError, match="a pandas or polars DataFrame is needed; got"):
+            ProbabilityTable.from_frame(other)
+
+    def test_an_unknown_library_is_refused(self, table):
+        with pytest.raises(InvalidInputError, match="library must be one of pandas, polars"):
+            table.to_frame("dask")
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_a_missing_library_is_told_with_its_extra(monkeypatch, table, library):
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(MissingDependencyError, match=rf"dnip\[{library}\]"):
+        table.to_frame(library)
+
+
+def test_parquet_without_pyarrow_is_told_and_nothing_is_written(monkeypatch, table, tmp_path):
+    table.write(tmp_path / "t.parquet")
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(MissingDependencyError, match=r"read Parquet.*dnip\[parquet\]"):
+        ProbabilityTable.read(tmp_path / "t.parquet")
+    with pytest.raises(MissingDependencyError, match=r"write Parquet.*dnip\[parquet\]"):
+        table.write(tmp_path / "u.parquet")
+    assert [path.name for path in tmp_path.iterdir()] == ["t.parquet"]
+
+
+def test_importing_and_reading_csv_load_no_optional_library(tmp_path, table):
+    table.write(tmp_path / "t.csv")
+    code = (
+        "import sys; from dnip.tables import ProbabilityTable; "
+        f"ProbabilityTable.read({str(tmp_path / 't.csv')!r}, {table.classes!r}); "
+        "print({'pyarrow', 'pandas', 'polars', 'numba', 'sklearn'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"
