@@ -82,7 +82,7 @@ class Problem:
         problem = cls(p, y, mass, unit)
         n_present = int(problem.present.sum())
         if n_present < 2:
-            only = f"only class {y[0]}" if n_present else "no class"
+            only = f"only class {np.argmax(problem.present)}" if n_present else "no class"
             raise InvalidInputError(
                 f"labels: {only} has labelled examples, but a fit compares at least 2 classes",
                 hint="Label examples of other classes too",
