@@ -1,0 +1,58 @@
+"""The confusion matrix, and what is refused as one."""
+
+import numpy as np
+import pytest
+
+from dnip import metrics
+from dnip.errors import InvalidInputError
+from dnip.metrics import confusion_matrix, prediction_ratios
+
+OF_A_CONFUSION_MATRIX = [
+    getattr(metrics, name) for name in metrics.__all__ if name != "confusion_matrix"
+]
+
+
+def test_equals_scikit_learn():
+    other = pytest.importorskip("sklearn.metrics")
+    rng = np.random.default_rng(0)
+    y, guess = rng.integers(5, size=(2, 200))
+    np.testing.assert_array_equal(
+        confusion_matrix(y, guess, n_classes=5), other.confusion_matrix(y, guess)
+    )
+
+
+def test_rows_are_true_and_classes_unseen_still_count():
+    assert confusion_matrix([0, 0, 1], [0, 1, 1], n_classes=3).tolist() == [
+        [1, 1, 0],
+        [0, 1, 0],
+        [0, 0, 0],
+    ]
+
+
+def test_prediction_ratios_are_predicted_over_true():
+    ratios = prediction_ratios([[8, 2, 2], [4, 6, 0], [0, 0, 0]])
+    np.testing.assert_array_equal(ratios, [1.0, 0.8, np.nan])
+
+
+@pytest.mark.parametrize("metric", OF_A_CONFUSION_MATRIX)
+@pytest.mark.parametrize(
+    ("confusion", "message"),
+    [
+        ([[1, 2, 3], [4, 5, 6]], r"square .* got shape \(2, 3\)"),
+        ([1, 2], r"square .* got shape \(2,\)"),
+        ([[1, -1], [0, 1]], "counts of 0 or more"),
+        ([[1, np.nan], [0, 1]], "counts of 0 or more"),
+        ([[0, 0], [0, 0]], "some example"),
+        (np.empty((0, 0)), "some example"),
+    ],
+)
+def test_refuses_what_is_no_confusion_matrix(metric, confusion, message):
+    with pytest.raises(InvalidInputError, match=message):
+        metric(confusion)
+
+
+@pytest.mark.parametrize("metric", OF_A_CONFUSION_MATRIX)
+def test_leaves_its_argument_alone(metric):
+    confusion = np.array([[8.0, 2.0], [4.0, 6.0]])
+    metric(confusion)
+    assert confusion.tolist() == [[8, 2], [4, 6]]
