@@ -1,0 +1,47 @@
+"""What an import may load, and what a room may know."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import dnip.kernels
+
+HEAVY = ["torch", "ray", "matplotlib", "sklearn", "pandas", "polars", "pyarrow", "numba"]
+KERNELS = sorted(Path(dnip.kernels.__file__).parent.glob("*.py"))
+
+
+def loaded_after(statement):
+    """Name the heavy modules that a fresh process holds after the statement."""
+    code = f"import sys; {statement}; print(*[m for m in {HEAVY} if m in sys.modules])"
+    run = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    return run.stdout.split()
+
+
+def test_importing_the_package_loads_nothing_heavy():
+    assert loaded_after("import dnip") == []
+
+
+def test_importing_the_solvers_loads_numba_and_no_more():
+    assert loaded_after("from dnip import solve") == ["numba"]
+
+
+def test_every_name_of_the_package_can_be_asked_for():
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        dnip.nonsense  # noqa: B018
+    assert {"Objective", "solve", "Solution"} <= set(dir(dnip))
+
+
+@pytest.mark.parametrize("path", KERNELS, ids=lambda path: path.stem)
+def test_kernels_know_nothing_of_the_package(path):
+    imported = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom):
+            assert node.level == 0
+            imported.add(node.module)
+        elif isinstance(node, ast.Import):
+            imported.update(alias.name for alias in node.names)
+    ours = {name for name in imported if name.split(".")[0] == "dnip"}
+    assert all(name == "dnip.typing" or name.startswith("dnip.kernels.") for name in ours)
