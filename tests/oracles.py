@@ -106,7 +106,7 @@ def optimum(p, labels, scale, value=objective):
     )
 
 
-def anneal(p, labels, scale, rng, value=objective):
+def anneal(p, labels, scale, rng, value=objective, t_max=200_000.0, t_min=200.0):
     """The published annealing: Algorithm 1 and the authors' schedule, on the M·Z scale.
 
     Returns the best indices and, per temperature, (temperature, generated, accepted, improved).
@@ -116,8 +116,8 @@ def anneal(p, labels, scale, rng, value=objective):
     here_value = value(confusion_at(p, labels, here))
     best, best_value = here, here_value
     levels = []
-    temperature = 200_000.0
-    while temperature >= 200:
+    temperature = t_max
+    while temperature >= t_min:
         generated = accepted = improved = 0
         while generated < 6 and accepted < 3:
             generated += 1

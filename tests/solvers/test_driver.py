@@ -1,0 +1,117 @@
+"""The driver: incumbent, trace, clock and interruption, with solvers that only pretend."""
+
+import time
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+
+from dnip import Objective, Status
+from dnip.problem import Problem
+from dnip.solvers import Landscape, Proposal
+from dnip.solvers.driver import run
+from problems import KNOWN
+
+THREE = KNOWN["three classes"]
+RAW = [9, 9, 9]
+
+
+@dataclass
+class Script:
+    """Proposes what it is told, and then raises what it is told."""
+
+    proposals: list = field(default_factory=list)
+    error: BaseException | None = None
+    pause: float = 0.0
+    proves_optimality: bool = False
+    name: str = "script"
+
+    def search(self, landscape, rng):
+        for proposal in self.proposals:
+            time.sleep(self.pause)
+            yield proposal
+        if self.error is not None:
+            raise self.error
+
+
+def proposal(indices, value, **statistics):
+    return Proposal(np.array(indices, np.float64), value, statistics)
+
+
+@pytest.fixture
+def play():
+    problem = Problem.of(THREE.p, THREE.labels)
+    landscape = Landscape(problem, Objective(), THREE.scale, held={})
+
+    def play(script, **options):
+        return run(script, landscape, rng=np.random.default_rng(0), **options)
+
+    return play
+
+
+def test_the_raw_argmax_is_the_first_incumbent(play):
+    outcome = play(Script())
+    assert outcome.indices.tolist() == RAW
+    assert outcome.indices.dtype == np.int64
+    assert outcome.trace[0].value == outcome.trace[0].incumbent == pytest.approx(THREE.raw)
+
+
+def test_the_best_proposal_wins_and_the_first_of_equals(play):
+    proposals = [
+        proposal([1, 2, 3], -90),
+        proposal([2, 2, 3], -99),
+        proposal([3, 2, 3], -99),
+        proposal([4, 2, 3], 5),
+    ]
+    outcome = play(Script(proposals))
+    assert outcome.indices.tolist() == [2, 2, 3]
+    assert [entry.value for entry in outcome.trace[1:]] == [-90, -99]
+
+
+def test_a_worse_proposal_leaves_the_raw_argmax(play):
+    assert play(Script([proposal([1, 2, 3], 99)])).indices.tolist() == RAW
+
+
+def test_a_solver_may_go_on_from_the_point_that_it_proposed(play):
+    class Walker(Script):
+        def search(self, landscape, rng):
+            indices = np.array([1.0, 2.0, 3.0])
+            yield Proposal(indices, -90)
+            indices[:] = 5
+            yield Proposal(indices, -80)
+
+    assert play(Walker()).indices.tolist() == [1, 2, 3]
+
+
+def test_statistics_are_traced_also_without_improvement(play):
+    seen = []
+    script = Script([proposal([1, 2, 3], -90, level=1), proposal([1, 2, 4], 7, level=2)])
+    outcome = play(script, progress=seen.append)
+    assert [entry.statistics for entry in outcome.trace] == [{}, {"level": 1}, {"level": 2}]
+    assert [entry.incumbent for entry in outcome.trace[1:]] == [-90, -90]
+    assert tuple(seen) == outcome.trace
+
+
+def test_the_clock_stops_a_search(play):
+    proposals = [proposal([1, 1, k % 9 + 1], -k) for k in range(1000)]
+    outcome = play(Script(proposals, pause=0.01), deadline=time.perf_counter() + 0.1)
+    assert outcome.status is Status.TIME_LIMIT
+    assert 1 < len(outcome.trace) < 100
+
+
+@pytest.mark.parametrize("proves", [True, False])
+def test_an_interrupted_search_returns_its_best_and_proves_nothing(play, proves):
+    proposals = [proposal([1, 2, 3], -90), proposal([2, 2, 3], -80)]
+    outcome = play(Script(proposals, KeyboardInterrupt(), proves_optimality=proves))
+    assert outcome.status is Status.INTERRUPTED
+    assert outcome.indices.tolist() == [1, 2, 3]
+
+
+def test_other_errors_are_not_swallowed(play):
+    with pytest.raises(ZeroDivisionError):
+        play(Script(error=ZeroDivisionError()))
+
+
+@pytest.mark.parametrize(("proves", "status"), [(True, "optimal"), (False, "finished")])
+def test_a_search_that_ends_says_whether_that_proves_anything(play, proves, status):
+    assert play(Script(proves_optimality=proves)).status == status

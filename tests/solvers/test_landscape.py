@@ -1,0 +1,94 @@
+"""The landscape: counting and searching, compiled or by calling, with classes held or not."""
+
+import numpy as np
+import pytest
+
+import oracles
+from dnip import CustomObjective, Objective
+from dnip.problem import Problem
+from dnip.solvers import Landscape
+from problems import KNOWN
+
+FOUR = KNOWN["four classes"]
+
+
+def landscape_of(known, objective=None, held=None, sample_weight=None):
+    problem = Problem.of(known.p, known.labels, sample_weight=sample_weight)
+    return Landscape(problem, objective or Objective(), known.scale, held or {})
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_standing_somewhere_is_counting_there(name):
+    known = KNOWN[name]
+    rng = np.random.default_rng(0)
+    landscape = landscape_of(known)
+    for _ in range(5):
+        indices = rng.integers(1, known.scale + 1, known.n_classes)
+        position = landscape.stand(indices)
+        confusion = oracles.confusion_at(known.p, known.labels, indices)
+        np.testing.assert_array_equal(position.confusion, confusion)
+        np.testing.assert_array_equal(position.predicted, confusion.sum(axis=0))
+        assert position.value == pytest.approx(oracles.objective(confusion), abs=1e-12)
+
+
+# The error rate alone is the same number in both, to the bit; so are then all decisions.
+@pytest.mark.parametrize("name", KNOWN)
+def test_calling_an_objective_finds_what_compiled_code_finds(name):
+    known = KNOWN[name]
+    error = Objective(terms=("error",))
+    compiled, called = landscape_of(known, error), landscape_of(known, CustomObjective(error))
+    rng = np.random.default_rng(1)
+    for _ in range(5):
+        start = rng.integers(1, known.scale + 1, known.n_classes)
+        here, there = compiled.stand(start), called.stand(start)
+        for c in rng.permutation(known.n_classes):
+            assert compiled.line_search(here, c) == called.line_search(there, c)
+            np.testing.assert_array_equal(here.indices, there.indices)
+            np.testing.assert_array_equal(here.confusion, there.confusion)
+            np.testing.assert_array_equal(here.predicted, there.predicted)
+            assert here.value == there.value
+
+
+def test_a_held_class_stands_where_it_is_held():
+    landscape = landscape_of(FOUR, held={1: 2, 3: 4})
+    assert landscape.free.tolist() == [0, 2]
+    assert landscape.stand([5, 5, 5, 5]).indices.tolist() == [5, 2, 5, 4]
+
+
+def test_the_callers_indices_stay_the_callers():
+    landscape = landscape_of(FOUR)
+    indices = np.full(4, 5.0)
+    landscape.line_search(landscape.stand(indices), 0)
+    assert indices.tolist() == [5, 5, 5, 5]
+
+
+def test_an_objective_that_changes_its_argument_harms_no_count():
+    def greedy(confusion):
+        z = -float(confusion[0, 0])
+        confusion[:] = 0
+        return z
+
+    landscape = landscape_of(FOUR, CustomObjective(greedy))
+    position = landscape.stand([1, 1, 1, 1])
+    landscape.line_search(position, 0)
+    recount = oracles.confusion_at(FOUR.p, FOUR.labels, position.indices)
+    np.testing.assert_array_equal(position.confusion, recount)
+
+
+def test_fractional_weights_are_counted_in_examples():
+    weight = np.random.default_rng(2).random(FOUR.n_rows)
+    landscape = landscape_of(FOUR, sample_weight=weight)
+    position = landscape.stand([1, 2, 3, 4])
+    weighted = np.zeros((4, 4))
+    predictions = oracles.predict(FOUR.p, [1, 2, 3, 4])
+    np.add.at(weighted, (FOUR.labels, predictions), weight)
+    np.testing.assert_allclose(landscape.in_examples(position.confusion), weighted, atol=1e-7)
+    assert position.value == pytest.approx(Objective()(weighted), abs=1e-6)
+
+
+def test_evaluations_are_counted():
+    landscape = landscape_of(FOUR)
+    position = landscape.stand([5, 5, 5, 5])
+    assert landscape.evaluations == 1
+    landscape.line_search(position, 0)
+    assert landscape.evaluations == 1 + FOUR.scale

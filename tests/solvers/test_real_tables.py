@@ -1,0 +1,39 @@
+"""Real tables: thousands of rows, many of them tied."""
+
+import numpy as np
+import pytest
+
+import oracles
+from dnip import Objective, ProbabilityTable, solve
+from dnip.problem import Problem
+from dnip.solvers import Landscape
+
+TIED = "emotion4__qwen-7b__task_icl1"
+
+
+@pytest.fixture(params=[TIED, "sst2__unnamed-llm"])
+def opt_set(request, shared_tables):
+    return ProbabilityTable.read(shared_tables / request.param / "opt.csv.gz")
+
+
+@pytest.mark.parametrize("smoothing", [1.0, 4000.0])
+def test_coordinate_is_no_worse_than_twenty_published_annealings(opt_set, smoothing):
+    p, labels = opt_set.probabilities, opt_set.labels
+    objective = Objective(smoothing=smoothing)
+    found = solve(p, labels, objective)
+    annealed = [solve(p, labels, objective, solver="anneal", seed=seed) for seed in range(20)]
+    assert found.value <= min(solution.value for solution in annealed)
+    confusion = oracles.confusion_at(p, labels, found.weight_indices)
+    np.testing.assert_array_equal(found.confusion, confusion)
+    assert found.value == pytest.approx(oracles.objective(confusion, mu=smoothing), abs=1e-12)
+
+
+def test_ties_are_counted_as_the_prediction_rule_breaks_them(shared_tables):
+    table = ProbabilityTable.read(shared_tables / TIED / "opt.csv.gz")
+    p, labels = table.probabilities, table.labels
+    assert ((p == p.max(axis=1, keepdims=True)).sum(axis=1) > 1).any()
+    landscape = Landscape(Problem.of(p, labels), Objective(), scale=30, held={})
+    rng = np.random.default_rng(0)
+    for indices in [np.full(4, 30), np.full(4, 1), *rng.integers(1, 31, (50, 4))]:
+        counted = landscape.stand(indices).confusion
+        np.testing.assert_array_equal(counted, oracles.confusion_at(p, labels, indices))

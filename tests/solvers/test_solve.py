@@ -1,0 +1,281 @@
+"""Solving: what holds of every solver on every problem."""
+
+import math
+import time
+
+import numpy as np
+import pytest
+
+import oracles
+from dnip import CustomObjective, Objective, Status, solve
+from dnip.errors import DNIPWarning, InvalidInputError
+from dnip.metrics import macro_f1
+from dnip.solvers import SOLVERS, Anneal, Proposal
+from problems import KNOWN
+
+PROVING = {"exhaustive"}
+THREE = KNOWN["three classes"]
+FOUR = KNOWN["four classes"]
+
+each_solver = pytest.mark.parametrize("solver", list(SOLVERS))
+each_problem = pytest.mark.parametrize("name", KNOWN)
+
+
+def assert_same_solution(one, other):
+    np.testing.assert_array_equal(one.weight_indices, other.weight_indices)
+    np.testing.assert_array_equal(one.confusion, other.confusion)
+    assert one.value == other.value
+
+
+@each_solver
+@each_problem
+def test_a_solution_is_what_it_says(solver, name):
+    known = KNOWN[name]
+    solution = solve(known.p, known.labels, scale=known.scale, solver=solver, seed=1)
+    indices = solution.weight_indices
+    assert indices.dtype == np.int64
+    assert indices.shape == (known.n_classes,)
+    assert ((indices >= 1) & (indices <= known.scale)).all()
+    confusion = oracles.confusion_at(known.p, known.labels, indices)
+    np.testing.assert_array_equal(solution.confusion, confusion)
+    assert solution.value == pytest.approx(oracles.objective(confusion), abs=1e-12)
+    assert solution.terms == Objective().terms_of(confusion)
+    assert solution.objective == Objective().to_dict()
+    assert (solution.solver, solution.seed, solution.scale) == (solver, 1, known.scale)
+    assert solution.unfitted == ()
+
+
+@each_solver
+@each_problem
+def test_between_the_optimum_and_the_raw_argmax(solver, name):
+    known = KNOWN[name]
+    solution = solve(known.p, known.labels, scale=known.scale, solver=solver)
+    assert known.optimum - 1e-12 <= solution.value <= known.raw + 1e-12
+    if solver in PROVING:
+        assert solution.value == pytest.approx(known.optimum, abs=1e-12)
+        assert solution.status is Status.OPTIMAL
+        assert (solution.lower_bound, solution.gap) == (solution.value, 0)
+    else:
+        assert solution.status is Status.FINISHED
+        assert (solution.lower_bound, solution.gap) == (None, None)
+
+
+def test_the_known_problems_leave_something_to_find():
+    assert sum(known.optimum < known.raw - 0.05 for known in KNOWN.values()) >= 6
+
+
+@each_solver
+def test_the_seed_decides(solver):
+    runs = [solve(FOUR.p, FOUR.labels, scale=5, solver=solver, seed=seed) for seed in (7, 7, 8)]
+    assert_same_solution(runs[0], runs[1])
+    traces = [[(e.value, e.evaluations, e.statistics) for e in run.trace] for run in runs]
+    assert traces[0] == traces[1]
+    if solver == "anneal":
+        assert traces[0] != traces[2]
+
+
+@each_solver
+def test_the_incumbent_never_worsens_and_the_count_never_falls(solver):
+    seen = []
+    solution = solve(FOUR.p, FOUR.labels, scale=5, solver=solver, progress=seen.append)
+    incumbents = [entry.incumbent for entry in solution.trace]
+    assert tuple(seen) == solution.trace
+    assert incumbents == sorted(incumbents, reverse=True)
+    assert incumbents[0] == pytest.approx(FOUR.raw)
+    assert incumbents[-1] == pytest.approx(solution.value)
+    evaluations = [entry.evaluations for entry in solution.trace]
+    assert evaluations == sorted(evaluations)
+    assert evaluations[-1] <= solution.evaluations
+
+
+@each_solver
+def test_a_line_of_one_index_leaves_the_raw_argmax(solver):
+    solution = solve(FOUR.p, FOUR.labels, scale=1, solver=solver)
+    assert solution.weight_indices.tolist() == [1, 1, 1, 1]
+    assert solution.value == pytest.approx(FOUR.raw)
+
+
+@each_solver
+def test_no_time_still_gives_the_raw_argmax_or_better(solver):
+    solution = solve(FOUR.p, FOUR.labels, scale=5, solver=solver, time_limit=0)
+    assert solution.status is Status.TIME_LIMIT
+    assert solution.value <= FOUR.raw + 1e-12
+    assert (solution.lower_bound, solution.gap) == (None, None)
+
+
+def test_the_time_limit_is_kept():
+    began = time.perf_counter()
+    slow = Anneal(cooling=0.999999)
+    solution = solve(FOUR.p, FOUR.labels, solver=slow, time_limit=0.2)
+    assert solution.status is Status.TIME_LIMIT
+    assert time.perf_counter() - began < 5
+
+
+class Interrupted:
+    """Finds the optimum and is interrupted at once."""
+
+    name = "interrupted"
+    proves_optimality = True
+
+    def __init__(self, indices):
+        self.indices = indices
+
+    def search(self, landscape, rng):
+        position = landscape.stand(self.indices)
+        yield Proposal(position.indices, position.value)
+        raise KeyboardInterrupt
+
+
+def test_an_interrupted_search_returns_the_best_so_far():
+    best = solve(FOUR.p, FOUR.labels, scale=5, solver="exhaustive")
+    solution = solve(FOUR.p, FOUR.labels, scale=5, solver=Interrupted(best.weight_indices))
+    assert solution.status is Status.INTERRUPTED
+    assert_same_solution(solution, best)
+    assert (solution.lower_bound, solution.gap) == (None, None)
+
+
+@each_solver
+def test_whole_weights_are_repeated_rows(solver):
+    weight = np.random.default_rng(0).integers(0, 4, FOUR.n_rows)
+    weighted = solve(FOUR.p, FOUR.labels, scale=5, solver=solver, sample_weight=weight)
+    repeated = solve(
+        np.repeat(FOUR.p, weight, axis=0), np.repeat(FOUR.labels, weight), scale=5, solver=solver
+    )
+    assert_same_solution(weighted, repeated)
+    assert weighted.evaluations == repeated.evaluations
+
+
+@each_solver
+def test_fractional_weights_count_in_examples(solver):
+    weight = np.random.default_rng(1).random(FOUR.n_rows)
+    solution = solve(FOUR.p, FOUR.labels, scale=5, solver=solver, sample_weight=weight)
+    weighted = np.zeros((4, 4))
+    predictions = oracles.predict(FOUR.p, solution.weight_indices)
+    np.add.at(weighted, (FOUR.labels, predictions), weight)
+    np.testing.assert_allclose(solution.confusion, weighted, atol=1e-7)
+    assert solution.value == Objective()(solution.confusion)
+
+
+def test_weights_in_quarters_are_exact():
+    weight = np.random.default_rng(2).integers(1, 9, THREE.n_rows) / 4
+    quarters = solve(
+        THREE.p, THREE.labels, Objective(smoothing=0.25), scale=9, sample_weight=weight
+    )
+    wholes = solve(THREE.p, THREE.labels, scale=9, sample_weight=weight * 4)
+    np.testing.assert_array_equal(quarters.confusion * 4, wholes.confusion)
+    assert quarters.value == pytest.approx(wholes.value, abs=1e-12)
+
+
+@each_solver
+def test_a_class_without_examples_takes_the_geometric_middle(solver):
+    rows = FOUR.labels != 2
+    p, labels = FOUR.p[rows], FOUR.labels[rows]
+    with pytest.warns(DNIPWarning, match="no labelled example of class Business: not fitted"):
+        solution = solve(
+            p,
+            labels,
+            scale=12,
+            solver=solver,
+            classes=["World", "Sports", "Business", "Tech"],
+        )
+    fitted = np.delete(solution.weight_indices, 2).tolist()
+    assert solution.unfitted == (2,)
+    assert solution.weight_indices[2] == round(math.prod(fitted) ** (1 / 3))
+    assert len(set(fitted)) > 1
+    confusion = oracles.confusion_at(p, labels, solution.weight_indices)
+    np.testing.assert_array_equal(solution.confusion, confusion)
+    assert solution.value == pytest.approx(oracles.objective(confusion), abs=1e-12)
+
+
+def test_several_classes_without_examples_are_all_named():
+    rows = (FOUR.labels == 1) | (FOUR.labels == 3)
+    with pytest.warns(DNIPWarning, match="class 0, 2: not fitted"):
+        solution = solve(FOUR.p[rows], FOUR.labels[rows])
+    assert solution.unfitted == (0, 2)
+    assert solution.weight_indices[0] == solution.weight_indices[2]
+
+
+def test_a_class_whose_examples_weigh_nothing_is_not_fitted():
+    with pytest.warns(DNIPWarning, match="class 2"):
+        solution = solve(FOUR.p, FOUR.labels, sample_weight=(FOUR.labels != 2).astype(int))
+    assert solution.unfitted == (2,)
+
+
+def test_twice_the_scale_is_never_worse():
+    p, labels = THREE.p, THREE.labels
+    coarse = solve(p, labels, scale=5, solver="exhaustive")
+    fine = solve(p, labels, scale=10, solver="exhaustive")
+    doubled = oracles.confusion_at(p, labels, 2 * coarse.weight_indices)
+    np.testing.assert_array_equal(doubled, coarse.confusion)
+    assert fine.value <= coarse.value
+
+
+@each_solver
+def test_any_function_of_the_confusion_matrix_can_be_minimised(solver):
+    def worst_class(confusion):
+        return -(confusion.diagonal() / confusion.sum(axis=1)).min()
+
+    solution = solve(THREE.p, THREE.labels, worst_class, scale=9, solver=solver)
+    assert solution.value == worst_class(solution.confusion)
+    assert solution.value <= worst_class(oracles.confusion_at(THREE.p, THREE.labels, [1, 1, 1]))
+    assert solution.terms == Objective().terms_of(solution.confusion)
+    assert solution.objective == {"function": "worst_class"}
+
+
+@pytest.mark.parametrize("solver", ["coordinate", "exhaustive"])
+def test_the_best_macro_f1_is_found(solver):
+    def lacking_f1(confusion):
+        return 1 - macro_f1(confusion)
+
+    best = oracles.optimum(THREE.p, THREE.labels, 9, lacking_f1)
+    solution = solve(THREE.p, THREE.labels, lacking_f1, scale=9, solver=solver)
+    assert solution.value == pytest.approx(best, abs=1e-12)
+
+
+# The error rate alone is the same number in both, to the bit; so are then all decisions.
+@each_solver
+@each_problem
+def test_a_called_objective_is_searched_like_a_compiled_one(solver, name):
+    known = KNOWN[name]
+    error = Objective(terms=("error",))
+    compiled, called = (
+        solve(known.p, known.labels, objective, scale=known.scale, solver=solver, seed=2)
+        for objective in (error, CustomObjective(error))
+    )
+    assert_same_solution(compiled, called)
+
+
+@pytest.mark.parametrize("solver", ["coordinate", "exhaustive"])
+@pytest.mark.parametrize("gap", ["pairwise", "single"])
+def test_the_whole_objective_called_has_the_same_optimum(gap, solver):
+    objective = Objective(gap=gap)
+    compiled, called = (
+        solve(FOUR.p, FOUR.labels, goal, scale=5, solver=solver)
+        for goal in (objective, objective.__call__)
+    )
+    assert called.value == pytest.approx(compiled.value, abs=1e-12)
+
+
+def test_the_callers_arrays_are_left_alone():
+    p, labels = FOUR.p.copy(), FOUR.labels.copy()
+    p.flags.writeable = labels.flags.writeable = False
+    solve(p, labels, scale=5)
+    solve(p.tolist(), labels.tolist(), scale=5)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"scale": 0}, "scale must be a whole number of at least 1 .*; got 0"),
+        ({"scale": 30.0}, "scale must be a whole number .* got 30.0"),
+        ({"solver": "genetic"}, "solver must be one of coordinate, .*; got 'genetic'"),
+        ({"seed": -1}, "seed must be a whole number of at least 0; got -1"),
+        ({"seed": None}, "seed must be .* got None"),
+        ({"time_limit": -1}, "time_limit must be a finite number at least 0; got -1"),
+        ({"time_limit": math.nan}, "time_limit must be .* got nan"),
+        ({"sample_weight": [1]}, r"sample_weight has shape \(1,\)"),
+    ],
+)
+def test_refuses_bad_settings(settings, message):
+    with pytest.raises(InvalidInputError, match=message):
+        solve(FOUR.p, FOUR.labels, **settings)
