@@ -29,6 +29,21 @@ def test_rows_are_true_and_classes_unseen_still_count():
     ]
 
 
+@pytest.mark.parametrize(
+    ("labels", "predictions", "message"),
+    [
+        ([0, 1, 1], [0, 1], r"predictions has shape \(2,\), but 3 examples"),
+        ([0, -1], [0, 1], r"labels\[1\]: label -1 is outside 0..2"),
+        ([0, 1], [0, -1], r"predictions\[1\]: label -1 is outside 0..2"),
+        ([0, 1], [0, 3], r"predictions\[1\]: label 3 is outside 0..2"),
+        ([0, 1], [0.0, 0.5], "predictions holds values .* not class indices"),
+    ],
+)
+def test_refuses_what_would_be_counted_elsewhere(labels, predictions, message):
+    with pytest.raises(InvalidInputError, match=message):
+        confusion_matrix(labels, predictions, n_classes=3)
+
+
 def test_prediction_ratios_are_predicted_over_true():
     ratios = prediction_ratios([[8, 2, 2], [4, 6, 0], [0, 0, 0]])
     np.testing.assert_array_equal(ratios, [1.0, 0.8, np.nan])

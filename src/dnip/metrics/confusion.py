@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dnip.errors import InvalidInputError
+from dnip.validation import ArrayPlace, check_labels
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -29,6 +30,11 @@ def confusion_matrix(labels: Labels, predictions: Labels, n_classes: int) -> Con
     ndarray of shape (N, N)
         Counts, rows true, columns predicted.
 
+    Raises
+    ------
+    InvalidInputError
+        For lengths that differ, or an index outside 0..N-1, such as -1 for a row without a label.
+
     Examples
     --------
     >>> import numpy as np
@@ -36,7 +42,12 @@ def confusion_matrix(labels: Labels, predictions: Labels, n_classes: int) -> Con
     array([[1, 1],
            [0, 1]])
     """
-    pairs = np.asarray(labels) * n_classes + np.asarray(predictions)
+    m = len(labels)
+    true, predicted = (
+        check_labels(values, n_examples=m, n_classes=n_classes, place=ArrayPlace(name))
+        for name, values in (("labels", labels), ("predictions", predictions))
+    )
+    pairs = true * n_classes + predicted
     return np.bincount(pairs, minlength=n_classes**2).reshape(n_classes, n_classes)
 
 
