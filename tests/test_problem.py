@@ -52,6 +52,8 @@ def test_a_class_without_mass_is_not_present():
         (Y, [1, 1, 1, -1], "sample_weight must be finite, 0 or more"),
         (Y, [1, 1, 1, np.inf], "sample_weight must be finite"),
         (Y, [0, 0, 0, 0], "positive somewhere"),
+        (Y, [0, 1e-300, 1e-300, 0], "largest weight is 1e-300, outside 1e-100..1e\\+100"),
+        (Y, [1, 1, 1e300, 1], "largest weight is 1e\\+300, outside"),
     ],
 )
 def test_refuses_what_cannot_be_fitted(labels, weight, message):

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 # Largest whole-number sample weight that counts as it is, and resolution of all other weights.
 _MASS_BITS = 30
 
+# The largest sample weight is at least this and at most its inverse, so that no sum overflows.
+_LIGHTEST = 1e-100
+
 
 @dataclass(frozen=True, eq=False)
 class Problem:
@@ -113,6 +116,13 @@ class Problem:
 
 
 def _as_mass(weight: Floats) -> tuple[Integers, float]:
+    largest = weight.max()
+    if not _LIGHTEST <= largest <= 1 / _LIGHTEST:
+        raise InvalidInputError(
+            f"sample_weight: the largest weight is {largest:g}, outside "
+            f"{_LIGHTEST:g}..{1 / _LIGHTEST:g}",
+            hint="Give weights in examples: the smoothing of the objective is counted in them",
+        )
     whole = bool((weight == np.floor(weight)).all()) and weight.max() <= 2**_MASS_BITS
     unit = 1.0 if whole else 2.0 ** (math.frexp(weight.max())[1] - _MASS_BITS)
     return np.rint(weight / unit).astype(np.int64), unit
