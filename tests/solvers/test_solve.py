@@ -222,6 +222,28 @@ def test_any_function_of_the_confusion_matrix_can_be_minimised(solver):
     assert solution.objective == {"function": "worst_class"}
 
 
+@each_solver
+def test_a_function_without_a_number_is_refused_by_name(solver):
+    def precision(confusion):
+        return -confusion[0, 0] / confusion[:, 0].sum() if confusion[:, 0].any() else math.nan
+
+    p = np.array([[0.2, 0.8], [0.4, 0.6], [0.1, 0.9]])
+    with pytest.raises(InvalidInputError, match=r"'precision'.* not a number .*\[\[0, 1\].* inf"):
+        solve(p, [0, 1, 1], precision, solver=solver)
+
+
+@pytest.mark.parametrize("solver", ["coordinate", "exhaustive"])
+def test_infinity_excludes_a_confusion_matrix(solver):
+    def error_with_all_predicted(confusion):
+        if not confusion.sum(axis=0).all():
+            return math.inf
+        return 1 - confusion.trace() / confusion.sum()
+
+    p = np.array([[0.2, 0.8], [0.4, 0.6], [0.1, 0.9]])
+    solution = solve(p, [1, 0, 1], error_with_all_predicted, scale=10, solver=solver)
+    assert solution.value == 0
+
+
 @pytest.mark.parametrize("solver", ["coordinate", "exhaustive"])
 def test_the_best_macro_f1_is_found(solver):
     def lacking_f1(confusion):
@@ -274,6 +296,9 @@ def test_the_callers_arrays_are_left_alone():
         ({"time_limit": -1}, "time_limit must be a finite number at least 0; got -1"),
         ({"time_limit": math.nan}, "time_limit must be .* got nan"),
         ({"sample_weight": [1]}, r"sample_weight has shape \(1,\)"),
+        ({"classes": ["a", "b"]}, "classes has 2 names, but probabilities has 4 columns"),
+        ({"classes": ["a", "b", "a", "c"]}, "class names must differ; a stand twice"),
+        ({"classes": "abcd"}, "classes must be a sequence of names"),
     ],
 )
 def test_refuses_bad_settings(settings, message):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dnip.errors import InvalidInputError
 from dnip.kernels.counting import count
 from dnip.kernels.flips import find_flips, new_workspace, walk
 from dnip.kernels.line_search import line_search
@@ -123,7 +125,14 @@ class Landscape:
         self.evaluations += 1
         if isinstance(self.objective, Objective):
             return float(value(confusion, predicted, self._terms, self._memo))
-        return self.objective(self.in_examples(confusion))
+        z = self.objective(self.in_examples(confusion))
+        if math.isnan(z):
+            raise InvalidInputError(
+                f"objective {self.objective.to_dict()} is not a number at the confusion matrix "
+                f"{self.in_examples(confusion).tolist()}",
+                hint="Return a number for every confusion matrix, such as inf where undefined",
+            )
+        return z
 
     def in_examples(self, confusion: Confusion) -> Counts:
         """Return counts of mass as counts of examples: a copy, safe to hand out."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dnip.errors import DNIPWarning
+from dnip.errors import DNIPWarning, InvalidInputError
 from dnip.objective import CustomObjective, Objective, ObjectiveLike
 from dnip.problem import Problem
 from dnip.solution import Solution, Status
@@ -17,7 +17,13 @@ from dnip.solvers.coordinate import Coordinate
 from dnip.solvers.driver import Outcome, Progress, Solver, run
 from dnip.solvers.exhaustive import Exhaustive
 from dnip.solvers.landscape import Landscape
-from dnip.validation import check_choice, check_integer, check_number, check_scale
+from dnip.validation import (
+    check_choice,
+    check_classes,
+    check_integer,
+    check_number,
+    check_scale,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -110,9 +116,10 @@ def solve(
         solver = SOLVERS[check_choice("solver", solver, list(SOLVERS))]()
     goal = _as_objective(objective)
     problem = Problem.of(probabilities, labels, sample_weight=sample_weight)
+    names = _class_names(classes, problem.n_classes)
     unfitted = tuple(np.flatnonzero(~problem.present).tolist())
     if unfitted:
-        _warn_unfitted(unfitted, classes)
+        _warn_unfitted([names[c] for c in unfitted])
 
     held = dict.fromkeys(unfitted, scale)
     for _ in range(_MAX_ROUNDS):
@@ -143,11 +150,22 @@ def _as_objective(objective: ObjectiveLike | ConfusionFunction | None) -> Object
     return CustomObjective(objective)
 
 
-def _warn_unfitted(unfitted: tuple[int, ...], classes: Sequence[str] | None) -> None:
-    names = ", ".join(str(c) if classes is None else classes[c] for c in unfitted)
+def _class_names(classes: Sequence[str] | None, n_classes: int) -> tuple[str, ...]:
+    if classes is None:
+        return tuple(str(c) for c in range(n_classes))
+    names = check_classes(classes)
+    if len(names) != n_classes:
+        raise InvalidInputError(
+            f"classes has {len(names)} names, but probabilities has {n_classes} columns",
+            hint="Name every class once, in the order of the columns",
+        )
+    return names
+
+
+def _warn_unfitted(names: Sequence[str]) -> None:
     warnings.warn(
-        f"no labelled example of class {names}: not fitted, its weight is the geometric middle "
-        "of the fitted ones",
+        f"no labelled example of class {', '.join(names)}: not fitted, its weight is the "
+        "geometric middle of the fitted ones",
         DNIPWarning,
         stacklevel=3,
     )
