@@ -475,6 +475,11 @@ class DNIPClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
             for train, test in self._splitter(codes).split(X, y, **split_params)
         )
         p, rows = (np.concatenate(parts) for parts in zip(*folds, strict=True))
+        if len(np.unique(codes[rows])) < 2:
+            raise InvalidInputError(
+                "the splits of cv train on fewer than 2 of the classes that they then test",
+                hint="Stratify the splits, or shuffle them",
+            )
         return _check_estimated(p), rows
 
     def _splitter(self, codes: Labels) -> Splitter:
