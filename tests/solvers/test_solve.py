@@ -119,8 +119,10 @@ class Interrupted:
 
     def __init__(self, indices):
         self.indices = indices
+        self.searches = 0
 
     def search(self, landscape, rng):
+        self.searches += 1
         position = landscape.stand(self.indices)
         yield Proposal(position.indices, position.value)
         raise KeyboardInterrupt
@@ -132,6 +134,18 @@ def test_an_interrupted_search_returns_the_best_so_far():
     assert solution.status is Status.INTERRUPTED
     assert_same_solution(solution, best)
     assert (solution.lower_bound, solution.gap) == (None, None)
+
+
+def test_an_interrupted_search_is_not_begun_again_for_a_missing_class():
+    rows = FOUR.labels != 2
+    solver = Interrupted([5, 4, 1, 1])
+    with pytest.warns(DNIPWarning, match="class 2"):
+        solution = solve(
+            FOUR.p[rows], FOUR.labels[rows], lambda c: -c[:, 0].sum(), scale=5, solver=solver
+        )
+    assert solver.searches == 1
+    assert solution.status is Status.INTERRUPTED
+    assert solution.weight_indices.tolist() == [5, 4, 3, 1]
 
 
 @each_solver
