@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dnip.kernels.jit import jit
-from dnip.kernels.rows import DenseRows, Rows, SparseRows
+from dnip.kernels.rows import DenseRows, Rows, SparseRows, by_layout
 
 if TYPE_CHECKING:
     from dnip.typing import Confusion, Floats
@@ -47,11 +48,5 @@ def _count_sparse(rows: SparseRows, indices: Floats) -> Confusion:
     return confusion
 
 
-def count(rows: Rows, indices: Floats) -> Confusion:
-    """Confusion counts of shape (N, N) at weight indices of shape (N,)."""
-    counted: Confusion
-    if isinstance(rows, DenseRows):
-        counted = _count_dense(rows, indices)
-    else:
-        counted = _count_sparse(rows, indices)
-    return counted
+#: Confusion counts of shape (N, N) of rows at weight indices of shape (N,).
+count: Callable[[Rows, Floats], Confusion] = by_layout(dense=_count_dense, sparse=_count_sparse)

@@ -7,15 +7,20 @@ flips turn a line of K weight vectors into a walk over confusion matrices.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from dnip.kernels.jit import jit
-from dnip.kernels.rows import DenseRows, Rows, SparseRows
+from dnip.kernels.rows import DenseRows, Rows, SparseRows, by_layout
 
 if TYPE_CHECKING:
     from dnip.typing import Confusion, Floats, Integers, SmallIntegers
+
+
+# Dense rows are worked on in blocks that stay in the processor's first cache.
+_BLOCK = 512
 
 
 class Flips(NamedTuple):
@@ -31,10 +36,10 @@ class Workspace(NamedTuple):
     """Room for the flips of any class, and for what it takes to find them."""
 
     flips: Flips
-    row_index: SmallIntegers  # (R,) index at which a row flips, K + 1 for never
-    row_rival: SmallIntegers  # (R,)
-    row_score: Floats  # (R,) the rival's score
-    tally: Integers  # (K + 2, N, N) mass per index, true class and rival, for dense rows
+    rival: SmallIntegers  # (B,) each row's rival, for a block of rows or all that a class can win
+    score: Floats  # (B,) the rival's score
+    slot: SmallIntegers  # (B,) where the row counts: its index k, or its cell of the tally
+    tally: Integers  # (K + 2, N, N), flat: mass per index, true class and rival, for dense rows
 
 
 def new_workspace(rows: Rows, scale: int) -> Workspace:
@@ -42,20 +47,21 @@ def new_workspace(rows: Rows, scale: int) -> Workspace:
     n_rows = len(rows.label)
     n_classes = len(rows.settled)
     dense = isinstance(rows, DenseRows)
-    n_flips = min(n_rows, scale * n_classes**2) if dense else n_rows
+    n_cells = (scale + 2) * n_classes**2 if dense else 0
+    n_flips = min(n_rows, n_cells) if dense else n_rows
     flips = Flips(
         np.zeros(scale + 2, np.int64),
         np.empty(n_flips, np.int32),
         np.empty(n_flips, np.int32),
         np.empty(n_flips, np.int64),
     )
-    tally = (scale + 2, n_classes, n_classes) if dense else (0, 0, 0)
+    n_block = _BLOCK if dense else n_rows
     return Workspace(
         flips,
-        np.empty(n_rows, np.int32),
-        np.empty(n_rows, np.int32),
-        np.empty(n_rows),
-        np.zeros(tally, np.int64),
+        np.empty(n_block, np.int32),
+        np.empty(n_block),
+        np.empty(n_block, np.int32),
+        np.zeros(n_cells, np.int64),
     )
 
 
@@ -81,40 +87,48 @@ def first_winning_index(p: float, rival_score: float, ties_win: bool, scale: int
 def find_dense_flips(
     rows: DenseRows, indices: Floats, c: int, scale: int, workspace: Workspace
 ) -> None:
-    """Find the flips of class `c`, the others standing at `indices`; free of branches per row."""
+    """Find the flips of class `c`, the others standing at `indices`: branch-free over rows."""
     n_classes, n_rows = rows.columns.shape
-    row_index, rival, best = workspace.row_index, workspace.row_rival, workspace.row_score
-    best[:] = -1.0
-    rival[:] = 0
-    for j in range(n_classes):
-        if j == c:
-            continue
-        index = indices[j]
-        column = rows.columns[j]
-        for r in range(n_rows):
-            score = index * column[r]
-            ahead = score > best[r]
-            rival[r] = j if ahead else rival[r]
-            best[r] = score if ahead else best[r]
-    column = rows.columns[c]
-    for r in range(n_rows):
-        row_index[r] = first_winning_index(column[r], best[r], c < rival[r], scale)
     tally = workspace.tally
     tally[:] = 0
-    for r in range(n_rows):
-        tally[row_index[r], rows.label[r], rival[r]] += rows.mass[r]
+    for first in range(0, n_rows, _BLOCK):
+        n = min(_BLOCK, n_rows - first)
+        rival, best = workspace.rival[:n], workspace.score[:n]
+        slot = workspace.slot[:n]
+        best[:] = -1.0
+        rival[:] = 0
+        for j in range(n_classes):
+            if j == c:
+                continue
+            index = indices[j]
+            column = rows.columns[j, first : first + n]
+            for i in range(n):
+                score = index * column[i]
+                ahead = score > best[i]
+                rival[i] = j if ahead else rival[i]
+                best[i] = score if ahead else best[i]
+        column = rows.columns[c, first : first + n]
+        label = rows.label[first : first + n]
+        for i in range(n):
+            k = first_winning_index(column[i], best[i], c < rival[i], scale)
+            slot[i] = (k * n_classes + label[i]) * n_classes + rival[i]
+        mass = rows.mass[first : first + n]
+        for i in range(n):
+            tally[slot[i]] += mass[i]
 
     flips = workspace.flips
     n_flips = 0
+    cell = n_classes**2
     for k in range(1, scale + 1):
         flips.start[k] = n_flips
         for i in range(n_classes):
             for j in range(n_classes):
-                if tally[k, i, j] > 0:
+                if tally[cell] > 0:
                     flips.true[n_flips] = i
                     flips.rival[n_flips] = j
-                    flips.mass[n_flips] = tally[k, i, j]
+                    flips.mass[n_flips] = tally[cell]
                     n_flips += 1
+                cell += 1
     flips.start[scale + 1] = n_flips
 
 
@@ -125,46 +139,48 @@ def find_sparse_flips(
     """Find the flips of class `c`, the others standing at `indices`, in the rows it can win."""
     first = rows.class_start[c]
     n_rows = rows.class_start[c + 1] - first
+    rival, best, slot = workspace.rival, workspace.score, workspace.slot
+    for i in range(n_rows):
+        r = rows.class_row[first + i]
+        row_rival = -1
+        row_best = -1.0
+        for entry in range(rows.row_start[r], rows.row_start[r + 1]):
+            j = rows.row_class[entry]
+            score = indices[j] * rows.row_p[entry]
+            ahead = (score > row_best) & (j != c)
+            row_rival = j if ahead else row_rival
+            row_best = score if ahead else row_best
+        rival[i] = row_rival
+        best[i] = row_best
+    for i in range(n_rows):
+        slot[i] = first_winning_index(rows.class_p[first + i], best[i], c < rival[i], scale)
+
     flips = workspace.flips
     start = flips.start
     start[:] = 0
     for i in range(n_rows):
-        r = rows.class_row[first + i]
-        rival = -1
-        best = -1.0
-        for entry in range(rows.row_start[r], rows.row_start[r + 1]):
-            j = rows.row_class[entry]
-            score = indices[j] * rows.row_p[entry]
-            ahead = (score > best) & (j != c)
-            rival = j if ahead else rival
-            best = score if ahead else best
-        k = first_winning_index(rows.class_p[first + i], best, c < rival, scale)
-        workspace.row_index[i] = k
-        workspace.row_rival[i] = rival
-        if k <= scale:
-            start[k + 1] += 1
+        if slot[i] <= scale:
+            start[slot[i] + 1] += 1
     for k in range(2, scale + 2):  # counting sort: start[k + 1] now ends the flips at k
         start[k] += start[k - 1]
     for i in range(n_rows):
-        k = workspace.row_index[i]
+        k = slot[i]
         if k <= scale:
             r = rows.class_row[first + i]
             at = start[k]
             start[k] += 1
             flips.true[at] = rows.label[r]
-            flips.rival[at] = workspace.row_rival[i]
+            flips.rival[at] = rival[i]
             flips.mass[at] = rows.mass[r]
     for k in range(scale + 1, 0, -1):  # filling moved each start to its end
         start[k] = start[k - 1]
     start[1] = 0
 
 
-def find_flips(rows: Rows, indices: Floats, c: int, scale: int, workspace: Workspace) -> None:
-    """Fill the workspace with the flips of class `c`, the others standing at `indices`."""
-    if isinstance(rows, DenseRows):
-        find_dense_flips(rows, indices, c, scale, workspace)
-    else:
-        find_sparse_flips(rows, indices, c, scale, workspace)
+#: Fill the workspace with the flips of a class, the others standing at weight indices.
+find_flips: Callable[[Rows, Floats, int, int, Workspace], None] = by_layout(
+    dense=find_dense_flips, sparse=find_sparse_flips
+)
 
 
 @jit

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
+import shutil
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numba
@@ -15,12 +20,52 @@ F = TypeVar("F", bound="Callable[..., Any]")
 def jit(function: F) -> F:
     """Compile a function at its first call, and keep the machine code for the next process.
 
-    Division follows IEEE (x / 0 is infinite), so that loops stay free of branches. numba refuses
-    to build a cached function when no cache folder can be written (a read-only install without a
-    home folder); such a process compiles for itself alone.
+    Division follows IEEE (x / 0 is infinite), so that loops stay free of branches. Where no cache
+    folder can be written (a read-only install without a home folder), each process compiles for
+    itself.
     """
+    folder = _cache_folder()
+    provided = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = "" if folder is None else str(folder)
     try:
-        compiled: F = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
-    except RuntimeError:
-        compiled = numba.njit(nogil=True, error_model="numpy")(function)
+        compiled: F = numba.njit(cache=folder is not None, nogil=True, error_model="numpy")(
+            function
+        )
+    finally:
+        numba.config.CACHE_DIR = provided
     return compiled
+
+
+@cache
+def _cache_folder() -> Path | None:
+    """Return the folder for the machine code of exactly these sources, None if there is none.
+
+    numba looks only at the file of a function to tell whether its cached code is current, but
+    kernels are compiled into one another across files: the folder is named after all sources.
+    """
+    here = Path(__file__).parent
+    digest = hashlib.sha256()
+    for source in sorted(here.glob("*.py")):
+        digest.update(source.read_bytes())
+    name = f"machine-code-{digest.hexdigest()[:16]}"
+    for base in _bases(here):
+        folder = base / name
+        try:
+            if not folder.is_dir():
+                folder.mkdir(parents=True)
+                for outdated in base.glob("machine-code-*"):
+                    if outdated != folder:
+                        shutil.rmtree(outdated, ignore_errors=True)
+        except OSError:
+            continue
+        if os.access(folder, os.W_OK | os.X_OK):
+            return folder
+    return None
+
+
+def _bases(here: Path) -> list[Path]:
+    provided = numba.config.CACHE_DIR
+    if provided:
+        return [Path(provided) / "dnip"]
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")  # noqa: PTH111
+    return [here / "__pycache__", Path(home) / "dnip"]

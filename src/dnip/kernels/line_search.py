@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dnip.kernels.flips import Flips, Workspace, find_dense_flips, find_sparse_flips, walk
+from dnip.kernels.flips import Flips, walk
 from dnip.kernels.jit import jit
-from dnip.kernels.rows import DenseRows, Rows, SparseRows
 from dnip.kernels.values import Memo, Terms, value
 
 if TYPE_CHECKING:
@@ -14,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @jit
-def _settle(
+def settle(
     flips: Flips,
     terms: Terms,
     memo: Memo,
@@ -24,7 +23,11 @@ def _settle(
     c: int,
     scale: int,
 ) -> float:
-    """Walk the line of class `c` and stop at its best index."""
+    """Walk the line of class `c`, stop at its best index, and return the objective there.
+
+    Indices and counts change in place. A class that already stands at one of its best indices
+    stays there; otherwise it goes to the lowest of them.
+    """
     now = int(indices[c])
     walk(flips, c, now, 1, confusion, predicted)
     best = 1
@@ -45,57 +48,3 @@ def _settle(
     walk(flips, c, scale, best, confusion, predicted)
     indices[c] = best
     return best_value
-
-
-@jit
-def _dense_line_search(
-    rows: DenseRows,
-    workspace: Workspace,
-    terms: Terms,
-    memo: Memo,
-    indices: Floats,
-    confusion: Confusion,
-    predicted: Integers,
-    c: int,
-    scale: int,
-) -> float:
-    find_dense_flips(rows, indices, c, scale, workspace)
-    return _settle(workspace.flips, terms, memo, indices, confusion, predicted, c, scale)
-
-
-@jit
-def _sparse_line_search(
-    rows: SparseRows,
-    workspace: Workspace,
-    terms: Terms,
-    memo: Memo,
-    indices: Floats,
-    confusion: Confusion,
-    predicted: Integers,
-    c: int,
-    scale: int,
-) -> float:
-    find_sparse_flips(rows, indices, c, scale, workspace)
-    return _settle(workspace.flips, terms, memo, indices, confusion, predicted, c, scale)
-
-
-def line_search(
-    rows: Rows,
-    workspace: Workspace,
-    terms: Terms,
-    memo: Memo,
-    indices: Floats,
-    confusion: Confusion,
-    predicted: Integers,
-    c: int,
-    scale: int,
-) -> float:
-    """Move class `c` to its best index, in place, and return the objective there.
-
-    A class that already stands at one of its best indices stays there; otherwise it goes to the
-    lowest of them.
-    """
-    state = (workspace, terms, memo, indices, confusion, predicted, c, scale)
-    if isinstance(rows, DenseRows):
-        return float(_dense_line_search(rows, *state))
-    return float(_sparse_line_search(rows, *state))

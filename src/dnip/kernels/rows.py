@@ -8,9 +8,12 @@ Real tables have two to four candidates per row whatever N is.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
+from numba import types
+from numba.extending import overload
 
 from dnip.kernels.jit import jit
 
@@ -50,6 +53,30 @@ class SparseRows(NamedTuple):
 
 
 Rows: TypeAlias = DenseRows | SparseRows
+
+T = TypeVar("T")
+
+
+def by_layout(*, dense: Callable[..., T], sparse: Callable[..., T]) -> Callable[..., T]:
+    """Give one name to the kernels of the two layouts; the first argument, the rows, decides.
+
+    Compiled callers decide while they are compiled, others at each call.
+    """
+
+    def dispatch(rows: Rows, *arguments: object) -> T:
+        return (dense if isinstance(rows, DenseRows) else sparse)(rows, *arguments)
+
+    def choose(rows: types.NamedTuple, *_: types.Type) -> Callable[..., T]:
+        kernel = dense if rows.instance_class is DenseRows else sparse
+
+        def call(rows: Rows, *arguments: object) -> T:
+            return kernel(rows, *arguments)
+
+        return call
+
+    overload(dispatch, strict=False)(choose)
+    return dispatch
+
 
 # Measured cost of one line search, in ns: a dense one visits every open row and class, a sparse
 # one only the rows that its class can win, and there only the candidates.

@@ -27,6 +27,7 @@ class Memo(NamedTuple):
     """What an evaluation can reuse from the one before: few classes change between two."""
 
     true: Integers  # (N,) examples of each class
+    total: float  # of all classes
     pmi_constant: Floats  # (N,) the part of PMI_j that no prediction changes
     correct: Integers  # (N,) correct counts that `accuracy` and `pmi` were computed for
     predicted: Integers  # (N,) predicted counts that `pmi` was computed for
@@ -47,7 +48,14 @@ def new_memo(true: Integers, smoothing: float) -> Memo:
     unseen = np.full(n_classes, -1, np.int64)
     zeros = np.zeros(n_classes)
     return Memo(
-        true, pmi_constant, unseen, unseen.copy(), zeros, zeros.copy(), np.flatnonzero(true)
+        true,
+        float(total),
+        pmi_constant,
+        unseen,
+        unseen.copy(),
+        zeros,
+        zeros.copy(),
+        np.flatnonzero(true),
     )
 
 
@@ -56,12 +64,10 @@ def value(confusion: Confusion, predicted: Integers, terms: Terms, memo: Memo) -
     """Z of confusion counts of shape (N, N) whose column sums are `predicted`."""
     n_classes = len(predicted)
     n_correct = 0
-    n_examples = 0
     pmi_sum = 0.0
     for j in range(n_classes):
         correct = confusion[j, j]
         n_correct += correct
-        n_examples += memo.true[j]
         if correct != memo.correct[j] or predicted[j] != memo.predicted[j]:
             memo.correct[j] = correct
             memo.predicted[j] = predicted[j]
@@ -72,7 +78,7 @@ def value(confusion: Confusion, predicted: Integers, terms: Terms, memo: Memo) -
                     (correct + terms.smoothing) / (predicted[j] + terms.smoothing)
                 )
         pmi_sum += memo.pmi[j]
-    z = terms.error * (1.0 - n_correct / n_examples) - terms.tau * pmi_sum
+    z = terms.error * (1.0 - n_correct / memo.total) - terms.tau * pmi_sum
     if terms.cobias != 0.0:
         z += terms.cobias * _cobias(memo)
     if terms.single != 0.0:

@@ -54,8 +54,7 @@ class Exhaustive:
                 hint="Use the coordinate solver, or a smaller scale",
             )
         indices = np.full(landscape.n_classes, scale)
+        line = np.array([last])
         for choice in itertools.product(range(1, scale + 1), repeat=len(leading)):
             indices[leading] = choice
-            position = landscape.stand(indices)
-            landscape.line_search(position, last)
-            yield Proposal(position.indices, position.value)
+            yield Proposal(*landscape.descend(indices, line))

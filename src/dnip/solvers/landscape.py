@@ -2,34 +2,42 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from dnip.errors import InvalidInputError
 from dnip.kernels.counting import count
+from dnip.kernels.descent import descend, explore, kick
 from dnip.kernels.flips import find_flips, new_workspace, walk
-from dnip.kernels.line_search import line_search
+from dnip.kernels.lines import new_lines
 from dnip.kernels.rows import lay_out
 from dnip.kernels.values import Terms, new_memo, value
 from dnip.objective import Objective
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from dnip.objective import ObjectiveLike
     from dnip.problem import Problem
     from dnip.typing import Confusion, Counts, Floats, Integers, WeightIndices
 
+# Lines to remember in the first place; a fit of 100 classes searches 5,000.
+_EXPECTED_LINES = 1 << 13
 
-@dataclass
-class Position:
-    """Where a search stands: indices, the counts there and their value, changed in place."""
 
-    indices: Floats  # (N,) whole numbers 1..K, as float64 because they multiply probabilities
-    confusion: Confusion  # (N, N) in units of mass
-    predicted: Integers  # (N,) its column sums
+class Position(NamedTuple):
+    """Weight indices (whole numbers, as float64 because they multiply probabilities) and value."""
+
+    indices: Floats
     value: float
+
+
+class Kicks(NamedTuple):
+    """Moves away from a local optimum, one per row."""
+
+    factors: Floats  # (B, N) what each index is multiplied by
+    tops: Floats  # (B,) where the largest index shall stand then; 0 leaves it
+    orders: Integers  # (B, free classes) the order in which to search from there
 
 
 class Landscape:
@@ -44,25 +52,47 @@ class Landscape:
         calling it.
     scale : int
         K.
-    held : dict of int to int
+    held : mapping of int to int
         Classes that stay at a given index.
+
+    Attributes
+    ----------
+    free : ndarray
+        The other classes.
+    evaluations : int
+        Objective values computed so far.
+    line_searches : int
+        Lines searched so far.
     """
 
     def __init__(
-        self, problem: Problem, objective: ObjectiveLike, scale: int, held: dict[int, int]
+        self,
+        problem: Problem,
+        objective: ObjectiveLike,
+        scale: int,
+        held: Mapping[int, int],
     ) -> None:
         self.problem = problem
         self.objective = objective
         self.scale = scale
-        self.held = held
+        self.held = dict(held)
         self.free = np.array([c for c in range(problem.n_classes) if c not in held], np.int64)
         self.evaluations = 0
+        self.line_searches = 0
         self._rows = lay_out(problem.probabilities, problem.labels, problem.mass, scale)
         self._workspace = new_workspace(self._rows, scale)
+        self._compiled = isinstance(objective, Objective)
         if isinstance(objective, Objective):
             smoothing = objective.smoothing / problem.unit
             self._terms = _compile_terms(objective, smoothing)
             self._memo = new_memo(problem.class_mass, smoothing)
+            self._compiled_state = (
+                self._rows,
+                self._workspace,
+                self._terms,
+                self._memo,
+                new_lines(_EXPECTED_LINES),
+            )
 
     @property
     def n_classes(self) -> int:
@@ -70,71 +100,103 @@ class Landscape:
         return self.problem.n_classes
 
     def stand(self, indices: WeightIndices | Floats) -> Position:
-        """Count and evaluate at weight indices of shape (N,); held classes keep theirs."""
-        here = np.array(indices, np.float64)
-        for c, index in self.held.items():
-            here[c] = index
+        """Evaluate weight indices of shape (N,); held classes keep theirs."""
+        here = self._with_held(indices)
         confusion = count(self._rows, here)
-        predicted = confusion.sum(axis=0)
-        return Position(here, confusion, predicted, self._evaluate(confusion, predicted))
+        return Position(here, self._evaluate(confusion, confusion.sum(axis=0)))
 
-    def line_search(self, position: Position, c: int) -> bool:
-        """Move class `c` to its best index and say whether it moved.
+    def descend(self, indices: WeightIndices | Floats, order: Integers) -> Position:
+        """Search the classes of `order` round and round until a whole round moves none.
 
         A class that stands at one of its best indices stays; otherwise it goes to the lowest.
         """
-        before = position.indices[c]
-        if isinstance(self.objective, Objective):
-            self.evaluations += self.scale
-            position.value = line_search(
-                self._rows,
-                self._workspace,
-                self._terms,
-                self._memo,
-                position.indices,
-                position.confusion,
-                position.predicted,
-                c,
-                self.scale,
-            )
-        else:
-            self._line_search_by_calling(position, c)
-        return bool(position.indices[c] != before)
+        here = self._with_held(indices)
+        if not self._compiled:
+            return Position(here, self._descend_by_calling(here, order))
+        reached, n_searches = descend(*self._compiled_state, here, order, self.scale)
+        self._count_searches(n_searches)
+        return Position(here, reached)
 
-    def _line_search_by_calling(self, position: Position, c: int) -> None:
-        find_flips(self._rows, position.indices, c, self.scale, self._workspace)
+    def explore(self, optimum: Position, kicks: Kicks, enough: int) -> Position:
+        """Kick and descend again and again; what is no worse becomes the optimum to kick next.
+
+        No further kick is tried after `enough` line searches.
+        """
+        if not self._compiled:
+            return self._explore_by_calling(optimum, kicks, enough)
+        here = optimum.indices.copy()
+        reached, n_searches = explore(
+            *self._compiled_state, here, optimum.value, *kicks, self.scale, enough
+        )
+        self._count_searches(n_searches)
+        return Position(here, reached)
+
+    def confusion(self, indices: WeightIndices | Floats) -> Counts:
+        """Count examples by true and predicted class at weight indices."""
+        return self._in_examples(count(self._rows, self._with_held(indices)))
+
+    def _with_held(self, indices: WeightIndices | Floats) -> Floats:
+        here = np.array(indices, np.float64)
+        for c, index in self.held.items():
+            here[c] = index
+        return here
+
+    def _count_searches(self, n_searches: int) -> None:
+        self.line_searches += n_searches
+        self.evaluations += n_searches * self.scale
+
+    def _explore_by_calling(self, optimum: Position, kicks: Kicks, enough: int) -> Position:
+        before = self.line_searches
+        for factors, top, order in zip(*kicks, strict=True):
+            start = kick(optimum.indices, factors, top, order, self.scale)
+            reached = self.descend(start, order)
+            if reached.value <= optimum.value:
+                optimum = reached
+            if self.line_searches - before >= enough:
+                break
+        return optimum
+
+    def _descend_by_calling(self, here: Floats, order: Integers) -> float:
+        """Descend on an objective that only Python can evaluate."""
+        confusion = count(self._rows, here)
+        predicted = confusion.sum(axis=0)
+        reached = np.inf
+        turn = unmoved = 0
+        while unmoved < len(order):
+            c = int(order[turn % len(order)])
+            before = here[c]
+            reached = self._search_by_calling(here, confusion, predicted, c)
+            turn += 1
+            unmoved = unmoved + 1 if here[c] == before else 1
+        self.line_searches += turn
+        return reached
+
+    def _search_by_calling(
+        self, here: Floats, confusion: Confusion, predicted: Integers, c: int
+    ) -> float:
+        find_flips(self._rows, here, c, self.scale, self._workspace)
         flips = self._workspace.flips
-        now = int(position.indices[c])
-        counts = (position.confusion, position.predicted)
-        values = np.empty(self.scale + 1)
-        values[0] = np.inf
-        stands = now
+        now = stands = int(here[c])
+        values = np.full(self.scale + 1, np.inf)
         for k in range(1, self.scale + 1):
             if k == 1 or flips.start[k] < flips.start[k + 1]:
-                walk(flips, c, stands, k, *counts)
+                walk(flips, c, stands, k, confusion, predicted)
                 stands = k
-                values[k] = self._evaluate(*counts)
+                values[k] = self._evaluate(confusion, predicted)
             else:
                 values[k] = values[k - 1]
         best = now if values[now] <= values.min() else int(values.argmin())
-        walk(flips, c, stands, best, *counts)
-        position.indices[c] = best
-        position.value = float(values[best])
+        walk(flips, c, stands, best, confusion, predicted)
+        here[c] = best
+        return float(values[best])
 
     def _evaluate(self, confusion: Confusion, predicted: Integers) -> float:
         self.evaluations += 1
-        if isinstance(self.objective, Objective):
+        if self._compiled:
             return float(value(confusion, predicted, self._terms, self._memo))
-        z = self.objective(self.in_examples(confusion))
-        if math.isnan(z):
-            raise InvalidInputError(
-                f"objective {self.objective.to_dict()} is not a number at the confusion matrix "
-                f"{self.in_examples(confusion).tolist()}",
-                hint="Return a number for every confusion matrix, such as inf where undefined",
-            )
-        return z
+        return self.objective(self._in_examples(confusion))
 
-    def in_examples(self, confusion: Confusion) -> Counts:
+    def _in_examples(self, confusion: Confusion) -> Counts:
         """Return counts of mass as counts of examples: a copy, safe to hand out."""
         if self.problem.unit == 1.0:
             return confusion.copy()

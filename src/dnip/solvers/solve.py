@@ -188,7 +188,7 @@ def _conclude(
     proven = outcome.status is Status.OPTIMAL and held == landscape.held
     landscape.held = held
     final = landscape.stand(outcome.indices)
-    confusion = landscape.in_examples(final.confusion)
+    confusion = landscape.confusion(outcome.indices)
     value = landscape.objective(confusion)
     status = Status.FINISHED if outcome.status is Status.OPTIMAL and not proven else outcome.status
     return Solution(

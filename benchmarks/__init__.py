@@ -1,0 +1,1 @@
+"""Measurements: each module prints one Markdown table; ``python -m benchmarks`` runs them all."""
