@@ -16,7 +16,7 @@ def lay_out_as(layout, p, labels, mass, scale):
         if layout == "dense":
             patch.setattr(rows, "_SPARSE_ROW", 1e300)
         else:
-            patch.setattr(rows, "_DENSE_CLASSES", 0)
+            patch.setattr(rows, "_LARGEST_TALLY", 0)
         laid_out = rows.lay_out(p, labels, mass, scale)
     assert isinstance(laid_out, LAYOUTS[layout])
     return laid_out

@@ -118,8 +118,8 @@ def anneal(p, labels, scale, rng, value=objective, t_max=200_000.0, t_min=200.0)
     levels = []
     temperature = t_max
     while temperature >= t_min:
-        generated = accepted = improved = 0
-        while generated < 6 and accepted < 3:
+        generated = accepted = no_worse = improved = 0
+        while generated < 6 and no_worse < 3:
             generated += 1
             c = rng.choice(range(n_classes))
             others = [k for k in range(1, scale + 1) if k != here[c]]
@@ -129,6 +129,7 @@ def anneal(p, labels, scale, rng, value=objective, t_max=200_000.0, t_min=200.0)
             delta = n_examples * (new_value - here_value)
             if delta <= 0 or rng.random() < math.exp(-delta / temperature):
                 accepted += 1
+                no_worse += delta <= 0
                 improved += delta < 0
                 here, here_value = new, new_value
             if here_value < best_value:

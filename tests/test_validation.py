@@ -157,7 +157,7 @@ class TestClasses:
         (lambda: check_weight_indices([1, 31], n_classes=2, scale=30), "[1] is 31, outside 1..30"),
         (lambda: check_weight_indices([0, 1], n_classes=2, scale=30), "[0] is 0, outside 1..30"),
         (lambda: check_sample_weight([1], n_examples=2), "shape (1,), but 2 examples"),
-        (lambda: check_sample_weight([0, 0], n_examples=2), "positive somewhere"),
+        (lambda: check_sample_weight([0, 0], n_examples=2), "not all zero"),
         (lambda: check_sample_weight([1, math.nan], n_examples=2), "finite"),
     ],
 )

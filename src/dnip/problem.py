@@ -10,9 +10,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dnip.errors import InvalidInputError
-from dnip.validation import check_labels, check_probabilities, check_sample_weight
+from dnip.validation import (
+    check_classes,
+    check_labels,
+    check_probabilities,
+    check_sample_weight,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import ArrayLike
 
     from dnip.typing import Booleans, Floats, Integers, Labels, Probabilities
@@ -40,6 +47,8 @@ class Problem:
         How much each example counts, in units.
     unit : float
         Examples per unit of mass.
+    classes : tuple of str
+        Class names.
 
     Examples
     --------
@@ -51,7 +60,8 @@ class Problem:
     probabilities: Probabilities
     labels: Labels
     mass: Integers
-    unit: float = 1.0
+    unit: float
+    classes: tuple[str, ...]
 
     @classmethod
     def of(
@@ -60,6 +70,7 @@ class Problem:
         labels: ArrayLike,
         *,
         sample_weight: ArrayLike | None = None,
+        classes: Sequence[str] | None = None,
     ) -> Problem:
         """Validate arrays and make a problem of them.
 
@@ -71,6 +82,8 @@ class Problem:
             Class indices 0..N-1, of at least two classes.
         sample_weight : array-like of shape (M,), optional
             How much each example counts; 1 by default.
+        classes : sequence of str, optional
+            Class names, for messages; the indices by default.
 
         Raises
         ------
@@ -79,13 +92,19 @@ class Problem:
         """
         p = check_probabilities(probabilities)
         y = check_labels(labels, n_examples=len(p), n_classes=p.shape[1])
+        names = check_classes([str(c) for c in range(p.shape[1])] if classes is None else classes)
+        if len(names) != p.shape[1]:
+            raise InvalidInputError(
+                f"classes has {len(names)} names, but probabilities has {p.shape[1]} columns",
+                hint="Name every class once, in the order of the columns",
+            )
         mass, unit = np.ones(len(p), np.int64), 1.0
         if sample_weight is not None:
             mass, unit = _as_mass(check_sample_weight(sample_weight, n_examples=len(p)))
-        problem = cls(p, y, mass, unit)
+        problem = cls(p, y, mass, unit, names)
         n_present = int(problem.present.sum())
         if n_present < 2:
-            only = f"only class {np.argmax(problem.present)}" if n_present else "no class"
+            only = f"only class {names[np.argmax(problem.present)]}" if n_present else "no class"
             raise InvalidInputError(
                 f"labels: {only} has labelled examples, but a fit compares at least 2 classes",
                 hint="Label examples of other classes too",

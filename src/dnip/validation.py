@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections import Counter
 from typing import TYPE_CHECKING, NoReturn, Protocol
 
 import numpy as np
@@ -357,7 +358,12 @@ def check_sample_weight(sample_weight: ArrayLike, *, n_examples: int) -> Floats:
     >>> check_sample_weight([1, 2.5], n_examples=2)
     array([1. , 2.5])
     """
-    weight = np.asarray(sample_weight, dtype=np.float64)
+    try:
+        weight = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(
+            f"sample_weight is not a vector of numbers: {error}", hint="Give one weight per example"
+        ) from error
     if weight.shape != (n_examples,):
         raise InvalidInputError(
             f"sample_weight has shape {weight.shape}, but {n_examples} examples need "
@@ -366,7 +372,7 @@ def check_sample_weight(sample_weight: ArrayLike, *, n_examples: int) -> Floats:
         )
     if not np.isfinite(weight).all() or (weight < 0).any() or not (weight > 0).any():
         raise InvalidInputError(
-            "sample_weight must be finite, 0 or more, and positive somewhere",
+            "sample_weight must be finite and 0 or more, and not all zero",
             hint="Leave sample_weight out to count every example once",
         )
     return weight
@@ -473,7 +479,7 @@ def check_classes(classes: Sequence[str]) -> tuple[str, ...]:
         )
     if any(not name.strip() for name in names):
         raise InvalidInputError(f"class names must not be empty; got {names!r}")
-    twice = sorted({name for name in names if names.count(name) > 1})
+    twice = sorted(name for name, times in Counter(names).items() if times > 1)
     if twice:
         raise InvalidInputError(f"class names must differ; {', '.join(twice)} stand twice")
     if not all(is_storable(name) for name in names):

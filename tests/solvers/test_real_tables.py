@@ -35,5 +35,5 @@ def test_ties_are_counted_as_the_prediction_rule_breaks_them(shared_tables):
     landscape = Landscape(Problem.of(p, labels), Objective(), scale=30, held={})
     rng = np.random.default_rng(0)
     for indices in [np.full(4, 30), np.full(4, 1), *rng.integers(1, 31, (50, 4))]:
-        counted = landscape.stand(indices).confusion
+        counted = landscape.confusion(indices)
         np.testing.assert_array_equal(counted, oracles.confusion_at(p, labels, indices))

@@ -15,7 +15,15 @@ from dnip.kernels.values import Memo, Terms
 
 if TYPE_CHECKING:
     from dnip.kernels.rows import Rows
-    from dnip.typing import Floats, Integers
+    from dnip.typing import Confusion, Floats, Integers
+
+
+@jit
+def _sum_columns(confusion: Confusion, predicted: Integers) -> None:
+    for j in range(len(predicted)):
+        predicted[j] = 0
+        for i in range(len(predicted)):
+            predicted[j] += confusion[i, j]
 
 
 @jit
@@ -30,6 +38,9 @@ def descend(
     scale: int,
 ) -> tuple[float, int]:
     """Search the classes of `order` round and round until a whole round moves none.
+
+    A class that is known to stand at one of its best indices stays; a remembered line gives the
+    index that it was left at.
 
     Parameters
     ----------
@@ -72,7 +83,7 @@ def descend(
         else:
             if not counted:
                 confusion = count(rows, indices)
-                predicted = confusion.sum(axis=0)
+                _sum_columns(confusion, predicted)
                 counted = True
             find_flips(rows, indices, c, scale, workspace)
             value = settle(workspace.flips, terms, memo, indices, confusion, predicted, c, scale)
@@ -148,7 +159,8 @@ def explore(
         n_searches += searched
         if reached <= value:
             value = reached
-            indices[:] = trial
+            for n in range(len(indices)):
+                indices[n] = trial[n]
         if n_searches >= enough:
             break
     return value, n_searches

@@ -69,14 +69,12 @@ def new_workspace(rows: Rows, scale: int) -> Workspace:
 def first_winning_index(p: float, rival_score: float, ties_win: bool, scale: int) -> int:
     """Smallest k in 1..K for which k·p beats `rival_score`; K + 1 if there is none.
 
-    The quotient says where to look, clamped before the cast because it overflows for tiny p; the
-    products decide, under the tie rule of the prediction itself. Rounding can move the quotient
-    across at most one whole number, so three products settle it.
+    The quotient says where to look; the products decide, under the tie rule of the prediction
+    itself. Rounding moves the quotient by less than one, so two products settle it.
     """
-    quotient = min(rival_score / p, scale + 1.0)
-    k = max(np.floor(quotient) - 1.0, 1.0)
+    k = max(np.floor(rival_score / p), 1.0)  # infinite for tiny p: only the result is an integer
     losses = 0.0
-    for step in range(3):
+    for step in range(2):
         score = (k + step) * p
         wins = (score > rival_score) | (ties_win & (score == rival_score))
         losses += 0.0 if wins else 1.0
@@ -187,10 +185,7 @@ find_flips: Callable[[Rows, Floats, int, int, Workspace], None] = by_layout(
 def walk(
     flips: Flips, c: int, origin: int, target: int, confusion: Confusion, predicted: Integers
 ) -> None:
-    """Carry the counts from index `origin` of class `c` to index `target`, in place.
-
-    Index 0 stands for a class that wins no open row.
-    """
+    """Carry the counts from index `origin` of class `c`, 1..K, to index `target`, in place."""
     low, high = min(origin, target), max(origin, target)
     for i in range(flips.start[low + 1], flips.start[high + 1]):
         mass = flips.mass[i] if target > origin else -flips.mass[i]

@@ -82,8 +82,8 @@ def by_layout(*, dense: Callable[..., T], sparse: Callable[..., T]) -> Callable[
 # one only the rows that its class can win, and there only the candidates.
 _DENSE_ROW, _DENSE_CELL = 4.0, 0.25
 _SPARSE_ROW, _SPARSE_ENTRY = 4.0, 5.0
-# Dense flips are counted per (index, true class, rival): beyond this the table outgrows the cache.
-_DENSE_CLASSES = 64
+# Dense flips are tallied per (index, true class, rival): a larger tally outgrows the cache.
+_LARGEST_TALLY = 1 << 17
 
 
 @jit
@@ -172,7 +172,7 @@ def lay_out(p: Probabilities, labels: Labels, mass: Integers, scale: int) -> Row
     visited = n_entries / n_classes
     dense_cost = n_open * (_DENSE_ROW + _DENSE_CELL * n_classes)
     sparse_cost = visited * (_SPARSE_ROW + _SPARSE_ENTRY * n_entries / max(n_open, 1))
-    if n_classes <= _DENSE_CLASSES and dense_cost <= sparse_cost:
+    if scale * n_classes**2 <= _LARGEST_TALLY and dense_cost <= sparse_cost:
         columns = np.empty((n_classes, n_open))
         _fill_dense(p, is_open, columns)
         return DenseRows(columns, label, open_mass, settled)

@@ -53,7 +53,10 @@ def confusion_matrix(labels: Labels, predictions: Labels, n_classes: int) -> Con
 
 def as_counts(confusion: ArrayLike) -> Floats:
     """Return a confusion matrix as float64, or refuse what is not one."""
-    counts = np.asarray(confusion, dtype=np.float64)
+    try:
+        counts = np.asarray(confusion, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(f"a confusion matrix holds numbers: {error}") from error
     if counts.ndim != 2 or counts.shape[0] != counts.shape[1]:
         raise InvalidInputError(
             f"a confusion matrix is square (classes, classes); got shape {counts.shape}"

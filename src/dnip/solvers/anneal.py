@@ -34,7 +34,8 @@ class Anneal:
     cooling : float
         α, the factor between two temperatures, between 0 and 1.
     max_generated, max_accepted : int
-        Moves that end one temperature, whichever number is reached first.
+        Moves that end one temperature, whichever number is reached first. As in the authors' code,
+        a worse move that is accepted does not count toward `max_accepted`.
 
     Examples
     --------
@@ -72,14 +73,15 @@ class Anneal:
         temperature = self.t_max
         while temperature >= self.t_min:
             best = here
-            generated = accepted = improved = 0
-            while generated < self.max_generated and accepted < self.max_accepted:
+            generated = accepted = no_worse = improved = 0
+            while generated < self.max_generated and no_worse < self.max_accepted:
                 generated += 1
                 new = landscape.stand(_perturb(here.indices, landscape, rng))
                 delta = n_examples * (new.value - here.value)
                 # the appendix's sign; the listing prints exp(Δz/T), which accepts everything
                 if delta <= 0 or rng.random() < math.exp(-delta / temperature):
                     accepted += 1
+                    no_worse += delta <= 0
                     improved += delta < 0
                     here = new
                     if here.value < best.value:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from dnip.errors import InvalidInputError
 from dnip.kernels.counting import count
 from dnip.kernels.descent import descend, explore, kick
 from dnip.kernels.flips import find_flips, new_workspace, walk
@@ -108,7 +110,7 @@ class Landscape:
     def descend(self, indices: WeightIndices | Floats, order: Integers) -> Position:
         """Search the classes of `order` round and round until a whole round moves none.
 
-        A class that stands at one of its best indices stays; otherwise it goes to the lowest.
+        A class that is known to stand at one of its best indices stays.
         """
         here = self._with_held(indices)
         if not self._compiled:
@@ -131,9 +133,9 @@ class Landscape:
         self._count_searches(n_searches)
         return Position(here, reached)
 
-    def confusion(self, indices: WeightIndices | Floats) -> Counts:
-        """Count examples by true and predicted class at weight indices."""
-        return self._in_examples(count(self._rows, self._with_held(indices)))
+    def confusion(self, indices: WeightIndices) -> Counts:
+        """Count examples by true and predicted class at weight indices, held classes included."""
+        return self._in_examples(count(self._rows, indices.astype(np.float64)))
 
     def _with_held(self, indices: WeightIndices | Floats) -> Floats:
         here = np.array(indices, np.float64)
@@ -194,7 +196,14 @@ class Landscape:
         self.evaluations += 1
         if self._compiled:
             return float(value(confusion, predicted, self._terms, self._memo))
-        return self.objective(self._in_examples(confusion))
+        z = self.objective(self._in_examples(confusion))
+        if math.isnan(z):
+            raise InvalidInputError(
+                f"objective {self.objective.to_dict()} is not a number at the confusion matrix "
+                f"{self._in_examples(confusion).tolist()}",
+                hint="Return a number for every confusion matrix, such as inf where undefined",
+            )
+        return z
 
     def _in_examples(self, confusion: Confusion) -> Counts:
         """Return counts of mass as counts of examples: a copy, safe to hand out."""

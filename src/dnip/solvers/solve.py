@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dnip.errors import DNIPWarning, InvalidInputError
+from dnip.errors import DNIPWarning
 from dnip.objective import CustomObjective, Objective, ObjectiveLike
 from dnip.problem import Problem
 from dnip.solution import Solution, Status
@@ -19,7 +19,6 @@ from dnip.solvers.exhaustive import Exhaustive
 from dnip.solvers.landscape import Landscape
 from dnip.validation import (
     check_choice,
-    check_classes,
     check_integer,
     check_number,
     check_scale,
@@ -115,18 +114,20 @@ def solve(
     if isinstance(solver, str):
         solver = SOLVERS[check_choice("solver", solver, list(SOLVERS))]()
     goal = _as_objective(objective)
-    problem = Problem.of(probabilities, labels, sample_weight=sample_weight)
-    names = _class_names(classes, problem.n_classes)
+    problem = Problem.of(probabilities, labels, sample_weight=sample_weight, classes=classes)
+    names = problem.classes
     unfitted = tuple(np.flatnonzero(~problem.present).tolist())
     if unfitted:
         _warn_unfitted([names[c] for c in unfitted])
 
     held = dict.fromkeys(unfitted, scale)
+    evaluations = 0
     for _ in range(_MAX_ROUNDS):
         landscape = Landscape(problem, goal, scale, held)
         outcome = run(
             solver, landscape, rng=np.random.default_rng(seed), deadline=deadline, progress=progress
         )
+        evaluations += landscape.evaluations
         middle = _geometric_middle(outcome.indices[problem.present])
         followed = dict.fromkeys(unfitted, middle)
         if followed == held or outcome.status in (Status.TIME_LIMIT, Status.INTERRUPTED):
@@ -136,6 +137,7 @@ def solve(
         outcome,
         landscape,
         followed,
+        evaluations=evaluations,
         solver=solver.name,
         seed=seed,
         seconds=time.perf_counter() - began,
@@ -148,18 +150,6 @@ def _as_objective(objective: ObjectiveLike | ConfusionFunction | None) -> Object
     if isinstance(objective, ObjectiveLike):
         return objective
     return CustomObjective(objective)
-
-
-def _class_names(classes: Sequence[str] | None, n_classes: int) -> tuple[str, ...]:
-    if classes is None:
-        return tuple(str(c) for c in range(n_classes))
-    names = check_classes(classes)
-    if len(names) != n_classes:
-        raise InvalidInputError(
-            f"classes has {len(names)} names, but probabilities has {n_classes} columns",
-            hint="Name every class once, in the order of the columns",
-        )
-    return names
 
 
 def _warn_unfitted(names: Sequence[str]) -> None:
@@ -180,19 +170,22 @@ def _conclude(
     landscape: Landscape,
     held: dict[int, int],
     *,
+    evaluations: int,
     solver: str,
     seed: int,
     seconds: float,
 ) -> Solution:
     """Report the plain objective of the final indices, whatever the solver did inside."""
-    proven = outcome.status is Status.OPTIMAL and held == landscape.held
-    landscape.held = held
-    final = landscape.stand(outcome.indices)
-    confusion = landscape.confusion(outcome.indices)
+    indices = outcome.indices.copy()
+    for c, index in held.items():
+        indices[c] = index
+    confusion = landscape.confusion(indices)
     value = landscape.objective(confusion)
-    status = Status.FINISHED if outcome.status is Status.OPTIMAL and not proven else outcome.status
+    # classes without examples follow a rule of thumb: the rest is then optimal for that choice only
+    proven = outcome.status is Status.OPTIMAL and not held
+    status = Status.FINISHED if outcome.status is Status.OPTIMAL and held else outcome.status
     return Solution(
-        weight_indices=final.indices.astype(np.int64),
+        weight_indices=indices,
         scale=landscape.scale,
         objective=landscape.objective.to_dict(),
         value=value,
@@ -201,7 +194,7 @@ def _conclude(
         status=status,
         lower_bound=value if proven else None,
         gap=0.0 if proven else None,
-        evaluations=landscape.evaluations,
+        evaluations=evaluations,
         seconds=seconds,
         solver=solver,
         seed=seed,

@@ -1,0 +1,27 @@
+"""Run the benchmarks named on the command line, or all."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from benchmarks import quality, scores, speed, startup
+from benchmarks.tables import SHARED, load
+
+BENCHMARKS = {
+    "speed": speed.run,
+    "quality": quality.run,
+    "scores": scores.run,
+    "startup": startup.run,
+}
+
+parser = argparse.ArgumentParser(prog="python -m benchmarks")
+parser.add_argument("names", nargs="*", choices=[*BENCHMARKS, []], metavar="NAME")
+parser.add_argument("--tables", type=Path, default=SHARED, metavar="DIR")
+arguments = parser.parse_args()
+
+tables = load(arguments.tables)
+if len(tables) == 1:
+    print(f"no tables in {arguments.tables}: measuring the bundled one alone")
+for name in arguments.names or BENCHMARKS:
+    BENCHMARKS[name](tables)

@@ -1,0 +1,30 @@
+"""Accuracy and COBias on the test half, before and after a default fit on the opt half."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from benchmarks.tables import Table, print_markdown
+from dnip.evaluation import evaluate, scores
+from dnip.fitting import fit_table
+
+
+def run(tables: list[Table]) -> None:
+    """Print the table, and check the prediction rule on every row of both halves."""
+    rows = []
+    for name, opt, test in tables:
+        coefficients = fit_table(opt).coefficients
+        for half in (opt, test):
+            expected = np.argmax(coefficients.weight_indices * half.probabilities, axis=1)
+            assert (coefficients.predict(half.probabilities) == expected).all()
+        evaluation = evaluate([test], coefficients)
+        before, after = scores(evaluation.raw), scores(evaluation.reweighted)
+        row = [name, f"{test.n_classes}"]
+        for metric in ("accuracy", "cobias", "worst_class_accuracy"):
+            row += [f"{before[metric]:.3f}", f"{after[metric]:.3f}"]
+        rows.append(row)
+    print_markdown(
+        "Test half, before and after (default settings, --robust off)",
+        ["table", "N", "accuracy", "after", "COBias", "after", "worst class", "after"],
+        rows,
+    )

@@ -1,0 +1,91 @@
+"""A whole coordinate fit against plain NumPy evaluations and against the published annealing."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from benchmarks import published_annealing
+from benchmarks.tables import Table, print_markdown
+from dnip import Objective, solve
+
+REPEATS = 9
+
+
+def plain_objective(
+    p: np.ndarray, labels: np.ndarray, indices: np.ndarray, objective: Objective
+) -> float:
+    """Reweight, argmax, confusion matrix, value: the unit of the speed table."""
+    n = p.shape[1]
+    predictions = np.argmax(indices * p, axis=1)
+    confusion = np.bincount(labels * n + predictions, minlength=n * n).reshape(n, n)
+    true, correct = confusion.sum(axis=1), np.diag(confusion)
+    accuracies = correct / true
+    m, mu = len(labels), objective.smoothing
+    upper = np.triu_indices(n, 1)
+    gap = np.abs(accuracies[:, None] - accuracies)[upper].mean()
+    joint = (correct + mu) / (m + mu * n * n)
+    predicted = (confusion.sum(axis=0) + mu) / (m + mu * n)
+    pmi = np.log(joint / (predicted * (true + mu) / (m + mu * n)))
+    return 1 - correct.sum() / m + objective.beta * gap - objective.tau * pmi.sum()
+
+
+def seconds(call: Callable[[], object], repeats: int = REPEATS) -> float:
+    """Median wall time of a call."""
+    times = []
+    for _ in range(repeats):
+        began = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - began)
+    return statistics.median(times)
+
+
+def run(tables: list[Table]) -> None:
+    """Print the table."""
+    objective = Objective()
+    rows = []
+    for name, opt, _ in tables:
+        p, labels = opt.probabilities, opt.labels
+        assert labels is not None
+        indices = np.full(opt.n_classes, 30)
+        unit = seconds(lambda: plain_objective(p, labels, indices, objective), 50)  # noqa: B023
+        fits = [solve(p, labels, objective, seed=seed) for seed in range(REPEATS)]
+        fit = statistics.median(solution.seconds for solution in fits[1:])
+        loops, loops_seconds = None, 0.0
+        if opt.n_classes <= 20:  # 100 classes take the loops minutes
+            began = time.perf_counter()
+            loops = published_annealing.anneal(
+                p.tolist(), labels.tolist(), smoothing=objective.smoothing
+            )
+            loops_seconds = time.perf_counter() - began
+        rows.append(
+            [
+                name,
+                f"{len(p):,} × {opt.n_classes}",
+                f"{unit * 1e3:.3f}",
+                f"{fit * 1e3:.1f}",
+                f"{fit / unit:.0f}",
+                f"{max(solution.value for solution in fits):.5f}",
+                "–" if loops is None else f"{loops_seconds:.2f}",
+                "–" if loops is None else f"{loops_seconds / fit:,.0f}×",
+                "–" if loops is None else f"{loops.value:.5f}",
+            ]
+        )
+    print_markdown(
+        "Speed of one fit (K = 30, μ = 1, one core, warm)",
+        [
+            "table",
+            "M × N",
+            "unit, ms",
+            "fit, ms",
+            "fit, units",
+            "worst Z of 9 fits",
+            "published loops, s",
+            "ratio",
+            "Z of the loops",
+        ],
+        rows,
+    )
