@@ -1,14 +1,17 @@
 import errno
 import os
 import signal
+import socket
 import subprocess
 import sys
+import threading
 import time
+from pathlib import Path
 
 import pytest
 
 from dnip.errors import OutputError
-from dnip.files import atomic_path, check_writable
+from dnip.files import atomic_path, check_separate, check_writable
 
 
 @pytest.fixture
@@ -92,12 +95,15 @@ def test_a_link_is_followed_and_stays(tmp_path, old_file):
 def test_paths_that_cannot_be_written_are_refused_early(tmp_path, old_file):
     loop = tmp_path / "loop"
     loop.symlink_to(loop)
+    socket_file = tmp_path / "socket"
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(socket_file))
     for path, reason in [
         (tmp_path / "no" / "out.txt", "folder .*no does not exist"),
         (tmp_path, "it is a folder"),
         ("", "it is a folder"),
         (old_file / "out.txt", "does not exist"),
-        ("/dev/null", "not a regular file"),
+        (socket_file, "not a regular file"),
         (tmp_path / ("x" * 300), "File name too long"),
         (loop / "out.txt", "cannot be written"),
     ]:
@@ -114,6 +120,57 @@ def test_missing_permission_is_told(old_file, monkeypatch, denied, reason):
     monkeypatch.setattr("dnip.files.os.access", lambda path, _mode: path != forbidden)
     with pytest.raises(OutputError, match=reason):
         check_writable(old_file)
+
+
+class TestStreams:
+    """A device or a pipe cannot be replaced; it is written to."""
+
+    def test_a_device_is_written_straight_and_stays_one(self):
+        with atomic_path("/dev/null") as target:
+            target.write_text("gone")
+            assert str(target) == "/dev/null"
+        assert Path("/dev/null").is_char_device()
+
+    def test_a_full_device_is_told_like_a_full_disk(self):
+        with (
+            pytest.raises(OutputError, match=r"/dev/full cannot be written: No space"),
+            atomic_path("/dev/full") as target,
+        ):
+            target.write_text("x")
+
+    def test_a_named_pipe_gives_its_reader_the_bytes(self, tmp_path):
+        pipe = tmp_path / "pipe"
+        os.mkfifo(pipe)
+        received = []
+        reader = threading.Thread(target=lambda: received.append(pipe.read_text()))
+        reader.start()
+        with atomic_path(pipe) as target:
+            target.write_text("through")
+        reader.join(timeout=10)
+        assert received == ["through"]
+        assert list(tmp_path.iterdir()) == [pipe]
+
+    def test_standard_output_is_a_path_whatever_it_leads_to(self, tmp_path):
+        code = (
+            "from dnip.files import atomic_path\n"
+            "with atomic_path('/dev/stdout') as target: target.write_text('whole')"
+        )
+        piped = subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.PIPE)
+        assert piped.stdout == b"whole"
+        path = tmp_path / "redirected.txt"
+        with path.open("wb") as file:
+            subprocess.run([sys.executable, "-c", code], check=True, stdout=file)
+        assert path.read_text() == "whole"
+
+
+def test_two_names_of_one_file_are_refused(tmp_path, old_file):
+    link = tmp_path / "link.txt"
+    link.symlink_to(old_file)
+    for other in [old_file, link, tmp_path / "x" / ".." / "out.txt"]:
+        with pytest.raises(OutputError, match="out and trace are the same file"):
+            check_separate(opt=tmp_path / "opt.csv", out=old_file, trace=other)
+    check_separate(opt=tmp_path / "opt.csv", out=old_file, trace=None)
+    check_separate(out="/dev/null", trace="/dev/null")
 
 
 _SLOW_WRITE = """

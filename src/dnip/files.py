@@ -27,17 +27,18 @@ def check_writable(path: str | os.PathLike[str]) -> Path:
     Parameters
     ----------
     path : path-like
-        Where the output shall stand. A symbolic link is followed.
+        Where the output shall stand. A symbolic link is followed. A terminal, a pipe or a
+        device that takes a stream, such as /dev/stdout or /dev/null, will do.
 
     Returns
     -------
     pathlib.Path
-        The absolute path, links resolved.
+        The absolute path, links resolved, but for a stream's.
 
     Raises
     ------
     OutputError
-        If the folder is missing, the path is a folder or a device, or permission is lacking.
+        If the folder is missing, the path is a folder or a disk, or permission is lacking.
 
     Examples
     --------
@@ -48,10 +49,12 @@ def check_writable(path: str | os.PathLike[str]) -> Path:
 no/such/folder does not exist. Create the folder first, or write elsewhere
     """
     try:
-        target = Path(path).resolve()
+        given = Path(path)
+        # What /dev/stdout links to may be a pipe, which has no path.
+        target = given.absolute() if _is_stream(given) else given.resolve()
         if target.is_dir():
             raise _cannot(path, "it is a folder", "Give the name of a file")
-        if target.exists() and not target.is_file():
+        if target.exists() and not (target.is_file() or _is_stream(target)):
             raise _cannot(path, "it is not a regular file", "Give the name of a file")
         if not target.parent.is_dir():
             raise _cannot(
@@ -61,7 +64,7 @@ no/such/folder does not exist. Create the folder first, or write elsewhere
             )
         if target.exists() and not os.access(target, os.W_OK):
             raise _cannot(path, "the file is write-protected", "Write elsewhere")
-        if not os.access(target.parent, os.W_OK | os.X_OK):
+        if not _is_stream(target) and not os.access(target.parent, os.W_OK | os.X_OK):
             raise _cannot(
                 path,
                 f"permission denied in the folder {Path(path).parent}",
@@ -83,6 +86,9 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     the block raises anything, Ctrl-C included, the temporary file is removed and whatever stood
     at `path` still stands.
 
+    A stream (see `check_writable`) cannot be replaced: it is given itself, and gets the bytes as
+    they are written.
+
     Parameters
     ----------
     path : path-like
@@ -91,7 +97,7 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     Yields
     ------
     pathlib.Path
-        The temporary file, empty, to be opened for writing.
+        The temporary file, empty, to be opened for writing; or the stream.
 
     Raises
     ------
@@ -110,22 +116,71 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     'whole'
     """
     target = check_writable(path)
+    if _is_stream(target):
+        with _disk_errors(path):
+            yield target
+        return
     temporary = target.with_name(f".dnip-{secrets.token_hex(6)}{target.suffix}")
     try:
         with _own_step(path):
             _create_like(target, temporary)
-        try:
+        with _disk_errors(path):
             yield temporary
-        except OSError as error:
-            # Other OSErrors (a lost connection, say) are the block's own affair.
-            if error.errno not in _DISK_ERRORS or isinstance(error, OutputError):
-                raise
-            raise _cannot(path, _reason(error), _remedy(error)) from error
         with _own_step(path):
             _sync(temporary)
             temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def check_separate(**paths: str | os.PathLike[str] | None) -> None:
+    """Refuse two names for one file, where a write to one would destroy the other.
+
+    Parameters
+    ----------
+    **paths : path-like or None
+        Outputs, and inputs that must survive, by the names that the user knows them by. Streams
+        may share.
+
+    Raises
+    ------
+    OutputError
+        If two paths lead to the same file.
+
+    Examples
+    --------
+    >>> check_separate(out="coefficients.json", trace="./coefficients.json")
+    Traceback (most recent call last):
+    ...
+    dnip.errors.OutputError: coefficients.json cannot be written: out and trace are the same \
+file. Give each a file of its own
+    """
+    names: dict[str, str] = {}
+    for name, path in paths.items():
+        if path is None or _is_stream(Path(path)):
+            continue
+        real = os.path.realpath(path)
+        if real in names:
+            raise _cannot(
+                Path(path),
+                f"{names[real]} and {name} are the same file",
+                "Give each a file of its own",
+            )
+        names[real] = name
+
+
+@contextmanager
+def _disk_errors(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Turn failures of the disk into an OutputError.
+
+    Other OSErrors (a lost connection, say) are the block's own affair.
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _DISK_ERRORS or isinstance(error, OutputError):
+            raise
+        raise _cannot(path, _reason(error), _remedy(error)) from error
 
 
 @contextmanager
@@ -134,6 +189,10 @@ def _own_step(path: str | os.PathLike[str]) -> Iterator[None]:
         yield
     except OSError as error:
         raise _cannot(path, _reason(error), _remedy(error)) from error
+
+
+def _is_stream(path: Path) -> bool:
+    return path.is_char_device() or path.is_fifo()
 
 
 def _create_like(target: Path, temporary: Path) -> None:
