@@ -231,8 +231,8 @@ class Coefficients:
             If the text is damaged, of another format, or of a version yet unknown.
         """
         try:
-            content = json.loads(text)
-        except ValueError as error:
+            content = json.loads(text, parse_constant=_refuse_constant)
+        except (ValueError, RecursionError) as error:  # RecursionError: brackets without end
             raise CoefficientsFormatError(
                 f"{source}: not valid JSON: {error}", hint=_REFIT
             ) from error
@@ -258,6 +258,11 @@ class Coefficients:
                     f'{source}: "{key}" is {content[key]!r}, not a JSON {_JSON_KINDS[kind]}',
                     hint=_REFIT,
                 )
+        if not all(isinstance(name, str) for name in content["classes"]):
+            raise CoefficientsFormatError(
+                f'{source}: "classes" holds other things than names: {content["classes"]!r}',
+                hint=_REFIT,
+            )
         try:
             coefficients = cls(
                 content["classes"],
@@ -266,9 +271,7 @@ class Coefficients:
                 content.get("objective"),
                 content.get("fit"),
             )
-            if "weights" in content and not np.allclose(
-                content["weights"], coefficients.weights, rtol=0, atol=1e-9
-            ):
+            if "weights" in content and not _are_close(content["weights"], coefficients.weights):
                 raise InvalidInputError("weights do not equal weight_indices / scale")
         except (ValueError, TypeError) as error:
             raise CoefficientsFormatError(f"{source}: {error}", hint=_REFIT) from error
@@ -313,6 +316,19 @@ class Coefficients:
                 hint="Give the coefficients.json that `dnip fit` wrote",
             ) from error
         return cls.from_json(text, source=str(path))
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is no JSON number")
+
+
+def _are_close(stated: object, weights: Floats) -> bool:
+    values = np.asarray(stated)
+    return (
+        values.shape == weights.shape
+        and values.dtype.kind in "iuf"
+        and np.allclose(values, weights, rtol=0, atol=1e-9)
+    )
 
 
 _REFIT = "Give the coefficients.json that `dnip fit` wrote, or fit again"
