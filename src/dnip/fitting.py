@@ -88,10 +88,12 @@ def fit_table(
 
 
 def _provenance(table: ProbabilityTable, n_labelled: int) -> dict[str, Any]:
+    # A path may hold bytes that are no Unicode; JSON may not.
+    source = table.source.encode("utf-8", "backslashreplace").decode()
     return {
         "package_version": version("dnip"),
         "data": {
-            "source": table.source,
+            "source": source,
             "sha256": table.data_hash,
             "rows": len(table),
             "labelled_rows": n_labelled,
