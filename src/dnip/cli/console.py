@@ -8,6 +8,8 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+import typer
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -23,8 +25,8 @@ def complain(kind: str, message: str) -> None:
 
 
 def print_json(content: dict[str, Any]) -> None:
-    """Print one JSON object on standard output."""
-    sys.stdout.write(json.dumps(content, ensure_ascii=False, allow_nan=False) + "\n")
+    """Print one JSON object on standard output, in ASCII, which every stream can take."""
+    typer.echo(json.dumps(content, allow_nan=False))
 
 
 @contextmanager

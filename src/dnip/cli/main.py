@@ -14,8 +14,13 @@ from dnip.errors import DNIPError, DNIPWarning
 if TYPE_CHECKING:
     from typing import TextIO
 
+#: Exit status after Ctrl-C: 128 and the number of the signal.
+INTERRUPTED = 130
+
 #: Set to see the traceback of an unexpected error.
 TRACEBACK = "DNIP_TRACEBACK"
+
+_LEFT = "every output file is whole, or as it was before"
 
 
 def main() -> None:
@@ -26,7 +31,7 @@ def main() -> None:
     warnings.showwarning = _show_warning
     warnings.simplefilter("always", DNIPWarning)
     try:
-        app()
+        app(prog_name="dnip")
     except DNIPError as error:
         complain("error", str(error))
         sys.exit(1)
@@ -37,8 +42,12 @@ def main() -> None:
         complain("error", str(error) or "out of memory")
         sys.exit(1)
     except KeyboardInterrupt:
-        complain("interrupted", "nothing was written")
-        sys.exit(130)
+        complain("interrupted", _LEFT)
+        sys.exit(INTERRUPTED)
+    except SystemExit as stop:  # typer makes one of a KeyboardInterrupt, without a word
+        if stop.code == INTERRUPTED:
+            complain("interrupted", _LEFT)
+        raise
     except Exception as error:
         if TRACEBACK in os.environ:
             raise
