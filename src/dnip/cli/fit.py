@@ -69,8 +69,12 @@ def fit(
         ),
     ] = None,
     effort: Annotated[
-        float, typer.Option(help="Multiplies the work of the coordinate solver.")
-    ] = 1.0,
+        float | None,
+        typer.Option(
+            help="Multiplies the work of the coordinate solver.  [default: 1.0]",
+            show_default=False,
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the search.")] = 0,
     time_limit: Annotated[
         float | None,
@@ -93,7 +97,8 @@ def fit(
     json: AsJson = False,
 ) -> None:
     """Learn one coefficient per class from the labelled rows of OPT."""
-    from dnip.files import check_writable
+    from dnip.errors import InvalidInputError
+    from dnip.files import check_separate, check_writable
     from dnip.fitting import fit_table
     from dnip.objective import Objective
     from dnip.report.text import describe
@@ -107,12 +112,20 @@ def fit(
     kept = tuple(term.strip() for term in terms.split(","))
     objective = Objective(beta, tau, smoothing, kept, gap.value)
     name = solver or (SolverName.ANNEAL if paper else SolverName.COORDINATE)
-    searcher = Coordinate(effort) if name is SolverName.COORDINATE else SOLVERS[name.value]()
+    searcher = SOLVERS[name.value]()
+    if effort is not None:
+        if name is not SolverName.COORDINATE:
+            raise InvalidInputError(
+                f"effort is a setting of the coordinate solver; the solver is {name.value}",
+                hint="Leave --effort out, or give --solver coordinate",
+            )
+        searcher = Coordinate(effort)
     for target in (out, trace):
         if target is not None:
             check_writable(target)
 
     table = ProbabilityTable.read(opt, split_classes(classes))
+    check_separate(opt=opt, out=out, trace=trace)
     with search_progress() as progress:
         fitted = fit_table(
             table,
@@ -127,7 +140,7 @@ def fit(
     if trace is not None:
         write_trace(fitted.solution, trace)
     if fitted.evaluation.n_unlabelled:
-        complain("note", f"{fitted.evaluation.n_unlabelled:,} unlabelled rows were not used")
+        complain("note", f"rows without a label, not used: {fitted.evaluation.n_unlabelled:,}")
     if json:
         print_json({**fitted.solution.to_dict(), "out": str(out)})
     else:
