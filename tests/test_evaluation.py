@@ -1,0 +1,111 @@
+"""Counts before and after, whole or in chunks; metrics are those of the oracles."""
+
+import json
+
+import numpy as np
+import pytest
+
+import oracles
+from dnip import Coefficients, ProbabilityTable
+from dnip.errors import CoefficientsFormatError, InvalidInputError
+from dnip.evaluation import evaluate, scores
+from strategies import KINDS, random_confusion, random_probabilities
+
+NAMES = ("bad", "okay", "good")
+FITTED = Coefficients(NAMES, [30, 12, 7], 30)
+
+
+def random_table(kind="mixed", n_rows=100, unlabelled=10):
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 3, n_rows)
+    labels[:unlabelled] = -1
+    return ProbabilityTable(random_probabilities(rng, n_rows, 3, kind), labels, classes=NAMES)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_counts_are_those_of_the_prediction_rule(kind):
+    table = random_table(kind)
+    result = evaluate([table], FITTED)
+    p, labels = table.probabilities[10:], table.labels[10:]
+    np.testing.assert_array_equal(result.raw, oracles.confusion_at(p, labels, [1, 1, 1]))
+    np.testing.assert_array_equal(result.reweighted, oracles.confusion_at(p, labels, [30, 12, 7]))
+    assert (result.n, result.n_unlabelled, result.missing) == (90, 10, ())
+    assert result.classes == NAMES
+
+
+def test_chunks_count_as_the_whole():
+    table = random_table()
+    chunks = [table.take(range(start, min(start + 7, 100))) for start in range(0, 100, 7)]
+    assert evaluate(chunks, FITTED).to_dict() == evaluate([table], FITTED).to_dict()
+
+
+def test_the_summary_is_what_the_interface_promises():
+    summary = evaluate([random_table()], FITTED).to_dict()
+    assert {"n", "n_classes", "n_unlabelled", "classes", "raw", "reweighted"} == summary.keys()
+    for side in ("raw", "reweighted"):
+        assert {
+            "accuracy",
+            "cobias",
+            "cobias_single",
+            "class_accuracies",
+            "odd_classes",
+            "confusion",
+        } <= summary[side].keys()
+    assert "reweighted" not in evaluate([random_table()]).to_dict()
+    assert json.loads(json.dumps(summary, allow_nan=False)) == summary
+
+
+@pytest.mark.parametrize("n_missing", [0, 1, 2])
+def test_scores_are_those_of_the_definitions_and_strict_json(n_missing):
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        confusion = random_confusion(rng, 5, n_missing, size=4)
+        summary = scores(confusion)
+        json.dumps(summary, allow_nan=False)
+        assert summary["accuracy"] == pytest.approx(np.trace(confusion) / confusion.sum())
+        assert summary["cobias"] == pytest.approx(oracles.cobias(confusion))
+        assert summary["cobias_single"] == pytest.approx(oracles.cobias_single(confusion))
+        assert summary["class_accuracies"] == oracles.class_accuracies(confusion)
+        present = [a for a in summary["class_accuracies"] if a is not None]
+        assert summary["worst_class_accuracy"] == min(present)
+        assert summary["odd_classes"] == [oracles.odd_class(confusion, i) for i in range(5)]
+        assert summary["confusion"] == confusion.tolist()
+
+
+def test_a_class_without_labelled_rows_has_no_accuracy_and_is_named():
+    table = ProbabilityTable(np.eye(3)[[0, 1, 2]], np.array([0, 1, 1]), classes=NAMES)
+    result = evaluate([table], FITTED)
+    assert result.missing == ("good",)
+    summary = result.to_dict()["raw"]
+    assert summary["class_accuracies"] == [1.0, 0.5, None]
+    assert summary["prediction_ratios"] == [1.0, 0.5, None]
+    assert summary["cobias"] == 0.5
+
+
+@pytest.mark.parametrize(
+    ("labels", "told"),
+    [
+        ([0, 0, 0], "only class bad has labelled rows"),
+        ([-1, -1, 1], "only class okay has labelled rows"),
+        ([-1, -1, -1], "no class has labelled rows"),
+        (None, "no class has labelled rows"),
+    ],
+)
+def test_a_table_without_two_labelled_classes_is_refused(labels, told):
+    labels = None if labels is None else np.array(labels)
+    table = ProbabilityTable(np.full((3, 3), 1 / 3), labels, classes=NAMES, source="t.csv")
+    with pytest.raises(InvalidInputError, match=f"t.csv: {told}.*label column"):
+        evaluate([table])
+
+
+def test_no_rows_at_all_are_refused():
+    with pytest.raises(InvalidInputError, match="no rows to evaluate"):
+        evaluate([])
+
+
+@pytest.mark.parametrize(
+    "classes", [("bad", "good", "okay"), ("bad", "okay"), ("0", "1", "2"), (*NAMES, "great")]
+)
+def test_coefficients_for_other_classes_are_refused(classes):
+    with pytest.raises(CoefficientsFormatError, match="but the coefficients were fitted for"):
+        evaluate([random_table()], Coefficients(classes, [1] * len(classes), 1))
