@@ -16,7 +16,9 @@ def apply(
     coefficients: CoefficientsPath,
     out: Annotated[
         Path,
-        typer.Option(help="Where to write; the suffix names the format.", show_default=False),
+        typer.Option(
+            help="Where to write; the suffix names the format.", show_default=False, readable=False
+        ),
     ],
     classes: Classes = None,
     json: AsJson = False,

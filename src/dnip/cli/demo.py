@@ -12,7 +12,9 @@ from dnip.cli.options import AsJson
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder for the results.")] = Path("dnip-demo"),
+    out: Annotated[Path, typer.Option(help="Folder for the results.", readable=False)] = Path(
+        "dnip-demo"
+    ),
     json: AsJson = False,
 ) -> None:
     """Fit and score a bundled table of AG News probabilities: no download, no key, no GPU."""

@@ -15,7 +15,7 @@ def evaluate(
     table: TablePath,
     coefficients: Annotated[
         Path | None,
-        typer.Option(help="Compare with these coefficients.", show_default=False),
+        typer.Option(help="Compare with these coefficients.", show_default=False, readable=False),
     ] = None,
     classes: Classes = None,
     json: AsJson = False,

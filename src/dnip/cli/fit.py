@@ -41,9 +41,9 @@ class Robust(StrEnum):
 
 def fit(
     opt: TablePath,
-    out: Annotated[Path, typer.Option(help="Where to write the coefficients.")] = Path(
-        "coefficients.json"
-    ),
+    out: Annotated[
+        Path, typer.Option(help="Where to write the coefficients.", readable=False)
+    ] = Path("coefficients.json"),
     classes: Classes = None,
     beta: Annotated[float, typer.Option(help="β, weight of COBias.")] = 2.7,
     tau: Annotated[float, typer.Option(help="τ, weight of the PMI term.")] = 0.2,
@@ -92,7 +92,9 @@ def fit(
     ] = Robust.OFF,
     trace: Annotated[
         Path | None,
-        typer.Option(help="Also write the course of the search as CSV.", show_default=False),
+        typer.Option(
+            help="Also write the course of the search as CSV.", show_default=False, readable=False
+        ),
     ] = None,
     json: AsJson = False,
 ) -> None:

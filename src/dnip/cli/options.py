@@ -7,12 +7,15 @@ from typing import Annotated, TypeAlias
 
 import typer
 
+# readable=False: typer checks no path; whoever opens it says why it cannot, and what to do.
+
 TablePath: TypeAlias = Annotated[
     Path,
     typer.Argument(
         help="Probability table: .csv, .csv.gz, .jsonl, .npz, .parquet, or a folder of Parquet "
         "files, with columns label (optional where nothing is scored), id (optional), p0, p1, …",
         show_default=False,
+        readable=False,
     ),
 ]
 Classes: TypeAlias = Annotated[
@@ -25,7 +28,10 @@ Classes: TypeAlias = Annotated[
     ),
 ]
 CoefficientsPath: TypeAlias = Annotated[
-    Path, typer.Option(help="The coefficients.json that `dnip fit` wrote.", show_default=False)
+    Path,
+    typer.Option(
+        help="The coefficients.json that `dnip fit` wrote.", show_default=False, readable=False
+    ),
 ]
 AsJson: TypeAlias = Annotated[
     bool, typer.Option("--json", help="Print one JSON object instead of text.")

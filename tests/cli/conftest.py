@@ -1,0 +1,85 @@
+import json
+import sys
+import warnings
+from typing import NamedTuple
+
+import pytest
+
+from dnip import Coefficients
+from dnip.cli import main
+
+#: Two classes, of which the raw argmax never sees the second.
+SMALL = "label,p0,p1\n0,0.9,0.1\n0,0.8,0.2\n1,0.6,0.4\n1,0.55,0.45\n"
+
+
+class Outcome(NamedTuple):
+    """What a run of the command came to."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def json(self):
+        """Standard output, which must be one strict JSON object on one line."""
+
+        def refuse(constant):
+            raise AssertionError(f"{constant} is no JSON")
+
+        assert self.out.endswith("}\n")
+        assert self.out.count("\n") == 1
+        return json.loads(self.out, parse_constant=refuse)
+
+    def assert_refused(self, *told):
+        """Status 1, nothing on standard output, one message that holds these parts."""
+        assert self.status == 1, self.err
+        assert self.out == ""
+        assert self.err.startswith("error: "), self.err
+        assert self.err.count("\n") == 1
+        for part in told:
+            assert part in self.err
+
+
+@pytest.fixture
+def dnip(monkeypatch, capsys):
+    """Run ``dnip`` with these arguments, as the shell would."""
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["dnip", *map(str, arguments)])
+        with warnings.catch_warnings(), pytest.raises(SystemExit) as stop:
+            main()
+        out, err = capsys.readouterr()
+        assert "Traceback" not in err
+        assert "internal error" not in err
+        return Outcome(stop.value.code or 0, out, err)
+
+    return run
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """An empty folder to work in, so that names in messages are short."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def files(folder):
+    """A sound table and sound coefficients, ``t.csv`` and ``c.json``."""
+    (folder / "t.csv").write_text(SMALL)
+    Coefficients(["0", "1"], [15, 30], 30).save("c.json")
+    return folder
+
+
+@pytest.fixture
+def old_outputs(files):
+    """Outputs of an earlier day, which a refused run leaves as they are, and nothing beside."""
+    contents = {"old.json": b"old coefficients", "old.csv": b"old rows", "old-trace.csv": b"old"}
+    for name, content in contents.items():
+        (files / name).write_bytes(content)
+    before = {path.name for path in files.iterdir()}
+    yield files
+    for name, content in contents.items():
+        assert (files / name).read_bytes() == content, name
+    left = {path.name for path in files.iterdir()} - before
+    assert not {name for name in left if not name.startswith("bad")}
