@@ -28,7 +28,7 @@ bench: $(VENV)/.dev          ## speed and quality, side by side in one run
 	$(BIN)/python -m benchmarks
 
 docs: $(VENV)/.docs          ## the documentation, into site/
-	$(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 clean:
 	rm -rf $(VENV) site dnip-demo .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from benchmarks import quality, scores, speed, startup
+from benchmarks import quality, scores, settings, speed, startup
 from benchmarks.tables import SHARED, load
 
 BENCHMARKS = {
     "speed": speed.run,
     "quality": quality.run,
     "scores": scores.run,
+    "settings": settings.run,
     "startup": startup.run,
 }
 

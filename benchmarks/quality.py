@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from benchmarks.tables import Table, print_markdown
-from dnip import Objective, Solution, solve
+from dnip import Objective, ProbabilityTable, Solution, solve
 from dnip.solvers import Anneal, Solver
 
 #: 100 times the published number of moves per temperature.
@@ -50,5 +50,8 @@ def run(tables: list[Table]) -> None:
     )
 
 
-def _fit(table: object, objective: Objective, solver: str | Solver, seed: int) -> Solution:
-    return solve(table.probabilities, table.labels, objective, solver=solver, seed=seed)  # type: ignore[attr-defined]
+def _fit(
+    table: ProbabilityTable, objective: Objective, solver: str | Solver, seed: int
+) -> Solution:
+    assert table.labels is not None
+    return solve(table.probabilities, table.labels, objective, solver=solver, seed=seed)

@@ -18,6 +18,7 @@ def run(tables: list[Table]) -> None:
             expected = np.argmax(coefficients.weight_indices * half.probabilities, axis=1)
             assert (coefficients.predict(half.probabilities) == expected).all()
         evaluation = evaluate([test], coefficients)
+        assert evaluation.reweighted is not None
         before, after = scores(evaluation.raw), scores(evaluation.reweighted)
         row = [name, f"{test.n_classes}"]
         for metric in ("accuracy", "cobias", "worst_class_accuracy"):

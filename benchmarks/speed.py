@@ -30,7 +30,7 @@ def plain_objective(
     joint = (correct + mu) / (m + mu * n * n)
     predicted = (confusion.sum(axis=0) + mu) / (m + mu * n)
     pmi = np.log(joint / (predicted * (true + mu) / (m + mu * n)))
-    return 1 - correct.sum() / m + objective.beta * gap - objective.tau * pmi.sum()
+    return float(1 - correct.sum() / m + objective.beta * gap - objective.tau * pmi.sum())
 
 
 def seconds(call: Callable[[], object], repeats: int = REPEATS) -> float:

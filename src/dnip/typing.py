@@ -22,7 +22,7 @@ Counts: TypeAlias = NDArray[np.int64] | NDArray[np.float64]
 Floats: TypeAlias = NDArray[np.float64]
 #: A vector of whole numbers.
 Integers: TypeAlias = NDArray[np.int64]
-#: A long vector of small whole numbers.
-SmallIntegers: TypeAlias = NDArray[np.int32]
+#: A long vector of small whole numbers; unsigned, for compiled code need not look for negatives.
+SmallIntegers: TypeAlias = NDArray[np.uint32]
 #: A vector of yes and no.
 Booleans: TypeAlias = NDArray[np.bool_]

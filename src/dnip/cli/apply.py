@@ -23,7 +23,7 @@ def apply(
     classes: Classes = None,
     json: AsJson = False,
 ) -> None:
-    """Reweight the probabilities of TABLE and predict, at any size.
+    """Reweight a table and predict, at any size.
 
     The output has the columns id and label (where TABLE has them), prediction, and the reweighted
     probabilities p0, p1, …, which sum to 1 and are scores for ranking classes, not calibrated.

@@ -17,7 +17,11 @@ def demo(
     ),
     json: AsJson = False,
 ) -> None:
-    """Fit and score a bundled table of AG News probabilities: no download, no key, no GPU."""
+    """Run the main job on a bundled table.
+
+    Fits on one half of a real table of AG News probabilities, scores the other half, and writes
+    coefficients, a picture and a report. No download, no key, no GPU.
+    """
     from dnip.demonstration import run_demonstration
     from dnip.report.text import describe
 

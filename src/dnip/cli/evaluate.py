@@ -20,7 +20,11 @@ def evaluate(
     classes: Classes = None,
     json: AsJson = False,
 ) -> None:
-    """Score TABLE: accuracy, COBias and every class, before and after coefficients."""
+    """Score a table before and after coefficients.
+
+    Accuracy, COBias, the worst class and every class of TABLE: under the raw argmax, and under
+    coefficients where they are given.
+    """
     from dnip.coefficients import Coefficients
     from dnip.evaluation import evaluate as evaluate_table
     from dnip.report.text import describe

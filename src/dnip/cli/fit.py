@@ -98,7 +98,11 @@ def fit(
     ] = None,
     json: AsJson = False,
 ) -> None:
-    """Learn one coefficient per class from the labelled rows of OPT."""
+    """Learn coefficients from a labelled table.
+
+    Minimises error + β·COBias - τ·ΣPMI on the labelled rows of OPT over one weight per class, and
+    writes the weights with their provenance to a JSON file.
+    """
     from dnip.errors import InvalidInputError
     from dnip.files import check_separate, check_writable
     from dnip.fitting import fit_table

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dnip.kernels.jit import jit
-from dnip.kernels.rows import DenseRows, Rows, SparseRows, by_layout
+from dnip.kernels.rows import BLOCK, DenseRows, Rows, SparseRows, by_layout
 
 if TYPE_CHECKING:
     from dnip.typing import Confusion, Floats
@@ -18,18 +18,21 @@ if TYPE_CHECKING:
 def _count_dense(rows: DenseRows, indices: Floats) -> Confusion:
     confusion = rows.settled.copy()
     n_classes, n_rows = rows.columns.shape
-    best = np.full(n_rows, -1.0)
-    winner = np.zeros(n_rows, np.int32)
-    for n in range(n_classes):
-        index = indices[n]
-        column = rows.columns[n]
-        for r in range(n_rows):
-            score = index * column[r]
-            ahead = score > best[r]
-            winner[r] = n if ahead else winner[r]
-            best[r] = score if ahead else best[r]
-    for r in range(n_rows):
-        confusion[rows.label[r], winner[r]] += rows.mass[r]
+    best = np.empty(BLOCK)
+    winner = np.empty(BLOCK, np.uint32)
+    for first in range(0, n_rows, BLOCK):
+        n = min(BLOCK, n_rows - first)
+        best[:] = -1.0
+        for j in range(n_classes):
+            index = indices[j]
+            column = rows.columns[j, first : first + n]
+            for i in range(n):
+                score = index * column[i]
+                ahead = score > best[i]
+                winner[i] = j if ahead else winner[i]
+                best[i] = score if ahead else best[i]
+        for i in range(n):
+            confusion[rows.label[first + i], winner[i]] += rows.mass[first + i]
     return confusion
 
 

@@ -13,14 +13,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from dnip.kernels.jit import jit
-from dnip.kernels.rows import DenseRows, Rows, SparseRows, by_layout
+from dnip.kernels.rows import BLOCK, DenseRows, Rows, SparseRows, by_layout
 
 if TYPE_CHECKING:
     from dnip.typing import Confusion, Floats, Integers, SmallIntegers
-
-
-# Dense rows are worked on in blocks that stay in the processor's first cache.
-_BLOCK = 512
 
 
 class Flips(NamedTuple):
@@ -51,16 +47,16 @@ def new_workspace(rows: Rows, scale: int) -> Workspace:
     n_flips = min(n_rows, n_cells) if dense else n_rows
     flips = Flips(
         np.zeros(scale + 2, np.int64),
-        np.empty(n_flips, np.int32),
-        np.empty(n_flips, np.int32),
+        np.empty(n_flips, np.uint32),
+        np.empty(n_flips, np.uint32),
         np.empty(n_flips, np.int64),
     )
-    n_block = _BLOCK if dense else n_rows
+    n_block = BLOCK if dense else n_rows
     return Workspace(
         flips,
-        np.empty(n_block, np.int32),
+        np.empty(n_block, np.uint32),
         np.empty(n_block),
-        np.empty(n_block, np.int32),
+        np.empty(n_block, np.uint32),
         np.zeros(n_cells, np.int64),
     )
 
@@ -89,8 +85,8 @@ def find_dense_flips(
     n_classes, n_rows = rows.columns.shape
     tally = workspace.tally
     tally[:] = 0
-    for first in range(0, n_rows, _BLOCK):
-        n = min(_BLOCK, n_rows - first)
+    for first in range(0, n_rows, BLOCK):
+        n = min(BLOCK, n_rows - first)
         rival, best = workspace.rival[:n], workspace.score[:n]
         slot = workspace.slot[:n]
         best[:] = -1.0

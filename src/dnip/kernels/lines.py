@@ -37,7 +37,7 @@ def new_lines(expected: int) -> Lines:
         capacity *= 2
     return Lines(
         np.zeros(capacity, np.uint64),
-        np.zeros(capacity, np.int32),
+        np.zeros(capacity, np.uint32),
         np.zeros(capacity),
         np.zeros(1, np.int64),
     )

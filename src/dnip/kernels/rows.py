@@ -56,6 +56,9 @@ Rows: TypeAlias = DenseRows | SparseRows
 
 T = TypeVar("T")
 
+#: Dense rows are worked on in blocks that stay in the processor's first cache.
+BLOCK = 512
+
 
 def by_layout(*, dense: Callable[..., T], sparse: Callable[..., T]) -> Callable[..., T]:
     """Give one name to the kernels of the two layouts; the first argument, the rows, decides.
@@ -92,7 +95,7 @@ def _find_candidates(
 ) -> tuple[SmallIntegers, Integers]:
     """Count the candidates of each row, 0 for a settled one, and the rows of each class."""
     n_rows, n_classes = p.shape
-    n_candidates = np.zeros(n_rows, np.int32)
+    n_candidates = np.zeros(n_rows, np.uint32)
     class_size = np.zeros(n_classes, np.int64)
     for m in range(n_rows):
         top = 0
@@ -166,7 +169,7 @@ def lay_out(p: Probabilities, labels: Labels, mass: Integers, scale: int) -> Row
     is_open = n_candidates > 0
     n_open = int(is_open.sum())
     n_entries = int(class_size.sum())
-    label = labels[is_open].astype(np.int32)
+    label = labels[is_open].astype(np.uint32)
     open_mass = mass[is_open]
 
     visited = n_entries / n_classes
@@ -179,10 +182,10 @@ def lay_out(p: Probabilities, labels: Labels, mass: Integers, scale: int) -> Row
 
     rows = SparseRows(
         row_start=np.zeros(n_open + 1, np.int64),
-        row_class=np.empty(n_entries, np.int32),
+        row_class=np.empty(n_entries, np.uint32),
         row_p=np.empty(n_entries),
         class_start=np.concatenate(([0], np.cumsum(class_size))),
-        class_row=np.empty(n_entries, np.int32),
+        class_row=np.empty(n_entries, np.uint32),
         class_p=np.empty(n_entries),
         label=label,
         mass=open_mass,

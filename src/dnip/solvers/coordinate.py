@@ -33,7 +33,7 @@ class Coordinate:
     Parameters
     ----------
     effort : float, default=1.0
-        Multiplies the number of line searches, 190 + 50·N.
+        Multiplies the number of line searches, 290 + 40·N.
 
     Examples
     --------
@@ -54,7 +54,7 @@ class Coordinate:
     def search(self, landscape: Landscape, rng: np.random.Generator) -> Iterator[Proposal]:
         """Yield one local optimum after another."""
         n_classes, scale = landscape.n_classes, landscape.scale
-        enough = landscape.line_searches + int(self.effort * (190 + 50 * n_classes))
+        enough = landscape.line_searches + int(self.effort * (290 + 40 * n_classes))
 
         best = landscape.descend(np.full(n_classes, scale), rng.permutation(landscape.free))
         yield Proposal(*best)

@@ -1,0 +1,5 @@
+"""``python -m dnip`` is ``dnip``."""
+
+from dnip.cli import main
+
+main()

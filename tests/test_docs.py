@@ -1,0 +1,33 @@
+"""The generated parts of the documentation are those that the sources make today."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_command_reference_and_picture_of_rooms_are_up_to_date():
+    done = subprocess.run(
+        [sys.executable, "tools/make_docs.py", "--check"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_every_room_is_in_the_picture():
+    picture = (ROOT / "docs" / "images" / "rooms.svg").read_text(encoding="utf-8")
+    package = ROOT / "src" / "dnip"
+    files = {path.name for path in package.glob("*.py") if not path.stem.startswith("__")}
+    folders = {f"{path.parent.name}/" for path in package.glob("*/__init__.py")}
+    assert [room for room in files | folders if f">{room}<" not in picture] == []
+
+
+def test_readme_names_files_that_exist():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    named = [part.split(")")[0] for part in readme.split("](")[1:]]
+    assert named
+    assert [path for path in named if not (ROOT / path).exists()] == []

@@ -1,0 +1,106 @@
+"""Make the generated parts of the documentation: the command reference and the picture of rooms.
+
+python tools/make_docs.py          write them
+python tools/make_docs.py --check  exit 1 if they are out of date
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import subprocess
+import sys
+import tomllib
+from html import escape
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+COMMANDS = ("", "demo", "fit", "evaluate", "apply")
+
+
+def commands() -> str:
+    """Return the command reference: what ``--help`` prints."""
+    parts = ["# Commands\n"]
+    for command in COMMANDS:
+        words = f"dnip {command}".split()
+        printed = subprocess.run(
+            [sys.executable, "-m", *words, "--help"],
+            check=True,
+            capture_output=True,
+            text=True,
+            env={**os.environ, "COLUMNS": "90", "NO_COLOR": "1", "TERMINAL_WIDTH": "90"},
+        ).stdout
+        parts.append(f"## {' '.join(words)}\n\n```text\n{printed.strip()}\n```\n")
+    return "\n".join(parts)
+
+
+def rooms() -> list[list[str]]:
+    """Return the layers of the import contract, top first."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    contract = settings["tool"]["importlinter"]["contracts"][0]
+    return [[room.strip() for room in layer.split("|")] for layer in contract["layers"]]
+
+
+def purpose(room: str) -> str:
+    """Return the first sentence of a module's or package's docstring."""
+    base = ROOT / "src" / "dnip" / room
+    source = base / "__init__.py" if base.is_dir() else base.with_suffix(".py")
+    docstring = ast.get_docstring(ast.parse(source.read_text(encoding="utf-8"))) or ""
+    return docstring.splitlines()[0].rstrip(".")
+
+
+def picture() -> str:
+    """Return the rooms as an SVG: a room imports only from rooms below its own row."""
+    width, row, left = 960, 46, 24
+    layers = rooms()
+    height = row * len(layers) + 60
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
+        'font-family="sans-serif">',
+        f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
+        f'<text x="{left}" y="26" font-size="15" fill="#333333">'
+        "Rooms of src/dnip: each imports only from rows below its own</text>",
+    ]
+    for number, layer in enumerate(layers):
+        y = 42 + row * number
+        share = (width - 2 * left) / len(layer)
+        for place, room in enumerate(layer):
+            x = left + share * place
+            is_folder = (ROOT / "src" / "dnip" / room).is_dir()
+            fill, name = ("#dbe9f6", f"{room}/") if is_folder else ("#f3f4f6", f"{room}.py")
+            text = purpose(room)
+            most = int((share - 180) / 6.6)
+            text = text if len(text) <= most else text[: most - 1].rstrip() + "…"
+            parts += [
+                f'<rect x="{x + 2:.0f}" y="{y}" width="{share - 4:.0f}" height="{row - 8}" rx="6" '
+                f'fill="{fill}" stroke="#9aa5b1"/>',
+                f'<text x="{x + 14:.0f}" y="{y + 24}" font-size="14" font-weight="bold" '
+                f'fill="#1f2933">{escape(name)}</text>',
+                f'<text x="{x + 168:.0f}" y="{y + 24}" font-size="12.5" fill="#52606d">'
+                f"{escape(text)}</text>",
+            ]
+    return "\n".join([*parts, "</svg>\n"])
+
+
+def main() -> int:
+    """Write or check both files."""
+    made = {
+        ROOT / "docs" / "reference" / "commands.md": commands(),
+        ROOT / "docs" / "images" / "rooms.svg": picture(),
+    }
+    outdated = [
+        path
+        for path, text in made.items()
+        if not path.is_file() or path.read_text(encoding="utf-8") != text
+    ]
+    if "--check" in sys.argv:
+        for path in outdated:
+            print(f"{path.relative_to(ROOT)} is out of date: run python tools/make_docs.py")
+        return 1 if outdated else 0
+    for path in outdated:
+        path.write_text(made[path], encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
