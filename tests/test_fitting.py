@@ -63,7 +63,8 @@ def test_the_artefact_remembers_data_and_settings(table):
     }
     assert stored["fit"]["seed"] == 4
     assert stored["fit"]["package_version"]
-    assert stored["objective"]["terms"]["error"] == fit.solution.terms["error"]
+    assert stored["objective"]["terms"] == ["error", "cobias"]
+    assert stored["objective"]["term_values"] == fit.solution.terms
     assert stored["objective"]["value"] == fit.solution.value
 
 

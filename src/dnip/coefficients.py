@@ -113,7 +113,7 @@ class Coefficients:
         'coordinate'
         """
         summary = solution.to_dict()
-        reported = {"value": summary.pop("objective"), "terms": summary.pop("terms")}
+        reported = {"value": summary.pop("objective"), "term_values": summary.pop("terms")}
         for name in ("weight_indices", "scale"):
             summary.pop(name)
         summary["unfitted"] = [str(classes[c]) for c in solution.unfitted]
