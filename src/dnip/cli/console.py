@@ -21,7 +21,7 @@ _QUIET_SECONDS = 10.0
 
 def complain(kind: str, message: str) -> None:
     """Write one message to standard error."""
-    print(f"{kind}: {message}", file=sys.stderr, flush=True)  # noqa: T201
+    typer.echo(f"{kind}: {message}", err=True)
 
 
 def print_json(content: dict[str, Any]) -> None:
@@ -36,7 +36,7 @@ def live_progress(title: str) -> Iterator[Callable[[str], None]]:
     On a terminal the line is updated in place and vanishes at the end; elsewhere a line is
     written now and then, so that a log shows that long work is alive.
     """
-    if sys.stderr.isatty():
+    if sys.stderr is not None and sys.stderr.isatty():  # None where the shell has closed it
         from rich.console import Console
 
         with Console(stderr=True).status(title) as status:
