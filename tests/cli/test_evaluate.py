@@ -1,0 +1,79 @@
+"""``dnip evaluate``: keys, both sides, and rows that do not count."""
+
+from pathlib import Path
+
+import pytest
+
+from dnip import Coefficients, ProbabilityTable
+
+KEYS = {
+    "accuracy",
+    "cobias",
+    "cobias_single",
+    "class_accuracies",
+    "odd_classes",
+    "confusion",
+}
+
+
+def test_json_has_the_promised_keys(dnip, files):
+    run = dnip("evaluate", "t.csv", "--coefficients", "c.json", "--json")
+    assert (run.status, run.err) == (0, "")
+    summary = run.json
+    assert (summary["n"], summary["n_classes"], summary["n_unlabelled"]) == (4, 2, 0)
+    assert summary["raw"].keys() >= KEYS
+    assert summary["reweighted"].keys() >= KEYS
+    assert summary["raw"]["confusion"] == [[2, 0], [2, 0]]
+    assert summary["raw"]["class_accuracies"] == [1.0, 0.0]
+    assert (summary["raw"]["accuracy"], summary["raw"]["cobias"]) == (0.5, 1.0)
+    assert summary["raw"]["odd_classes"] == [None, 0]
+    assert summary["reweighted"]["confusion"] == [[2, 0], [0, 2]]
+
+
+def test_without_coefficients_there_is_one_side(dnip, files):
+    assert "reweighted" not in dnip("evaluate", "t.csv", "--json").json
+    text = dnip("evaluate", "t.csv").out
+    assert "accuracy     0.500\n" in text
+    assert "->" not in text
+
+
+def test_with_coefficients_the_text_shows_both_sides(dnip, files):
+    text = dnip("evaluate", "t.csv", "--coefficients", "c.json").out
+    assert "accuracy     0.500 -> 1.000\n" in text
+    assert "COBias       1.000 -> 0.000\n" in text
+
+
+def test_the_coefficients_name_the_classes(dnip, files):
+    Coefficients(["no", "yes"], [15, 30], 30).save("c.json")
+    summary = dnip("evaluate", "t.csv", "--coefficients", "c.json", "--json").json
+    assert summary["classes"] == ["no", "yes"]
+    assert summary["reweighted"]["accuracy"] == 1.0
+
+
+def test_names_beyond_ascii_are_printed(dnip, files):
+    run = dnip("evaluate", "t.csv", "--classes", "négatif,正", "--json")
+    assert run.json["classes"] == ["négatif", "正"]
+    assert run.out.isascii()
+    assert "正" in dnip("evaluate", "t.csv", "--classes", "négatif,正").out
+
+
+def test_unlabelled_rows_are_not_counted(dnip, files):
+    with Path("t.csv").open("a") as file:
+        file.write(",0.5,0.5\n,0.1,0.9\n")
+    summary = dnip("evaluate", "t.csv", "--json").json
+    assert (summary["n"], summary["n_unlabelled"]) == (4, 2)
+    assert sum(map(sum, summary["raw"]["confusion"])) == 4
+
+
+def test_a_class_without_rows_is_warned_of_and_null(dnip, folder):
+    Path("t.csv").write_text("label,p0,p1,p2\n0,0.8,0.1,0.1\n2,0.5,0.1,0.4\n")
+    run = dnip("evaluate", "t.csv", "--json")
+    assert run.err == "warning: no labelled row of class 1: left out\n"
+    assert run.json["raw"]["class_accuracies"] == [1.0, None, 0.0]
+
+
+@pytest.mark.parametrize("suffix", ["csv.gz", "jsonl", "npz", "parquet"])
+def test_every_format_gives_the_same_answer(dnip, files, suffix):
+    ProbabilityTable.read("t.csv").write(f"t.{suffix}")
+    command = ("--coefficients", "c.json", "--json")
+    assert dnip("evaluate", f"t.{suffix}", *command).out == dnip("evaluate", "t.csv", *command).out

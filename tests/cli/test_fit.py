@@ -1,0 +1,224 @@
+"""``dnip fit``: keys, options, notes, and the file that it writes."""
+
+import csv
+import itertools
+import json
+from pathlib import Path
+
+import pytest
+
+import oracles
+from dnip import Coefficients, Objective, ProbabilityTable, solve
+from dnip.solvers import Exhaustive
+from problems import KNOWN
+
+KEYS = {
+    "weight_indices",
+    "scale",
+    "objective",
+    "terms",
+    "solver",
+    "status",
+    "lower_bound",
+    "gap",
+    "evaluations",
+    "seconds",
+    "seed",
+    "unfitted",
+}
+PROBLEM = KNOWN["three classes"]
+
+
+@pytest.fixture
+def opt(folder):
+    """A table whose best weights are not the first."""
+    ProbabilityTable(PROBLEM.p, PROBLEM.labels).write(folder / "opt.csv")
+    return "opt.csv"
+
+
+def test_json_has_the_promised_keys_and_the_file_agrees(dnip, opt):
+    run = dnip("fit", opt, "--out", "c.json", "--json", "--seed", "3", "--scale", "9")
+    assert (run.status, run.err) == (0, "")
+    summary = run.json
+    assert summary.keys() >= KEYS
+    assert {"error", "cobias", "pmi"} <= summary["terms"].keys()
+    assert (summary["scale"], summary["seed"], summary["solver"]) == (9, 3, "coordinate")
+    assert (summary["lower_bound"], summary["gap"], summary["status"]) == (None, None, "finished")
+    assert summary["objective"] == pytest.approx(PROBLEM.optimum)
+    confusion = oracles.confusion_at(PROBLEM.p, PROBLEM.labels, summary["weight_indices"])
+    assert summary["objective"] == pytest.approx(oracles.objective(confusion))
+    fitted = Coefficients.load("c.json")
+    assert fitted.weight_indices.tolist() == summary["weight_indices"]
+    assert fitted.fit["data"]["source"] == "opt.csv"
+
+
+def test_text_tells_every_class_and_where_the_file_is(dnip, opt):
+    run = dnip("fit", opt)
+    assert (run.status, run.err) == (0, "")
+    assert run.out.endswith("coefficients written to coefficients.json\n")
+    assert "weight" in run.out
+    assert "COBias" in run.out
+    assert Coefficients.load("coefficients.json").scale == 30
+
+
+@pytest.mark.parametrize(
+    ("options", "objective"),
+    [
+        ([], Objective()),
+        (["--beta", "0.5", "--tau", "0"], Objective(beta=0.5, tau=0.0)),
+        (["--smoothing", "7"], Objective(smoothing=7.0)),
+        (["--terms", "error, cobias"], Objective(terms=("error", "cobias"))),
+        (["--terms", "pmi"], Objective(terms=("pmi",))),
+        (["--gap", "single"], Objective(gap="single")),
+        (["--preset", "paper", "--solver", "coordinate"], Objective(smoothing=4000.0)),
+    ],
+)
+def test_options_reach_the_objective(dnip, opt, options, objective):
+    run = dnip("fit", opt, "--json", *options)
+    assert run.status == 0
+    expected = solve(PROBLEM.p, PROBLEM.labels, objective)
+    assert run.json["weight_indices"] == expected.weight_indices.tolist()
+    assert run.json["objective"] == expected.value
+    stored = Coefficients.load("coefficients.json").objective
+    assert stored.items() >= objective.to_dict().items()
+
+
+@pytest.mark.parametrize(
+    ("options", "solver", "smoothing", "beta"),
+    [
+        (["--preset", "paper"], "anneal", 4000.0, 2.7),
+        (["--preset", "paper", "--smoothing", "2"], "anneal", 2.0, 2.7),
+        (["--preset", "paper", "--solver", "coordinate"], "coordinate", 4000.0, 2.7),
+        (["--preset", "paper", "--beta", "1"], "anneal", 4000.0, 1.0),
+        (["--solver", "anneal"], "anneal", 1.0, 2.7),
+        (["--robust", "off"], "coordinate", 1.0, 2.7),
+        (["--effort", "0.5"], "coordinate", 1.0, 2.7),
+        (
+            ["--effort", "0.5", "--preset", "paper", "--solver", "coordinate"],
+            "coordinate",
+            4e3,
+            2.7,
+        ),
+    ],
+)
+def test_the_preset_holds_where_no_option_stands_beside_it(
+    dnip, opt, options, solver, smoothing, beta
+):
+    assert dnip("fit", opt, "--json", *options).json["solver"] == solver
+    stored = Coefficients.load("coefficients.json").objective
+    assert (stored["smoothing"], stored["beta"]) == (smoothing, beta)
+
+
+def test_exhaustive_search_proves_the_optimum_of_two_classes(dnip, files):
+    summary = dnip("fit", "t.csv", "--solver", "exhaustive", "--json").json
+    assert summary["status"] == "optimal"
+    assert summary["gap"] == 0.0
+    assert summary["lower_bound"] == summary["objective"]
+    assert summary["terms"]["error"] == 0.0
+
+
+def test_a_spent_time_limit_is_an_answer_all_the_same(dnip, opt):
+    run = dnip("fit", opt, "--time-limit", "0", "--json")
+    assert (run.status, run.json["status"]) == (0, "time_limit")
+    assert Path("coefficients.json").exists()
+
+
+def test_ctrl_c_in_a_search_keeps_the_best_so_far(dnip, opt, monkeypatch):
+    search = Exhaustive.search
+
+    def interrupted(*arguments):
+        yield from itertools.islice(search(*arguments), 20)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Exhaustive, "search", interrupted)
+    run = dnip("fit", opt, "--solver", "exhaustive", "--scale", "9", "--json")
+    assert (run.status, run.json["status"]) == (0, "interrupted")
+    assert run.json["gap"] is None
+    stored = Coefficients.load("coefficients.json")
+    assert stored.weight_indices.tolist() == run.json["weight_indices"]
+    assert (
+        "Interrupted; this is the best found so far."
+        in dnip("fit", opt, "--solver", "exhaustive").out
+    )
+
+
+def test_the_same_seed_gives_the_same_weights(dnip, opt):
+    def summary():
+        found = dnip("fit", opt, "--json", "--solver", "anneal", "--seed", "5").json
+        del found["seconds"]
+        return found
+
+    assert summary() == summary()
+
+
+def test_the_trace_is_csv_that_ends_at_the_objective(dnip, opt):
+    run = dnip("fit", opt, "--trace", "trace.csv", "--json", "--preset", "paper")
+    with Path("trace.csv").open(newline="") as file:
+        lines = list(csv.DictReader(file))
+    assert float(lines[-1]["incumbent"]) == pytest.approx(run.json["objective"])
+    assert "temperature" in lines[0]
+
+
+@pytest.mark.parametrize(
+    ("head", "labels"),
+    [
+        ("label,p0,p1", "001"),
+        ("label,p0,p1", ["no", "no", "yes"]),
+        ("label,no,yes", ["no", "no", "yes"]),
+        ("yes,no,label", None),
+    ],
+    ids=["indices", "names", "named columns", "named columns in another order"],
+)
+def test_classes_name_labels_and_columns(dnip, folder, head, labels):
+    if labels is None:
+        rows = ["0.1,0.9,no", "0.2,0.8,no", "0.4,0.6,yes"]
+    else:
+        cells = ["0.9,0.1", "0.8,0.2", "0.6,0.4"]
+        rows = [f"{label},{cell}" for label, cell in zip(labels, cells, strict=True)]
+    Path("t.csv").write_text("\n".join([head, *rows]))
+    run = dnip("fit", "t.csv", "--classes", "no, yes", "--json")
+    assert (run.status, run.json["terms"]["error"]) == (0, 0.0)
+    assert Coefficients.load("coefficients.json").classes == ("no", "yes")
+
+
+def test_unlabelled_rows_are_noted_and_not_used(dnip, files):
+    before = dnip("fit", "t.csv", "--json").json
+    with Path("t.csv").open("a") as file:
+        file.write(",0.5,0.5\n,0.1,0.9\n")
+    run = dnip("fit", "t.csv", "--json")
+    assert run.err == "note: rows without a label, not used: 2\n"
+    assert run.json["weight_indices"] == before["weight_indices"]
+    assert run.json["objective"] == before["objective"]
+
+
+def test_a_class_without_examples_is_warned_of_by_name(dnip, folder):
+    Path("t.csv").write_text("label,p0,p1,p2\n0,0.8,0.1,0.1\n0,0.7,0.2,0.1\n2,0.5,0.1,0.4\n")
+    run = dnip("fit", "t.csv", "--classes", "no,maybe,yes", "--json")
+    assert run.status == 0
+    assert run.err.startswith("warning: no labelled example of class maybe: not fitted")
+    assert run.err.count("\n") == 1
+    assert run.json["unfitted"] == [1]
+    assert json.loads(Path("coefficients.json").read_text())["fit"]["unfitted"] == ["maybe"]
+
+
+def test_rows_that_do_not_sum_to_one_are_normalised_and_told_once(dnip, folder):
+    Path("t.csv").write_text("label,p0,p1\n0,90,10\n0,80,20\n1,60,40\n")
+    run = dnip("fit", "t.csv", "--json")
+    assert run.status == 0
+    assert run.err.startswith("warning: t.csv: 3 of 3 rows did not sum to 1")
+    assert run.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("stream", ["/dev/null", "/dev/full"])
+def test_a_device_takes_the_coefficients_where_it_can(dnip, files, stream):
+    run = dnip("fit", "t.csv", "--out", stream, "--json")
+    if stream == "/dev/null":
+        assert (run.status, run.json["out"]) == (0, "/dev/null")
+    else:
+        run.assert_refused("/dev/full cannot be written: No space left on device. Free some space")
+
+
+def test_an_existing_file_is_replaced_whole(dnip, opt):
+    Path("c.json").write_text("x" * 100_000)
+    assert dnip("fit", opt, "--out", "c.json").status == 0
+    Coefficients.load("c.json")

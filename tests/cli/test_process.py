@@ -1,0 +1,128 @@
+"""Real processes: streams apart, broken pipes, closed streams, Ctrl-C and kill -9."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from dnip import Coefficients, ProbabilityTable
+
+DNIP = str(Path(sys.executable).with_name("dnip"))
+
+
+def shell(command, **options):
+    """Run a line of shell in which ``dnip`` is this package's command."""
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    return subprocess.run(
+        ["bash", "-o", "pipefail", "-c", command],
+        env=os.environ | {"PATH": path} | options,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(
+    ("command", "status", "out", "err"),
+    [
+        ("dnip --version", 0, "dnip ", ""),
+        ("dnip evaluate t.csv", 0, "class  rows", ""),
+        ("dnip evaluate no.csv", 1, "", "error: no.csv: there is no such file"),
+        ("dnip evaluate", 2, "", "Usage: dnip evaluate"),
+        ("dnip evaluate t.csv --json >/dev/full", 1, "", "error: "),
+        ("dnip evaluate t.csv >/dev/full", 1, "", "error: "),
+        ("dnip evaluate t.csv --json >&-", 0, "", ""),
+        ("dnip evaluate no.csv 2>&-", 1, "", ""),
+        ("dnip fit t.csv --json 2>&-", 0, "{", ""),
+        ("dnip fit t.csv --out /dev/stdout", 0, '{\n  "format": "dnip-coefficients"', ""),
+    ],
+)
+def test_status_and_streams(files, command, status, out, err):
+    run = shell(command)
+    assert run.returncode == status
+    for found, expected in ((run.stdout, out), (run.stderr, err)):
+        assert found.startswith(expected)
+        assert bool(found) == bool(expected)
+
+
+def test_json_and_notes_go_apart(files):
+    with Path("t.csv").open("a") as file:
+        file.write(",0.5,0.5\n")
+    run = shell("dnip fit t.csv --json")
+    assert json.loads(run.stdout)["solver"] == "coordinate"
+    assert run.stderr == "note: rows without a label, not used: 1\n"
+
+
+@pytest.mark.parametrize("command", ["dnip evaluate t.csv --json", "dnip fit --help"])
+def test_a_reader_that_leaves_early_is_no_error_worth_a_word(files, command):
+    run = shell(f"{command} | true")
+    assert run.stderr == ""
+    assert shell(f"{command} | head -1").stderr == ""
+
+
+def test_a_stream_that_knows_only_ascii_gets_sound_json(files):
+    run = shell("dnip evaluate t.csv --classes é,正 --json", PYTHONIOENCODING="ascii")
+    assert json.loads(run.stdout)["classes"] == ["é", "正"]
+
+
+def test_a_path_that_is_no_unicode(files):
+    odd = os.fsdecode(b"\xff.csv")
+    Path("t.csv").rename(odd)
+    run = subprocess.run(
+        [DNIP, "fit", odd, "--out", "c.json", "--json"], capture_output=True, check=False
+    )
+    assert (run.returncode, run.stderr) == (0, b"")
+    assert json.loads(Path("c.json").read_text())["fit"]["data"]["source"] == r"\udcff.csv"
+
+
+class TestInterruption:
+    """A table that is long enough to be caught in the middle of."""
+
+    @pytest.fixture
+    def old(self, folder):
+        Path("rows.csv").write_text("p0,p1\n" + "0.25,0.75\n" * 2_000_000)
+        Coefficients(["0", "1"], [15, 30], 30).save("c.json")
+        Path("out.csv").write_text("old")
+        return Path("out.csv")
+
+    def start(self):
+        """Start ``dnip apply`` and wait until it has written something."""
+        process = subprocess.Popen(
+            [DNIP, "apply", "rows.csv", "--coefficients", "c.json", "--out", "out.csv"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        while not any(path.stat().st_size for path in Path().glob(".dnip-*")):
+            assert process.poll() is None, process.communicate()
+            time.sleep(0.01)
+        return process
+
+    def test_ctrl_c_leaves_the_old_file_and_nothing_else(self, old):
+        process = self.start()
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+        assert (process.returncode, out) == (130, "")
+        assert err == "interrupted: every output file is whole, or as it was before\n"
+        assert old.read_text() == "old"
+        assert not list(Path().glob(".dnip-*"))
+
+    def test_kill_9_leaves_the_old_file(self, old):
+        process = self.start()
+        process.kill()
+        process.communicate(timeout=30)
+        assert process.returncode == -signal.SIGKILL
+        assert old.read_text() == "old"
+
+
+def test_the_folder_of_a_killed_write_can_still_be_read(folder, files):
+    table = ProbabilityTable.read("t.csv")
+    Path("parts").mkdir()
+    table.write("parts/0.parquet")
+    Path("parts/.dnip-0123456789ab.parquet").write_bytes(b"half")
+    assert shell("dnip evaluate parts --json").returncode == 0

@@ -1,0 +1,71 @@
+"""Help, version and wrong usage: what the shell sees before any table is read."""
+
+import subprocess
+import sys
+
+import pytest
+
+COMMANDS = ["demo", "fit", "evaluate", "apply"]
+
+
+def test_the_version_is_that_of_the_package(dnip):
+    from dnip import __version__
+
+    assert dnip("--version") == (0, f"dnip {__version__}\n", "")
+
+
+def test_help_names_every_command(dnip):
+    run = dnip("--help")
+    assert run.status == 0
+    for command in COMMANDS:
+        assert f"  {command} " in run.out
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help(dnip, command):
+    run = dnip(command, "-h")
+    assert run.status == 0
+    assert run.out.startswith(f"Usage: dnip {command} ")
+    assert "--json" in run.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ([], "Usage: dnip"),
+        (["nonsense"], "No such command 'nonsense'"),
+        (["fit"], "Missing argument 'opt'"),
+        (["evaluate"], "Missing argument 'table'"),
+        (["apply", "t.csv"], "Missing option"),
+        (["apply", "t.csv", "--out", "out.csv"], "Missing option '--coefficients'"),
+        (["fit", "t.csv", "--nonsense"], "No such option: --nonsense"),
+        (["fit", "t.csv", "u.csv"], "unexpected extra argument"),
+        (["fit", "t.csv", "--terms"], "'--terms' requires an argument"),
+        (["fit", "t.csv", "--scale", "2.5"], "Invalid value for '--scale'"),
+        (["fit", "t.csv", "--seed", "x"], "Invalid value for '--seed'"),
+        (["fit", "t.csv", "--beta", "much"], "Invalid value for '--beta'"),
+        (["fit", "t.csv", "--solver", "magic"], "'coordinate', 'anneal'"),
+        (["fit", "t.csv", "--gap", "wide"], "'pairwise', 'single'"),
+        (["fit", "t.csv", "--preset", "mine"], "'paper'"),
+        (["fit", "t.csv", "--robust", "maybe"], "Invalid value for '--robust'"),
+    ],
+)
+def test_wrong_usage_is_status_2(dnip, files, arguments, told):
+    before = sorted(files.iterdir())
+    run = dnip(*arguments)
+    assert (run.status, run.out) == (2, "")
+    assert told in run.err
+    assert sorted(files.iterdir()) == before
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["fit", "--help"], ["fit"]])
+def test_help_loads_nothing_heavy(arguments):
+    code = (
+        "import sys\n"
+        "from dnip.cli import main\n"
+        f"sys.argv = ['dnip', *{arguments}]\n"
+        "try: main()\n"
+        "finally: print(*{'numpy', 'numba', 'pyarrow', 'matplotlib'} & set(sys.modules))\n"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert run.stdout.splitlines()[-1] == ""
