@@ -70,5 +70,23 @@ class MissingDependencyError(DNIPError, ImportError):
         return cls(library, purpose=purpose, extra=extra)
 
 
+class BackendError(DNIPError):
+    """A language model that cannot be reached or that fails.
+
+    Parameters
+    ----------
+    message : str
+        What failed, where, and how.
+    hint : str, optional
+        What the user can do about it.
+    retryable : bool, default=False
+        Whether the same request may succeed later.
+    """
+
+    def __init__(self, message: str, *, hint: str | None = None, retryable: bool = False) -> None:
+        super().__init__(message, hint=hint)
+        self.retryable = retryable
+
+
 class DNIPWarning(UserWarning):
     """Something that the user should know and that stops nothing."""

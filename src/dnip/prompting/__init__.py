@@ -1,0 +1,1 @@
+"""Prompting: from texts to class probabilities of a language model."""

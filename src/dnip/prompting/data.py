@@ -1,0 +1,131 @@
+"""Labelled texts from a folder: one JSON lines or CSV file per split."""
+
+from __future__ import annotations
+
+import csv
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dnip.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from dnip.prompting.task import Task
+    from dnip.typing import Labels
+
+
+@dataclass(frozen=True, eq=False)
+class Examples:
+    """Rows of one split.
+
+    Attributes
+    ----------
+    rows : tuple of dict
+        Their fields.
+    labels : ndarray of shape (M,)
+        Class indices, -1 where a row has no label.
+    ids : tuple of str
+        The column ``id``, or ``<split>-<row number from 0>``.
+    """
+
+    rows: tuple[Mapping[str, Any], ...]
+    labels: Labels
+    ids: tuple[str, ...]
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.rows)
+
+    def take(self, numbers: Sequence[int]) -> Examples:
+        """Return some rows, in the order given."""
+        return Examples(
+            tuple(self.rows[i] for i in numbers),
+            self.labels[np.asarray(numbers, np.int64)],
+            tuple(self.ids[i] for i in numbers),
+        )
+
+
+def load_examples(folder: str | os.PathLike[str], split: str, task: Task) -> Examples:
+    """Load ``<folder>/<split>.jsonl`` or ``<folder>/<split>.csv``.
+
+    Parameters
+    ----------
+    folder : path-like
+        With one file per split; each row has the task's fields, ``label`` (class index or class
+        name, may be absent or empty) and optionally ``id``.
+    split : str
+        Such as ``"train"`` or ``"test"``.
+    task : Task
+        Its fields and classes.
+
+    Raises
+    ------
+    InvalidInputError
+        If there is no such file, or a row lacks a field or has a label that is no class.
+    """
+    path = _find(Path(folder), split)
+    rows, labels, ids = [], [], []
+    for number, row in enumerate(_read(path)):
+        place = f"{path}, row {number + 1}"
+        missing = [field for field in task.fields if row.get(field) in (None, "")]
+        if missing:
+            raise InvalidInputError(
+                f"{place}: no {', '.join(missing)}; it has {', '.join(row)}",
+                hint=f"Task {task.name} needs the fields {', '.join(task.fields)}",
+            )
+        rows.append(row)
+        labels.append(_label(row.get("label"), task, place))
+        ids.append(str(row.get("id") or f"{split}-{number}"))
+    if not rows:
+        raise InvalidInputError(f"{path}: there are no rows")
+    return Examples(tuple(rows), np.array(labels, np.int64), tuple(ids))
+
+
+def _find(folder: Path, split: str) -> Path:
+    for suffix in (".jsonl", ".csv"):
+        path = folder / f"{split}{suffix}"
+        if path.is_file():
+            return path
+    raise InvalidInputError(
+        f"{folder}: there is no {split}.jsonl and no {split}.csv",
+        hint="Give a folder with one such file per split",
+    )
+
+
+def _read(path: Path) -> Iterator[dict[str, Any]]:
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            if path.suffix == ".csv":
+                yield from csv.DictReader(file)
+                return
+            for number, line in enumerate(file):
+                if not line.strip():
+                    continue
+                row = json.loads(line)
+                if not isinstance(row, dict):
+                    raise InvalidInputError(f"{path}, line {number + 1}: not a JSON object")
+                yield row
+    except (OSError, ValueError, csv.Error) as error:
+        if isinstance(error, InvalidInputError):
+            raise
+        raise InvalidInputError(f"{path}: cannot be read: {error}") from error
+
+
+def _label(value: object, task: Task, place: str) -> int:
+    if value is None or value == "":
+        return -1
+    text = str(value)
+    if text in task.classes:
+        return task.classes.index(text)
+    if text.isdecimal() and int(text) < task.n_classes:
+        return int(text)
+    raise InvalidInputError(
+        f"{place}: label {value!r} is no class of task {task.name}",
+        hint=f"Give a name of {', '.join(task.classes)}, or an index from 0",
+    )

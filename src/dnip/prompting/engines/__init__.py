@@ -1,0 +1,1 @@
+"""Engines: one file per way to reach a language model; each loads its library where it is used."""

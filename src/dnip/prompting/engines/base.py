@@ -1,0 +1,67 @@
+"""What an engine gives: for each prompt, the probability that the model puts on each label."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from dnip.prompting.prompt import Prompt
+    from dnip.prompting.task import Task
+    from dnip.typing import Floats
+
+
+class Scoring(StrEnum):
+    """How the probability of a label word of several tokens is read.
+
+    FIRST: its first token that tells it from the other labels. SUM: the whole word, the sum of its
+    tokens' log-probabilities. PER_TOKEN: that sum divided by their number. MEAN: the mean
+    probability of its tokens at the answer position, as in the authors' code.
+    """
+
+    FIRST = "first"
+    SUM = "sum"
+    PER_TOKEN = "per-token"
+    MEAN = "mean"
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredRow:
+    """The answer to one prompt.
+
+    Attributes
+    ----------
+    row : int
+        Which of the prompts, counted from 0.
+    captured : ndarray of shape (N,)
+        Probability of each label, before normalising over labels; for a label that the engine did
+        not report, 0.
+    ceiling : ndarray of shape (N,) or None
+        The most that each label's probability can be, where the engine did not report all of them.
+    details : mapping
+        What else is known of the row, such as the number of samples; plain JSON values.
+    """
+
+    row: int
+    captured: Floats
+    ceiling: Floats | None = None
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def mass(self) -> float:
+        """Captured mass: the probability on all labels together."""
+        return float(self.captured.sum())
+
+
+class Engine(Protocol):
+    """A language model that scores labels."""
+
+    def describe(self) -> dict[str, Any]:
+        """Return model, precision and library versions, for the table's metadata."""
+        ...
+
+    def score(self, prompts: Sequence[Prompt], task: Task, scoring: Scoring) -> Iterator[ScoredRow]:
+        """Yield every prompt's scores, in any order, as they come."""
+        ...
