@@ -4,42 +4,28 @@ from __future__ import annotations
 
 import warnings
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
 from dnip.coefficients import Coefficients
 from dnip.errors import DNIPWarning, InvalidInputError, MissingDependencyError
 from dnip.objective import Objective
-from dnip.optional import load_optional
 from dnip.solvers import SOLVERS, solve
-from dnip.validation import (
-    MAX_SCALE,
-    ArrayPlace,
-    check_choice,
-    check_classes,
-    check_probabilities,
-    check_sample_weight,
-)
+from dnip.validation import MAX_SCALE, check_classes, check_sample_weight
 
 try:
     from sklearn import get_config
-    from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+    from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
     from sklearn.frozen import FrozenEstimator
-    from sklearn.model_selection import StratifiedKFold, check_cv
     from sklearn.utils import get_tags, indexable
     from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
     from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
-    from sklearn.utils.metaestimators import _safe_split
     from sklearn.utils.multiclass import check_classification_targets
-    from sklearn.utils.parallel import Parallel, delayed
-    from sklearn.utils.validation import (
-        _check_method_params,
-        check_is_fitted,
-        column_or_1d,
-        has_fit_parameter,
-        validate_data,
-    )
+    from sklearn.utils.validation import check_is_fitted, column_or_1d, has_fit_parameter
+
+    from dnip.cross_fitting import predict_out_of_fold
+    from dnip.reweighting import ReweightingMixin, check_estimated
 except ModuleNotFoundError as error:
     raise MissingDependencyError(
         "scikit-learn 1.6 or newer", purpose="use DNIPClassifier", extra="sklearn"
@@ -51,45 +37,11 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from dnip.objective import ConfusionFunction, ObjectiveLike
-    from dnip.solution import Solution
     from dnip.solvers import Solver
-    from dnip.typing import Floats, Integers, Labels, Probabilities, WeightIndices
-
-# scikit-learn carries no types, and takes many kinds of table, estimator and splitter
-Table: TypeAlias = Any
-Estimator: TypeAlias = Any
-Splitter: TypeAlias = Any
-
-#: Folds where `cv` is None, as everywhere in scikit-learn.
-N_FOLDS = 5
-
-_CONTAINERS = ("default", "pandas", "polars")
-_COLUMNS = "X needs one column per class; this check has more features or fewer"
-_ZERO_ROW = "a row of X holds zeros only, which are no probabilities"
-
-#: The scikit-learn checks that ``DNIPClassifier()`` fails because its X is a matrix of
-#: probabilities, with the reasons, for ``check_estimator(..., expected_failed_checks=)``. Around
-#: an estimator it passes them all.
-EXPECTED_FAILED_CHECKS: dict[str, str] = {
-    "check_classifiers_classes": _COLUMNS,
-    "check_classifiers_train": _COLUMNS,
-    "check_dtype_object": _COLUMNS,
-    "check_estimators_dtypes": _COLUMNS,
-    "check_estimators_fit_returns_self": _COLUMNS,
-    "check_estimators_nan_inf": _COLUMNS,
-    "check_estimators_overwrite_params": _COLUMNS,
-    "check_estimators_pickle": _COLUMNS,
-    "check_n_features_in_after_fitting": _COLUMNS,
-    "check_pipeline_consistency": _COLUMNS,
-    "check_positive_only_tag_during_fit": "the error names the cell and the remedy in other words",
-    "check_readonly_memmap_input": _COLUMNS,
-    "check_sample_weight_equivalence_on_dense_data": _COLUMNS,
-    "check_sample_weights_not_an_array": _ZERO_ROW,
-    "check_sample_weights_pandas_series": _ZERO_ROW,
-}
+    from dnip.typing import Floats, Labels, Probabilities
 
 
-class DNIPClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     """Correct a classifier with one learned coefficient per class, so that no class starves.
 
     Predicts argmax_n ξ_n·p_mn, the first class on a tie: p are the class probabilities of
@@ -137,10 +89,8 @@ class DNIPClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         ξ, whole numbers 1..K, and ω = ξ / K, in the order of `classes_`.
     classes_ : ndarray of shape (N,)
         The class labels.
-    n_features_in_ : int
-        Number of features seen in `fit`, if the estimator knows it.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the columns seen in `fit`, if they had any.
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features_in_,)
+        The columns seen in `fit`, if the estimator knows them and if they had names.
 
     References
     ----------
@@ -182,14 +132,9 @@ class DNIPClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         "random_state": [Interval(Integral, 0, None, closed="left")],
     }
 
-    estimator_: Estimator | None
-    coefficients_: Coefficients
-    solution_: Solution
-    classes_: NDArray[Any]
-
     def __init__(
         self,
-        estimator: Estimator | None = None,
+        estimator: Any = None,
         *,
         beta: float = 2.7,
         tau: float = 0.2,
@@ -198,7 +143,7 @@ class DNIPClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         solver: str | Solver = "coordinate",
         objective: ObjectiveLike | ConfusionFunction | None = None,
         classes: Sequence[Any] | None = None,
-        cv: Splitter | None = None,
+        cv: Any = None,
         n_jobs: int | None = None,
         random_state: int = 0,
     ) -> None:
@@ -215,11 +160,7 @@ class DNIPClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         self.random_state = random_state
 
     def fit(
-        self,
-        X: Table,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        **fit_params: Any,
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, **fit_params: Any
     ) -> Self:
         """Fit the coefficients, and the estimator unless it is used as it is.
 
@@ -252,31 +193,52 @@ class DNIPClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         check_classification_targets(y)
         X, y = indexable(X, y)
         labels = column_or_1d(y, warn=True)
-        weight = _check_weight(sample_weight, len(labels))
-        rows = np.arange(len(labels))
+        weight = None
+        if sample_weight is not None:
+            weight = check_sample_weight(sample_weight, n_examples=len(labels))
+        if len(present := np.unique(labels)) == 1:
+            raise InvalidInputError(
+                f"y holds 1 class ({present[0]}), but a fit compares at least 2",
+                hint="Give examples of other classes too",
+            )
+        if self.estimator is not None and self.classes is not None:
+            raise InvalidInputError(
+                "classes names the columns of a probability matrix, but there is an estimator",
+                hint="Leave classes out: the estimator takes its classes from y",
+            )
         prefit = isinstance(self.cv, str) or isinstance(self.estimator, FrozenEstimator)
         if fit_params and (prefit or self.estimator is None):
             raise InvalidInputError(
                 f"fit got {', '.join(fit_params)}, but there is no estimator to fit",
                 hint="Leave these parameters out",
             )
+        rows = np.arange(len(labels))
         if self.estimator is None:
-            p, codes = self._take_matrix(X, labels)
+            p = self._take_matrix(X, labels)
         elif prefit:
             check_is_fitted(self.estimator)
-            codes = self._take_estimator(self.estimator, labels)
+            self._take_estimator(self.estimator)
             p = self._probabilities(X)
         else:
             own, splitting = self._route(weight, fit_params)
-            codes = self._take_estimator(clone(self.estimator).fit(X, labels, **own), labels)
-            p, rows = self._out_of_fold(X, labels, codes, own, splitting)
-
+            self._take_estimator(clone(self.estimator).fit(X, labels, **own))
+            p, rows = predict_out_of_fold(
+                self.estimator,
+                X,
+                labels,
+                classes=self.classes_,
+                cv=self.cv,
+                n_jobs=self.n_jobs,
+                fit_params=own,
+                split_params=splitting,
+            )
+            p = check_estimated(p)
         names = check_classes(self.classes_.tolist())
-        objective = self.objective
+        goal = self.objective
         self.solution_ = solve(
             p,
-            codes[rows],
-            Objective(self.beta, self.tau, self.smoothing) if objective is None else objective,
+            _encode(labels, self.classes_)[rows],
+            Objective(self.beta, self.tau, self.smoothing) if goal is None else goal,
             scale=self.scale,
             solver=self.solver,
             seed=self.random_state,
@@ -284,79 +246,8 @@ class DNIPClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
             classes=names,
         )
         self.coefficients_ = Coefficients.from_solution(self.solution_, names)
-        return self
-
-    @property
-    def weight_indices_(self) -> WeightIndices:
-        """ξ, in the order of `classes_`."""
-        return self.coefficients_.weight_indices
-
-    @property
-    def weights_(self) -> Floats:
-        """ω = ξ / K, in the order of `classes_`."""
-        return self.coefficients_.weights
-
-    def predict(self, X: Table) -> Table:
-        """Predict argmax_n ξ_n·p_mn, the first class on a tie.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or DataFrame of shape (M, n_features)
-
-        Returns
-        -------
-        ndarray of shape (M,), or the Series that `set_output` asked for
-            Class labels.
-        """
-        check_is_fitted(self)
-        indices = self.coefficients_.predict(self._probabilities(X))
-        return self._deliver("predict", self.classes_[indices], X)
-
-    def predict_proba(self, X: Table) -> Table:
-        """Return the scores that `predict` compares: ω_n·p_mn, normalised to sum 1 per row.
-
-        They are no calibrated probabilities; ask `estimator_` for these.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or DataFrame of shape (M, n_features)
-
-        Returns
-        -------
-        ndarray of shape (M, N), or the DataFrame that `set_output` asked for
-            One column per class, in the order of `classes_`.
-        """
-        check_is_fitted(self)
-        scores = self.coefficients_.apply(self._probabilities(X))
-        return self._deliver("predict_proba", scores, X)
-
-    def set_output(self, *, predict: str | None = None, predict_proba: str | None = None) -> Self:
-        """Choose what `predict` and `predict_proba` return; clones keep the choice.
-
-        Parameters
-        ----------
-        predict : {"default", "pandas", "polars"}, default=None
-            An array, or a Series named "prediction". None leaves the choice as it is.
-        predict_proba : {"default", "pandas", "polars"}, default=None
-            An array, or a DataFrame with the class names as columns. Scikit-learn's own scorers
-            need the array.
-
-        Returns
-        -------
-        self : DNIPClassifier
-
-        Examples
-        --------
-        >>> classifier = DNIPClassifier().set_output(predict_proba="polars")
-        >>> p = [[0.9, 0.1], [0.6, 0.4]]
-        >>> classifier.fit(p, ["ham", "spam"]).predict_proba(p).columns
-        ['ham', 'spam']
-        """
-        config = dict(getattr(self, "_sklearn_output_config", {}))
-        for method, container in (("predict", predict), ("predict_proba", predict_proba)):
-            if container is not None:
-                config[method] = check_choice(method, container, _CONTAINERS)
-        self._sklearn_output_config = config  # clone() copies the attribute of this name
+        self.weight_indices_ = self.coefficients_.weight_indices
+        self.weights_ = self.coefficients_.weights
         return self
 
     def get_metadata_routing(self) -> MetadataRouter:
@@ -364,9 +255,8 @@ class DNIPClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         fit = MethodMapping().add(caller="fit", callee="fit")
         split = MethodMapping().add(caller="fit", callee="split")
         router = MetadataRouter(owner=self).add_self_request(self)
-        return router.add(estimator=self.estimator, method_mapping=fit).add(
-            splitter=self.cv, method_mapping=split
-        )
+        router.add(estimator=self.estimator, method_mapping=fit)
+        return router.add(splitter=self.cv, method_mapping=split)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -378,30 +268,7 @@ class DNIPClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
             tags.non_deterministic = inner.non_deterministic
         return tags
 
-    def _probabilities(self, X: Table, *, reset: bool = False) -> Probabilities:
-        """Return the class probabilities that the coefficients weigh."""
-        if self.estimator_ is None:
-            p = validate_data(self, X, reset=reset, dtype=np.float64, ensure_min_features=2)
-            return check_probabilities(p, place=ArrayPlace("X"))
-        return _check_estimated(self.estimator_.predict_proba(X))
-
-    def _deliver(self, method: str, values: NDArray[Any], X: Table) -> Table:
-        """Return an array in the container that `set_output` asked for."""
-        library = getattr(self, "_sklearn_output_config", {}).get(method, "default")
-        if library == "default":
-            return values
-        frames = load_optional(library, purpose=f"return {library} objects", extra=library)
-        names = list(self.coefficients_.classes)
-        if library == "polars":
-            if values.ndim == 1:
-                return frames.Series("prediction", values.tolist())
-            return frames.DataFrame(values, schema=names)
-        index = X.index if isinstance(X, frames.DataFrame) else None
-        if values.ndim == 1:
-            return frames.Series(values, index=index, name="prediction")
-        return frames.DataFrame(values, index=index, columns=names)
-
-    def _take_matrix(self, X: Table, y: NDArray[Any]) -> tuple[Probabilities, Labels]:
+    def _take_matrix(self, X: Any, y: NDArray[Any]) -> Probabilities:
         """Take X as probabilities, and settle which class each column is."""
         self.estimator_ = None
         p = self._probabilities(X, reset=True)
@@ -411,7 +278,7 @@ class DNIPClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         if p.shape[1] != len(names):
             raise InvalidInputError(
                 f"X has {p.shape[1]} columns of probabilities, but {source} holds {len(names)} "
-                f"{'class' if len(names) == 1 else 'classes'} ({', '.join(names)})",
+                f"classes ({', '.join(names)})",
                 hint="Pass classes=, the class of each column in order, also those that y lacks",
             )
         columns = list(getattr(self, "feature_names_in_", names))
@@ -421,26 +288,15 @@ class DNIPClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
                 f"order {', '.join(names)}",
                 hint="Pass classes=list(X.columns), or reorder the columns",
             )
-        return p, _encode(y, self.classes_)
+        return p
 
-    def _take_estimator(self, estimator: Estimator, y: NDArray[Any]) -> Labels:
+    def _take_estimator(self, estimator: Any) -> None:
         """Take a fitted estimator, and what it knows of classes and features."""
-        if self.classes is not None:
-            raise InvalidInputError(
-                "classes names the columns of a probability matrix, but there is an estimator",
-                hint="Leave classes out: the estimator takes its classes from y",
-            )
         self.estimator_ = estimator
         self.classes_ = np.asarray(estimator.classes_)
-        if len(self.classes_) < 2:
-            raise InvalidInputError(
-                f"y holds 1 class ({self.classes_[0]}), but a fit compares at least 2",
-                hint="Give examples of other classes too",
-            )
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(estimator, name):
                 setattr(self, name, getattr(estimator, name))
-        return _encode(y, self.classes_)
 
     def _route(
         self, weight: Floats | None, fit_params: dict[str, Any]
@@ -449,94 +305,26 @@ class DNIPClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         if get_config()["enable_metadata_routing"]:
             routed = process_routing(self, "fit", sample_weight=weight, **fit_params)
             return routed.estimator.fit, routed.splitter.split
-        if weight is None:
-            return fit_params, {}
-        if has_fit_parameter(self.estimator, "sample_weight"):
-            return {**fit_params, "sample_weight": weight}, {}
-        warnings.warn(
-            f"{type(self.estimator).__name__}.fit takes no sample_weight: the weights count for "
-            "the coefficients only",
-            DNIPWarning,
-            stacklevel=3,
-        )
+        if weight is not None and has_fit_parameter(self.estimator, "sample_weight"):
+            fit_params = {**fit_params, "sample_weight": weight}
+        elif weight is not None:
+            warnings.warn(
+                f"{type(self.estimator).__name__}.fit takes no sample_weight: the weights count "
+                "for the coefficients only",
+                DNIPWarning,
+                stacklevel=3,
+            )
         return fit_params, {}
 
-    def _out_of_fold(
-        self,
-        X: Table,
-        y: NDArray[Any],
-        codes: Labels,
-        fit_params: dict[str, Any],
-        split_params: dict[str, Any],
-    ) -> tuple[Probabilities, Integers]:
-        """Return probabilities by estimators that have not seen the row, and which row it is."""
-        folds = Parallel(n_jobs=self.n_jobs)(
-            delayed(_predict_fold)(self.estimator, X, y, train, test, self.classes_, fit_params)
-            for train, test in self._splitter(codes).split(X, y, **split_params)
-        )
-        p, rows = (np.concatenate(parts) for parts in zip(*folds, strict=True))
-        if len(np.unique(codes[rows])) < 2:
-            raise InvalidInputError(
-                "the splits of cv train on fewer than 2 of the classes that they then test",
-                hint="Stratify the splits, or shuffle them",
-            )
-        return _check_estimated(p), rows
 
-    def _splitter(self, codes: Labels) -> Splitter:
-        if self.cv is not None and not isinstance(self.cv, Integral):
-            return check_cv(self.cv)
-        sizes = np.bincount(codes)
-        sizes = sizes[sizes > 1]
-        if len(sizes) < 2:
-            raise InvalidInputError(
-                f"y has {len(sizes)} classes of two or more examples, but cross-validation "
-                "compares at least 2",
-                hint="Give more examples, or a fitted estimator with cv='prefit'",
-            )
-        return StratifiedKFold(min(N_FOLDS if self.cv is None else self.cv, *sizes.tolist()))
-
-
-def _predict_fold(
-    estimator: Estimator,
-    X: Table,
-    y: NDArray[Any],
-    train: Integers,
-    test: Integers,
-    classes: NDArray[Any],
-    fit_params: dict[str, Any],
-) -> tuple[Probabilities, Integers]:
-    """Return probabilities of the test rows whose class is among the train rows."""
-    X_train, y_train = _safe_split(estimator, X, y, train)
-    X_test, y_test = _safe_split(estimator, X, y, test, train)
-    params = _check_method_params(X, fit_params, indices=train)
-    fitted = clone(estimator).fit(X_train, y_train, **params)
-    p = np.zeros((len(y_test), len(classes)))
-    p[:, _encode(fitted.classes_, classes)] = fitted.predict_proba(X_test)
-    seen = np.isin(y_test, y_train)
-    return p[seen], np.arange(len(y))[test][seen]
-
-
-def _encode(labels: ArrayLike, classes: NDArray[Any]) -> Labels:
+def _encode(labels: NDArray[Any], classes: NDArray[Any]) -> Labels:
     """Return the index of each label among the classes."""
     index = {c: i for i, c in enumerate(classes.tolist())}
     try:
-        return np.array([index[label] for label in np.asarray(labels).tolist()], np.int64)
+        return np.array([index[label] for label in labels.tolist()], np.int64)
     except KeyError as error:
         raise InvalidInputError(
             f"y holds the label {error.args[0]!r}, but the classes are "
             f"{', '.join(map(repr, index))}",
             hint="Give labels of these classes only",
         ) from None
-
-
-def _check_weight(sample_weight: ArrayLike | None, n_examples: int) -> Floats | None:
-    if sample_weight is None:
-        return None
-    weight = np.asarray(sample_weight)
-    if not weight.any():
-        raise InvalidInputError("every sample_weight is zero", hint="Leave it out to count all")
-    return check_sample_weight(weight, n_examples=n_examples)
-
-
-def _check_estimated(p: ArrayLike) -> Probabilities:
-    return check_probabilities(p, place=ArrayPlace("estimator.predict_proba(X)"), warn=False)
