@@ -5,6 +5,7 @@ import sys
 import numpy as np
 import pytest
 
+import oracles
 from dnip import Coefficients
 from dnip.demonstration import CLASSES, bundled_table, run_demonstration
 from dnip.errors import OutputError
@@ -42,6 +43,14 @@ def test_classes_come_closer_and_accuracy_rises(demonstration):
     assert after["cobias"] < 0.1 < before["cobias"]
     assert after["accuracy"] > before["accuracy"]
     assert after["worst_class_accuracy"] > before["worst_class_accuracy"]
+
+
+def test_the_score_is_that_of_the_other_half(demonstration):
+    result, _ = demonstration
+    other = bundled_table("test")
+    indices = result.fit.coefficients.weight_indices
+    expected = oracles.confusion_at(other.probabilities, other.labels, indices)
+    np.testing.assert_array_equal(result.test.reweighted, expected)
 
 
 def test_three_files_are_written(demonstration):

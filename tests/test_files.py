@@ -131,6 +131,10 @@ class TestStreams:
             assert str(target) == "/dev/null"
         assert Path("/dev/null").is_char_device()
 
+    def test_its_folder_need_not_be_writable(self, monkeypatch):
+        monkeypatch.setattr("dnip.files.os.access", lambda path, _mode: str(path) == "/dev/null")
+        assert str(check_writable("/dev/null")) == "/dev/null"
+
     def test_a_full_device_is_told_like_a_full_disk(self):
         with (
             pytest.raises(OutputError, match=r"/dev/full cannot be written: No space"),
