@@ -5,9 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
+import numpy as np
+
+from dnip.errors import InvalidInputError
 from dnip.tables.columns import (
     ID,
     LABEL,
+    MASS,
     PREDICTION,
     default_classes,
     probability_columns,
@@ -23,11 +27,12 @@ if TYPE_CHECKING:
 
 #: A label as it is written: the class name, or the index of a class that has no other name.
 LabelCell: TypeAlias = str | int | None
+Leading: TypeAlias = dict[str, list[str] | list[LabelCell] | list[float]]
 
 
 @dataclass(frozen=True)
 class Block:
-    """Columns ready to be written: `id`, `label` and `prediction` where present, then p0...
+    """Columns ready to be written: `id`, `label`, `prediction`, `mass` where present, then p0...
 
     Parameters
     ----------
@@ -39,7 +44,7 @@ class Block:
         Class names.
     """
 
-    leading: dict[str, list[str] | list[LabelCell]]
+    leading: Leading
     probabilities: Probabilities
     classes: tuple[str, ...]
 
@@ -59,12 +64,14 @@ class Block:
         return self.classes != default_classes(len(self.classes))
 
 
-def block_of(table: ProbabilityTable, predictions: ArrayLike | None = None) -> Block:
-    """Return the columns of a table, with a column of predicted class indices if given."""
+def block_of(
+    table: ProbabilityTable, predictions: ArrayLike | None = None, mass: ArrayLike | None = None
+) -> Block:
+    """Return the columns of a table, with predicted class indices and captured mass if given."""
     names: tuple[LabelCell, ...] = table.classes
     if table.classes == default_classes(table.n_classes):
         names = tuple(range(table.n_classes))
-    leading: dict[str, list[str] | list[LabelCell]] = {}
+    leading: Leading = {}
     if table.ids is not None:
         leading[ID] = table.ids.tolist()
     if table.labels is not None:
@@ -72,6 +79,13 @@ def block_of(table: ProbabilityTable, predictions: ArrayLike | None = None) -> B
     if predictions is not None:
         checked = check_labels(predictions, n_examples=len(table), n_classes=table.n_classes)
         leading[PREDICTION] = _cells(checked, names)
+    if mass is not None:
+        captured = np.asarray(mass, np.float64)
+        if captured.shape != (len(table),):
+            raise InvalidInputError(
+                f"mass has shape {captured.shape}, but {len(table)} rows need ({len(table)},)"
+            )
+        leading[MASS] = captured.tolist()
     return Block(leading, table.probabilities, table.classes)
 
 

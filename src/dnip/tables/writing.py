@@ -31,7 +31,12 @@ class TableWriter:
         self._columns: tuple[str, ...] | None = None
         self._n_rows = 0
 
-    def write(self, table: ProbabilityTable, predictions: ArrayLike | None = None) -> None:
+    def write(
+        self,
+        table: ProbabilityTable,
+        predictions: ArrayLike | None = None,
+        mass: ArrayLike | None = None,
+    ) -> None:
         """Add the rows of a table.
 
         Parameters
@@ -40,6 +45,8 @@ class TableWriter:
             Rows over the classes of the file; with labels and ids if the first table had them.
         predictions : array-like of shape (M,), optional
             Predicted class indices, for a column `prediction`.
+        mass : array-like of shape (M,), optional
+            Captured mass: what a language model put on all labels together before normalising.
 
         Raises
         ------
@@ -52,12 +59,12 @@ class TableWriter:
                 f"written for {', '.join(self._classes)}",
                 hint="Open a file of its own for it",
             )
-        block = block_of(table, predictions)
+        block = block_of(table, predictions, mass)
         if self._columns is not None and block.columns != self._columns:
             raise InvalidInputError(
                 f"{table.source} has the columns {', '.join(block.columns)}, but the file has "
                 f"{', '.join(self._columns)}",
-                hint="Give labels, ids and predictions for all rows or for none",
+                hint="Give labels, ids, predictions and mass for all rows or for none",
             )
         self._columns = block.columns
         self._n_rows += len(table)
@@ -80,7 +87,7 @@ class TableWriter:
 def open_writer(path: str | os.PathLike[str], classes: Sequence[str]) -> Iterator[TableWriter]:
     """Open a table file for writing; the suffix names the format.
 
-    The columns are `id`, `label` and `prediction` where there are any, then `p0`, `p1`, ....
+    The columns are `id`, `label`, `prediction` and `mass` where there are any, then `p0`, ....
     Labels and predictions are written as class names, which are the indices where the classes
     have no names; an unlabelled row has an empty label. Parquet and NPZ files carry the class
     names, so that `ProbabilityTable.read` needs none. Every float reads back as the same float.

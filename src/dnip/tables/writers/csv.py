@@ -39,7 +39,7 @@ class CsvWriter:
         """Leave the file as it is."""
 
 
-def _cell(value: str | int | None) -> str:
+def _cell(value: str | float | None) -> str:
     # The csv module of Python 3.11 does not quote a lone carriage return.
     text = "" if value is None else str(value)
     return '"' + text.replace('"', '""') + '"' if _NEEDS_QUOTES.search(text) else text

@@ -41,8 +41,10 @@ class NpzWriter:
         """Leave the file as it is."""
 
 
-def _array(cells: Sequence[LabelCell]) -> NDArray[np.generic]:
-    """Return whole numbers as int64; texts, and numbers with empty cells among them, as str."""
+def _array(cells: Sequence[LabelCell | float]) -> NDArray[np.generic]:
+    """Return numbers as numbers; texts, and numbers with empty cells among them, as str."""
     if all(isinstance(cell, int) for cell in cells):
         return np.array(cells, dtype=np.int64)
+    if all(isinstance(cell, float) for cell in cells):
+        return np.array(cells, dtype=np.float64)
     return np.array(["" if cell is None else str(cell) for cell in cells], dtype=np.str_)

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import IO, TYPE_CHECKING
 
 from dnip.optional import load_optional
-from dnip.tables.columns import CLASSES_METADATA, ID
+from dnip.tables.columns import CLASSES_METADATA, ID, MASS
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -50,7 +50,9 @@ class ParquetWriter:
 
     def _schema(self, block: Block) -> pa.Schema:
         text, number, real = self._arrow.string(), self._arrow.int64(), self._arrow.float64()
-        fields = [(name, text if name == ID or block.named else number) for name in block.leading]
+        kinds = {ID: text, MASS: real}
+        other = text if block.named else number
+        fields = [(name, kinds.get(name, other)) for name in block.leading]
         fields += [(name, real) for name in block.class_columns]
         metadata = {CLASSES_METADATA: json.dumps(block.classes)} if block.named else None
         return self._arrow.schema(fields, metadata=metadata)

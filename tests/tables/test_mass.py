@@ -1,0 +1,37 @@
+"""Captured mass travels beside the probabilities and never disturbs reading."""
+
+import numpy as np
+import pytest
+
+from dnip.errors import InvalidInputError
+from dnip.tables import ProbabilityTable, open_writer
+
+TABLE = ProbabilityTable(
+    np.array([[0.25, 0.75], [0.5, 0.5]]), np.array([1, -1]), classes=("no", "yes")
+)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "csv.gz", "jsonl", "npz", "parquet"])
+def test_a_table_with_mass_reads_back_as_the_table(tmp_path, suffix):
+    path = tmp_path / f"table.{suffix}"
+    with open_writer(path, TABLE.classes) as writer:
+        writer.write(TABLE, mass=[0.9, 1e-7])
+    back = ProbabilityTable.read(path, TABLE.classes)
+    assert back.data_hash == TABLE.data_hash
+
+
+def test_mass_stands_before_the_class_columns_with_full_precision(tmp_path):
+    path = tmp_path / "table.csv"
+    with open_writer(path, TABLE.classes) as writer:
+        writer.write(TABLE, mass=[0.1 + 0.2, 1e-7])
+    assert path.read_text().splitlines() == [
+        "label,mass,p0,p1",
+        "yes,0.30000000000000004,0.25,0.75",
+        ",1e-07,0.5,0.5",
+    ]
+
+
+def test_mass_of_another_length_is_refused(tmp_path):
+    with pytest.raises(InvalidInputError, match="2 rows need"):
+        with open_writer(tmp_path / "table.csv", TABLE.classes) as writer:
+            writer.write(TABLE, mass=[0.5])
