@@ -33,7 +33,7 @@ class Coordinate:
     Parameters
     ----------
     effort : float, default=1.0
-        Multiplies the number of line searches, 290 + 40·N.
+        Multiplies the number of line searches, 250 + 40·N.
 
     Examples
     --------
@@ -54,7 +54,7 @@ class Coordinate:
     def search(self, landscape: Landscape, rng: np.random.Generator) -> Iterator[Proposal]:
         """Yield one local optimum after another."""
         n_classes, scale = landscape.n_classes, landscape.scale
-        enough = landscape.line_searches + int(self.effort * (290 + 40 * n_classes))
+        enough = landscape.line_searches + int(self.effort * (250 + 40 * n_classes))
 
         best = landscape.descend(np.full(n_classes, scale), rng.permutation(landscape.free))
         yield Proposal(*best)
@@ -78,15 +78,17 @@ def _draw_kicks(landscape: Landscape, size: int, rng: np.random.Generator) -> Ki
     """Draw kicks of mixed strengths that touch few, some or all classes.
 
     Predictions depend on ratios of indices alone, but a higher vector resolves them more finely:
-    every other kick also moves the whole vector along its ray, which opens ratios that its own
-    height cannot express.
+    every other kick moves the whole vector along its ray, half of these without any other change,
+    which opens ratios that its own height cannot express.
     """
     n, scale = landscape.n_classes, landscape.scale
     strength = np.exp(rng.uniform(np.log(0.03), np.log(0.4), (size, 1)))
     share = rng.choice([2 / n, 0.3, 1.0], (size, 1))
     touched = rng.random((size, n)) < share
     touched[np.arange(size), rng.integers(n, size=size)] = True
+    raised = rng.random(size) < 0.5
+    touched[raised & (rng.random(size) < 0.5)] = False
     factors = np.exp(np.where(touched, strength * rng.standard_normal((size, n)), 0.0))
-    tops = rng.integers((scale + 1) // 2, scale + 1, size) * (rng.random(size) < 0.5)
+    tops = rng.integers((scale + 1) // 2, scale + 1, size) * raised
     orders = rng.permuted(np.tile(landscape.free, (size, 1)), axis=1)
     return Kicks(factors, tops.astype(np.float64), orders)
