@@ -1,0 +1,179 @@
+"""Which reported tokens stand for which label."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dnip.errors import InvalidInputError
+from dnip.prompting.engines.openai_requests import Endpoint
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dnip.prompting.engines.openai_responses import Reported
+    from dnip.prompting.task import Task
+    from dnip.typing import Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Match:
+    """What is known of the labels at one position.
+
+    Attributes
+    ----------
+    captured : ndarray of shape (N,)
+        Probability of each label; 0 for one that was not reported.
+    ceiling : ndarray of shape (N,) or None
+        The most that each can be; None if all were reported.
+    ambiguous : float
+        Probability on tokens that begin the answers of several labels and so tell none of them.
+    """
+
+    captured: Floats
+    ceiling: Floats | None
+    ambiguous: float
+
+
+@dataclass(frozen=True)
+class LabelMatcher:
+    """Finds labels among reported tokens.
+
+    Rules:
+
+    - Where the server tells token ids and the labels' ids are known, ids decide.
+    - Otherwise texts decide, leading space and case as written: a token stands for a label if it
+      begins an answer of that label and of no other. Of several such tokens the longest is the
+      answer's first token; shorter ones begin other words as well and are left out. That is what a
+      tokenizer does with the answer, so a label's probability is that of one token.
+    - A label may have several answers (in a chat, with the leading space and without): each has a
+      token of its own, and their probabilities add up. Different tokens that the server writes
+      alike add up too.
+    - A token that begins the answers of several labels counts for none.
+
+    Parameters
+    ----------
+    answers : tuple of tuple of str
+        For each label, the texts that stand for it.
+    token_ids : tuple of int, optional
+        For each label, the id of its first token.
+    whole : bool, default=False
+        The answers are whole tokens: a token must equal one to stand for it.
+
+    Examples
+    --------
+    >>> from dnip.prompting.engines.openai_responses import Reported, Token
+    >>> matcher = LabelMatcher(((" Business",), (" Technology",)))
+    >>> reported = Reported((Token(" Business", -0.7), Token(" B", -3.0), Token(" the", -1.2)))
+    >>> match = matcher.match(reported)
+    >>> match.captured.round(3), match.ceiling.round(3)
+    (array([0.497, 0.   ]), array([0.497, 0.05 ]))
+    """
+
+    answers: tuple[tuple[str, ...], ...]
+    token_ids: tuple[int, ...] | None = None
+    whole: bool = False
+
+    def __post_init__(self) -> None:
+        ids = self.token_ids
+        if ids is not None and (len(ids) != len(self.answers) or len(set(ids)) < len(ids)):
+            raise InvalidInputError(
+                f"label_token_ids must be {len(self.answers)} different token ids, one per label; "
+                f"got {list(ids)}"
+            )
+        for label, own in enumerate(self.answers):
+            for other, theirs in enumerate(self.answers):
+                if label != other:
+                    self._check_apart(own, theirs)
+
+    def _check_apart(self, own: tuple[str, ...], theirs: tuple[str, ...]) -> None:
+        for answer in own:
+            same = answer in theirs
+            if same or (not self.whole and any(a.startswith(answer) for a in theirs)):
+                raise InvalidInputError(
+                    f"the answer {answer!r} of one label begins another label's "
+                    f"answer {next(a for a in theirs if a.startswith(answer))!r}: "
+                    "a server's tokens cannot tell them apart",
+                    hint="Choose other label words, or give the labels' tokens",
+                )
+
+    @classmethod
+    def for_task(
+        cls,
+        task: Task,
+        endpoint: Endpoint,
+        *,
+        token_ids: Sequence[int] | None = None,
+        tokens: Sequence[str] | None = None,
+    ) -> LabelMatcher:
+        """Return the matcher of a task's labels.
+
+        Parameters
+        ----------
+        task : Task
+        endpoint : Endpoint
+            A chat's reply begins afresh: both with the answer's prefix and without it count.
+        token_ids : sequence of int, optional
+            The labels' first tokens, as ids.
+        tokens : sequence of str, optional
+            The labels' first tokens, as the server writes them; only these count then.
+        """
+        if tokens is not None and len(tokens) != task.n_classes:
+            raise InvalidInputError(
+                f"label_tokens must be {task.n_classes} texts, one per label; got {list(tokens)}"
+            )
+        ids = None if token_ids is None else tuple(int(token) for token in token_ids)
+        if tokens is not None:
+            return cls(tuple((token,) for token in tokens), ids, whole=True)
+        answers = []
+        for label, word in enumerate(task.label_words):
+            answer = task.answer(label)
+            alone = (word,) if endpoint is Endpoint.CHAT and word != answer else ()
+            answers.append((answer, *alone))
+        return cls(tuple(answers), ids)
+
+    def match(self, reported: Reported) -> Match:
+        """Return what a report says of the labels."""
+        tells_ids = any(token.token_id is not None for token in reported.tokens)
+        if self.token_ids is not None and tells_ids:
+            found, ambiguous = self._by_id(reported), 0.0
+        else:
+            found, ambiguous = self._by_text(reported)
+        captured = np.array([math.fsum(parts) for parts in found])
+        missing = np.array([not parts for parts in found])
+        if not missing.any():
+            return Match(captured, None, ambiguous)
+        return Match(captured, np.where(missing, reported.bound, captured), ambiguous)
+
+    def _by_id(self, reported: Reported) -> list[list[float]]:
+        known = {token.token_id: token.probability for token in reported.tokens}
+        return [[known[i]] if i in known else [] for i in self.token_ids or ()]
+
+    def _by_text(self, reported: Reported) -> tuple[list[list[float]], float]:
+        probability: dict[str, float] = {}
+        for token in reported.tokens:
+            probability[token.text] = probability.get(token.text, 0.0) + token.probability
+        owners = {text: self._owners(text) for text in probability if text}
+        found: list[list[float]] = []
+        for label, answers in enumerate(self.answers):
+            own = [text for text, labels in owners.items() if labels == {label}]
+            firsts = {
+                max((text for text in own if self._begins(text, answer)), key=len, default="")
+                for answer in answers
+            }
+            found.append([probability[text] for text in sorted(firsts) if text])
+        unclear = (probability[text] for text, labels in owners.items() if len(labels) > 1)
+        return found, math.fsum(unclear)
+
+    def _owners(self, text: str) -> set[int]:
+        return {
+            label
+            for label, answers in enumerate(self.answers)
+            if any(self._begins(text, answer) for answer in answers)
+        }
+
+    def _begins(self, text: str, answer: str) -> bool:
+        return text == answer if self.whole else answer.startswith(text)

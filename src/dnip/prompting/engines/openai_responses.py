@@ -1,0 +1,215 @@
+"""What an OpenAI-compatible server answers: from its JSON to tokens with log-probabilities."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from dnip.errors import BackendError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+#: How vLLM writes a token when asked for ids instead of text.
+_ID_PREFIX = "token_id:"
+#: Servers round: a log-probability above 0 by less than this is 0.
+_ROUNDING = 1e-3
+#: Where a position lists its likeliest tokens; which of them depends on server and version.
+_LISTS = ("top_logprobs", "top_probs", "probs")
+
+
+class Token(NamedTuple):
+    """One reported token.
+
+    Attributes
+    ----------
+    text : str
+        As the server writes it; empty for tokens that are no text of their own.
+    logprob : float
+        Natural logarithm of its probability, 0 or less.
+    token_id : int or None
+        Its number in the vocabulary, where the server tells it.
+    """
+
+    text: str
+    logprob: float
+    token_id: int | None = None
+
+    @property
+    def probability(self) -> float:
+        """The probability itself."""
+        return math.exp(self.logprob)
+
+
+@dataclass(frozen=True)
+class Reported:
+    """What a server tells of the tokens at one position.
+
+    Attributes
+    ----------
+    tokens : tuple of Token
+        Each token once.
+    sampled : Token or None
+        The one of them that the server chose, where it tells.
+    """
+
+    tokens: tuple[Token, ...]
+    sampled: Token | None = None
+
+    @property
+    def bound(self) -> float:
+        """The most that any unreported token's probability can be.
+
+        It is among neither the likeliest, so at most the smallest reported probability, nor
+        reported, so at most the left-over mass. The chosen token is reported whatever its rank
+        (some servers append it), so where it is the least likely it does not count as smallest.
+        """
+        left_over = max(0.0, 1.0 - math.fsum(token.probability for token in self.tokens))
+        ranked = sorted(self.tokens, key=lambda token: token.logprob)
+        if len(ranked) > 1 and ranked[0] == self.sampled:
+            ranked = ranked[1:]
+        return min(ranked[0].probability, left_over)
+
+
+def read_reported(payload: object) -> Reported:
+    """Read the tokens reported for the first position of the answer.
+
+    Parameters
+    ----------
+    payload : object
+        The response's JSON, in any of these shapes: completions (``logprobs.top_logprobs``, a
+        mapping per position), chat (``logprobs.content[].top_logprobs``, a list per position), and
+        llama.cpp's own (``completion_probabilities[]`` with ``top_logprobs``, ``top_probs`` or
+        ``probs``).
+
+    Raises
+    ------
+    BackendError
+        If the server gives no log-probabilities, or the JSON is of no known shape.
+
+    Examples
+    --------
+    >>> logprobs = {"tokens": [" a"], "top_logprobs": [{" a": -0.5, " b": -1.5}]}
+    >>> reported = read_reported({"choices": [{"logprobs": logprobs}]})
+    >>> [token.text for token in reported.tokens], round(reported.bound, 3)
+    ([' a', ' b'], 0.17)
+    """
+    try:
+        if isinstance(payload, dict) and "completion_probabilities" in payload:
+            return _from_positions(payload["completion_probabilities"])
+        logprobs = _choice(payload).get("logprobs")
+        if isinstance(logprobs, dict) and logprobs.get("content"):
+            return _from_positions(logprobs["content"])
+        if isinstance(logprobs, dict) and logprobs.get("top_logprobs"):
+            return _from_mapping(logprobs)
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+        raise BackendError(
+            f"the server's answer is not understood: {type(error).__name__}: {error}",
+            hint="Is this an OpenAI-compatible server?",
+            retryable=True,
+        ) from error
+    raise BackendError(
+        "the server gives no log-probabilities",
+        hint="Choose a model and server that give them, or count votes of repeated samples",
+    )
+
+
+def read_text(payload: object) -> str | None:
+    """Read a sampled answer; None where it was cut at the longest length.
+
+    A reasoning model's thoughts are left out: those between ``<think>`` and ``</think>``, and
+    those that the server gives apart from the answer.
+
+    Raises
+    ------
+    BackendError
+        If the JSON is of no known shape.
+
+    Examples
+    --------
+    >>> read_text({"choices": [{"message": {"content": "<think>no?</think>yes"}}]})
+    'yes'
+    >>> read_text({"choices": [{"text": " and so", "finish_reason": "length"}]}) is None
+    True
+    """
+    try:
+        choice = _choice(payload)
+        text = choice["message"]["content"] if "message" in choice else choice["text"]
+        if not isinstance(text, str | None):
+            raise TypeError(f"the text is {type(text).__name__}")
+    except (KeyError, IndexError, TypeError) as error:
+        raise BackendError(
+            f"the server's answer is not understood: {type(error).__name__}: {error}",
+            retryable=True,
+        ) from error
+    if choice.get("finish_reason") == "length":
+        return None
+    return (text or "").rpartition("</think>")[2]
+
+
+def _choice(payload: object) -> dict[str, Any]:
+    if not isinstance(payload, dict):
+        raise TypeError(f"it is {type(payload).__name__}, not an object")
+    if not payload.get("choices"):
+        keys = ", ".join(map(str, payload)) or "nothing"
+        raise KeyError(f"it has no choices, but {keys}")
+    choice = payload["choices"][0]
+    if not isinstance(choice, dict):
+        raise TypeError(f"its first choice is {type(choice).__name__}")
+    return choice
+
+
+def _from_mapping(logprobs: dict[str, Any]) -> Reported:
+    """Completions: ``{token: logprob}`` of the first position."""
+    top = dict(logprobs["top_logprobs"][0])
+    sampled = (logprobs.get("tokens") or [None])[0]
+    chosen = (logprobs.get("token_logprobs") or [None])[0]
+    if sampled is not None and chosen is not None:
+        top.setdefault(sampled, chosen)
+    tokens = {text: _token(text, logprob) for text, logprob in top.items()}
+    return _reported(tokens.values(), tokens.get(sampled))
+
+
+def _from_positions(positions: list[dict[str, Any]]) -> Reported:
+    """Chat and llama.cpp: a list of tokens for each position."""
+    first = positions[0]
+    listed = next((first[key] for key in _LISTS if first.get(key)), None)
+    if listed is None:
+        raise KeyError(f"no {', '.join(_LISTS)}")
+    tokens = [_entry(entry) for entry in listed]
+    text = first.get("token", first.get("content"))
+    sampled = next((token for token in tokens if text in (token.text, _written(token))), None)
+    if sampled is None and "logprob" in first:
+        sampled = _entry(first)
+        tokens.append(sampled)
+    return _reported(tokens, sampled)
+
+
+def _entry(entry: dict[str, Any]) -> Token:
+    text = entry["token"] if "token" in entry else entry["tok_str"]
+    if "logprob" in entry:
+        return _token(text, entry["logprob"], entry.get("id"))
+    probability = entry["prob"]
+    logprob = math.log(probability) if probability > 0 else -math.inf
+    return _token(text, logprob, entry.get("id"))
+
+
+def _token(text: str, logprob: float, token_id: int | None = None) -> Token:
+    value = float(logprob)
+    if math.isnan(value) or value > _ROUNDING:
+        raise ValueError(f"{text!r} has log-probability {logprob}")
+    if text.startswith(_ID_PREFIX):
+        return Token("", min(value, 0.0), int(text.removeprefix(_ID_PREFIX)))
+    return Token(text, min(value, 0.0), token_id)
+
+
+def _written(token: Token) -> str:
+    return f"{_ID_PREFIX}{token.token_id}"
+
+
+def _reported(tokens: Iterable[Token], sampled: Token | None) -> Reported:
+    once = tuple(dict.fromkeys(tokens))
+    if not once:
+        raise KeyError("no token is reported")
+    return Reported(once, sampled)

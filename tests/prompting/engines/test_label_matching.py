@@ -1,0 +1,137 @@
+import math
+from dataclasses import replace
+
+import pytest
+
+from dnip.errors import InvalidInputError
+from dnip.prompting.engines.label_matching import LabelMatcher
+from dnip.prompting.engines.openai_requests import Endpoint
+from dnip.prompting.engines.openai_responses import Reported, Token
+from dnip.prompting.task import Task, builtin_tasks, load_task
+
+TASK = Task(
+    name="mood",
+    instruction="",
+    fields=("text",),
+    template="{{ text }}",
+    classes=("good", "great", "bad"),
+    label_words=("good", "great", "bad"),
+)
+
+
+def report(*tokens):
+    return Reported(tuple(Token(text, math.log(p), *rest) for text, p, *rest in tokens))
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "tokens", "captured", "ceiling", "ambiguous"),
+    [
+        # one token each, space and case as written
+        (
+            "completions",
+            [(" good", 0.5), (" bad", 0.2), (" great", 0.1), (" Good", 0.05)],
+            [0.5, 0.1, 0.2],
+            None,
+            0,
+        ),
+        (
+            "completions",
+            [(" good", 0.5), ("bad", 0.2), (" Great", 0.1)],
+            [0.5, 0, 0],
+            [0.5, 0.1, 0.1],
+            0,
+        ),
+        # the beginning of one label's answer is its first token
+        (
+            "completions",
+            [(" go", 0.5), (" gr", 0.25), (" b", 0.125)],
+            [0.5, 0.25, 0.125],
+            None,
+            0,
+        ),
+        # the longest is the answer's token; the others begin other words
+        ("completions", [(" good", 0.5), (" go", 0.25)], [0.5, 0, 0], [0.5, 0.25, 0.25], 0),
+        # the beginning of two answers is none's
+        (
+            "completions",
+            [(" g", 0.5), (" bad", 0.25), (" ", 0.1)],
+            [0, 0, 0.25],
+            [0.1, 0.1, 0.25],
+            0.6,
+        ),
+        # a longer word is another word
+        ("completions", [(" goodness", 0.5), (" badly", 0.3)], [0, 0, 0], [0.2, 0.2, 0.2], 0),
+        # distinct tokens that are written alike add up
+        (
+            "completions",
+            [(" good", 0.5, 1), (" good", 0.125, 2)],
+            [0.625, 0, 0],
+            [0.625, 0.125, 0.125],
+            0,
+        ),
+        # a reply begins afresh: with the space and without it are two tokens
+        (
+            "chat",
+            [("good", 0.5), (" good", 0.25), ("bad", 0.0625)],
+            [0.75, 0, 0.0625],
+            [0.75, 0.0625, 0.0625],
+            0,
+        ),
+        ("chat", [("g", 0.5), ("gr", 0.25)], [0, 0.25, 0], [0.25, 0.25, 0.25], 0.5),
+        # tokens without text are no one's
+        ("completions", [("", 0.5), (" good", 0.25)], [0.25, 0, 0], [0.25, 0.25, 0.25], 0),
+    ],
+)
+def test_labels_are_found(endpoint, tokens, captured, ceiling, ambiguous):
+    match = LabelMatcher.for_task(TASK, Endpoint(endpoint)).match(report(*tokens))
+    assert match.captured == pytest.approx(captured)
+    assert (match.ceiling is None) == (ceiling is None)
+    if ceiling is not None:
+        assert match.ceiling == pytest.approx(ceiling)
+    assert match.ambiguous == pytest.approx(ambiguous)
+
+
+def test_ids_decide_where_they_are_told():
+    matcher = LabelMatcher.for_task(TASK, Endpoint.COMPLETIONS, token_ids=[11, 12, 13])
+    by_id = matcher.match(report(("", 0.5, 12), ("", 0.25, 11), ("", 0.01, 13), (" bad", 0.1, 7)))
+    assert by_id.captured == pytest.approx([0.25, 0.5, 0.01])
+    assert by_id.ceiling is None
+    partly = matcher.match(report(("", 0.5, 12), ("", 0.25, 99)))
+    assert partly.captured == pytest.approx([0, 0.5, 0])
+    assert partly.ceiling == pytest.approx([0.25, 0.5, 0.25])
+    by_text = matcher.match(report((" good", 0.5), (" bad", 0.25), (" great", 0.125)))
+    assert by_text.captured == pytest.approx([0.5, 0.125, 0.25])
+
+
+def test_given_tokens_are_whole():
+    matcher = LabelMatcher.for_task(TASK, Endpoint.COMPLETIONS, tokens=[" go", " gre", " bad"])
+    match = matcher.match(report((" good", 0.5), (" go", 0.25), (" b", 0.1), (" bad", 0.05)))
+    assert match.captured == pytest.approx([0.25, 0, 0.05])
+
+
+@pytest.mark.parametrize("endpoint", Endpoint)
+@pytest.mark.parametrize("name", builtin_tasks())
+def test_builtin_tasks_can_be_told_apart(name, endpoint):
+    LabelMatcher.for_task(load_task(name), endpoint)
+
+
+@pytest.mark.parametrize(
+    ("words", "settings", "message"),
+    [
+        (("good", "goodness", "bad"), {}, "' good' of one label begins another label's"),
+        (("good", "great", "bad"), {"token_ids": [1, 2]}, "3 different token ids"),
+        (("good", "great", "bad"), {"token_ids": [1, 2, 2]}, "3 different token ids"),
+        (("good", "great", "bad"), {"tokens": [" g", " g", " b"]}, "' g' of one label"),
+        (("good", "great", "bad"), {"tokens": [" g"]}, "3 texts"),
+    ],
+)
+def test_labels_that_cannot_be_told_apart_are_refused(words, settings, message):
+    with pytest.raises(InvalidInputError, match=message):
+        LabelMatcher.for_task(replace(TASK, label_words=words), Endpoint.COMPLETIONS, **settings)
+
+
+def test_given_tokens_tell_nested_words_apart():
+    task = replace(TASK, label_words=("1", "10", "2"))
+    matcher = LabelMatcher.for_task(task, Endpoint.CHAT, tokens=["1", "10", "2"])
+    match = matcher.match(report(("1", 0.5), ("10", 0.25), ("2", 0.125)))
+    assert match.captured == pytest.approx([0.5, 0.25, 0.125])

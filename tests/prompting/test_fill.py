@@ -1,0 +1,95 @@
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from dnip.errors import InvalidInputError
+from dnip.prompting.fill import Fill, fill_unreported, open_decisions
+from dnip.validation import check_probabilities
+
+#: Few values, so that ties are common; all exact in binary.
+LEVELS = st.sampled_from([0.0, 0.0625, 0.125, 0.25, 0.5])
+
+
+@st.composite
+def bounds(draw):
+    shape = (draw(st.integers(0, 4)), draw(st.integers(2, 4)))
+    low = draw(arrays(np.float64, shape, elements=LEVELS))
+    return low, low + draw(arrays(np.float64, shape, elements=LEVELS))
+
+
+@given(bounds(), st.data())
+def test_open_decisions_are_those_that_some_fill_changes(box, data):
+    low, high = box
+    n_classes = low.shape[1]
+    weights = np.array(
+        data.draw(st.lists(st.integers(1, 3), min_size=n_classes, max_size=n_classes))
+    )
+    expected = []
+    for least, most in zip(low, high, strict=True):
+        # each label at its least, its most and between: the decision changes at corners if at all
+        grid = itertools.product(*zip(least, (least + most) / 2, most, strict=True))
+        expected.append(len({int(np.argmax(weights * np.array(point))) for point in grid}) > 1)
+    assert open_decisions(low, high, weights).tolist() == expected
+
+
+@given(bounds(), st.sampled_from(Fill))
+def test_closed_decisions_are_the_same_under_every_fill(box, policy):
+    low, high = box
+    closed = ~open_decisions(low, high)
+    decided = fill_unreported(low, high, policy).argmax(axis=1)
+    assert (decided == low.argmax(axis=1))[closed].all()
+
+
+@given(bounds(), st.sampled_from(Fill))
+def test_filled_rows_are_probabilities(box, policy):
+    filled = fill_unreported(*box, policy)
+    assert filled.shape == box[0].shape
+    assert filled.sum(axis=1) == pytest.approx(np.ones(len(filled)))
+    if len(filled):
+        check_probabilities(filled)
+
+
+@pytest.mark.parametrize(
+    ("policy", "expected"),
+    [
+        ("zero", [0.75, 0.25, 0]),
+        ("half", [3 / 4.5, 1 / 4.5, 0.5 / 4.5]),
+        ("ceiling", [0.6, 0.2, 0.2]),
+    ],
+)
+def test_the_policy_is_the_users(policy, expected):
+    assert fill_unreported([[0.6, 0.2, 0]], [[0.6, 0.2, 0.2]], policy)[0] == pytest.approx(expected)
+
+
+def test_a_row_that_says_nothing_is_uniform():
+    assert fill_unreported([[0, 0], [5e-324, 0]], None).tolist() == [[0.5, 0.5], [1, 0]]
+
+
+def test_without_a_ceiling_all_is_known():
+    captured = [[0.1, 0.2], [0.0, 0.0]]
+    assert not open_decisions(captured, None).any()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (([[0.1]], None, "most"), "fill must be one of zero, half, ceiling; got 'most'"),
+        (([0.1], None), "one shape"),
+        (([[0.1, 0.2]], [[0.1]]), "one shape"),
+        (([[0.1, 0.2]], [[0.1, 0.1]]), "at most their ceilings"),
+        (([[np.nan, 0.2]], None), "0 or more"),
+    ],
+)
+def test_impossible_bounds_are_refused(arguments, message):
+    with pytest.raises(InvalidInputError, match=message):
+        fill_unreported(*arguments)
+
+
+@pytest.mark.parametrize("weights", [[1], [0, 1], [-1, 2]])
+def test_impossible_weights_are_refused(weights):
+    with pytest.raises(InvalidInputError, match="positive numbers"):
+        open_decisions([[0.1, 0.2]], None, weights)
