@@ -1,0 +1,378 @@
+"""The connection to an OpenAI-compatible server: many requests at a time, asked again on failure.
+
+Knows nothing of labels: it sends bodies and hands answers to a reader.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import random
+import threading
+from dataclasses import dataclass, field
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from urllib.parse import urlsplit
+
+from dnip.errors import BackendError, InvalidInputError
+from dnip.optional import load_optional
+from dnip.prompting.engines.retrying import RetryPolicy, is_passing, parse_retry_after
+from dnip.validation import check_integer, check_number
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+    from types import ModuleType
+
+    import httpx
+
+T = TypeVar("T")
+
+_LONGEST_REASON = 300
+
+
+@dataclass(frozen=True)
+class Server:
+    """An OpenAI-compatible server, and how it is talked to.
+
+    The key is read from the environment when a run begins and held nowhere else.
+
+    Parameters
+    ----------
+    base_url : str
+        Up to and with the version, such as ``http://127.0.0.1:8000/v1``.
+    key_variable : str, default="OPENAI_API_KEY"
+        Environment variable that holds the key; where it is not set, none is sent.
+    concurrency : int, default=8
+        Requests at a time.
+    timeout : float, default=60
+        Seconds for one request, connecting included.
+    retries : RetryPolicy
+
+    Raises
+    ------
+    InvalidInputError
+        For a URL that is not one, or one with a password or a query: they may hold secrets.
+
+    Examples
+    --------
+    >>> Server("http://127.0.0.1:8000/v1/").url("completions")
+    'http://127.0.0.1:8000/v1/completions'
+    """
+
+    base_url: str = "https://api.openai.com/v1"
+    key_variable: str = "OPENAI_API_KEY"
+    concurrency: int = 8
+    timeout: float = 60.0
+    retries: RetryPolicy = field(default_factory=RetryPolicy)
+
+    def __post_init__(self) -> None:
+        _check_url(self.base_url)
+        check_integer("concurrency", self.concurrency, at_least=1, at_most=1000)
+        check_number("timeout", self.timeout, above=0)
+
+    def url(self, path: str) -> str:
+        """Return the address of an endpoint."""
+        return f"{self.base_url.rstrip('/')}/{path}"
+
+    def ask(
+        self,
+        path: str,
+        bodies: Iterable[Mapping[str, Any]],
+        read: Callable[[Any], T],
+        *,
+        requests: int,
+    ) -> Generator[tuple[int, T], None, None]:
+        """Send requests, and yield what is read from their answers, in the order of arrival.
+
+        Closing the iterator, or an exception in the caller such as Ctrl-C, ends all requests
+        under way before it returns.
+
+        Parameters
+        ----------
+        path : str
+            The endpoint, after the base URL.
+        bodies : iterable of mapping
+            JSON objects, drawn as they are sent.
+        read : callable
+            From an answer's JSON to what is wanted of it; may raise a BackendError.
+        requests : int
+            How many bodies there are, for the cap on retries.
+
+        Yields
+        ------
+        (number, result)
+            Each request's number, counted from 0, once.
+
+        Raises
+        ------
+        BackendError
+            If a request fails for good. Answers that came before are yielded first.
+        """
+        http = load_optional("httpx", purpose="talk to a server", extra="openai")
+        key = _read_key(self.key_variable)
+        run = _Run(self, http, key, self.url(path), enumerate(bodies), read, requests)
+        try:
+            yield from run.results()
+        finally:
+            run.stop()
+
+
+class _Run(Generic[T]):
+    """One run: an event loop in a thread of its own, so that it works inside other loops too."""
+
+    def __init__(
+        self,
+        server: Server,
+        http: ModuleType,
+        key: str | None,
+        url: str,
+        bodies: Iterator[tuple[int, Mapping[str, Any]]],
+        read: Callable[[Any], T],
+        requests: int,
+    ) -> None:
+        self._server = server
+        self._http = http
+        self._key = key
+        self._url = url
+        self._bodies = bodies
+        self._read = read
+        self._retries_left = self._most_retries = server.retries.total_for(requests)
+        self._rng = random.Random()
+        self._outbox: SimpleQueue[tuple[int, T] | BaseException | None] = SimpleQueue()
+        self._started = threading.Event()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._thread = threading.Thread(target=self._work, name="dnip-requests", daemon=True)
+        self._thread.start()
+
+    def results(self) -> Iterator[tuple[int, T]]:
+        while (result := self._outbox.get()) is not None:
+            if isinstance(result, BaseException):
+                raise result
+            yield result
+
+    def stop(self) -> None:
+        self._started.wait()
+        if self._loop is not None and self._task is not None and not self._loop.is_closed():
+            with contextlib.suppress(RuntimeError):  # the loop closed in between: it is done
+                self._loop.call_soon_threadsafe(self._task.cancel)
+        self._thread.join()
+
+    def _work(self) -> None:
+        try:
+            asyncio.run(self._send_all())
+        except BaseExceptionGroup as group:
+            self._outbox.put(_first(group))
+        except asyncio.CancelledError:
+            pass
+        except BaseException as error:  # it is raised in the caller's thread
+            self._outbox.put(error)
+        finally:
+            self._started.set()
+            self._outbox.put(None)
+
+    async def _send_all(self) -> None:
+        self._loop, self._task = asyncio.get_running_loop(), asyncio.current_task()
+        self._started.set()
+        headers = {} if self._key is None else {"Authorization": f"Bearer {self._key}"}
+        limits = self._http.Limits(
+            max_connections=self._server.concurrency,
+            max_keepalive_connections=self._server.concurrency,
+        )
+        async with (
+            self._http.AsyncClient(headers=headers, timeout=None, limits=limits) as client,
+            asyncio.TaskGroup() as group,
+        ):
+            for _ in range(self._server.concurrency):
+                group.create_task(self._send_some(client))
+
+    async def _send_some(self, client: httpx.AsyncClient) -> None:
+        for number, body in self._bodies:
+            self._outbox.put((number, await self._send(client, number, body)))
+
+    async def _send(self, client: httpx.AsyncClient, number: int, body: Mapping[str, Any]) -> T:
+        """Ask until there is an answer, or no hope or retry is left."""
+        tries = 0
+        while True:
+            tries += 1
+            try:
+                return self._read(await self._try(client, body))
+            except _FailedError as failure:
+                error, asked = failure.error, failure.retry_after
+            except BackendError as unreadable:
+                error, asked = unreadable, None
+            self._check_hope(error, asked, number, tries)
+            self._retries_left -= 1
+            await asyncio.sleep(self._server.retries.delay(tries, asked, self._rng))
+
+    def _check_hope(
+        self, error: BackendError, asked: float | None, number: int, tries: int
+    ) -> None:
+        """Raise if the request is not to be asked again."""
+        place = f"{self._url}, prompt {number}: {error.message}"
+        policy = self._server.retries
+        if not error.retryable:
+            raise BackendError(place, hint=error.hint) from None
+        if asked is not None and asked > policy.max_wait:
+            raise BackendError(
+                f"{place}; the server asks to wait {asked:.0f} s, and {policy.max_wait:g} s are "
+                "the most",
+                hint="Start again later, or raise max_wait",
+                retryable=True,
+            ) from None
+        if tries > policy.per_request:
+            times = "once" if tries == 1 else f"{tries} times"
+            raise BackendError(
+                f"{place} (tried {times})", hint=error.hint, retryable=True
+            ) from None
+        if self._retries_left <= 0:
+            raise BackendError(
+                f"{place}; all {self._most_retries} retries of this run are spent",
+                hint="Lower the concurrency, or raise the total of retries",
+                retryable=True,
+            ) from None
+
+    async def _try(self, client: httpx.AsyncClient, body: Mapping[str, Any]) -> Any:  # noqa: ANN401
+        """Return the JSON of one answer, or say how the request failed."""
+        http = self._http
+        try:
+            async with asyncio.timeout(self._server.timeout):
+                response = await client.post(self._url, json=body)
+        except TimeoutError:
+            raise _FailedError(
+                f"no answer within {self._server.timeout:g} s",
+                hint="Raise the timeout, or lower the concurrency",
+            ) from None
+        except http.ConnectError as error:
+            raise self._unreachable(error) from None
+        except http.RequestError as error:
+            raise _FailedError(
+                f"the connection was lost: {self._clean(str(error)) or type(error).__name__}",
+                hint="Is the server still running?",
+            ) from None
+        if response.status_code != 200:
+            raise self._refused(response)
+        try:
+            return response.json()
+        except ValueError:
+            raise _FailedError(
+                f"the answer is no JSON ({len(response.content)} bytes)",
+                hint="Is this the address of an OpenAI-compatible server?",
+            ) from None
+
+    def _unreachable(self, error: Exception) -> _FailedError:
+        reason = self._clean(str(error))
+        if "CERTIFICATE" in reason.upper():
+            hint = "Have the server's certificate trusted, or use its right name"
+            return _FailedError(f"not trusted: {reason}", hint=hint, retryable=False)
+        hint = "Is the server running at this address, and is there a network?"
+        return _FailedError(f"no connection: {reason}", hint=hint)
+
+    def _refused(self, response: httpx.Response) -> _FailedError:
+        """Say what a status other than 200 means."""
+        status = response.status_code
+        variable = self._server.key_variable
+        if status in (401, 403):
+            # The server's own words are left out: some repeat parts of the key.
+            found = "is not set" if self._key is None else "was sent"
+            return _FailedError(
+                f"the server refuses access (status {status}); the key of {variable} {found}",
+                hint=f"Set {variable} to a key that this server and model accept",
+                retryable=False,
+            )
+        reason = self._clean(_reason(response))
+        message = f"status {status}" + (f": {reason}" if reason else "")
+        if status == 404:
+            hint = "Check the base URL and the model's name; GET /models lists the names"
+            return _FailedError(f"unknown model or address ({message})", hint=hint, retryable=False)
+        if status == 429 and "insufficient_quota" in response.text:
+            hint = "Add credit, or use another key"
+            return _FailedError(f"the quota is used up ({message})", hint=hint, retryable=False)
+        if 300 <= status < 400:
+            hint = "Give the address that it redirects to as the base URL"
+            return _FailedError(f"redirected ({message})", hint=hint, retryable=False)
+        if is_passing(status):
+            asked = parse_retry_after(response.headers.get("Retry-After"))
+            hint = "Lower the concurrency, or start again later"
+            return _FailedError(message, hint=hint, retry_after=asked)
+        hint = "Change what the server refuses"
+        if "logprob" in reason.lower():
+            hint = "Lower top_logprobs, or count votes of repeated samples"
+        return _FailedError(
+            f"the server refuses the request ({message})", hint=hint, retryable=False
+        )
+
+    def _clean(self, text: str) -> str:
+        """Return text of others fit to be shown: one line, not too long, without the key."""
+        if self._key is not None:
+            text = text.replace(self._key, "***")
+        text = " ".join(text.split())
+        return text if len(text) <= _LONGEST_REASON else text[:_LONGEST_REASON] + "…"
+
+
+class _FailedError(Exception):
+    """A failed try, with the wait that the server asked for."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        hint: str,
+        retryable: bool = True,
+        retry_after: float | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.error = BackendError(message, hint=hint, retryable=retryable)
+        self.retry_after = retry_after
+
+
+def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    """Return the first exception that workers raised; the others were stopped by it."""
+    first = group.exceptions[0]
+    return _first(first) if isinstance(first, BaseExceptionGroup) else first
+
+
+def _reason(response: httpx.Response) -> str:
+    """Return the server's own words, from the several places where servers put them."""
+    try:
+        content = response.json()
+    except ValueError:
+        return ""
+    for key in ("error", "detail", "message"):
+        if isinstance(content, dict) and content.get(key):
+            content = content[key]
+    return content if isinstance(content, str) else str(content)
+
+
+def _check_url(url: str) -> None:
+    """Refuse what no base URL can be, without repeating what may be secret."""
+    try:
+        parts = urlsplit(url)
+        known = parts.scheme in ("http", "https") and bool(parts.hostname)
+        _ = parts.port
+    except ValueError:
+        known = False
+    if not known:
+        shown = repr(url) if "@" not in url and "?" not in url else "another text"
+        raise InvalidInputError(
+            f"base_url must begin with http:// or https:// and name a host; got {shown}",
+            hint="Give it with the version, such as http://127.0.0.1:8000/v1",
+        )
+    if parts.username is not None or parts.password is not None or parts.query or parts.fragment:
+        raise InvalidInputError(
+            f"base_url must have no user name, password or query; that of {parts.hostname} has",
+            hint="Put the key into the environment variable",
+        )
+
+
+def _read_key(variable: str) -> str | None:
+    key = os.environ.get(variable, "").strip()
+    if not key:
+        return None
+    if not (key.isascii() and key.isprintable()) or " " in key:
+        raise InvalidInputError(
+            f"the environment variable {variable} holds characters that no key has",
+            hint="Set it to the key alone",
+        )
+    return key
