@@ -62,6 +62,17 @@ class Engine(Protocol):
         """Return model, precision and library versions, for the table's metadata."""
         ...
 
-    def score(self, prompts: Sequence[Prompt], task: Task, scoring: Scoring) -> Iterator[ScoredRow]:
-        """Yield every prompt's scores, in any order, as they come."""
+    def score(
+        self,
+        prompts: Sequence[Prompt],
+        task: Task,
+        scoring: Scoring,
+        *,
+        done: frozenset[int] = frozenset(),
+    ) -> Iterator[ScoredRow]:
+        """Yield the scores of every prompt but those `done`, in any order, as they come.
+
+        A row's scores must not depend on which rows are done: an engine that batches yields whole
+        batches again rather than batch the rest in another way.
+        """
         ...

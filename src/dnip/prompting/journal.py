@@ -1,0 +1,158 @@
+"""The journal of a run: what is scored already, so that a killed run goes on where it was."""
+
+from __future__ import annotations
+
+import json
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import numpy as np
+
+from dnip.errors import InvalidInputError, OutputError
+from dnip.prompting.engines.base import ScoredRow
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_FORMAT = {"format": "dnip-progress", "version": 1}
+
+
+class Journal:
+    """Scored rows, one JSON line each, after a first line with the settings of the run.
+
+    Attributes
+    ----------
+    rows : dict of int to ScoredRow
+        What is scored so far.
+    """
+
+    def __init__(self, file: IO[bytes], rows: dict[int, ScoredRow]) -> None:
+        self._file = file
+        self.rows = rows
+
+    def add(self, scored: ScoredRow) -> None:
+        """Note a row; it survives the process from here on."""
+        line = {
+            "row": scored.row,
+            "captured": scored.captured.tolist(),
+            "ceiling": None if scored.ceiling is None else scored.ceiling.tolist(),
+            "details": dict(scored.details),
+        }
+        self._file.write(json.dumps(line, ensure_ascii=False).encode() + b"\n")
+        self._file.flush()
+        self.rows[scored.row] = scored
+
+
+@contextmanager
+def open_journal(path: Path, settings: dict[str, Any]) -> Iterator[Journal]:
+    """Open the journal of a run, new or begun by a run that was stopped.
+
+    Parameters
+    ----------
+    path : Path
+        The journal file.
+    settings : dict
+        Everything that the scores depend on; plain JSON values.
+
+    Raises
+    ------
+    InvalidInputError
+        If the journal is of a run with other settings; the message names them.
+    OutputError
+        If it cannot be written.
+    """
+    try:
+        with path.open("a+b") as file:
+            _lock(file, path)
+            rows, end = _read(file, path, settings)
+            file.truncate(end)
+            if end == 0:
+                header = json.dumps({**_FORMAT, "settings": settings}, ensure_ascii=False)
+                file.write(header.encode() + b"\n")
+                file.flush()
+            yield Journal(file, rows)
+    except OSError as error:
+        if isinstance(error, OutputError) or error.filename not in (None, str(path)):
+            raise
+        raise OutputError(f"{path} cannot be written: {error.strerror or error}") from error
+
+
+def _lock(file: IO[bytes], path: Path) -> None:
+    """Keep a second run away from the same journal, where the system knows file locks."""
+    try:
+        import fcntl  # noqa: PLC0415
+    except ImportError:
+        return
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        raise OutputError(
+            f"{path}: another run is writing this table", hint="Wait for it, or give another --out"
+        ) from None
+
+
+def _read(
+    file: IO[bytes], path: Path, settings: dict[str, Any]
+) -> tuple[dict[int, ScoredRow], int]:
+    """Return the rows of all complete lines, and where the last of these ends."""
+    file.seek(0)
+    rows: dict[int, ScoredRow] = {}
+    end = 0
+    for number, line in enumerate(file):
+        if not line.endswith(b"\n"):
+            break  # the process was killed while it wrote this line
+        try:
+            content = json.loads(line)
+            if number == 0:
+                _check_settings(content, settings, path)
+            else:
+                rows[content["row"]] = ScoredRow(
+                    content["row"],
+                    np.array(content["captured"], np.float64),
+                    None if content["ceiling"] is None else np.array(content["ceiling"]),
+                    content["details"],
+                )
+        except (ValueError, KeyError, TypeError) as error:
+            if isinstance(error, InvalidInputError):
+                raise
+            raise InvalidInputError(
+                f"{path}, line {number + 1}: damaged: {error}",
+                hint="Delete the file to start anew",
+            ) from error
+        end += len(line)
+    return rows, end
+
+
+def _check_settings(content: dict[str, Any], settings: dict[str, Any], path: Path) -> None:
+    if {key: content.get(key) for key in _FORMAT} != _FORMAT:
+        raise InvalidInputError(
+            f"{path}: not a journal of this version", hint="Delete it to start anew"
+        )
+    changed = changed_settings(content.get("settings", {}), settings)
+    if changed:
+        raise InvalidInputError(
+            f"{path}: begun with other settings: {'; '.join(changed)}",
+            hint="Give the settings of that run to go on, another --out, or delete the file",
+        )
+
+
+def changed_settings(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
+    """Return a short line for every setting that differs.
+
+    Examples
+    --------
+    >>> changed_settings({"seed": 0, "shots": 1}, {"seed": 1, "shots": 1})
+    ['seed was 0, is 1']
+    """
+    normal: dict[str, Any] = json.loads(json.dumps(new))
+    return [
+        f"{key} was {_short(old.get(key))}, is {_short(normal.get(key))}"
+        for key in sorted({*old, *normal})
+        if old.get(key) != normal.get(key)
+    ]
+
+
+def _short(value: object) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -1,0 +1,153 @@
+"""A plan: which rows are prompted with what, before any model is asked."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dnip.errors import InvalidInputError
+from dnip.prompting.data import load_examples
+from dnip.prompting.demonstrations import draw_demonstrations
+from dnip.prompting.prompt import PromptBuilder
+from dnip.validation import check_integer
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Sequence
+
+    from dnip.prompting.data import Examples
+    from dnip.prompting.prompt import Prompt
+    from dnip.prompting.task import Task
+
+#: The split that demonstrations are drawn from.
+TRAIN = "train"
+# Share of a field's words that one round of shortening keeps.
+_KEPT = 0.9
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """Prompts in the order of the table to come.
+
+    Attributes
+    ----------
+    task : Task
+    examples : Examples
+        The rows to score.
+    builder : PromptBuilder
+        With the demonstrations.
+    settings : dict
+        What the prompts depend on, for the table's metadata; plain JSON values.
+    """
+
+    task: Task
+    examples: Examples
+    builder: PromptBuilder
+    settings: dict[str, Any]
+
+    @property
+    def prompts(self) -> list[Prompt]:
+        """One prompt per row."""
+        return [self.builder.prompt(row) for row in self.examples.rows]
+
+    def shortened(self, too_long: Callable[[Sequence[Prompt]], list[int]]) -> Plan:
+        """Cut words off the end of the longest field of each row whose prompt is too long.
+
+        Parameters
+        ----------
+        too_long : callable
+            Takes prompts and returns the numbers of those that a model cannot take.
+
+        Raises
+        ------
+        InvalidInputError
+            If a prompt is too long even without the row's text.
+        """
+        rows = [dict(row) for row in self.examples.rows]
+        waiting = too_long(self.prompts)
+        while waiting:
+            for number in waiting:
+                row = rows[number]
+                _, field = max((len(str(row[name])), name) for name in self.task.fields)
+                words = str(row[field]).split()
+                if len(words) <= 1:
+                    raise InvalidInputError(
+                        f"row {self.examples.ids[number]}: instruction and demonstrations alone "
+                        "are longer than the model's context",
+                        hint="Give fewer shots, or a model with a longer context",
+                    )
+                row[field] = " ".join(words[: int(_KEPT * len(words))])
+            prompts = [self.builder.prompt(rows[number]) for number in waiting]
+            waiting = [waiting[place] for place in too_long(prompts)]
+        shortened = type(self.examples)(tuple(rows), self.examples.labels, self.examples.ids)
+        return Plan(self.task, shortened, self.builder, self.settings)
+
+
+def make_plan(
+    task: Task,
+    folder: str | os.PathLike[str],
+    *,
+    split: str = "test",
+    shots: int | str = 1,
+    seed: int = 0,
+    limit: int | None = None,
+) -> Plan:
+    """Draw demonstrations and choose the rows to score.
+
+    Parameters
+    ----------
+    task : Task
+    folder : path-like
+        Data, as `load_examples` takes it.
+    split : str, default="test"
+        The rows to score. Demonstrations are drawn from ``train`` and never scored.
+    shots : int or "balanced", default=1
+        How many demonstrations; or one of each class.
+    seed : int, default=0
+        Of the demonstrations.
+    limit : int, optional
+        Score at most this many rows, drawn at random but the same for every seed, so that
+        demonstrations are compared on the same rows.
+
+    Raises
+    ------
+    InvalidInputError
+        For missing data or settings that break their contract.
+    """
+    check_integer("seed", seed, at_least=0)
+    examples = load_examples(folder, split, task)
+    shown: list[int] = []
+    train = examples
+    if shots != 0:
+        train = examples if split == TRAIN else load_examples(folder, TRAIN, task)
+        shown = draw_demonstrations(train, shots, n_classes=task.n_classes, seed=seed)
+    demonstrated = {train.ids[number] for number in shown}
+    kept = [number for number, name in enumerate(examples.ids) if name not in demonstrated]
+    if limit is not None and check_integer("limit", limit, at_least=1) < len(kept):
+        chosen = np.random.default_rng(0).choice(len(kept), limit, replace=False)
+        kept = [kept[place] for place in sorted(chosen.tolist())]
+    scored = examples.take(kept)
+    builder = PromptBuilder(task, [(train.rows[i], int(train.labels[i])) for i in shown])
+    settings = {
+        "task": asdict(task),
+        "data": str(Path(folder).name),
+        "split": split,
+        "shots": shots,
+        "seed": seed,
+        "limit": limit,
+        "demonstrations": [train.ids[i] for i in shown],
+    }
+    return Plan(task, scored, builder, settings)
+
+
+def hash_prompts(prompts: Sequence[Prompt]) -> str:
+    """Return the SHA-256 of prompts, in order."""
+    digest = hashlib.sha256()
+    for prompt in prompts:
+        digest.update(prompt.text.encode())
+        digest.update(b"\0")
+    return digest.hexdigest()

@@ -1,0 +1,192 @@
+"""A run: every prompt of a plan scored, resumable, into a probability table."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dnip.errors import BackendError, InvalidInputError
+from dnip.files import atomic_path, check_writable
+from dnip.prompting.fill import Fill, fill_unreported, open_decisions
+from dnip.prompting.journal import changed_settings, open_journal
+from dnip.prompting.plan import hash_prompts
+from dnip.tables import ProbabilityTable, open_writer
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable
+
+    from dnip.prompting.engines.base import Engine, ScoredRow, Scoring
+    from dnip.prompting.plan import Plan
+
+
+@dataclass(frozen=True)
+class RunSummary:
+    """What a run came to.
+
+    Attributes
+    ----------
+    n : int
+        Rows in the table.
+    n_resumed : int
+        Of these, rows that an earlier run had scored.
+    mean_mass, least_mass : float
+        Captured mass: what the model put on all labels together before normalising.
+    n_open : int
+        Rows whose decision could change with labels that the engine did not report.
+    details : dict
+        Sums over rows of the numbers that the engine told of each, such as fall-backs.
+    """
+
+    n: int
+    n_resumed: int
+    mean_mass: float
+    least_mass: float
+    n_open: int
+    details: dict[str, float]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        return dict(vars(self))
+
+
+def metadata_path(out: Path) -> Path:
+    """Return where the metadata of a table lies."""
+    return out.with_name(f"{out.name}.meta.json")
+
+
+def run_plan(
+    plan: Plan,
+    engine: Engine,
+    *,
+    scoring: Scoring,
+    out: str | os.PathLike[str],
+    fill: Fill = Fill.HALF,
+    progress: Callable[[int, int], None] | None = None,
+) -> RunSummary:
+    """Score every prompt and write the table, its captured mass and its metadata.
+
+    Rows are noted in ``<out>.progress`` as they come. A run that was killed goes on from there
+    when it is started again with the same settings, and ends with the same table; other settings
+    are refused. The metadata stand in ``<out>.meta.json``.
+
+    Parameters
+    ----------
+    plan : Plan
+    engine : Engine
+    scoring : Scoring
+        How label words of several tokens are read.
+    out : path-like
+        The table; its suffix names the format.
+    fill : Fill, default=Fill.HALF
+        What stands for labels that the engine did not report.
+    progress : callable, optional
+        Receives rows done and rows in all.
+
+    Returns
+    -------
+    RunSummary
+
+    Raises
+    ------
+    InvalidInputError
+        If `out` or its journal is of a run with other settings.
+    BackendError
+        If the model fails; what was scored is kept.
+    OutputError
+        If an output cannot be written.
+    """
+    target = Path(out)
+    check_writable(target)
+    prompts = plan.prompts
+    settings = {
+        **plan.settings,
+        "prompts_sha256": hash_prompts(prompts),
+        "scoring": scoring.value,
+        "fill": fill.value,
+        "engine": engine.describe(),
+        "package_version": version("dnip"),
+    }
+    finished = _finished(target, settings)
+    if finished is not None:
+        return finished
+
+    journal_path = target.with_name(f"{target.name}.progress")
+    with open_journal(journal_path, settings) as journal:
+        n_resumed = len(journal.rows)
+        if progress is not None:
+            progress(n_resumed, len(prompts))
+        if n_resumed < len(prompts):
+            for scored in engine.score(prompts, plan.task, scoring, done=frozenset(journal.rows)):
+                if scored.row not in journal.rows:
+                    journal.add(scored)
+                    if progress is not None:
+                        progress(len(journal.rows), len(prompts))
+        missing = len(prompts) - len(journal.rows)
+        if missing:
+            raise BackendError(
+                f"{missing} of {len(prompts)} rows were not scored",
+                hint="Run the same command again to go on",
+                retryable=True,
+            )
+        summary = _write(
+            target, plan, [journal.rows[i] for i in range(len(prompts))], fill, n_resumed
+        )
+    with atomic_path(metadata_path(target)) as temporary:
+        content = {"settings": settings, "summary": summary.to_dict()}
+        temporary.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", "utf-8")
+    journal_path.unlink()
+    return summary
+
+
+def _finished(target: Path, settings: dict[str, Any]) -> RunSummary | None:
+    """Return the summary of a table that this very run has made before, None if there is none."""
+    if not target.exists():
+        return None
+    try:
+        content = json.loads(metadata_path(target).read_text(encoding="utf-8"))
+        changed = changed_settings(content["settings"], settings)
+        summary = RunSummary(**content["summary"])
+    except (OSError, ValueError, KeyError, TypeError):
+        changed = ["its metadata are missing or damaged"]
+    if changed:
+        raise InvalidInputError(
+            f"{target} exists and is of another run: {'; '.join(changed)}",
+            hint="Give another --out, or delete the table",
+        )
+    return summary
+
+
+def _write(
+    target: Path, plan: Plan, rows: list[ScoredRow], fill: Fill, n_resumed: int
+) -> RunSummary:
+    captured = np.array([row.captured for row in rows])
+    ceiling = np.array([row.captured if row.ceiling is None else row.ceiling for row in rows])
+    mass = captured.sum(axis=1)
+    labels = plan.examples.labels
+    table = ProbabilityTable(
+        fill_unreported(captured, ceiling, fill),
+        labels if (labels >= 0).any() else None,
+        np.array(plan.examples.ids, dtype=object),
+        plan.task.classes,
+    )
+    with open_writer(target, plan.task.classes) as writer:
+        writer.write(table, mass=mass)
+    numbers: dict[str, float] = {}
+    for row in rows:
+        for name, value in row.details.items():
+            if isinstance(value, bool | int | float):
+                numbers[name] = numbers.get(name, 0) + value
+    return RunSummary(
+        n=len(rows),
+        n_resumed=n_resumed,
+        mean_mass=float(mass.mean()),
+        least_mass=float(mass.min()),
+        n_open=int(open_decisions(captured, ceiling).sum()),
+        details=numbers,
+    )
