@@ -142,6 +142,17 @@ def test_every_way_of_failing_is_asked_again(fault):
     assert len(server.requests) == 4
 
 
+def test_rows_that_are_done_are_not_asked_for():
+    done = frozenset(range(0, 20, 2))
+    with FailingServer(completion) as server:
+        rows = list(engine(server.url).score(prompts(20), TASK, done=done))
+        assert not list(engine(server.url).score(prompts(3), TASK, done=frozenset(range(3))))
+    assert sorted(row.row for row in rows) == list(range(1, 20, 2))
+    texts = [prompt.text for prompt in prompts(20)]
+    assert all(row.captured == pytest.approx(expected(texts[row.row])) for row in rows)
+    assert len(server.requests) == 10
+
+
 def test_rows_are_yielded_as_they_come():
     release = threading.Event()
 
@@ -510,6 +521,22 @@ def test_votes_are_counted_per_prompt():
         assert row.ceiling is None
     assert len(server.requests) == 22
     assert {body["seed"] for body in server.requests} == {8, 9, 10, 11}
+
+
+def test_rows_that_are_done_are_not_voted_on():
+    with FailingServer(spoken) as server:
+        voters = engine(server.url, kind=VotingEngine, samples=2)
+        rows = list(voters.score(prompts(4), TASK, done=frozenset({0, 2})))
+    assert sorted(row.row for row in rows) == [1, 3]
+    assert len(server.requests) == 4
+
+
+def test_a_failing_sample_is_named():
+    with (
+        FailingServer(lambda body: (400, {}, "{}")) as server,
+        pytest.raises(BackendError, match="prompt 0, sample 0: "),
+    ):
+        score(server.url, kind=VotingEngine, concurrency=1)
 
 
 def test_continuations_end_where_the_next_example_would_begin():

@@ -78,7 +78,7 @@ class Server:
     def ask(
         self,
         path: str,
-        bodies: Iterable[Mapping[str, Any]],
+        bodies: Iterable[tuple[str, Mapping[str, Any]]],
         read: Callable[[Any], T],
         *,
         requests: int,
@@ -92,8 +92,8 @@ class Server:
         ----------
         path : str
             The endpoint, after the base URL.
-        bodies : iterable of mapping
-            JSON objects, drawn as they are sent.
+        bodies : iterable of (name, mapping)
+            What a message calls the request, and its JSON object; drawn as they are sent.
         read : callable
             From an answer's JSON to what is wanted of it; may raise a BackendError.
         requests : int
@@ -127,7 +127,7 @@ class _Run(Generic[T]):
         http: ModuleType,
         key: str | None,
         url: str,
-        bodies: Iterator[tuple[int, Mapping[str, Any]]],
+        bodies: Iterator[tuple[int, tuple[str, Mapping[str, Any]]]],
         read: Callable[[Any], T],
         requests: int,
     ) -> None:
@@ -188,10 +188,10 @@ class _Run(Generic[T]):
                 group.create_task(self._send_some(client))
 
     async def _send_some(self, client: httpx.AsyncClient) -> None:
-        for number, body in self._bodies:
-            self._outbox.put((number, await self._send(client, number, body)))
+        for number, (name, body) in self._bodies:
+            self._outbox.put((number, await self._send(client, name, body)))
 
-    async def _send(self, client: httpx.AsyncClient, number: int, body: Mapping[str, Any]) -> T:
+    async def _send(self, client: httpx.AsyncClient, name: str, body: Mapping[str, Any]) -> T:
         """Ask until there is an answer, or no hope or retry is left."""
         tries = 0
         while True:
@@ -202,15 +202,13 @@ class _Run(Generic[T]):
                 error, asked = failure.error, failure.retry_after
             except BackendError as unreadable:
                 error, asked = unreadable, None
-            self._check_hope(error, asked, number, tries)
+            self._check_hope(error, asked, name, tries)
             self._retries_left -= 1
             await asyncio.sleep(self._server.retries.delay(tries, asked, self._rng))
 
-    def _check_hope(
-        self, error: BackendError, asked: float | None, number: int, tries: int
-    ) -> None:
+    def _check_hope(self, error: BackendError, asked: float | None, name: str, tries: int) -> None:
         """Raise if the request is not to be asked again."""
-        place = f"{self._url}, prompt {number}: {error.message}"
+        place = f"{self._url}, {name}: {error.message}"
         policy = self._server.retries
         if not error.retryable:
             raise BackendError(place, hint=error.hint) from None

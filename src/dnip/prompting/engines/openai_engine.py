@@ -84,9 +84,14 @@ class OpenAIEngine:
         }
 
     def score(
-        self, prompts: Sequence[Prompt], task: Task, scoring: Scoring = Scoring.FIRST
+        self,
+        prompts: Sequence[Prompt],
+        task: Task,
+        scoring: Scoring = Scoring.FIRST,
+        *,
+        done: frozenset[int] = frozenset(),
     ) -> Iterator[ScoredRow]:
-        """Yield every prompt's scores once, in the order in which they come.
+        """Yield the scores of every prompt but those `done`, once, in the order in which they come.
 
         Parameters
         ----------
@@ -94,6 +99,8 @@ class OpenAIEngine:
         task : Task
         scoring : Scoring
             Only the first distinguishing token: a server reports one position.
+        done : frozenset of int
+            Rows that are not asked for.
 
         Yields
         ------
@@ -116,19 +123,22 @@ class OpenAIEngine:
         matcher = LabelMatcher.for_task(
             task, Endpoint(self.endpoint), token_ids=self.label_token_ids, tokens=self.label_tokens
         )
-        return self._stream(prompts, matcher)
+        rows = [row for row in range(len(prompts)) if row not in done]
+        return self._stream(prompts, rows, matcher)
 
-    def _stream(self, prompts: Sequence[Prompt], matcher: LabelMatcher) -> Iterator[ScoredRow]:
+    def _stream(
+        self, prompts: Sequence[Prompt], rows: Sequence[int], matcher: LabelMatcher
+    ) -> Iterator[ScoredRow]:
         def read(payload: object) -> Match:
             return matcher.match(read_reported(payload))
 
         endpoint = Endpoint(self.endpoint)
-        bodies = (self._body(prompt) for prompt in prompts)
-        answers = self.server.ask(endpoint.path, bodies, read, requests=len(prompts))
+        bodies = ((f"prompt {row}", self._body(prompts[row])) for row in rows)
+        answers = self.server.ask(endpoint.path, bodies, read, requests=len(rows))
         try:
-            for row, match in answers:
+            for number, match in answers:
                 details = {"ambiguous": match.ambiguous} if match.ambiguous > 0 else {}
-                yield ScoredRow(row, match.captured, match.ceiling, details)
+                yield ScoredRow(rows[number], match.captured, match.ceiling, details)
         finally:
             answers.close()
 

@@ -79,9 +79,14 @@ class VotingEngine:
         }
 
     def score(
-        self, prompts: Sequence[Prompt], task: Task, scoring: Scoring = Scoring.FIRST
+        self,
+        prompts: Sequence[Prompt],
+        task: Task,
+        scoring: Scoring = Scoring.FIRST,
+        *,
+        done: frozenset[int] = frozenset(),
     ) -> Iterator[ScoredRow]:
-        """Yield every prompt's vote shares once, as soon as its last sample has come.
+        """Yield the vote shares of every prompt but those `done`, once, when all samples are in.
 
         Parameters
         ----------
@@ -89,6 +94,8 @@ class VotingEngine:
         task : Task
         scoring : Scoring
             Without meaning here: the whole label word is read.
+        done : frozenset of int
+            Rows that are not asked for.
 
         Yields
         ------
@@ -102,19 +109,25 @@ class VotingEngine:
         """
         del scoring
         Ballot(task.label_words)
-        return self._stream(prompts, task)
+        rows = [row for row in range(len(prompts)) if row not in done]
+        return self._stream(prompts, rows, task)
 
-    def _stream(self, prompts: Sequence[Prompt], task: Task) -> Iterator[ScoredRow]:
+    def _stream(
+        self, prompts: Sequence[Prompt], rows: Sequence[int], task: Task
+    ) -> Iterator[ScoredRow]:
         bodies = (
-            self._body(prompt, task, sample) for prompt in prompts for sample in range(self.samples)
+            (f"prompt {row}, sample {sample}", self._body(prompts[row], task, sample))
+            for row in rows
+            for sample in range(self.samples)
         )
+        requests = len(rows) * self.samples
         answers = self.server.ask(
-            Endpoint(self.endpoint).path, bodies, read_text, requests=len(prompts) * self.samples
+            Endpoint(self.endpoint).path, bodies, read_text, requests=requests
         )
         texts: dict[int, list[str | None]] = {}
         try:
             for number, text in answers:
-                row = number // self.samples
+                row = rows[number // self.samples]
                 texts.setdefault(row, []).append(text)
                 if len(texts[row]) == self.samples:
                     tally = count_votes(texts.pop(row), task.label_words)
