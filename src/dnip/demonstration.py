@@ -99,7 +99,7 @@ Fitted on {fit.evaluation.n:,} labelled rows, scored on {test.n:,} others.
 ```
 
 Objective on the opt half: {solution.value:.6f} ({solution.solver}, {solution.evaluations:,}
-evaluations, {solution.seconds * 1000:.0f} ms). {solution.status.sentence}
+evaluations). {solution.status.sentence}
 
 The coefficients are in `coefficients.json`; apply them to new probabilities with
 

@@ -38,8 +38,7 @@ def demo(
         return
     typer.echo(
         f"AG News, a small text classifier that starves one class: coefficients fitted on "
-        f"{result.fit.evaluation.n:,} rows\n(in {result.fit.solution.seconds * 1000:.0f} ms), "
-        f"scored on {result.test.n:,} others.\n"
+        f"{result.fit.evaluation.n:,} rows,\nscored on {result.test.n:,} others.\n"
     )
     typer.echo(describe(result.test, result.fit.coefficients))
     typer.echo("\nwritten: " + ", ".join(str(path) for path in result.written))
