@@ -1,0 +1,141 @@
+"""A run writes its table whole, goes on after a kill, and never mixes settings."""
+
+import json
+
+import numpy as np
+import pytest
+
+from dnip.errors import BackendError, InvalidInputError
+from dnip.prompting.engines.base import ScoredRow, Scoring
+from dnip.prompting.journal import open_journal
+from dnip.prompting.plan import make_plan
+from dnip.prompting.run import metadata_path, run_plan
+from dnip.tables import ProbabilityTable
+from fakes import TASK, FakeEngine, scores, write_data
+
+
+@pytest.fixture
+def plan(tmp_path):
+    return make_plan(TASK, write_data(tmp_path), shots=1)
+
+
+def run(plan, engine, out):
+    return run_plan(plan, engine, scoring=Scoring.FIRST, out=out)
+
+
+def test_the_table_holds_every_row_once_in_order(plan, tmp_path):
+    out = tmp_path / "table.csv"
+    summary = run(plan, FakeEngine(), out)
+    table = ProbabilityTable.read(out, TASK.classes)
+    captured = np.array([scores(prompt.text, 2) for prompt in plan.prompts])
+    np.testing.assert_allclose(
+        table.probabilities, captured / captured.sum(axis=1, keepdims=True), rtol=1e-15
+    )
+    assert table.ids.tolist() == list(plan.examples.ids)
+    assert table.labels.tolist() == plan.examples.labels.tolist()
+    assert summary.n == 9
+    assert summary.n_resumed == summary.n_open == 0
+    assert summary.mean_mass == pytest.approx(captured.sum(axis=1).mean())
+    assert list(tmp_path.glob("*.progress")) == []
+
+
+def test_the_metadata_say_what_the_table_came_from(plan, tmp_path):
+    out = tmp_path / "table.csv"
+    run(plan, FakeEngine(), out)
+    settings = json.loads(metadata_path(out).read_text())["settings"]
+    assert settings["task"]["label_words"] == ["happy", "sad"]
+    assert settings["engine"] == {"engine": "fake"}
+    assert settings["demonstrations"] == plan.settings["demonstrations"]
+    assert len(settings["prompts_sha256"]) == 64
+
+
+@pytest.mark.parametrize("stop_after", range(10))
+def test_a_stopped_run_goes_on_to_the_very_same_table(plan, tmp_path, stop_after):
+    whole, resumed = tmp_path / "whole.csv", tmp_path / "resumed.csv"
+    run(plan, FakeEngine(), whole)
+    if stop_after < 9:
+        with pytest.raises(KeyboardInterrupt):
+            run(plan, FakeEngine(stop_after=stop_after), resumed)
+        assert not resumed.exists()
+    second = FakeEngine()
+    summary = run(plan, second, resumed)
+    assert resumed.read_bytes() == whole.read_bytes()
+    assert summary.n_resumed == (stop_after if stop_after < 9 else 0)
+    assert len(second.asked) < 9 or stop_after < 4 or stop_after == 9
+
+
+def test_a_line_cut_by_a_kill_is_scored_again(plan, tmp_path):
+    out = tmp_path / "table.csv"
+    with pytest.raises(KeyboardInterrupt):
+        run(plan, FakeEngine(stop_after=6), out)
+    journal = tmp_path / "table.csv.progress"
+    journal.write_bytes(journal.read_bytes()[:-7])
+    assert run(plan, FakeEngine(), out).n_resumed == 5
+    whole = tmp_path / "whole.csv"
+    run(plan, FakeEngine(), whole)
+    assert out.read_bytes() == whole.read_bytes()
+
+
+def test_other_settings_are_refused_by_name_and_change_nothing(plan, tmp_path):
+    out = tmp_path / "table.csv"
+    with pytest.raises(KeyboardInterrupt):
+        run(plan, FakeEngine(stop_after=3), out)
+    journal = tmp_path / "table.csv.progress"
+    before = journal.read_bytes()
+    other = make_plan(TASK, tmp_path, shots=1, seed=5)
+    with pytest.raises(InvalidInputError, match="seed was 0, is 5"):
+        run(other, FakeEngine(), out)
+    with pytest.raises(InvalidInputError, match="engine was"):
+        run(plan, FakeEngine(name="another"), out)
+    assert journal.read_bytes() == before
+
+
+def test_a_finished_table_is_kept_by_the_same_run_and_refused_to_another(plan, tmp_path):
+    out = tmp_path / "table.csv"
+    first = run(plan, FakeEngine(), out)
+    before = out.read_bytes()
+    idle = FakeEngine()
+    assert run(plan, idle, out) == first
+    assert idle.asked == []
+    with pytest.raises(InvalidInputError, match="of another run"):
+        run(plan, FakeEngine(name="another"), out)
+    metadata_path(out).unlink()
+    with pytest.raises(InvalidInputError, match="metadata are missing"):
+        run(plan, FakeEngine(), out)
+    assert out.read_bytes() == before
+
+
+def test_an_engine_that_loses_rows_is_told_and_nothing_is_written(plan, tmp_path):
+    class Forgetful(FakeEngine):
+        def score(self, prompts, task, scoring, *, done=frozenset()):
+            for scored in super().score(prompts, task, scoring, done=done):
+                if scored.row != 4:
+                    yield scored
+
+    out = tmp_path / "table.csv"
+    with pytest.raises(BackendError, match="1 of 9 rows were not scored"):
+        run(plan, Forgetful(), out)
+    assert not out.exists()
+    assert run(plan, FakeEngine(), out).n_resumed == 8
+
+
+def test_unreported_labels_are_filled_and_open_decisions_counted(plan, tmp_path):
+    class TopOne(FakeEngine):
+        def score(self, prompts, task, scoring, *, done=frozenset()):
+            for row in range(len(prompts)):
+                yield ScoredRow(
+                    row, np.array([0.5, 0.0]), np.array([0.5, 0.6 if row == 0 else 0.1])
+                )
+
+    summary = run(plan, TopOne(), tmp_path / "table.csv")
+    assert summary.n_open == 1
+
+
+def test_two_runs_of_one_table_do_not_meet(tmp_path):
+    path = tmp_path / "table.csv.progress"
+    with (
+        open_journal(path, {"seed": 0}),
+        pytest.raises(Exception, match="another run is writing"),
+        open_journal(path, {"seed": 0}),
+    ):
+        pass
