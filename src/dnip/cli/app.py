@@ -10,6 +10,7 @@ from dnip.cli.apply import apply
 from dnip.cli.demo import demo
 from dnip.cli.evaluate import evaluate
 from dnip.cli.fit import fit
+from dnip.cli.prompt import prompt
 
 app = typer.Typer(
     name="dnip",
@@ -19,7 +20,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (demo, fit, evaluate, apply):
+for command in (demo, prompt, fit, evaluate, apply):
     app.command()(command)
 
 

@@ -1,0 +1,127 @@
+"""``dnip prompt``: from texts to a table, refused where anything is amiss."""
+
+import json
+
+import pytest
+
+from dnip import ProbabilityTable
+from dnip.cli import prompt as command
+from fakes import FakeEngine, write_data
+
+TASK = """
+name = "mood"
+instruction = "Is the message happy or sad?"
+fields = ["text"]
+template = "Message: {{ text }}\\nMood:"
+[[classes]]
+name = "happy"
+[[classes]]
+name = "sad"
+"""
+
+
+@pytest.fixture
+def job(folder, monkeypatch):
+    """A task, data and a fake model, as arguments."""
+    (folder / "mood.toml").write_text(TASK)
+    write_data(folder)
+    monkeypatch.setattr(command, "make_engine", lambda model, **_: FakeEngine(name=model))
+    return ("prompt", "mood.toml", "--data", ".", "--model", "fake", "--out", "table.csv")
+
+
+def test_a_table_with_ids_labels_and_mass_is_written(dnip, job, folder):
+    run = dnip(*job, "--shots", "balanced", "--json")
+    assert (run.status, run.err) == (0, "")
+    assert run.json["n"] == 9
+    assert run.json["n_resumed"] == 0
+    assert 0 < run.json["least_mass"] <= run.json["mean_mass"] < 1
+    table = ProbabilityTable.read(folder / "table.csv", ["happy", "sad"])
+    assert len(table) == 9
+    settings = json.loads((folder / "table.csv.meta.json").read_text())["settings"]
+    assert settings["shots"] == "balanced"
+
+
+def test_its_table_is_ready_to_be_fitted(dnip, job):
+    dnip(*job)
+    assert dnip("fit", "table.csv", "--classes", "happy,sad", "--out", "c.json").status == 0
+
+
+@pytest.mark.parametrize("split", ["train", "test"])
+def test_a_limit_takes_that_many_rows(dnip, job, split):
+    assert dnip(*job, "--split", split, "--limit", 4, "--json").json["n"] == 4
+
+
+def test_a_second_run_changes_nothing_and_another_one_is_refused(dnip, job, folder):
+    dnip(*job)
+    before = (folder / "table.csv").read_bytes()
+    assert dnip(*job).status == 0
+    dnip(*job, "--seed", 1).assert_refused("table.csv", "another run", "seed was 0, is 1")
+    assert (folder / "table.csv").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"mood.toml": "nowhere.toml"}, ["nowhere.toml", "cannot be read"]),
+        ({"mood.toml": "mood"}, ["no built-in task 'mood'", "agnews"]),
+        ({".": "nowhere"}, ["nowhere", "test.jsonl"]),
+        ({"table.csv": "nowhere/table.csv"}, ["does not exist"]),
+        ({"table.csv": "table.txt"}, ["table.txt"]),
+    ],
+)
+def test_what_is_not_there_is_refused(dnip, job, change, told):
+    dnip(*(change.get(word, word) for word in job)).assert_refused(*told)
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--shots", "many"], ["shots", "'many'"]),
+        (["--shots", "99"], ["99 demonstrations", "10"]),
+        (["--seed", "-1"], ["seed"]),
+        (["--limit", "0"], ["limit"]),
+    ],
+)
+def test_settings_out_of_range_are_refused(dnip, job, options, told):
+    dnip(*job, *options).assert_refused(*told)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ('name = "mood"\n', "", ["name missing"]),
+        ('name = "mood"', 'name = "mood"\ncolour = "red"', ["unknown key colour"]),
+        ("[[classes]]", "[classes", ["not valid TOML"]),
+        ('fields = ["text"]', 'fields = "text"', ["fields must be a list"]),
+        ('name = "sad"', 'name = "sad"\nlabel_word = "happy"', ["same label word"]),
+        ('name = "sad"', 'name = "happy"', ["happy stand twice"]),
+        ("{{ text }}", "{{ text", ["template"]),
+        ('fields = ["text"]', 'fields = ["body"]', ["row 1", "no body"]),
+    ],
+)
+def test_a_broken_task_file_is_refused(dnip, job, folder, old, new, told):
+    (folder / "mood.toml").write_text(TASK.replace(old, new, 1))
+    dnip(*job).assert_refused(*told)
+
+
+@pytest.mark.parametrize(
+    ("rows", "told"),
+    [
+        ("", ["no rows"]),
+        ('{"text": "a", "label": "angry"}\n', ["row 1", "'angry'"]),
+        ('{"text": "a", "label": 2}\n', ["row 1", "2"]),
+        ('{"text": "a", "label": 0}\n{"label": 0}\n', ["row 2", "no text"]),
+        ('{"text": ', ["test.jsonl", "cannot be read"]),
+        ("[1]\n", ["line 1", "not a JSON object"]),
+    ],
+)
+def test_broken_data_are_refused(dnip, job, folder, rows, told):
+    (folder / "test.jsonl").write_text(rows)
+    dnip(*job).assert_refused(*told)
+
+
+def test_a_server_needs_the_name_of_its_model(dnip, folder):
+    (folder / "mood.toml").write_text(TASK)
+    write_data(folder)
+    run = dnip("prompt", "mood.toml", "--data", ".", "--model", "http://x/v1", "--out", "t.csv")
+    run.assert_refused("http://x/v1", "--served-model")
