@@ -1,0 +1,230 @@
+"""The engine against llama.cpp's server with the project's own small model.
+
+The server is taken from this environment, or from a virtual environment outside the checkout, for
+it is built from source in some minutes:
+
+    python -m venv ~/.cache/dnip-integration/venv
+    ~/.cache/dnip-integration/venv/bin/pip install 'llama-cpp-python[server]'
+
+``DNIP_LLAMA_PYTHON`` names another interpreter, ``DNIP_SMALL_MODEL`` another model folder.
+"""
+
+import importlib.util
+import os
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dnip.errors import BackendError
+from dnip.prompting.engines.openai_client import Server
+from dnip.prompting.engines.openai_engine import OpenAIEngine
+from dnip.prompting.engines.openai_votes import VotingEngine
+from dnip.prompting.fill import open_decisions
+from dnip.prompting.prompt import PromptBuilder
+from dnip.prompting.task import builtin_tasks, load_task
+
+pytestmark = pytest.mark.integration
+
+ROOT = Path(__file__).resolve().parents[2]
+MODEL = Path(os.environ.get("DNIP_SMALL_MODEL", ROOT / "models" / "small"))
+CACHED = Path.home() / ".cache" / "dnip-integration" / "venv" / "bin" / "python"
+KEY = "sk-integration"
+
+#: Texts with what a tokenizer may stumble over; any of them serves as any field.
+TEXTS = [
+    "The company reported record profits for the third quarter of 1998.",
+    "Who was the first woman to climb Mount Everest?",
+    "  Two  spaces, a tab\tand\nnew lines\n\n\nand 12345 digits, don't you think",
+    "Zürich – “quoted” naïve café 東京 🙂",
+    "a bore , from start to finish .",
+]
+
+
+@pytest.fixture(scope="module")
+def folder():
+    for library in ("httpx", "gguf", "torch", "transformers"):
+        pytest.importorskip(library)
+    if not (MODEL / "config.json").is_file():
+        pytest.skip(f"the small model is not at {MODEL}")
+    return MODEL
+
+
+@pytest.fixture(scope="module")
+def interpreter():
+    chosen = os.environ.get("DNIP_LLAMA_PYTHON")
+    if chosen is None and importlib.util.find_spec("llama_cpp") is not None:
+        chosen = sys.executable
+    chosen = chosen or str(CACHED)
+    found = (
+        Path(chosen).exists()
+        and not subprocess.run(
+            [chosen, "-c", "import llama_cpp.server"], capture_output=True, check=False
+        ).returncode
+    )
+    if not found:
+        pytest.skip(f"llama-cpp-python[server] is not installed, here or for {chosen}")
+    return chosen
+
+
+@pytest.fixture(scope="module")
+def server(folder, interpreter, tmp_path_factory):
+    """Base URL of a running server, ended with the tests."""
+    place = tmp_path_factory.mktemp("gguf")
+    file = place / "small.gguf"
+    script = ROOT / "tools" / "convert_to_gguf.py"
+    subprocess.run([sys.executable, script, folder, file], check=True, capture_output=True)
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    settings = {
+        "model": file,
+        "host": "127.0.0.1",
+        "port": port,
+        "api_key": KEY,
+        "n_ctx": 1024,
+        "n_threads": 1,
+        "logits_all": True,
+        "interrupt_requests": False,
+        # 32-bit keys and values, as in the reference
+        "type_k": 0,
+        "type_v": 0,
+    }
+    options = [str(part) for key, value in settings.items() for part in (f"--{key}", value)]
+    with (place / "log").open("w") as log:
+        process = subprocess.Popen(
+            [interpreter, "-m", "llama_cpp.server", *options], stdout=log, stderr=log
+        )
+    url = f"http://127.0.0.1:{port}/v1"
+    try:
+        wait_until_up(process, url, place / "log")
+        yield url
+    finally:
+        process.terminate()
+        try:
+            process.wait(20)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def wait_until_up(process, url, log):
+    import httpx
+
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline:
+        if process.poll() is not None:
+            pytest.fail(f"the server ended: {log.read_text()[-2000:]}")
+        try:
+            headers = {"Authorization": f"Bearer {KEY}"}
+            if httpx.get(f"{url}/models", headers=headers, timeout=5).status_code == 200:
+                return
+        except httpx.TransportError:
+            time.sleep(0.2)
+    pytest.fail(f"the server did not come up: {log.read_text()[-2000:]}")
+
+
+@pytest.fixture(autouse=True)
+def key(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture(scope="module")
+def reference(folder):
+    """One plain forward pass for each prompt, in float32: probabilities of the next token."""
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
+
+    def probabilities(task, text):
+        ids = tokenizer(text)["input_ids"]
+        labels = []
+        for label in range(task.n_classes):
+            whole = tokenizer(text + task.answer(label))["input_ids"]
+            assert whole[: len(ids)] == ids
+            labels.append(whole[len(ids)])
+            assert tokenizer.decode(labels[-1]) == task.answer(label)
+        with torch.inference_mode():
+            logits = model(torch.tensor([ids])).logits[0, -1].double()
+        return torch.softmax(logits, dim=-1)[labels].numpy()
+
+    return probabilities, tokenizer
+
+
+def prompts(task, shots):
+    rows = [dict.fromkeys(task.fields, text) for text in TEXTS]
+    shown = [(rows[i % len(rows)], i % task.n_classes) for i in range(shots)]
+    return [PromptBuilder(task, shown).prompt(row) for row in rows]
+
+
+def answers(task):
+    return [task.answer(label) for label in range(task.n_classes)]
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_both_split_texts_alike(server, reference, text):
+    import httpx
+
+    _, tokenizer = reference
+    response = httpx.post(
+        f"{server.removesuffix('/v1')}/extras/tokenize",
+        json={"input": text},
+        headers={"Authorization": f"Bearer {KEY}"},
+    )
+    assert response.json()["tokens"] == tokenizer(text)["input_ids"]
+
+
+@pytest.mark.parametrize("shots", [0, 2])
+@pytest.mark.parametrize("name", builtin_tasks())
+def test_probabilities_equal_a_plain_forward_pass(server, reference, name, shots):
+    task = load_task(name)
+    probabilities, _ = reference
+    asked = prompts(task, shots)
+    engine = OpenAIEngine("small", Server(server, concurrency=2), label_tokens=answers(task))
+    rows = {row.row: row for row in engine.score(asked, task)}
+    assert sorted(rows) == list(range(len(asked)))
+    for number, prompt in enumerate(asked):
+        row = rows[number]
+        true = probabilities(task, prompt.text)
+        ceiling = row.captured if row.ceiling is None else row.ceiling
+        reported = ceiling == row.captured
+        np.testing.assert_allclose(row.captured[reported], true[reported], atol=1e-3)
+        assert (row.captured[~reported] == 0).all()
+        assert (true[~reported] <= ceiling[~reported] + 1e-6).all()
+        # the decision is the true one wherever no fill can change it
+        if not open_decisions([row.captured], [ceiling])[0]:
+            assert row.captured.argmax() == true.argmax()
+
+
+def test_a_chat_is_scored(server):
+    task = load_task("sst5")
+    engine = OpenAIEngine("small", Server(server, concurrency=2), endpoint="chat")
+    rows = sorted(engine.score(prompts(task, 0), task), key=lambda row: row.row)
+    assert [row.row for row in rows] == list(range(len(TEXTS)))
+    assert all(0 <= row.mass <= 1 for row in rows)
+
+
+def test_votes_follow_the_probabilities(server):
+    task = load_task("sst5")
+    voters = VotingEngine(
+        "small", Server(server, concurrency=2), endpoint="completions", samples=8, max_tokens=4
+    )
+    (row,) = voters.score(prompts(task, 1)[:1], task)
+    assert row.details["samples"] == 8
+    assert row.mass == pytest.approx(1 - row.details["unmatched"] / 8)
+
+
+def test_a_wrong_key_is_refused(server, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-wrong")
+    task = load_task("sst5")
+    with pytest.raises(BackendError, match="refuses access") as caught:
+        list(OpenAIEngine("small", Server(server)).score(prompts(task, 0), task))
+    assert "sk-wrong" not in str(caught.value)
