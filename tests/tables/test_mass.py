@@ -32,6 +32,8 @@ def test_mass_stands_before_the_class_columns_with_full_precision(tmp_path):
 
 
 def test_mass_of_another_length_is_refused(tmp_path):
-    with pytest.raises(InvalidInputError, match="2 rows need"):
-        with open_writer(tmp_path / "table.csv", TABLE.classes) as writer:
-            writer.write(TABLE, mass=[0.5])
+    with (
+        pytest.raises(InvalidInputError, match="2 rows need"),
+        open_writer(tmp_path / "table.csv", TABLE.classes) as writer,
+    ):
+        writer.write(TABLE, mass=[0.5])
