@@ -1,0 +1,323 @@
+"""A causal language model: log-probabilities of chosen tokens after rows that share a prefix."""
+
+from __future__ import annotations
+
+import copy
+from contextlib import contextmanager
+from inspect import signature
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dnip.errors import BackendError, InvalidInputError
+from dnip.optional import load_optional
+from dnip.prompting.engines.batches import pad
+from dnip.prompting.engines.hub import EXTRA, library, load
+from dnip.validation import check_choice
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator, Sequence
+
+    from dnip.prompting.engines.batches import Padded
+    from dnip.typing import Floats
+
+#: Precisions by name; "auto" takes the checkpoint's own.
+PRECISIONS = ("float32", "bfloat16", "float16", "auto")
+
+#: Layers whose update makes new tensors, so that many rows can go on from the same ones.
+_FORKED = ("DynamicLayer", "DynamicSlidingWindowLayer")
+
+
+class CausalLM:
+    """A causal language model of the library transformers.
+
+    Parameters
+    ----------
+    model : str or path-like
+        A folder, or a name on the hub.
+    revision : str, optional
+        Branch, tag or commit, for a name on the hub.
+    dtype : {"float32", "bfloat16", "float16", "auto"}
+        Precision of weights and arithmetic.
+    device : str
+        Such as ``"cpu"`` or ``"cuda:1"``; ``"auto"`` takes a GPU where there is one.
+
+    Attributes
+    ----------
+    context : int or None
+        Most tokens that the model takes; None where it names no limit.
+
+    Raises
+    ------
+    MissingDependencyError
+        If torch or transformers is not installed.
+    InvalidInputError, BackendError
+        If the model cannot be loaded, or there is no such device.
+    """
+
+    def __init__(
+        self,
+        model: str | os.PathLike[str],
+        *,
+        revision: str | None = None,
+        dtype: str = "float32",
+        device: str = "auto",
+    ) -> None:
+        check_choice("dtype", dtype, PRECISIONS)
+        self._transformers = library()
+        self._torch: Any = load_optional("torch", purpose="run a language model", extra=EXTRA)
+        self.device = self._find_device(device)
+        self.model, loading = load(
+            self._transformers.AutoModelForCausalLM.from_pretrained,
+            model,
+            "model",
+            revision=revision,
+            dtype=dtype if dtype == "auto" else getattr(self._torch, dtype),
+            output_loading_info=True,
+        )
+        if loading["missing_keys"]:
+            raise InvalidInputError(
+                f"the model {str(model)!r} lacks weights: "
+                f"{', '.join(sorted(loading['missing_keys'])[:3])}",
+                hint="Its files belong to another architecture, or are damaged",
+            )
+        self.model.to(self.device).eval()
+        text = self.model.config.get_text_config()
+        self.context: int | None = getattr(text, "max_position_embeddings", None)
+        self._head = self.model.get_output_embeddings()
+        self._takes_positions = "position_ids" in signature(self.model.forward).parameters
+        self._prefix: tuple[tuple[int, ...], Any] = ((), None)
+
+    def _find_device(self, device: str) -> Any:
+        torch = self._torch
+        if device == "auto":
+            return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        try:
+            found = torch.device(device)
+            torch.empty(1, device=found)
+        except (RuntimeError, AssertionError) as error:
+            first = str(error).partition("\n")[0]
+            raise InvalidInputError(
+                f"device {device!r} cannot be used: {first}", hint="Give cpu, cuda, or auto"
+            ) from error
+        return found
+
+    def describe(self) -> dict[str, Any]:
+        """Return what the numbers depend on, beside the model's name."""
+        return {
+            "architecture": type(self.model).__name__,
+            "commit": getattr(self.model.config, "_commit_hash", None),
+            "dtype": str(self.model.dtype).removeprefix("torch."),
+            "device": self.device.type,
+            "attention": getattr(self.model.config, "_attn_implementation", None),
+            "torch": self._torch.__version__,
+            "transformers": self._transformers.__version__,
+        }
+
+    def prefix(self, tokens: Sequence[int]) -> Any | None:
+        """Return the key-value cache of a prefix for `after`; the last one is kept.
+
+        Returns
+        -------
+        cache or None
+            None for an empty prefix, and for a model whose state does not let rows go on from a
+            common one (such as a recurrent one); rows must then hold the prefix themselves.
+        """
+        key = tuple(tokens)
+        if not key:
+            return None
+        if self._prefix[0] != key:
+            self._prefix = ((), None)  # frees the old one before the new one is made
+            with self._torch.inference_mode(), self._own_errors():
+                cache = _cache(self._run(pad([key]), None, [[len(key) - 1]], keep=True))
+            self._prefix = (key, cache if _can_fork(cache) else None)
+        return self._prefix[1]
+
+    def bears_gaps(self, past: Any) -> bool:
+        """Say whether rows padded on the left may follow a cache.
+
+        They stand apart from it then; a sliding window, or a model that counts places itself,
+        would take the gap for text.
+        """
+        layers = [] if past is None else past.layers
+        return self._takes_positions and not any(
+            type(layer).__name__ == "DynamicSlidingWindowLayer" for layer in layers
+        )
+
+    def next_tokens(
+        self,
+        rows: Sequence[Sequence[int]],
+        wanted: Sequence[int],
+        *,
+        past: Any = None,
+        side: str = "right",
+    ) -> Floats:
+        """Return the log-probabilities of tokens that may come next.
+
+        Parameters
+        ----------
+        rows : sequence of B sequences of int
+            Tokens of each row, without those of `past`.
+        wanted : sequence of W int
+            Tokens to look up.
+        past : cache, optional
+            Of `prefix`; it is left as it is.
+        side : {"right", "left"}
+            Where shorter rows are padded.
+
+        Returns
+        -------
+        ndarray of shape (B, W)
+            From the softmax over the whole vocabulary, in float32.
+        """
+        padded = pad(rows, side)
+        with self._torch.inference_mode(), self._own_errors():
+            logits = self._run(padded, past, padded.last[:, None]).logits[:, 0].float()
+            picked = logits[:, self._tensor(wanted)] - logits.logsumexp(-1, keepdim=True)
+            return np.asarray(picked.cpu().numpy(), np.float64)
+
+    def continuations(
+        self,
+        rows: Sequence[Sequence[int]],
+        answers: Sequence[Sequence[int]],
+        *,
+        past: Any = None,
+    ) -> Floats:
+        """Return the log-probability of whole answers: sums over their tokens.
+
+        The rows go through the model once; each answer of several tokens goes on from there.
+
+        Parameters
+        ----------
+        rows : sequence of B sequences of int
+            Tokens of each row, all of one length, without those of `past`.
+        answers : sequence of N sequences of int
+            Tokens of each answer.
+        past : cache, optional
+            Of `prefix`; it is left as it is.
+
+        Returns
+        -------
+        ndarray of shape (B, N)
+        """
+        padded = pad(rows)
+        with self._torch.inference_mode(), self._own_errors():
+            first = self._run(padded, past, padded.last[:, None], keep=True)
+            cache = _cache(first)
+            if not _can_fork(cache):
+                columns = [self._whole(rows, answer, past) for answer in answers]
+            else:
+                start = first.logits[:, 0].float().log_softmax(-1)
+                columns = [self._from(start, cache, answer) for answer in answers]
+            stacked = self._torch.stack(columns, dim=1)
+            return np.asarray(stacked.cpu().numpy(), np.float64)
+
+    def _from(self, start: Any, cache: Any, answer: Sequence[int]) -> Any:
+        """Go on from the rows' cache with one answer; shape (B,)."""
+        total = start[:, answer[0]]
+        if len(answer) > 1:
+            given = pad([answer[:-1]] * len(start))
+            places = [list(range(len(answer) - 1))] * len(start)
+            logits = self._run(given, cache, places).logits.float().log_softmax(-1)
+            total = total + _along(logits, self._tensor(answer[1:]))
+        return total
+
+    def _whole(self, rows: Sequence[Sequence[int]], answer: Sequence[int], past: Any) -> Any:
+        """Give rows and one answer together; for models whose cache cannot be forked."""
+        given = pad([[*row, *answer[:-1]] for row in rows])
+        begin = len(rows[0]) - 1
+        places = [list(range(begin, begin + len(answer)))] * len(rows)
+        logits = self._run(given, past, places).logits.float().log_softmax(-1)
+        return _along(logits, self._tensor(answer))
+
+    def _run(self, padded: Padded, past: Any, places: Any, *, keep: bool = False) -> Any:
+        """Run the model; its logits are of `places` only, shape (B, number of places, V).
+
+        Padding on the right needs no mask: causal attention never looks ahead, and positions and
+        sliding windows stand as without padding. Padding on the left is masked and leapt over.
+        """
+        options: dict[str, Any] = {}
+        begin = 0
+        if past is not None:
+            begin = past.get_seq_length()
+            options["past_key_values"] = _fork(past, len(padded.tokens))
+        if not padded.real[:, 0].all():
+            seen = np.ones((len(padded.tokens), begin), bool)
+            options["attention_mask"] = self._tensor(np.hstack([seen, padded.real])).long()
+            if self._takes_positions:
+                options["position_ids"] = self._tensor(begin + padded.places)
+        with self._only(self._tensor(places)):
+            return self.model(
+                input_ids=self._tensor(padded.tokens),
+                use_cache=keep or past is not None,
+                **options,
+            )
+
+    def _tensor(self, values: Any) -> Any:
+        return self._torch.as_tensor(np.asarray(values), device=self.device)
+
+    @contextmanager
+    def _only(self, places: Any) -> Iterator[None]:
+        """Let the model's head see some places of each row only, as it costs the most per token."""
+
+        def narrow(_module: object, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+            hidden, *rest = inputs
+            return (self._torch.take_along_dim(hidden, places[..., None], dim=1), *rest)
+
+        hook = self._head.register_forward_pre_hook(narrow)
+        try:
+            yield
+        finally:
+            hook.remove()
+
+    @contextmanager
+    def _own_errors(self) -> Iterator[None]:
+        """Say in our own words what the device refuses."""
+        try:
+            yield
+        except RuntimeError as error:  # the type of a full GPU is one of these
+            first = str(error).partition("\n")[0]
+            if "out of memory" in first.lower() or "can't allocate memory" in first:
+                raise OutOfMemoryBackendError(
+                    f"the {self.device.type} has no memory for this batch: {first}",
+                    hint="Take a smaller model, a smaller batch, or a precision of 16 bits",
+                ) from error
+            raise BackendError(
+                f"the model fails on {self.device.type}: {type(error).__name__}: {first}",
+                hint="Try another device or precision",
+            ) from error
+
+
+class OutOfMemoryBackendError(BackendError):
+    """The device has no memory for a batch; a smaller one may pass."""
+
+
+def _along(logits: Any, tokens: Any) -> Any:
+    """Sum over places of the log-probability of one token at each; shape (B,)."""
+    rows = tokens.expand(len(logits), -1)
+    return logits.gather(-1, rows[..., None]).sum(dim=(1, 2))
+
+
+def _cache(output: Any) -> Any:
+    """Return the cache that a model gave; a recurrent model gives none under this name."""
+    return getattr(output, "past_key_values", None)
+
+
+def _can_fork(cache: Any) -> bool:
+    """Say whether many rows can go on from a cache and leave it as it is."""
+    layers = getattr(cache, "layers", None) or []
+    return len(layers) > 0 and all(type(layer).__name__ in _FORKED for layer in layers)
+
+
+def _fork(cache: Any, rows: int) -> Any:
+    """Return a cache for so many rows that shares the given one's tensors.
+
+    The layers are copies, and their update makes new tensors: the given cache never changes.
+    """
+    fork = copy.copy(cache)
+    fork.layers = [copy.copy(layer) for layer in cache.layers]
+    for layer in fork.layers:
+        layer.keys = layer.keys.expand(rows, -1, -1, -1)
+        layer.values = layer.values.expand(rows, -1, -1, -1)
+    return fork

@@ -1,0 +1,242 @@
+"""Engine `transformers`: any causal language model, on this machine's CPU or GPU."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dnip.errors import BackendError, InvalidInputError
+from dnip.prompting.engines.base import ScoredRow, Scoring
+from dnip.prompting.engines.batches import SIDES, plan, shared_length
+from dnip.prompting.engines.causal_lm import CausalLM, OutOfMemoryBackendError
+from dnip.prompting.engines.tokenizer import HubTokenizer
+from dnip.prompting.labels import LabelTokens, check_first_tokens, common_label_tokens
+from dnip.validation import check_choice, check_integer
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from dnip.prompting.prompt import Prompt
+    from dnip.prompting.task import Task
+    from dnip.typing import Floats
+
+#: So many rows are named in a message.
+_NAMED = 10
+
+
+class TransformersEngine:
+    """Scores labels with one forward pass per row.
+
+    What all prompts begin with is computed once; rows of similar length go through the model
+    together, and the vocabulary's logits are computed at the answer position only.
+
+    The same prompts give the same numbers, to the last bit, on a CPU, whichever of them are done
+    already. Another `batch_tokens`, or other prompts beside them, may change the last bits.
+
+    Parameters
+    ----------
+    model : str or path-like
+        A folder, or a name on the hub.
+    revision : str, optional
+        Branch, tag or commit, for a name on the hub.
+    dtype : {"float32", "bfloat16", "float16", "auto"}
+        Precision of weights and arithmetic; "auto" takes the checkpoint's own. Probabilities are
+        always computed in float32.
+    device : str
+        Such as ``"cpu"`` or ``"cuda:1"``; ``"auto"`` takes a GPU where there is one.
+    batch_tokens : int, optional
+        Most tokens of a batch, those of the shared prefix apart; by default 1,024 on a CPU and
+        16,384 on a GPU.
+    padding : {"right", "left"}
+        Where shorter rows of a batch are padded. The numbers are the same; right is faster.
+    share_prefix : bool
+        Compute what all prompts begin with once. The numbers are the same to rounding.
+
+    Raises
+    ------
+    MissingDependencyError
+        If torch or transformers is not installed.
+    InvalidInputError, BackendError
+        If the model cannot be loaded, or a setting is out of range.
+    """
+
+    def __init__(
+        self,
+        model: str | os.PathLike[str],
+        *,
+        revision: str | None = None,
+        dtype: str = "float32",
+        device: str = "auto",
+        batch_tokens: int | None = None,
+        padding: str = "right",
+        share_prefix: bool = True,
+    ) -> None:
+        self._padding = check_choice("padding", padding, SIDES)
+        if batch_tokens is not None:
+            check_integer("batch_tokens", batch_tokens, at_least=1)
+        self._name, self._revision, self._share = str(model), revision, share_prefix
+        self.tokenizer = HubTokenizer(model, revision=revision)
+        self._model = CausalLM(model, revision=revision, dtype=dtype, device=device)
+        self._batch_tokens = batch_tokens or (1024 if self._model.device.type == "cpu" else 16384)
+
+    @property
+    def context(self) -> int | None:
+        """Most tokens that the model takes, the answer's included; None for no limit."""
+        return self._model.context
+
+    def describe(self) -> dict[str, Any]:
+        """Return model, precision and library versions, for the table's metadata."""
+        return {
+            "engine": "transformers",
+            "model": self._name,
+            "revision": self._revision,
+            **self._model.describe(),
+            "batch_tokens": self._batch_tokens,
+            "padding": self._padding,
+            "share_prefix": self._share,
+        }
+
+    def too_long(self, prompts: Sequence[Prompt], *, answer_tokens: int = 1) -> list[int]:
+        """Return the row numbers of prompts that do not fit into the model's context.
+
+        Parameters
+        ----------
+        prompts : sequence of Prompt
+        answer_tokens : int, default=1
+            Tokens of the longest answer, where whole answers are scored; its last one needs no
+            place of its own.
+        """
+        tokens = self.tokenizer.encode_all([prompt.text for prompt in prompts])
+        return self._beyond(tokens, answer_tokens)
+
+    def score(
+        self,
+        prompts: Sequence[Prompt],
+        task: Task,
+        scoring: Scoring,
+        *,
+        done: frozenset[int] = frozenset(),
+    ) -> Iterator[ScoredRow]:
+        """Yield the scores of the prompts that are not `done`, longest prompts first.
+
+        Everything is checked before the first row. Batches are the same whatever is done: one that
+        was cut short is scored, and yielded, as a whole again.
+
+        Raises
+        ------
+        InvalidInputError
+            If labels cannot be told apart, or prompts do not fit into the model's context.
+        BackendError
+            If the device has no memory for a single row, or the model gives no numbers.
+        """
+        if not prompts:
+            return iter(())
+        texts = [prompt.text for prompt in prompts]
+        rows = self.tokenizer.encode_all(texts)
+        labels = common_label_tokens(self.tokenizer.encode, texts, task)
+        if scoring is Scoring.FIRST:
+            check_first_tokens(labels, self.tokenizer.decode)
+        if labels.merged:
+            rows = [row[: -labels.merged] for row in rows]
+        self._check_lengths(rows, labels, scoring)
+        return self._score(rows, labels, scoring, done)
+
+    def _check_lengths(self, rows: list[list[int]], labels: LabelTokens, scoring: Scoring) -> None:
+        empty = [number for number, row in enumerate(rows) if not row]
+        if empty:
+            raise InvalidInputError(
+                f"the prompts of rows {_few(empty)} are empty", hint="Give the task an instruction"
+            )
+        long = self._beyond(rows, labels.longest if _whole(scoring) else 1)
+        if long:
+            raise InvalidInputError(
+                f"{len(long)} prompts are longer than the model's context of {self.context} "
+                f"tokens: rows {_few(long)}",
+                hint="Truncate them, show fewer demonstrations, or take a model of longer context",
+            )
+
+    def _beyond(self, rows: Sequence[Sequence[int]], answer_tokens: int) -> list[int]:
+        if self.context is None:
+            return []
+        most = self.context - (answer_tokens - 1)
+        return [number for number, row in enumerate(rows) if len(row) > most]
+
+    def _score(
+        self, rows: list[list[int]], labels: LabelTokens, scoring: Scoring, done: frozenset[int]
+    ) -> Iterator[ScoredRow]:
+        shared = shared_length(rows) if self._share else 0
+        past = self._model.prefix(rows[0][:shared])
+        if self._padding == "left" and not self._model.bears_gaps(past):
+            past = None
+        own = rows if past is None else [row[shared:] for row in rows]
+        # Answers go on from their rows' cache, in which there must be no padding.
+        for batch in plan([len(row) for row in own], self._batch_tokens, alike=_whole(scoring)):
+            if done.issuperset(batch.tolist()):
+                continue
+            for numbers, captured in self._captured(batch, own, past, labels, scoring):
+                bad = numbers[~np.isfinite(captured).all(axis=1)]
+                if len(bad):
+                    raise BackendError(
+                        f"the model gives no probabilities for rows {_few(bad.tolist())}",
+                        hint="Take the precision bfloat16 or float32",
+                    )
+                for number, scores in zip(numbers.tolist(), captured, strict=True):
+                    yield ScoredRow(number, scores)
+
+    def _captured(
+        self,
+        batch: NDArray[np.int64],
+        own: list[list[int]],
+        past: Any,
+        labels: LabelTokens,
+        scoring: Scoring,
+    ) -> Iterator[tuple[NDArray[np.int64], Floats]]:
+        """Score a batch, or its halves where it does not fit into memory."""
+        try:
+            captured = self._probabilities([own[i] for i in batch], past, labels, scoring)
+        except OutOfMemoryBackendError:
+            if len(batch) == 1:
+                raise
+            captured = None
+        if captured is not None:
+            yield batch, captured
+            return
+        middle = len(batch) // 2
+        for half in (batch[:middle], batch[middle:]):
+            yield from self._captured(half, own, past, labels, scoring)
+
+    def _probabilities(
+        self,
+        rows: list[list[int]],
+        past: Any,
+        labels: LabelTokens,
+        scoring: Scoring,
+    ) -> Floats:
+        """Return the probability of every label; shape (B, N)."""
+        model = self._model
+        if scoring is Scoring.FIRST:
+            return np.exp(model.next_tokens(rows, labels.first, past=past, side=self._padding))
+        if scoring is Scoring.MEAN:
+            wanted = [token for ids in labels.ids for token in ids]
+            each = np.exp(model.next_tokens(rows, wanted, past=past, side=self._padding))
+            begins = np.cumsum([0, *map(len, labels.ids)])[:-1]
+            sums: Floats = np.add.reduceat(each, begins, axis=1)
+            return sums / [len(ids) for ids in labels.ids]
+        sums = model.continuations(rows, labels.ids, past=past)
+        if scoring is Scoring.PER_TOKEN:
+            sums = sums / [len(ids) for ids in labels.ids]
+        return np.exp(sums)
+
+
+def _whole(scoring: Scoring) -> bool:
+    return scoring in (Scoring.SUM, Scoring.PER_TOKEN)
+
+
+def _few(rows: Sequence[int]) -> str:
+    """Name the first few rows, and how many there are beyond."""
+    more = f" and {len(rows) - _NAMED} more" if len(rows) > _NAMED else ""
+    return ", ".join(map(str, rows[:_NAMED])) + more

@@ -1,0 +1,332 @@
+"""The engine against one prompt at a time: full forward, no cache, no batching, float32."""
+
+import shutil
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
+
+from dnip.errors import BackendError, InvalidInputError  # noqa: E402
+from dnip.prompting.engines.base import Scoring  # noqa: E402
+from dnip.prompting.engines.transformers_engine import TransformersEngine  # noqa: E402
+from dnip.prompting.prompt import Prompt  # noqa: E402
+from dnip.prompting.task import Task, load_task  # noqa: E402
+from tiny_models import random_prompts, save_tokenizer  # noqa: E402
+
+ATOL = 1e-5
+
+#: The first letters differ, and no word is one token.
+TASK = Task(
+    name="topics",
+    instruction="Read the news article and name its topic.",
+    fields=("text",),
+    template="Article: {{ text }}\nTopic:",
+    classes=("a", "b", "c", "d"),
+    label_words=("World talks", "cup", "Business", "new phones on"),
+)
+
+
+class Reference:
+    """From the definitions: every prompt by itself, every answer by itself."""
+
+    def __init__(self, folder):
+        self.tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+        self.model = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
+        self.model.eval()
+
+        self.known = {}
+
+    @torch.no_grad()
+    def logprobs(self, tokens):
+        if tokens not in self.known:
+            logits = self.model(torch.tensor([tokens]), use_cache=False).logits
+            self.known[tokens] = logits[0].log_softmax(-1)
+        return self.known[tokens]
+
+    def score(self, prompts, task, scoring):
+        return np.array([self._row(prompt.text, task, scoring) for prompt in prompts])
+
+    def _row(self, prompt, task, scoring):
+        tokens = self.tokenizer(prompt)["input_ids"]
+        at_answer = self.logprobs(tuple(tokens))[-1]
+        row = []
+        for label in range(task.n_classes):
+            whole = self.tokenizer(prompt + task.answer(label))["input_ids"]
+            assert whole[: len(tokens)] == tokens
+            own = whole[len(tokens) :]
+            if scoring is Scoring.FIRST:
+                row.append(at_answer[own[0]].exp())
+            elif scoring is Scoring.MEAN:
+                row.append(at_answer[own].exp().mean())
+            else:
+                logprobs = self.logprobs(tuple(whole))
+                total = sum(logprobs[len(tokens) - 1 + i, t] for i, t in enumerate(own))
+                row.append((total / (len(own) if scoring is Scoring.PER_TOKEN else 1)).exp())
+        return [float(p) for p in row]
+
+
+def scores(engine, prompts, task, scoring, **options):
+    found = list(engine.score(prompts, task, scoring, **options))
+    assert sorted(row.row for row in found) == list(range(len(prompts)))
+    matrix = np.empty((len(prompts), task.n_classes))
+    for row in found:
+        matrix[row.row] = row.captured
+    return matrix
+
+
+@pytest.fixture(scope="module")
+def reference(tiny_model):
+    made = {}
+
+    def get(kind):
+        return made.setdefault(kind, Reference(tiny_model(kind)))
+
+    return get
+
+
+KINDS = ["llama", "gpt2", "gemma2", "gemma3"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("shots", [0, 1, 5])
+def test_equals_one_prompt_at_a_time(tiny_model, reference, kind, shots):
+    prompts = random_prompts(TASK, shots, 8, seed=shots)
+    engines = [
+        TransformersEngine(tiny_model(kind), padding=padding, batch_tokens=tokens)
+        for padding, tokens in [("right", 1), ("right", 120), ("left", 10_000)]
+    ]
+    for scoring in Scoring:
+        expected = reference(kind).score(prompts, TASK, scoring)
+        assert (expected.std(axis=0) > 0.1 * expected.mean(axis=0)).all()  # rows differ
+        for engine in engines:
+            found = scores(engine, prompts, TASK, scoring)
+            np.testing.assert_allclose(found, expected, atol=ATOL, rtol=0)
+            np.testing.assert_allclose(np.log(found), np.log(expected), atol=1e-3, rtol=0)
+
+
+@pytest.mark.parametrize("kind", ["bloom", "mamba"])
+@pytest.mark.parametrize("padding", ["right", "left"])
+def test_models_without_position_ids_or_without_a_cache_to_share(
+    tiny_model, reference, kind, padding
+):
+    prompts = random_prompts(TASK, 1, 6)
+    engine = TransformersEngine(tiny_model(kind), padding=padding)
+    for scoring in Scoring:
+        expected = reference(kind).score(prompts, TASK, scoring)
+        np.testing.assert_allclose(scores(engine, prompts, TASK, scoring), expected, atol=ATOL)
+
+
+def test_the_tokenizers_own_padding_side_changes_nothing(tiny_model, tmp_path):
+    prompts = random_prompts(TASK, 1, 5)
+    folder = shutil.copytree(tiny_model("llama"), tmp_path / "left")
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder, padding_side="left")
+    tokenizer.save_pretrained(folder)
+    one, other = (TransformersEngine(path) for path in (tiny_model("llama"), folder))
+    np.testing.assert_array_equal(
+        scores(one, prompts, TASK, Scoring.FIRST), scores(other, prompts, TASK, Scoring.FIRST)
+    )
+
+
+@pytest.mark.parametrize("scoring", list(Scoring))
+def test_the_same_numbers_every_time_whatever_is_done(tiny_model, scoring):
+    prompts = random_prompts(TASK, 2, 20)
+    engine = TransformersEngine(tiny_model("llama"), batch_tokens=80)
+    whole = {row.row: row.captured for row in engine.score(prompts, TASK, scoring)}
+    again = TransformersEngine(tiny_model("llama"), batch_tokens=80)
+    done = frozenset(range(0, 20, 3)) | {1, 2, 4}
+    rest = {row.row: row.captured for row in again.score(prompts, TASK, scoring, done=done)}
+    assert set(rest) >= set(range(20)) - done
+    assert all((whole[row] == captured).all() for row, captured in rest.items())
+    assert not list(again.score(prompts, TASK, scoring, done=frozenset(range(20))))
+
+
+@pytest.mark.parametrize("kind", ["llama", "gemma3"])
+def test_scoring_leaves_the_cache_of_the_prefix_as_it_is(tiny_model, kind):
+    prompts = random_prompts(TASK, 2, 8)
+    engine = TransformersEngine(tiny_model(kind), batch_tokens=60)
+    before = scores(engine, prompts, TASK, Scoring.SUM)
+    key, cache = engine._model._prefix
+    assert len(key) > 20
+    held = [(layer.keys.clone(), layer.values.clone()) for layer in cache.layers]
+    for scoring in Scoring:
+        scores(engine, prompts, TASK, scoring)
+    assert engine._model._prefix[1] is cache
+    for layer, (keys, values) in zip(cache.layers, held, strict=True):
+        assert torch.equal(layer.keys, keys)
+        assert torch.equal(layer.values, values)
+    assert (scores(engine, prompts, TASK, Scoring.SUM) == before).all()
+
+
+def test_prefixes_may_differ_between_prompts(tiny_model, reference):
+    prompts = [*random_prompts(TASK, 1, 3, seed=1), *random_prompts(TASK, 3, 3, seed=2)]
+    found = scores(TransformersEngine(tiny_model("llama")), prompts, TASK, Scoring.FIRST)
+    expected = reference("llama").score(prompts, TASK, Scoring.FIRST)
+    np.testing.assert_allclose(found, expected, atol=ATOL)
+
+
+def test_equal_prompts_and_a_single_one(tiny_model, reference):
+    engine = TransformersEngine(tiny_model("gpt2"))
+    prompt = random_prompts(TASK, 1, 1)[0]
+    expected = reference("gpt2").score([prompt], TASK, Scoring.SUM)
+    for number in (1, 3):
+        found = scores(engine, [prompt] * number, TASK, Scoring.SUM)
+        np.testing.assert_allclose(found, np.repeat(expected, number, axis=0), atol=ATOL)
+    assert not list(engine.score([], TASK, Scoring.SUM))
+
+
+@pytest.mark.parametrize("scoring", [Scoring.FIRST, Scoring.SUM])
+def test_a_prompt_that_ends_in_the_answers_space(tiny_model, scoring):
+    """The space then merges into the answer's first token: the very same question."""
+    engine = TransformersEngine(tiny_model("llama"))
+    prompts = random_prompts(TASK, 1, 5)
+    spaced = [Prompt(p.prefix, p.example + " ") for p in prompts]
+    bare = Task(**{**TASK.__dict__, "answer_prefix": ""})
+    np.testing.assert_allclose(
+        scores(engine, spaced, bare, scoring), scores(engine, prompts, TASK, scoring), atol=1e-7
+    )
+
+
+def test_special_tokens_at_the_end_of_a_prompt_are_left_out(tiny_model, tmp_path):
+    folder = shutil.copytree(tiny_model("llama"), tmp_path / "closing")
+    prompts = random_prompts(TASK, 1, 5)
+    plain = scores(TransformersEngine(folder), prompts, TASK, Scoring.SUM)
+    save_tokenizer(folder, end=True)
+    closing = scores(TransformersEngine(folder), prompts, TASK, Scoring.SUM)
+    save_tokenizer(folder, begin=True)
+    begun = TransformersEngine(folder)
+    assert begun.tokenizer.encode("a")[0] == 0
+    np.testing.assert_array_equal(plain, closing)
+    assert abs(scores(begun, prompts, TASK, Scoring.SUM) - plain).max() > 1e-4
+
+
+def test_refuses_prompts_beyond_the_context_by_row(tiny_model):
+    engine = TransformersEngine(tiny_model("gpt2"))
+    prompts = random_prompts(TASK, 0, 4)
+    prompts[2] = Prompt(prompts[2].prefix, "phones " * 2000 + prompts[2].example)
+    assert engine.too_long(prompts) == [2]
+    with pytest.raises(InvalidInputError, match=r"1 prompts .* 1024 tokens: rows 2\. Truncate"):
+        engine.score(prompts, TASK, Scoring.FIRST)
+
+
+def test_the_context_is_used_to_its_last_token(tiny_model):
+    engine = TransformersEngine(tiny_model("gpt2"))
+    tokens = len(engine.tokenizer.encode("x\nTopic:"))
+    prompts = [Prompt("", "x" * (1025 - tokens) + "\nTopic:")] * 2
+    longest = len(engine.tokenizer.encode(prompts[0].text))
+    assert longest == 1024
+    assert engine.too_long(prompts) == []
+    assert engine.too_long(prompts, answer_tokens=2) == [0, 1]
+    assert np.isfinite(scores(engine, prompts, TASK, Scoring.FIRST)).all()
+    with pytest.raises(InvalidInputError, match="rows 0, 1"):
+        engine.score(prompts, TASK, Scoring.SUM)
+
+
+def test_refuses_labels_that_begin_alike_under_first_token_scoring(tiny_model):
+    task = Task(**{**TASK.__dict__, "label_words": ("new phones", "cup", "Business", "new chips")})
+    engine = TransformersEngine(tiny_model("llama"))
+    prompts = random_prompts(task, 0, 2)
+    with pytest.raises(InvalidInputError, match=r"'new phones' and 'new chips' .* token \d+ \("):
+        engine.score(prompts, task, Scoring.FIRST)
+    assert np.isfinite(scores(engine, prompts, task, Scoring.SUM)).all()
+
+
+def test_refuses_texts_that_are_no_unicode(tiny_model):
+    engine = TransformersEngine(tiny_model("llama"))
+    prompts = [Prompt("", "fine\nTopic:"), Prompt("", "\ud800\nTopic:")]
+    with pytest.raises(InvalidInputError, match=r"prompts \[1\] are no valid Unicode"):
+        engine.score(prompts, TASK, Scoring.FIRST)
+
+
+def test_halves_batches_that_do_not_fit_into_memory(tiny_model, monkeypatch):
+    prompts = random_prompts(TASK, 1, 9)
+    engine = TransformersEngine(tiny_model("llama"), batch_tokens=10_000)
+    expected = scores(engine, prompts, TASK, Scoring.FIRST)
+    forward, sizes = engine._model.model.forward, []
+
+    def small(*, input_ids, **options):
+        sizes.append(len(input_ids))
+        if len(input_ids) > most:
+            raise RuntimeError("CUDA out of memory. Tried to allocate 1 GiB.")
+        return forward(input_ids=input_ids, **options)
+
+    monkeypatch.setattr(engine._model.model, "forward", small)
+    most = 3
+    np.testing.assert_allclose(scores(engine, prompts, TASK, Scoring.FIRST), expected, atol=ATOL)
+    assert max(sizes) == 9
+    most = 0
+    with pytest.raises(BackendError, match="no memory for this batch"):
+        list(engine.score(prompts, TASK, Scoring.FIRST))
+
+
+def test_refuses_a_model_that_gives_no_numbers(tiny_model, monkeypatch):
+    engine = TransformersEngine(tiny_model("llama"))
+    with torch.no_grad():
+        engine._model.model.lm_head.weight.fill_(float("nan"))
+    with pytest.raises(BackendError, match="no probabilities for rows"):
+        list(engine.score(random_prompts(TASK, 0, 3), TASK, Scoring.FIRST))
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "auto"])
+def test_precisions(tiny_model, reference, dtype):
+    prompts = random_prompts(TASK, 1, 5)
+    engine = TransformersEngine(tiny_model("llama"), dtype=dtype)
+    found = scores(engine, prompts, TASK, Scoring.FIRST)
+    expected = reference("llama").score(prompts, TASK, Scoring.FIRST)
+    np.testing.assert_allclose(found, expected, atol=0.05)
+    assert engine.describe()["dtype"] == ("float32" if dtype == "auto" else dtype)
+
+
+def test_describes_itself_in_plain_values(tiny_model):
+    described = TransformersEngine(tiny_model("llama")).describe()
+    assert described["architecture"] == "LlamaForCausalLM"
+    assert described["transformers"] == transformers.__version__
+    assert all(v is None or isinstance(v, str | int | bool) for v in described.values())
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"dtype": "int3"}, "dtype must be one of"),
+        ({"device": "toaster"}, "device 'toaster' cannot be used"),
+        ({"padding": "top"}, "padding must be one of"),
+        ({"batch_tokens": 0}, "batch_tokens must be"),
+    ],
+)
+def test_refuses_settings(tiny_model, settings, message):
+    with pytest.raises(InvalidInputError, match=message):
+        TransformersEngine(tiny_model("llama"), **settings)
+
+
+def test_refuses_what_is_no_model(tmp_path, tiny_model):
+    with pytest.raises(InvalidInputError, match="there is no folder"):
+        TransformersEngine(tmp_path / "nowhere")
+    with pytest.raises(InvalidInputError, match="cannot be loaded"):
+        TransformersEngine(tmp_path)
+    cut = shutil.copytree(tiny_model("llama"), tmp_path / "cut")
+    weights = cut / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:1000])
+    with pytest.raises(InvalidInputError, match="cannot be loaded"):
+        TransformersEngine(cut)
+
+
+def test_refuses_weights_that_are_not_all_there(tmp_path, tiny_model):
+    from safetensors.torch import load_file, save_file
+
+    folder = shutil.copytree(tiny_model("llama"), tmp_path / "lacking")
+    weights = load_file(folder / "model.safetensors")
+    del weights["model.layers.1.mlp.up_proj.weight"]
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    with pytest.raises(InvalidInputError, match=r"lacks weights: model\.layers\.1"):
+        TransformersEngine(folder)
+
+
+@pytest.mark.parametrize("name", ["agnews", "dbpedia"])
+def test_built_in_tasks(tiny_model, reference, name):
+    task = load_task(name)
+    prompts = random_prompts(task, 1, 4)
+    engine = TransformersEngine(tiny_model("gpt2"))
+    for scoring in (Scoring.SUM, Scoring.MEAN):
+        expected = reference("gpt2").score(prompts, task, scoring)
+        np.testing.assert_allclose(scores(engine, prompts, task, scoring), expected, atol=ATOL)

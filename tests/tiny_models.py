@@ -1,0 +1,120 @@
+"""Tiny random models of several architectures, with a tokenizer made here, and prompts for them.
+
+Import it after ``pytest.importorskip("transformers")``.
+"""
+
+import json
+
+import numpy as np
+import torch
+import transformers
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+
+from dnip.prompting.prompt import PromptBuilder
+
+CORPUS = [
+    "Read the news article and name its topic: World, Sports, Business or Technology.",
+    "Article: the market fell again.\nTopic: Business",
+    "Article: a team won the cup in the last minute.\nTopic: Sports",
+    "Article: new phones and new chips.\nTopic: Technology",
+    "Article: talks between the two countries went on.\nTopic: World",
+] * 3
+
+#: More letters than these, the tokenizer splits into bytes.
+VOCABULARY = 380
+
+
+def save_tokenizer(folder, *, begin=False, end=False):
+    """Write a byte-level BPE tokenizer; it may add special tokens at the begin or end."""
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=VOCABULARY,
+        special_tokens=["<s>", "</s>"],
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(CORPUS, trainer)
+    if begin or end:
+        single = ["<s>"] * begin + ["$A"] + ["</s>"] * end
+        tokenizer.post_processor = processors.TemplateProcessing(
+            single=" ".join(single), special_tokens=[("<s>", 0), ("</s>", 1)]
+        )
+    transformers.PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, bos_token="<s>", eos_token="</s>"
+    ).save_pretrained(folder)
+
+
+_SIZES = {"hidden_size": 32, "num_hidden_layers": 3, "num_attention_heads": 4}
+_ROTARY = {
+    **_SIZES,
+    "vocab_size": 400,
+    "intermediate_size": 64,
+    "num_key_value_heads": 2,
+    "max_position_embeddings": 1024,
+    "bos_token_id": 0,
+    "eos_token_id": 1,
+    "pad_token_id": None,
+}
+
+
+def _config(kind):
+    if kind == "llama":
+        return transformers.LlamaConfig(**_ROTARY)
+    if kind == "gpt2":
+        return transformers.GPT2Config(
+            vocab_size=400, n_embd=32, n_layer=3, n_head=4, n_positions=1024
+        )
+    # A window far shorter than the prompts, and layers of both kinds.
+    if kind == "gemma2":
+        return transformers.Gemma2Config(
+            **_ROTARY, head_dim=8, sliding_window=24, query_pre_attn_scalar=8
+        )
+    if kind == "gemma3":
+        return transformers.Gemma3TextConfig(
+            **_ROTARY,
+            head_dim=8,
+            sliding_window=24,
+            query_pre_attn_scalar=8,
+            layer_types=["sliding_attention", "full_attention", "sliding_attention"],
+        )
+    if kind == "bloom":
+        return transformers.BloomConfig(vocab_size=400, hidden_size=32, n_layer=2, n_head=4)
+    return transformers.MambaConfig(
+        vocab_size=400, hidden_size=32, state_size=8, num_hidden_layers=2, pad_token_id=0
+    )
+
+
+def save_model(folder, kind, *, begin=False):
+    """Write a model with large random weights, so that its answers differ from row to row."""
+    torch.manual_seed(7)
+    model = transformers.AutoModelForCausalLM.from_config(_config(kind))
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.ndim > 1:
+                parameter.normal_(0, 0.25)
+    model.save_pretrained(folder)
+    save_tokenizer(folder, begin=begin)
+    return folder
+
+
+def add_chat_template(folder, template):
+    """Give a saved tokenizer a chat template."""
+    path = folder / "tokenizer_config.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "chat_template": template}))
+
+
+_WORDS = ["the", "market", "fell", "team", "won", "cup", "new phones", "chips", "talks", "went é"]
+
+
+def random_prompts(task, shots, number, *, seed=0):
+    """Prompts of a task of one field, with so many demonstrations."""
+    rng = np.random.default_rng(seed)
+
+    def row():
+        return {"text": " ".join(rng.choice(_WORDS, rng.integers(1, 30)))}
+
+    shown = [(row(), int(rng.integers(task.n_classes))) for _ in range(shots)]
+    builder = PromptBuilder(task, shown)
+    return [builder.prompt(row()) for _ in range(number)]
