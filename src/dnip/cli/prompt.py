@@ -55,10 +55,12 @@ ModelName: TypeAlias = Annotated[
         show_default=False,
     ),
 ]
-DataFolder: TypeAlias = Annotated[
-    Path,
+DataSource: TypeAlias = Annotated[
+    str,
     typer.Option(
-        help="Folder with train.jsonl and test.jsonl (or .csv): the task's fields and label.",
+        metavar="DIR",
+        help="Folder with train.jsonl and test.jsonl (or .csv): the task's fields and label; or "
+        "hf:NAME, a data set of the Hugging Face hub.",
         show_default=False,
     ),
 ]
@@ -72,7 +74,7 @@ Precision: TypeAlias = Annotated[
 
 def prompt(
     task: TaskName,
-    data: DataFolder,
+    data: DataSource,
     model: ModelName,
     out: Annotated[Path, typer.Option(help="The probability table to write.", show_default=False)],
     shots: Shots = "1",

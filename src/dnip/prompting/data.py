@@ -1,4 +1,4 @@
-"""Labelled texts from a folder: one JSON lines or CSV file per split."""
+"""Labelled texts, from a folder with one file per split or from the Hugging Face hub."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnip.errors import InvalidInputError
+from dnip.optional import load_optional
 
 if TYPE_CHECKING:
     import os
@@ -51,14 +52,19 @@ class Examples:
         )
 
 
-def load_examples(folder: str | os.PathLike[str], split: str, task: Task) -> Examples:
-    """Load ``<folder>/<split>.jsonl`` or ``<folder>/<split>.csv``.
+#: Marks the name of a data set on the Hugging Face hub: ``hf:NAME`` or ``hf:NAME:CONFIGURATION``.
+HUB = "hf:"
+
+
+def load_examples(source: str | os.PathLike[str], split: str, task: Task) -> Examples:
+    """Load ``<source>/<split>.jsonl``, ``<source>/<split>.csv``, or a split from the hub.
 
     Parameters
     ----------
-    folder : path-like
-        With one file per split; each row has the task's fields, ``label`` (class index or class
-        name, may be absent or empty) and optionally ``id``.
+    source : path-like
+        A folder with one file per split, or ``hf:NAME`` for the data set of that name, which
+        needs the library ``datasets``. Each row has the task's fields, ``label`` (class index or
+        class name, may be absent or empty) and optionally ``id``.
     split : str
         Such as ``"train"`` or ``"test"``.
     task : Task
@@ -69,10 +75,14 @@ def load_examples(folder: str | os.PathLike[str], split: str, task: Task) -> Exa
     InvalidInputError
         If there is no such file, or a row lacks a field or has a label that is no class.
     """
-    path = _find(Path(folder), split)
+    if str(source).startswith(HUB):
+        name, found = f"{source}, {split}", _load_from_hub(str(source), split)
+    else:
+        path = _find(Path(source), split)
+        name, found = str(path), _read(path)
     rows, labels, ids = [], [], []
-    for number, row in enumerate(_read(path)):
-        place = f"{path}, row {number + 1}"
+    for number, row in enumerate(found):
+        place = f"{name}, row {number + 1}"
         missing = [field for field in task.fields if row.get(field) in (None, "")]
         if missing:
             raise InvalidInputError(
@@ -83,7 +93,7 @@ def load_examples(folder: str | os.PathLike[str], split: str, task: Task) -> Exa
         labels.append(_label(row.get("label"), task, place))
         ids.append(str(row.get("id") or f"{split}-{number}"))
     if not rows:
-        raise InvalidInputError(f"{path}: there are no rows")
+        raise InvalidInputError(f"{name}: there are no rows")
     return Examples(tuple(rows), np.array(labels, np.int64), tuple(ids))
 
 
@@ -96,6 +106,20 @@ def _find(folder: Path, split: str) -> Path:
         f"{folder}: there is no {split}.jsonl and no {split}.csv",
         hint="Give a folder with one such file per split",
     )
+
+
+def _load_from_hub(source: str, split: str) -> Iterator[dict[str, Any]]:
+    datasets = load_optional("datasets", purpose=f"load {source}", extra="datasets")
+    name, _, configuration = source.removeprefix(HUB).partition(":")
+    try:
+        rows = datasets.load_dataset(name, configuration or None, split=split)
+    except Exception as error:  # the library raises whatever its own libraries raise
+        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        raise InvalidInputError(
+            f"{source}: split {split} cannot be loaded: {reason}",
+            hint="Check the name and the network, or give a folder with JSON lines",
+        ) from error
+    yield from rows
 
 
 def _read(path: Path) -> Iterator[dict[str, Any]]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnip.errors import InvalidInputError
-from dnip.prompting.data import load_examples
+from dnip.prompting.data import HUB, load_examples
 from dnip.prompting.demonstrations import draw_demonstrations
 from dnip.prompting.prompt import PromptBuilder
 from dnip.validation import check_integer
@@ -89,7 +89,7 @@ class Plan:
 
 def make_plan(
     task: Task,
-    folder: str | os.PathLike[str],
+    source: str | os.PathLike[str],
     *,
     split: str = "test",
     shots: int | str = 1,
@@ -101,7 +101,7 @@ def make_plan(
     Parameters
     ----------
     task : Task
-    folder : path-like
+    source : path-like
         Data, as `load_examples` takes it.
     split : str, default="test"
         The rows to score. Demonstrations are drawn from ``train`` and never scored.
@@ -119,11 +119,11 @@ def make_plan(
         For missing data or settings that break their contract.
     """
     check_integer("seed", seed, at_least=0)
-    examples = load_examples(folder, split, task)
+    examples = load_examples(source, split, task)
     shown: list[int] = []
     train = examples
     if shots != 0:
-        train = examples if split == TRAIN else load_examples(folder, TRAIN, task)
+        train = examples if split == TRAIN else load_examples(source, TRAIN, task)
         shown = draw_demonstrations(train, shots, n_classes=task.n_classes, seed=seed)
     demonstrated = {train.ids[number] for number in shown}
     kept = [number for number, name in enumerate(examples.ids) if name not in demonstrated]
@@ -134,7 +134,7 @@ def make_plan(
     builder = PromptBuilder(task, [(train.rows[i], int(train.labels[i])) for i in shown])
     settings = {
         "task": asdict(task),
-        "data": str(Path(folder).name),
+        "data": str(source) if str(source).startswith(HUB) else Path(source).name,
         "split": split,
         "shots": shots,
         "seed": seed,
