@@ -1,12 +1,16 @@
 import math
 from dataclasses import replace
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dnip.errors import InvalidInputError
 from dnip.prompting.engines.label_matching import LabelMatcher
 from dnip.prompting.engines.openai_requests import Endpoint
 from dnip.prompting.engines.openai_responses import Reported, Token
+from dnip.prompting.fill import open_decisions
 from dnip.prompting.task import Task, builtin_tasks, load_task
 
 TASK = Task(
@@ -135,3 +139,20 @@ def test_given_tokens_tell_nested_words_apart():
     matcher = LabelMatcher.for_task(task, Endpoint.CHAT, tokens=["1", "10", "2"])
     match = matcher.match(report(("1", 0.5), ("10", 0.25), ("2", 0.125)))
     assert match.captured == pytest.approx([0.5, 0.25, 0.125])
+
+
+@given(st.lists(st.integers(1, 1000), min_size=5, max_size=12), st.integers(1, 8))
+def test_the_truth_is_within_the_bounds(counts, k):
+    """Whatever the model's distribution and however few of its tokens are reported."""
+    words = [TASK.answer(label) for label in range(TASK.n_classes)]
+    vocabulary = [*words, *(f" other{i}" for i in range(len(counts) - 3))]
+    p = np.array(counts) / sum(counts)
+    top = sorted(zip(p, vocabulary, strict=True), reverse=True)[:k]
+    reported = Reported(tuple(Token(text, math.log(x)) for x, text in top))
+    match = LabelMatcher.for_task(TASK, Endpoint.COMPLETIONS).match(reported)
+    ceiling = match.captured if match.ceiling is None else match.ceiling
+    assert (match.captured <= p[:3] + 1e-12).all()
+    assert (p[:3] <= ceiling + 1e-12).all()
+    ties = len(set(counts)) < len(counts)
+    if not ties and not open_decisions([match.captured], [ceiling])[0]:
+        assert match.captured.argmax() == p[:3].argmax()

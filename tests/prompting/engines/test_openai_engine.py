@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dnip.errors import BackendError, InvalidInputError
+from dnip.errors import BackendError, InvalidInputError, MissingDependencyError
 from dnip.prompting.engines.base import Scoring
 from dnip.prompting.engines.openai_client import Server
 from dnip.prompting.engines.openai_engine import OpenAIEngine
@@ -323,6 +323,53 @@ def test_rows_before_the_server_went_are_kept():
     assert len({row.row for row in rows}) == len(rows)
 
 
+@pytest.mark.parametrize(
+    ("url", "message"),
+    [
+        ("http://a..b/v1", "host's name is not valid|no connection"),
+        (f"http://{'a' * 70}/v1", "host's name is not valid|no connection"),
+    ],
+)
+def test_a_host_that_cannot_be_is_told(url, message):
+    policy = RetryPolicy(per_request=1, base_delay=0.001)
+    with pytest.raises(BackendError, match=message):
+        score(url, retries=policy)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("ALL_PROXY", "gopher://me:SECRET@host:1"),
+        ("ALL_PROXY", "http://me:SECRET@host:port"),
+        ("SSL_CERT_FILE", "/no/such/SECRET"),
+    ],
+)
+def test_surroundings_that_cannot_be_used_are_told_unseen(name, value, monkeypatch):
+    for unset in ("NO_PROXY", "no_proxy"):
+        monkeypatch.delenv(unset, raising=False)
+    monkeypatch.setenv(name, value)
+    policy = RetryPolicy(per_request=0)
+    with pytest.raises(BackendError, match=r"proxy or certificates|no connection") as caught:
+        score("https://127.0.0.1:1/v1", retries=policy)
+    assert "SECRET" not in everything_said(caught.value)
+
+
+def test_a_missing_library_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "httpx", None)
+    with pytest.raises(MissingDependencyError, match=r"pip install 'dnip\[openai\]'"):
+        score("http://127.0.0.1:1/v1")
+
+
+def test_any_text_can_be_sent():
+    with FailingServer(completion) as server:
+        one = Prompt("", "\udc80 \u2028 🙂 \x00")
+        with pytest.raises(UnicodeEncodeError):
+            one.text.encode()
+        server.answer = lambda body: completion({"prompt": "x"})
+        assert len(list(engine(server.url).score([one], TASK))) == 1
+    assert server.requests[0]["prompt"] == one.text
+
+
 # --- ending early -------------------------------------------------------------------------------
 
 
@@ -453,6 +500,9 @@ def test_a_url_with_secrets_is_refused_unseen(url):
         ({"endpoint": "embeddings"}, "endpoint must be one of completions, chat"),
         ({"top_logprobs": 21}, "top_logprobs must be"),
         ({"top_logprobs": 0}, "top_logprobs must be"),
+        ({"extra_body": {"a": object()}}, "extra_body must be"),
+        ({"extra_body": {"a": math.nan}}, "extra_body must be"),
+        ({"extra_body": 3}, "extra_body must be"),
     ],
 )
 def test_bad_settings_are_refused(settings, message):
@@ -465,6 +515,8 @@ def test_bad_settings_are_refused(settings, message):
     [
         ({"base_url": "host:8000"}, "base_url must begin with http"),
         ({"base_url": "http://"}, "base_url must begin with http"),
+        ({"base_url": "http://a b/v1"}, "base_url must begin with http"),
+        ({"base_url": "http://a/v1\n"}, "base_url must begin with http"),
         ({"concurrency": 0}, "concurrency"),
         ({"timeout": 0}, "timeout"),
     ],

@@ -1,6 +1,9 @@
+import contextlib
 import math
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dnip.errors import BackendError
 from dnip.prompting.engines.openai_responses import Reported, Token, read_reported, read_text
@@ -125,6 +128,7 @@ def test_a_server_without_logprobs_is_told_at_once(payload):
         completions({" a": "NaN"}),
         completions({" a": 0.5}),
         completions({}),
+        completions({" a": 10**400}),
         completions({"token_id:x": A}),
     ],
 )
@@ -157,6 +161,8 @@ def test_unreported_tokens_are_bounded(probabilities, sampled, bound):
         ({"text": " yes"}, " yes"),
         ({"message": {"content": "yes"}, "finish_reason": "stop"}, "yes"),
         ({"message": {"content": "<think>no, no</think>\nyes"}}, "\nyes"),
+        ({"message": {"content": "<think>no, no"}}, ""),
+        ({"message": {"content": "no</think>yes <think>"}}, "yes <think>"),
         ({"message": {"content": None, "reasoning_content": "no"}}, ""),
         ({"message": {"content": "no, so"}, "finish_reason": "length"}, None),
     ],
@@ -172,3 +178,30 @@ def test_broken_samples_may_be_asked_again(payload):
     with pytest.raises(BackendError, match="not understood") as caught:
         read_text(payload)
     assert caught.value.retryable
+
+
+KEYS = st.sampled_from(
+    [
+        *("choices", "logprobs", "content", "top_logprobs", "tokens", "token_logprobs", "token"),
+        *("completion_probabilities", "top_probs", "probs", "tok_str", "prob", "logprob", "id"),
+        *("message", "text", "finish_reason", " a", "token_id:3"),
+    ]
+)
+LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | KEYS
+ANYTHING = st.recursive(
+    LEAVES, lambda parts: st.lists(parts, max_size=3) | st.dictionaries(KEYS, parts, max_size=5)
+)
+LOGPROBS = st.dictionaries(KEYS, ANYTHING, max_size=5)
+
+
+@given(
+    ANYTHING
+    | st.builds(lambda inner: {"choices": [{"logprobs": inner}]}, LOGPROBS)
+    | st.builds(lambda inner: {"choices": [inner]}, LOGPROBS)
+    | st.builds(lambda inner: {"completion_probabilities": [inner]}, LOGPROBS)
+)
+def test_whatever_comes_is_read_or_refused(payload):
+    with contextlib.suppress(BackendError):
+        assert 0 <= read_reported(payload).bound <= 1
+    with contextlib.suppress(BackendError):
+        assert isinstance(read_text(payload), str | None)

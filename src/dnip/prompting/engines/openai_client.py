@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import os
 import random
 import threading
@@ -175,17 +176,30 @@ class _Run(Generic[T]):
     async def _send_all(self) -> None:
         self._loop, self._task = asyncio.get_running_loop(), asyncio.current_task()
         self._started.set()
-        headers = {} if self._key is None else {"Authorization": f"Bearer {self._key}"}
+        async with self._client() as client, asyncio.TaskGroup() as group:
+            for _ in range(self._server.concurrency):
+                group.create_task(self._send_some(client))
+
+    def _client(self) -> httpx.AsyncClient:
+        headers = {"Content-Type": "application/json"}
+        if self._key is not None:
+            headers["Authorization"] = f"Bearer {self._key}"
         limits = self._http.Limits(
             max_connections=self._server.concurrency,
             max_keepalive_connections=self._server.concurrency,
         )
-        async with (
-            self._http.AsyncClient(headers=headers, timeout=None, limits=limits) as client,
-            asyncio.TaskGroup() as group,
-        ):
-            for _ in range(self._server.concurrency):
-                group.create_task(self._send_some(client))
+        try:
+            client: httpx.AsyncClient = self._http.AsyncClient(
+                headers=headers, timeout=None, limits=limits
+            )
+        except (ImportError, OSError, ValueError, self._http.InvalidURL) as error:
+            # Its own words may repeat a proxy's password.
+            raise BackendError(
+                "the environment's settings for proxy or certificates cannot be used "
+                f"({type(error).__name__})",
+                hint="Check HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, SSL_CERT_FILE and SSL_CERT_DIR",
+            ) from None
+        return client
 
     async def _send_some(self, client: httpx.AsyncClient) -> None:
         for number, (name, body) in self._bodies:
@@ -236,7 +250,8 @@ class _Run(Generic[T]):
         http = self._http
         try:
             async with asyncio.timeout(self._server.timeout):
-                response = await client.post(self._url, json=body)
+                content = json.dumps(body).encode()
+                response = await client.post(self._url, content=content)
         except TimeoutError:
             raise _FailedError(
                 f"no answer within {self._server.timeout:g} s",
@@ -244,6 +259,10 @@ class _Run(Generic[T]):
             ) from None
         except http.ConnectError as error:
             raise self._unreachable(error) from None
+        except (http.InvalidURL, UnicodeError):
+            raise _FailedError(
+                "the host's name is not valid", hint="Check the base URL", retryable=False
+            ) from None
         except http.RequestError as error:
             raise _FailedError(
                 f"the connection was lost: {self._clean(str(error)) or type(error).__name__}",
@@ -253,7 +272,7 @@ class _Run(Generic[T]):
             raise self._refused(response)
         try:
             return response.json()
-        except ValueError:
+        except (ValueError, RecursionError):
             raise _FailedError(
                 f"the answer is no JSON ({len(response.content)} bytes)",
                 hint="Is this the address of an OpenAI-compatible server?",
@@ -347,7 +366,8 @@ def _check_url(url: str) -> None:
     """Refuse what no base URL can be, without repeating what may be secret."""
     try:
         parts = urlsplit(url)
-        known = parts.scheme in ("http", "https") and bool(parts.hostname)
+        plain = url.isprintable() and " " not in url
+        known = plain and parts.scheme in ("http", "https") and bool(parts.hostname)
         _ = parts.port
     except ValueError:
         known = False

@@ -10,7 +10,12 @@ from dnip.errors import InvalidInputError
 from dnip.prompting.engines.base import ScoredRow, Scoring
 from dnip.prompting.engines.label_matching import LabelMatcher
 from dnip.prompting.engines.openai_client import Server
-from dnip.prompting.engines.openai_requests import MAX_TOP_LOGPROBS, Endpoint, scoring_body
+from dnip.prompting.engines.openai_requests import (
+    MAX_TOP_LOGPROBS,
+    Endpoint,
+    check_extra,
+    scoring_body,
+)
 from dnip.prompting.engines.openai_responses import read_reported
 from dnip.validation import check_choice, check_integer
 
@@ -46,7 +51,8 @@ class OpenAIEngine:
         Texts of the labels' first tokens, as the server writes them. Without them a reported token
         counts for the only label whose answer it begins; see `LabelMatcher`.
     extra_body : mapping, optional
-        Further fields of every request; None takes a field out. No secrets: they are recorded.
+        Further fields of every request; None takes a field out, as in ``{"max_tokens": None,
+        "max_completion_tokens": 1}``. No secrets: they are recorded.
 
     Examples
     --------
@@ -66,6 +72,7 @@ class OpenAIEngine:
     def __post_init__(self) -> None:
         if not self.model:
             raise InvalidInputError("model must be the server's name of a model; got ''")
+        check_extra(self.extra_body)
         check_choice("endpoint", self.endpoint, tuple(Endpoint))
         check_integer("top_logprobs", self.top_logprobs, at_least=1, at_most=MAX_TOP_LOGPROBS)
 
@@ -79,7 +86,7 @@ class OpenAIEngine:
             "top_logprobs": self.top_logprobs,
             "label_token_ids": None if self.label_token_ids is None else list(self.label_token_ids),
             "label_tokens": None if self.label_tokens is None else list(self.label_tokens),
-            "extra_body": dict(self.extra_body or {}),
+            "extra_body": check_extra(self.extra_body),
             "versions": library_versions(),
         }
 

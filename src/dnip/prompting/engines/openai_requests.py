@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -128,6 +129,22 @@ def sampling_body(
     if stop:
         body["stop"] = list(stop)
     return _with(body, extra)
+
+
+def check_extra(extra: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return further fields of a request, or refuse what JSON cannot hold.
+
+    Examples
+    --------
+    >>> check_extra({"max_tokens": None, "max_completion_tokens": 1})
+    {'max_tokens': None, 'max_completion_tokens': 1}
+    """
+    try:
+        fields = dict(extra or {})
+        json.dumps(fields, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(f"extra_body must be a JSON object: {error}") from error
+    return fields
 
 
 def _content(endpoint: Endpoint, prompt: str) -> dict[str, Any]:

@@ -103,7 +103,7 @@ def read_reported(payload: object) -> Reported:
             return _from_positions(logprobs["content"])
         if isinstance(logprobs, dict) and logprobs.get("top_logprobs"):
             return _from_mapping(logprobs)
-    except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+    except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise BackendError(
             f"the server's answer is not understood: {type(error).__name__}: {error}",
             hint="Is this an OpenAI-compatible server?",
@@ -119,7 +119,7 @@ def read_text(payload: object) -> str | None:
     """Read a sampled answer; None where it was cut at the longest length.
 
     A reasoning model's thoughts are left out: those between ``<think>`` and ``</think>``, and
-    those that the server gives apart from the answer.
+    those that the server gives apart from the answer. Thoughts that never end are no answer.
 
     Raises
     ------
@@ -138,14 +138,15 @@ def read_text(payload: object) -> str | None:
         text = choice["message"]["content"] if "message" in choice else choice["text"]
         if not isinstance(text, str | None):
             raise TypeError(f"the text is {type(text).__name__}")
-    except (KeyError, IndexError, TypeError) as error:
+    except (LookupError, TypeError) as error:
         raise BackendError(
             f"the server's answer is not understood: {type(error).__name__}: {error}",
             retryable=True,
         ) from error
     if choice.get("finish_reason") == "length":
         return None
-    return (text or "").rpartition("</think>")[2]
+    thoughts, _, answer = (text or "").rpartition("</think>")
+    return "" if "<think>" in answer and not thoughts else answer
 
 
 def _choice(payload: object) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from dnip.errors import InvalidInputError
 from dnip.prompting.engines.base import ScoredRow, Scoring
 from dnip.prompting.engines.openai_client import Server
 from dnip.prompting.engines.openai_engine import library_versions
-from dnip.prompting.engines.openai_requests import Endpoint, sampling_body
+from dnip.prompting.engines.openai_requests import Endpoint, check_extra, sampling_body
 from dnip.prompting.engines.openai_responses import read_text
 from dnip.prompting.votes import Ballot, count_votes
 from dnip.validation import check_choice, check_integer, check_number
@@ -57,6 +57,7 @@ class VotingEngine:
     def __post_init__(self) -> None:
         if not self.model:
             raise InvalidInputError("model must be the server's name of a model; got ''")
+        check_extra(self.extra_body)
         check_choice("endpoint", self.endpoint, tuple(Endpoint))
         check_integer("samples", self.samples, at_least=1)
         check_integer("max_tokens", self.max_tokens, at_least=1)
@@ -74,7 +75,7 @@ class VotingEngine:
             "temperature": self.temperature,
             "max_tokens": self.max_tokens,
             "seed": self.seed,
-            "extra_body": dict(self.extra_body or {}),
+            "extra_body": check_extra(self.extra_body),
             "versions": library_versions(),
         }
 
