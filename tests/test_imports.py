@@ -9,7 +9,18 @@ import pytest
 
 import dnip.kernels
 
-HEAVY = ["torch", "ray", "matplotlib", "sklearn", "pandas", "polars", "pyarrow", "numba"]
+HEAVY = [
+    "torch",
+    "ray",
+    "matplotlib",
+    "sklearn",
+    "pandas",
+    "polars",
+    "pyarrow",
+    "numba",
+    "httpx",
+    "jinja2",
+]
 KERNELS = sorted(Path(dnip.kernels.__file__).parent.glob("*.py"))
 
 

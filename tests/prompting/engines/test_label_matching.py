@@ -48,7 +48,7 @@ def report(*tokens):
         # the beginning of one label's answer is its first token
         (
             "completions",
-            [(" go", 0.5), (" gr", 0.25), (" b", 0.125)],
+            [(" go", 0.5), (" gr", 0.25), (" ba", 0.125)],
             [0.5, 0.25, 0.125],
             None,
             0,
@@ -82,6 +82,16 @@ def report(*tokens):
             0,
         ),
         ("chat", [("g", 0.5), ("gr", 0.25)], [0, 0.25, 0], [0.25, 0.25, 0.25], 0.5),
+        # a lone letter may be the first token, but hardly is: it only raises the ceiling
+        ("completions", [(" b", 0.5), (" good", 0.25)], [0.25, 0, 0], [0.25, 0.25, 0.5], 0),
+        (
+            "completions",
+            [(" b", 0.5), (" bad", 0.25)],
+            [0, 0, 0.25],
+            [0.25, 0.25, 0.25],
+            0,
+        ),
+        ("chat", [("b", 0.25), (" b", 0.25)], [0, 0, 0], [0.25, 0.25, 0.5], 0),
         # tokens without text are no one's
         ("completions", [("", 0.5), (" good", 0.25)], [0.25, 0, 0], [0.25, 0.25, 0.25], 0),
     ],
@@ -132,6 +142,12 @@ def test_builtin_tasks_can_be_told_apart(name, endpoint):
 def test_labels_that_cannot_be_told_apart_are_refused(words, settings, message):
     with pytest.raises(InvalidInputError, match=message):
         LabelMatcher.for_task(replace(TASK, label_words=words), Endpoint.COMPLETIONS, **settings)
+
+
+def test_a_letter_that_is_the_answer_counts():
+    task = replace(TASK, label_words=("A", "B", "C"))
+    match = LabelMatcher.for_task(task, Endpoint.CHAT).match(report(("A", 0.5), (" B", 0.25)))
+    assert match.captured == pytest.approx([0.5, 0.25, 0])
 
 
 def test_given_tokens_tell_nested_words_apart():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -52,6 +52,9 @@ class LabelMatcher:
     - A label may have several answers (in a chat, with the leading space and without): each has a
       token of its own, and their probabilities add up. Different tokens that the server writes
       alike add up too.
+    - A lone Latin letter begins too many other words to count as an answer's first token (" A" is
+      an article before it is an "Ab"). It may be one all the same, so it raises the ceiling of its
+      label, where nothing longer is reported.
     - A token that begins the answers of several labels counts for none.
 
     Parameters
@@ -139,34 +142,38 @@ class LabelMatcher:
         """Return what a report says of the labels."""
         tells_ids = any(token.token_id is not None for token in reported.tokens)
         if self.token_ids is not None and tells_ids:
-            found, ambiguous = self._by_id(reported), 0.0
+            found = self._by_id(reported)
         else:
-            found, ambiguous = self._by_text(reported)
-        captured = np.array([math.fsum(parts) for parts in found])
-        missing = np.array([not parts for parts in found])
+            found = self._by_text(reported)
+        captured = np.array([math.fsum(parts) for parts in found.parts])
+        missing = np.array([not parts for parts in found.parts])
         if not missing.any():
-            return Match(captured, None, ambiguous)
-        return Match(captured, np.where(missing, reported.bound, captured), ambiguous)
+            return Match(captured, None, found.ambiguous)
+        most = np.maximum(found.letters, reported.bound)
+        return Match(captured, np.where(missing, most, captured), found.ambiguous)
 
-    def _by_id(self, reported: Reported) -> list[list[float]]:
+    def _by_id(self, reported: Reported) -> _Found:
         known = {token.token_id: token.probability for token in reported.tokens}
-        return [[known[i]] if i in known else [] for i in self.token_ids or ()]
+        parts = [[known[i]] if i in known else [] for i in self.token_ids or ()]
+        return _Found(parts, [0.0] * len(parts), 0.0)
 
-    def _by_text(self, reported: Reported) -> tuple[list[list[float]], float]:
+    def _by_text(self, reported: Reported) -> _Found:
         probability: dict[str, float] = {}
         for token in reported.tokens:
             probability[token.text] = probability.get(token.text, 0.0) + token.probability
         owners = {text: self._owners(text) for text in probability if text}
-        found: list[list[float]] = []
-        for label, answers in enumerate(self.answers):
-            own = [text for text, labels in owners.items() if labels == {label}]
-            firsts = {
-                max((text for text in own if self._begins(text, answer)), key=len, default="")
-                for answer in answers
-            }
-            found.append([probability[text] for text in sorted(firsts) if text])
         unclear = (probability[text] for text, labels in owners.items() if len(labels) > 1)
-        return found, math.fsum(unclear)
+        found = _Found([], [], math.fsum(unclear))
+        for label, answers in enumerate(self.answers):
+            own = {text for text, labels in owners.items() if labels == {label}}
+            letters = {text for text in own - set(answers) if _is_letter(text)}
+            firsts = {
+                max((text for text in own - letters if self._begins(text, a)), key=len, default="")
+                for a in answers
+            }
+            found.parts.append([probability[text] for text in sorted(firsts) if text])
+            found.letters.append(math.fsum(probability[text] for text in letters))
+        return found
 
     def _owners(self, text: str) -> set[int]:
         return {
@@ -177,3 +184,16 @@ class LabelMatcher:
 
     def _begins(self, text: str, answer: str) -> bool:
         return text == answer if self.whole else answer.startswith(text)
+
+
+class _Found(NamedTuple):
+    """Of each label: probabilities of its tokens, and that of lone letters that may be one."""
+
+    parts: list[list[float]]
+    letters: list[float]
+    ambiguous: float
+
+
+def _is_letter(text: str) -> bool:
+    letter = text.strip()
+    return len(letter) == 1 and letter.isascii() and letter.isalpha()
