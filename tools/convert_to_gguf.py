@@ -162,7 +162,7 @@ def interleave(weight: np.ndarray, n_heads: int) -> np.ndarray:
 
 def head_size(config: LlamaConfig) -> int:
     """Return the number of features of a head."""
-    return config.head_dim or config.hidden_size // config.num_attention_heads
+    return int(config.head_dim or config.hidden_size // config.num_attention_heads)
 
 
 def main() -> None:

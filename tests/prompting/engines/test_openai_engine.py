@@ -465,6 +465,16 @@ def test_the_key_is_nowhere_to_be_seen(status, caplog, capfd):
     assert "SECRET" not in "".join(seen)
 
 
+def test_the_key_is_not_told_where_an_answer_holds_it():
+    policy = RetryPolicy(per_request=0)
+    with (
+        FailingServer(lambda body: {KEY: "?"}) as server,
+        pytest.raises(BackendError, match=r"no choices, but \*\*\*") as caught,
+    ):
+        score(server.url, retries=policy)
+    assert "SECRET" not in everything_said(caught.value)
+
+
 @pytest.mark.parametrize("key", ["sk-two words", "sk-new\nline", "sk-schlüssel"])
 def test_a_key_that_is_none_is_refused_unseen(key, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", key)

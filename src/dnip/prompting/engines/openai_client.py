@@ -214,8 +214,10 @@ class _Run(Generic[T]):
                 return self._read(await self._try(client, body))
             except _FailedError as failure:
                 error, asked = failure.error, failure.retry_after
-            except BackendError as unreadable:
-                error, asked = unreadable, None
+            except BackendError as unread:
+                message = self._clean(unread.message)
+                error = BackendError(message, hint=unread.hint, retryable=unread.retryable)
+                asked = None
             self._check_hope(error, asked, name, tries)
             self._retries_left -= 1
             await asyncio.sleep(self._server.retries.delay(tries, asked, self._rng))
