@@ -18,7 +18,13 @@ from urllib.parse import urlsplit
 
 from dnip.errors import BackendError, InvalidInputError
 from dnip.optional import load_optional
-from dnip.prompting.engines.retrying import RetryPolicy, is_passing, parse_retry_after
+from dnip.prompting.engines.openai_failures import (
+    RequestFailedError,
+    clean,
+    refusal,
+    unreachable,
+)
+from dnip.prompting.engines.retrying import RetryPolicy
 from dnip.validation import check_integer, check_number
 
 if TYPE_CHECKING:
@@ -28,8 +34,6 @@ if TYPE_CHECKING:
     import httpx
 
 T = TypeVar("T")
-
-_LONGEST_REASON = 300
 
 
 @dataclass(frozen=True)
@@ -212,10 +216,10 @@ class _Run(Generic[T]):
             tries += 1
             try:
                 return self._read(await self._try(client, body))
-            except _FailedError as failure:
+            except RequestFailedError as failure:
                 error, asked = failure.error, failure.retry_after
             except BackendError as unread:
-                message = self._clean(unread.message)
+                message = clean(unread.message, self._key)
                 error = BackendError(message, hint=unread.hint, retryable=unread.retryable)
                 asked = None
             self._check_hope(error, asked, name, tries)
@@ -255,113 +259,42 @@ class _Run(Generic[T]):
                 content = json.dumps(body).encode()
                 response = await client.post(self._url, content=content)
         except TimeoutError:
-            raise _FailedError(
+            raise RequestFailedError(
                 f"no answer within {self._server.timeout:g} s",
                 hint="Raise the timeout, or lower the concurrency",
             ) from None
         except http.ConnectError as error:
-            raise self._unreachable(error) from None
+            raise unreachable(clean(str(error), self._key)) from None
         except (http.InvalidURL, UnicodeError):
-            raise _FailedError(
+            raise RequestFailedError(
                 "the host's name is not valid", hint="Check the base URL", retryable=False
             ) from None
         except http.RequestError as error:
-            raise _FailedError(
-                f"the connection was lost: {self._clean(str(error)) or type(error).__name__}",
+            raise RequestFailedError(
+                f"the connection was lost: {clean(str(error), self._key) or type(error).__name__}",
                 hint="Is the server still running?",
             ) from None
         if response.status_code != 200:
-            raise self._refused(response)
+            raise refusal(
+                response.status_code,
+                response.text,
+                retry_after=response.headers.get("Retry-After"),
+                key_variable=self._server.key_variable,
+                key=self._key,
+            )
         try:
             return response.json()
         except (ValueError, RecursionError):
-            raise _FailedError(
+            raise RequestFailedError(
                 f"the answer is no JSON ({len(response.content)} bytes)",
                 hint="Is this the address of an OpenAI-compatible server?",
             ) from None
-
-    def _unreachable(self, error: Exception) -> _FailedError:
-        reason = self._clean(str(error))
-        if "CERTIFICATE" in reason.upper():
-            hint = "Have the server's certificate trusted, or use its right name"
-            return _FailedError(f"not trusted: {reason}", hint=hint, retryable=False)
-        hint = "Is the server running at this address, and is there a network?"
-        return _FailedError(f"no connection: {reason}", hint=hint)
-
-    def _refused(self, response: httpx.Response) -> _FailedError:
-        """Say what a status other than 200 means."""
-        status = response.status_code
-        variable = self._server.key_variable
-        if status in (401, 403):
-            # The server's own words are left out: some repeat parts of the key.
-            found = "is not set" if self._key is None else "was sent"
-            return _FailedError(
-                f"the server refuses access (status {status}); the key of {variable} {found}",
-                hint=f"Set {variable} to a key that this server and model accept",
-                retryable=False,
-            )
-        reason = self._clean(_reason(response))
-        message = f"status {status}" + (f": {reason}" if reason else "")
-        if status == 404:
-            hint = "Check the base URL and the model's name; GET /models lists the names"
-            return _FailedError(f"unknown model or address ({message})", hint=hint, retryable=False)
-        if status == 429 and "insufficient_quota" in response.text:
-            hint = "Add credit, or use another key"
-            return _FailedError(f"the quota is used up ({message})", hint=hint, retryable=False)
-        if 300 <= status < 400:
-            hint = "Give the address that it redirects to as the base URL"
-            return _FailedError(f"redirected ({message})", hint=hint, retryable=False)
-        if is_passing(status):
-            asked = parse_retry_after(response.headers.get("Retry-After"))
-            hint = "Lower the concurrency, or start again later"
-            return _FailedError(message, hint=hint, retry_after=asked)
-        hint = "Change what the server refuses"
-        if "logprob" in reason.lower():
-            hint = "Lower top_logprobs, or count votes of repeated samples"
-        return _FailedError(
-            f"the server refuses the request ({message})", hint=hint, retryable=False
-        )
-
-    def _clean(self, text: str) -> str:
-        """Return text of others fit to be shown: one line, not too long, without the key."""
-        if self._key is not None:
-            text = text.replace(self._key, "***")
-        text = " ".join(text.split())
-        return text if len(text) <= _LONGEST_REASON else text[:_LONGEST_REASON] + "…"
-
-
-class _FailedError(Exception):
-    """A failed try, with the wait that the server asked for."""
-
-    def __init__(
-        self,
-        message: str,
-        *,
-        hint: str,
-        retryable: bool = True,
-        retry_after: float | None = None,
-    ) -> None:
-        super().__init__(message)
-        self.error = BackendError(message, hint=hint, retryable=retryable)
-        self.retry_after = retry_after
 
 
 def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
     """Return the first exception that workers raised; the others were stopped by it."""
     first = group.exceptions[0]
     return _first(first) if isinstance(first, BaseExceptionGroup) else first
-
-
-def _reason(response: httpx.Response) -> str:
-    """Return the server's own words, from the several places where servers put them."""
-    try:
-        content = response.json()
-    except ValueError:
-        return ""
-    for key in ("error", "detail", "message"):
-        if isinstance(content, dict) and content.get(key):
-            content = content[key]
-    return content if isinstance(content, str) else str(content)
 
 
 def _check_url(url: str) -> None:
