@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from benchmarks import quality, scores, settings, speed, startup
+from benchmarks import prompting, quality, scores, settings, speed, startup
 from benchmarks.tables import SHARED, load
 
 BENCHMARKS = {
@@ -14,6 +14,7 @@ BENCHMARKS = {
     "scores": scores.run,
     "settings": settings.run,
     "startup": startup.run,
+    "prompting": prompting.run,
 }
 
 parser = argparse.ArgumentParser(prog="python -m benchmarks")

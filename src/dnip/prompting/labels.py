@@ -19,7 +19,7 @@ Encode = Callable[[str], Sequence[int]]
 Decode = Callable[[Sequence[int]], str]
 
 #: Prompts that end in the same letters are taken to be followed by the same label tokens.
-_TAIL = 12
+_TAIL = 4
 #: So many prompts are looked at, at most.
 _MOST_PROMPTS = 32
 

@@ -241,7 +241,7 @@ class CausalLM:
         begin = 0
         if past is not None:
             begin = past.get_seq_length()
-            options["past_key_values"] = _fork(past, len(padded.tokens))
+            options["past_key_values"] = fork(past, len(padded.tokens))
         if not padded.real[:, 0].all():
             seen = np.ones((len(padded.tokens), begin), bool)
             options["attention_mask"] = self._tensor(np.hstack([seen, padded.real])).long()
@@ -310,7 +310,7 @@ def _can_fork(cache: Any) -> bool:
     return len(layers) > 0 and all(type(layer).__name__ in _FORKED for layer in layers)
 
 
-def _fork(cache: Any, rows: int) -> Any:
+def fork(cache: Any, rows: int) -> Any:
     """Return a cache for so many rows that shares the given one's tensors.
 
     The layers are copies, and their update makes new tensors: the given cache never changes.

@@ -83,11 +83,25 @@ class HubTokenizer:
         return bool(getattr(self._tokenizer, "chat_template", None))
 
     def chat(self, prompt: str) -> str:
-        """Return a prompt as the user's turn of a chat, up to where the answer begins."""
+        """Return a prompt as the user's turn of a chat, up to where the answer begins.
+
+        Raises
+        ------
+        InvalidInputError
+            If the template does not take a single turn of the user, or is broken.
+        """
         turn = [{"role": "user", "content": prompt}]
-        return str(
-            self._tokenizer.apply_chat_template(turn, tokenize=False, add_generation_prompt=True)
-        )
+        try:
+            return str(
+                self._tokenizer.apply_chat_template(
+                    turn, tokenize=False, add_generation_prompt=True
+                )
+            )
+        except Exception as error:
+            raise InvalidInputError(
+                f"the chat template of {self.name!r} fails: {type(error).__name__}: {error}",
+                hint="Score the prompts without it",
+            ) from error
 
     def encode_chat(self, text: str) -> list[int]:
         """Return the token ids of a chat, whose special tokens stand in the text already."""

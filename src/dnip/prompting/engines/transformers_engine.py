@@ -49,7 +49,7 @@ class TransformersEngine:
     device : str
         Such as ``"cpu"`` or ``"cuda:1"``; ``"auto"`` takes a GPU where there is one.
     batch_tokens : int, optional
-        Most tokens of a batch, those of the shared prefix apart; by default 1,024 on a CPU and
+        Most tokens of a batch, those of the shared prefix apart; by default 768 on a CPU and
         16,384 on a GPU.
     padding : {"right", "left"}
         Where shorter rows of a batch are padded. The numbers are the same; right is faster.
@@ -81,7 +81,7 @@ class TransformersEngine:
         self._name, self._revision, self._share = str(model), revision, share_prefix
         self.tokenizer = HubTokenizer(model, revision=revision)
         self._model = CausalLM(model, revision=revision, dtype=dtype, device=device)
-        self._batch_tokens = batch_tokens or (1024 if self._model.device.type == "cpu" else 16384)
+        self._batch_tokens = batch_tokens or (768 if self._model.device.type == "cpu" else 16384)
 
     @property
     def context(self) -> int | None:

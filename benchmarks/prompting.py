@@ -1,0 +1,149 @@
+"""Prompting: the engine against the authors' way and against bare forward passes."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from benchmarks.tables import Table, print_markdown
+from dnip.prompting.data import load_examples
+from dnip.prompting.demonstrations import draw_demonstrations
+from dnip.prompting.engines.base import Scoring
+from dnip.prompting.prompt import Prompt, PromptBuilder
+from dnip.prompting.task import load_task
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dnip.prompting.engines.transformers_engine import TransformersEngine
+
+ROOT = Path(__file__).parents[1]
+MODEL = ROOT / "models" / "small"
+DATA = ROOT / ".." / "shared" / "datasets" / "agnews"
+
+ROWS = 256
+REPEATS = 3
+#: Tokens of a batch that the bare passes may choose from.
+BATCHES = (256, 512, 1024, 2048, 4096)
+
+
+def run(_tables: list[Table]) -> None:
+    """Print the table; every way on the same prompts, in turn."""
+    if not MODEL.is_dir() or not DATA.is_dir():
+        print(f"prompting: left out, there is no {MODEL} or no {DATA}")
+        return
+    # They take seconds to load, and the other benchmarks do without them.
+    import torch  # noqa: PLC0415
+
+    from dnip.prompting.engines import transformers_engine  # noqa: PLC0415
+
+    engine = transformers_engine.TransformersEngine(MODEL, device="cpu")
+    print_markdown(
+        f"Prompting, rows per second (agnews, {ROWS} rows, {torch.get_num_threads()} threads)",
+        ["", "authors' way", "ours", "limit", "ours / authors'", "ours / limit", "limit's batch"],
+        [_compare(engine, shots) for shots in (1, 5)],
+    )
+
+
+def _compare(engine: TransformersEngine, shots: int) -> list[str]:
+    """Return one row of the table."""
+    prompts = _prompts(shots)
+    task = load_task("agnews")
+
+    def ours() -> None:
+        for _ in engine.score(prompts, task, Scoring.FIRST):
+            pass
+
+    bare = _bare(engine, prompts)
+    ours()  # warms up, as the search for the best size does for the bare passes
+    best = min(BATCHES, key=lambda tokens: min(_wall(lambda: bare(tokens)) for _ in range(2)))
+    times = _in_turn([_authors_way(prompts), ours, lambda: bare(best)])
+    return [
+        f"{shots}-shot",
+        *(f"{ROWS / statistics.median(side):,.0f}" for side in times),
+        f"{_ratio(times[0], times[1]):.1f}×",
+        f"{_ratio(times[2], times[1]):.2f}",
+        f"{best:,}",
+    ]
+
+
+def _prompts(shots: int) -> list[Prompt]:
+    task = load_task("agnews")
+    train, test = (load_examples(DATA, split, task) for split in ("train", "test"))
+    numbers = draw_demonstrations(train, shots, n_classes=task.n_classes, seed=0)
+    builder = PromptBuilder(task, [(train.rows[i], int(train.labels[i])) for i in numbers])
+    return [builder.prompt(row) for row in test.rows[:ROWS]]
+
+
+def _authors_way(prompts: list[Prompt]) -> Callable[[], None]:
+    """Generate one token, then run the whole prompt again for all logits; two rows at a time."""
+    import torch  # noqa: PLC0415
+    from transformers import AutoModelForCausalLM, AutoTokenizer  # noqa: PLC0415
+
+    tokenizer: Any = AutoTokenizer.from_pretrained(MODEL, padding_side="left")
+    if tokenizer.pad_token is None:
+        tokenizer.pad_token = tokenizer.eos_token
+    model: Any = AutoModelForCausalLM.from_pretrained(MODEL, dtype=torch.float32).eval()
+
+    def score() -> None:
+        with torch.inference_mode():
+            for begin in range(0, len(prompts), 2):
+                texts = [prompt.text for prompt in prompts[begin : begin + 2]]
+                batch = tokenizer(texts, return_tensors="pt", padding=True)
+                given = {k: batch[k] for k in ("input_ids", "attention_mask")}
+                model.generate(
+                    **given,
+                    max_new_tokens=1,
+                    do_sample=False,
+                    pad_token_id=tokenizer.pad_token_id,
+                )
+                model(**given).logits.softmax(-1)
+
+    return score
+
+
+def _bare(engine: TransformersEngine, prompts: list[Prompt]) -> Callable[[int], None]:
+    """Run the model over tokens that lie ready, behind a cached prefix, and nothing else."""
+    import torch  # noqa: PLC0415
+
+    from dnip.prompting.engines.batches import pad, plan, shared_length  # noqa: PLC0415
+    from dnip.prompting.engines.causal_lm import fork  # noqa: PLC0415
+
+    model = engine._model.model
+    tokens = engine.tokenizer.encode_all([prompt.text for prompt in prompts])
+    shared = shared_length(tokens)
+    with torch.inference_mode():
+        cache = model(torch.tensor([tokens[0][:shared]]), use_cache=True).past_key_values
+    own = [row[shared:] for row in tokens]
+    batches = {
+        budget: [
+            torch.tensor(pad([own[i] for i in batch]).tokens)
+            for batch in plan([len(row) for row in own], budget)
+        ]
+        for budget in BATCHES
+    }
+
+    def score(budget: int) -> None:
+        with torch.inference_mode():
+            for batch in batches[budget]:
+                model(batch, past_key_values=fork(cache, len(batch)), logits_to_keep=1)
+
+    return score
+
+
+def _in_turn(ways: list[Callable[[], None]]) -> list[list[float]]:
+    """Time some ways in turn; seconds per way and repeat."""
+    repeats = [[_wall(way) for way in ways] for _ in range(REPEATS)]
+    return [list(side) for side in zip(*repeats, strict=True)]
+
+
+def _ratio(slow: list[float], fast: list[float]) -> float:
+    return statistics.median(a / b for a, b in zip(slow, fast, strict=True))
+
+
+def _wall(way: Callable[[], None]) -> float:
+    began = time.perf_counter()
+    way()
+    return time.perf_counter() - began

@@ -1,0 +1,63 @@
+"""The engine with the project's own small model, on real texts of every task."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
+
+from dnip.prompting.data import load_examples  # noqa: E402
+from dnip.prompting.demonstrations import draw_demonstrations  # noqa: E402
+from dnip.prompting.engines.base import Scoring  # noqa: E402
+from dnip.prompting.engines.transformers_engine import TransformersEngine  # noqa: E402
+from dnip.prompting.prompt import PromptBuilder  # noqa: E402
+from dnip.prompting.task import builtin_tasks, load_task  # noqa: E402
+
+ROOT = Path(__file__).resolve().parents[3]
+MODEL = ROOT / "models" / "small"
+DATA = ROOT.parent / "shared" / "datasets"
+
+pytestmark = pytest.mark.skipif(
+    not (MODEL / "config.json").is_file() or not DATA.is_dir(),
+    reason=f"the small model is not at {MODEL}, or the datasets are not at {DATA}",
+)
+
+
+@pytest.fixture(scope="module")
+def engine():
+    torch.set_num_threads(1)
+    return TransformersEngine(MODEL)
+
+
+@pytest.mark.parametrize("name", builtin_tasks())
+def test_equals_one_prompt_at_a_time(engine, name):
+    task = load_task(name)
+    train, test = (load_examples(DATA / name, split, task) for split in ("train", "test"))
+    shown = draw_demonstrations(train, 1, n_classes=task.n_classes, seed=0)
+    builder = PromptBuilder(task, [(train.rows[i], int(train.labels[i])) for i in shown])
+    prompts = [builder.prompt(row) for row in test.rows[:80]]
+    long = set(engine.too_long(prompts, answer_tokens=8))
+    prompts = [prompt for row, prompt in enumerate(prompts) if row not in long][:50]
+    assert len(prompts) >= 20
+    found = np.empty((len(prompts), task.n_classes))
+    for row in engine.score(prompts, task, Scoring.SUM):
+        found[row.row] = row.captured
+    tokenizer = transformers.AutoTokenizer.from_pretrained(MODEL)
+    model = transformers.AutoModelForCausalLM.from_pretrained(MODEL, dtype=torch.float32).eval()
+    for row, prompt in enumerate(prompts):
+        given = tokenizer(prompt.text)["input_ids"]
+        answers = [
+            tokenizer(prompt.text + task.answer(label))["input_ids"]
+            for label in range(task.n_classes)
+        ]
+        for label, whole in enumerate(answers):
+            if label and len(whole) == len(given) + 1:
+                total = logprobs[len(given) - 1, whole[-1]]  # the same prompt before it
+            else:
+                with torch.no_grad():
+                    logprobs = model(torch.tensor([whole])).logits[0].log_softmax(-1)
+                steps = range(len(given), len(whole))
+                total = sum(logprobs[i - 1, whole[i]] for i in steps)
+            assert found[row, label] == pytest.approx(float(total.exp()), abs=1e-5)

@@ -1,0 +1,159 @@
+"""The audit, with a toy tokenizer and engine, and with a real tokenizer."""
+
+import numpy as np
+import pytest
+
+from dnip.errors import InvalidInputError
+from dnip.prompting.audit import audit
+from dnip.prompting.engines.base import ScoredRow, Scoring
+from dnip.prompting.prompt import Prompt
+from dnip.prompting.task import Task
+
+PROMPTS = [Prompt("Say it.\n\n", f"Text: {text}\nMood:") for text in ("a", "b", "c")]
+
+
+class Words:
+    """One token per word, spaces before it included; a word in `split` is cut in two."""
+
+    def __init__(self, *split, template=None):
+        self.split, self.template, self.pieces = split, template, []
+
+    def encode(self, text):
+        ids = []
+        for number, word in enumerate(text.split(" ")):
+            piece = " " * (number > 0) + word
+            cut = 3 if word in self.split else len(piece)
+            for part in (piece[:cut], piece[cut:]):
+                if part:
+                    if part not in self.pieces:
+                        self.pieces.append(part)
+                    ids.append(self.pieces.index(part))
+        return ids
+
+    def decode(self, tokens):
+        return "".join(self.pieces[token] for token in tokens)
+
+    @property
+    def has_chat(self):
+        return self.template is not None
+
+    def chat(self, prompt):
+        return self.template(prompt)
+
+    encode_chat = encode
+
+
+class Fixed:
+    """An engine that always says the same."""
+
+    def __init__(self, *captured):
+        self.captured = np.array(captured)
+
+    def describe(self):
+        return {}
+
+    def score(self, prompts, task, scoring, *, done=frozenset()):
+        return (ScoredRow(row, self.captured / (row + 1)) for row in range(len(prompts)))
+
+
+def task(*words):
+    return Task("moods", "Say it.", ("text",), "Text: {{ text }}\nMood:", words, words)
+
+
+def test_all_is_well():
+    found = audit(task("happy", "sad"), PROMPTS, Words(), Scoring.FIRST, engine=Fixed(0.6, 0.3))
+    assert found.passed
+    assert found.notes == ()
+    assert [c.texts for c in found.classes] == [(" happy",), (" sad",)]
+    assert found.mass == pytest.approx(0.9 * (1 + 1 / 2 + 1 / 3) / 3)
+    assert found.lowest_mass == pytest.approx(0.3)
+    assert found.n_measured == 3
+    assert found.classes[1].mass == pytest.approx(0.3 * (1 + 1 / 2 + 1 / 3) / 3)
+
+
+def test_collisions_are_problems_of_first_token_scoring_alone():
+    asked = task("happy", "harsh", "sad")
+    words = Words("happy", "harsh")
+    found = audit(asked, PROMPTS, words, Scoring.FIRST, engine=Fixed(0.5, 0.2, 0.1))
+    assert found.collisions == ((0, 1, found.classes[0].ids[0]),)
+    assert "'happy' and 'harsh' begin with the same token" in found.problems[0]
+    assert "Score whole words with sum or per-token" in found.problems[0]
+    assert found.mass is None  # the engine would refuse
+    assert found.classes[0].scored == found.classes[0].ids[:1]
+    whole = audit(asked, PROMPTS, words, Scoring.SUM, engine=Fixed(0.5, 0.2, 0.1))
+    assert whole.passed
+    assert whole.classes[0].scored == whole.classes[0].ids
+
+
+def test_split_words_are_problems_of_first_token_scoring_alone():
+    found = audit(task("happy", "sad"), PROMPTS, Words("happy"), Scoring.FIRST)
+    assert found.split == (0,)
+    assert len(found.problems) == 1
+    assert "'happy' is 2 tokens, and its first one, ' ha'," in found.problems[0]
+    assert audit(task("happy", "sad"), PROMPTS, Words("happy"), Scoring.MEAN).passed
+
+
+def test_a_label_without_tokens_is_a_problem():
+    class Deaf(Words):
+        def encode(self, text):
+            return super().encode(text.replace(" sad", ""))
+
+    found = audit(task("happy", "sad"), PROMPTS, Deaf(), Scoring.SUM, engine=Fixed(1, 0))
+    assert found.classes == ()
+    assert "'sad' has no token of its own" in found.problems[0]
+
+
+def test_low_mass_is_a_problem():
+    found = audit(task("happy", "sad"), PROMPTS, Words(), Scoring.SUM, engine=Fixed(0.01, 0.01))
+    assert "on 3 prompts the labels capture 1.2% of the probability" in found.problems[0]
+
+
+def test_drift_through_the_chat_template():
+    steady = Words(template=lambda prompt: f"<user> {prompt} <bot>")
+    found = audit(task("happy", "sad"), PROMPTS, steady, Scoring.FIRST)
+    assert found.passed
+    assert "has a chat template" in found.notes[0]
+    assert found.classes[0].chat_ids == found.classes[0].ids
+
+    class Shifting(Words):
+        def encode_chat(self, text):
+            return [token + 50 for token in self.encode(text)]
+
+    shifting = Shifting(template=lambda prompt: f"<user> {prompt} <bot>")
+    found = audit(task("happy", "sad"), PROMPTS, shifting, Scoring.FIRST)
+    assert found.drifted == (0, 1)
+    assert "'happy' is the tokens" in found.problems[0]
+    assert "in the chat template. Use the same form" in found.problems[0]
+
+
+def test_a_chat_template_that_fails_is_a_note():
+    def fails(prompt):
+        raise InvalidInputError("the chat template fails")
+
+    found = audit(task("happy", "sad"), PROMPTS, Words(template=fails), Scoring.FIRST)
+    assert found.passed
+    assert "cannot be scored: the chat template fails" in found.notes[0]
+
+
+def test_needs_a_prompt():
+    with pytest.raises(InvalidInputError, match="at least one prompt"):
+        audit(task("happy", "sad"), [], Words(), Scoring.FIRST)
+
+
+def test_with_a_real_tokenizer_and_model(tiny_model, tmp_path):
+    import shutil
+
+    from dnip.prompting.engines.transformers_engine import TransformersEngine
+    from tiny_models import add_chat_template
+
+    folder = shutil.copytree(tiny_model("llama"), tmp_path / "chat")
+    add_chat_template(folder, "{{ messages[0]['content'] }}\n### Answer:")
+    engine = TransformersEngine(folder)
+    asked = task("World", "Business", "new phones")
+    found = audit(asked, PROMPTS, engine.tokenizer, Scoring.SUM, engine=engine)
+    assert 0 < found.lowest_mass <= found.mass < 1
+    assert found.drifted == ()
+    assert "".join(found.classes[2].texts) == " new phones"
+    add_chat_template(folder, "{{ raise_exception('no') }}")
+    broken = TransformersEngine(folder).tokenizer
+    assert "no" in audit(asked, PROMPTS, broken, Scoring.SUM).notes[0]
