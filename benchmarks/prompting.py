@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 import time
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +34,9 @@ def run(_tables: list[Table]) -> None:
     """Print the table; every way on the same prompts, in turn."""
     if not MODEL.is_dir() or not DATA.is_dir():
         print(f"prompting: left out, there is no {MODEL} or no {DATA}")
+        return
+    if find_spec("transformers") is None:
+        print("prompting: left out; install it with: pip install 'dnip[transformers]'")
         return
     # They take seconds to load, and the other benchmarks do without them.
     import torch  # noqa: PLC0415

@@ -13,6 +13,7 @@ from dnip.prompting.engines.base import Scoring  # noqa: E402
 from dnip.prompting.engines.transformers_engine import TransformersEngine  # noqa: E402
 from dnip.prompting.prompt import Prompt  # noqa: E402
 from dnip.prompting.task import Task, load_task  # noqa: E402
+from plain_language_model import PlainLanguageModel  # noqa: E402
 from tiny_models import random_prompts, save_tokenizer  # noqa: E402
 
 ATOL = 1e-5
@@ -26,45 +27,6 @@ TASK = Task(
     classes=("a", "b", "c", "d"),
     label_words=("World talks", "cup", "Business", "new phones on"),
 )
-
-
-class Reference:
-    """From the definitions: every prompt by itself, every answer by itself."""
-
-    def __init__(self, folder):
-        self.tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
-        self.model = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
-        self.model.eval()
-
-        self.known = {}
-
-    @torch.no_grad()
-    def logprobs(self, tokens):
-        if tokens not in self.known:
-            logits = self.model(torch.tensor([tokens]), use_cache=False).logits
-            self.known[tokens] = logits[0].log_softmax(-1)
-        return self.known[tokens]
-
-    def score(self, prompts, task, scoring):
-        return np.array([self._row(prompt.text, task, scoring) for prompt in prompts])
-
-    def _row(self, prompt, task, scoring):
-        tokens = self.tokenizer(prompt)["input_ids"]
-        at_answer = self.logprobs(tuple(tokens))[-1]
-        row = []
-        for label in range(task.n_classes):
-            whole = self.tokenizer(prompt + task.answer(label))["input_ids"]
-            assert whole[: len(tokens)] == tokens
-            own = whole[len(tokens) :]
-            if scoring is Scoring.FIRST:
-                row.append(at_answer[own[0]].exp())
-            elif scoring is Scoring.MEAN:
-                row.append(at_answer[own].exp().mean())
-            else:
-                logprobs = self.logprobs(tuple(whole))
-                total = sum(logprobs[len(tokens) - 1 + i, t] for i, t in enumerate(own))
-                row.append((total / (len(own) if scoring is Scoring.PER_TOKEN else 1)).exp())
-        return [float(p) for p in row]
 
 
 def scores(engine, prompts, task, scoring, **options):
@@ -81,7 +43,7 @@ def reference(tiny_model):
     made = {}
 
     def get(kind):
-        return made.setdefault(kind, Reference(tiny_model(kind)))
+        return made.setdefault(kind, PlainLanguageModel(tiny_model(kind)))
 
     return get
 
