@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from dnip.cli.apply import apply
+from dnip.cli.audit import audit
 from dnip.cli.demo import demo
 from dnip.cli.evaluate import evaluate
 from dnip.cli.fit import fit
@@ -20,7 +21,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (demo, prompt, fit, evaluate, apply):
+for command in (demo, audit, prompt, fit, evaluate, apply):
     app.command()(command)
 
 
