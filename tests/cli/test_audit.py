@@ -39,7 +39,8 @@ def test_mass_is_measured_on_real_prompts(dnip, task, model):
 def test_a_model_that_says_anything_but_the_labels_does_not_pass(dnip, task, model):
     run = dnip("audit", task, "--model", model, "--data", ".", "--scoring", "sum", "--json")
     assert (run.status, run.json["passed"]) == (1, False)
-    assert "mass" in run.err
+    assert run.err.startswith("error: ")
+    assert "no weight can mend" in run.err
 
 
 def test_labels_that_begin_alike_are_refused_under_first_token_scoring(dnip, folder, model):

@@ -9,7 +9,7 @@ import typer
 
 from dnip.cli.console import complain, print_json
 from dnip.cli.options import AsJson
-from dnip.cli.prompt import Precision, ScoringName, Shots, TaskName, parse_shots
+from dnip.cli.prompt import Precision, ScoringName, Shots, TaskName, load_model, parse_shots
 
 
 def audit(
@@ -41,7 +41,6 @@ def audit(
     from dnip.errors import InvalidInputError
     from dnip.prompting.audit import audit as audit_task
     from dnip.prompting.engines.base import Scoring
-    from dnip.prompting.engines.transformers_engine import TransformersEngine
     from dnip.prompting.plan import make_plan
     from dnip.prompting.prompt import PromptBuilder
     from dnip.prompting.task import load_task
@@ -53,7 +52,7 @@ def audit(
     else:
         plan = make_plan(chosen, data, shots=parse_shots(shots), seed=seed, limit=prompts)
         looked_at = plan.prompts
-    engine = TransformersEngine(model, dtype=dtype, device=device)
+    engine = load_model(model, dtype=dtype, device=device)
     result = audit_task(chosen, looked_at, engine.tokenizer, Scoring(scoring.value), engine=engine)
     if json:
         print_json({**asdict(result), "passed": result.passed})

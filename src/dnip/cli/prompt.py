@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
@@ -13,6 +14,7 @@ from dnip.cli.options import AsJson
 
 if TYPE_CHECKING:
     from dnip.prompting.engines.base import Engine
+    from dnip.prompting.engines.transformers_engine import TransformersEngine
 
 
 class ScoringName(StrEnum):
@@ -177,6 +179,19 @@ def parse_shots(shots: str) -> int | str:
     return int(shots)
 
 
+def load_model(model: str, *, dtype: str, device: str) -> TransformersEngine:
+    """Load a model; without the bars that its library draws where no one watches."""
+    from dnip.optional import load_optional
+    from dnip.prompting.engines.transformers_engine import TransformersEngine
+
+    if not sys.stderr.isatty():
+        library = load_optional(
+            "transformers.utils.logging", purpose="run a language model", extra="transformers"
+        )
+        library.disable_progress_bar()
+    return TransformersEngine(model, dtype=dtype, device=device)
+
+
 def make_engine(
     model: str,
     *,
@@ -188,9 +203,7 @@ def make_engine(
 ) -> Engine:
     """Return the engine that a model's path, name or URL asks for."""
     if not model.startswith(("http://", "https://")):
-        from dnip.prompting.engines.transformers_engine import TransformersEngine
-
-        return TransformersEngine(model, dtype=dtype, device=device)
+        return load_model(model, dtype=dtype, device=device)
 
     from dnip.errors import InvalidInputError
     from dnip.prompting.engines.openai_client import Server
