@@ -4,11 +4,17 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test lint types examples bench docs clean
+.PHONY: demo demo-llm test lint types examples bench docs clean
 .DEFAULT_GOAL := demo
 
 demo: $(VENV)/.demo          ## the main job on a bundled table
 	$(BIN)/dnip demo
+
+demo-llm: $(VENV)/.llm       ## class probabilities from the small language model of models/small
+	@mkdir -p dnip-demo && rm -f dnip-demo/news.csv*
+	$(BIN)/dnip audit agnews --model models/small --data examples/news
+	$(BIN)/dnip prompt agnews --model models/small --data examples/news --out dnip-demo/news.csv
+	$(BIN)/dnip evaluate dnip-demo/news.csv --classes World,Sports,Business,Technology
 
 test: $(VENV)/.dev           ## all tests, docstring examples included
 	$(BIN)/python -m pytest -n 2
@@ -44,6 +50,10 @@ $(VENV)/.demo: pyproject.toml | $(VENV)/bin/python
 $(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
 	$(PIP) --editable '.[dev]'
 	@touch $@ $(VENV)/.demo
+
+$(VENV)/.llm: pyproject.toml | $(VENV)/bin/python
+	$(PIP) --editable '.[transformers]'
+	@touch $@
 
 $(VENV)/.docs: pyproject.toml | $(VENV)/bin/python
 	$(PIP) --editable '.[docs]'
