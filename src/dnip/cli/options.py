@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
@@ -35,6 +36,45 @@ CoefficientsPath: TypeAlias = Annotated[
 ]
 AsJson: TypeAlias = Annotated[
     bool, typer.Option("--json", help="Print one JSON object instead of text.")
+]
+
+#: Bytes of memory that a command keeps to where the user names no other size.
+DEFAULT_MEMORY = 10**9
+
+_SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?|\.[0-9]+) *(?:([kmgt])(i?))?b?", re.IGNORECASE)
+
+
+def parse_memory(text: str | int) -> int:
+    """Return a size in bytes: 500MB and 0.5G are powers of 1000, 512MiB is one of 1024.
+
+    Raises
+    ------
+    typer.BadParameter
+        For a text that is no size.
+
+    Examples
+    --------
+    >>> parse_memory("1G"), parse_memory("500MB"), parse_memory("1.5 GiB"), parse_memory(4096)
+    (1000000000, 500000000, 1610612736, 4096)
+    """
+    match = _SIZE.fullmatch(str(text).strip())
+    if match is None:
+        raise typer.BadParameter(f"{text!r} is no size; write it like 1G, 500MB or 512MiB")
+    number, unit, binary = match.groups()
+    power = "kmgt".index(unit.lower()) + 1 if unit else 0
+    return int(float(number) * (1024 if binary else 1000) ** power)
+
+
+Memory: TypeAlias = Annotated[
+    int,
+    typer.Option(
+        "--memory",
+        parser=parse_memory,
+        metavar="SIZE",
+        help="Peak memory to keep to, such as 500MB or 4G; larger tables are read in passes."
+        "  [default: 1G]",
+        show_default=False,
+    ),
 ]
 
 
