@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnip.errors import InvalidInputError
+from dnip.errors import BackendError, InvalidInputError
 from dnip.optional import load_optional
+from dnip.prompting.reachability import is_unreached, no_waiting_for_the_hub
 
 if TYPE_CHECKING:
     import os
@@ -74,6 +75,8 @@ def load_examples(source: str | os.PathLike[str], split: str, task: Task) -> Exa
     ------
     InvalidInputError
         If there is no such file, or a row lacks a field or has a label that is no class.
+    BackendError
+        If the hub cannot be reached.
     """
     if str(source).startswith(HUB):
         name, found = f"{source}, {split}", _load_from_hub(str(source), split)
@@ -112,8 +115,15 @@ def _load_from_hub(source: str, split: str) -> Iterator[dict[str, Any]]:
     datasets = load_optional("datasets", purpose=f"load {source}", extra="datasets")
     name, _, configuration = source.removeprefix(HUB).partition(":")
     try:
-        rows = datasets.load_dataset(name, configuration or None, split=split)
+        with no_waiting_for_the_hub(f"load {source}", "datasets"):
+            rows = datasets.load_dataset(name, configuration or None, split=split)
     except Exception as error:  # the library raises whatever its own libraries raise
+        if is_unreached(error):
+            raise BackendError(
+                f"{source} is not stored here, and the hub cannot be reached",
+                hint="Check the network, or give a folder with JSON lines",
+                retryable=True,
+            ) from error
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise InvalidInputError(
             f"{source}: split {split} cannot be loaded: {reason}",

@@ -113,7 +113,7 @@ def _read(
                     None if content["ceiling"] is None else np.array(content["ceiling"]),
                     content["details"],
                 )
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
             if isinstance(error, InvalidInputError):
                 raise
             raise InvalidInputError(
@@ -142,15 +142,24 @@ def changed_settings(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
 
     Examples
     --------
-    >>> changed_settings({"seed": 0, "shots": 1}, {"seed": 1, "shots": 1})
-    ['seed was 0, is 1']
+    >>> changed_settings({"seed": 0, "task": {"name": "a"}}, {"seed": 0, "task": {"name": "b"}})
+    ['task.name was "a", is "b"']
     """
-    normal: dict[str, Any] = json.loads(json.dumps(new))
+    before, now = _flat(old), _flat(json.loads(json.dumps(new)))
     return [
-        f"{key} was {_short(old.get(key))}, is {_short(normal.get(key))}"
-        for key in sorted({*old, *normal})
-        if old.get(key) != normal.get(key)
+        f"{key} was {_short(before.get(key))}, is {_short(now.get(key))}"
+        for key in sorted({*before, *now})
+        if before.get(key) != now.get(key)
     ]
+
+
+def _flat(settings: dict[str, Any], within: str = "") -> dict[str, Any]:
+    """Name settings inside others by their whole path."""
+    flat: dict[str, Any] = {}
+    for key, value in settings.items():
+        name = f"{within}{key}"
+        flat |= _flat(value, f"{name}.") if isinstance(value, dict) else {name: value}
+    return flat
 
 
 def _short(value: object) -> str:

@@ -152,7 +152,7 @@ def _finished(target: Path, settings: dict[str, Any]) -> RunSummary | None:
         content = json.loads(metadata_path(target).read_text(encoding="utf-8"))
         changed = changed_settings(content["settings"], settings)
         summary = RunSummary(**content["summary"])
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         changed = ["its metadata are missing or damaged"]
     if changed:
         raise InvalidInputError(

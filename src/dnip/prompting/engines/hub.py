@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dnip.errors import BackendError, DNIPError, InvalidInputError
 from dnip.optional import load_optional
+from dnip.prompting.reachability import causes, is_unreached, no_waiting_for_the_hub
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
 #: The extra that installs torch and transformers.
 EXTRA = "transformers"
 
-_UNREACHED = {
-    "LocalEntryNotFoundError",
-    "OfflineModeIsEnabled",
-    "ConnectError",
-    "ConnectionError",
-    "ConnectTimeout",
-    "ReadTimeout",
-}
 _UNKNOWN = {"RepositoryNotFoundError", "HFValidationError", "RemoteEntryNotFoundError"}
 
 
@@ -66,10 +60,9 @@ def load(
             f"there is no folder {text!r} to load a {what} from",
             hint="Give the folder that save_pretrained wrote, or a model's name on the hub",
         )
-    try:
+    with suppress(Exception):  # whatever it is: the hub may have what the local store lacks
         return loader(text, local_files_only=True, **options)
-    except Exception:
-        # Whatever it was: the hub may have what the local store lacks.
+    with no_waiting_for_the_hub(f"load a {what}", EXTRA):
         return _translated(loader, text, what, **options)
 
 
@@ -88,7 +81,7 @@ def _translated(loader: Callable[..., Any], name: str, what: str, **options: Any
 
 def _own_words(error: BaseException, name: str, what: str, revision: str | None) -> DNIPError:
     """Return our error for one of the library's, by what it and its causes are called."""
-    kinds = {type(cause).__name__ for cause in _causes(error)}
+    kinds = {type(cause).__name__ for cause in causes(error)}
     if kinds & {"GatedRepoError"}:
         return InvalidInputError(
             f"the {what} {name!r} is open only to those whom its owner admits",
@@ -104,7 +97,7 @@ def _own_words(error: BaseException, name: str, what: str, revision: str | None)
             f"there is no {what} {name!r}, neither as a folder nor on the hub",
             hint="Check the name; a private model needs HF_TOKEN",
         )
-    if kinds & _UNREACHED:
+    if is_unreached(error):
         return BackendError(
             f"the {what} {name!r} is not stored here, and the hub cannot be reached",
             hint="Check the network, or give the folder of a model on this machine",
@@ -115,9 +108,3 @@ def _own_words(error: BaseException, name: str, what: str, revision: str | None)
         f"the {what} {name!r} cannot be loaded: {type(error).__name__}: {first}",
         hint="Give a causal language model in the format of transformers, with its tokenizer",
     )
-
-
-def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    while error is not None:
-        yield error
-        error = error.__cause__ or error.__context__
