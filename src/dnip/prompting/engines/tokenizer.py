@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from dnip.errors import InvalidInputError
@@ -10,6 +13,11 @@ from dnip.prompting.engines.hub import library, load
 if TYPE_CHECKING:
     import os
     from collections.abc import Sequence
+
+    from dnip.prompting.task import Task
+
+#: Stands for a reply, to see how a chat template writes one.
+_REPLY = "reply"
 
 
 class HubTokenizer:
@@ -48,8 +56,14 @@ class HubTokenizer:
         """Return a text's token ids."""
         return self.encode_all([text])[0]
 
-    def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
+    def encode_all(self, texts: Sequence[str], *, chat: bool = False) -> list[list[int]]:
         """Return the token ids of many texts.
+
+        Parameters
+        ----------
+        texts : sequence of str
+        chat : bool, default=False
+            The texts are of `chat`: their special tokens stand in them already.
 
         Raises
         ------
@@ -60,14 +74,18 @@ class HubTokenizer:
             return []
         try:
             rows: list[list[int]] = self._tokenizer(
-                list(texts), return_attention_mask=False, verbose=False
+                list(texts),
+                add_special_tokens=not chat,
+                return_attention_mask=False,
+                verbose=False,
             )["input_ids"]
         except (TypeError, UnicodeEncodeError) as error:
             bad = [row for row, text in enumerate(texts) if not _is_unicode(text)]
             raise InvalidInputError(
                 f"prompts {bad[:10]} are no valid Unicode", hint="Clean these rows of the data"
             ) from error
-        return [row[: -self._closing] for row in rows] if self._closing else rows
+        cut = self._closing and not chat
+        return [row[: -self._closing] for row in rows] if cut else rows
 
     def decode(self, tokens: Sequence[int]) -> str:
         """Return the text of token ids."""
@@ -82,19 +100,60 @@ class HubTokenizer:
         """Whether the tokenizer has a chat template."""
         return bool(getattr(self._tokenizer, "chat_template", None))
 
+    @property
+    def chat_template(self) -> str | None:
+        """The SHA-256 of the chat template, None without one."""
+        template = getattr(self._tokenizer, "chat_template", None)
+        return hashlib.sha256(str(template).encode()).hexdigest() if template else None
+
     def chat(self, prompt: str) -> str:
         """Return a prompt as the user's turn of a chat, up to where the answer begins.
+
+        What the template writes before a reply that has no thoughts, such as an empty block of
+        thoughts, is part of it.
 
         Raises
         ------
         InvalidInputError
-            If the template does not take a single turn of the user, or is broken.
+            If there is no template, it does not take a single turn of the user, or is broken.
         """
-        turn = [{"role": "user", "content": prompt}]
+        return self._render(prompt) + self._before_reply[0]
+
+    def in_chat(self, task: Task) -> Task:
+        """Return a task whose answers begin as replies do in the chat template.
+
+        Most templates write a reply right after the turn's opening, some after a space; the task's
+        own `answer_prefix`, made for plain text, does not matter there.
+        """
+        return replace(task, answer_prefix=self._before_reply[1])
+
+    def encode_chat(self, text: str) -> list[int]:
+        """Return the token ids of a chat, whose special tokens stand in the text already."""
+        return self.encode_all([text], chat=True)[0]
+
+    @cached_property
+    def _before_reply(self) -> tuple[str, str]:
+        """What stands between a turn's opening and its words: of the prompt, and of the answer."""
+        opening, whole = self._render("prompt"), self._render("prompt", _REPLY)
+        before, found, _ = whole.removeprefix(opening).partition(_REPLY)
+        if not (found and whole.startswith(opening)):
+            return "", ""
+        of_prompt = before.rstrip(" ")
+        return of_prompt, before[len(of_prompt) :]
+
+    def _render(self, prompt: str, reply: str | None = None) -> str:
+        if not self.has_chat:
+            raise InvalidInputError(
+                f"the tokenizer of {self.name!r} has no chat template",
+                hint="Score the prompts as they are, or take a model that is made for chats",
+            )
+        turns = [{"role": "user", "content": prompt}]
+        if reply is not None:
+            turns.append({"role": "assistant", "content": reply})
         try:
             return str(
                 self._tokenizer.apply_chat_template(
-                    turn, tokenize=False, add_generation_prompt=True
+                    turns, tokenize=False, add_generation_prompt=reply is None
                 )
             )
         except Exception as error:
@@ -102,10 +161,6 @@ class HubTokenizer:
                 f"the chat template of {self.name!r} fails: {type(error).__name__}: {error}",
                 hint="Score the prompts without it",
             ) from error
-
-    def encode_chat(self, text: str) -> list[int]:
-        """Return the token ids of a chat, whose special tokens stand in the text already."""
-        return list(self._tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"])
 
 
 def _is_unicode(text: str) -> bool:

@@ -55,6 +55,9 @@ class TransformersEngine:
         Where shorter rows of a batch are padded. The numbers are the same; right is faster.
     share_prefix : bool
         Compute what all prompts begin with once. The numbers are the same to rounding.
+    chat : bool, default=False
+        Give every prompt as the user's turn of a chat, in the tokenizer's chat template; the answer
+        is the reply.
 
     Raises
     ------
@@ -74,12 +77,16 @@ class TransformersEngine:
         batch_tokens: int | None = None,
         padding: str = "right",
         share_prefix: bool = True,
+        chat: bool = False,
     ) -> None:
         self._padding = check_choice("padding", padding, SIDES)
         if batch_tokens is not None:
             check_integer("batch_tokens", batch_tokens, at_least=1)
         self._name, self._revision, self._share = str(model), revision, share_prefix
         self.tokenizer = HubTokenizer(model, revision=revision)
+        self._chat = chat
+        if chat:
+            self.tokenizer.chat("")  # refused before the model is loaded
         self._model = CausalLM(model, revision=revision, dtype=dtype, device=device)
         self._batch_tokens = batch_tokens or (768 if self._model.device.type == "cpu" else 16384)
 
@@ -98,6 +105,7 @@ class TransformersEngine:
             "batch_tokens": self._batch_tokens,
             "padding": self._padding,
             "share_prefix": self._share,
+            "chat_template": self.tokenizer.chat_template if self._chat else None,
         }
 
     def too_long(self, prompts: Sequence[Prompt], *, answer_tokens: int = 1) -> list[int]:
@@ -110,8 +118,17 @@ class TransformersEngine:
             Tokens of the longest answer, where whole answers are scored; its last one needs no
             place of its own.
         """
-        tokens = self.tokenizer.encode_all([prompt.text for prompt in prompts])
-        return self._beyond(tokens, answer_tokens)
+        return self._beyond(self._encode_all(self._texts(prompts)), answer_tokens)
+
+    def answer_tokens(self, prompts: Sequence[Prompt], task: Task, scoring: Scoring) -> int:
+        """Return the tokens of the longest answer as far as it is scored, for `too_long`.
+
+        Raises
+        ------
+        InvalidInputError
+            If labels cannot be told apart.
+        """
+        return _scored_tokens(self._labels(self._texts(prompts), task), scoring)
 
     def score(
         self,
@@ -135,9 +152,9 @@ class TransformersEngine:
         """
         if not prompts:
             return iter(())
-        texts = [prompt.text for prompt in prompts]
-        rows = self.tokenizer.encode_all(texts)
-        labels = common_label_tokens(self.tokenizer.encode, texts, task)
+        texts = self._texts(prompts)
+        rows = self._encode_all(texts)
+        labels = self._labels(texts, task)
         if scoring is Scoring.FIRST:
             check_first_tokens(labels, self.tokenizer.decode)
         if labels.merged:
@@ -145,13 +162,28 @@ class TransformersEngine:
         self._check_lengths(rows, labels, scoring)
         return self._score(rows, labels, scoring, done)
 
+    def _texts(self, prompts: Sequence[Prompt]) -> list[str]:
+        """Return what the model is given, up to where the answer begins."""
+        texts = [prompt.text for prompt in prompts]
+        return [self.tokenizer.chat(text) for text in texts] if self._chat else texts
+
+    def _encode_all(self, texts: Sequence[str]) -> list[list[int]]:
+        return self.tokenizer.encode_all(texts, chat=self._chat)
+
+    def _labels(self, texts: Sequence[str], task: Task) -> LabelTokens:
+        if self._chat:
+            return common_label_tokens(
+                self.tokenizer.encode_chat, texts, self.tokenizer.in_chat(task)
+            )
+        return common_label_tokens(self.tokenizer.encode, texts, task)
+
     def _check_lengths(self, rows: list[list[int]], labels: LabelTokens, scoring: Scoring) -> None:
         empty = [number for number, row in enumerate(rows) if not row]
         if empty:
             raise InvalidInputError(
                 f"the prompts of rows {_few(empty)} are empty", hint="Give the task an instruction"
             )
-        long = self._beyond(rows, labels.longest if _whole(scoring) else 1)
+        long = self._beyond(rows, _scored_tokens(labels, scoring))
         if long:
             raise InvalidInputError(
                 f"{len(long)} prompts are longer than the model's context of {self.context} "
@@ -234,6 +266,10 @@ class TransformersEngine:
 
 def _whole(scoring: Scoring) -> bool:
     return scoring in (Scoring.SUM, Scoring.PER_TOKEN)
+
+
+def _scored_tokens(labels: LabelTokens, scoring: Scoring) -> int:
+    return labels.longest if _whole(scoring) else 1
 
 
 def _few(rows: Sequence[int]) -> str:
