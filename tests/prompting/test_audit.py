@@ -1,5 +1,7 @@
 """The audit, with a toy tokenizer and engine, and with a real tokenizer."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -42,18 +44,23 @@ class Words:
 
     encode_chat = encode
 
+    def in_chat(self, task):
+        return replace(task, answer_prefix=" so ")
+
 
 class Fixed:
-    """An engine that always says the same."""
+    """An engine that always says the same, and not all of it on the first `partial` prompts."""
 
-    def __init__(self, *captured):
-        self.captured = np.array(captured)
+    def __init__(self, *captured, partial=0):
+        self.captured, self.partial = np.array(captured), partial
 
     def describe(self):
         return {}
 
     def score(self, prompts, task, scoring, *, done=frozenset()):
-        return (ScoredRow(row, self.captured / (row + 1)) for row in range(len(prompts)))
+        for row in range(len(prompts)):
+            ceiling = self.captured + 0.1 if row < self.partial else None
+            yield ScoredRow(row, self.captured / (row + 1), ceiling)
 
 
 def task(*words):
@@ -124,6 +131,32 @@ def test_drift_through_the_chat_template():
     assert found.drifted == (0, 1)
     assert "'happy' is the tokens" in found.problems[0]
     assert "in the chat template. Use the same form" in found.problems[0]
+
+
+def test_in_the_chat_template_its_own_tokens_are_scored():
+    words = Words(template=lambda prompt: f"<user> {prompt} <bot>")
+    asked = task("happy", "sad")
+    found = audit(asked, PROMPTS, words, Scoring.SUM, chat=True)
+    assert found.passed
+    assert [c.texts for c in found.classes] == [(" so", " happy"), (" so", " sad")]
+    assert found.classes[0].chat_ids == found.classes[0].ids
+    assert found.drifted == (0, 1)
+    assert "other tokens than after the bare prompt" in found.notes[0]
+    first = audit(asked, PROMPTS, words, Scoring.FIRST, chat=True)
+    assert "begin with the same token" in first.problems[0]
+
+
+def test_without_a_tokenizer_mass_alone_is_measured():
+    found = audit(task("happy", "sad"), PROMPTS, None, Scoring.FIRST, engine=Fixed(0.6, 0.3))
+    assert [(c.word, c.ids) for c in found.classes] == [("happy", ()), ("sad", ())]
+    assert found.classes[0].mass == pytest.approx(0.6 * (1 + 1 / 2 + 1 / 3) / 3)
+
+
+def test_mass_of_labels_that_are_not_all_reported_is_a_lower_bound():
+    engine = Fixed(0.6, 0.3, partial=2)
+    found = audit(task("happy", "sad"), PROMPTS, Words(), Scoring.FIRST, engine=engine)
+    assert found.passed
+    assert "on 2 of 3 prompts the server did not report every label" in found.notes[0]
 
 
 def test_a_chat_template_that_fails_is_a_note():

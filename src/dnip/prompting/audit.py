@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,46 +12,22 @@ from dnip.prompting.engines.base import Scoring
 from dnip.prompting.labels import (
     Collision,
     LabelTokens,
-    common_label_tokens,
     describe_collision,
     label_tokens,
+    prompt_label_tokens,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dnip.prompting.engines.base import Engine
+    from dnip.prompting.labels import Tokenizer
     from dnip.prompting.prompt import Prompt
     from dnip.prompting.task import Task
     from dnip.typing import Floats
 
 #: Below this mean captured mass, most of what the model wants to say is no label.
 LOW_MASS = 0.1
-
-
-class Tokenizer(Protocol):
-    """What an audit asks of a tokenizer; `HubTokenizer` is one."""
-
-    def encode(self, text: str) -> list[int]:
-        """Return a text's token ids, those of special tokens at its start included."""
-        ...
-
-    def decode(self, tokens: Sequence[int]) -> str:
-        """Return the text of token ids."""
-        ...
-
-    @property
-    def has_chat(self) -> bool:
-        """Whether there is a chat template."""
-        ...
-
-    def chat(self, prompt: str) -> str:
-        """Return a prompt as the user's turn of a chat, up to where the answer begins."""
-        ...
-
-    def encode_chat(self, text: str) -> list[int]:
-        """Return the token ids of a chat, whose special tokens stand in the text."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -63,23 +39,22 @@ class ClassAudit:
     name, word : str
         Class and label word.
     ids : tuple of int
-        All tokens of its answer.
+        All tokens of its answer; empty where no tokenizer was given.
     texts : tuple of str
         The text of each.
     scored : tuple of int
         Those of `ids` that the scoring reads: the first, or all.
     chat_ids : tuple of int or None
-        Tokens of the same answer after the prompt in the tokenizer's chat template; None without
-        one.
+        Tokens of the answer after the prompt in the tokenizer's chat template; None without one.
     mass : float or None
         Mean probability of the label, before normalising; None where no engine was given.
     """
 
     name: str
     word: str
-    ids: tuple[int, ...]
-    texts: tuple[str, ...]
-    scored: tuple[int, ...]
+    ids: tuple[int, ...] = ()
+    texts: tuple[str, ...] = ()
+    scored: tuple[int, ...] = ()
     chat_ids: tuple[int, ...] | None = None
     mass: float | None = None
 
@@ -97,8 +72,10 @@ class Audit:
         Pairs of classes that begin with the same token, whatever the scoring.
     split : tuple of int
         Classes whose answer is more than one token.
+    chat : bool
+        Whether the prompts are scored in the chat template.
     drifted : tuple of int
-        Classes whose tokens change in the chat template.
+        Classes whose tokens in the chat template are others than outside.
     mass : float or None
         Mean captured mass, the probability on all labels together; None without an engine.
     lowest_mass : float or None
@@ -115,6 +92,7 @@ class Audit:
     classes: tuple[ClassAudit, ...] = ()
     collisions: tuple[Collision, ...] = ()
     split: tuple[int, ...] = ()
+    chat: bool = False
     drifted: tuple[int, ...] = ()
     mass: float | None = None
     lowest_mass: float | None = None
@@ -131,10 +109,11 @@ class Audit:
 def audit(
     task: Task,
     prompts: Sequence[Prompt],
-    tokenizer: Tokenizer,
+    tokenizer: Tokenizer | None,
     scoring: Scoring,
     *,
     engine: Engine | None = None,
+    chat: bool = False,
 ) -> Audit:
     """Check the label tokens of a task, and measure captured mass.
 
@@ -143,11 +122,13 @@ def audit(
     task : Task
     prompts : sequence of Prompt
         A few, as they will be scored; at least one.
-    tokenizer : Tokenizer
-        Of the model that will score them.
+    tokenizer : Tokenizer or None
+        Of the model that will score them; without, only captured mass is looked at.
     scoring : Scoring
     engine : Engine, optional
         Measures captured mass on the prompts, where the labels can be scored at all.
+    chat : bool, default=False
+        The prompts are scored in the tokenizer's chat template.
 
     Returns
     -------
@@ -162,20 +143,31 @@ def audit(
     """
     if not prompts:
         raise InvalidInputError("an audit needs at least one prompt")
-    texts = [prompt.text for prompt in prompts]
+    tokens = Audit(scoring, tuple(map(ClassAudit, task.classes, task.label_words)), chat=chat)
+    if tokenizer is not None:
+        tokens = _audit_tokens(task, [prompt.text for prompt in prompts], tokenizer, scoring, chat)
+    unscorable = not tokens.classes or (scoring is Scoring.FIRST and tokens.collisions)
+    if engine is None or unscorable:
+        return tokens
+    return _with_mass(tokens, *_measure(engine, prompts, task, scoring))
+
+
+def _audit_tokens(
+    task: Task, texts: Sequence[str], tokenizer: Tokenizer, scoring: Scoring, chat: bool
+) -> Audit:
     try:
-        labels = common_label_tokens(tokenizer.encode, texts, task)
+        labels = prompt_label_tokens(tokenizer, texts, task, chat=chat)
     except InvalidInputError as error:
-        return Audit(scoring, problems=(str(error),))
+        return Audit(scoring, chat=chat, problems=(str(error),))
     problems = _first_token_problems(labels, tokenizer) if scoring is Scoring.FIRST else []
-    collide = scoring is Scoring.FIRST and labels.collisions
-    captured = None if engine is None or collide else _measure(engine, prompts, task, scoring)
-    chat, notes = _chat_labels(tokenizer, texts[0], task)
-    drifted = _drifted(labels, chat)
-    problems += [_drift(labels, chat, label) for label in drifted if chat is not None]
-    mass = None if captured is None else float(captured.sum(axis=1).mean())
-    if mass is not None and mass < LOW_MASS and scoring is not Scoring.PER_TOKEN:
-        problems.append(_low_mass(mass, len(prompts)))
+    if chat:
+        in_chat: LabelTokens | None = labels
+        drifted = _drifted(labels, _plain_labels(tokenizer, texts[0], task))
+        notes = [_CHAT_DRIFT_NOTE] if drifted else []
+    else:
+        in_chat, notes = _chat_labels(tokenizer, texts[0], task)
+        drifted = _drifted(labels, in_chat)
+        problems += [_drift(labels, in_chat, label) for label in drifted if in_chat is not None]
     return Audit(
         scoring=scoring,
         classes=tuple(
@@ -185,25 +177,47 @@ def audit(
                 ids=ids,
                 texts=tuple(tokenizer.decode([token]) for token in ids),
                 scored=ids[:1] if scoring is Scoring.FIRST else ids,
-                chat_ids=None if chat is None else chat.ids[label],
-                mass=None if captured is None else float(captured[:, label].mean()),
+                chat_ids=None if in_chat is None else in_chat.ids[label],
             )
             for label, (word, ids) in enumerate(zip(labels.words, labels.ids, strict=True))
         ),
         collisions=labels.collisions,
         split=labels.split,
+        chat=chat,
         drifted=drifted,
-        mass=mass,
-        lowest_mass=None if captured is None else float(captured.sum(axis=1).min()),
-        n_measured=0 if captured is None else len(prompts),
         problems=tuple(problems),
         notes=tuple(notes),
+    )
+
+
+def _with_mass(tokens: Audit, captured: Floats, n_partial: int) -> Audit:
+    """Add the captured mass, of which some rows are the least that it can be."""
+    rows = captured.sum(axis=1)
+    mass = float(rows.mean())
+    low = mass < LOW_MASS and tokens.scoring is not Scoring.PER_TOKEN
+    return replace(
+        tokens,
+        classes=tuple(
+            replace(one, mass=float(captured[:, label].mean()))
+            for label, one in enumerate(tokens.classes)
+        ),
+        mass=mass,
+        lowest_mass=float(rows.min()),
+        n_measured=len(rows),
+        problems=(*tokens.problems, *[_low_mass(mass, len(rows))] * low),
+        notes=(*tokens.notes, *[_partial(n_partial, len(rows))] * (n_partial > 0)),
     )
 
 
 _CHAT_NOTE = (
     "the tokenizer has a chat template, and the prompts are scored without it. If the model will "
     "be served through its chat, score it through its chat too"
+)
+
+
+_CHAT_DRIFT_NOTE = (
+    "in the chat template the answers are other tokens than after the bare prompt; coefficients "
+    "and logit biases of the one form do not fit the other"
 )
 
 
@@ -229,12 +243,16 @@ def _first_token_problems(labels: LabelTokens, tokenizer: Tokenizer) -> list[str
     return collisions + blank + split
 
 
-def _measure(engine: Engine, prompts: Sequence[Prompt], task: Task, scoring: Scoring) -> Floats:
-    """Return the captured probabilities, shape (number of prompts, N)."""
+def _measure(
+    engine: Engine, prompts: Sequence[Prompt], task: Task, scoring: Scoring
+) -> tuple[Floats, int]:
+    """Return captured probabilities, shape (number of prompts, N), and how many rows lack some."""
     captured = np.zeros((len(prompts), task.n_classes))
+    n_partial = 0
     for scored in engine.score(prompts, task, scoring):
         captured[scored.row] = scored.captured
-    return captured
+        n_partial += scored.ceiling is not None
+    return captured, n_partial
 
 
 def _chat_labels(
@@ -252,11 +270,19 @@ def _chat_labels(
         return None, [f"after the prompt in the chat template, labels cannot be scored: {error}"]
 
 
-def _drifted(labels: LabelTokens, chat: LabelTokens | None) -> tuple[int, ...]:
-    if chat is None:
+def _plain_labels(tokenizer: Tokenizer, text: str, task: Task) -> LabelTokens | None:
+    try:
+        return label_tokens(tokenizer.encode, text, task)
+    except InvalidInputError:  # what cannot be scored plainly may be scored in the chat
+        return None
+
+
+def _drifted(labels: LabelTokens, other: LabelTokens | None) -> tuple[int, ...]:
+    """Return the classes whose tokens in the other form of prompt are others."""
+    if other is None:
         return ()
-    pairs = zip(labels.ids, chat.ids, strict=True)
-    return tuple(label for label, (plain, wrapped) in enumerate(pairs) if plain != wrapped)
+    pairs = zip(labels.ids, other.ids, strict=True)
+    return tuple(label for label, (own, theirs) in enumerate(pairs) if own != theirs)
 
 
 def _drift(labels: LabelTokens, chat: LabelTokens, label: int) -> str:
@@ -264,6 +290,13 @@ def _drift(labels: LabelTokens, chat: LabelTokens, label: int) -> str:
         f"the label word {labels.words[label]!r} is the tokens {list(labels.ids[label])} after the "
         f"prompt, but {list(chat.ids[label])} after the prompt in the chat template. Use the same "
         "form of prompt for scoring and serving, or an answer_prefix that fits both"
+    )
+
+
+def _partial(n_partial: int, n_prompts: int) -> str:
+    return (
+        f"on {n_partial} of {n_prompts} prompts the server did not report every label, so that the "
+        "mass is at least what is shown"
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from dnip.errors import InvalidInputError
 from dnip.prompting.engines.base import Scoring
@@ -17,6 +17,36 @@ if TYPE_CHECKING:
 Encode = Callable[[str], Sequence[int]]
 #: The text of token ids, for messages.
 Decode = Callable[[Sequence[int]], str]
+
+
+class Tokenizer(Protocol):
+    """What labels ask of a model's tokenizer; `HubTokenizer` is one."""
+
+    def encode(self, text: str) -> list[int]:
+        """Return a text's token ids, those of special tokens at its start included."""
+        ...
+
+    def decode(self, tokens: Sequence[int]) -> str:
+        """Return the text of token ids."""
+        ...
+
+    @property
+    def has_chat(self) -> bool:
+        """Whether there is a chat template."""
+        ...
+
+    def chat(self, prompt: str) -> str:
+        """Return a prompt as the user's turn of a chat, up to where the answer begins."""
+        ...
+
+    def in_chat(self, task: Task) -> Task:
+        """Return a task whose answers begin as replies do in the chat template."""
+        ...
+
+    def encode_chat(self, text: str) -> list[int]:
+        """Return the token ids of a chat, whose special tokens stand in the text."""
+        ...
+
 
 #: Prompts that end in the same letters are taken to be followed by the same label tokens.
 _TAIL = 4
@@ -60,6 +90,11 @@ class LabelTokens:
     def first(self) -> tuple[int, ...]:
         """The first token of each class."""
         return tuple(ids[0] for ids in self.ids)
+
+    @property
+    def all(self) -> tuple[int, ...]:
+        """All tokens of all classes, class by class."""
+        return tuple(token for ids in self.ids for token in ids)
 
     @property
     def split(self) -> tuple[int, ...]:
@@ -176,6 +211,59 @@ def common_label_tokens(encode: Encode, prompts: Sequence[str], task: Task) -> L
                 hint="End the template with fixed text, such as 'Answer:', and no space",
             )
     return found
+
+
+def prompt_label_tokens(
+    tokenizer: Tokenizer, prompts: Sequence[str], task: Task, *, chat: bool = False
+) -> LabelTokens:
+    """Find the label tokens after all prompts as they are, or as turns of a chat.
+
+    Parameters
+    ----------
+    tokenizer : Tokenizer
+    prompts : sequence of str
+        At least one.
+    task : Task
+        Gives the answers; in a chat they begin as replies do.
+    chat : bool, default=False
+
+    Raises
+    ------
+    InvalidInputError
+        As `common_label_tokens`, and if there is no chat template.
+    """
+    if not chat:
+        return common_label_tokens(tokenizer.encode, prompts, task)
+    turns = [tokenizer.chat(prompt) for prompt in prompts]
+    return common_label_tokens(tokenizer.encode_chat, turns, tokenizer.in_chat(task))
+
+
+def last_label(tokens: Sequence[int], forms: Sequence[LabelTokens]) -> tuple[int, int] | None:
+    """Find the last label in generated tokens.
+
+    Parameters
+    ----------
+    tokens : sequence of int
+    forms : sequence of LabelTokens
+        The ways in which labels may be written.
+
+    Returns
+    -------
+    (place, form) or None
+        Where the label's first token stands, and which of the forms it has.
+
+    Examples
+    --------
+    >>> labels = LabelTokens(("no", "yes"), ((5,), (8, 2)))
+    >>> last_label([8, 2, 7, 5, 8], [labels]), last_label([5, 8, 2], [labels]), last_label([8], [labels])
+    ((3, 0), (1, 0), None)
+    """
+    for place in reversed(range(len(tokens))):
+        for number, form in enumerate(forms):
+            for ids in form.ids:
+                if tuple(tokens[place : place + len(ids)]) == ids:
+                    return place, number
+    return None
 
 
 def check_first_tokens(labels: LabelTokens, decode: Decode | None = None) -> tuple[int, ...]:

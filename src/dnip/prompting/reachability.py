@@ -32,7 +32,7 @@ def no_waiting_for_the_hub(purpose: str, extra: str) -> Iterator[None]:
     purpose, extra : str
         For the message where the client is not installed; see `dnip.optional.load_optional`.
     """
-    constants = load_optional("huggingface_hub.constants", purpose=purpose, extra=extra)
+    constants: Any = load_optional("huggingface_hub.constants", purpose=purpose, extra=extra)
     session = load_optional("huggingface_hub.utils", purpose=purpose, extra=extra).get_session
     before = constants.HF_HUB_OFFLINE
     constants.HF_HUB_OFFLINE = before or not _answers(session(), constants)

@@ -12,6 +12,7 @@ import numpy as np
 
 from dnip.errors import BackendError, InvalidInputError
 from dnip.files import atomic_path, check_writable
+from dnip.prompting.engines.base import SAMPLES
 from dnip.prompting.fill import Fill, fill_unreported, open_decisions
 from dnip.prompting.journal import changed_settings, open_journal
 from dnip.prompting.plan import hash_prompts
@@ -175,8 +176,10 @@ def _write(
         np.array(plan.examples.ids, dtype=object),
         plan.task.classes,
     )
+    voted = all(SAMPLES in row.details for row in rows)
+    samples = [row.details[SAMPLES] for row in rows] if voted else None
     with open_writer(target, plan.task.classes) as writer:
-        writer.write(table, mass=mass)
+        writer.write(table, mass=mass, samples=samples)
     numbers: dict[str, float] = {}
     for row in rows:
         for name, value in row.details.items():

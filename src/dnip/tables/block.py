@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from dnip.tables.columns import (
     LABEL,
     MASS,
     PREDICTION,
+    SAMPLES,
     default_classes,
     probability_columns,
 )
@@ -20,24 +21,25 @@ from dnip.tables.labels import UNLABELLED
 from dnip.validation import check_labels
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
     from dnip.tables.table import ProbabilityTable
     from dnip.typing import Labels, Probabilities
 
+Numbers = TypeVar("Numbers", bound="NDArray[np.float64] | NDArray[np.int64]")
 #: A label as it is written: the class name, or the index of a class that has no other name.
 LabelCell: TypeAlias = str | int | None
-Leading: TypeAlias = dict[str, list[str] | list[LabelCell] | list[float]]
+Leading: TypeAlias = dict[str, list[str] | list[LabelCell] | list[float] | list[int]]
 
 
 @dataclass(frozen=True)
 class Block:
-    """Columns ready to be written: `id`, `label`, `prediction`, `mass` where present, then p0...
+    """Columns ready to be written: those before the class columns, where present, then p0...
 
     Parameters
     ----------
     leading : dict of str to list
-        The columns before the class columns; None marks an empty label.
+        `id`, `label`, `prediction`, `mass` and `samples`; None marks an empty label.
     probabilities : ndarray of shape (M, N)
         The class columns.
     classes : tuple of str
@@ -65,9 +67,12 @@ class Block:
 
 
 def block_of(
-    table: ProbabilityTable, predictions: ArrayLike | None = None, mass: ArrayLike | None = None
+    table: ProbabilityTable,
+    predictions: ArrayLike | None = None,
+    mass: ArrayLike | None = None,
+    samples: ArrayLike | None = None,
 ) -> Block:
-    """Return the columns of a table, with predicted class indices and captured mass if given."""
+    """Return the columns of a table, with those that are given beside it."""
     names: tuple[LabelCell, ...] = table.classes
     if table.classes == default_classes(table.n_classes):
         names = tuple(range(table.n_classes))
@@ -80,13 +85,18 @@ def block_of(
         checked = check_labels(predictions, n_examples=len(table), n_classes=table.n_classes)
         leading[PREDICTION] = _cells(checked, names)
     if mass is not None:
-        captured = np.asarray(mass, np.float64)
-        if captured.shape != (len(table),):
-            raise InvalidInputError(
-                f"mass has shape {captured.shape}, but {len(table)} rows need ({len(table)},)"
-            )
-        leading[MASS] = captured.tolist()
+        leading[MASS] = _one_per_row(MASS, np.asarray(mass, np.float64), len(table)).tolist()
+    if samples is not None:
+        leading[SAMPLES] = _one_per_row(SAMPLES, np.asarray(samples, np.int64), len(table)).tolist()
     return Block(leading, table.probabilities, table.classes)
+
+
+def _one_per_row(name: str, values: Numbers, n_rows: int) -> Numbers:
+    if values.shape != (n_rows,):
+        raise InvalidInputError(
+            f"{name} has shape {values.shape}, but {n_rows} rows need ({n_rows},)"
+        )
+    return values
 
 
 def _cells(indices: Labels, names: tuple[LabelCell, ...]) -> list[LabelCell]:

@@ -16,11 +16,12 @@ LABEL = "label"
 ID = "id"
 PREDICTION = "prediction"
 MASS = "mass"
+SAMPLES = "samples"
 
 #: Key of the Parquet metadata under which class names travel, as a JSON list.
 CLASSES_METADATA = b"dnip.classes"
 
-_RESERVED = frozenset({LABEL, ID, PREDICTION, MASS})
+_RESERVED = frozenset({LABEL, ID, PREDICTION, MASS, SAMPLES})
 _PROBABILITY = re.compile(r"p(0|[1-9][0-9]*)")
 _INDEX_COLUMNS = frozenset({"", "Unnamed: 0", "__index_level_0__"})
 _LABEL_LIKE = frozenset({"label", "labels", "y", "y_true", "target", "gold"})
@@ -82,8 +83,8 @@ def resolve_columns(
     """Find out which column is what.
 
     The class columns are `p0`, `p1`, ... in any order, or else carry the names of `classes`.
-    `label` and `id` may be absent; `prediction` and `mass`, which this package writes itself, are
-    ignored.
+    `label` and `id` may be absent; `prediction`, `mass` and `samples`, which this package writes
+    itself, are ignored.
 
     Parameters
     ----------
@@ -124,7 +125,7 @@ def resolve_columns(
     if extra:
         raise InvalidInputError(
             f"{source}: column {_shown(extra[0])} is not known; the known columns are label, id, "
-            f"prediction, mass and the class columns {_listed(columns)}",
+            f"prediction, mass, samples and the class columns {_listed(columns)}",
             hint=_remedy(extra[0], names),
         )
     if len(columns) < 2:

@@ -36,6 +36,7 @@ class TableWriter:
         table: ProbabilityTable,
         predictions: ArrayLike | None = None,
         mass: ArrayLike | None = None,
+        samples: ArrayLike | None = None,
     ) -> None:
         """Add the rows of a table.
 
@@ -47,6 +48,8 @@ class TableWriter:
             Predicted class indices, for a column `prediction`.
         mass : array-like of shape (M,), optional
             Captured mass: what a language model put on all labels together before normalising.
+        samples : array-like of shape (M,), optional
+            Answers that the probabilities are vote shares of.
 
         Raises
         ------
@@ -59,12 +62,12 @@ class TableWriter:
                 f"written for {', '.join(self._classes)}",
                 hint="Open a file of its own for it",
             )
-        block = block_of(table, predictions, mass)
+        block = block_of(table, predictions, mass, samples)
         if self._columns is not None and block.columns != self._columns:
             raise InvalidInputError(
                 f"{table.source} has the columns {', '.join(block.columns)}, but the file has "
                 f"{', '.join(self._columns)}",
-                hint="Give labels, ids, predictions and mass for all rows or for none",
+                hint="Give labels, ids, predictions, mass and samples for all rows or for none",
             )
         self._columns = block.columns
         self._n_rows += len(table)
@@ -87,7 +90,8 @@ class TableWriter:
 def open_writer(path: str | os.PathLike[str], classes: Sequence[str]) -> Iterator[TableWriter]:
     """Open a table file for writing; the suffix names the format.
 
-    The columns are `id`, `label`, `prediction` and `mass` where there are any, then `p0`, ....
+    The columns are `id`, `label`, `prediction`, `mass` and `samples` where there are any, then
+    `p0`, ....
     Labels and predictions are written as class names, which are the indices where the classes
     have no names; an unlabelled row has an empty label. Parquet and NPZ files carry the class
     names, so that `ProbabilityTable.read` needs none. Every float reads back as the same float.

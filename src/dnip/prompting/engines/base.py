@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from dnip.typing import Floats
 
 
+#: The detail of a row that holds how many answers its vote shares are of.
+SAMPLES = "samples"
+
+
 class Scoring(StrEnum):
     """How the probability of a label word of several tokens is read.
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from dnip.errors import InvalidInputError
-from dnip.prompting.engines.base import ScoredRow, Scoring
+from dnip.prompting.engines.base import SAMPLES, ScoredRow, Scoring
 from dnip.prompting.engines.openai_client import Server
 from dnip.prompting.engines.openai_engine import library_versions
 from dnip.prompting.engines.openai_requests import Endpoint, check_extra, sampling_body
@@ -132,7 +132,7 @@ class VotingEngine:
                 texts.setdefault(row, []).append(text)
                 if len(texts[row]) == self.samples:
                     tally = count_votes(texts.pop(row), task.label_words)
-                    details = {"samples": tally.samples, "unmatched": tally.unmatched}
+                    details = {SAMPLES: tally.samples, "unmatched": tally.unmatched}
                     yield ScoredRow(row, tally.shares, details=details)
         finally:
             answers.close()

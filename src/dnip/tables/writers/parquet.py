@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import IO, TYPE_CHECKING
 
 from dnip.optional import load_optional
-from dnip.tables.columns import CLASSES_METADATA, ID, MASS
+from dnip.tables.columns import CLASSES_METADATA, ID, MASS, SAMPLES
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -50,7 +50,7 @@ class ParquetWriter:
 
     def _schema(self, block: Block) -> pa.Schema:
         text, number, real = self._arrow.string(), self._arrow.int64(), self._arrow.float64()
-        kinds = {ID: text, MASS: real}
+        kinds = {ID: text, MASS: real, SAMPLES: number}
         other = text if block.named else number
         fields = [(name, kinds.get(name, other)) for name in block.leading]
         fields += [(name, real) for name in block.class_columns]
