@@ -6,6 +6,7 @@ import pytest
 
 from dnip import ProbabilityTable
 from dnip.cli import prompt as command
+from dnip.cli.model_options import OpenedModel
 from fakes import FakeEngine, write_data
 
 TASK = """
@@ -25,7 +26,11 @@ def job(folder, monkeypatch):
     """A task, data and a fake model, as arguments."""
     (folder / "mood.toml").write_text(TASK)
     write_data(folder)
-    monkeypatch.setattr(command, "make_engine", lambda model, **_: FakeEngine(name=model))
+    monkeypatch.setattr(
+        command,
+        "open_model",
+        lambda options, *_: OpenedModel(FakeEngine(name=options.model), None, chat=False),
+    )
     return ("prompt", "mood.toml", "--data", ".", "--model", "fake", "--out", "table.csv")
 
 
@@ -118,10 +123,3 @@ def test_a_broken_task_file_is_refused(dnip, job, folder, old, new, told):
 def test_broken_data_are_refused(dnip, job, folder, rows, told):
     (folder / "test.jsonl").write_text(rows)
     dnip(*job).assert_refused(*told)
-
-
-def test_a_server_needs_the_name_of_its_model(dnip, folder):
-    (folder / "mood.toml").write_text(TASK)
-    write_data(folder)
-    run = dnip("prompt", "mood.toml", "--data", ".", "--model", "http://x/v1", "--out", "t.csv")
-    run.assert_refused("http://x/v1", "--served-model")

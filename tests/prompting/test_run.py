@@ -139,3 +139,14 @@ def test_two_runs_of_one_table_do_not_meet(tmp_path):
         open_journal(path, {"seed": 0}),
     ):
         pass
+
+
+def test_a_run_that_was_refused_before_its_first_row_binds_nobody(plan, tmp_path):
+    class Refusing(FakeEngine):
+        def score(self, prompts, task, scoring, *, done=frozenset()):
+            raise InvalidInputError("labels collide")
+
+    out = tmp_path / "table.csv"
+    with pytest.raises(InvalidInputError, match="labels collide"):
+        run(plan, Refusing(), out)
+    assert list(tmp_path.glob("table*")) == []

@@ -8,9 +8,11 @@ import typer
 
 from dnip.cli.apply import apply
 from dnip.cli.audit import audit
+from dnip.cli.bench import bench
 from dnip.cli.demo import demo
 from dnip.cli.evaluate import evaluate
 from dnip.cli.fit import fit
+from dnip.cli.grouped_help import GroupedCommand
 from dnip.cli.prompt import prompt
 
 app = typer.Typer(
@@ -21,8 +23,8 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (demo, audit, prompt, fit, evaluate, apply):
-    app.command()(command)
+for command in (demo, audit, prompt, fit, evaluate, apply, bench):
+    app.command(cls=GroupedCommand)(command)
 
 
 def _print_version(wanted: bool) -> None:

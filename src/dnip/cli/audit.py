@@ -8,43 +8,99 @@ from typing import Annotated
 import typer
 
 from dnip.cli.console import complain, print_json
+from dnip.cli.model_options import (
+    BatchTokens,
+    Chat,
+    Concurrency,
+    Device,
+    EndpointOption,
+    ExtraBody,
+    KeyVariable,
+    MaxTokens,
+    ModelName,
+    ModelOptions,
+    Precision,
+    Retries,
+    Revision,
+    SamplingSeed,
+    ServedModel,
+    Temperature,
+    Timeout,
+    TokenizerName,
+    TopLogprobs,
+    Votes,
+    open_model,
+)
 from dnip.cli.options import AsJson
-from dnip.cli.prompt import Precision, ScoringName, Shots, TaskName, load_model, parse_shots
+from dnip.cli.prompt import ScoringOption, Shots, TaskName, check_scoring, parse_shots
 
 
 def audit(
     task: TaskName,
-    model: Annotated[
-        str,
-        typer.Option(help="A local folder or hub name for transformers.", show_default=False),
-    ],
+    model: ModelName,
     data: Annotated[
         str | None,
         typer.Option(metavar="DIR", help="Data, as for dnip prompt.", show_default=False),
     ] = None,
     shots: Shots = "1",
     seed: Annotated[int, typer.Option(help="Seed of the demonstrations.")] = 0,
-    scoring: Annotated[
-        ScoringName, typer.Option(help="How label words of several tokens are read.")
-    ] = ScoringName.FIRST,
     prompts: Annotated[int, typer.Option(help="Prompts to measure captured mass on.")] = 8,
-    dtype: Precision = "float32",
-    device: Annotated[str, typer.Option(help="cpu, cuda or auto.")] = "auto",
     json: AsJson = False,
+    scoring: ScoringOption = None,
+    dtype: Precision = None,
+    device: Device = None,
+    chat: Chat = False,
+    revision: Revision = None,
+    batch_tokens: BatchTokens = None,
+    served_model: ServedModel = None,
+    endpoint: EndpointOption = None,
+    top_logprobs: TopLogprobs = None,
+    tokenizer: TokenizerName = None,
+    key_variable: KeyVariable = None,
+    concurrency: Concurrency = None,
+    timeout: Timeout = None,
+    retries: Retries = None,
+    extra_body: ExtraBody = None,
+    votes: Votes = None,
+    temperature: Temperature = None,
+    max_tokens: MaxTokens = None,
+    sampling_seed: SamplingSeed = None,
 ) -> None:
     """Check the label tokens of a task before spending compute.
 
     Shows the tokens that stand for each class of TASK in a model's vocabulary, and refuses labels
     that cannot be told apart. With --data the mass that the model puts on the labels is measured
-    on a few prompts; without, prompts with "N/A" in every field are looked at.
+    on a few prompts; without, a prompt with "N/A" in every field is looked at. Of a server the
+    tokens are shown with --tokenizer; its mass is measured by asking it.
     """
     from dnip.errors import InvalidInputError
     from dnip.prompting.audit import audit as audit_task
-    from dnip.prompting.engines.base import Scoring
     from dnip.prompting.plan import make_plan
     from dnip.prompting.prompt import PromptBuilder
     from dnip.prompting.task import load_task
 
+    options = ModelOptions(
+        model,
+        dtype=dtype,
+        device=device,
+        chat=chat,
+        revision=revision,
+        batch_tokens=batch_tokens,
+        served_model=served_model,
+        endpoint=endpoint,
+        top_logprobs=top_logprobs,
+        tokenizer=tokenizer,
+        key_variable=key_variable,
+        concurrency=concurrency,
+        timeout=timeout,
+        retries=retries,
+        extra_body=extra_body,
+        votes=votes,
+        temperature=temperature,
+        max_tokens=max_tokens,
+        sampling_seed=sampling_seed,
+    )
+    how = check_scoring(options, scoring)
     chosen = load_task(task)
     if data is None:
         builder = PromptBuilder(chosen)
@@ -52,8 +108,10 @@ def audit(
     else:
         plan = make_plan(chosen, data, shots=parse_shots(shots), seed=seed, limit=prompts)
         looked_at = plan.prompts
-    engine = load_model(model, dtype=dtype, device=device)
-    result = audit_task(chosen, looked_at, engine.tokenizer, Scoring(scoring.value), engine=engine)
+    opened = open_model(options, chosen, looked_at)
+    result = audit_task(
+        chosen, looked_at, opened.tokenizer, how, engine=opened.engine, chat=opened.chat
+    )
     if json:
         print_json({**asdict(result), "passed": result.passed})
     else:

@@ -2,18 +2,43 @@
 
 from __future__ import annotations
 
-import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, TypeAlias, cast
 
 import typer
 
 from dnip.cli.console import complain, live_progress, print_json
+from dnip.cli.model_options import (
+    HERE,
+    SERVER,
+    BatchTokens,
+    Chat,
+    Concurrency,
+    Device,
+    EndpointOption,
+    ExtraBody,
+    KeyVariable,
+    MaxTokens,
+    ModelName,
+    ModelOptions,
+    Precision,
+    Retries,
+    Revision,
+    SamplingSeed,
+    ServedModel,
+    Temperature,
+    Timeout,
+    TokenizerName,
+    TopLogprobs,
+    Votes,
+    open_model,
+    refuse_options,
+)
 from dnip.cli.options import AsJson
 
 if TYPE_CHECKING:
-    from dnip.prompting.engines.base import Engine
+    from dnip.prompting.engines.base import Scoring
     from dnip.prompting.engines.transformers_engine import TransformersEngine
 
 
@@ -34,26 +59,11 @@ class FillName(StrEnum):
     CEILING = "ceiling"
 
 
-class EndpointName(StrEnum):
-    """Endpoints of a server that ``--endpoint`` takes."""
-
-    COMPLETIONS = "completions"
-    CHAT = "chat"
-
-
 TaskName: TypeAlias = Annotated[
     str,
     typer.Argument(
         metavar="TASK",
         help="agnews, dbpedia, ddi, pubmedqa, rte, sst5, trec, or a .toml file.",
-        show_default=False,
-    ),
-]
-ModelName: TypeAlias = Annotated[
-    str,
-    typer.Option(
-        help="A local folder or hub name for transformers; or the URL of an OpenAI-compatible "
-        "server, such as http://127.0.0.1:8000/v1.",
         show_default=False,
     ),
 ]
@@ -69,8 +79,16 @@ DataSource: TypeAlias = Annotated[
 Shots: TypeAlias = Annotated[
     str, typer.Option(help="Demonstrations: a number, or balanced for one of each class.")
 ]
-Precision: TypeAlias = Annotated[
-    str, typer.Option(help="float32, bfloat16, float16 or auto (transformers).")
+SCORING = "Scoring"
+ScoringOption: TypeAlias = Annotated[
+    ScoringName | None,
+    typer.Option(
+        help="Label words of several tokens: their first distinguishing token, the sum of their "
+        "log-probabilities, that per token, or the mean of the tokens' probabilities.  "
+        "[default: first]",
+        rich_help_panel=SCORING,
+        show_default=False,
+    ),
 ]
 
 
@@ -89,67 +107,97 @@ def prompt(
             show_default=False,
         ),
     ] = None,
-    scoring: Annotated[
-        ScoringName,
-        typer.Option(
-            help="Label words of several tokens: their first distinguishing token, the sum of "
-            "their log-probabilities, that per token, or the mean of the tokens' probabilities."
-        ),
-    ] = ScoringName.FIRST,
+    json: AsJson = False,
+    scoring: ScoringOption = None,
+    dtype: Precision = None,
+    device: Device = None,
+    chat: Chat = False,
+    revision: Revision = None,
+    batch_tokens: BatchTokens = None,
     truncate: Annotated[
         bool,
-        typer.Option("--truncate", help="Shorten the longest field of prompts that do not fit."),
+        typer.Option(
+            "--truncate",
+            help="Shorten the longest field of prompts that do not fit into the model's context.",
+            rich_help_panel=HERE,
+        ),
     ] = False,
-    dtype: Precision = "float32",
-    device: Annotated[str, typer.Option(help="cpu, cuda or auto (transformers).")] = "auto",
-    served_model: Annotated[
-        str | None,
-        typer.Option(help="The server's name of the model (server).", show_default=False),
-    ] = None,
-    endpoint: Annotated[
-        EndpointName, typer.Option(help="Which endpoint to ask (server).")
-    ] = EndpointName.COMPLETIONS,
+    served_model: ServedModel = None,
+    endpoint: EndpointOption = None,
+    top_logprobs: TopLogprobs = None,
+    tokenizer: TokenizerName = None,
     fill: Annotated[
-        FillName,
-        typer.Option(help="What stands for labels that the server did not report (server)."),
-    ] = FillName.HALF,
-    concurrency: Annotated[int, typer.Option(help="Requests at a time (server).")] = 8,
-    json: AsJson = False,
+        FillName | None,
+        typer.Option(
+            help="What stands for labels that the server did not report, within what they can be."
+            "  [default: half]",
+            rich_help_panel=SERVER,
+            show_default=False,
+        ),
+    ] = None,
+    key_variable: KeyVariable = None,
+    concurrency: Concurrency = None,
+    timeout: Timeout = None,
+    retries: Retries = None,
+    extra_body: ExtraBody = None,
+    votes: Votes = None,
+    temperature: Temperature = None,
+    max_tokens: MaxTokens = None,
+    sampling_seed: SamplingSeed = None,
 ) -> None:
     """Ask a language model for class probabilities.
 
     Writes one row per example of the split, with the probability that the model put on all labels
     together (mass); the metadata stand in OUT.meta.json. Killed at any moment and started again
-    with the same command, it goes on. A server's key is read from OPENAI_API_KEY.
+    with the same command, it goes on. A server's key is read from the environment.
     """
+    from functools import partial
+
     from dnip.files import check_writable
-    from dnip.prompting.engines.base import Scoring
     from dnip.prompting.fill import Fill
     from dnip.prompting.plan import make_plan
     from dnip.prompting.run import run_plan
     from dnip.prompting.task import load_task
 
+    options = ModelOptions(
+        model,
+        dtype=dtype,
+        device=device,
+        chat=chat,
+        revision=revision,
+        batch_tokens=batch_tokens,
+        served_model=served_model,
+        endpoint=endpoint,
+        top_logprobs=top_logprobs,
+        tokenizer=tokenizer,
+        key_variable=key_variable,
+        concurrency=concurrency,
+        timeout=timeout,
+        retries=retries,
+        extra_body=extra_body,
+        votes=votes,
+        temperature=temperature,
+        max_tokens=max_tokens,
+        sampling_seed=sampling_seed,
+    )
+    how = check_scoring(options, scoring)
+    _check_fit(options, truncate=truncate, fill=fill)
     check_writable(out)
     plan = make_plan(
         load_task(task), data, split=split, shots=parse_shots(shots), seed=seed, limit=limit
     )
-    engine = make_engine(
-        model,
-        dtype=dtype,
-        device=device,
-        served_model=served_model,
-        endpoint=endpoint.value,
-        concurrency=concurrency,
-    )
-    if truncate and hasattr(engine, "too_long"):
-        plan = plan.shortened(engine.too_long)
+    engine = open_model(options, plan.task, plan.prompts).engine
+    if truncate:
+        local = cast("TransformersEngine", engine)
+        room = local.answer_tokens(plan.prompts, plan.task, how)
+        plan = plan.shortened(partial(local.too_long, answer_tokens=room))
     with live_progress("prompting") as show:
         summary = run_plan(
             plan,
             engine,
-            scoring=Scoring(scoring.value),
+            scoring=how,
             out=out,
-            fill=Fill(fill.value),
+            fill=Fill(fill.value if fill else Fill.HALF),
             progress=lambda done, total: show(f"{done:,} of {total:,} rows"),
         )
     if summary.n_open:
@@ -158,6 +206,12 @@ def prompt(
             f"rows whose decision depends on labels that the server did not report: "
             f"{summary.n_open:,}",
         )
+    if summary.details.get("unmatched"):
+        complain(
+            "note",
+            f"sampled answers that end in no label: {summary.details['unmatched']:,} "
+            f"of {summary.details['samples']:,}",
+        )
     if json:
         print_json({**summary.to_dict(), "out": str(out)})
     else:
@@ -165,6 +219,36 @@ def prompt(
             f"{summary.n:,} rows written to {out} ({summary.n_resumed:,} from an earlier run); "
             f"captured mass {summary.mean_mass:.3f} on average, {summary.least_mass:.3g} at least"
         )
+
+
+def check_scoring(options: ModelOptions, scoring: ScoringName | None) -> Scoring:
+    """Return the way to read label words, or refuse one that the model has no use for."""
+    from dnip.prompting.engines.base import Scoring
+
+    if options.votes is not None and scoring is not None:
+        refuse_options(["scoring"], "for log-probabilities, which --votes does not read")
+    how = Scoring(scoring.value) if scoring else Scoring.FIRST
+    if options.is_server and how is not Scoring.FIRST:
+        refuse_options(
+            [f"scoring {how}"],
+            "for a model on this machine; a server reports the first token only",
+            hint="Use --scoring first",
+        )
+    return how
+
+
+def _check_fit(options: ModelOptions, *, truncate: bool, fill: FillName | None) -> None:
+    """Refuse options that the chosen model has no use for."""
+    if options.is_server and truncate:
+        refuse_options(
+            ["truncate"],
+            "for a model on this machine; what fits a server's model is not known here",
+            hint="Cut the texts, or show fewer demonstrations",
+        )
+    if not options.is_server and fill is not None:
+        refuse_options(["fill"], "for a server; a model on this machine tells every label")
+    if options.votes is not None and fill is not None:
+        refuse_options(["fill"], "for log-probabilities, which --votes does not read")
 
 
 def parse_shots(shots: str) -> int | str:
@@ -177,41 +261,3 @@ def parse_shots(shots: str) -> int | str:
     if not shots.isdecimal():
         raise InvalidInputError(f"shots must be a number or {BALANCED}; got {shots!r}")
     return int(shots)
-
-
-def load_model(model: str, *, dtype: str, device: str) -> TransformersEngine:
-    """Load a model; without the bars that its library draws where no one watches."""
-    from dnip.optional import load_optional
-    from dnip.prompting.engines.transformers_engine import TransformersEngine
-
-    if not sys.stderr.isatty():
-        library = load_optional(
-            "transformers.utils.logging", purpose="run a language model", extra="transformers"
-        )
-        library.disable_progress_bar()
-    return TransformersEngine(model, dtype=dtype, device=device)
-
-
-def make_engine(
-    model: str,
-    *,
-    dtype: str,
-    device: str,
-    served_model: str | None,
-    endpoint: str,
-    concurrency: int,
-) -> Engine:
-    """Return the engine that a model's path, name or URL asks for."""
-    if not model.startswith(("http://", "https://")):
-        return load_model(model, dtype=dtype, device=device)
-
-    from dnip.errors import InvalidInputError
-    from dnip.prompting.engines.openai_client import Server
-    from dnip.prompting.engines.openai_engine import OpenAIEngine
-
-    if served_model is None:
-        raise InvalidInputError(
-            f"{model} is a server, and a server needs the name of its model",
-            hint="Give --served-model",
-        )
-    return OpenAIEngine(served_model, Server(model, concurrency=concurrency), endpoint=endpoint)

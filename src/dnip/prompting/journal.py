@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -48,6 +48,8 @@ class Journal:
 def open_journal(path: Path, settings: dict[str, Any]) -> Iterator[Journal]:
     """Open the journal of a run, new or begun by a run that was stopped.
 
+    One without a row is deleted in the end.
+
     Parameters
     ----------
     path : Path
@@ -71,7 +73,13 @@ def open_journal(path: Path, settings: dict[str, Any]) -> Iterator[Journal]:
                 header = json.dumps({**_FORMAT, "settings": settings}, ensure_ascii=False)
                 file.write(header.encode() + b"\n")
                 file.flush()
-            yield Journal(file, rows)
+            journal = Journal(file, rows)
+            try:
+                yield journal
+            finally:
+                if not journal.rows:  # a run that was refused binds nobody to its settings
+                    with suppress(OSError):
+                        path.unlink()
     except OSError as error:
         if isinstance(error, OutputError) or error.filename not in (None, str(path)):
             raise

@@ -1,0 +1,391 @@
+"""Options that choose a language model, here or behind a server; what does not fit is refused.
+
+An option that was not given is None, so that one for another kind of model can be told.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeAlias
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dnip.prompting.engines.base import Engine
+    from dnip.prompting.engines.openai_client import Server
+    from dnip.prompting.engines.tokenizer import HubTokenizer
+    from dnip.prompting.engines.transformers_engine import TransformersEngine
+    from dnip.prompting.labels import Tokenizer
+    from dnip.prompting.prompt import Prompt
+    from dnip.prompting.task import Task
+
+HERE = "Model on this machine"
+SERVER = "Server"
+VOTES = "Votes of a server's sampled answers"
+
+
+class EndpointName(StrEnum):
+    """Endpoints of a server that ``--endpoint`` takes."""
+
+    COMPLETIONS = "completions"
+    CHAT = "chat"
+
+
+ModelName: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        help="A local folder or hub name for transformers; or the URL of an OpenAI-compatible "
+        "server, such as http://127.0.0.1:8000/v1.",
+        show_default=False,
+    ),
+]
+Precision: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        help="float32, bfloat16, float16, or auto for the model's own.  [default: float32]",
+        rich_help_panel=HERE,
+        show_default=False,
+    ),
+]
+Device: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        help="cpu, cuda, cuda:1, or auto for a GPU where there is one.  [default: auto]",
+        rich_help_panel=HERE,
+        show_default=False,
+    ),
+]
+Chat: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--chat",
+        help="Give each prompt as a turn of the user in the tokenizer's chat template.",
+        rich_help_panel=HERE,
+    ),
+]
+Revision: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        help="Branch, tag or commit of a model on the hub.",
+        rich_help_panel=HERE,
+        show_default=False,
+    ),
+]
+BatchTokens: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        help="Most tokens of a batch.  [default: 768 on a CPU, 16384 on a GPU]",
+        rich_help_panel=HERE,
+        show_default=False,
+    ),
+]
+ServedModel: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        help="The server's name of the model; needed.", rich_help_panel=SERVER, show_default=False
+    ),
+]
+EndpointOption: TypeAlias = Annotated[
+    EndpointName | None,
+    typer.Option(
+        help="completions continues the prompt; chat wraps it in the model's chat template.  "
+        "[default: completions; chat with --votes]",
+        rich_help_panel=SERVER,
+        show_default=False,
+    ),
+]
+TopLogprobs: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        help="How many of the likeliest tokens to ask for, up to 20.  [default: 20]",
+        rich_help_panel=SERVER,
+        show_default=False,
+    ),
+]
+TokenizerName: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        help="The model's tokenizer, a folder or hub name: labels are asked for by token id, which "
+        "vLLM reports exactly.",
+        rich_help_panel=SERVER,
+        show_default=False,
+    ),
+]
+KeyVariable: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        help="Environment variable that holds the key.  [default: OPENAI_API_KEY]",
+        rich_help_panel=SERVER,
+        show_default=False,
+    ),
+]
+Concurrency: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        help="Requests at a time.  [default: 8]", rich_help_panel=SERVER, show_default=False
+    ),
+]
+Timeout: TypeAlias = Annotated[
+    float | None,
+    typer.Option(
+        help="Seconds for one request.  [default: 60]", rich_help_panel=SERVER, show_default=False
+    ),
+]
+Retries: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        help="Most retries of the whole run.  [default: one per request, at least 100]",
+        rich_help_panel=SERVER,
+        show_default=False,
+    ),
+]
+ExtraBody: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        metavar="JSON",
+        help="Further fields of every request; null takes a field out. They are recorded: no "
+        "secrets.",
+        rich_help_panel=SERVER,
+        show_default=False,
+    ),
+]
+Votes: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        help="Sample so many answers to each prompt and count the labels that they end in; for "
+        "models that tell no probabilities.",
+        rich_help_panel=VOTES,
+        show_default=False,
+    ),
+]
+Temperature: TypeAlias = Annotated[
+    float | None,
+    typer.Option(
+        help="Of the sampling, above 0.  [default: 1]", rich_help_panel=VOTES, show_default=False
+    ),
+]
+MaxTokens: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        help="The longest answer, thoughts included.  [default: 2048]",
+        rich_help_panel=VOTES,
+        show_default=False,
+    ),
+]
+SamplingSeed: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        help="Of the first sample, for servers that can repeat one.  [default: 0]",
+        rich_help_panel=VOTES,
+        show_default=False,
+    ),
+]
+
+
+@dataclass(frozen=True)
+class ModelOptions:
+    """What the command line says of the model; None, or False, where it says nothing."""
+
+    model: str
+    dtype: str | None = None
+    device: str | None = None
+    chat: bool = False
+    revision: str | None = None
+    batch_tokens: int | None = None
+    served_model: str | None = None
+    endpoint: EndpointName | None = None
+    top_logprobs: int | None = None
+    tokenizer: str | None = None
+    key_variable: str | None = None
+    concurrency: int | None = None
+    timeout: float | None = None
+    retries: int | None = None
+    extra_body: str | None = None
+    votes: int | None = None
+    temperature: float | None = None
+    max_tokens: int | None = None
+    sampling_seed: int | None = None
+
+    @property
+    def is_server(self) -> bool:
+        """Whether the model is a server's URL."""
+        return self.model.lower().startswith(("http://", "https://"))
+
+    def __post_init__(self) -> None:
+        """Refuse options that do not go together, before anything is loaded."""
+        if not self.is_server:
+            self.refuse(_OF_SERVERS + _OF_VOTES, "for a server, and the model is on this machine")
+            return
+        self.refuse(_OF_MODELS_HERE, "for a model on this machine, and the model is a server")
+        if self.votes is None:
+            self.refuse(_OF_VOTES, "for votes", hint="Give --votes, or leave it out")
+        else:
+            self.refuse(_OF_LOGPROBS, "for log-probabilities, which --votes does not read")
+        if self.served_model is None:
+            from dnip.errors import InvalidInputError
+
+            raise InvalidInputError(
+                f"{self.model} is a server, and a server needs the name of its model",
+                hint="Give --served-model; GET /models lists the names",
+            )
+
+    def refuse(self, names: Sequence[str], reason: str, hint: str | None = None) -> None:
+        """Refuse those of some options that were given."""
+        given = [name for name in names if getattr(self, name) not in (None, False)]
+        if given:
+            refuse_options(given, reason, hint)
+
+    def settings(self, *names: str, **renamed: str) -> dict[str, Any]:
+        """Return those of some options that were given, under the library's names."""
+        named = {**{name: name for name in names}, **renamed}
+        values = {theirs: getattr(self, ours) for theirs, ours in named.items()}
+        return {name: value for name, value in values.items() if value is not None}
+
+
+_OF_MODELS_HERE = ("dtype", "device", "chat", "revision", "batch_tokens")
+_OF_LOGPROBS = ("top_logprobs", "tokenizer")
+_OF_SERVERS = (
+    "served_model",
+    "endpoint",
+    *_OF_LOGPROBS,
+    "key_variable",
+    "concurrency",
+    "timeout",
+    "retries",
+    "extra_body",
+)
+_OF_VOTES = ("votes", "temperature", "max_tokens", "sampling_seed")
+
+
+def refuse_options(names: Sequence[str], reason: str, hint: str | None = None) -> None:
+    """Refuse options, named as parameters are."""
+    from dnip.errors import InvalidInputError
+
+    options = ", ".join(f"--{name.replace('_', '-')}" for name in names)
+    verb, it = ("is", "it") if len(names) == 1 else ("are", "them")
+    raise InvalidInputError(f"{options} {verb} {reason}", hint=hint or f"Leave {it} out")
+
+
+class OpenedModel(NamedTuple):
+    """A model ready to be asked.
+
+    Attributes
+    ----------
+    engine : Engine
+    tokenizer : Tokenizer or None
+        None for a server whose tokenizer was not named.
+    chat : bool
+        Whether prompts go through a chat template.
+    """
+
+    engine: Engine
+    tokenizer: Tokenizer | None
+    chat: bool
+
+
+def open_model(options: ModelOptions, task: Task, prompts: Sequence[Prompt]) -> OpenedModel:
+    """Return the engine that a model's path, name or URL asks for.
+
+    Parameters
+    ----------
+    options : ModelOptions
+    task : Task
+    prompts : sequence of Prompt
+        Label tokens that are asked for by id must hold after all of these.
+    """
+    if options.is_server:
+        return _open_server(options, task, prompts)
+    engine = load_model(
+        options.model,
+        chat=options.chat,
+        **options.settings("dtype", "device", "revision", "batch_tokens"),
+    )
+    return OpenedModel(engine, engine.tokenizer, options.chat)
+
+
+def load_model(model: str, **settings: Any) -> TransformersEngine:  # noqa: ANN401
+    """Load a model; without the bars that its library draws where no one watches."""
+    from dnip.optional import load_optional
+    from dnip.prompting.engines.transformers_engine import TransformersEngine
+
+    if not sys.stderr.isatty():
+        library = load_optional(
+            "transformers.utils.logging", purpose="run a language model", extra="transformers"
+        )
+        library.disable_progress_bar()
+    return TransformersEngine(model, **settings)
+
+
+def _open_server(options: ModelOptions, task: Task, prompts: Sequence[Prompt]) -> OpenedModel:
+    from dnip.prompting.engines.openai_engine import OpenAIEngine
+    from dnip.prompting.engines.openai_votes import VotingEngine
+
+    model, server = options.served_model or "", _server(options)
+    common = {**options.settings("endpoint"), "extra_body": _parse_extra(options.extra_body)}
+    if options.votes is not None:
+        settings = options.settings(
+            "temperature", "max_tokens", samples="votes", seed="sampling_seed"
+        )
+        voters = VotingEngine(model, server, **common, **settings)
+        return OpenedModel(voters, None, chat=options.endpoint is not EndpointName.COMPLETIONS)
+    chat = options.endpoint is EndpointName.CHAT
+    tokenizer, ids = None, None
+    if options.tokenizer is not None:
+        from dnip.prompting.engines.tokenizer import HubTokenizer
+
+        tokenizer = HubTokenizer(options.tokenizer)
+        ids = _label_token_ids(tokenizer, task, prompts, chat=chat)
+    engine = OpenAIEngine(
+        model, server, label_token_ids=ids, **common, **options.settings("top_logprobs")
+    )
+    return OpenedModel(engine, tokenizer, chat)
+
+
+def _server(options: ModelOptions) -> Server:
+    from dnip.prompting.engines.openai_client import Server
+    from dnip.prompting.engines.retrying import RetryPolicy
+
+    return Server(
+        options.model,
+        retries=RetryPolicy(total=options.retries),
+        **options.settings("key_variable", "concurrency", "timeout"),
+    )
+
+
+def _label_token_ids(
+    tokenizer: HubTokenizer, task: Task, prompts: Sequence[Prompt], *, chat: bool
+) -> tuple[int, ...]:
+    """Return the ids of the labels' first tokens, as they follow the prompts on the server."""
+    from dnip.errors import InvalidInputError
+    from dnip.prompting.labels import check_first_tokens, prompt_label_tokens
+
+    labels = prompt_label_tokens(tokenizer, [prompt.text for prompt in prompts], task, chat=chat)
+    if labels.merged:
+        raise InvalidInputError(
+            "the prompt's last token becomes part of the answer's first one, and a server is given "
+            "the whole prompt",
+            hint="End the template without a space",
+        )
+    return check_first_tokens(labels, tokenizer.decode)
+
+
+def _parse_extra(text: str | None) -> dict[str, Any] | None:
+    if text is None:
+        return None
+    try:
+        fields = json.loads(text)
+    except ValueError:
+        fields = None
+    if not isinstance(fields, dict):
+        from dnip.errors import InvalidInputError
+
+        raise InvalidInputError(
+            "--extra-body must be a JSON object",
+            hint="""Such as '{"reasoning_effort": "low"}'""",
+        )
+    return fields

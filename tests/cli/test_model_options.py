@@ -1,0 +1,184 @@
+"""Which model the options choose, and which of them do not go together."""
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+
+from dnip import ProbabilityTable
+from failing_server import FailingServer
+from fakes import write_data
+from test_prompt import TASK
+
+SERVER = ("--model", "http://127.0.0.1:1/v1", "--served-model", "m")
+HERE = ("--model", "here")
+VOTES = (*SERVER, "--votes", "3")
+
+
+@pytest.fixture
+def task(folder, monkeypatch):
+    """A task and data; no key, no proxy."""
+    (folder / "mood.toml").write_text(TASK)
+    write_data(folder)
+    for name in ("OPENAI_API_KEY", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    return "mood.toml"
+
+
+def job(task, *options):
+    return ("prompt", task, "--data", ".", "--out", "t.csv", *map(str, options))
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ((*HERE, "--timeout", "5"), ["--timeout is for a server", "Leave it out"]),
+        ((*HERE, "--votes", "5", "--retries", "5"), ["--retries, --votes are for a server"]),
+        ((*HERE, "--fill", "zero"), ["--fill is for a server"]),
+        ((*SERVER, "--chat"), ["--chat is for a model on this machine"]),
+        ((*SERVER, "--dtype", "auto", "--revision", "x"), ["--dtype, --revision are for a model"]),
+        ((*SERVER, "--truncate"), ["--truncate is for a model on this machine"]),
+        ((*SERVER, "--scoring", "sum"), ["--scoring sum is for a model", "Use --scoring first"]),
+        ((*SERVER, "--temperature", "1"), ["--temperature is for votes", "Give --votes"]),
+        ((*VOTES, "--tokenizer", "t"), ["--tokenizer is for log-probabilities"]),
+        ((*VOTES, "--scoring", "first"), ["--scoring is for log-probabilities"]),
+        ((*VOTES, "--fill", "zero"), ["--fill is for log-probabilities"]),
+        (SERVER[:2], ["http://127.0.0.1:1/v1", "--served-model"]),
+        ((*SERVER, "--extra-body", "[1]"), ["--extra-body must be a JSON object"]),
+        ((*SERVER, "--extra-body", "{"), ["--extra-body must be a JSON object"]),
+        ((*SERVER, "--top-logprobs", "21"), ["top_logprobs", "21"]),
+        ((*SERVER, "--concurrency", "0"), ["concurrency", "0"]),
+        ((*SERVER, "--timeout", "0"), ["timeout", "0"]),
+        ((*SERVER, "--retries", "-1"), ["total", "-1"]),
+        ((*SERVER, "--votes", "0"), ["samples", "0"]),
+        ((*VOTES, "--temperature", "0"), ["temperature", "0"]),
+        ((*VOTES, "--max-tokens", "0"), ["max_tokens", "0"]),
+        (("--model", "http://u:secret@h/v1", "--served-model", "m"), ["no user name, password"]),
+    ],
+)
+def test_what_does_not_go_together_or_is_out_of_range_is_refused(dnip, task, folder, options, told):
+    run = dnip(*job(task, *options))
+    run.assert_refused(*told)
+    assert "secret" not in run.err
+    assert not list(folder.glob("t.csv*"))
+
+
+def test_an_audit_refuses_the_same(dnip, task):
+    dnip("audit", task, *HERE, "--votes", "5").assert_refused("--votes is for a server")
+    dnip("audit", task, *VOTES, "--scoring", "sum").assert_refused("--scoring is for log-prob")
+
+
+def happy(body):
+    """Happy with probability 0.6, sad with 0.3; in both endpoints."""
+    texts = {" happy": 0.6, " sad": 0.3, " the": 0.1}
+    if "messages" in body:
+        top = [{"token": text.strip(), "logprob": math.log(p)} for text, p in texts.items()]
+        return {"choices": [{"logprobs": {"content": [{**top[0], "top_logprobs": top}]}}]}
+    logs = {text: math.log(p) for text, p in texts.items()}
+    return {"choices": [{"logprobs": {"tokens": [" happy"], "top_logprobs": [logs]}}]}
+
+
+def test_every_option_of_a_server_reaches_it(dnip, task, folder, monkeypatch):
+    monkeypatch.setenv("MY_KEY", "sk-mine")
+    with FailingServer(happy) as server:
+        run = dnip(
+            *job(task, "--model", server.url, "--served-model", "m", "--endpoint", "chat"),
+            *("--top-logprobs", 5, "--key-variable", "MY_KEY", "--concurrency", 2),
+            *("--timeout", 9, "--retries", 7, "--extra-body", '{"user": "u", "temperature": null}'),
+            *("--fill", "ceiling", "--json"),
+        )
+    assert (run.status, run.json["n"]) == (0, 9)
+    assert run.json["mean_mass"] == pytest.approx(0.9)
+    assert set(server.paths) == {"/v1/chat/completions"}
+    assert server.authorizations == {"Bearer sk-mine"}
+    assert server.most_under_way <= 2
+    body = server.requests[0]
+    assert (body["model"], body["top_logprobs"], body["user"]) == ("m", 5, "u")
+    assert "temperature" not in body
+    settings = json.loads((folder / "t.csv.meta.json").read_text())["settings"]
+    assert settings["fill"] == "ceiling"
+    assert settings["engine"]["endpoint"] == "chat"
+    assert not any(b"sk-mine" in path.read_bytes() for path in folder.iterdir())
+
+
+def test_the_cap_on_retries_ends_a_run(dnip, task):
+    with FailingServer(happy, lambda _: "close") as server:
+        options = ("--model", server.url, "--served-model", "m", "--retries", 0)
+        dnip(*job(task, *options)).assert_refused("all 0 retries of this run are spent")
+
+
+def vote(body):
+    """Two samples in three are happy; those of the last prompt are neither."""
+    text = "no idea" if "test message 8" in body["messages"][0]["content"] else "So: happy"
+    return {"choices": [{"message": {"content": "I am sad" if body["seed"] == 7 else text}}]}
+
+
+def test_votes_are_counted_and_their_number_stands_in_the_table(dnip, task, folder):
+    with FailingServer(vote) as server:
+        run = dnip(
+            *job(task, "--model", server.url, "--served-model", "m", "--votes", 3),
+            *("--temperature", 0.7, "--max-tokens", 9, "--sampling-seed", 5),
+        )
+    assert run.status == 0
+    assert run.err == "note: sampled answers that end in no label: 2 of 27\n"
+    assert {(body["temperature"], body["max_tokens"]) for body in server.requests} == {(0.7, 9)}
+    assert sorted({body["seed"] for body in server.requests}) == [5, 6, 7]
+    lines = (folder / "t.csv").read_text().splitlines()
+    assert lines[0] == "id,label,mass,samples,p0,p1"
+    assert [line.split(",")[3] for line in lines[1:]] == ["3"] * 9
+    table = ProbabilityTable.read(folder / "t.csv", ["happy", "sad"])
+    assert table.probabilities[0] == pytest.approx([2 / 3, 1 / 3])
+    assert table.probabilities[8] == pytest.approx([0, 1])
+    settings = json.loads((folder / "t.csv.meta.json").read_text())["settings"]
+    assert settings["engine"]["samples"] == 3
+
+
+def test_another_number_of_votes_is_not_mixed_in(dnip, task):
+    with FailingServer(vote) as server:
+        options = ("--model", server.url, "--served-model", "m", "--votes")
+        assert dnip(*job(task, *options, 3)).status == 0
+        dnip(*job(task, *options, 4)).assert_refused("engine.samples was 3, is 4")
+
+
+def test_a_server_is_audited_by_asking_it(dnip, task):
+    with FailingServer(happy) as server:
+        options = ("--model", server.url, "--served-model", "m", "--data", ".", "--json")
+        run = dnip("audit", task, *options)
+    assert run.status == 0
+    assert run.json["n_measured"] == 8
+    assert run.json["mass"] == pytest.approx(0.9)
+    assert [one["ids"] for one in run.json["classes"]] == [[], []]
+
+
+@pytest.mark.parametrize("endpoint", ["completions", "chat"])
+def test_with_its_tokenizer_labels_are_asked_for_by_id(dnip, task, tmp_path_factory, endpoint):
+    pytest.importorskip("transformers", reason="a tokenizer needs it")
+    from transformers import AutoTokenizer
+
+    from tiny_models import add_chat_template, save_tokenizer
+
+    folder = tmp_path_factory.mktemp("tokenizer")
+    save_tokenizer(folder)
+    add_chat_template(folder, "{% for m in messages %}<s>{{ m.content }}</s>{% endfor %}<s>")
+    prefix = "" if endpoint == "chat" else " "
+    split = AutoTokenizer.from_pretrained(folder)
+    Path(task).write_text(TASK.replace('"happy"', '"World"').replace('"sad"', '"Sports"'))
+    words = [
+        split(prefix + word, add_special_tokens=False)["input_ids"] for word in ("World", "Sports")
+    ]
+
+    def answer(body):
+        asked = body["logprob_token_ids"]
+        assert asked == [ids[0] for ids in words]
+        logs = {f"token_id:{i}": math.log(p) for i, p in zip(asked, (0.2, 0.5), strict=True)}
+        if endpoint == "completions":
+            return {"choices": [{"logprobs": {"tokens": ["x"], "top_logprobs": [logs]}}]}
+        top = [{"token": token, "logprob": p} for token, p in logs.items()]
+        return {"choices": [{"logprobs": {"content": [{**top[0], "top_logprobs": top}]}}]}
+
+    with FailingServer(answer) as server:
+        options = ("--model", server.url, "--served-model", "m", "--endpoint", endpoint, "--json")
+        run = dnip(*job(task, *options, "--tokenizer", folder))
+    assert (run.status, run.json["n_open"]) == (0, 0)
+    assert run.json["mean_mass"] == pytest.approx(0.7)
