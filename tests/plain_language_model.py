@@ -3,11 +3,24 @@
 Import it after ``pytest.importorskip("transformers")``.
 """
 
+from functools import cache
+from typing import NamedTuple
+
 import numpy as np
 import torch
 import transformers
 
 from dnip.prompting.engines.base import Scoring
+
+
+class Reasoned(NamedTuple):
+    """An answer's tokens, where it is scored, and the label probabilities there."""
+
+    tokens: list
+    place: int
+    fallback: bool
+    cut: bool
+    captured: list
 
 
 class PlainLanguageModel:
@@ -32,18 +45,53 @@ class PlainLanguageModel:
 
     def _row(self, prompt, task, scoring):
         tokens = self.tokenizer(prompt)["input_ids"]
-        at_answer = self.logprobs(tuple(tokens))[-1]
         row = []
         for label in range(task.n_classes):
             whole = self.tokenizer(prompt + task.answer(label))["input_ids"]
             assert whole[: len(tokens)] == tokens
-            own = whole[len(tokens) :]
-            if scoring is Scoring.FIRST:
-                row.append(at_answer[own[0]].exp())
-            elif scoring is Scoring.MEAN:
-                row.append(at_answer[own].exp().mean())
-            else:
-                logprobs = self.logprobs(tuple(whole))
-                total = sum(logprobs[len(tokens) - 1 + i, t] for i, t in enumerate(own))
-                row.append((total / (len(own) if scoring is Scoring.PER_TOKEN else 1)).exp())
-        return [float(p) for p in row]
+            row.append(self._probability(tokens, whole[len(tokens) :], scoring))
+        return row
+
+    @cache  # noqa: B019
+    @torch.no_grad()
+    def answer(self, prompt, most, stop=None):
+        """The likeliest tokens one by one, and whether they end before they are cut."""
+        tokens = self.tokenizer(prompt)["input_ids"]
+        new = []
+        while len(new) < most:
+            logits = self.model(torch.tensor([[*tokens, *new]]), use_cache=False).logits[0, -1]
+            token = int(logits.argmax())
+            if token == self.tokenizer.eos_token_id:
+                return new, True
+            new.append(token)
+            text = self.tokenizer.decode(new)
+            if stop is not None and stop in text:
+                before = [len(self.tokenizer.decode(new[:i])) for i in range(len(new))]
+                return [new[i] for i in range(len(new)) if before[i] < text.index(stop)], True
+        return new, False
+
+    def reason(self, prompt, task, scoring, most, stop=None):
+        """Label probabilities at the place of the last label, or of the last token."""
+        new, ended = self.answer(prompt.text, most, stop)
+        lead = self.tokenizer(prompt.text + prompt.lead)["input_ids"]
+        labels = []
+        for label in range(task.n_classes):
+            whole = self.tokenizer(prompt.text + prompt.lead + task.answer(label))["input_ids"]
+            assert whole[: len(lead)] == lead
+            labels.append(whole[len(lead) :])
+        found = [i for i in range(len(new)) for own in labels if new[i : i + len(own)] == own]
+        place = max(found) if found else max(len(new) - 1, 0)
+        before = [*self.tokenizer(prompt.text)["input_ids"], *new[:place]]
+        captured = [self._probability(before, own, scoring) for own in labels]
+        return Reasoned(new, place, not found, not ended, captured)
+
+    def _probability(self, before, own, scoring):
+        """What a label's tokens get after some tokens."""
+        logprobs = self.logprobs(tuple(before + own))
+        at_answer = logprobs[len(before) - 1]
+        if scoring is Scoring.FIRST:
+            return float(at_answer[own[0]].exp())
+        if scoring is Scoring.MEAN:
+            return float(at_answer[own].exp().mean())
+        total = sum(logprobs[len(before) - 1 + i, t] for i, t in enumerate(own))
+        return float((total / (len(own) if scoring is Scoring.PER_TOKEN else 1)).exp())

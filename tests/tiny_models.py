@@ -108,7 +108,7 @@ def add_chat_template(folder, template):
 _WORDS = ["the", "market", "fell", "team", "won", "cup", "new phones", "chips", "talks", "went é"]
 
 
-def random_prompts(task, shots, number, *, seed=0):
+def random_prompts(task, shots, number, *, seed=0, chain_of_thought=False):
     """Prompts of a task of one field, with so many demonstrations."""
     rng = np.random.default_rng(seed)
 
@@ -116,5 +116,5 @@ def random_prompts(task, shots, number, *, seed=0):
         return {"text": " ".join(rng.choice(_WORDS, rng.integers(1, 30)))}
 
     shown = [(row(), int(rng.integers(task.n_classes))) for _ in range(shots)]
-    builder = PromptBuilder(task, shown)
+    builder = PromptBuilder(task, shown, chain_of_thought)
     return [builder.prompt(row()) for _ in range(number)]

@@ -255,8 +255,10 @@ def last_label(tokens: Sequence[int], forms: Sequence[LabelTokens]) -> tuple[int
     Examples
     --------
     >>> labels = LabelTokens(("no", "yes"), ((5,), (8, 2)))
-    >>> last_label([8, 2, 7, 5, 8], [labels]), last_label([5, 8, 2], [labels]), last_label([8], [labels])
-    ((3, 0), (1, 0), None)
+    >>> last_label([8, 2, 7, 5, 8], [labels])
+    (3, 0)
+    >>> last_label([5, 8, 2], [labels])
+    (1, 0)
     """
     for place in reversed(range(len(tokens))):
         for number, form in enumerate(forms):

@@ -95,6 +95,7 @@ def make_plan(
     shots: int | str = 1,
     seed: int = 0,
     limit: int | None = None,
+    chain_of_thought: bool = False,
 ) -> Plan:
     """Draw demonstrations and choose the rows to score.
 
@@ -112,6 +113,8 @@ def make_plan(
     limit : int, optional
         Score at most this many rows, drawn at random but the same for every seed, so that
         demonstrations are compared on the same rows.
+    chain_of_thought : bool, default=False
+        Ask for reasoning before the answer, in the task's own wording.
 
     Raises
     ------
@@ -131,9 +134,14 @@ def make_plan(
         chosen = np.random.default_rng(0).choice(len(kept), limit, replace=False)
         kept = [kept[place] for place in sorted(chosen.tolist())]
     scored = examples.take(kept)
-    builder = PromptBuilder(task, [(train.rows[i], int(train.labels[i])) for i in shown])
+    builder = PromptBuilder(
+        task, [(train.rows[i], int(train.labels[i])) for i in shown], chain_of_thought
+    )
+    wording = asdict(task)
+    if not chain_of_thought:
+        del wording["chain_of_thought"]  # the prompts do not depend on it
     settings = {
-        "task": asdict(task),
+        "task": wording,
         "data": str(source) if str(source).startswith(HUB) else Path(source).name,
         "split": split,
         "shots": shots,

@@ -8,11 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 from dnip.errors import InvalidInputError
 from dnip.optional import load_optional
+from dnip.prompting.chain_of_thought import INVITATION, RATIONALE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from dnip.prompting.task import Task
+
+# Mark the places of prompt and answer in a rendered demonstration.
+_PROMPT, _ANSWER = "\ue000", "\ue001"
 
 
 @dataclass(frozen=True)
@@ -25,10 +29,14 @@ class Prompt:
         Instruction and demonstrations.
     example : str
         The row's own part, up to where the answer begins.
+    lead : str
+        What leads from the end of the prompt to the label, where the model is to reason first; the
+        labels' tokens are those that follow it.
     """
 
     prefix: str
     example: str
+    lead: str = ""
 
     @property
     def text(self) -> str:
@@ -45,6 +53,8 @@ class PromptBuilder:
     task : Task
     demonstrations : sequence of (row, label)
         Worked examples, in the order in which they are shown.
+    chain_of_thought : bool, default=False
+        Ask for reasoning before the answer, and show it in the demonstrations.
 
     Examples
     --------
@@ -62,6 +72,7 @@ class PromptBuilder:
 
     task: Task
     demonstrations: Sequence[tuple[Mapping[str, Any], int]] = ()
+    chain_of_thought: bool = False
 
     def prompt(self, row: Mapping[str, Any]) -> Prompt:
         """Return the prompt of one row.
@@ -71,19 +82,48 @@ class PromptBuilder:
         InvalidInputError
             If the row lacks a field of the task.
         """
-        return Prompt(self.prefix, self._example(row))
+        return Prompt(self.prefix, self._example(row), self._lead)
 
     @cached_property
     def prefix(self) -> str:
         """Instruction and demonstrations, up to where the example begins."""
         shown = [self.task.instruction] if self.task.instruction else []
-        for row, label in self.demonstrations:
-            shown.append(
-                self._templates["demonstration"].render(
-                    prompt=self._example(row), answer=self.task.answer(label)
-                )
-            )
+        shown += [self._demonstration(row, label) for row, label in self.demonstrations]
         return "".join(part + self.task.separator for part in shown)
+
+    @property
+    def stop(self) -> str | None:
+        """What ends an answer: the separator, where demonstrations show that it does."""
+        return (self.task.separator or None) if self.demonstrations else None
+
+    def _demonstration(self, row: Mapping[str, Any], label: int) -> str:
+        parts = {"prompt": self._example(row), "answer": self.task.answer(label)}
+        if self.chain_of_thought:
+            rationale = self.task.chain_of_thought.rationale(row, label)
+            if rationale is None:
+                raise InvalidInputError(
+                    f"task {self.task.name}: there is no rationale to show for the class "
+                    f"{self.task.classes[label]!r}",
+                    hint=f"Give the class a {RATIONALE} in the task file, give the training rows a "
+                    f"field {RATIONALE}, or show no demonstrations",
+                )
+            parts[RATIONALE] = rationale
+        return str(self._templates["demonstration"].render(parts))
+
+    @cached_property
+    def _lead(self) -> str:
+        """What a demonstration shows between prompt and answer, its rationale apart."""
+        if not self.chain_of_thought:
+            return ""
+        parts = {"prompt": _PROMPT, RATIONALE: "", "answer": _ANSWER}
+        before, found, _ = self._templates["demonstration"].render(parts).partition(_ANSWER)
+        if not (found and before.startswith(_PROMPT)):
+            raise InvalidInputError(
+                f"task {self.task.name}: chain_of_thought.demonstration must begin with "
+                "{{ prompt }} and hold {{ answer }}; got "
+                f"{self.task.chain_of_thought.demonstration!r}"
+            )
+        return str(before.removeprefix(_PROMPT))
 
     def _example(self, row: Mapping[str, Any]) -> str:
         missing = [field for field in self.task.fields if row.get(field) is None]
@@ -101,10 +141,15 @@ class PromptBuilder:
         environment = jinja.Environment(
             undefined=jinja.StrictUndefined, keep_trailing_newline=True, autoescape=False
         )
+        example, demonstration = self.task.template, self.task.demonstration
+        if self.chain_of_thought:
+            wording = self.task.chain_of_thought
+            example = example + INVITATION if wording.template is None else wording.template
+            demonstration = wording.demonstration
         try:
             return {
-                "example": environment.from_string(self.task.template),
-                "demonstration": environment.from_string(self.task.demonstration),
+                "example": environment.from_string(example),
+                "demonstration": environment.from_string(demonstration),
             }
         except jinja.TemplateError as error:
             raise InvalidInputError(f"task {self.task.name}: template: {error}") from error

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dnip.errors import InvalidInputError
+from dnip.prompting.chain_of_thought import RATIONALE, ChainOfThought, parse_chain_of_thought
 from dnip.validation import check_classes
 
 if TYPE_CHECKING:
     import os
 
 _REQUIRED = ("name", "instruction", "fields", "template", "classes")
-_OPTIONAL = ("demonstration", "separator", "answer_prefix")
+_OPTIONAL = ("demonstration", "separator", "answer_prefix", "chain_of_thought")
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,8 @@ class Task:
         Stands between instruction, demonstrations and example.
     answer_prefix : str
         Stands between an example and its label word.
+    chain_of_thought : ChainOfThought
+        The wording where the model is to reason before it answers.
 
     Examples
     --------
@@ -69,6 +72,7 @@ class Task:
     demonstration: str = "{{ prompt }}{{ answer }}"
     separator: str = "\n\n"
     answer_prefix: str = " "
+    chain_of_thought: ChainOfThought = field(default_factory=ChainOfThought)
 
     def __post_init__(self) -> None:
         check_classes(self.classes)
@@ -160,13 +164,16 @@ def _parse(content: str, source: str) -> Task:
             hint=f"A task has {', '.join(_REQUIRED)}, and may have {', '.join(_OPTIONAL)}",
         )
     for key, value in settings.items():
-        if key not in ("fields", "classes") and not isinstance(value, str):
+        if key not in ("fields", "classes", "chain_of_thought") and not isinstance(value, str):
             raise InvalidInputError(f"{source}: {key} must be text; got {value!r}")
     fields = settings["fields"]
     if not isinstance(fields, list) or not all(isinstance(field, str) for field in fields):
         raise InvalidInputError(f"{source}: fields must be a list of names; got {fields!r}")
-    names, words = _parse_classes(settings["classes"], source)
+    names, words, rationales = _parse_classes(settings["classes"], source)
     rest = {key: settings[key] for key in _OPTIONAL if key in settings}
+    rest["chain_of_thought"] = parse_chain_of_thought(
+        settings.get("chain_of_thought", {}), rationales, source
+    )
     return Task(
         name=settings["name"],
         instruction=settings["instruction"],
@@ -178,18 +185,22 @@ def _parse(content: str, source: str) -> Task:
     )
 
 
-def _parse_classes(entries: Any, source: str) -> tuple[tuple[str, ...], tuple[str, ...]]:  # noqa: ANN401
-    """Return class names and label words; the word is the name where none is given."""
-    names, words = [], []
+def _parse_classes(
+    entries: Any,  # noqa: ANN401
+    source: str,
+) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str | None, ...]]:
+    """Return class names, label words and rationales; the word is the name where none is given."""
+    names, words, rationales = [], [], []
     for number, entry in enumerate(entries if isinstance(entries, list) else [None]):
-        known = isinstance(entry, dict) and set(entry) <= {"name", "label_word"}
+        known = isinstance(entry, dict) and set(entry) <= {"name", "label_word", RATIONALE}
         if not known or not all(isinstance(value, str) for value in entry.values()):
             raise InvalidInputError(
-                f"{source}: classes[{number}] must be a table with name and label_word; "
-                f"got {entry!r}"
+                f"{source}: classes[{number}] must be a table with name, label_word and "
+                f"{RATIONALE}; got {entry!r}"
             )
         if "name" not in entry:
             raise InvalidInputError(f"{source}: classes[{number}] has no name")
         names.append(entry["name"])
         words.append(entry.get("label_word", entry["name"]))
-    return tuple(names), tuple(words)
+        rationales.append(entry.get(RATIONALE))
+    return tuple(names), tuple(words), tuple(rationales)

@@ -12,6 +12,7 @@ import numpy as np
 from dnip.errors import BackendError, InvalidInputError
 from dnip.optional import load_optional
 from dnip.prompting.engines.batches import pad
+from dnip.prompting.engines.decoding import Decoding
 from dnip.prompting.engines.hub import EXTRA, library, load
 from dnip.validation import check_choice
 
@@ -19,12 +20,16 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterator, Sequence
 
+    from numpy.typing import NDArray
+
     from dnip.prompting.engines.batches import Padded
     from dnip.typing import Floats
 
 #: Precisions by name; "auto" takes the checkpoint's own.
 PRECISIONS = ("float32", "bfloat16", "float16", "auto")
 
+#: How configurations call the reach of layers that see only the latest tokens.
+_WINDOWS = ("sliding_window", "attention_chunk_size")
 #: Layers whose update makes new tensors, so that many rows can go on from the same ones.
 _FORKED = ("DynamicLayer", "DynamicSlidingWindowLayer")
 
@@ -88,6 +93,9 @@ class CausalLM:
         self._head = self.model.get_output_embeddings()
         self._takes_positions = "position_ids" in signature(self.model.forward).parameters
         self._prefix: tuple[tuple[int, ...], Any] = ((), None)
+        # Keys and values further back than this many tokens, some layers forget.
+        windows = (getattr(text, name, None) for name in _WINDOWS)
+        self._window: int | None = min((size for size in windows if size), default=None)
 
     def _find_device(self, device: str) -> Any:
         torch = self._torch
@@ -129,7 +137,7 @@ class CausalLM:
             return None
         if self._prefix[0] != key:
             self._prefix = ((), None)  # frees the old one before the new one is made
-            with self._torch.inference_mode(), self._own_errors():
+            with self.computing():
                 cache = _cache(self._run(pad([key]), None, [[len(key) - 1]], keep=True))
             self._prefix = (key, cache if _can_fork(cache) else None)
         return self._prefix[1]
@@ -144,6 +152,19 @@ class CausalLM:
         return self._takes_positions and not any(
             type(layer).__name__ == "DynamicSlidingWindowLayer" for layer in layers
         )
+
+    @property
+    def closing(self) -> frozenset[int]:
+        """Tokens that mean the end of a sequence, as far as the model itself says."""
+        tokens: set[int] = set()
+        for settings in (self.model.config, getattr(self.model, "generation_config", None)):
+            found = getattr(settings, "eos_token_id", None)
+            tokens.update(found if isinstance(found, list) else [] if found is None else [found])
+        return frozenset(tokens)
+
+    def remembers(self, tokens: int) -> bool:
+        """Say whether all layers keep the keys and values of so many tokens."""
+        return self._window is None or tokens < self._window
 
     def next_tokens(
         self,
@@ -172,9 +193,9 @@ class CausalLM:
             From the softmax over the whole vocabulary, in float32.
         """
         padded = pad(rows, side)
-        with self._torch.inference_mode(), self._own_errors():
+        with self.computing():
             logits = self._run(padded, past, padded.last[:, None]).logits[:, 0].float()
-            picked = logits[:, self._tensor(wanted)] - logits.logsumexp(-1, keepdim=True)
+            picked = logits[:, self.tensor(wanted)] - logits.logsumexp(-1, keepdim=True)
             return np.asarray(picked.cpu().numpy(), np.float64)
 
     def continuations(
@@ -202,7 +223,7 @@ class CausalLM:
         ndarray of shape (B, N)
         """
         padded = pad(rows)
-        with self._torch.inference_mode(), self._own_errors():
+        with self.computing():
             first = self._run(padded, past, padded.last[:, None], keep=True)
             cache = _cache(first)
             if not _can_fork(cache):
@@ -220,7 +241,7 @@ class CausalLM:
             given = pad([answer[:-1]] * len(start))
             places = [list(range(len(answer) - 1))] * len(start)
             logits = self._run(given, cache, places).logits.float().log_softmax(-1)
-            total = total + _along(logits, self._tensor(answer[1:]))
+            total = total + _along(logits, self.tensor(answer[1:]))
         return total
 
     def _whole(self, rows: Sequence[Sequence[int]], answer: Sequence[int], past: Any) -> Any:
@@ -229,7 +250,41 @@ class CausalLM:
         begin = len(rows[0]) - 1
         places = [list(range(begin, begin + len(answer)))] * len(rows)
         logits = self._run(given, past, places).logits.float().log_softmax(-1)
-        return _along(logits, self._tensor(answer))
+        return _along(logits, self.tensor(answer))
+
+    def begin(
+        self, rows: Sequence[Sequence[int]], *, past: Any = None, side: str = "right"
+    ) -> Decoding:
+        """Read rows that are to be continued.
+
+        Parameters
+        ----------
+        rows : sequence of B sequences of int
+            Tokens of each row, without those of `past`.
+        past : cache, optional
+            Of `prefix`; it is left as it is.
+        side : {"right", "left"}
+            Where shorter rows are padded. On the right, the model must remember the longest row
+            whole, that of `past` included.
+
+        Raises
+        ------
+        InvalidInputError
+            If the model keeps no keys and values, as a recurrent one.
+        """
+        padded = pad(rows, side)
+        with self.computing():
+            output = self._run(padded, past, padded.last[:, None], keep=True)
+            cache = _cache(output)
+            if not _can_fork(cache):
+                raise InvalidInputError(
+                    f"{type(self.model).__name__} keeps no keys and values to go on from, so it "
+                    "cannot reason before it answers here",
+                    hint="Take a model of the Transformer kind, or score without chain of thought",
+                )
+            begin = 0 if past is None else past.get_seq_length()
+            seen = np.hstack([np.ones((len(rows), begin), bool), padded.real])
+            return Decoding(self, cache, seen, output.logits[:, 0])
 
     def _run(self, padded: Padded, past: Any, places: Any, *, keep: bool = False) -> Any:
         """Run the model; its logits are of `places` only, shape (B, number of places, V).
@@ -237,24 +292,56 @@ class CausalLM:
         Padding on the right needs no mask: causal attention never looks ahead, and positions and
         sliding windows stand as without padding. Padding on the left is masked and leapt over.
         """
-        options: dict[str, Any] = {}
-        begin = 0
+        begin, cache, masked = 0, None, {}
         if past is not None:
             begin = past.get_seq_length()
-            options["past_key_values"] = fork(past, len(padded.tokens))
+            cache = fork(past, len(padded.tokens))
         if not padded.real[:, 0].all():
-            seen = np.ones((len(padded.tokens), begin), bool)
-            options["attention_mask"] = self._tensor(np.hstack([seen, padded.real])).long()
-            if self._takes_positions:
-                options["position_ids"] = self._tensor(begin + padded.places)
-        with self._only(self._tensor(places)):
-            return self.model(
-                input_ids=self._tensor(padded.tokens),
-                use_cache=keep or past is not None,
-                **options,
-            )
+            before = np.ones((len(padded.tokens), begin), bool)
+            masked["seen"] = np.hstack([before, padded.real])
+            masked["positions"] = begin + padded.places
+        return self.forward(
+            padded.tokens, places, cache=cache, keep=keep or past is not None, **masked
+        )
 
-    def _tensor(self, values: Any) -> Any:
+    def forward(
+        self,
+        tokens: NDArray[np.int64],
+        places: Any,
+        *,
+        cache: Any = None,
+        seen: NDArray[np.bool_] | None = None,
+        positions: NDArray[np.int64] | None = None,
+        keep: bool = True,
+    ) -> Any:
+        """Run the model within `computing`; its logits are of `places` only.
+
+        Parameters
+        ----------
+        tokens : ndarray of shape (B, T)
+        places : array-like of shape (B, number of places)
+            Columns of `tokens`.
+        cache : cache, optional
+            Of what stands before the tokens; they are added to it.
+        seen : ndarray of shape (B, tokens of the cache + T), optional
+            False at padding; all is seen where it is left out.
+        positions : ndarray of shape (B, T), optional
+            Of the tokens, where padding stands before them.
+        keep : bool, default=True
+            Keep keys and values.
+        """
+        options: dict[str, Any] = {}
+        if cache is not None:
+            options["past_key_values"] = cache
+        if seen is not None:
+            options["attention_mask"] = self.tensor(seen).long()
+            if self._takes_positions:
+                options["position_ids"] = self.tensor(positions)
+        with self._only(self.tensor(places)):
+            return self.model(input_ids=self.tensor(tokens), use_cache=keep, **options)
+
+    def tensor(self, values: Any) -> Any:
+        """Return values as a tensor on the model's device."""
         return self._torch.as_tensor(np.asarray(values), device=self.device)
 
     @contextmanager
@@ -272,10 +359,11 @@ class CausalLM:
             hook.remove()
 
     @contextmanager
-    def _own_errors(self) -> Iterator[None]:
-        """Say in our own words what the device refuses."""
+    def computing(self) -> Iterator[None]:
+        """Compute without gradients; say in our own words what the device refuses."""
         try:
-            yield
+            with self._torch.inference_mode():
+                yield
         except RuntimeError as error:  # the type of a full GPU is one of these
             first = str(error).partition("\n")[0]
             if "out of memory" in first.lower() or "can't allocate memory" in first:

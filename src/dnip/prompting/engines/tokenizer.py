@@ -96,6 +96,12 @@ class HubTokenizer:
         )
 
     @property
+    def closing(self) -> frozenset[int]:
+        """Tokens that mean the end of a sequence."""
+        token = self._tokenizer.eos_token_id
+        return frozenset() if token is None else frozenset({token})
+
+    @property
     def has_chat(self) -> bool:
         """Whether the tokenizer has a chat template."""
         return bool(getattr(self._tokenizer, "chat_template", None))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -16,13 +16,15 @@ from dnip.validation import check_choice, check_integer
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from dnip.prompting.prompt import Prompt
     from dnip.prompting.task import Task
     from dnip.typing import Floats
+
+T = TypeVar("T")
 
 #: So many rows are named in a message.
 _NAMED = 10
@@ -128,7 +130,8 @@ class TransformersEngine:
         InvalidInputError
             If labels cannot be told apart.
         """
-        return _scored_tokens(self._labels(self._texts(prompts), task), scoring)
+        labels = self._labels(self._texts(prompts), task)
+        return labels.longest if is_whole(scoring) else 1
 
     def score(
         self,
@@ -159,7 +162,7 @@ class TransformersEngine:
             check_first_tokens(labels, self.tokenizer.decode)
         if labels.merged:
             rows = [row[: -labels.merged] for row in rows]
-        self._check_lengths(rows, labels, scoring)
+        self._check_lengths(rows, labels.longest if is_whole(scoring) else 1)
         return self._score(rows, labels, scoring, done)
 
     def _texts(self, prompts: Sequence[Prompt]) -> list[str]:
@@ -177,13 +180,13 @@ class TransformersEngine:
             )
         return common_label_tokens(self.tokenizer.encode, texts, task)
 
-    def _check_lengths(self, rows: list[list[int]], labels: LabelTokens, scoring: Scoring) -> None:
+    def _check_lengths(self, rows: list[list[int]], answer_tokens: int) -> None:
         empty = [number for number, row in enumerate(rows) if not row]
         if empty:
             raise InvalidInputError(
                 f"the prompts of rows {_few(empty)} are empty", hint="Give the task an instruction"
             )
-        long = self._beyond(rows, _scored_tokens(labels, scoring))
+        long = self._beyond(rows, answer_tokens)
         if long:
             raise InvalidInputError(
                 f"{len(long)} prompts are longer than the model's context of {self.context} "
@@ -200,46 +203,51 @@ class TransformersEngine:
     def _score(
         self, rows: list[list[int]], labels: LabelTokens, scoring: Scoring, done: frozenset[int]
     ) -> Iterator[ScoredRow]:
-        shared = shared_length(rows) if self._share else 0
-        past = self._model.prefix(rows[0][:shared])
-        if self._padding == "left" and not self._model.bears_gaps(past):
-            past = None
-        own = rows if past is None else [row[shared:] for row in rows]
+        past, own = self._without_prefix(rows, self._padding)
+
+        def compute(batch: NDArray[np.int64]) -> Floats:
+            return self._probabilities([own[i] for i in batch], past, labels, scoring)
+
         # Answers go on from their rows' cache, in which there must be no padding.
-        for batch in plan([len(row) for row in own], self._batch_tokens, alike=_whole(scoring)):
+        for batch in plan([len(row) for row in own], self._batch_tokens, alike=is_whole(scoring)):
             if done.issuperset(batch.tolist()):
                 continue
-            for numbers, captured in self._captured(batch, own, past, labels, scoring):
-                bad = numbers[~np.isfinite(captured).all(axis=1)]
-                if len(bad):
-                    raise BackendError(
-                        f"the model gives no probabilities for rows {_few(bad.tolist())}",
-                        hint="Take the precision bfloat16 or float32",
-                    )
+            for numbers, captured in self._in_memory(batch, compute):
+                self._check_sound(numbers, captured)
                 for number, scores in zip(numbers.tolist(), captured, strict=True):
                     yield ScoredRow(number, scores)
 
-    def _captured(
-        self,
-        batch: NDArray[np.int64],
-        own: list[list[int]],
-        past: Any,
-        labels: LabelTokens,
-        scoring: Scoring,
-    ) -> Iterator[tuple[NDArray[np.int64], Floats]]:
-        """Score a batch, or its halves where it does not fit into memory."""
+    def _without_prefix(self, rows: list[list[int]], side: str) -> tuple[Any, list[list[int]]]:
+        """Return the cache of what all rows begin with, None for none, and the rest of each row."""
+        shared = shared_length(rows) if self._share else 0
+        past = self._model.prefix(rows[0][:shared])
+        if past is None or (side == "left" and not self._model.bears_gaps(past)):
+            return None, rows
+        return past, [row[shared:] for row in rows]
+
+    def _in_memory(
+        self, batch: NDArray[np.int64], compute: Callable[[NDArray[np.int64]], T]
+    ) -> Iterator[tuple[NDArray[np.int64], T]]:
+        """Compute a batch, or its halves where it does not fit into memory."""
         try:
-            captured = self._probabilities([own[i] for i in batch], past, labels, scoring)
+            result = compute(batch)
         except OutOfMemoryBackendError:
             if len(batch) == 1:
                 raise
-            captured = None
-        if captured is not None:
-            yield batch, captured
+        else:
+            yield batch, result
             return
         middle = len(batch) // 2
         for half in (batch[:middle], batch[middle:]):
-            yield from self._captured(half, own, past, labels, scoring)
+            yield from self._in_memory(half, compute)
+
+    def _check_sound(self, numbers: NDArray[np.int64], captured: Floats) -> None:
+        bad = numbers[~np.isfinite(captured).all(axis=1)]
+        if len(bad):
+            raise BackendError(
+                f"the model gives no probabilities for rows {_few(bad.tolist())}",
+                hint="Take the precision bfloat16 or float32",
+            )
 
     def _probabilities(
         self,
@@ -250,26 +258,26 @@ class TransformersEngine:
     ) -> Floats:
         """Return the probability of every label; shape (B, N)."""
         model = self._model
-        if scoring is Scoring.FIRST:
-            return np.exp(model.next_tokens(rows, labels.first, past=past, side=self._padding))
-        if scoring is Scoring.MEAN:
-            wanted = [token for ids in labels.ids for token in ids]
+        if not is_whole(scoring):
+            wanted = labels.first if scoring is Scoring.FIRST else labels.all
             each = np.exp(model.next_tokens(rows, wanted, past=past, side=self._padding))
-            begins = np.cumsum([0, *map(len, labels.ids)])[:-1]
-            sums: Floats = np.add.reduceat(each, begins, axis=1)
-            return sums / [len(ids) for ids in labels.ids]
+            return each if scoring is Scoring.FIRST else mean_per_label(each, labels)
         sums = model.continuations(rows, labels.ids, past=past)
         if scoring is Scoring.PER_TOKEN:
             sums = sums / [len(ids) for ids in labels.ids]
         return np.exp(sums)
 
 
-def _whole(scoring: Scoring) -> bool:
+def is_whole(scoring: Scoring) -> bool:
+    """Say whether label words are scored whole."""
     return scoring in (Scoring.SUM, Scoring.PER_TOKEN)
 
 
-def _scored_tokens(labels: LabelTokens, scoring: Scoring) -> int:
-    return labels.longest if _whole(scoring) else 1
+def mean_per_label(each: Floats, labels: LabelTokens) -> Floats:
+    """Return the mean over the tokens of each label, from that of all labels' tokens in a row."""
+    begins = np.cumsum([0, *map(len, labels.ids)])[:-1]
+    sums: Floats = np.add.reduceat(each, begins, axis=-1)
+    return sums / [len(ids) for ids in labels.ids]
 
 
 def _few(rows: Sequence[int]) -> str:

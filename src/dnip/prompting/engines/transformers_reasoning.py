@@ -1,0 +1,248 @@
+"""Chain of thought with the library transformers: generate, find the last label, score it there."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dnip.prompting.engines.base import ScoredRow, Scoring
+from dnip.prompting.engines.batches import plan
+from dnip.prompting.engines.decoding import generate
+from dnip.prompting.engines.transformers_engine import (
+    TransformersEngine,
+    is_whole,
+    mean_per_label,
+)
+from dnip.prompting.labels import check_first_tokens, common_label_tokens, last_label
+from dnip.validation import check_integer
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from dnip.prompting.engines.decoding import Generated
+    from dnip.prompting.labels import LabelTokens
+    from dnip.prompting.prompt import Prompt
+    from dnip.prompting.task import Task
+    from dnip.typing import Floats
+
+
+class TransformersReasoningEngine(TransformersEngine):
+    """Scores labels where the model names the last one, after it has reasoned.
+
+    An answer is generated greedily, with the key-value cache of what all prompts begin with and
+    many rows at a time. The probabilities of a row are those at the place of the last label in its
+    answer: from the softmax that chose the label's first token. Where the answer holds no label,
+    they are those at the place of its last token, that which ends the answer not counted.
+
+    Parameters
+    ----------
+    model : str or path-like
+        A folder, or a name on the hub.
+    max_new_tokens : int, default=256
+        Most tokens of an answer.
+    stop : str, optional
+        Text that ends an answer, beside the model's own end-of-sequence tokens.
+    batch_tokens : int, optional
+        Most tokens of a batch, those of the answers included and of the shared prefix apart; by
+        default 8,192 on a CPU and 65,536 on a GPU.
+    **options
+        As for `TransformersEngine`.
+
+    Raises
+    ------
+    MissingDependencyError, InvalidInputError, BackendError
+        As `TransformersEngine`.
+    """
+
+    def __init__(
+        self,
+        model: str | os.PathLike[str],
+        *,
+        max_new_tokens: int = 256,
+        stop: str | None = None,
+        batch_tokens: int | None = None,
+        **options: Any,
+    ) -> None:
+        self._most = check_integer("max_new_tokens", max_new_tokens, at_least=1)
+        self._stop = stop
+        super().__init__(model, batch_tokens=batch_tokens, **options)
+        if batch_tokens is None:
+            self._batch_tokens = 8192 if self._model.device.type == "cpu" else 65536
+        self._closing = self._model.closing | self.tokenizer.closing
+
+    def describe(self) -> dict[str, Any]:
+        """Return model, precision and library versions, for the table's metadata."""
+        return {
+            **super().describe(),
+            "decoding": "greedy",
+            "max_new_tokens": self._most,
+            "stop": self._stop,
+        }
+
+    def answer_tokens(self, prompts: Sequence[Prompt], task: Task, scoring: Scoring) -> int:
+        """Return the most tokens of an answer, for `too_long`."""
+        return self._room(self._forms(prompts, task), scoring)
+
+    def score(
+        self,
+        prompts: Sequence[Prompt],
+        task: Task,
+        scoring: Scoring,
+        *,
+        done: frozenset[int] = frozenset(),
+    ) -> Iterator[ScoredRow]:
+        """Yield the scores of the prompts that are not `done`, longest prompts first.
+
+        Yields
+        ------
+        ScoredRow
+            With ``details["fallback"]``, 1 where the answer holds no label, else 0; ``"cut"``, 1
+            where it was cut at `max_new_tokens`; and ``"new_tokens"``, its length.
+
+        Raises
+        ------
+        InvalidInputError, BackendError
+            As `TransformersEngine.score`; also for a model without a key-value cache.
+        """
+        if not prompts:
+            return iter(())
+        rows = self._encode_all(self._texts(prompts))
+        forms = self._forms(prompts, task)
+        if scoring is Scoring.FIRST:
+            for form in forms:
+                check_first_tokens(form, self.tokenizer.decode)
+        self._check_lengths(rows, self._room(forms, scoring))
+        return self._reason(rows, forms, scoring, done)
+
+    def _forms(self, prompts: Sequence[Prompt], task: Task) -> list[LabelTokens]:
+        """Return label tokens as they follow the reasoning; in a chat, also as a reply begins."""
+        texts = self._texts(prompts)
+        encode = self.tokenizer.encode_chat if self._chat else self.tokenizer.encode
+        led = [text + prompt.lead for text, prompt in zip(texts, prompts, strict=True)]
+        forms = [common_label_tokens(encode, led, task)]
+        if self._chat:
+            forms.append(self._labels(texts, task))
+        return [replace(form, merged=0) for form in forms]
+
+    def _room(self, forms: Sequence[LabelTokens], scoring: Scoring) -> int:
+        """Return how many tokens may follow a prompt, the last of which needs no place."""
+        others = max(form.longest for form in forms) - 1 if is_whole(scoring) else 0
+        return self._most + others
+
+    def _reason(
+        self,
+        rows: list[list[int]],
+        forms: list[LabelTokens],
+        scoring: Scoring,
+        done: frozenset[int],
+    ) -> Iterator[ScoredRow]:
+        # A layer that forgets would keep padding on the right in place of what a row begins with.
+        whole = self._model.remembers(max(map(len, rows)))
+        side = self._padding if whole else "left"
+        past, own = self._without_prefix(rows, side)
+
+        def compute(batch: NDArray[np.int64]) -> tuple[list[Generated], Floats, list[bool]]:
+            given = [own[i] for i in batch]
+            answers = self._answers(given, past, side, forms)
+            return answers, *self._read(given, answers, past, forms, scoring)
+
+        for batch in plan([len(row) + self._most for row in own], self._batch_tokens):
+            if done.issuperset(batch.tolist()):
+                continue
+            for numbers, (answers, captured, found) in self._in_memory(batch, compute):
+                self._check_sound(numbers, captured)
+                for place, number in enumerate(numbers.tolist()):
+                    answer = answers[place]
+                    details = {
+                        "fallback": int(not found[place]),
+                        "cut": int(not answer.ended),
+                        "new_tokens": len(answer.tokens),
+                    }
+                    yield ScoredRow(number, captured[place], details=details)
+
+    def _answers(
+        self, rows: list[list[int]], past: Any, side: str, forms: list[LabelTokens]
+    ) -> list[Generated]:
+        wanted = np.array([token for form in forms for token in form.all])
+        with self._model.computing():
+            answers = generate(
+                self._model.begin(rows, past=past, side=side),
+                wanted,
+                most=self._most,
+                closing=self._closing,
+                is_over=self._is_over,
+            )
+        return [answer._replace(tokens=self._before_stop(answer.tokens)) for answer in answers]
+
+    def _is_over(self, tokens: list[int]) -> bool:
+        if self._stop is None:
+            return False
+        # Every token is a byte at least; one more keeps what some tokenizers strip off the first.
+        latest = tokens[-len(self._stop.encode()) - 1 :]
+        return self._stop in self.tokenizer.decode(latest)
+
+    def _before_stop(self, tokens: list[int]) -> list[int]:
+        """Return the tokens that begin before the stop text does."""
+        begin = -1 if self._stop is None else self.tokenizer.decode(tokens).find(self._stop)
+        end = len(tokens)
+        while begin >= 0 and end and len(self.tokenizer.decode(tokens[: end - 1])) >= begin:
+            end -= 1
+        return tokens[:end]
+
+    def _read(
+        self,
+        rows: list[list[int]],
+        answers: list[Generated],
+        past: Any,
+        forms: list[LabelTokens],
+        scoring: Scoring,
+    ) -> tuple[Floats, list[bool]]:
+        """Return label probabilities, shape (B, N), and whether each answer holds a label."""
+        found = [last_label(answer.tokens, forms) for answer in answers]
+        places = [
+            (max(len(answer.tokens) - 1, 0), 0) if label is None else label
+            for answer, label in zip(answers, found, strict=True)
+        ]
+        captured = np.empty((len(rows), len(forms[0].ids)))
+        if is_whole(scoring):
+            self._score_whole(rows, answers, places, past, forms, scoring, captured)
+        else:
+            begins = np.cumsum([0, *(len(form.all) for form in forms)])
+            for row, (answer, (place, number)) in enumerate(zip(answers, places, strict=True)):
+                noted = np.exp(answer.logprobs[place, begins[number] : begins[number + 1]])
+                captured[row] = _at_place(noted, forms[number], scoring)
+        return captured, [label is not None for label in found]
+
+    def _score_whole(
+        self,
+        rows: list[list[int]],
+        answers: list[Generated],
+        places: list[tuple[int, int]],
+        past: Any,
+        forms: list[LabelTokens],
+        scoring: Scoring,
+        captured: Floats,
+    ) -> None:
+        """Score whole label words after each row's reasoning; rows of one length together."""
+        read = [
+            row + answer.tokens[:place]
+            for row, answer, (place, _) in zip(rows, answers, places, strict=True)
+        ]
+        alike: dict[tuple[int, int], list[int]] = {}
+        for row, (_, number) in enumerate(places):
+            alike.setdefault((number, len(read[row])), []).append(row)
+        for (number, _), group in alike.items():
+            given = [read[row] for row in group]
+            captured[group] = self._probabilities(given, past, forms[number], scoring)
+
+
+def _at_place(noted: Floats, labels: LabelTokens, scoring: Scoring) -> Floats:
+    if scoring is Scoring.MEAN:
+        return mean_per_label(noted, labels)
+    firsts: Floats = noted[np.cumsum([0, *map(len, labels.ids)])[:-1]]
+    return firsts
