@@ -41,6 +41,7 @@ class Problem:
     Attributes
     ----------
     probabilities : ndarray of shape (M, N)
+        float64, or float32 where they were given so; every cell counts as float64.
     labels : ndarray of shape (M,)
         Class indices.
     mass : ndarray of shape (M,)
@@ -90,7 +91,7 @@ class Problem:
         InvalidInputError
             For input that breaks its contract, or labels of fewer than two classes.
         """
-        p = check_probabilities(probabilities)
+        p = check_probabilities(probabilities, keep_single=True)
         y = check_labels(labels, n_examples=len(p), n_classes=p.shape[1])
         names = check_classes([str(c) for c in range(p.shape[1])] if classes is None else classes)
         if len(names) != p.shape[1]:
@@ -98,7 +99,7 @@ class Problem:
                 f"classes has {len(names)} names, but probabilities has {p.shape[1]} columns",
                 hint="Name every class once, in the order of the columns",
             )
-        mass, unit = np.ones(len(p), np.int64), 1.0
+        mass, unit = np.broadcast_to(np.int64(1), len(p)), 1.0  # one number, seen M times
         if sample_weight is not None:
             mass, unit = _as_mass(check_sample_weight(sample_weight, n_examples=len(p)))
         problem = cls(p, y, mass, unit, names)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 import warnings
 from collections import Counter
-from typing import TYPE_CHECKING, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, cast
 
 import numpy as np
 
+from dnip.decisions import row_sums
 from dnip.errors import DNIPWarning, InvalidInputError
 
 if TYPE_CHECKING:
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 #: to a few digits) are left as they are, so
 #: that ties between printed probabilities stay ties.
 ROW_SUM_TOLERANCE = 1e-3
+
+# Cells that are checked at a time, so that no check needs memory for a whole table.
+_CELLS = 1 << 17
 
 #: Largest weight scale K: beyond it neighbouring weights no longer differ in any real decision.
 MAX_SCALE = 10_000
@@ -55,7 +59,11 @@ class ArrayPlace:
 
 
 def check_probabilities(
-    probabilities: ArrayLike, *, place: Place | None = None, warn: bool = True
+    probabilities: ArrayLike,
+    *,
+    place: Place | None = None,
+    warn: bool = True,
+    keep_single: bool = False,
 ) -> Probabilities:
     """Return class probabilities as a C-contiguous float64 matrix whose rows sum to 1.
 
@@ -67,6 +75,9 @@ def check_probabilities(
         How to name a cell in a message.
     warn : bool, default=True
         Tell when rows had to be normalised.
+    keep_single : bool, default=False
+        Leave a float32 matrix in float32 unless rows have to be normalised. Whoever asks for it
+        computes with every cell as float64.
 
     Returns
     -------
@@ -89,7 +100,8 @@ def check_probabilities(
         raw = np.asarray(probabilities)
         if raw.dtype.kind == "c":
             raise TypeError("the numbers are complex")
-        p = np.ascontiguousarray(raw, dtype=np.float64)
+        single = keep_single and raw.dtype == np.float32
+        p: Any = np.ascontiguousarray(raw, dtype=np.float32 if single else np.float64)
     except (TypeError, ValueError) as error:
         raise InvalidInputError(
             f"{place.whole()} is not a matrix of numbers: {error}",
@@ -105,39 +117,68 @@ def check_probabilities(
             f"{place.whole()} has {p.shape[1]} class column, but at least 2 classes are needed",
             hint="Give one probability column per class, also for a binary task",
         )
-    sums = _row_sums(p)
-    if not np.isfinite(sums).all() or (p < 0).any():
-        _refuse_cell(p, place)
-    if (sums <= 0).any():
-        row = int(np.argmax(sums <= 0))
-        raise InvalidInputError(
-            f"{place.cell(row)}: all class probabilities are 0",
-            hint="Drop the row, or give the probabilities of a model that ranks the classes",
+    p, off, sums = normalise_rows(p, place)
+    if len(off) and warn:
+        warn_normalised(
+            place.whole(),
+            count=len(off),
+            total=len(p),
+            first=place.cell(int(off[0])),
+            first_sum=float(sums[0]),
         )
-    off = np.abs(sums - 1) > ROW_SUM_TOLERANCE
-    if off.any():
-        if warn:
-            first = int(np.argmax(off))
-            warn_normalised(
-                place.whole(),
-                count=int(off.sum()),
-                total=len(p),
-                first=place.cell(first),
-                first_sum=float(sums[first]),
-            )
-        p = np.where(off[:, None], p / sums[:, None], p)
-    return p
+    return cast("Probabilities", p)
 
 
-def rows_to_normalise(probabilities: Probabilities) -> NDArray[np.bool_]:
-    """Mark the rows whose sum is not 1, which `check_probabilities` normalises.
+def normalise_rows(p: Probabilities, place: Place) -> tuple[Probabilities, Integers, Floats]:
+    """Return rows that sum to 1, the numbers of those that did not, and what these summed to.
+
+    Parameters
+    ----------
+    p : ndarray of shape (M, N)
+        As found, in any memory layout, which is kept.
+    place : Place
+        How to name a cell in a message.
+
+    Raises
+    ------
+    InvalidInputError
+        For an entry that no probability can be.
 
     Examples
     --------
-    >>> rows_to_normalise(np.array([[0.5, 0.5], [1.0, 3.0]]))
-    array([False,  True])
+    >>> normalise_rows(np.array([[0.5, 0.5], [1.0, 3.0]]), ArrayPlace("p"))
+    (array([[0.5 , 0.5 ],
+           [0.25, 0.75]]), array([1]), array([4.]))
     """
-    return np.abs(_row_sums(probabilities) - 1) > ROW_SUM_TOLERANCE
+    off, sums = _check_cells(p, place)
+    if len(off):
+        p = p.astype(np.float64)
+        p[off] /= sums[:, None]
+    return p, off, sums
+
+
+def _check_cells(p: NDArray[np.floating[Any]], place: Place) -> tuple[Integers, Floats]:
+    """Check every cell, block by block; return the rows to normalise, and their sums."""
+    off: list[Integers] = [np.empty(0, np.int64)]
+    off_sums: list[Floats] = [np.empty(0)]
+    empty: int | None = None
+    step = max(_CELLS // p.shape[1], 1)
+    for first in range(0, len(p), step):
+        block = p[first : first + step].astype(np.float64, copy=False)
+        sums = row_sums(block)
+        if not np.isfinite(sums).all() or (block < 0).any():
+            _refuse_cell(p, place)
+        if empty is None and (sums <= 0).any():
+            empty = first + int(np.argmax(sums <= 0))
+        rows = np.flatnonzero(np.abs(sums - 1) > ROW_SUM_TOLERANCE)
+        off.append(rows + first)
+        off_sums.append(sums[rows])
+    if empty is not None:
+        raise InvalidInputError(
+            f"{place.cell(empty)}: all class probabilities are 0",
+            hint="Drop the row, or give the probabilities of a model that ranks the classes",
+        )
+    return np.concatenate(off), np.concatenate(off_sums)
 
 
 def warn_normalised(source: str, *, count: int, total: int, first: str, first_sum: float) -> None:
@@ -150,16 +191,11 @@ def warn_normalised(source: str, *, count: int, total: int, first: str, first_su
     )
 
 
-def _row_sums(p: Probabilities) -> Floats:
-    with np.errstate(over="ignore", invalid="ignore"):
-        return np.asarray(p.sum(axis=1), dtype=np.float64)
-
-
-def _refuse_cell(p: Probabilities, place: Place) -> NoReturn:
+def _refuse_cell(p: NDArray[np.floating[Any]], place: Place) -> NoReturn:
     """Raise for the first entry that is NaN, infinite or negative; for a sum that overflows."""
     bad = ~np.isfinite(p) | (p < 0)
     if not bad.any():
-        row = int(np.argmax(~np.isfinite(_row_sums(p))))
+        row = int(np.argmax(~np.isfinite(row_sums(p))))
         raise InvalidInputError(
             f"{place.cell(row)}: the sum of the class probabilities overflows",
             hint="Give probabilities between 0 and 1",
@@ -181,7 +217,7 @@ def check_labels(
     place: Place | None = None,
     unlabelled: bool = False,
 ) -> Labels:
-    """Return labels as int64 class indices.
+    """Return labels as int64 class indices: the input itself where it is already in that form.
 
     Parameters
     ----------
@@ -225,7 +261,7 @@ def check_labels(
             f"{place.cell(row)}: label {raw[row]} is outside 0..{n_classes - 1}",
             hint=f"There are {n_classes} classes; labels count from 0",
         )
-    return raw.astype(np.int64)
+    return raw.astype(np.int64, copy=False)
 
 
 def check_ids(

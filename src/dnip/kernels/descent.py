@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -14,16 +14,107 @@ from dnip.kernels.lines import Lines, find, keep, mix
 from dnip.kernels.values import Memo, Terms
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from dnip.kernels.rows import Rows
-    from dnip.typing import Confusion, Floats, Integers
+    from dnip.typing import Booleans, Confusion, Floats, Integers
+
+
+class Descent(NamedTuple):
+    """Where a descent stands: one element each where a plain number could not be changed."""
+
+    indices: Floats  # (N,)
+    order: Integers  # (classes to search,)
+    confusion: Confusion  # (N, N) counts, of `indices` if `counted`
+    predicted: Integers  # (N,) their column sums
+    hash: NDArray[np.uint64]  # (1,) of all indices
+    turn: Integers  # (1,) classes looked at so far
+    unmoved: Integers  # (1,) of these in a row, how many did not move
+    counted: Booleans  # (1,) a known line moves a class without moving counts
+    value: Floats  # (1,) the objective at `indices`, infinite until a line is known
 
 
 @jit
-def _sum_columns(confusion: Confusion, predicted: Integers) -> None:
-    for j in range(len(predicted)):
-        predicted[j] = 0
-        for i in range(len(predicted)):
+def begin(indices: Floats, order: Integers) -> Descent:
+    """Begin a descent from weight indices of shape (N,), which it changes in place."""
+    n_classes = len(indices)
+    here = np.zeros(1, np.uint64)
+    for n in range(n_classes):
+        here[0] ^= mix(n, int(indices[n]))
+    return Descent(
+        indices,
+        order,
+        np.zeros((n_classes, n_classes), np.int64),
+        np.zeros(n_classes, np.int64),
+        here,
+        np.zeros(1, np.int64),
+        np.zeros(1, np.int64),
+        np.zeros(1, np.bool_),
+        np.full(1, np.inf),
+    )
+
+
+@jit
+def next_class(descent: Descent, lines: Lines) -> int:
+    """Go along lines searched before, and return the first class whose line must be searched.
+
+    Round and round through the classes of the order, until a whole round has moved none: then
+    the descent is at its end, and -1 is returned.
+    """
+    indices, order = descent.indices, descent.order
+    while descent.unmoved[0] < len(order):
+        c = order[descent.turn[0] % len(order)]
+        now = int(indices[c])
+        key = _others(descent, c) ^ mix(c, 0)
+        slot = find(lines, key)
+        if lines.key[slot] != key:
+            return int(c)
+        if lines.value[slot] < descent.value[0]:
+            descent.value[0] = lines.value[slot]
+            descent.counted[0] = descent.counted[0] and lines.best[slot] == now
+            indices[c] = lines.best[slot]
+        _turn(descent, c, now)
+    return -1
+
+
+@jit
+def pass_class(descent: Descent, lines: Lines, now: int, value: float) -> None:
+    """Take in the line that `next_class` asked for: its class has gone from `now` to its best."""
+    c = descent.order[descent.turn[0] % len(descent.order)]
+    index = int(descent.indices[c])
+    descent.indices[c] = now
+    key = _others(descent, c) ^ mix(c, 0)
+    keep(lines, find(lines, key), key, index, value)
+    descent.value[0] = value
+    descent.indices[c] = index
+    _turn(descent, c, now)
+
+
+@jit
+def _others(descent: Descent, c: int) -> np.uint64:
+    """Hash of all indices but that of `c`."""
+    here: np.uint64 = descent.hash[0]
+    return here ^ mix(c, int(descent.indices[c]))
+
+
+@jit
+def _turn(descent: Descent, c: int, before: int) -> None:
+    index = int(descent.indices[c])
+    descent.hash[0] ^= mix(c, before) ^ mix(c, index)
+    descent.unmoved[0] = descent.unmoved[0] + 1 if index == before else 1
+    descent.turn[0] += 1
+
+
+@jit
+def set_counts(descent: Descent, confusion: Confusion) -> None:
+    """Take in the counts at the descent's indices."""
+    predicted = descent.predicted
+    predicted[:] = 0
+    for i in range(len(predicted)):
+        for j in range(len(predicted)):
+            descent.confusion[i, j] = confusion[i, j]
             predicted[j] += confusion[i, j]
+    descent.counted[0] = True
 
 
 @jit
@@ -58,41 +149,21 @@ def descend(
     n_searches : int
         Lines that had to be searched.
     """
-    here = np.uint64(0)  # hash of all indices
-    for n in range(len(indices)):
-        here ^= mix(n, int(indices[n]))
-    confusion = rows.settled.copy()
-    predicted = np.zeros(len(indices), np.int64)
-    counted = False  # whether the counts are those of `indices`: a known line moves no counts
-    value = np.inf
+    descent = begin(indices, order)
     n_searches = 0
-    unmoved = 0
-    turn = 0
-    while unmoved < len(order):
-        c = order[turn % len(order)]
-        turn += 1
+    while True:
+        c = next_class(descent, lines)
+        if c < 0:
+            return descent.value[0], n_searches
+        if not descent.counted[0]:
+            set_counts(descent, count(rows, indices))
+        find_flips(rows, indices, c, scale, workspace)
         now = int(indices[c])
-        others = here ^ mix(c, now)
-        key = others ^ mix(c, 0)
-        slot = find(lines, key)
-        if lines.key[slot] == key:
-            if lines.value[slot] < value:
-                value = lines.value[slot]
-                counted = counted and lines.best[slot] == now
-                indices[c] = lines.best[slot]
-        else:
-            if not counted:
-                confusion = count(rows, indices)
-                _sum_columns(confusion, predicted)
-                counted = True
-            find_flips(rows, indices, c, scale, workspace)
-            value = settle(workspace.flips, terms, memo, indices, confusion, predicted, c, scale)
-            keep(lines, slot, key, int(indices[c]), value)
-            n_searches += 1
-        index = int(indices[c])
-        here = others ^ mix(c, index)
-        unmoved = unmoved + 1 if index == now else 1
-    return value, n_searches
+        value = settle(
+            workspace.flips, terms, memo, indices, descent.confusion, descent.predicted, c, scale
+        )
+        pass_class(descent, lines, now, value)
+        n_searches += 1
 
 
 @jit

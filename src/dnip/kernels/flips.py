@@ -38,22 +38,26 @@ class Workspace(NamedTuple):
     tally: Integers  # (K + 2, N, N), flat: mass per index, true class and rival, for dense rows
 
 
+def new_flips(scale: int, most: int) -> Flips:
+    """Make room for up to `most` flips over indices 1..`scale`."""
+    return Flips(
+        np.zeros(scale + 2, np.int64),
+        np.empty(most, np.uint32),
+        np.empty(most, np.uint32),
+        np.empty(most, np.int64),
+    )
+
+
 def new_workspace(rows: Rows, scale: int) -> Workspace:
     """Make room for the flips of any class of `rows` over indices 1..`scale`."""
-    n_rows = len(rows.label)
-    n_classes = len(rows.settled)
-    dense = isinstance(rows, DenseRows)
-    n_cells = (scale + 2) * n_classes**2 if dense else 0
-    n_flips = min(n_rows, n_cells) if dense else n_rows
-    flips = Flips(
-        np.zeros(scale + 2, np.int64),
-        np.empty(n_flips, np.uint32),
-        np.empty(n_flips, np.uint32),
-        np.empty(n_flips, np.int64),
-    )
-    n_block = BLOCK if dense else n_rows
+    if isinstance(rows, DenseRows):
+        n_cells = (scale + 2) * len(rows.settled) ** 2
+        n_flips, n_block = min(len(rows.label), n_cells), BLOCK
+    else:
+        n_cells = 0
+        n_flips = n_block = int(np.diff(rows.class_start).max())
     return Workspace(
-        flips,
+        new_flips(scale, n_flips),
         np.empty(n_block, np.uint32),
         np.empty(n_block),
         np.empty(n_block, np.uint32),
@@ -110,7 +114,12 @@ def find_dense_flips(
         for i in range(n):
             tally[slot[i]] += mass[i]
 
-    flips = workspace.flips
+    list_tally(tally, n_classes, scale, workspace.flips)
+
+
+@jit
+def list_tally(tally: Integers, n_classes: int, scale: int, flips: Flips) -> None:
+    """List what a tally of shape (K + 2, N, N), flat, holds at the indices 1..K."""
     n_flips = 0
     cell = n_classes**2
     for k in range(1, scale + 1):
@@ -150,23 +159,42 @@ def find_sparse_flips(
         slot[i] = first_winning_index(rows.class_p[first + i], best[i], c < rival[i], scale)
 
     flips = workspace.flips
-    start = flips.start
-    start[:] = 0
+    start_flips(slot, n_rows, scale, flips.start)
     for i in range(n_rows):
         if slot[i] <= scale:
-            start[slot[i] + 1] += 1
-    for k in range(2, scale + 2):  # counting sort: start[k + 1] now ends the flips at k
-        start[k] += start[k - 1]
-    for i in range(n_rows):
-        k = slot[i]
-        if k <= scale:
             r = rows.class_row[first + i]
-            at = start[k]
-            start[k] += 1
-            flips.true[at] = rows.label[r]
-            flips.rival[at] = rival[i]
-            flips.mass[at] = rows.mass[r]
-    for k in range(scale + 1, 0, -1):  # filling moved each start to its end
+            add_flip(flips, slot[i], rows.label[r], rival[i], rows.mass[r])
+    end_flips(scale, flips.start)
+
+
+# A counting sort in three steps: flips are few and go straight to where they belong.
+
+
+@jit
+def start_flips(slot: SmallIntegers, n: int, scale: int, start: Integers) -> None:
+    """Make `start[k]` the place of the first flip at k, for n flips at the indices `slot`."""
+    start[:] = 0
+    for i in range(n):
+        if slot[i] <= scale:
+            start[slot[i] + 1] += 1
+    for k in range(2, scale + 2):
+        start[k] += start[k - 1]
+
+
+@jit
+def add_flip(flips: Flips, k: int, true: int, rival: int, mass: int) -> None:
+    """Put a flip in its place, and move the start of those at k behind it."""
+    at = flips.start[k]
+    flips.start[k] += 1
+    flips.true[at] = true
+    flips.rival[at] = rival
+    flips.mass[at] = mass
+
+
+@jit
+def end_flips(scale: int, start: Integers) -> None:
+    """Move each start, which filling took to its end, back."""
+    for k in range(scale + 1, 0, -1):
         start[k] = start[k - 1]
     start[1] = 0
 

@@ -9,6 +9,8 @@ Real tables have two to four candidates per row whatever N is.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
+from operator import add
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
@@ -16,6 +18,7 @@ from numba import types
 from numba.extending import overload
 
 from dnip.kernels.jit import jit
+from dnip.kernels.threads import Threads
 
 if TYPE_CHECKING:
     from dnip.typing import (
@@ -30,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class DenseRows(NamedTuple):
-    """R open rows, class by class: for few classes, or rows that most classes can win."""
+    """R open rows, copied class by class: for small tables that most classes can win."""
 
     columns: Probabilities  # (N, R) each class's probabilities
     label: SmallIntegers  # (R,) true class
@@ -52,6 +55,17 @@ class SparseRows(NamedTuple):
     settled: Confusion  # (N, N) counts of the settled rows
 
 
+class InPlaceRows(NamedTuple):
+    """R open rows where they stand in the table, which is not copied: for all other tables."""
+
+    p: Probabilities  # (M, N) the table, float64 or float32
+    label: Labels  # (M,) true class
+    mass: Integers  # (M,) how many examples each row counts as; (1,) if all count alike
+    row: SmallIntegers  # (R,) which rows are open, ascending
+    settled: Confusion  # (N, N) counts of the settled rows
+
+
+#: Rows that compiled searches work on.
 Rows: TypeAlias = DenseRows | SparseRows
 
 T = TypeVar("T")
@@ -82,38 +96,58 @@ def by_layout(*, dense: Callable[..., T], sparse: Callable[..., T]) -> Callable[
 
 
 # Measured cost of one line search, in ns: a dense one visits every open row and class, a sparse
-# one only the rows that its class can win, and there only the candidates.
+# one only the rows that its class can win, and there only the candidates; one in place visits
+# every open row.
 _DENSE_ROW, _DENSE_CELL = 4.0, 0.25
 _SPARSE_ROW, _SPARSE_ENTRY = 4.0, 5.0
+_IN_PLACE_ROW = 5.0
 # Dense flips are tallied per (index, true class, rival): a larger tally outgrows the cache.
 _LARGEST_TALLY = 1 << 17
+# Tables of more bytes are not copied, and lists of candidates may take this part of their size.
+_COPIED, _LISTED = 1 << 22, 0.35
 
 
 @jit
-def _find_candidates(
-    p: Probabilities, labels: Labels, mass: Integers, scale: float, settled: Confusion
-) -> tuple[SmallIntegers, Integers]:
-    """Count the candidates of each row, 0 for a settled one, and the rows of each class."""
-    n_rows, n_classes = p.shape
-    n_candidates = np.zeros(n_rows, np.uint32)
+def _survey(
+    p: Probabilities,
+    labels: Labels,
+    mass: Integers,
+    scale: float,
+    is_open: Booleans,
+    first: int,
+    last: int,
+) -> tuple[Integers, Confusion]:
+    """Mark the open ones of a run of rows; count candidates by class, and the settled rows."""
+    n_classes = p.shape[1]
+    settled = np.zeros((n_classes, n_classes), np.int64)
     class_size = np.zeros(n_classes, np.int64)
-    for m in range(n_rows):
+    weighted = len(mass) > 1
+    for m in range(first, last):
+        row = p[m]
         top = 0
         for n in range(1, n_classes):
-            if p[m, n] > p[m, top]:
+            if row[n] > row[top]:
                 top = n
         count = 0
         for n in range(n_classes):
-            if scale * p[m, n] >= p[m, top]:
-                count += 1
+            count += scale * row[n] >= row[top]
+        weight = mass[m if weighted else 0]
         if count == 1:
-            settled[labels[m], top] += mass[m]
-        elif mass[m] > 0:
-            n_candidates[m] = count
+            settled[labels[m], top] += weight
+        elif weight > 0:
+            is_open[m] = True
             for n in range(n_classes):
-                if scale * p[m, n] >= p[m, top]:
-                    class_size[n] += 1
-    return n_candidates, class_size
+                class_size[n] += scale * row[n] >= row[top]
+    return class_size, settled
+
+
+@jit
+def _open_rows(is_open: Booleans, row: SmallIntegers) -> None:
+    r = 0
+    for m in range(len(is_open)):
+        if is_open[m]:
+            row[r] = m
+            r += 1
 
 
 @jit
@@ -127,69 +161,91 @@ def _fill_dense(p: Probabilities, is_open: Booleans, columns: Probabilities) -> 
 
 
 @jit
-def _fill_sparse(
-    p: Probabilities, n_candidates: SmallIntegers, scale: float, rows: SparseRows
-) -> None:
+def _fill_sparse(p: Probabilities, is_open: Booleans, scale: float, rows: SparseRows) -> None:
     class_end = rows.class_start[:-1].copy()
     r = 0
     entry = 0
     for m in range(p.shape[0]):
-        if n_candidates[m] == 0:
+        if not is_open[m]:
             continue
-        top = p[m].max()
+        row = p[m]
+        top = row.max()
         for n in range(p.shape[1]):
-            if scale * p[m, n] >= top:
+            if scale * row[n] >= top:
                 rows.row_class[entry] = n
-                rows.row_p[entry] = p[m, n]
+                rows.row_p[entry] = row[n]
                 rows.class_row[class_end[n]] = r
-                rows.class_p[class_end[n]] = p[m, n]
+                rows.class_p[class_end[n]] = row[n]
                 class_end[n] += 1
                 entry += 1
         r += 1
         rows.row_start[r] = entry
 
 
-def lay_out(p: Probabilities, labels: Labels, mass: Integers, scale: int) -> Rows:
+def lay_out(
+    p: Probabilities,
+    labels: Labels,
+    mass: Integers,
+    scale: int,
+    threads: Threads | None = None,
+) -> Rows | InPlaceRows:
     """Settle what can be settled and lay the open rows out for search.
 
     Parameters
     ----------
     p : ndarray of shape (M, N)
-        Class probabilities.
+        Class probabilities, float64 or float32.
     labels : ndarray of shape (M,)
         Class indices.
     mass : ndarray of shape (M,)
-        How many examples each row counts as.
+        How many examples each row counts as; one number that is seen M times takes no memory.
     scale : int
         K, the largest weight index.
+    threads : Threads, optional
+        Whom to share the work with.
     """
-    n_classes = p.shape[1]
-    settled = np.zeros((n_classes, n_classes), np.int64)
-    n_candidates, class_size = _find_candidates(p, labels, mass, float(scale), settled)
-    is_open = n_candidates > 0
-    n_open = int(is_open.sum())
+    threads = threads or Threads(1)
+    n_rows, n_classes = p.shape
+    if mass.strides == (0,):
+        mass = mass[:1].copy()
+    is_open = np.zeros(n_rows, np.bool_)
+
+    def survey(_: int, first: int, last: int) -> tuple[Integers, Confusion]:
+        return _survey(p, labels, mass, float(scale), is_open, first, last)
+
+    surveys = threads.run(survey, threads.share(n_rows, p.size))
+    class_size, settled = (reduce(add, counts) for counts in zip(*surveys, strict=True))
+    n_open = int(np.count_nonzero(is_open))
     n_entries = int(class_size.sum())
-    label = labels[is_open].astype(np.uint32)
-    open_mass = mass[is_open]
 
     visited = n_entries / n_classes
     dense_cost = n_open * (_DENSE_ROW + _DENSE_CELL * n_classes)
     sparse_cost = visited * (_SPARSE_ROW + _SPARSE_ENTRY * n_entries / max(n_open, 1))
-    if scale * n_classes**2 <= _LARGEST_TALLY and dense_cost <= sparse_cost:
+    if p.nbytes > _COPIED:
+        sparse_bytes = n_entries * 2 * (4 + p.itemsize) + n_open * 20
+        if sparse_bytes > _LISTED * p.nbytes or sparse_cost > n_open * _IN_PLACE_ROW:
+            row = np.empty(n_open, np.uint32)
+            _open_rows(is_open, row)
+            return InPlaceRows(p, labels, mass, row, settled)
+    elif scale * n_classes**2 <= _LARGEST_TALLY and dense_cost <= sparse_cost:
         columns = np.empty((n_classes, n_open))
         _fill_dense(p, is_open, columns)
-        return DenseRows(columns, label, open_mass, settled)
+        return DenseRows(columns, *_open_only(labels, mass, is_open), settled)
 
     rows = SparseRows(
-        row_start=np.zeros(n_open + 1, np.int64),
-        row_class=np.empty(n_entries, np.uint32),
-        row_p=np.empty(n_entries),
-        class_start=np.concatenate(([0], np.cumsum(class_size))),
-        class_row=np.empty(n_entries, np.uint32),
-        class_p=np.empty(n_entries),
-        label=label,
-        mass=open_mass,
-        settled=settled,
+        np.zeros(n_open + 1, np.int64),
+        np.empty(n_entries, np.uint32),
+        np.empty(n_entries, p.dtype),
+        np.concatenate(([0], np.cumsum(class_size))),
+        np.empty(n_entries, np.uint32),
+        np.empty(n_entries, p.dtype),
+        *_open_only(labels, mass, is_open),
+        settled,
     )
-    _fill_sparse(p, n_candidates, float(scale), rows)
+    _fill_sparse(p, is_open, float(scale), rows)
     return rows
+
+
+def _open_only(labels: Labels, mass: Integers, is_open: Booleans) -> tuple[SmallIntegers, Integers]:
+    open_mass = mass[is_open] if len(mass) > 1 else np.full(np.count_nonzero(is_open), mass[0])
+    return labels[is_open].astype(np.uint32), open_mass

@@ -8,20 +8,36 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from dnip.errors import InvalidInputError
-from dnip.kernels.counting import count
-from dnip.kernels.descent import descend, explore, kick
-from dnip.kernels.flips import find_flips, new_workspace, walk
+from dnip.kernels.descent import (
+    Descent,
+    begin,
+    descend,
+    explore,
+    kick,
+    next_class,
+    pass_class,
+    set_counts,
+)
+from dnip.kernels.flips import walk
+from dnip.kernels.line_search import settle
 from dnip.kernels.lines import new_lines
-from dnip.kernels.rows import lay_out
 from dnip.kernels.values import Terms, new_memo, value
 from dnip.objective import Objective
+from dnip.solvers.passes import CompiledPasses, passes_over
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import TypeAlias
 
+    from dnip.kernels.flips import Workspace
+    from dnip.kernels.lines import Lines
+    from dnip.kernels.rows import Rows
+    from dnip.kernels.values import Memo
     from dnip.objective import ObjectiveLike
     from dnip.problem import Problem
     from dnip.typing import Confusion, Counts, Floats, Integers, WeightIndices
+
+    CompiledState: TypeAlias = tuple[Rows, Workspace, Terms, Memo, Lines]
 
 # Lines to remember in the first place; a fit of 100 classes searches 5,000.
 _EXPECTED_LINES = 1 << 13
@@ -81,20 +97,17 @@ class Landscape:
         self.free = np.array([c for c in range(problem.n_classes) if c not in held], np.int64)
         self.evaluations = 0
         self.line_searches = 0
-        self._rows = lay_out(problem.probabilities, problem.labels, problem.mass, scale)
-        self._workspace = new_workspace(self._rows, scale)
+        self._passes = passes_over(problem, scale)
+        self._lines = new_lines(_EXPECTED_LINES)
         self._compiled = isinstance(objective, Objective)
+        self._state: CompiledState | None = None  # what a search needs that is compiled whole
         if isinstance(objective, Objective):
             smoothing = objective.smoothing / problem.unit
             self._terms = _compile_terms(objective, smoothing)
             self._memo = new_memo(problem.class_mass, smoothing)
-            self._compiled_state = (
-                self._rows,
-                self._workspace,
-                self._terms,
-                self._memo,
-                new_lines(_EXPECTED_LINES),
-            )
+            if isinstance(self._passes, CompiledPasses):
+                rows, workspace = self._passes.rows, self._passes.workspace
+                self._state = (rows, workspace, self._terms, self._memo, self._lines)
 
     @property
     def n_classes(self) -> int:
@@ -104,7 +117,7 @@ class Landscape:
     def stand(self, indices: WeightIndices | Floats) -> Position:
         """Evaluate weight indices of shape (N,); held classes keep theirs."""
         here = self._with_held(indices)
-        confusion = count(self._rows, here)
+        confusion = self._passes.count(here)
         return Position(here, self._evaluate(confusion, confusion.sum(axis=0)))
 
     def descend(self, indices: WeightIndices | Floats, order: Integers) -> Position:
@@ -113,29 +126,43 @@ class Landscape:
         A class that is known to stand at one of its best indices stays.
         """
         here = self._with_held(indices)
-        if not self._compiled:
-            return Position(here, self._descend_by_calling(here, order))
-        reached, n_searches = descend(*self._compiled_state, here, order, self.scale)
-        self._count_searches(n_searches)
-        return Position(here, reached)
+        if self._state is not None:
+            reached, n_searches = descend(*self._state, here, order, self.scale)
+            self._count_searches(n_searches)
+            return Position(here, reached)
+        descent = begin(here, order)
+        while (c := next_class(descent, self._lines)) >= 0:
+            if not descent.counted[0]:
+                set_counts(descent, self._passes.count(here))
+            now = int(here[c])
+            pass_class(descent, self._lines, now, self._search_line(descent, c))
+        return Position(here, float(descent.value[0]))
 
     def explore(self, optimum: Position, kicks: Kicks, enough: int) -> Position:
         """Kick and descend again and again; what is no worse becomes the optimum to kick next.
 
         No further kick is tried after `enough` line searches.
         """
-        if not self._compiled:
-            return self._explore_by_calling(optimum, kicks, enough)
-        here = optimum.indices.copy()
-        reached, n_searches = explore(
-            *self._compiled_state, here, optimum.value, *kicks, self.scale, enough
-        )
-        self._count_searches(n_searches)
-        return Position(here, reached)
+        if self._state is not None:
+            here = optimum.indices.copy()
+            reached, n_searches = explore(
+                *self._state, here, optimum.value, *kicks, self.scale, enough
+            )
+            self._count_searches(n_searches)
+            return Position(here, reached)
+        before = self.line_searches
+        for factors, top, order in zip(*kicks, strict=True):
+            start = kick(optimum.indices, factors, top, order, self.scale)
+            there = self.descend(start, order)
+            if there.value <= optimum.value:
+                optimum = there
+            if self.line_searches - before >= enough:
+                break
+        return optimum
 
     def confusion(self, indices: WeightIndices) -> Counts:
         """Count examples by true and predicted class at weight indices, held classes included."""
-        return self._in_examples(count(self._rows, indices.astype(np.float64)))
+        return self._in_examples(self._passes.count(indices.astype(np.float64)))
 
     def _with_held(self, indices: WeightIndices | Floats) -> Floats:
         here = np.array(indices, np.float64)
@@ -147,49 +174,26 @@ class Landscape:
         self.line_searches += n_searches
         self.evaluations += n_searches * self.scale
 
-    def _explore_by_calling(self, optimum: Position, kicks: Kicks, enough: int) -> Position:
-        before = self.line_searches
-        for factors, top, order in zip(*kicks, strict=True):
-            start = kick(optimum.indices, factors, top, order, self.scale)
-            reached = self.descend(start, order)
-            if reached.value <= optimum.value:
-                optimum = reached
-            if self.line_searches - before >= enough:
-                break
-        return optimum
-
-    def _descend_by_calling(self, here: Floats, order: Integers) -> float:
-        """Descend on an objective that only Python can evaluate."""
-        confusion = count(self._rows, here)
-        predicted = confusion.sum(axis=0)
-        reached = np.inf
-        turn = unmoved = 0
-        while unmoved < len(order):
-            c = int(order[turn % len(order)])
-            before = here[c]
-            reached = self._search_by_calling(here, confusion, predicted, c)
-            turn += 1
-            unmoved = unmoved + 1 if here[c] == before else 1
-        self.line_searches += turn
-        return reached
-
-    def _search_by_calling(
-        self, here: Floats, confusion: Confusion, predicted: Integers, c: int
-    ) -> float:
-        find_flips(self._rows, here, c, self.scale, self._workspace)
-        flips = self._workspace.flips
-        now = stands = int(here[c])
+    def _search_line(self, descent: Descent, c: int) -> float:
+        """Move class `c` to its best index, the counts with it, and return the objective there."""
+        flips = self._passes.find_flips(descent.indices, c)
+        counts = descent.confusion, descent.predicted
+        if self._compiled:
+            self._count_searches(1)
+            return settle(flips, self._terms, self._memo, descent.indices, *counts, c, self.scale)
+        self.line_searches += 1
+        now = stands = int(descent.indices[c])
         values = np.full(self.scale + 1, np.inf)
         for k in range(1, self.scale + 1):
             if k == 1 or flips.start[k] < flips.start[k + 1]:
-                walk(flips, c, stands, k, confusion, predicted)
+                walk(flips, c, stands, k, *counts)
                 stands = k
-                values[k] = self._evaluate(confusion, predicted)
+                values[k] = self._evaluate(*counts)
             else:
                 values[k] = values[k - 1]
         best = now if values[now] <= values.min() else int(values.argmin())
-        walk(flips, c, stands, best, confusion, predicted)
-        here[c] = best
+        walk(flips, c, stands, best, *counts)
+        descent.indices[c] = best
         return float(values[best])
 
     def _evaluate(self, confusion: Confusion, predicted: Integers) -> float:

@@ -1,0 +1,184 @@
+"""Passes over the open rows of a problem: counts at a point, and the flips along a line."""
+
+from __future__ import annotations
+
+from functools import reduce
+from operator import add
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from dnip.kernels.counting import count
+from dnip.kernels.flips import find_flips, list_tally, new_flips, new_workspace
+from dnip.kernels.in_place import count_in_place, tally_in_place
+from dnip.kernels.leaders import (
+    count_leaders,
+    list_flips,
+    move_leaders,
+    new_flip_list,
+    new_leaders,
+    rank,
+    sort_flips,
+)
+from dnip.kernels.rows import InPlaceRows, lay_out
+from dnip.kernels.threads import Threads
+
+if TYPE_CHECKING:
+    from dnip.kernels.flips import Flips
+    from dnip.kernels.rows import Rows
+    from dnip.problem import Problem
+    from dnip.typing import Confusion, Floats
+
+# From so many classes on, the two best of each row are kept rather than found in every pass; the
+# memory for them is then small beside the row itself.
+_LEADERS_FROM = 32
+# A look at one cell of a row fetches a whole cache line.
+_CELLS_PER_LOOK = 8
+
+
+class Passes(Protocol):
+    """What a search asks of the rows, wherever they are."""
+
+    def count(self, indices: Floats) -> Confusion:
+        """Return the confusion counts of shape (N, N) at weight indices of shape (N,)."""
+        ...
+
+    def find_flips(self, indices: Floats, c: int) -> Flips:
+        """Return where rows flip as class `c` goes from 1 to K, the others at `indices`.
+
+        The next call may use the same memory.
+        """
+        ...
+
+
+def passes_over(problem: Problem, scale: int) -> Passes:
+    """Lay out the rows of a problem and return how to pass over them."""
+    threads = Threads()
+    rows = lay_out(problem.probabilities, problem.labels, problem.mass, scale, threads)
+    if not isinstance(rows, InPlaceRows):
+        return CompiledPasses(rows, scale)
+    if problem.n_classes < _LEADERS_FROM:
+        return InPlacePasses(rows, scale, threads)
+    return LeaderPasses(rows, scale, threads)
+
+
+class CompiledPasses:
+    """Passes over rows that were copied into a layout for compiled searches."""
+
+    def __init__(self, rows: Rows, scale: int) -> None:
+        self.rows = rows
+        self.workspace = new_workspace(rows, scale)
+        self._scale = scale
+
+    def count(self, indices: Floats) -> Confusion:
+        """Return the counts at weight indices."""
+        return count(self.rows, indices)
+
+    def find_flips(self, indices: Floats, c: int) -> Flips:
+        """Return the flips of class `c`."""
+        find_flips(self.rows, indices, c, self._scale, self.workspace)
+        return self.workspace.flips
+
+
+class InPlacePasses:
+    """Passes over rows in place, each row read whole: for few classes."""
+
+    def __init__(self, rows: InPlaceRows, scale: int, threads: Threads) -> None:
+        self._rows = rows
+        self._scale = scale
+        self._threads = threads
+        n_classes = rows.p.shape[1]
+        self._parts = threads.share(len(rows.row), len(rows.row) * n_classes)
+        n_cells = (scale + 2) * n_classes**2
+        self._tallies = np.empty((len(self._parts), n_cells), np.int64)
+        self._flips = new_flips(scale, min(len(rows.row), n_cells))
+
+    def count(self, indices: Floats) -> Confusion:
+        """Return the counts at weight indices."""
+
+        def count_part(_: int, first: int, last: int) -> Confusion:
+            return count_in_place(self._rows, indices, first, last)
+
+        return reduce(add, self._threads.run(count_part, self._parts), self._rows.settled)
+
+    def find_flips(self, indices: Floats, c: int) -> Flips:
+        """Return the flips of class `c`."""
+
+        def tally_part(part: int, first: int, last: int) -> None:
+            tally = self._tallies[part]
+            tally_in_place(self._rows, indices, c, self._scale, first, last, tally)
+
+        self._threads.run(tally_part, self._parts)
+        tally = reduce(add, self._tallies)
+        list_tally(tally, len(indices), self._scale, self._flips)
+        return self._flips
+
+
+class LeaderPasses:
+    """Passes over rows in place, the two best classes of each row at hand: for many classes.
+
+    The leaders stand where the last line was searched; a search of the next line brings them to
+    where the descent has come since, which is a step of one class, or to a new start.
+    """
+
+    def __init__(self, rows: InPlaceRows, scale: int, threads: Threads) -> None:
+        self._rows = rows
+        self._scale = scale
+        self._threads = threads
+        n_rows, n_classes = len(rows.row), rows.p.shape[1]
+        self._rank_parts = threads.share(n_rows, n_rows * n_classes)
+        self._line_parts = threads.share(n_rows, n_rows * _CELLS_PER_LOOK)
+        self._leaders = new_leaders(n_rows)
+        self._flip_list = new_flip_list(n_rows)
+        self._flips = new_flips(scale, n_rows)
+        self._standing: Floats | None = None  # indices that the leaders belong to
+
+    def count(self, indices: Floats) -> Confusion:
+        """Return the counts at weight indices, and leave the leaders there."""
+        self._stand(indices)
+
+        def count_part(_: int, first: int, last: int) -> Confusion:
+            return count_leaders(self._rows, first, last, self._leaders)
+
+        return reduce(add, self._threads.run(count_part, self._line_parts), self._rows.settled)
+
+    def find_flips(self, indices: Floats, c: int) -> Flips:
+        """Return the flips of class `c`."""
+        self._stand(indices)
+
+        def list_part(_: int, first: int, last: int) -> int:
+            return list_flips(
+                self._rows, c, self._scale, first, last, self._leaders, self._flip_list
+            )
+
+        found = self._threads.run(list_part, self._line_parts)
+        n_flips = found[0]
+        for (first, _), n in zip(self._line_parts[1:], found[1:], strict=True):
+            for numbers in self._flip_list:
+                numbers[n_flips : n_flips + n] = numbers[first : first + n]
+            n_flips += n
+        sort_flips(self._rows, c, self._scale, self._leaders, self._flip_list, n_flips, self._flips)
+        return self._flips
+
+    def _stand(self, indices: Floats) -> None:
+        if self._standing is None:
+            moved = np.arange(len(indices))
+        else:
+            moved = np.flatnonzero(self._standing != indices)
+        if len(moved) == 0:
+            return
+        self._standing = None  # an interruption leaves the leaders nowhere
+        if len(moved) == 1:
+            c = int(moved[0])
+            self._threads.run(
+                lambda _, first, last: move_leaders(
+                    self._rows, indices, c, first, last, self._leaders
+                ),
+                self._line_parts,
+            )
+        else:
+            self._threads.run(
+                lambda _, first, last: rank(self._rows, indices, first, last, self._leaders),
+                self._rank_parts,
+            )
+        self._standing = indices.copy()
