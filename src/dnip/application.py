@@ -2,39 +2,44 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from dnip.decisions import decide, reweight
 from dnip.evaluation import check_same_classes
-from dnip.tables import open_writer
+from dnip.tables import Chunk, ahead, open_writer
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
+
+    from numpy.typing import NDArray
 
     from dnip.coefficients import Coefficients
-    from dnip.tables import ProbabilityTable
+    from dnip.tables import Rows
 
 
 def apply_stream(
-    chunks: Iterable[ProbabilityTable],
+    chunks: Iterable[Rows],
     coefficients: Coefficients,
     out: str | os.PathLike[str],
     *,
     progress: Callable[[int], None] | None = None,
 ) -> tuple[int, int]:
-    """Write reweighted probabilities and predictions, holding one chunk in memory.
+    """Write reweighted probabilities and predictions, holding a few chunks in memory.
+
+    A chunk is written while the next one is computed in another thread.
 
     Parameters
     ----------
-    chunks : iterable of ProbabilityTable
-        The table; ``[table]`` for one in memory.
+    chunks : iterable of ProbabilityTable or Chunk
+        The table: a `Scan` of one on disk, ``[table]`` for one in memory.
     coefficients : Coefficients
         Fitted for the table's classes.
     out : path-like
-        The table to write; its suffix names the format.
+        The table to write; its suffix names the format. It may be the file that `chunks` are
+        read from, for it is replaced only when all is written.
     progress : callable, optional
         Receives the number of rows done after each chunk.
 
@@ -54,13 +59,26 @@ def apply_stream(
     """
     n_rows = n_changed = 0
     with open_writer(out, coefficients.classes) as writer:
-        for chunk in chunks:
-            check_same_classes(chunk, coefficients)
-            predictions = coefficients.predict(chunk.probabilities)
-            reweighted = replace(chunk, probabilities=coefficients.apply(chunk.probabilities))
-            writer.write(reweighted, predictions)
-            n_rows += len(chunk)
-            n_changed += int(np.count_nonzero(predictions != chunk.probabilities.argmax(axis=1)))
+        for applied in ahead(_apply(chunks, coefficients)):
+            writer.write(applied.rows, applied.predictions)
+            n_rows += len(applied.rows)
+            n_changed += applied.n_changed
             if progress is not None:
                 progress(n_rows)
     return n_rows, n_changed
+
+
+class _Applied(NamedTuple):
+    rows: Chunk
+    predictions: NDArray[np.integer]
+    n_changed: int
+
+
+def _apply(chunks: Iterable[Rows], coefficients: Coefficients) -> Iterator[_Applied]:
+    indices = coefficients.weight_indices
+    for chunk in chunks:
+        check_same_classes(chunk, coefficients)
+        p = chunk.probabilities
+        predictions = decide(p, indices)
+        rows = Chunk(reweight(p, indices), chunk.labels, chunk.ids, chunk.classes, chunk.source)
+        yield _Applied(rows, predictions, int(np.count_nonzero(predictions != decide(p))))

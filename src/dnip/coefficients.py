@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dnip.decisions import decide, reweight
 from dnip.errors import CoefficientsFormatError, InvalidInputError
 from dnip.files import atomic_path
 from dnip.validation import (
@@ -148,8 +149,7 @@ class Coefficients:
         InvalidInputError
             For probabilities that break their contract, or of another number of classes.
         """
-        scores = self._scores(probabilities)
-        return np.asarray(scores / scores.sum(axis=1, keepdims=True))
+        return reweight(self._checked(probabilities), self.weight_indices)
 
     def predict(self, probabilities: ArrayLike) -> Labels:
         """Predict argmax_n ξ_n·p_mn, the lowest class on a tie.
@@ -168,9 +168,9 @@ class Coefficients:
         InvalidInputError
             For probabilities that break their contract, or of another number of classes.
         """
-        return np.asarray(np.argmax(self._scores(probabilities), axis=1))
+        return decide(self._checked(probabilities), self.weight_indices).astype(np.int64)
 
-    def _scores(self, probabilities: ArrayLike) -> Floats:
+    def _checked(self, probabilities: ArrayLike) -> Probabilities:
         p = check_probabilities(probabilities)
         if p.shape[1] != len(self.classes):
             raise InvalidInputError(
@@ -178,7 +178,7 @@ class Coefficients:
                 f"{len(self.classes)}: {', '.join(self.classes)}",
                 hint="Apply coefficients to the task that they were fitted on",
             )
-        return np.asarray(self.weight_indices * p)
+        return p
 
     def logit_bias(self) -> dict[str, float]:
         """Return ln ω by class: the bias on a single-token label that equals the weight.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dnip.decisions import decide
 from dnip.errors import CoefficientsFormatError, InvalidInputError
 from dnip.metrics import (
     accuracy,
@@ -14,18 +15,18 @@ from dnip.metrics import (
     class_accuracies,
     cobias,
     cobias_single,
-    confusion_matrix,
     macro_f1,
     odd_classes,
     prediction_ratios,
     worst_class_accuracy,
 )
+from dnip.metrics.confusion import count_pairs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from dnip.coefficients import Coefficients
-    from dnip.tables import ProbabilityTable
+    from dnip.tables import Rows
     from dnip.typing import Confusion, Counts
 
 
@@ -100,27 +101,32 @@ def scores(confusion: Counts) -> dict[str, Any]:
     }
 
 
-def check_same_classes(table: ProbabilityTable, coefficients: Coefficients) -> None:
+def check_same_classes(rows: Rows, coefficients: Coefficients) -> None:
     """Refuse coefficients that were fitted for other classes than the table's."""
-    if table.classes != coefficients.classes:
+    if rows.classes != coefficients.classes:
         raise CoefficientsFormatError(
-            f"{table.source} has the classes {', '.join(table.classes)}, but the coefficients "
+            f"{rows.source} has the classes {', '.join(rows.classes)}, but the coefficients "
             f"were fitted for {', '.join(coefficients.classes)}",
             hint="Apply coefficients to the task that they were fitted on",
         )
 
 
 def evaluate(
-    chunks: Iterable[ProbabilityTable], coefficients: Coefficients | None = None
+    chunks: Iterable[Rows],
+    coefficients: Coefficients | None = None,
+    *,
+    progress: Callable[[int], None] | None = None,
 ) -> Evaluation:
     """Count a table, given whole or in chunks, under the raw argmax and under coefficients.
 
     Parameters
     ----------
-    chunks : iterable of ProbabilityTable
-        The table; ``[table]`` for one in memory.
+    chunks : iterable of ProbabilityTable or Chunk
+        The table: a `Scan` of one on disk, ``[table]`` for one in memory.
     coefficients : Coefficients, optional
         Fitted for the table's classes.
+    progress : callable, optional
+        Receives the number of rows done after each chunk.
 
     Returns
     -------
@@ -142,25 +148,30 @@ def evaluate(
     >>> result.raw.tolist(), result.reweighted.tolist()
     ([[1, 0], [1, 0]], [[1, 0], [0, 1]])
     """
-    n_unlabelled = 0
+    n_rows = n_unlabelled = 0
     raw: Confusion | None = None
     reweighted: Confusion | None = None
     for chunk in chunks:
         if coefficients is not None:
             check_same_classes(chunk, coefficients)
-        n_classes, classes, source = chunk.n_classes, chunk.classes, chunk.source
-        labelled = chunk.labelled()
-        n_unlabelled += len(chunk) - len(labelled)
+        p, classes, source = chunk.probabilities, chunk.classes, chunk.source
+        n_classes = len(classes)
         if raw is None:
             raw = np.zeros((n_classes, n_classes), np.int64)
             reweighted = None if coefficients is None else np.zeros_like(raw)
-        if len(labelled) == 0:
-            continue
-        p, y = labelled.probabilities, labelled.labels
-        assert y is not None  # labelled() keeps rows of a label column only
-        raw += confusion_matrix(y, p.argmax(axis=1), n_classes)
-        if coefficients is not None and reweighted is not None:
-            reweighted += confusion_matrix(y, coefficients.predict(p), n_classes)
+        n_rows += len(p)
+        if chunk.labels is None:
+            n_unlabelled += len(p)
+        else:
+            true = chunk.labels + 1  # unlabelled rows are counted as 0
+            counts = count_pairs(true, decide(p), n_classes + 1, n_classes)
+            n_unlabelled += int(counts[0].sum())
+            raw += counts[1:]
+            if coefficients is not None and reweighted is not None:
+                predictions = decide(p, coefficients.weight_indices)
+                reweighted += count_pairs(true, predictions, n_classes + 1, n_classes)[1:]
+        if progress is not None:
+            progress(n_rows)
     if raw is None:
         raise InvalidInputError("there are no rows to evaluate")
     present = np.flatnonzero(raw.sum(axis=1))

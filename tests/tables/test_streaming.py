@@ -51,7 +51,7 @@ def test_rows_before_a_bad_one_are_given(tmp_path):
 
 
 def test_rows_of_many_classes_come_in_shorter_chunks(tmp_path, monkeypatch):
-    monkeypatch.setattr("dnip.tables.readers.text._MAX_CELLS", 10)
+    monkeypatch.setattr("dnip.tables.readers.chunk_size._MAX_CELLS", 10)
     path = tmp_path / "t.csv"
     path.write_text("label,p0,p1\n" + "0,0.5,0.5\n" * 7)
     assert [len(chunk) for chunk in stream(path)] == [3, 3, 1]

@@ -8,7 +8,15 @@ from typing import Annotated
 import typer
 
 from dnip.cli.console import live_progress, print_json
-from dnip.cli.options import AsJson, Classes, CoefficientsPath, TablePath, split_classes
+from dnip.cli.options import (
+    DEFAULT_MEMORY,
+    AsJson,
+    Classes,
+    CoefficientsPath,
+    Memory,
+    TablePath,
+    split_classes,
+)
 
 
 def apply(
@@ -21,6 +29,7 @@ def apply(
         ),
     ],
     classes: Classes = None,
+    memory: Memory = DEFAULT_MEMORY,
     json: AsJson = False,
 ) -> None:
     """Reweight a table and predict, at any size.
@@ -30,10 +39,10 @@ def apply(
     """
     from dnip.application import apply_stream
     from dnip.coefficients import Coefficients
-    from dnip.tables import stream
+    from dnip.tables import Scan
 
     fitted = Coefficients.load(coefficients)
-    chunks = stream(table, split_classes(classes) or fitted.classes)
+    chunks = Scan(table, split_classes(classes) or fitted.classes, memory=memory)
     with live_progress("applying") as show:
         n_rows, changed = apply_stream(
             chunks, fitted, out, progress=lambda done: show(f"{done:,} rows")

@@ -7,8 +7,15 @@ from typing import Annotated
 
 import typer
 
-from dnip.cli.console import complain, print_json
-from dnip.cli.options import AsJson, Classes, TablePath, split_classes
+from dnip.cli.console import complain, live_progress, print_json
+from dnip.cli.options import (
+    DEFAULT_MEMORY,
+    AsJson,
+    Classes,
+    Memory,
+    TablePath,
+    split_classes,
+)
 
 
 def evaluate(
@@ -18,6 +25,7 @@ def evaluate(
         typer.Option(help="Compare with these coefficients.", show_default=False, readable=False),
     ] = None,
     classes: Classes = None,
+    memory: Memory = DEFAULT_MEMORY,
     json: AsJson = False,
 ) -> None:
     """Score a table before and after coefficients.
@@ -28,11 +36,13 @@ def evaluate(
     from dnip.coefficients import Coefficients
     from dnip.evaluation import evaluate as evaluate_table
     from dnip.report.text import describe
-    from dnip.tables import stream
+    from dnip.tables import Scan
 
     fitted = None if coefficients is None else Coefficients.load(coefficients)
     names = split_classes(classes) or (None if fitted is None else fitted.classes)
-    result = evaluate_table(stream(table, names), fitted)
+    chunks = Scan(table, names, memory=memory)
+    with live_progress("evaluating") as show:
+        result = evaluate_table(chunks, fitted, progress=lambda done: show(f"{done:,} rows"))
     if result.missing:
         complain("warning", f"no labelled row of class {', '.join(result.missing)}: left out")
     if json:

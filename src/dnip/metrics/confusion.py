@@ -10,7 +10,7 @@ from dnip.errors import InvalidInputError
 from dnip.validation import ArrayPlace, check_labels
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
     from dnip.typing import Confusion, Floats, Labels
 
@@ -47,8 +47,31 @@ def confusion_matrix(labels: Labels, predictions: Labels, n_classes: int) -> Con
         check_labels(values, n_examples=m, n_classes=n_classes, place=ArrayPlace(name))
         for name, values in (("labels", labels), ("predictions", predictions))
     )
-    pairs = true * n_classes + predicted
-    return np.bincount(pairs, minlength=n_classes**2).reshape(n_classes, n_classes)
+    return count_pairs(true, predicted, n_classes, n_classes)
+
+
+def count_pairs(
+    first: Labels, second: NDArray[np.integer], n_first: int, n_second: int
+) -> Confusion:
+    """Count how often each value of one column stands beside each value of another.
+
+    Parameters
+    ----------
+    first, second : ndarray of shape (M,)
+        Whole numbers from 0 to below `n_first` and `n_second`; not checked.
+
+    Returns
+    -------
+    ndarray of shape (n_first, n_second)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> count_pairs(np.array([0, 1, 1]), np.array([0, 0, 0]), 2, 1).tolist()
+    [[1], [2]]
+    """
+    pairs = first * n_second + second
+    return np.bincount(pairs, minlength=n_first * n_second).reshape(n_first, n_second)
 
 
 def as_counts(confusion: ArrayLike) -> Floats:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 
 from dnip.errors import InvalidInputError
 from dnip.tables.columns import (
+    FALLBACK,
     ID,
     LABEL,
     MASS,
@@ -23,13 +24,16 @@ from dnip.validation import check_labels
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from dnip.tables.table import ProbabilityTable
-    from dnip.typing import Labels, Probabilities
+    from dnip.tables.chunk import Ids, Rows
+    from dnip.typing import Probabilities
 
 Numbers = TypeVar("Numbers", bound="NDArray[np.float64] | NDArray[np.int64]")
 #: A label as it is written: the class name, or the index of a class that has no other name.
 LabelCell: TypeAlias = str | int | None
-Leading: TypeAlias = dict[str, list[str] | list[LabelCell] | list[float] | list[int]]
+Cells: TypeAlias = list[str] | list[LabelCell] | list[float] | list[int]
+
+#: Leading columns that hold class indices, -1 for an empty cell.
+LABEL_COLUMNS = frozenset({LABEL, PREDICTION})
 
 
 @dataclass(frozen=True)
@@ -38,15 +42,16 @@ class Block:
 
     Parameters
     ----------
-    leading : dict of str to list
-        `id`, `label`, `prediction`, `mass` and `samples`; None marks an empty label.
+    leading : dict of str to array
+        `id`, `label`, `prediction`, `mass`, `samples` and `fallback`; labels and predictions as
+        class indices.
     probabilities : ndarray of shape (M, N)
         The class columns.
     classes : tuple of str
         Class names.
     """
 
-    leading: Leading
+    leading: dict[str, Ids | NDArray[Any]]
     probabilities: Probabilities
     classes: tuple[str, ...]
 
@@ -65,30 +70,40 @@ class Block:
         """Whether the classes have names other than their indices."""
         return self.classes != default_classes(len(self.classes))
 
+    def cells(self, name: str) -> Cells:
+        """Return a leading column as Python values, None for an empty label."""
+        values: list[Any] = self.leading[name].tolist()
+        if name not in LABEL_COLUMNS:
+            return values
+        names: tuple[LabelCell, ...] = self.classes
+        if not self.named:
+            names = tuple(range(len(self.classes)))
+        return [None if index == UNLABELLED else names[index] for index in values]
+
 
 def block_of(
-    table: ProbabilityTable,
+    rows: Rows,
     predictions: ArrayLike | None = None,
     mass: ArrayLike | None = None,
     samples: ArrayLike | None = None,
+    fallback: ArrayLike | None = None,
 ) -> Block:
-    """Return the columns of a table, with those that are given beside it."""
-    names: tuple[LabelCell, ...] = table.classes
-    if table.classes == default_classes(table.n_classes):
-        names = tuple(range(table.n_classes))
-    leading: Leading = {}
-    if table.ids is not None:
-        leading[ID] = table.ids.tolist()
-    if table.labels is not None:
-        leading[LABEL] = _cells(table.labels, names)
+    """Return the columns of rows, with those that are given beside them."""
+    n_rows, n_classes = rows.probabilities.shape
+    leading: dict[str, Ids | NDArray[Any]] = {}
+    if rows.ids is not None:
+        leading[ID] = rows.ids
+    if rows.labels is not None:
+        leading[LABEL] = rows.labels
     if predictions is not None:
-        checked = check_labels(predictions, n_examples=len(table), n_classes=table.n_classes)
-        leading[PREDICTION] = _cells(checked, names)
+        leading[PREDICTION] = check_labels(predictions, n_examples=n_rows, n_classes=n_classes)
     if mass is not None:
-        leading[MASS] = _one_per_row(MASS, np.asarray(mass, np.float64), len(table)).tolist()
+        leading[MASS] = _one_per_row(MASS, np.asarray(mass, np.float64), n_rows)
     if samples is not None:
-        leading[SAMPLES] = _one_per_row(SAMPLES, np.asarray(samples, np.int64), len(table)).tolist()
-    return Block(leading, table.probabilities, table.classes)
+        leading[SAMPLES] = _one_per_row(SAMPLES, np.asarray(samples, np.int64), n_rows)
+    if fallback is not None:
+        leading[FALLBACK] = _one_per_row(FALLBACK, np.asarray(fallback, np.int64), n_rows)
+    return Block(leading, rows.probabilities, rows.classes)
 
 
 def _one_per_row(name: str, values: Numbers, n_rows: int) -> Numbers:
@@ -97,7 +112,3 @@ def _one_per_row(name: str, values: Numbers, n_rows: int) -> Numbers:
             f"{name} has shape {values.shape}, but {n_rows} rows need ({n_rows},)"
         )
     return values
-
-
-def _cells(indices: Labels, names: tuple[LabelCell, ...]) -> list[LabelCell]:
-    return [None if index == UNLABELLED else names[index] for index in indices.tolist()]

@@ -1,4 +1,4 @@
-"""Class columns as they come from a file to one float64 matrix."""
+"""Class columns as they come from a file to one float64 matrix, each of them contiguous."""
 
 from __future__ import annotations
 
@@ -84,9 +84,9 @@ def matrix_from_numbers(
 
 
 def _matrix(
-    columns: Sequence[Any], convert: Callable[[Any], Floats], place: Place
+    columns: Sequence[Any], convert: Callable[[Any], NDArray[Any]], place: Place
 ) -> Probabilities:
-    matrix = np.empty((len(columns[0]), len(columns)), dtype=np.float64)
+    matrix = np.empty((len(columns[0]), len(columns)), dtype=np.float64, order="F")
     try:
         for column, cells in enumerate(columns):
             matrix[:, column] = convert(cells)
@@ -105,16 +105,16 @@ def _floats_from_text(cells: Sequence[str]) -> Floats:
     return np.fromiter(map(float, cells), np.float64, len(cells))
 
 
-def _floats_from_numbers(cells: Sequence[Any] | NDArray[Any]) -> Floats:
+def _floats_from_numbers(cells: Sequence[Any] | NDArray[Any]) -> NDArray[Any]:
     if isinstance(cells, np.ndarray) and cells.dtype.kind in "fiu":
-        return cells.astype(np.float64, copy=False)
+        return cells  # the matrix takes them as float64
     for kind in set(map(type, cells)):
         if not issubclass(kind, _NUMBERS) or issubclass(kind, bool):
             raise ValueError(f"{kind.__name__} is no type of number")
     return np.fromiter(map(float, cells), np.float64, len(cells))
 
 
-def _check_cell(cell: object, convert: Callable[[Any], Floats], where: str) -> None:
+def _check_cell(cell: object, convert: Callable[[Any], NDArray[Any]], where: str) -> None:
     if cell is None or (isinstance(cell, str) and not cell.strip()):
         raise InvalidInputError(
             f"{where}: the cell is empty",

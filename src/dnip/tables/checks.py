@@ -4,38 +4,37 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from dnip.errors import InvalidInputError
 from dnip.tables.chunk import Chunk
+from dnip.tables.ids import IdsSeen, read_ids, refuse_repeated
 from dnip.tables.labels import LabelRule
-from dnip.validation import (
-    check_ids,
-    check_probabilities,
-    refuse_duplicate_id,
-    rows_to_normalise,
-    warn_normalised,
-)
+from dnip.validation import normalise_rows, warn_normalised
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from numpy.typing import NDArray
+    from collections.abc import Callable, Iterator
 
     from dnip.tables.chunk import RawChunk
     from dnip.tables.columns import Layout
     from dnip.tables.place import FilePlace
+    from dnip.typing import Floats, Integers
 
 
-def check_chunks(raw_chunks: Iterable[RawChunk], source: str) -> Iterator[Chunk]:
+def check_chunks(
+    read: Callable[[], Iterator[RawChunk]], source: str, *, id_memory: int, as_a_whole: bool = True
+) -> Iterator[Chunk]:
     """Check and normalise the chunks of one table.
 
     Parameters
     ----------
-    raw_chunks : iterable of RawChunk
-        As a reader gives them.
+    read : callable
+        Gives the chunks from the first, each time it is called. It is called twice only if ids
+        seem to stand twice.
     source : str
         The table as a whole, for messages.
+    id_memory : int
+        Bytes that may be spent on finding ids that stand twice.
+    as_a_whole : bool, default=True
+        Whether to look for ids that stand in two chunks, and to tell of normalised rows.
 
     Yields
     ------
@@ -45,31 +44,34 @@ def check_chunks(raw_chunks: Iterable[RawChunk], source: str) -> Iterator[Chunk]
     Raises
     ------
     InvalidInputError
-        For the first bad cell, an id that stands twice, parts with different columns, or a
-        table without rows.
+        For the first bad cell, parts with different columns, or a table without rows; after the
+        last chunk for an id that stands twice.
     """
     layout: Layout | None = None
-    ids = _IdsSeen()
     sums = _SumsSeen()
-    for raw in raw_chunks:
-        if layout is None:
-            layout = raw.layout
-            rule = LabelRule(layout.classes)
-        _check_same_columns(layout, raw.layout)
-        place = raw.place
-        probabilities = check_probabilities(raw.probabilities, place=place, warn=False)
-        sums.add(raw, place)
-        labels = None if raw.labels is None else rule.read(raw.labels, place)
-        names = None
-        if raw.ids is not None:
-            names = check_ids(raw.ids, n_examples=len(probabilities), place=place)
-            ids.add(names, place)
-        yield Chunk(probabilities, labels, names, layout.classes)
-    if not sums.total:
-        raise InvalidInputError(
-            f"{source}: there are no rows", hint="Give at least one row per class to learn from"
-        )
-    sums.tell(source)
+    with IdsSeen(id_memory) as ids_seen:
+        for raw in read():
+            if layout is None:
+                layout = raw.layout
+                rule = LabelRule(layout.classes)
+            _check_same_columns(layout, raw.layout)
+            place = raw.place
+            probabilities, off, off_sums = normalise_rows(raw.probabilities, place)
+            sums.add(len(probabilities), off, off_sums, place)
+            labels = None if raw.labels is None else rule.read(raw.labels, place)
+            ids = read_ids(raw)
+            if ids is not None and as_a_whole:
+                ids_seen.add(ids)
+            yield Chunk(probabilities, labels, ids, layout.classes, source)
+        if not sums.total:
+            raise InvalidInputError(
+                f"{source}: there are no rows", hint="Give at least one row per class to learn from"
+            )
+        repeated = ids_seen.repeated()
+    if len(repeated):
+        refuse_repeated(read(), repeated)
+    if as_a_whole:
+        sums.tell(source)
 
 
 class _SumsSeen:
@@ -81,14 +83,12 @@ class _SumsSeen:
         self._first = ""
         self._first_sum = 1.0
 
-    def add(self, raw: RawChunk, place: FilePlace) -> None:
-        off = rows_to_normalise(raw.probabilities)
-        if not self._count and off.any():
-            row = int(np.argmax(off))
-            self._first = place.cell(row)
-            self._first_sum = float(raw.probabilities[row].sum())
-        self._count += int(off.sum())
-        self.total += len(off)
+    def add(self, n_rows: int, off: Integers, sums: Floats, place: FilePlace) -> None:
+        if not self._count and len(off):
+            self._first = place.cell(int(off[0]))
+            self._first_sum = float(sums[0])
+        self._count += len(off)
+        self.total += n_rows
 
     def tell(self, source: str) -> None:
         if self._count:
@@ -99,28 +99,6 @@ class _SumsSeen:
                 first=self._first,
                 first_sum=self._first_sum,
             )
-
-
-class _IdsSeen:
-    """The ids of the chunks so far, each with the number of its row."""
-
-    def __init__(self) -> None:
-        self._rows: dict[str, int] = {}
-        self._places: list[tuple[int, FilePlace]] = []
-
-    def add(self, ids: NDArray[np.object_], place: FilePlace) -> None:
-        start = len(self._rows)
-        self._places.append((start, place))
-        new = dict(zip(ids.tolist(), range(start, start + len(ids)), strict=True))
-        repeated = self._rows.keys() & new.keys()
-        if repeated:
-            text = min(repeated, key=new.__getitem__)
-            refuse_duplicate_id(text, self._name(self._rows[text]), place.cell(new[text] - start))
-        self._rows.update(new)
-
-    def _name(self, row: int) -> str:
-        start, place = next(entry for entry in reversed(self._places) if entry[0] <= row)
-        return place.cell(row - start)
 
 
 def _check_same_columns(first: Layout, other: Layout) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 from dnip.tables.place import FilePlace
 
@@ -11,10 +11,25 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import numpy as np
+    import pyarrow as pa
     from numpy.typing import NDArray
 
     from dnip.tables.columns import Layout
-    from dnip.typing import Labels, Probabilities
+    from dnip.typing import Integers, Labels, Probabilities
+
+#: Row ids: Python texts, or where they come from Parquet a pyarrow array of texts.
+Ids: TypeAlias = "NDArray[np.object_] | pa.Array"
+
+
+class Codes(NamedTuple):
+    """A column of few distinct cells: cell i is ``values[codes[i]]``."""
+
+    values: Sequence[object]
+    codes: Integers
+
+    def cells(self) -> list[object]:
+        """Return the cells one by one."""
+        return [self.values[code] for code in self.codes.tolist()]
 
 
 @dataclass(frozen=True)
@@ -26,17 +41,19 @@ class RawChunk:
     layout : Layout
         The columns of the file.
     probabilities : ndarray of shape (M, N)
-        Class columns in class order.
-    labels, ids : sequence of length M, or None
-        Cells of the columns `label` and `id`; None where there is no such column.
+        Class columns in class order, each contiguous.
+    labels : sequence of length M, Codes, or None
+        Cells of the column `label`; None where there is no such column.
+    ids : sequence of length M, pyarrow array of texts, or None
+        Cells of the column `id`; None where there is no such column.
     first_row : int
         Which row of the file, counted from 0, is the first of these.
     """
 
     layout: Layout
     probabilities: Probabilities
-    labels: Sequence[object] | None
-    ids: Sequence[object] | None
+    labels: Sequence[object] | Codes | None
+    ids: Sequence[object] | pa.Array | None
     first_row: int = 0
 
     @property
@@ -45,10 +62,59 @@ class RawChunk:
         return FilePlace(self.layout.source, self.layout.probabilities, self.first_row)
 
 
-class Chunk(NamedTuple):
-    """Rows after all checks, as the arguments of a `ProbabilityTable`."""
+class Rows(Protocol):
+    """What a `ProbabilityTable` and a `Chunk` have in common: checked rows."""
+
+    @property
+    def probabilities(self) -> Probabilities:
+        """Class probabilities, shape (M, N)."""
+        ...
+
+    @property
+    def labels(self) -> Labels | None:
+        """Class indices, -1 for an unlabelled row; None where there is no label column."""
+        ...
+
+    @property
+    def ids(self) -> Ids | None:
+        """A text for each row, None where there is no id column."""
+        ...
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """Class names."""
+        ...
+
+    @property
+    def source(self) -> str:
+        """Where the rows come from, for messages."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Chunk:
+    """Rows after all checks.
+
+    Parameters
+    ----------
+    probabilities : ndarray of shape (M, N)
+        Rows sum to 1. In chunks from a file each column is contiguous.
+    labels : ndarray of shape (M,) or None
+        Class indices, -1 for an unlabelled row; None where there is no label column.
+    ids : array of str, pyarrow array of texts, or None
+        A text for each row; None where there is no id column.
+    classes : tuple of str
+        Class names.
+    source : str
+        The table that the rows belong to, for messages.
+    """
 
     probabilities: Probabilities
     labels: Labels | None
-    ids: NDArray[np.object_] | None
+    ids: Ids | None
     classes: tuple[str, ...]
+    source: str
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.probabilities)

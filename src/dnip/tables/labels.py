@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dnip.errors import InvalidInputError
+from dnip.tables.chunk import Codes
 from dnip.tables.columns import LABEL
 from dnip.tables.place import shown
 from dnip.validation import is_missing
@@ -57,7 +58,7 @@ class LabelRule:
             None,
         )
 
-    def read(self, cells: Iterable[object], place: FilePlace) -> Labels:
+    def read(self, cells: Iterable[object] | Codes, place: FilePlace) -> Labels:
         """Return the class index of each cell, -1 where it is empty.
 
         Raises
@@ -65,6 +66,12 @@ class LabelRule:
         InvalidInputError
             For a cell that names no class.
         """
+        if isinstance(cells, Codes):
+            try:
+                return self.read(cells.values, place)[cells.codes]
+            except InvalidInputError:
+                # Not every value need stand in a row; and the message names the row.
+                cells = cells.cells()
         texts = ("" if is_missing(cell) else str(cell) for cell in cells)
         return np.array(
             [

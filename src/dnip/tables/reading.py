@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,16 +21,22 @@ if TYPE_CHECKING:
 
 CHUNK_ROWS = 65_536
 
+#: Bytes that the hashes of ids may take before they go to disk.
+ID_MEMORY = 1 << 27
+
 
 def read_chunks(
     path: str | os.PathLike[str],
     classes: Sequence[str] | None = None,
     *,
     chunk_rows: int = CHUNK_ROWS,
+    id_memory: int = ID_MEMORY,
+    as_a_whole: bool = True,
 ) -> Iterator[Chunk]:
     """Read and check a table chunk by chunk.
 
-    The path and the arguments are checked at once, the rows as they are asked for.
+    The path and the arguments are checked at once, the rows as they are asked for; see
+    `check_chunks`.
 
     Raises
     ------
@@ -39,11 +46,19 @@ def read_chunks(
     names = None if classes is None else check_classes(classes)
     check_integer("chunk_rows", chunk_rows, at_least=1)
     file = Path(path)
-    raw_chunks = _format_of_existing(file).read(file, names, chunk_rows)
-    return check_chunks(raw_chunks, str(file))
+    read = partial(check_readable(file).read, file, names, chunk_rows)
+    return check_chunks(read, str(file), id_memory=id_memory, as_a_whole=as_a_whole)
 
 
-def _format_of_existing(path: Path) -> Format:
+def check_readable(file: str | os.PathLike[str]) -> Format:
+    """Return the format of a table that is there, or say why it cannot be read.
+
+    Raises
+    ------
+    InvalidInputError
+        For a path without a file, a file that may not be read, or an unknown suffix.
+    """
+    path = Path(file)
     try:
         if path.is_dir():
             return FORMATS[".parquet"]

@@ -17,7 +17,7 @@ from dnip.tables.chunk import Chunk
 from dnip.tables.columns import default_classes
 from dnip.tables.labels import UNLABELLED
 from dnip.tables.readers.frame import read_frame
-from dnip.tables.reading import read_chunks
+from dnip.tables.reading import ID_MEMORY, read_chunks
 from dnip.tables.sampling import BALANCED_UP_TO, draw_rows, split_rows
 from dnip.tables.writing import open_writer
 from dnip.validation import (
@@ -30,7 +30,7 @@ from dnip.validation import (
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     import pandas as pd
     import polars as pl
@@ -181,7 +181,12 @@ class ProbabilityTable:
         >>> table.labels, table.probabilities
         (array([1]), array([[0.25, 0.75]]))
         """
-        return _joined(list(read_chunks(path, classes)), source=str(path))
+        return _joined(read_chunks(path, classes), source=str(path))
+
+    @classmethod
+    def of_chunk(cls, chunk: Chunk) -> ProbabilityTable:
+        """Make a table of a chunk of one."""
+        return _joined([chunk], chunk.source)
 
     @classmethod
     def from_frame(
@@ -210,7 +215,8 @@ class ProbabilityTable:
         """
         names = None if classes is None else check_classes(classes)
         raw = read_frame(frame, names)
-        return _joined(list(check_chunks([raw], raw.layout.source)), source=raw.layout.source)
+        source = raw.layout.source
+        return _joined(check_chunks(lambda: iter([raw]), source, id_memory=ID_MEMORY), source)
 
     def to_frame(self, library: Literal["pandas", "polars"]) -> pd.DataFrame | pl.DataFrame:
         """Return the table as a data frame with the columns that `write` writes.
@@ -235,7 +241,7 @@ class ProbabilityTable:
         check_choice("library", library, ["pandas", "polars"])
         frames = load_optional(library, purpose="make data frames", extra=library)
         block = block_of(self)
-        arrays = [*block.leading.values(), *block.probabilities.T]
+        arrays = [*map(block.cells, block.leading), *block.probabilities.T]
         return frames.DataFrame(dict(zip(block.columns, arrays, strict=True)))
 
     def write(self, path: str | os.PathLike[str]) -> None:
@@ -425,9 +431,10 @@ class ProbabilityTable:
         return self.take(labelled[drawn])
 
 
-def _joined(chunks: list[Chunk], source: str) -> ProbabilityTable:
+def _joined(checked: Iterable[Chunk], source: str) -> ProbabilityTable:
+    chunks = list(checked)
     labels = [chunk.labels for chunk in chunks if chunk.labels is not None]
-    ids = [chunk.ids for chunk in chunks if chunk.ids is not None]
+    ids = [np.array(c.ids.tolist(), np.object_) for c in chunks if c.ids is not None]
     return ProbabilityTable(
         np.concatenate([chunk.probabilities for chunk in chunks]),
         np.concatenate(labels) if labels else None,

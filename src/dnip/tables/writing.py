@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
+    from dnip.tables.chunk import Rows
     from dnip.tables.formats import BlockWriter
-    from dnip.tables.table import ProbabilityTable
 
 
 class TableWriter:
@@ -33,16 +33,17 @@ class TableWriter:
 
     def write(
         self,
-        table: ProbabilityTable,
+        rows: Rows,
         predictions: ArrayLike | None = None,
         mass: ArrayLike | None = None,
         samples: ArrayLike | None = None,
+        fallback: ArrayLike | None = None,
     ) -> None:
-        """Add the rows of a table.
+        """Add rows.
 
         Parameters
         ----------
-        table : ProbabilityTable
+        rows : ProbabilityTable or Chunk
             Rows over the classes of the file; with labels and ids if the first table had them.
         predictions : array-like of shape (M,), optional
             Predicted class indices, for a column `prediction`.
@@ -50,27 +51,29 @@ class TableWriter:
             Captured mass: what a language model put on all labels together before normalising.
         samples : array-like of shape (M,), optional
             Answers that the probabilities are vote shares of.
+        fallback : array-like of shape (M,), optional
+            1 where a model's answer holds no label, so that its last token stands for one; else 0.
 
         Raises
         ------
         InvalidInputError
             For other classes or other columns than before, or predictions out of range.
         """
-        if table.classes != self._classes:
+        if rows.classes != self._classes:
             raise InvalidInputError(
-                f"{table.source} has the classes {', '.join(table.classes)}, but the file is "
+                f"{rows.source} has the classes {', '.join(rows.classes)}, but the file is "
                 f"written for {', '.join(self._classes)}",
                 hint="Open a file of its own for it",
             )
-        block = block_of(table, predictions, mass, samples)
+        block = block_of(rows, predictions, mass, samples, fallback)
         if self._columns is not None and block.columns != self._columns:
             raise InvalidInputError(
-                f"{table.source} has the columns {', '.join(block.columns)}, but the file has "
+                f"{rows.source} has the columns {', '.join(block.columns)}, but the file has "
                 f"{', '.join(self._columns)}",
-                hint="Give labels, ids, predictions, mass and samples for all rows or for none",
+                hint="Give labels, ids and whatever stands beside them for all rows or for none",
             )
         self._columns = block.columns
-        self._n_rows += len(table)
+        self._n_rows += len(rows.probabilities)
         self._file.write(block)
 
     def finish(self) -> None:
@@ -90,8 +93,8 @@ class TableWriter:
 def open_writer(path: str | os.PathLike[str], classes: Sequence[str]) -> Iterator[TableWriter]:
     """Open a table file for writing; the suffix names the format.
 
-    The columns are `id`, `label`, `prediction`, `mass` and `samples` where there are any, then
-    `p0`, ....
+    The columns are `id`, `label`, `prediction`, `mass`, `samples` and `fallback` where there are
+    any, then `p0`, ....
     Labels and predictions are written as class names, which are the indices where the classes
     have no names; an unlabelled row has an empty label. Parquet and NPZ files carry the class
     names, so that `ProbabilityTable.read` needs none. Every float reads back as the same float.

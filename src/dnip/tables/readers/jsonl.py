@@ -11,7 +11,8 @@ from dnip.tables.cells import matrix_from_numbers
 from dnip.tables.chunk import RawChunk
 from dnip.tables.columns import ID, LABEL, resolve_columns
 from dnip.tables.place import FilePlace
-from dnip.tables.readers.text import empty_file, open_text, rows_per_chunk
+from dnip.tables.readers.chunk_size import rows_per_chunk
+from dnip.tables.readers.text import empty_file, open_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

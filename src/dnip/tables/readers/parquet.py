@@ -10,10 +10,12 @@ import numpy as np
 from dnip.errors import InvalidInputError
 from dnip.optional import load_optional
 from dnip.tables.cells import matrix_from_numbers
-from dnip.tables.chunk import RawChunk
+from dnip.tables.chunk import Codes, RawChunk
 from dnip.tables.columns import CLASSES_METADATA, ID, LABEL, resolve_columns
 from dnip.tables.place import FilePlace
+from dnip.tables.readers.chunk_size import rows_per_chunk
 from dnip.tables.readers.named import check_own_classes, reconcile_classes
+from dnip.validation import is_missing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -24,16 +26,20 @@ if TYPE_CHECKING:
 
     from dnip.tables.columns import Layout
 
+# Bytes of a column chunk that are read at a time.
+_BUFFER = 1 << 18
+
 
 def read_parquet(
     path: Path, classes: tuple[str, ...] | None, chunk_rows: int
 ) -> Iterator[RawChunk]:
     """Stream the rows of a Parquet file or folder, a batch of a row group at a time."""
-    for part in _parts(path):
+    for part in parquet_parts(path):
         yield from _read_part(part, classes, chunk_rows)
 
 
-def _parts(path: Path) -> list[Path]:
+def parquet_parts(path: Path) -> list[Path]:
+    """Return the files of a folder in the order of their names, or the file itself."""
     if not path.is_dir():
         return [path]
     parts = sorted(
@@ -53,17 +59,27 @@ def _read_part(path: Path, classes: tuple[str, ...] | None, chunk_rows: int) -> 
     damage = (arrow.ArrowException, OSError, UnicodeDecodeError)
     source = str(path)
     try:
-        file = parquet.ParquetFile(path, page_checksum_verification=True)
+        metadata = parquet.read_metadata(path)
+        schema = metadata.schema.to_arrow_schema()
+        # Without a buffer a whole row group is held, and it may be as large as the file.
+        file = parquet.ParquetFile(
+            path,
+            metadata=metadata,
+            buffer_size=_BUFFER,
+            pre_buffer=False,
+            page_checksum_verification=True,
+            read_dictionary=[name for name in schema.names if name == LABEL],
+        )
     except damage as error:
         raise _damaged(source, error) from error
     with file:
-        schema = file.schema_arrow
         layout = resolve_columns(
             schema.names,
             classes=reconcile_classes(_own_classes(schema, source), classes, source),
             source=source,
         )
-        batches = file.iter_batches(batch_size=chunk_rows, columns=list(layout.columns))
+        n_rows = rows_per_chunk(chunk_rows, len(layout.columns))
+        batches = file.iter_batches(batch_size=n_rows, columns=list(layout.columns))
         first_row = 0
         while True:
             try:
@@ -84,10 +100,40 @@ def _chunk(batch: pa.RecordBatch, layout: Layout, first_row: int) -> RawChunk:
             [_cells(batch.column(name)) for name in layout.probabilities],
             FilePlace(layout.source, layout.probabilities, first_row),
         ),
-        labels=batch.column(LABEL).to_pylist() if layout.has_labels else None,
-        ids=batch.column(ID).to_pylist() if layout.has_ids else None,
+        labels=_codes(batch.column(LABEL), len(layout.classes)) if layout.has_labels else None,
+        ids=_texts(batch.column(ID)) if layout.has_ids else None,
         first_row=first_row,
     )
+
+
+def _codes(column: pa.Array, n_classes: int) -> Codes:
+    """Return labels as codes of their distinct values; class indices are their own codes."""
+    if not column.null_count and _is_integer(column):
+        numbers = column.to_numpy(zero_copy_only=False)
+        if len(numbers) and numbers.min() >= 0 and numbers.max() < n_classes:
+            return Codes(range(n_classes), numbers)
+    encoded = column.dictionary_encode()
+    values = encoded.dictionary.to_pylist()
+    return Codes([*values, None], encoded.indices.fill_null(len(values)).to_numpy())
+
+
+def _texts(column: pa.Array) -> pa.Array:
+    """Return ids as texts, null where the cell is empty."""
+    arrow = load_optional("pyarrow", purpose="read Parquet", extra="parquet")
+    types = arrow.types
+    if not (types.is_string(column.type) or types.is_large_string(column.type)):
+        if not _is_integer(column):
+            cells = (None if is_missing(cell) else str(cell) for cell in column.to_pylist())
+            return arrow.array(cells, arrow.large_string())
+        column = column.cast(arrow.string())
+    texts = column.cast(arrow.large_string())
+    texts.validate(full=True)
+    return texts
+
+
+def _is_integer(column: pa.Array) -> bool:
+    arrow = load_optional("pyarrow", purpose="read Parquet", extra="parquet")
+    return bool(arrow.types.is_integer(column.type))
 
 
 def _cells(column: pa.Array) -> NDArray[np.generic] | Sequence[object]:

@@ -13,9 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-#: Cells of text that are held at once: rows of many classes come in shorter chunks.
-_MAX_CELLS = 1 << 20
-
 
 @contextmanager
 def open_text(path: Path, *, compressed: bool) -> Iterator[IO[str]]:
@@ -64,17 +61,6 @@ def empty_file(path: Path) -> InvalidInputError:
     return InvalidInputError(
         f"{path}: the file is empty", hint="Give a table with named columns and at least one row"
     )
-
-
-def rows_per_chunk(chunk_rows: int, n_columns: int) -> int:
-    """Return how many rows of text to hold at once, `chunk_rows` at most.
-
-    Examples
-    --------
-    >>> rows_per_chunk(65_536, 5), rows_per_chunk(65_536, 1_000)
-    (65536, 1048)
-    """
-    return max(1, min(chunk_rows, _MAX_CELLS // max(1, n_columns)))
 
 
 def _not_utf8(path: Path, *, compressed: bool) -> InvalidInputError:

@@ -25,7 +25,7 @@ class CsvWriter:
         if not self._has_header:
             self._output.write(",".join(block.columns) + "\n")
             self._has_header = True
-        leading = [map(_cell, cells) for cells in block.leading.values()]
+        leading = [map(_cell, block.cells(name)) for name in block.leading]
         # repr gives the shortest text that reads back as the same float.
         numbers = (",".join(map(repr, row)) for row in block.probabilities.tolist())
         lines = map(",".join, zip(*leading, numbers, strict=True))

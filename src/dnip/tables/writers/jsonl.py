@@ -21,7 +21,8 @@ class JsonlWriter:
         """Add the rows of a block."""
         columns = block.columns
         numbers = block.probabilities.T.tolist()
-        rows = zip(*block.leading.values(), *numbers, strict=True)
+        leading = map(block.cells, block.leading)
+        rows = zip(*leading, *numbers, strict=True)
         objects = (dict(zip(columns, cells, strict=True)) for cells in rows)
         self._output.write("".join(f"{json.dumps(o, ensure_ascii=False)}\n" for o in objects))
 

@@ -29,7 +29,7 @@ class NpzWriter:
         """Write all blocks."""
         first = self._blocks[0]
         arrays: dict[str, NDArray[np.generic]] = {
-            name: _array([cell for block in self._blocks for cell in block.leading[name]])
+            name: _array([cell for block in self._blocks for cell in block.cells(name)])
             for name in first.leading
         }
         arrays["probabilities"] = np.concatenate([block.probabilities for block in self._blocks])

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
+
+import numpy as np
 
 from dnip.optional import load_optional
-from dnip.tables.columns import CLASSES_METADATA, ID, MASS, SAMPLES
+from dnip.tables.block import LABEL_COLUMNS
+from dnip.tables.columns import CLASSES_METADATA, FALLBACK, ID, MASS, SAMPLES
 
 if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.parquet as pq
+    from numpy.typing import NDArray
 
     from dnip.tables.block import Block
+    from dnip.tables.chunk import Ids
 
 
 class ParquetWriter:
@@ -28,15 +33,23 @@ class ParquetWriter:
     def write(self, block: Block) -> None:
         """Add the rows of a block."""
         if self._writer is None:
+            # Digits of probabilities hardly repeat: dictionaries and compression cost more than
+            # the bare copy, and save nothing.
+            plain = dict.fromkeys(block.class_columns, "none")
             self._writer = self._parquet.ParquetWriter(
-                self._file, self._schema(block), write_page_checksum=True
+                self._file,
+                self._schema(block),
+                compression=dict.fromkeys(block.leading, "snappy") | plain,
+                use_dictionary=[name for name in block.leading if name in LABEL_COLUMNS],
+                write_page_checksum=True,
             )
-        arrays = [*block.leading.values(), *block.probabilities.T]
-        self._writer.write_table(
-            self._arrow.table(
-                dict(zip(block.columns, arrays, strict=True)), schema=self._writer.schema
-            )
-        )
+        schema = self._writer.schema
+        leading = [
+            self._column(name, values, block).cast(schema.field(name).type)
+            for name, values in block.leading.items()
+        ]
+        columns = map(self._arrow.array, np.ascontiguousarray(block.probabilities.T))
+        self._writer.write_table(self._arrow.Table.from_arrays([*leading, *columns], schema=schema))
 
     def finish(self) -> None:
         """Write the footer."""
@@ -48,9 +61,15 @@ class ParquetWriter:
         with suppress(self._arrow.ArrowException, OSError):
             self.finish()
 
+    def _column(self, name: str, values: Ids | NDArray[Any], block: Block) -> pa.Array:
+        if name not in LABEL_COLUMNS:
+            return self._arrow.array(values)
+        indices = self._arrow.array(values, mask=values < 0)
+        return self._arrow.array(block.classes).take(indices) if block.named else indices
+
     def _schema(self, block: Block) -> pa.Schema:
         text, number, real = self._arrow.string(), self._arrow.int64(), self._arrow.float64()
-        kinds = {ID: text, MASS: real, SAMPLES: number}
+        kinds = {ID: text, MASS: real, SAMPLES: number, FALLBACK: number}
         other = text if block.named else number
         fields = [(name, kinds.get(name, other)) for name in block.leading]
         fields += [(name, real) for name in block.class_columns]
