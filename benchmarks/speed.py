@@ -8,29 +8,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from benchmarks import published_annealing
 from benchmarks.tables import Table, print_markdown
 from dnip import Objective, solve
+from dnip.benchmarking.evaluations import PlainObjective
+from dnip.benchmarking.peers import published
 
 REPEATS = 9
-
-
-def plain_objective(
-    p: np.ndarray, labels: np.ndarray, indices: np.ndarray, objective: Objective
-) -> float:
-    """Reweight, argmax, confusion matrix, value: the unit of the speed table."""
-    n = p.shape[1]
-    predictions = np.argmax(indices * p, axis=1)
-    confusion = np.bincount(labels * n + predictions, minlength=n * n).reshape(n, n)
-    true, correct = confusion.sum(axis=1), np.diag(confusion)
-    accuracies = correct / true
-    m, mu = len(labels), objective.smoothing
-    upper = np.triu_indices(n, 1)
-    gap = np.abs(accuracies[:, None] - accuracies)[upper].mean()
-    joint = (correct + mu) / (m + mu * n * n)
-    predicted = (confusion.sum(axis=0) + mu) / (m + mu * n)
-    pmi = np.log(joint / (predicted * (true + mu) / (m + mu * n)))
-    return float(1 - correct.sum() / m + objective.beta * gap - objective.tau * pmi.sum())
 
 
 def seconds(call: Callable[[], object], repeats: int = REPEATS) -> float:
@@ -51,15 +34,14 @@ def run(tables: list[Table]) -> None:
         p, labels = opt.probabilities, opt.labels
         assert labels is not None
         indices = np.full(opt.n_classes, 30)
-        unit = seconds(lambda: plain_objective(p, labels, indices, objective), 50)  # noqa: B023
+        plain = PlainObjective(p, labels, objective)
+        unit = seconds(lambda: plain(indices), 50)  # noqa: B023
         fits = [solve(p, labels, objective, seed=seed) for seed in range(REPEATS)]
         fit = statistics.median(solution.seconds for solution in fits[1:])
         loops, loops_seconds = None, 0.0
         if opt.n_classes <= 20:  # 100 classes take the loops minutes
             began = time.perf_counter()
-            loops = published_annealing.anneal(
-                p.tolist(), labels.tolist(), smoothing=objective.smoothing
-            )
+            loops = published.anneal(p.tolist(), labels.tolist(), smoothing=objective.smoothing)
             loops_seconds = time.perf_counter() - began
         rows.append(
             [

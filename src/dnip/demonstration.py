@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib.resources import as_file, files
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dnip.errors import MissingDependencyError, OutputError
+from dnip.errors import MissingDependencyError
 from dnip.evaluation import Evaluation, evaluate
-from dnip.files import atomic_path
+from dnip.files import atomic_path, make_folder
 from dnip.fitting import Fit, fit_table
 from dnip.report.picture import draw_class_accuracies
 from dnip.report.text import describe
@@ -17,6 +16,7 @@ from dnip.tables import ProbabilityTable
 
 if TYPE_CHECKING:
     import os
+    from pathlib import Path
 
 CLASSES = ("World", "Sports", "Business", "Technology")
 
@@ -65,13 +65,7 @@ def run_demonstration(folder: str | os.PathLike[str]) -> Demonstration:
     OutputError
         If the folder or a file in it cannot be written.
     """
-    target = Path(folder)
-    try:
-        target.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(
-            f"{target}: cannot make the folder: {error.strerror}", hint="Give another --out"
-        ) from error
+    target = make_folder(folder)
     fit = fit_table(bundled_table("opt"))
     test = evaluate([bundled_table("test")], fit.coefficients)
     fit.coefficients.save(target / "coefficients.json")

@@ -77,6 +77,31 @@ no/such/folder does not exist. Create the folder first, or write elsewhere
     return target
 
 
+def make_folder(path: str | os.PathLike[str]) -> Path:
+    """Make a folder for outputs, and those above it, and return it; one that is there will do.
+
+    Raises
+    ------
+    OutputError
+        If it cannot be made.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     make_folder(f"{folder}/results").is_dir()
+    True
+    """
+    folder = Path(path)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(
+            f"{folder}: cannot make the folder: {error.strerror}", hint="Give another --out"
+        ) from error
+    return folder
+
+
 @contextmanager
 def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Give a temporary file to write; put it in place of `path` once the block has ended well.

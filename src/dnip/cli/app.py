@@ -8,6 +8,7 @@ import typer
 
 from dnip.cli.apply import apply
 from dnip.cli.audit import audit
+from dnip.cli.bench import bench
 from dnip.cli.demo import demo
 from dnip.cli.evaluate import evaluate
 from dnip.cli.fit import fit
@@ -22,7 +23,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (demo, audit, prompt, fit, evaluate, apply):
+for command in (demo, audit, prompt, fit, evaluate, apply, bench):
     app.command(cls=GroupedCommand)(command)
 
 

@@ -1,4 +1,4 @@
-"""The published annealing as plain Python loops over lists: the yardstick, not the product.
+"""The published annealing as plain Python loops over lists: a yardstick, not the product.
 
 It follows the structure of the authors' public code: every row is reweighted class by class and
 decided by ``np.argmax`` of a list, errors and predictions are counted in a loop, COBias is a double
@@ -11,8 +11,14 @@ from __future__ import annotations
 import math
 import random
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dnip.benchmarking.arena import Arena
 
 
 @dataclass(frozen=True)
@@ -24,6 +30,20 @@ class Annealed:
     evaluations: int
 
 
+def search(arena: Arena, seed: int) -> None:
+    """Run the published schedule once."""
+    anneal(
+        arena.probabilities.tolist(),
+        arena.labels.tolist(),
+        scale=arena.scale,
+        beta=arena.objective.beta,
+        tau=arena.objective.tau,
+        smoothing=arena.objective.smoothing,
+        seed=seed,
+        note=arena.note,
+    )
+
+
 def anneal(
     probabilities: list[list[float]],
     labels: list[int],
@@ -33,11 +53,13 @@ def anneal(
     tau: float = 0.2,
     smoothing: float = 4000.0,
     seed: int = 0,
+    note: Callable[[list[int], float], None] = lambda _indices, _value: None,
 ) -> Annealed:
-    """Run the published schedule once and return Z in rates."""
+    """Run the published schedule once and return Z in rates; `note` is told every point."""
     chance = random.Random(seed)
     n_examples, n_classes = len(probabilities), len(probabilities[0])
-    weights = [(k + 1) / scale for k in range(scale)]
+    # ξ in place of ξ/K: the factor cancels, and 1/K rounds away some ties of the tables
+    weights = [float(k + 1) for k in range(scale)]
     class_sizes = [labels.count(c) for c in range(n_classes)]
 
     def objective(indices: list[int]) -> float:
@@ -64,7 +86,9 @@ def anneal(
             for j in range(i + 1, n_classes):
                 gaps += abs(accuracies[i] - accuracies[j])
                 pairs += 1
-        return errors + beta * n_examples * gaps / pairs - tau * n_examples * pmi
+        value = errors + beta * n_examples * gaps / pairs - tau * n_examples * pmi
+        note([k + 1 for k in indices], float(value) / n_examples)
+        return value
 
     current = [scale - 1] * n_classes
     current_value = objective(current)

@@ -1,0 +1,40 @@
+"""The solvers of the package itself, from raw arrays to their last proposal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dnip.benchmarking.arena import Stop
+from dnip.problem import Problem
+from dnip.solvers import SOLVERS, Coordinate, Landscape
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dnip.benchmarking.arena import Arena
+
+#: Enough line searches for any time limit; the course of the search is that of the default effort.
+_ENDLESS = 1e9
+
+
+def searcher(name: str) -> Callable[[Arena, int], None]:
+    """Return the search of a solver by its name."""
+
+    def search(arena: Arena, seed: int) -> None:
+        solver = Coordinate(_ENDLESS) if name == Coordinate.name else SOLVERS[name]()
+        problem = Problem.of(arena.probabilities, arena.labels)
+        landscape = Landscape(problem, arena.objective, arena.scale, held={})
+        raw = landscape.stand(arena.start)
+        arena.note(*raw)
+        counted = landscape.evaluations
+        for proposal in solver.search(landscape, np.random.default_rng(seed)):
+            new = landscape.evaluations - counted
+            counted = landscape.evaluations
+            arena.note(proposal.indices, proposal.value, evaluations=new)
+        if solver.proves_optimality:
+            arena.prove(arena.best)
+            raise Stop
+
+    return search
