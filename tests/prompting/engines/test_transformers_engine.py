@@ -104,6 +104,18 @@ def test_the_same_numbers_every_time_whatever_is_done(tiny_model, scoring):
     assert not list(again.score(prompts, TASK, scoring, done=frozenset(range(20))))
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_last_feed_forward_sees_only_the_answers_place(tiny_model, kind):
+    engine = TransformersEngine(tiny_model(kind))
+    prompts = random_prompts(TASK, 1, 6)
+    seen = []
+    inner = next(engine._model._last_mlp.children())
+    inner.register_forward_pre_hook(lambda _module, inputs: seen.append(tuple(inputs[0].shape)))
+    scores(engine, prompts, TASK, Scoring.FIRST)
+    assert [shape[1] for shape in seen] == [1] * len(seen)
+    assert sum(shape[0] for shape in seen) == len(prompts) + 1  # and the shared prefix
+
+
 @pytest.mark.parametrize("kind", ["llama", "gemma3"])
 def test_scoring_leaves_the_cache_of_the_prefix_as_it_is(tiny_model, kind):
     prompts = random_prompts(TASK, 2, 8)
@@ -168,7 +180,7 @@ def test_refuses_prompts_beyond_the_context_by_row(tiny_model):
     prompts = random_prompts(TASK, 0, 4)
     prompts[2] = Prompt(prompts[2].prefix, "phones " * 2000 + prompts[2].example)
     assert engine.too_long(prompts) == [2]
-    with pytest.raises(InvalidInputError, match=r"1 prompts .* 1024 tokens: rows 2\. Truncate"):
+    with pytest.raises(InvalidInputError, match=r"1 prompts .* 1024 tokens: rows 2\. Shorten"):
         engine.score(prompts, TASK, Scoring.FIRST)
 
 

@@ -191,7 +191,8 @@ class TransformersEngine:
             raise InvalidInputError(
                 f"{len(long)} prompts are longer than the model's context of {self.context} "
                 f"tokens: rows {_few(long)}",
-                hint="Truncate them, show fewer demonstrations, or take a model of longer context",
+                hint="Shorten them (--truncate), show fewer demonstrations, or take a model of longer "
+                "context",
             )
 
     def _beyond(self, rows: Sequence[Sequence[int]], answer_tokens: int) -> list[int]:
