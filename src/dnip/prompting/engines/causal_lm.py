@@ -406,7 +406,7 @@ def _last_mlp(model: Any) -> Any | None:
     layers = list(getattr(decoder, "layers", None) or getattr(decoder, "h", None) or [])
     if not layers or len({id(layer) for layer in layers}) < len(layers):
         return None
-    mlp = getattr(layers[-1], "mlp", None)
+    mlp: Any = getattr(layers[-1], "mlp", None)
     usual = type(mlp).__name__.endswith("MLP") and len(signature(mlp.forward).parameters) == 1
     return mlp if usual else None
 
