@@ -29,7 +29,7 @@ def job(folder, monkeypatch):
     monkeypatch.setattr(
         command,
         "open_model",
-        lambda options, *_: OpenedModel(FakeEngine(name=options.model), None, chat=False),
+        lambda options, *_, **__: OpenedModel(FakeEngine(name=options.model), None, chat=False),
     )
     return ("prompt", "mood.toml", "--data", ".", "--model", "fake", "--out", "table.csv")
 

@@ -10,12 +10,14 @@ import typer
 from dnip.cli.console import complain, print_json
 from dnip.cli.model_options import (
     BatchTokens,
+    ChainOfThought,
     Chat,
     Concurrency,
     Device,
     EndpointOption,
     ExtraBody,
     KeyVariable,
+    MaxNewTokens,
     MaxTokens,
     ModelName,
     ModelOptions,
@@ -61,6 +63,8 @@ def audit(
     timeout: Timeout = None,
     retries: Retries = None,
     extra_body: ExtraBody = None,
+    chain_of_thought: ChainOfThought = False,
+    max_new_tokens: MaxNewTokens = None,
     votes: Votes = None,
     temperature: Temperature = None,
     max_tokens: MaxTokens = None,
@@ -95,6 +99,8 @@ def audit(
         timeout=timeout,
         retries=retries,
         extra_body=extra_body,
+        chain_of_thought=chain_of_thought,
+        max_new_tokens=max_new_tokens,
         votes=votes,
         temperature=temperature,
         max_tokens=max_tokens,
@@ -103,12 +109,19 @@ def audit(
     how = check_scoring(options, scoring)
     chosen = load_task(task)
     if data is None:
-        builder = PromptBuilder(chosen)
+        builder = PromptBuilder(chosen, chain_of_thought=chain_of_thought)
         looked_at = [builder.prompt(dict.fromkeys(chosen.fields, "N/A"))]
     else:
-        plan = make_plan(chosen, data, shots=parse_shots(shots), seed=seed, limit=prompts)
-        looked_at = plan.prompts
-    opened = open_model(options, chosen, looked_at)
+        plan = make_plan(
+            chosen,
+            data,
+            shots=parse_shots(shots),
+            seed=seed,
+            limit=prompts,
+            chain_of_thought=chain_of_thought,
+        )
+        builder, looked_at = plan.builder, plan.prompts
+    opened = open_model(options, chosen, looked_at, stop=builder.stop)
     result = audit_task(
         chosen, looked_at, opened.tokenizer, how, engine=opened.engine, chat=opened.chat
     )
@@ -124,6 +137,8 @@ def audit(
                 f"\ncaptured mass {result.mass:.3f} on average over {result.n_measured} prompts, "
                 f"{result.lowest_mass:.3g} at least"
             )
+            if result.fallbacks is not None:
+                typer.echo(f"answers without a label: {result.fallbacks} of {result.n_measured}")
     for note in result.notes:
         complain("note", note)
     if not result.passed:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 HERE = "Model on this machine"
 SERVER = "Server"
+REASONING = "Chain of thought"
 VOTES = "Votes of a server's sampled answers"
 
 
@@ -79,7 +80,8 @@ Revision: TypeAlias = Annotated[
 BatchTokens: TypeAlias = Annotated[
     int | None,
     typer.Option(
-        help="Most tokens of a batch.  [default: 768 on a CPU, 16384 on a GPU]",
+        help="Most tokens of a batch.  [default: 768 on a CPU, 16384 on a GPU; 8192 and 65536 with "
+        "--chain-of-thought]",
         rich_help_panel=HERE,
         show_default=False,
     ),
@@ -154,6 +156,22 @@ ExtraBody: TypeAlias = Annotated[
         show_default=False,
     ),
 ]
+ChainOfThought: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--chain-of-thought",
+        help="Let the model reason before it answers, and score the last label in its answer.",
+        rich_help_panel=REASONING,
+    ),
+]
+MaxNewTokens: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        help="Most tokens of an answer, reasoning included.  [default: 256]",
+        rich_help_panel=REASONING,
+        show_default=False,
+    ),
+]
 Votes: TypeAlias = Annotated[
     int | None,
     typer.Option(
@@ -206,6 +224,8 @@ class ModelOptions:
     timeout: float | None = None
     retries: int | None = None
     extra_body: str | None = None
+    chain_of_thought: bool = False
+    max_new_tokens: int | None = None
     votes: int | None = None
     temperature: float | None = None
     max_tokens: int | None = None
@@ -218,6 +238,10 @@ class ModelOptions:
 
     def __post_init__(self) -> None:
         """Refuse options that do not go together, before anything is loaded."""
+        if self.votes is not None:
+            self.refuse(["max_new_tokens"], "not for votes", hint="Give --max-tokens")
+        if not self.chain_of_thought:
+            self.refuse(["max_new_tokens"], "for chain of thought", hint="Give --chain-of-thought")
         if not self.is_server:
             self.refuse(_OF_SERVERS + _OF_VOTES, "for a server, and the model is on this machine")
             return
@@ -288,7 +312,9 @@ class OpenedModel(NamedTuple):
     chat: bool
 
 
-def open_model(options: ModelOptions, task: Task, prompts: Sequence[Prompt]) -> OpenedModel:
+def open_model(
+    options: ModelOptions, task: Task, prompts: Sequence[Prompt], *, stop: str | None = None
+) -> OpenedModel:
     """Return the engine that a model's path, name or URL asks for.
 
     Parameters
@@ -297,32 +323,45 @@ def open_model(options: ModelOptions, task: Task, prompts: Sequence[Prompt]) -> 
     task : Task
     prompts : sequence of Prompt
         Label tokens that are asked for by id must hold after all of these.
+    stop : str, optional
+        Text that ends an answer, where the model reasons and goes on with the very prompt.
     """
     if options.is_server:
-        return _open_server(options, task, prompts)
+        return _open_server(options, task, prompts, stop)
+    settings = options.settings("dtype", "device", "revision", "batch_tokens")
+    if options.chain_of_thought:
+        settings |= options.settings("max_new_tokens") | {"stop": None if options.chat else stop}
     engine = load_model(
-        options.model,
-        chat=options.chat,
-        **options.settings("dtype", "device", "revision", "batch_tokens"),
+        options.model, reasoning=options.chain_of_thought, chat=options.chat, **settings
     )
     return OpenedModel(engine, engine.tokenizer, options.chat)
 
 
-def load_model(model: str, **settings: Any) -> TransformersEngine:  # noqa: ANN401
+def load_model(
+    model: str,
+    *,
+    reasoning: bool = False,
+    **settings: Any,  # noqa: ANN401
+) -> TransformersEngine:
     """Load a model; without the bars that its library draws where no one watches."""
     from dnip.optional import load_optional
     from dnip.prompting.engines.transformers_engine import TransformersEngine
+    from dnip.prompting.engines.transformers_reasoning import TransformersReasoningEngine
 
     if not sys.stderr.isatty():
         library = load_optional(
             "transformers.utils.logging", purpose="run a language model", extra="transformers"
         )
         library.disable_progress_bar()
-    return TransformersEngine(model, **settings)
+    kind = TransformersReasoningEngine if reasoning else TransformersEngine
+    return kind(model, **settings)
 
 
-def _open_server(options: ModelOptions, task: Task, prompts: Sequence[Prompt]) -> OpenedModel:
+def _open_server(
+    options: ModelOptions, task: Task, prompts: Sequence[Prompt], stop: str | None
+) -> OpenedModel:
     from dnip.prompting.engines.openai_engine import OpenAIEngine
+    from dnip.prompting.engines.openai_reasoning import OpenAIReasoningEngine
     from dnip.prompting.engines.openai_votes import VotingEngine
 
     model, server = options.served_model or "", _server(options)
@@ -340,9 +379,11 @@ def _open_server(options: ModelOptions, task: Task, prompts: Sequence[Prompt]) -
 
         tokenizer = HubTokenizer(options.tokenizer)
         ids = _label_token_ids(tokenizer, task, prompts, chat=chat)
-    engine = OpenAIEngine(
-        model, server, label_token_ids=ids, **common, **options.settings("top_logprobs")
-    )
+    settings = {"label_token_ids": ids, **common, **options.settings("top_logprobs")}
+    engine = OpenAIEngine(model, server, **settings)
+    if options.chain_of_thought:
+        settings |= options.settings("max_new_tokens") | {"stop": None if chat else stop}
+        engine = OpenAIReasoningEngine(model, server, **settings)
     return OpenedModel(engine, tokenizer, chat)
 
 
@@ -364,7 +405,8 @@ def _label_token_ids(
     from dnip.errors import InvalidInputError
     from dnip.prompting.labels import check_first_tokens, prompt_label_tokens
 
-    labels = prompt_label_tokens(tokenizer, [prompt.text for prompt in prompts], task, chat=chat)
+    texts, lead = [prompt.text for prompt in prompts], prompts[0].lead
+    labels = prompt_label_tokens(tokenizer, texts, task, chat=chat, lead=lead)
     if labels.merged:
         raise InvalidInputError(
             "the prompt's last token becomes part of the answer's first one, and a server is given "

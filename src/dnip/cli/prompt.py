@@ -13,12 +13,14 @@ from dnip.cli.model_options import (
     HERE,
     SERVER,
     BatchTokens,
+    ChainOfThought,
     Chat,
     Concurrency,
     Device,
     EndpointOption,
     ExtraBody,
     KeyVariable,
+    MaxNewTokens,
     MaxTokens,
     ModelName,
     ModelOptions,
@@ -140,6 +142,8 @@ def prompt(
     timeout: Timeout = None,
     retries: Retries = None,
     extra_body: ExtraBody = None,
+    chain_of_thought: ChainOfThought = False,
+    max_new_tokens: MaxNewTokens = None,
     votes: Votes = None,
     temperature: Temperature = None,
     max_tokens: MaxTokens = None,
@@ -175,6 +179,8 @@ def prompt(
         timeout=timeout,
         retries=retries,
         extra_body=extra_body,
+        chain_of_thought=chain_of_thought,
+        max_new_tokens=max_new_tokens,
         votes=votes,
         temperature=temperature,
         max_tokens=max_tokens,
@@ -184,9 +190,15 @@ def prompt(
     _check_fit(options, truncate=truncate, fill=fill)
     check_writable(out)
     plan = make_plan(
-        load_task(task), data, split=split, shots=parse_shots(shots), seed=seed, limit=limit
+        load_task(task),
+        data,
+        split=split,
+        shots=parse_shots(shots),
+        seed=seed,
+        limit=limit,
+        chain_of_thought=chain_of_thought,
     )
-    engine = open_model(options, plan.task, plan.prompts).engine
+    engine = open_model(options, plan.task, plan.prompts, stop=plan.builder.stop).engine
     if truncate:
         local = cast("TransformersEngine", engine)
         room = local.answer_tokens(plan.prompts, plan.task, how)
@@ -205,6 +217,13 @@ def prompt(
             "note",
             f"rows whose decision depends on labels that the server did not report: "
             f"{summary.n_open:,}",
+        )
+    if summary.details.get("fallback"):
+        complain(
+            "note",
+            f"answers that hold no label, so that their last token stands for one: "
+            f"{summary.details['fallback']:,} of {summary.n:,}; answers cut at their longest: "
+            f"{summary.details['cut']:,}",
         )
     if summary.details.get("unmatched"):
         complain(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dnip.errors import InvalidInputError
-from dnip.prompting.engines.base import Scoring
+from dnip.prompting.engines.base import FALLBACK, Scoring
 from dnip.prompting.labels import (
     Collision,
     LabelTokens,
@@ -20,14 +20,15 @@ from dnip.prompting.labels import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dnip.prompting.engines.base import Engine
+    from dnip.prompting.engines.base import Engine, ScoredRow
     from dnip.prompting.labels import Tokenizer
     from dnip.prompting.prompt import Prompt
     from dnip.prompting.task import Task
-    from dnip.typing import Floats
 
 #: Below this mean captured mass, most of what the model wants to say is no label.
 LOW_MASS = 0.1
+#: Beyond this share of answers without a label, chain of thought does not work.
+MOST_FALLBACKS = 0.5
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,8 @@ class Audit:
         The least of a row.
     n_measured : int
         Prompts on which mass was measured.
+    fallbacks : int or None
+        Of these, prompts whose answer holds no label; None where the model does not reason.
     problems : tuple of str
         Why these labels should not be scored so, each with a remedy; empty if all is well.
     notes : tuple of str
@@ -97,6 +100,7 @@ class Audit:
     mass: float | None = None
     lowest_mass: float | None = None
     n_measured: int = 0
+    fallbacks: int | None = None
     problems: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -145,27 +149,28 @@ def audit(
         raise InvalidInputError("an audit needs at least one prompt")
     tokens = Audit(scoring, tuple(map(ClassAudit, task.classes, task.label_words)), chat=chat)
     if tokenizer is not None:
-        tokens = _audit_tokens(task, [prompt.text for prompt in prompts], tokenizer, scoring, chat)
+        tokens = _audit_tokens(task, prompts, tokenizer, scoring, chat)
     unscorable = not tokens.classes or (scoring is Scoring.FIRST and tokens.collisions)
     if engine is None or unscorable:
         return tokens
-    return _with_mass(tokens, *_measure(engine, prompts, task, scoring))
+    return _with_mass(tokens, list(engine.score(prompts, task, scoring)))
 
 
 def _audit_tokens(
-    task: Task, texts: Sequence[str], tokenizer: Tokenizer, scoring: Scoring, chat: bool
+    task: Task, prompts: Sequence[Prompt], tokenizer: Tokenizer, scoring: Scoring, chat: bool
 ) -> Audit:
+    texts, lead = [prompt.text for prompt in prompts], prompts[0].lead
     try:
-        labels = prompt_label_tokens(tokenizer, texts, task, chat=chat)
+        labels = prompt_label_tokens(tokenizer, texts, task, chat=chat, lead=lead)
     except InvalidInputError as error:
         return Audit(scoring, chat=chat, problems=(str(error),))
     problems = _first_token_problems(labels, tokenizer) if scoring is Scoring.FIRST else []
     if chat:
         in_chat: LabelTokens | None = labels
-        drifted = _drifted(labels, _plain_labels(tokenizer, texts[0], task))
+        drifted = _drifted(labels, _plain_labels(tokenizer, texts[0] + lead, task))
         notes = [_CHAT_DRIFT_NOTE] if drifted else []
     else:
-        in_chat, notes = _chat_labels(tokenizer, texts[0], task)
+        in_chat, notes = _chat_labels(tokenizer, texts[0], task, lead)
         drifted = _drifted(labels, in_chat)
         problems += [_drift(labels, in_chat, label) for label in drifted if in_chat is not None]
     return Audit(
@@ -190,11 +195,19 @@ def _audit_tokens(
     )
 
 
-def _with_mass(tokens: Audit, captured: Floats, n_partial: int) -> Audit:
-    """Add the captured mass, of which some rows are the least that it can be."""
+def _with_mass(tokens: Audit, scored: Sequence[ScoredRow]) -> Audit:
+    """Add the captured mass, and how many answers hold no label where the model reasons."""
+    captured = np.array([row.captured for row in scored])
+    n_partial = sum(row.ceiling is not None for row in scored)
+    reasoned = all(FALLBACK in row.details for row in scored)
+    fallbacks = sum(row.details[FALLBACK] for row in scored) if reasoned else None
     rows = captured.sum(axis=1)
     mass = float(rows.mean())
-    low = mass < LOW_MASS and tokens.scoring is not Scoring.PER_TOKEN
+    problems = list(tokens.problems)
+    if fallbacks is not None and fallbacks > MOST_FALLBACKS * len(rows):
+        problems.append(_no_label(fallbacks, len(rows)))
+    elif mass < LOW_MASS and tokens.scoring is not Scoring.PER_TOKEN:
+        problems.append(_low_mass(mass, len(rows)))
     return replace(
         tokens,
         classes=tuple(
@@ -204,7 +217,8 @@ def _with_mass(tokens: Audit, captured: Floats, n_partial: int) -> Audit:
         mass=mass,
         lowest_mass=float(rows.min()),
         n_measured=len(rows),
-        problems=(*tokens.problems, *[_low_mass(mass, len(rows))] * low),
+        fallbacks=fallbacks,
+        problems=tuple(problems),
         notes=(*tokens.notes, *[_partial(n_partial, len(rows))] * (n_partial > 0)),
     )
 
@@ -243,20 +257,8 @@ def _first_token_problems(labels: LabelTokens, tokenizer: Tokenizer) -> list[str
     return collisions + blank + split
 
 
-def _measure(
-    engine: Engine, prompts: Sequence[Prompt], task: Task, scoring: Scoring
-) -> tuple[Floats, int]:
-    """Return captured probabilities, shape (number of prompts, N), and how many rows lack some."""
-    captured = np.zeros((len(prompts), task.n_classes))
-    n_partial = 0
-    for scored in engine.score(prompts, task, scoring):
-        captured[scored.row] = scored.captured
-        n_partial += scored.ceiling is not None
-    return captured, n_partial
-
-
 def _chat_labels(
-    tokenizer: Tokenizer, text: str, task: Task
+    tokenizer: Tokenizer, text: str, task: Task, lead: str
 ) -> tuple[LabelTokens | None, list[str]]:
     """Return the answers' tokens after a prompt in a chat, None without one; and notes on it.
 
@@ -265,7 +267,8 @@ def _chat_labels(
     if not tokenizer.has_chat:
         return None, []
     try:
-        return label_tokens(tokenizer.encode_chat, tokenizer.chat(text), task), [_CHAT_NOTE]
+        in_chat = tokenizer.chat(text) + lead
+        return label_tokens(tokenizer.encode_chat, in_chat, task), [_CHAT_NOTE]
     except InvalidInputError as error:
         return None, [f"after the prompt in the chat template, labels cannot be scored: {error}"]
 
@@ -297,6 +300,14 @@ def _partial(n_partial: int, n_prompts: int) -> str:
     return (
         f"on {n_partial} of {n_prompts} prompts the server did not report every label, so that the "
         "mass is at least what is shown"
+    )
+
+
+def _no_label(fallbacks: int, n_prompts: int) -> str:
+    return (
+        f"{fallbacks} of {n_prompts} answers hold no label, and their last token stands for one: "
+        "allow longer answers with max_new_tokens, show demonstrations, or score without chain of "
+        "thought"
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -214,7 +214,12 @@ def common_label_tokens(encode: Encode, prompts: Sequence[str], task: Task) -> L
 
 
 def prompt_label_tokens(
-    tokenizer: Tokenizer, prompts: Sequence[str], task: Task, *, chat: bool = False
+    tokenizer: Tokenizer,
+    prompts: Sequence[str],
+    task: Task,
+    *,
+    chat: bool = False,
+    lead: str = "",
 ) -> LabelTokens:
     """Find the label tokens after all prompts as they are, or as turns of a chat.
 
@@ -224,18 +229,22 @@ def prompt_label_tokens(
     prompts : sequence of str
         At least one.
     task : Task
-        Gives the answers; in a chat they begin as replies do.
+        Gives the answers; right at the start of a chat's reply they begin as replies do.
     chat : bool, default=False
+    lead : str, default=""
+        What leads from a prompt to the label, where the model reasons first; see `Prompt.lead`.
 
     Raises
     ------
     InvalidInputError
         As `common_label_tokens`, and if there is no chat template.
     """
-    if not chat:
-        return common_label_tokens(tokenizer.encode, prompts, task)
-    turns = [tokenizer.chat(prompt) for prompt in prompts]
-    return common_label_tokens(tokenizer.encode_chat, turns, tokenizer.in_chat(task))
+    encode = tokenizer.encode_chat if chat else tokenizer.encode
+    texts = [tokenizer.chat(prompt) for prompt in prompts] if chat else prompts
+    if lead:
+        found = common_label_tokens(encode, [text + lead for text in texts], task)
+        return replace(found, merged=0)  # the lead is generated, and no part of the prompt
+    return common_label_tokens(encode, texts, tokenizer.in_chat(task) if chat else task)
 
 
 def last_label(tokens: Sequence[int], forms: Sequence[LabelTokens]) -> tuple[int, int] | None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from dnip.errors import BackendError, InvalidInputError
 from dnip.files import atomic_path, check_writable
-from dnip.prompting.engines.base import SAMPLES
+from dnip.prompting.engines.base import FALLBACK, SAMPLES
 from dnip.prompting.fill import Fill, fill_unreported, open_decisions
 from dnip.prompting.journal import changed_settings, open_journal
 from dnip.prompting.plan import hash_prompts
@@ -176,10 +176,13 @@ def _write(
         np.array(plan.examples.ids, dtype=object),
         plan.task.classes,
     )
-    voted = all(SAMPLES in row.details for row in rows)
-    samples = [row.details[SAMPLES] for row in rows] if voted else None
+    beside = {
+        name: [row.details[name] for row in rows]
+        for name in (SAMPLES, FALLBACK)
+        if all(name in row.details for row in rows)
+    }
     with open_writer(target, plan.task.classes) as writer:
-        writer.write(table, mass=mass, samples=samples)
+        writer.write(table, mass=mass, **beside)
     numbers: dict[str, float] = {}
     for row in rows:
         for name, value in row.details.items():

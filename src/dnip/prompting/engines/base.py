@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 #: The detail of a row that holds how many answers its vote shares are of.
 SAMPLES = "samples"
+#: The detail of a row that is 1 where the model's answer holds no label, else 0.
+FALLBACK = "fallback"
 
 
 class Scoring(StrEnum):

@@ -14,7 +14,7 @@ from dnip.prompting.engines.openai_requests import Endpoint
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dnip.prompting.engines.openai_responses import Reported
+    from dnip.prompting.engines.openai_responses import Reported, Token
     from dnip.prompting.task import Task
     from dnip.typing import Floats
 
@@ -151,6 +151,39 @@ class LabelMatcher:
             return Match(captured, None, found.ambiguous)
         most = np.maximum(found.letters, reported.bound)
         return Match(captured, np.where(missing, most, captured), found.ambiguous)
+
+    def find_last(self, answer: Sequence[Token]) -> int | None:
+        """Return the place of the last token at which a label begins, None if there is none.
+
+        By text, a label stands where a token begins one of its answers and the text goes on to
+        spell it whole; one without a space in front counts only where no word runs into it.
+
+        Parameters
+        ----------
+        answer : sequence of Token
+            The tokens of a generated answer.
+        """
+        if self.token_ids is not None and any(token.token_id is not None for token in answer):
+            at = [place for place, token in enumerate(answer) if token.token_id in self.token_ids]
+            return at[-1] if at else None
+        text = "".join(token.text for token in answer)
+        end = len(text)
+        for place in reversed(range(len(answer))):
+            token = answer[place].text
+            end -= len(token)
+            if token and any(
+                self._begins(token, wanted)
+                and text.startswith(wanted, end)
+                and not (wanted[0].isalnum() and text[:end][-1:].isalnum())
+                for answers in self.answers
+                for wanted in answers
+            ):
+                return place
+        return None
+
+    def nothing(self) -> Match:
+        """Return what an empty report says: any label may have any probability."""
+        return Match(np.zeros(len(self.answers)), np.ones(len(self.answers)), 0.0)
 
     def _by_id(self, reported: Reported) -> _Found:
         known = {token.token_id: token.probability for token in reported.tokens}

@@ -136,18 +136,22 @@ class OpenAIEngine:
     def _stream(
         self, prompts: Sequence[Prompt], rows: Sequence[int], matcher: LabelMatcher
     ) -> Iterator[ScoredRow]:
-        def read(payload: object) -> Match:
-            return matcher.match(read_reported(payload))
+        def read(payload: object) -> tuple[Match, dict[str, Any]]:
+            return self._read(payload, matcher)
 
         endpoint = Endpoint(self.endpoint)
         bodies = ((f"prompt {row}", self._body(prompts[row])) for row in rows)
         answers = self.server.ask(endpoint.path, bodies, read, requests=len(rows))
         try:
-            for number, match in answers:
-                details = {"ambiguous": match.ambiguous} if match.ambiguous > 0 else {}
-                yield ScoredRow(rows[number], match.captured, match.ceiling, details)
+            for number, (match, details) in answers:
+                unclear = {"ambiguous": match.ambiguous} if match.ambiguous > 0 else {}
+                yield ScoredRow(rows[number], match.captured, match.ceiling, details | unclear)
         finally:
             answers.close()
+
+    def _read(self, payload: object, matcher: LabelMatcher) -> tuple[Match, dict[str, Any]]:
+        """Return what an answer says of the labels, and what else is known of it."""
+        return matcher.match(read_reported(payload)), {}
 
     def _body(self, prompt: Prompt) -> dict[str, Any]:
         return scoring_body(

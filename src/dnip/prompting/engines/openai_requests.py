@@ -40,9 +40,11 @@ def scoring_body(
     model: str,
     top_logprobs: int = MAX_TOP_LOGPROBS,
     label_token_ids: Sequence[int] | None = None,
+    max_tokens: int = 1,
+    stop: str | None = None,
     extra: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Return the request for the log-probabilities of the first token of the answer.
+    """Return the request for the log-probabilities of the likeliest answer's tokens.
 
     Parameters
     ----------
@@ -56,6 +58,10 @@ def scoring_body(
     label_token_ids : sequence of int, optional
         Report these tokens exactly (vLLM). Other servers pass over the wish and report the
         likeliest.
+    max_tokens : int, default=1
+        The longest answer.
+    stop : str, optional
+        What ends an answer.
     extra : mapping, optional
         Further fields, which replace those of the same name; None takes a field out.
 
@@ -67,9 +73,11 @@ def scoring_body(
     body: dict[str, Any] = {
         "model": model,
         **_content(endpoint, prompt),
-        "max_tokens": 1,
+        "max_tokens": max_tokens,
         "temperature": 0,
     }
+    if stop is not None:
+        body["stop"] = [stop]
     if endpoint is Endpoint.CHAT:
         body |= {"logprobs": True, "top_logprobs": top_logprobs}
     else:

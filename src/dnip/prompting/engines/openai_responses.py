@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dnip.errors import BackendError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 #: How vLLM writes a token when asked for ids instead of text.
 _ID_PREFIX = "token_id:"
@@ -72,6 +73,22 @@ class Reported:
         return min(ranked[0].probability, left_over)
 
 
+@dataclass(frozen=True)
+class Answer:
+    """What a server tells of a whole answer.
+
+    Attributes
+    ----------
+    positions : tuple of Reported
+        One for each token; that which ends the sequence is left out.
+    cut : bool
+        Whether it was cut at the most tokens allowed.
+    """
+
+    positions: tuple[Reported, ...]
+    cut: bool
+
+
 def read_reported(payload: object) -> Reported:
     """Read the tokens reported for the first position of the answer.
 
@@ -95,24 +112,42 @@ def read_reported(payload: object) -> Reported:
     >>> [token.text for token in reported.tokens], round(reported.bound, 3)
     ([' a', ' b'], 0.17)
     """
-    try:
-        if isinstance(payload, dict) and "completion_probabilities" in payload:
-            return _from_positions(payload["completion_probabilities"])
-        logprobs = _choice(payload).get("logprobs")
-        if isinstance(logprobs, dict) and logprobs.get("content"):
-            return _from_positions(logprobs["content"])
-        if isinstance(logprobs, dict) and logprobs.get("top_logprobs"):
-            return _from_mapping(logprobs)
-    except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
-        raise BackendError(
-            f"the server's answer is not understood: {type(error).__name__}: {error}",
-            hint="Is this an OpenAI-compatible server?",
-            retryable=True,
-        ) from error
-    raise BackendError(
-        "the server gives no log-probabilities",
-        hint="Choose a model and server that give them, or count votes of repeated samples",
-    )
+    with _understanding():
+        first = next(_positions(payload), None)
+    if first is None:
+        raise _no_logprobs()
+    return first
+
+
+def read_answer(payload: object) -> Answer:
+    """Read the tokens reported for every position of an answer.
+
+    Parameters
+    ----------
+    payload : object
+        As for `read_reported`.
+
+    Raises
+    ------
+    BackendError
+        As `read_reported`; an empty answer has no positions and needs no log-probabilities.
+
+    Examples
+    --------
+    >>> logprobs = {"tokens": [" So", " a"], "top_logprobs": [{" So": -0.5}, {" a": -0.1}]}
+    >>> answer = read_answer({"choices": [{"text": " So a", "logprobs": logprobs}]})
+    >>> [reported.sampled.text for reported in answer.positions], answer.cut
+    ([' So', ' a'], False)
+    """
+    with _understanding():
+        positions = tuple(_positions(payload))
+        text, reason = _text_and_end(payload)
+    if text and not positions:
+        raise _no_logprobs()
+    last = positions[-1].sampled if positions else None
+    if reason == "stop" and last is not None and text is not None and not text.endswith(last.text):
+        positions = positions[:-1]  # it ends the sequence, and is no text
+    return Answer(positions, reason == "length")
 
 
 def read_text(payload: object) -> str | None:
@@ -149,6 +184,50 @@ def read_text(payload: object) -> str | None:
     return "" if "<think>" in answer and not thoughts else answer
 
 
+@contextmanager
+def _understanding() -> Iterator[None]:
+    """Say in our own words that JSON is of no known shape."""
+    try:
+        yield
+    except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        raise BackendError(
+            f"the server's answer is not understood: {type(error).__name__}: {error}",
+            hint="Is this an OpenAI-compatible server?",
+            retryable=True,
+        ) from error
+
+
+def _no_logprobs() -> BackendError:
+    return BackendError(
+        "the server gives no log-probabilities",
+        hint="Choose a model and server that give them, or count votes of repeated samples",
+    )
+
+
+def _positions(payload: object) -> Iterator[Reported]:
+    """Read one position after the other, none where there are no log-probabilities."""
+    if isinstance(payload, dict) and "completion_probabilities" in payload:
+        if not payload["completion_probabilities"]:
+            raise LookupError("completion_probabilities is empty")
+        yield from map(_from_position, payload["completion_probabilities"])
+        return
+    logprobs = _choice(payload).get("logprobs")
+    if isinstance(logprobs, dict) and logprobs.get("content"):
+        yield from map(_from_position, logprobs["content"])
+    elif isinstance(logprobs, dict) and logprobs.get("top_logprobs"):
+        for place in range(len(logprobs["top_logprobs"])):
+            yield _from_mapping(logprobs, place)
+
+
+def _text_and_end(payload: Any) -> tuple[str | None, str | None]:  # noqa: ANN401
+    """Return the answer's text and why it ends, each None where it is not told."""
+    if "choices" not in payload:
+        return payload.get("content"), "length" if payload.get("stop_type") == "limit" else None
+    choice = _choice(payload)
+    text = choice["message"].get("content") if "message" in choice else choice.get("text")
+    return text, choice.get("finish_reason")
+
+
 def _choice(payload: object) -> dict[str, Any]:
     if not isinstance(payload, dict):
         raise TypeError(f"it is {type(payload).__name__}, not an object")
@@ -161,28 +240,27 @@ def _choice(payload: object) -> dict[str, Any]:
     return choice
 
 
-def _from_mapping(logprobs: dict[str, Any]) -> Reported:
-    """Completions: ``{token: logprob}`` of the first position."""
-    top = dict(logprobs["top_logprobs"][0])
-    sampled = (logprobs.get("tokens") or [None])[0]
-    chosen = (logprobs.get("token_logprobs") or [None])[0]
+def _from_mapping(logprobs: dict[str, Any], place: int) -> Reported:
+    """Completions: ``{token: logprob}`` of a position."""
+    top = dict(logprobs["top_logprobs"][place])
+    sampled = logprobs["tokens"][place] if logprobs.get("tokens") else None
+    chosen = logprobs["token_logprobs"][place] if logprobs.get("token_logprobs") else None
     if sampled is not None and chosen is not None:
         top.setdefault(sampled, chosen)
     tokens = {text: _token(text, logprob) for text, logprob in top.items()}
     return _reported(tokens.values(), tokens.get(sampled))
 
 
-def _from_positions(positions: list[dict[str, Any]]) -> Reported:
+def _from_position(position: dict[str, Any]) -> Reported:
     """Chat and llama.cpp: a list of tokens for each position."""
-    first = positions[0]
-    listed = next((first[key] for key in _LISTS if first.get(key)), None)
+    listed = next((position[key] for key in _LISTS if position.get(key)), None)
     if listed is None:
         raise KeyError(f"no {', '.join(_LISTS)}")
     tokens = [_entry(entry) for entry in listed]
-    text = first.get("token", first.get("content"))
+    text = position.get("token", position.get("content"))
     sampled = next((token for token in tokens if text in (token.text, _written(token))), None)
-    if sampled is None and "logprob" in first:
-        sampled = _entry(first)
+    if sampled is None and "logprob" in position:
+        sampled = _entry(position)
         tokens.append(sampled)
     return _reported(tokens, sampled)
 

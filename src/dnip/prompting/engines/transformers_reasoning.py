@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnip.prompting.engines.base import ScoredRow, Scoring
+from dnip.prompting.engines.base import FALLBACK, ScoredRow, Scoring
 from dnip.prompting.engines.batches import plan
 from dnip.prompting.engines.decoding import generate
 from dnip.prompting.engines.transformers_engine import (
@@ -15,7 +15,7 @@ from dnip.prompting.engines.transformers_engine import (
     is_whole,
     mean_per_label,
 )
-from dnip.prompting.labels import check_first_tokens, common_label_tokens, last_label
+from dnip.prompting.labels import check_first_tokens, last_label, prompt_label_tokens
 from dnip.validation import check_integer
 
 if TYPE_CHECKING:
@@ -121,12 +121,11 @@ class TransformersReasoningEngine(TransformersEngine):
 
     def _forms(self, prompts: Sequence[Prompt], task: Task) -> list[LabelTokens]:
         """Return label tokens as they follow the reasoning; in a chat, also as a reply begins."""
-        texts = self._texts(prompts)
-        encode = self.tokenizer.encode_chat if self._chat else self.tokenizer.encode
-        led = [text + prompt.lead for text, prompt in zip(texts, prompts, strict=True)]
-        forms = [common_label_tokens(encode, led, task)]
-        if self._chat:
-            forms.append(self._labels(texts, task))
+        texts = [prompt.text for prompt in prompts]
+        lead = prompts[0].lead
+        forms = [prompt_label_tokens(self.tokenizer, texts, task, chat=self._chat, lead=lead)]
+        if self._chat and lead:
+            forms.append(prompt_label_tokens(self.tokenizer, texts, task, chat=True))
         return [replace(form, merged=0) for form in forms]
 
     def _room(self, forms: Sequence[LabelTokens], scoring: Scoring) -> int:
@@ -159,7 +158,7 @@ class TransformersReasoningEngine(TransformersEngine):
                 for place, number in enumerate(numbers.tolist()):
                     answer = answers[place]
                     details = {
-                        "fallback": int(not found[place]),
+                        FALLBACK: int(not found[place]),
                         "cut": int(not answer.ended),
                         "new_tokens": len(answer.tokens),
                     }

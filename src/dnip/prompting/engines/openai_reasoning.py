@@ -1,0 +1,93 @@
+"""Chain of thought through an OpenAI-compatible server: the last label that an answer names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dnip.prompting.engines.base import FALLBACK
+from dnip.prompting.engines.openai_engine import OpenAIEngine
+from dnip.prompting.engines.openai_requests import Endpoint, scoring_body
+from dnip.prompting.engines.openai_responses import read_answer
+from dnip.validation import check_integer
+
+if TYPE_CHECKING:
+    from dnip.prompting.engines.label_matching import LabelMatcher, Match
+    from dnip.prompting.engines.openai_responses import Reported, Token
+    from dnip.prompting.prompt import Prompt
+
+
+@dataclass(frozen=True)
+class OpenAIReasoningEngine(OpenAIEngine):
+    """Scores labels where the model names the last one, after it has reasoned.
+
+    One request per prompt, for a whole answer at temperature 0. The probabilities of a row are
+    those that the server reports at the place of the last label in its answer; where the answer
+    holds no label, those at its last token, that which ends the answer not counted. An empty answer
+    tells nothing: any label may then have any probability.
+
+    Parameters
+    ----------
+    model, server, endpoint, top_logprobs, label_token_ids, label_tokens, extra_body
+        As for `OpenAIEngine`; label tokens are those that follow the reasoning.
+    max_new_tokens : int, default=256
+        Most tokens of an answer.
+    stop : str, optional
+        Text that ends an answer, beside what the model itself ends it with.
+    """
+
+    max_new_tokens: int = 256
+    stop: str | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_integer("max_new_tokens", self.max_new_tokens, at_least=1)
+
+    def describe(self) -> dict[str, Any]:
+        """Return all that the probabilities depend on; never the key."""
+        return {
+            **super().describe(),
+            "decoding": "greedy",
+            "max_new_tokens": self.max_new_tokens,
+            "stop": self.stop,
+        }
+
+    def _read(self, payload: object, matcher: LabelMatcher) -> tuple[Match, dict[str, Any]]:
+        answer = read_answer(payload)
+        tokens = [_chosen(reported) for reported in answer.positions]
+        end = self._before_stop(tokens)
+        place = matcher.find_last(tokens[:end])
+        details = {FALLBACK: int(place is None), "cut": int(answer.cut), "new_tokens": end}
+        if not answer.positions:
+            return matcher.nothing(), details
+        at = max(end - 1, 0) if place is None else place
+        return matcher.match(answer.positions[at]), details
+
+    def _before_stop(self, tokens: list[Token]) -> int:
+        """Return how many tokens begin before the stop text does; servers may report it or not."""
+        text = "".join(token.text for token in tokens)
+        begin = -1 if self.stop is None else text.find(self.stop)
+        if begin < 0:
+            return len(tokens)
+        length = number = 0
+        while length < begin:
+            length += len(tokens[number].text)
+            number += 1
+        return number
+
+    def _body(self, prompt: Prompt) -> dict[str, Any]:
+        return scoring_body(
+            Endpoint(self.endpoint),
+            prompt.text,
+            model=self.model,
+            top_logprobs=self.top_logprobs,
+            label_token_ids=self.label_token_ids,
+            max_tokens=self.max_new_tokens,
+            stop=self.stop,
+            extra=self.extra_body,
+        )
+
+
+def _chosen(reported: Reported) -> Token:
+    """Return the token that the server chose; where it does not tell, the likeliest."""
+    return reported.sampled or max(reported.tokens, key=lambda token: token.logprob)
