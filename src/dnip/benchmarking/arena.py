@@ -159,4 +159,5 @@ class Arena:
 
     def prove(self, lower_bound: float) -> None:
         """Record that nothing lies below a bound."""
-        self.lower_bound = max(lower_bound, self.lower_bound or -np.inf)
+        known = -np.inf if self.lower_bound is None else self.lower_bound
+        self.lower_bound = max(lower_bound, known)

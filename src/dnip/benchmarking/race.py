@@ -54,7 +54,7 @@ def race(
     objective : Objective, optional
         ``Objective()`` by default; all three terms, COBias over pairs.
     scale : int, default=30
-        K.
+        K, at least 2.
     time_limit : float, default=1.0
         Seconds of each run.
     n_seeds : int, default=3
@@ -90,7 +90,7 @@ def race(
             "with COBias over pairs",
             hint="Leave a term out with beta=0 or tau=0",
         )
-    scale = check_scale(scale)
+    scale = check_integer("scale", check_scale(scale), at_least=2)
     time_limit = check_number("time_limit", time_limit, above=0)
     n_seeds = check_integer("n_seeds", n_seeds, at_least=1)
     rows = _check_rows(table)
@@ -134,10 +134,10 @@ def race(
     try:
         for place, contestant in enumerate(ready):
             try:
-                progress(contestant.name, place * n_seeds + 1, total)
-                _rehearse(lambda: enter(contestant, 0, _REHEARSAL))  # noqa: B023
                 for seed in range(n_seeds):
                     progress(f"{contestant.name}, seed {seed}", place * n_seeds + seed + 1, total)
+                    if seed == 0:
+                        _rehearse(lambda: enter(contestant, 0, _REHEARSAL))  # noqa: B023
                     runs.append(enter(contestant, seed, time_limit))
             except DNIPError as error:  # a problem that this one cannot take
                 skipped[contestant.name] = str(error)

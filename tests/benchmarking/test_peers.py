@@ -1,0 +1,133 @@
+"""Every contestant for a moment on problems whose optimum is known."""
+
+from importlib.util import find_spec
+
+import numpy as np
+import pytest
+
+import oracles
+from dnip import Objective, ProbabilityTable
+from dnip.benchmarking import PEERS, choose, race
+from dnip.benchmarking.arena import Arena, Stop
+from dnip.benchmarking.contestants import OURS
+from dnip.benchmarking.evaluations import evaluate_in_numpy
+from dnip.benchmarking.peers import published
+from problems import KNOWN
+
+ON_SCALE = [
+    contestant.name
+    for contestant in [*OURS.values(), *PEERS.values()]
+    if contestant.reference == "coordinate"
+]
+PROBLEMS = ["two classes", "two classes, ties", "three classes", "three classes, ties"]
+
+
+def run(name, known, *, time_limit=0.2, kernels=False):
+    """Race one contestant with one seed; its last moment."""
+    chosen = (name, "none") if name in OURS else ("none", name)
+    contestants = choose(*chosen, kernels=kernels)
+    if contestants[0].missing() is not None:
+        pytest.skip(str(contestants[0].missing()))
+    table = ProbabilityTable(known.p, known.labels)
+    result = race(table, contestants, scale=known.scale, time_limit=time_limit, n_seeds=1)
+    assert result.skipped == {}
+    return result.runs[-1]
+
+
+@pytest.mark.parametrize("problem", PROBLEMS)
+@pytest.mark.parametrize("name", ON_SCALE)
+def test_what_is_recorded_is_the_objective_at_indices_of_the_scale(name, problem):
+    known = KNOWN[problem]
+    moments = run(name, known, time_limit=2.0 if name == "cp-sat" else 0.2).course
+    assert moments
+    for moment in moments:
+        assert len(moment.indices) == known.n_classes
+        assert min(moment.indices) >= 1
+        assert max(moment.indices) <= known.scale
+        counts = oracles.confusion_at(known.p, known.labels, moment.indices)
+        assert moment.value == pytest.approx(oracles.objective(counts), abs=1e-12)
+    assert moments[-1].value >= known.optimum - 1e-12
+    assert moments[-1].value <= known.raw + 1e-12
+
+
+@pytest.mark.parametrize("name", [name for name, peer in PEERS.items() if peer.takes_evaluation])
+def test_on_kernels_too(name):
+    known = KNOWN["three classes, ties"]
+    last = run(name, known, kernels=True)
+    assert last.contestant == f"{name} (kernels)"
+    counts = oracles.confusion_at(known.p, known.labels, last.course[-1].indices)
+    assert last.best == pytest.approx(oracles.objective(counts), abs=1e-12)
+
+
+@pytest.mark.parametrize("beta", [0.0, 2.7])
+@pytest.mark.parametrize("tau", [0.0, 0.2])
+@pytest.mark.parametrize("problem", ["two classes, ties", "three classes, near ties"])
+def test_cp_sat_solves_the_very_problem(problem, beta, tau):
+    if find_spec("ortools") is None:
+        pytest.skip("ortools is not installed")
+    known = KNOWN[problem]
+    objective = Objective(beta=beta, tau=tau)
+    arena = Arena(
+        known.p, known.labels, objective, known.scale, evaluate=evaluate_in_numpy, time_limit=60.0
+    )
+    with pytest.raises(Stop):
+        PEERS["cp-sat"].search(arena, 0)
+    optimum = oracles.optimum(
+        known.p,
+        known.labels,
+        known.scale,
+        lambda counts: oracles.objective(counts, beta=beta, tau=tau),
+    )
+    assert arena.best == pytest.approx(optimum, abs=1e-5)
+    assert optimum - 1e-4 <= arena.lower_bound <= optimum
+
+
+def test_a_search_that_excludes_the_rest_proves_its_best():
+    known = KNOWN["three classes"]
+    exhaustive = run("exhaustive", known, time_limit=60.0)
+    assert exhaustive.lower_bound == exhaustive.best == pytest.approx(known.optimum, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", ["coordinate-fine", "tunethresholds"])
+def test_finer_weights_than_the_scale_reach_no_more_than_all_ratios(name):
+    known = KNOWN["two classes"]
+    ratios = np.sort(known.p[:, 1] / known.p[:, 0])
+    between = np.concatenate(([ratios[0] / 2], (ratios[:-1] + ratios[1:]) / 2, [2 * ratios[-1]]))
+    values = [
+        oracles.objective(oracles.confusion_at(known.p, known.labels, [ratio, 1.0]))
+        for ratio in between
+    ]
+    last = run(name, known)
+    assert last.reference == "coordinate-fine"
+    assert min(values) - 1e-12 <= last.best <= known.raw
+
+
+def test_cma_lets_the_largest_weight_stand_at_the_scale():
+    if find_spec("cma") is None:
+        pytest.skip("cma is not installed")
+    known = KNOWN["three classes"]
+    proposed = []
+
+    def watch(_arena):
+        return lambda indices: proposed.append(indices) or float(len(proposed))
+
+    arena = Arena(known.p, known.labels, Objective(), known.scale, evaluate=watch, time_limit=0.2)
+    with pytest.raises(Stop):
+        PEERS["cma"].search(arena, 0)
+    assert {indices.max() for indices in proposed} == {known.scale}
+
+
+def test_the_published_loops_note_what_they_evaluate():
+    known = KNOWN["three classes"]
+    noted = []
+    annealed = published.anneal(
+        known.p.tolist(),
+        known.labels.tolist(),
+        scale=known.scale,
+        smoothing=1.0,
+        note=lambda indices, value: noted.append((value, indices)),
+    )
+    assert len(noted) == annealed.evaluations
+    assert noted[0][1] == [known.scale] * 3
+    best, indices = min(noted, key=lambda entry: entry[0])
+    assert (annealed.value, annealed.indices) == (pytest.approx(best), indices)
