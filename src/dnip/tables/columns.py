@@ -17,11 +17,12 @@ ID = "id"
 PREDICTION = "prediction"
 MASS = "mass"
 SAMPLES = "samples"
+FALLBACK = "fallback"
 
 #: Key of the Parquet metadata under which class names travel, as a JSON list.
 CLASSES_METADATA = b"dnip.classes"
 
-_RESERVED = frozenset({LABEL, ID, PREDICTION, MASS, SAMPLES})
+_RESERVED = frozenset({LABEL, ID, PREDICTION, MASS, SAMPLES, FALLBACK})
 _PROBABILITY = re.compile(r"p(0|[1-9][0-9]*)")
 _INDEX_COLUMNS = frozenset({"", "Unnamed: 0", "__index_level_0__"})
 _LABEL_LIKE = frozenset({"label", "labels", "y", "y_true", "target", "gold"})
@@ -83,8 +84,8 @@ def resolve_columns(
     """Find out which column is what.
 
     The class columns are `p0`, `p1`, ... in any order, or else carry the names of `classes`.
-    `label` and `id` may be absent; `prediction`, `mass` and `samples`, which this package writes
-    itself, are ignored.
+    `label` and `id` may be absent; `prediction`, `mass`, `samples` and `fallback`, which this
+    package writes itself, are ignored.
 
     Parameters
     ----------
@@ -125,7 +126,7 @@ def resolve_columns(
     if extra:
         raise InvalidInputError(
             f"{source}: column {_shown(extra[0])} is not known; the known columns are label, id, "
-            f"prediction, mass, samples and the class columns {_listed(columns)}",
+            f"prediction, mass, samples, fallback and the class columns {_listed(columns)}",
             hint=_remedy(extra[0], names),
         )
     if len(columns) < 2:
