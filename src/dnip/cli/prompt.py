@@ -157,10 +157,9 @@ def prompt(
     """
     from functools import partial
 
-    from dnip.files import check_writable
     from dnip.prompting.fill import Fill
     from dnip.prompting.plan import make_plan
-    from dnip.prompting.run import run_plan
+    from dnip.prompting.run import check_table_path, run_plan
     from dnip.prompting.task import load_task
 
     options = ModelOptions(
@@ -188,7 +187,7 @@ def prompt(
     )
     how = check_scoring(options, scoring)
     _check_fit(options, truncate=truncate, fill=fill)
-    check_writable(out)
+    check_table_path(out)
     plan = make_plan(
         load_task(task),
         data,

@@ -141,14 +141,21 @@ def _read(path: Path) -> Iterator[dict[str, Any]]:
             for number, line in enumerate(file):
                 if not line.strip():
                     continue
-                row = json.loads(line)
-                if not isinstance(row, dict):
-                    raise InvalidInputError(f"{path}, line {number + 1}: not a JSON object")
-                yield row
+                yield _json_object(line, f"{path}, line {number + 1}")
     except (OSError, ValueError, csv.Error) as error:
         if isinstance(error, InvalidInputError):
             raise
         raise InvalidInputError(f"{path}: cannot be read: {error}") from error
+
+
+def _json_object(line: str, place: str) -> dict[str, Any]:
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise InvalidInputError(f"{place}: not valid JSON") from error
+    if not isinstance(row, dict):
+        raise InvalidInputError(f"{place}: not a JSON object")
+    return row
 
 
 def _label(value: object, task: Task, place: str) -> int:

@@ -108,7 +108,7 @@ class PromptBuilder:
                     f"field {RATIONALE}, or show no demonstrations",
                 )
             parts[RATIONALE] = rationale
-        return str(self._templates["demonstration"].render(parts))
+        return self._fill("demonstration", parts)
 
     @cached_property
     def _lead(self) -> str:
@@ -116,14 +116,14 @@ class PromptBuilder:
         if not self.chain_of_thought:
             return ""
         parts = {"prompt": _PROMPT, RATIONALE: "", "answer": _ANSWER}
-        before, found, _ = self._templates["demonstration"].render(parts).partition(_ANSWER)
+        before, found, _ = self._fill("demonstration", parts).partition(_ANSWER)
         if not (found and before.startswith(_PROMPT)):
             raise InvalidInputError(
                 f"task {self.task.name}: chain_of_thought.demonstration must begin with "
                 "{{ prompt }} and hold {{ answer }}; got "
                 f"{self.task.chain_of_thought.demonstration!r}"
             )
-        return str(before.removeprefix(_PROMPT))
+        return before.removeprefix(_PROMPT)
 
     def _example(self, row: Mapping[str, Any]) -> str:
         missing = [field for field in self.task.fields if row.get(field) is None]
@@ -133,7 +133,17 @@ class PromptBuilder:
                 f"{', '.join(missing)}; it has {', '.join(row)}",
                 hint="Give data with the task's fields",
             )
-        return str(self._templates["example"].render({f: row[f] for f in self.task.fields}))
+        return self._fill("example", {field: row[field] for field in self.task.fields})
+
+    def _fill(self, name: str, parts: Mapping[str, Any]) -> str:
+        template = self._templates[name]
+        try:
+            return str(template.render(parts))
+        except Exception as error:  # a template may hold any expression
+            raise InvalidInputError(
+                f"task {self.task.name}: the template of the {name} fails: {error}",
+                hint=f"It may use {', '.join(parts)}",
+            ) from error
 
     @cached_property
     def _templates(self) -> dict[str, Any]:

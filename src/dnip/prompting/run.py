@@ -17,6 +17,7 @@ from dnip.prompting.fill import Fill, fill_unreported, open_decisions
 from dnip.prompting.journal import changed_settings, open_journal
 from dnip.prompting.plan import hash_prompts
 from dnip.tables import ProbabilityTable, open_writer
+from dnip.tables.formats import format_of
 
 if TYPE_CHECKING:
     import os
@@ -103,7 +104,7 @@ def run_plan(
         If an output cannot be written.
     """
     target = Path(out)
-    check_writable(target)
+    check_table_path(target)
     prompts = plan.prompts
     settings = {
         **plan.settings,
@@ -143,6 +144,12 @@ def run_plan(
         temporary.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", "utf-8")
     journal_path.unlink()
     return summary
+
+
+def check_table_path(out: Path) -> None:
+    """Refuse a path at which no table can be written, before any row is scored."""
+    format_of(out)
+    check_writable(out)
 
 
 def _finished(target: Path, settings: dict[str, Any]) -> RunSummary | None:

@@ -76,6 +76,11 @@ def test_a_stored_model_asks_nobody(session):
     assert hub.asked == []
 
 
+def test_a_folder_has_no_revision(tmp_path):
+    with pytest.raises(InvalidInputError, match="is a folder, which has no revision 'main'"):
+        load(Loader("the model"), tmp_path, "model", revision="main")
+
+
 def test_a_path_is_never_looked_up(session):
     hub = session(answers=True)
     with pytest.raises(InvalidInputError, match=r"no folder './nowhere'"):

@@ -48,12 +48,18 @@ def load(
     Raises
     ------
     InvalidInputError
-        If there is no such model or revision, access is refused, or its files do not fit together.
+        If there is no such model or revision, a revision of a folder is asked for, access is
+        refused, or its files do not fit together.
     BackendError
         If the hub cannot be reached.
     """
     text = str(name)
     if Path(text).is_dir():
+        if options.get("revision") is not None:
+            raise InvalidInputError(
+                f"{text} is a folder, which has no revision {options['revision']!r}",
+                hint="Give a revision with a name on the hub only",
+            )
         return _translated(loader, text, what, local_files_only=True, **options)
     if _is_path(text):
         raise InvalidInputError(

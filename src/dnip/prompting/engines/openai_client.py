@@ -247,7 +247,7 @@ class _Run(Generic[T]):
         if self._retries_left <= 0:
             raise BackendError(
                 f"{place}; all {self._most_retries} retries of this run are spent",
-                hint="Lower the concurrency, or raise the total of retries",
+                hint=error.hint,
                 retryable=True,
             ) from None
 

@@ -87,6 +87,8 @@ lists the names
         hint = "Change what the server refuses"
         if "logprob" in reason.lower():
             hint = "Lower top_logprobs, or count votes of repeated samples"
+        elif "context" in reason.lower():
+            hint = "Cut the texts, show fewer demonstrations, or serve a longer context"
     return RequestFailedError(message, hint=hint, retryable=False)
 
 
