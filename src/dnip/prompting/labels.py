@@ -248,7 +248,7 @@ def prompt_label_tokens(
 
 
 def last_label(tokens: Sequence[int], forms: Sequence[LabelTokens]) -> tuple[int, int] | None:
-    """Find the last label in generated tokens.
+    """Find the label that ends last in generated tokens; of several, the one that begins first.
 
     Parameters
     ----------
@@ -268,12 +268,18 @@ def last_label(tokens: Sequence[int], forms: Sequence[LabelTokens]) -> tuple[int
     (3, 0)
     >>> last_label([5, 8, 2], [labels])
     (1, 0)
+    >>> last_label([8, 7], [labels]) is None
+    True
     """
-    for place in reversed(range(len(tokens))):
-        for number, form in enumerate(forms):
-            for ids in form.ids:
-                if tuple(tokens[place : place + len(ids)]) == ids:
-                    return place, number
+    for end in range(len(tokens), 0, -1):
+        found = [
+            (end - len(ids), number)
+            for number, form in enumerate(forms)
+            for ids in form.ids
+            if ids[-1] == tokens[end - 1] and ids == tuple(tokens[max(end - len(ids), 0) : end])
+        ]
+        if found:
+            return min(found)
     return None
 
 

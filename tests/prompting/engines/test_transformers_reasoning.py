@@ -1,6 +1,10 @@
 """Chain of thought against one prompt at a time: full forward, no cache, no batching, float32."""
 
+import json
+import re
+import shutil
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,14 +12,18 @@ import pytest
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
+from dnip.errors import BackendError, InvalidInputError  # noqa: E402
 from dnip.prompting.chain_of_thought import ChainOfThought  # noqa: E402
 from dnip.prompting.engines.base import Scoring  # noqa: E402
+from dnip.prompting.engines.causal_lm import CausalLM  # noqa: E402
+from dnip.prompting.engines.decoding import generate  # noqa: E402
 from dnip.prompting.engines.transformers_reasoning import (  # noqa: E402
     TransformersReasoningEngine,
 )
+from dnip.prompting.prompt import Prompt  # noqa: E402
 from dnip.prompting.task import Task  # noqa: E402
 from plain_language_model import PlainLanguageModel  # noqa: E402
-from tiny_models import random_prompts  # noqa: E402
+from tiny_models import add_chat_template, random_prompts  # noqa: E402
 
 ATOL = 1e-5
 MOST = 16
@@ -96,7 +104,202 @@ def test_equals_one_prompt_at_a_time(case, kind, shots):
         for padding, tokens in [("right", 1), ("right", 300), ("left", 10_000)]
     )
     for scoring in Scoring:
-        expected = assert_equal(together, oracle, prompts, task, scoring)
+        assert_equal(together, oracle, prompts, task, scoring)
     assert_equal(left, oracle, prompts, task, Scoring.PER_TOKEN)
     assert_equal(left, oracle, prompts, task, Scoring.FIRST)
     assert_equal(alone, oracle, prompts, task, Scoring.FIRST)
+
+
+def test_the_generated_tokens_are_the_oracles(case):
+    for kind in KINDS:
+        folder, oracle, task = case(kind)
+        model = CausalLM(folder)
+        prompts = random_prompts(task, 1, 6, seed=3, chain_of_thought=True)
+        rows = [oracle.tokenizer(prompt.text)["input_ids"] for prompt in prompts]
+        side = "right" if model.remembers(max(map(len, rows))) else "left"
+        with model.computing():
+            found = generate(
+                model.begin(rows, side=side),
+                np.array([3, 5]),
+                most=MOST,
+                closing=frozenset({1}),
+                is_over=lambda tokens: False,
+            )
+        assert [(a.tokens, a.ended) for a in found] == [
+            oracle.answer(prompt.text, MOST) for prompt in prompts
+        ]
+
+
+def test_a_window_that_closes_while_the_model_reasons(case, tmp_path):
+    """Rows of different lengths, padded on the right, outgrow the window token by token."""
+    folder, _, task = case("gemma3")
+    prompts = random_prompts(task, 1, 6, seed=4, chain_of_thought=True)
+    longest = max(len(engine_of(folder).tokenizer.encode(prompt.text)) for prompt in prompts)
+    folder = shutil.copytree(folder, tmp_path / "window")
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**config, "sliding_window": longest + 5}))
+    oracle = PlainLanguageModel(folder)
+    for padding in ("right", "left"):
+        engine = engine_of(folder, padding=padding)
+        assert engine._model.remembers(longest)
+        assert not engine._model.remembers(longest + MOST)
+        assert_equal(engine, oracle, prompts, task, Scoring.FIRST)
+
+
+def test_an_answer_ends_before_the_stop_text(case):
+    """Which may begin in the middle of a token; a label behind it does not count."""
+    folder, oracle, task = case("llama")
+    prompts = random_prompts(task, 1, 10, seed=5, chain_of_thought=True)
+    whole = [oracle.tokenizer.decode(oracle.answer(p.text, MOST)[0]) for p in prompts]
+    within = [re.search("[ -~]{2}", text[8:])[0] for text in whole[:3]]
+    at_the_start = next(text[:2] for text in whole if text[:2].isascii())
+    for stop in [*within, at_the_start]:
+        expected = assert_equal(
+            engine_of(folder, stop=stop), oracle, prompts, task, Scoring.FIRST, stop
+        )
+        assert any(not answer.cut and len(answer.tokens) < MOST for answer in expected)
+    assert any(not answer.tokens for answer in expected)  # scored where the answer would have begun
+
+
+def test_an_answer_ends_with_the_tokens_that_end_a_sequence(case, tmp_path):
+    folder, oracle, task = case("gpt2")
+    prompts = random_prompts(task, 1, 8, seed=6, chain_of_thought=True)
+    closing = oracle.answer(prompts[0].text, MOST)[0][4]
+    folder = shutil.copytree(folder, tmp_path / "closing")
+    (folder / "generation_config.json").write_text(json.dumps({"eos_token_id": [1, closing]}))
+    captured, details = score(engine_of(folder), prompts, task)
+    for prompt, own, known in zip(prompts, captured, details, strict=True):
+        tokens = oracle.answer(prompt.text, MOST)[0]
+        end = tokens.index(closing) if closing in tokens else MOST
+        assert (known["new_tokens"], known["cut"]) == (end, int(end == MOST))
+        if known["fallback"]:
+            before = [*oracle.tokenizer(prompt.text)["input_ids"], *tokens[: max(end - 1, 0)]]
+            at = oracle.logprobs(tuple(before))[-1]
+            labels = engine_of(folder)._forms(prompts, task)[0]
+            np.testing.assert_allclose(own, at[list(labels.first)].exp(), atol=ATOL)
+    assert any(known["fallback"] for known in details)
+    assert any(not known["cut"] for known in details)
+
+
+@pytest.mark.parametrize("scoring", [Scoring.FIRST, Scoring.SUM])
+def test_the_same_numbers_every_time_whatever_is_done(case, scoring):
+    folder, _, task = case("llama")
+    prompts = random_prompts(task, 1, 14, chain_of_thought=True)
+    whole = {r.row: r for r in engine_of(folder, batch_tokens=200).score(prompts, task, scoring)}
+    done = frozenset(range(0, 14, 3)) | {1, 2}
+    again = engine_of(folder, batch_tokens=200)
+    rest = {r.row: r for r in again.score(prompts, task, scoring, done=done)}
+    assert set(rest) >= set(range(14)) - done
+    for number, row in rest.items():
+        assert (row.captured == whole[number].captured).all()
+        assert row.details == whole[number].details
+    assert not list(again.score(prompts, task, scoring, done=frozenset(range(14))))
+    assert not list(again.score([], task, scoring))
+
+
+def test_reasoning_leaves_the_cache_of_the_prefix_as_it_is(case):
+    folder, _, task = case("llama")
+    prompts = random_prompts(task, 2, 5, chain_of_thought=True)
+    engine = engine_of(folder)
+    before, _ = score(engine, prompts, task)
+    key, cache = engine._model._prefix
+    assert len(key) > 20
+    held = [(layer.keys.clone(), layer.values.clone()) for layer in cache.layers]
+    after, _ = score(engine, prompts, task)
+    assert engine._model._prefix[1] is cache
+    for layer, (keys, values) in zip(cache.layers, held, strict=True):
+        assert torch.equal(layer.keys, keys)
+        assert torch.equal(layer.values, values)
+    np.testing.assert_array_equal(before, after)
+
+
+def test_halves_batches_that_do_not_fit_into_memory(case, monkeypatch):
+    folder, _, task = case("llama")
+    prompts = random_prompts(task, 1, 7, chain_of_thought=True)
+    engine = engine_of(folder)
+    expected, _ = score(engine, prompts, task)
+    forward, sizes = engine._model.model.forward, []
+
+    def small(*, input_ids, **options):
+        sizes.append(len(input_ids))
+        if len(input_ids) > 3:
+            raise RuntimeError("CUDA out of memory. Tried to allocate 1 GiB.")
+        return forward(input_ids=input_ids, **options)
+
+    monkeypatch.setattr(engine._model.model, "forward", small)
+    np.testing.assert_allclose(score(engine, prompts, task)[0], expected, atol=ATOL)
+    assert max(sizes) == 7
+
+
+def test_in_a_chat_labels_count_as_replies_begin_and_as_they_follow_the_reasoning(case, tmp_path):
+    folder, _, task = case("gpt2")
+    folder = shutil.copytree(folder, tmp_path / "chat")
+    add_chat_template(folder, "{% for m in messages %}{{ m.content }}|{% endfor %}")
+    spaced = replace(task, answer_prefix=" ")
+    prompts = random_prompts(spaced, 0, 6, chain_of_thought=True)
+    engine = engine_of(folder, chat=True)
+    after, begun = engine._forms(prompts, spaced)
+    for label, word in enumerate(task.label_words):
+        assert engine.tokenizer.decode(begun.ids[label]) == word
+        assert engine.tokenizer.decode(after.ids[label]) == f" {word}"
+    # Here the model says labels without a space: the same rows as if the task had none.
+    chats = [Prompt("", f"{prompt.text}|", prompt.lead) for prompt in prompts]
+    found, details = score(engine, prompts, spaced, Scoring.SUM)
+    expected, plain = score(engine_of(folder), chats, task, Scoring.SUM)
+    told = [place for place, known in enumerate(details) if not known["fallback"]]
+    assert told
+    assert details == plain
+    np.testing.assert_allclose(found[told], expected[told], atol=ATOL)
+
+
+def test_refuses_prompts_that_leave_no_room_to_reason(case):
+    folder, _, task = case("gpt2")
+    prompts = random_prompts(task, 0, 3, chain_of_thought=True)
+    tokens = [len(engine_of(folder).tokenizer.encode(prompt.text)) for prompt in prompts]
+    fits = TransformersReasoningEngine(folder, max_new_tokens=1025 - max(tokens))
+    room = fits.answer_tokens(prompts, task, Scoring.FIRST)
+    assert fits.too_long(prompts, answer_tokens=room) == []
+    assert np.isfinite(score(fits, prompts, task)[0]).all()
+    over = TransformersReasoningEngine(folder, max_new_tokens=1026 - max(tokens))
+    rows = [row for row, number in enumerate(tokens) if number == max(tokens)]
+    room = over.answer_tokens(prompts, task, Scoring.FIRST)
+    assert over.too_long(prompts, answer_tokens=room) == rows
+    with pytest.raises(InvalidInputError, match=r"no room for answers of \d+ tokens"):
+        over.score(prompts, task, Scoring.FIRST)
+    with pytest.raises(InvalidInputError, match="no room"):
+        fits.score(prompts, task, Scoring.SUM)  # another label may be longer than the one named
+
+
+def test_refuses_a_model_without_keys_and_values(tiny_model):
+    task = task_with(["a", "b"])
+    prompts = random_prompts(task, 0, 2, chain_of_thought=True)
+    with pytest.raises(InvalidInputError, match="MambaForCausalLM keeps no keys and values"):
+        list(engine_of(tiny_model("mamba")).score(prompts, task, Scoring.FIRST))
+
+
+def test_refuses_labels_that_begin_alike_under_first_token_scoring(case):
+    folder, _, task = case("llama")
+    alike = replace(task, label_words=("new:", "new phones", *task.label_words[2:]))
+    prompts = random_prompts(alike, 0, 2, chain_of_thought=True)
+    with pytest.raises(InvalidInputError, match="begin with the same token"):
+        engine_of(folder).score(prompts, alike, Scoring.FIRST)
+    assert np.isfinite(score(engine_of(folder), prompts, alike, Scoring.SUM)[0]).all()
+
+
+def test_refuses_a_model_that_gives_no_numbers(case):
+    folder, _, task = case("llama")
+    engine = engine_of(folder)
+    with torch.no_grad():
+        engine._model.model.lm_head.weight.fill_(float("nan"))
+    prompts = random_prompts(task, 0, 3, chain_of_thought=True)
+    with pytest.raises(BackendError, match="no probabilities for rows"):
+        list(engine.score(prompts, task, Scoring.FIRST))
+
+
+def test_describes_how_it_reasons(case):
+    described = engine_of(case("llama")[0], stop="\n\n").describe()
+    assert described["max_new_tokens"] == MOST
+    assert described["stop"] == "\n\n"
+    assert described["engine"] == "transformers"
+    with pytest.raises(InvalidInputError, match="max_new_tokens must be"):
+        TransformersReasoningEngine("nowhere", max_new_tokens=0)

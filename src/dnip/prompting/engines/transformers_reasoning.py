@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dnip.errors import InvalidInputError
 from dnip.prompting.engines.base import FALLBACK, ScoredRow, Scoring
 from dnip.prompting.engines.batches import plan
 from dnip.prompting.engines.decoding import generate
 from dnip.prompting.engines.transformers_engine import (
     TransformersEngine,
+    few,
     is_whole,
     mean_per_label,
 )
@@ -116,7 +118,16 @@ class TransformersReasoningEngine(TransformersEngine):
         if scoring is Scoring.FIRST:
             for form in forms:
                 check_first_tokens(form, self.tokenizer.decode)
-        self._check_lengths(rows, self._room(forms, scoring))
+        room = self._room(forms, scoring)
+        long = self._beyond(rows, room)
+        self._check_lengths(rows, 1)
+        if long:
+            raise InvalidInputError(
+                f"{len(long)} prompts leave no room for answers of {self._most} tokens in the "
+                f"model's context of {self.context}: rows {few(long)}",
+                hint="Allow shorter answers (--max-new-tokens), shorten the prompts (--truncate), "
+                "show fewer demonstrations, or take a model of longer context",
+            )
         return self._reason(rows, forms, scoring, done)
 
     def _forms(self, prompts: Sequence[Prompt], task: Task) -> list[LabelTokens]:
