@@ -184,15 +184,15 @@ class TransformersEngine:
         empty = [number for number, row in enumerate(rows) if not row]
         if empty:
             raise InvalidInputError(
-                f"the prompts of rows {_few(empty)} are empty", hint="Give the task an instruction"
+                f"the prompts of rows {few(empty)} are empty", hint="Give the task an instruction"
             )
         long = self._beyond(rows, answer_tokens)
         if long:
             raise InvalidInputError(
                 f"{len(long)} prompts are longer than the model's context of {self.context} "
-                f"tokens: rows {_few(long)}",
-                hint="Shorten them (--truncate), show fewer demonstrations, or take a model of longer "
-                "context",
+                f"tokens: rows {few(long)}",
+                hint="Shorten them (--truncate), show fewer demonstrations, or take a model of a "
+                "longer context",
             )
 
     def _beyond(self, rows: Sequence[Sequence[int]], answer_tokens: int) -> list[int]:
@@ -246,7 +246,7 @@ class TransformersEngine:
         bad = numbers[~np.isfinite(captured).all(axis=1)]
         if len(bad):
             raise BackendError(
-                f"the model gives no probabilities for rows {_few(bad.tolist())}",
+                f"the model gives no probabilities for rows {few(bad.tolist())}",
                 hint="Take the precision bfloat16 or float32",
             )
 
@@ -281,7 +281,7 @@ def mean_per_label(each: Floats, labels: LabelTokens) -> Floats:
     return sums / [len(ids) for ids in labels.ids]
 
 
-def _few(rows: Sequence[int]) -> str:
+def few(rows: Sequence[int]) -> str:
     """Name the first few rows, and how many there are beyond."""
     more = f" and {len(rows) - _NAMED} more" if len(rows) > _NAMED else ""
     return ", ".join(map(str, rows[:_NAMED])) + more
