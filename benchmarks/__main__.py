@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from benchmarks import prompting, quality, scores, settings, speed, startup
+from benchmarks import peers, prompting, quality, scores, settings, speed, startup, streaming
 from benchmarks.tables import SHARED, load
 
 BENCHMARKS = {
@@ -13,8 +13,10 @@ BENCHMARKS = {
     "quality": quality.run,
     "scores": scores.run,
     "settings": settings.run,
+    "peers": peers.run,
     "startup": startup.run,
     "prompting": prompting.run,
+    "streaming": streaming.run,
 }
 
 parser = argparse.ArgumentParser(prog="python -m benchmarks")

@@ -65,8 +65,19 @@ def test_labels_are_not_needed_and_columns_may_be_named(dnip, table):
     assert Path("out.csv").read_text().splitlines()[1].startswith("yes,")
 
 
-def test_a_table_can_be_applied_in_place(dnip, table):
+@pytest.mark.parametrize("out", ["in.csv", "link.csv", "c.json"])
+def test_an_input_is_never_overwritten(dnip, table, out):
     table.write("in.csv")
-    assert dnip("apply", "in.csv", "--coefficients", "c.json", "--out", "in.csv").status == 0
-    expected = Coefficients.load("c.json").apply(table.probabilities)
-    np.testing.assert_array_equal(ProbabilityTable.read("in.csv").probabilities, expected)
+    Path("link.csv").symlink_to("in.csv")
+    before = [Path(name).read_bytes() for name in ("in.csv", "c.json")]
+    run = dnip("apply", "in.csv", "--coefficients", "c.json", "--out", out)
+    run.assert_refused(f"{out} cannot be written", "are the same file")
+    assert [Path(name).read_bytes() for name in ("in.csv", "c.json")] == before
+
+
+def test_an_output_among_the_parts_of_the_input_is_refused(dnip, table):
+    Path("parts").mkdir()
+    table.write("parts/0.parquet")
+    run = dnip("apply", "parts", "--coefficients", "c.json", "--out", "parts/1.parquet")
+    run.assert_refused("parts/1.parquet cannot be written", "a part of it", "another folder")
+    assert [part.name for part in Path("parts").iterdir()] == ["0.parquet"]

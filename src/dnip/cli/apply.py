@@ -35,12 +35,23 @@ def apply(
     """Reweight a table and predict, at any size.
 
     The output has the columns id and label (where TABLE has them), prediction, and the reweighted
-    probabilities p0, p1, …, which sum to 1 and are scores for ranking classes, not calibrated.
+    probabilities p0, p1, …, which sum to 1 and are scores for ranking classes, not calibrated. It
+    appears under its name when it is whole, and never in place of TABLE.
     """
     from dnip.application import apply_stream
     from dnip.coefficients import Coefficients
+    from dnip.errors import OutputError
+    from dnip.files import check_separate
     from dnip.tables import Scan
 
+    # The raw probabilities could not be had back from the reweighted ones.
+    check_separate(table=table, coefficients=coefficients, out=out)
+    if out.suffix.lower() == ".parquet" and out.resolve().parent == table.resolve():
+        raise OutputError(
+            f"{out} cannot be written: {table} is the input, and its next reader would take the "
+            "output for a part of it",
+            hint="Write to another folder",
+        )
     fitted = Coefficients.load(coefficients)
     chunks = Scan(table, split_classes(classes) or fitted.classes, memory=memory)
     with live_progress("applying") as show:

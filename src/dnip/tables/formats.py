@@ -10,7 +10,7 @@ from dnip.errors import InvalidInputError
 from dnip.tables.readers.csv import read_csv
 from dnip.tables.readers.jsonl import read_jsonl
 from dnip.tables.readers.npz import read_npz
-from dnip.tables.readers.parquet import read_parquet
+from dnip.tables.readers.parquet import extra_memory, read_parquet
 from dnip.tables.writers.csv import CsvWriter
 from dnip.tables.writers.jsonl import JsonlWriter
 from dnip.tables.writers.npz import NpzWriter
@@ -50,10 +50,13 @@ class Format:
         From path, class names or None, and rows per chunk at most, to a stream of chunks.
     open : callable
         From a binary file, open for writing, to a writer.
+    extra_memory : callable
+        From path to the bytes that reading takes beside the chunks themselves.
     """
 
     read: Callable[[Path, tuple[str, ...] | None, int], Iterator[RawChunk]]
     open: Callable[[IO[bytes]], BlockWriter]
+    extra_memory: Callable[[Path], int] = lambda _: 0
 
 
 FORMATS = {
@@ -64,7 +67,7 @@ FORMATS = {
         partial(read_jsonl, compressed=True), partial(JsonlWriter, compressed=True)
     ),
     ".npz": Format(read_npz, NpzWriter),
-    ".parquet": Format(read_parquet, ParquetWriter),
+    ".parquet": Format(read_parquet, ParquetWriter, extra_memory),
 }
 
 

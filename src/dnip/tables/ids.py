@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 # Ranges of hashes that are looked through one at a time.
 _RANGES = 256
 
+# Hashes that stand twice of which it is enough to look at the ids: one bad table may have millions.
+_ENOUGH = 1 << 16
+
 # Bytes of text that are hashed at once.
 _MAX_BYTES = 1 << 17
 
@@ -88,12 +91,16 @@ class IdsSeen:
         self._n_pending += len(ids)
 
     def repeated(self) -> Hashes:
-        """Return the hashes that stand twice or more, ascending."""
+        """Return the hashes that stand twice or more, ascending; of very many, the lowest."""
         if not self._runs:
-            return _repeated(self._take_pending())
+            return _repeated(self._take_pending())[:_ENOUGH]
         self._write_run()
-        found = [_repeated(np.sort(hashes)) for hashes in self._ranges()]
-        return np.concatenate(found)
+        found = np.empty(0, np.uint64)
+        for hashes in self._ranges():
+            found = np.concatenate([found, _repeated(np.sort(hashes))])
+            if len(found) >= _ENOUGH:
+                break
+        return found[:_ENOUGH]
 
     def _take_pending(self) -> Hashes:
         run = np.concatenate([*self._pending, np.empty(0, np.uint64)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from dnip.errors import InvalidInputError
@@ -22,7 +23,7 @@ Item = TypeVar("Item")
 MEMORY = 10**9
 
 #: What the interpreter, its libraries and the blocks in flight need.
-LEAST_MEMORY = 256 * 10**6
+LEAST_MEMORY = 300 * 10**6
 
 # Part of the memory that the hashes of ids may take before they go to disk.
 _ID_SHARE = 8
@@ -45,7 +46,7 @@ class Scan:
     classes : sequence of str, optional
         Class names.
     memory : int, default=10**9
-        Bytes of memory that the process as a whole may take, at least 256 million.
+        Bytes of memory that the process as a whole may take, at least 300 million.
 
     Raises
     ------
@@ -71,14 +72,14 @@ class Scan:
         *,
         memory: int = MEMORY,
     ) -> None:
-        if memory < LEAST_MEMORY:
-            raise InvalidInputError(
-                f"memory is {memory:,} bytes, but the interpreter, its libraries and a few blocks "
-                f"of rows need {LEAST_MEMORY:,}",
-                hint="Give more memory",
-            )
-        check_readable(path)
         self.source = str(path)
+        needed = LEAST_MEMORY + check_readable(path).extra_memory(Path(path))
+        if memory < needed:
+            raise InvalidInputError(
+                f"{self.source}: memory is {memory:,} bytes, but the interpreter, its libraries "
+                f"and what is read at a time need about {needed:,}",
+                hint="Give more memory; many columns need less in row groups of fewer rows",
+            )
         self._path = path
         self._classes = None if classes is None else check_classes(classes)
         self._id_memory = memory // _ID_SHARE

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
     from dnip.tables.columns import Layout
 
+# Bytes of a page, as writers make them where nobody asks for another size.
+_PAGE = 1 << 20
+
 # Bytes of a column chunk that are read at a time.
 _BUFFER = 1 << 18
 
@@ -34,11 +37,27 @@ def read_parquet(
     path: Path, classes: tuple[str, ...] | None, chunk_rows: int
 ) -> Iterator[RawChunk]:
     """Stream the rows of a Parquet file or folder, a batch of a row group at a time."""
-    for part in parquet_parts(path):
+    for part in _parts(path):
         yield from _read_part(part, classes, chunk_rows)
 
 
-def parquet_parts(path: Path) -> list[Path]:
+def extra_memory(path: Path) -> int:
+    """Return about how many bytes the open pages take: each column holds one, packed and unpacked.
+
+    Parts are alike; the first speaks for all. A damaged one is told of when it is read.
+    """
+    arrow = load_optional("pyarrow", purpose="read Parquet", extra="parquet")
+    parquet = load_optional("pyarrow.parquet", purpose="read Parquet", extra="parquet")
+    try:
+        metadata = parquet.read_metadata(_parts(path)[0])
+    except (arrow.ArrowException, OSError):
+        return 0
+    groups = [metadata.row_group(index) for index in range(metadata.num_row_groups)]
+    largest = max((group.total_byte_size for group in groups), default=0)
+    return int(min(2 * largest, metadata.num_columns * (2 * _PAGE + _BUFFER)))
+
+
+def _parts(path: Path) -> list[Path]:
     """Return the files of a folder in the order of their names, or the file itself."""
     if not path.is_dir():
         return [path]

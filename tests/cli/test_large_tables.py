@@ -1,0 +1,226 @@
+"""Parquet in real processes: bounded memory, full disks, broken parts, Ctrl-C and kill -9."""
+
+import json
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import oracles
+from dnip import Coefficients, ProbabilityTable
+from dnip.errors import InvalidInputError
+from dnip.tables import Scan
+
+DNIP = str(Path(sys.executable).with_name("dnip"))
+INDICES = [30, 12, 17]
+
+
+@pytest.fixture
+def fitted(folder):
+    Coefficients(["0", "1", "2"], INDICES, 30).save("c.json")
+
+
+def start(*arguments, **options):
+    command = [DNIP, *arguments, "--coefficients", "c.json"]
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, **options)
+
+
+def write_part(path, n_rows, seed=0, kind="float64", **options):
+    """Write random rows, in row groups of odd lengths; return them."""
+    rng = np.random.default_rng(seed)
+    p = rng.multinomial(8, [0.4, 0.3, 0.3], n_rows) / 8  # many ties
+    labels = rng.integers(0, 3, n_rows)
+    columns = {f"p{n}": p[:, n].astype(kind) for n in range(3)}
+    pq.write_table(pa.table({"label": labels, **columns}), path, **options)
+    return p.astype(kind).astype(np.float64), labels
+
+
+@pytest.mark.parametrize("kind", ["float64", "float32", "float16"])
+def test_a_folder_gives_what_memory_gives(dnip, fitted, kind):
+    Path("parts").mkdir()
+    parts = [
+        write_part(f"parts/part-{number}.parquet", 400, number, kind, row_group_size=97)
+        for number in range(3)
+    ]
+    p, labels = (np.concatenate(column) for column in zip(*parts, strict=True))
+    run = dnip("evaluate", "parts", "--coefficients", "c.json", "--json")
+    assert run.json["raw"]["confusion"] == oracles.confusion_at(p, labels, [1, 1, 1]).tolist()
+    assert run.json["reweighted"]["confusion"] == oracles.confusion_at(p, labels, INDICES).tolist()
+    dnip("apply", "parts", "--coefficients", "c.json", "--out", "out.parquet")
+    written = pq.read_table("out.parquet")
+    assert written["prediction"].to_pylist() == oracles.predict(p, INDICES).tolist()
+    assert written["label"].to_pylist() == labels.tolist()
+    in_memory = Coefficients.load("c.json").apply(ProbabilityTable.read("parts").probabilities)
+    np.testing.assert_array_equal(ProbabilityTable.read("out.parquet").probabilities, in_memory)
+
+
+def test_label_columns_of_every_kind_count_alike(dnip, fitted):
+    _, labels = write_part("t.parquet", 300)
+    expected = dnip("evaluate", "t.parquet", "--json").json["raw"]
+    table = pq.read_table("t.parquet")
+    texts = pa.array([str(label) for label in labels])
+    for column in (
+        table["label"].cast(pa.int8()),
+        table["label"].cast(pa.float64()),
+        texts,
+        texts.dictionary_encode(),
+        pa.array([f" {label}" for label in labels]),
+    ):
+        pq.write_table(table.set_column(0, "label", column), "u.parquet", row_group_size=71)
+        assert dnip("evaluate", "u.parquet", "--json").json["raw"] == expected
+
+
+def test_empty_labels_of_every_kind_are_unlabelled_rows(dnip, fitted):
+    write_part("t.parquet", 4)
+    table = pq.read_table("t.parquet")
+    for cells in ([0, None, 1, 2], ["0", None, "1", ""], [0.0, float("nan"), 1.0, None]):
+        for column in (pa.array(cells), pa.array(cells).dictionary_encode()):
+            pq.write_table(table.set_column(0, "label", column), "u.parquet")
+            run = dnip("evaluate", "u.parquet", "--json")
+            assert run.json["n_unlabelled"] == sum(
+                cell in (None, "") or cell != cell for cell in cells
+            )
+
+
+def test_a_table_can_be_read_in_passes_and_is_told_of_once(folder, recwarn):
+    pq.write_table(pa.table({"p0": [25.0, 0.5], "p1": [75.0, 0.5]}), "t.parquet")
+    scan = Scan("t.parquet")
+    passes = [np.concatenate([chunk.probabilities for chunk in scan]) for _ in range(3)]
+    for rows in passes:
+        np.testing.assert_array_equal(rows, [[0.25, 0.75], [0.5, 0.5]])
+    assert len(recwarn) == 1
+
+
+def test_a_scan_that_is_left_early_can_be_taken_up_again(folder):
+    write_part("t.parquet", 200_000)
+    scan = Scan("t.parquet")
+    next(iter(scan))
+    assert sum(map(len, scan)) == 200_000
+
+
+class TestMemory:
+    def test_too_little_is_refused(self, dnip, fitted):
+        write_part("t.parquet", 10)
+        for command in (["evaluate"], ["apply", "--out", "out.parquet"]):
+            run = dnip(*command, "t.parquet", "--coefficients", "c.json", "--memory", "10MB")
+            run.assert_refused("memory is 10,000,000 bytes", "need about 300,0")
+        with pytest.raises(InvalidInputError, match="Give more memory"):
+            Scan("t.parquet", memory=0)
+
+    def test_a_size_that_is_none_is_wrong_usage(self, dnip, fitted):
+        for size in ("much", "-1G", "1 GBB", ""):
+            run = dnip("evaluate", "t.parquet", "--memory", size)
+            assert run.status == 2
+            assert "is no size; write it like 1G, 500MB or 512MiB" in run.err
+
+    @pytest.mark.parametrize("command", [["evaluate"], ["apply", "--out", "out.parquet"]])
+    def test_one_row_group_of_many_rows_and_ids_is_read_in_little(self, fitted, command):
+        """The columns alone take 240 MB when they are read, the ids as much again."""
+        n_rows = 5_000_000
+        ids = pa.array(np.arange(n_rows)).cast(pa.string())
+        p = pa.array(np.full(n_rows, 0.25))
+        table = pa.table(
+            {"id": ids, "label": pa.array(np.arange(n_rows) % 3), "p0": p, "p1": p, "p2": p}
+        )
+        # Rows of 0.25, 0.25, 0.25 are normalised; no dictionary makes them short on disk.
+        pq.write_table(table, "t.parquet", row_group_size=n_rows, use_dictionary=False)
+        code = (
+            "import resource, subprocess, sys;"
+            "print(subprocess.run(sys.argv[1:], check=True, capture_output=True).stderr.decode());"
+            "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
+        )
+        arguments = [DNIP, *command, "t.parquet", "--coefficients", "c.json", "--memory", "350MB"]
+        run = subprocess.run(
+            [sys.executable, "-c", code, *arguments], check=True, capture_output=True, text=True
+        )
+        assert "5000000 of 5000000 rows did not sum to 1" in run.stdout
+        assert int(run.stdout.split()[-1]) * 1024 < 350e6
+
+
+class TestOldOutputStands:
+    """Whatever goes wrong, the output of an earlier day stays, and nothing is left beside it."""
+
+    @pytest.fixture(autouse=True)
+    def _unharmed(self, fitted):
+        Path("out.parquet").write_bytes(b"old")
+        yield
+        assert Path("out.parquet").read_bytes() == b"old"
+        assert not list(Path().glob(".dnip-*"))
+
+    def test_a_disk_that_fills(self):
+        write_part("t.parquet", 100_000)
+
+        def limit():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (500_000, 500_000))
+
+        process = start("apply", "t.parquet", "--out", "out.parquet", preexec_fn=limit)
+        out, err = process.communicate(timeout=60)
+        assert (process.returncode, out) == (1, "")
+        assert err == "error: out.parquet cannot be written: File too large. Write elsewhere\n"
+
+    @pytest.mark.parametrize("content", [b"", b"junk", None])
+    def test_a_broken_part(self, dnip, content):
+        Path("parts").mkdir()
+        for number in range(3):
+            write_part(f"parts/part-{number}.parquet", 1000, number)
+        whole = Path("parts/part-1.parquet").read_bytes()
+        Path("parts/part-1.parquet").write_bytes(whole[:-9] if content is None else content)
+        for command in (["evaluate"], ["apply", "--out", "out.parquet"]):
+            run = dnip(*command, "parts", "--coefficients", "c.json")
+            run.assert_refused("parts/part-1.parquet: this is not a sound Parquet file")
+
+    def test_a_part_with_other_columns(self, dnip):
+        Path("parts").mkdir()
+        write_part("parts/0.parquet", 10)
+        table = pq.read_table("parts/0.parquet")
+        pq.write_table(table.drop_columns(["label"]), "parts/1.parquet")
+        run = dnip("apply", "parts", "--coefficients", "c.json", "--out", "out.parquet")
+        run.assert_refused("parts/1.parquet: the columns p0, p1, p2 differ from label, p0, p1, p2")
+
+    def test_a_folder_without_parts(self, dnip):
+        Path("parts").mkdir()
+        run = dnip("apply", "parts", "--coefficients", "c.json", "--out", "out.parquet")
+        run.assert_refused("parts: the folder holds no .parquet files")
+
+    @pytest.mark.parametrize("delay", [0.0, 0.05, 0.2])
+    def test_ctrl_c(self, delay):
+        process = self.start_long()
+        time.sleep(delay)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+        assert (process.returncode, out) == (130, "")
+        assert err == "interrupted: every output file is whole, or as it was before\n"
+
+    def test_kill_9(self):
+        process = self.start_long()
+        process.kill()
+        process.communicate(timeout=60)
+        assert process.returncode == -signal.SIGKILL
+        for left in Path().glob(".dnip-*"):
+            left.unlink()
+
+    def start_long(self):
+        """Apply a table that takes seconds, and wait until something is written."""
+        p = pa.array(np.full(10_000_000, 0.25))
+        pq.write_table(pa.table({"p0": p, "p1": p, "p2": p}), "t.parquet")
+        process = start("apply", "t.parquet", "--out", "out.parquet")
+        while not any(path.stat().st_size for path in Path().glob(".dnip-*")):
+            assert process.poll() is None, process.communicate()
+            time.sleep(0.01)
+        return process
+
+
+def test_long_work_shows_its_progress(fitted, monkeypatch, dnip):
+    monkeypatch.setattr("dnip.cli.console._QUIET_SECONDS", 0.0)
+    write_part("t.parquet", 100)
+    run = dnip("evaluate", "t.parquet", "--coefficients", "c.json", "--json")
+    assert run.err == "progress: evaluating 100 rows\n"
+    assert json.loads(run.out)["n"] == 100
