@@ -13,7 +13,6 @@ from dnip.validation import check_integer
 
 if TYPE_CHECKING:
     from dnip.prompting.engines.label_matching import LabelMatcher, Match
-    from dnip.prompting.engines.openai_responses import Reported, Token
     from dnip.prompting.prompt import Prompt
 
 
@@ -53,27 +52,16 @@ class OpenAIReasoningEngine(OpenAIEngine):
         }
 
     def _read(self, payload: object, matcher: LabelMatcher) -> tuple[Match, dict[str, Any]]:
-        answer = read_answer(payload)
-        tokens = [_chosen(reported) for reported in answer.positions]
-        end = self._before_stop(tokens)
-        place = matcher.find_last(tokens[:end])
-        details = {FALLBACK: int(place is None), "cut": int(answer.cut), "new_tokens": end}
+        answer = read_answer(payload, self.stop)
+        place = matcher.find_last([reported.chosen for reported in answer.positions])
+        details = {
+            FALLBACK: int(place is None),
+            "cut": int(answer.cut),
+            "new_tokens": len(answer.positions),
+        }
         if not answer.positions:
             return matcher.nothing(), details
-        at = max(end - 1, 0) if place is None else place
-        return matcher.match(answer.positions[at]), details
-
-    def _before_stop(self, tokens: list[Token]) -> int:
-        """Return how many tokens begin before the stop text does; servers may report it or not."""
-        text = "".join(token.text for token in tokens)
-        begin = -1 if self.stop is None else text.find(self.stop)
-        if begin < 0:
-            return len(tokens)
-        length = number = 0
-        while length < begin:
-            length += len(tokens[number].text)
-            number += 1
-        return number
+        return matcher.match(answer.positions[-1 if place is None else place]), details
 
     def _body(self, prompt: Prompt) -> dict[str, Any]:
         return scoring_body(
@@ -86,8 +74,3 @@ class OpenAIReasoningEngine(OpenAIEngine):
             stop=self.stop,
             extra=self.extra_body,
         )
-
-
-def _chosen(reported: Reported) -> Token:
-    """Return the token that the server chose; where it does not tell, the likeliest."""
-    return reported.sampled or max(reported.tokens, key=lambda token: token.logprob)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import accumulate, islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dnip.errors import BackendError
@@ -59,6 +60,11 @@ class Reported:
     sampled: Token | None = None
 
     @property
+    def chosen(self) -> Token:
+        """The token that the server chose; where it does not tell, the likeliest."""
+        return self.sampled or max(self.tokens, key=lambda token: token.logprob)
+
+    @property
     def bound(self) -> float:
         """The most that any unreported token's probability can be.
 
@@ -80,7 +86,7 @@ class Answer:
     Attributes
     ----------
     positions : tuple of Reported
-        One for each token; that which ends the sequence is left out.
+        One for each token that begins before what ends the answer.
     cut : bool
         Whether it was cut at the most tokens allowed.
     """
@@ -119,13 +125,16 @@ def read_reported(payload: object) -> Reported:
     return first
 
 
-def read_answer(payload: object) -> Answer:
+def read_answer(payload: object, stop: str | None = None) -> Answer:
     """Read the tokens reported for every position of an answer.
 
     Parameters
     ----------
     payload : object
         As for `read_reported`.
+    stop : str, optional
+        Text that was to end the answer; some servers report its tokens, though they cut it off
+        the text.
 
     Raises
     ------
@@ -136,7 +145,7 @@ def read_answer(payload: object) -> Answer:
     --------
     >>> logprobs = {"tokens": [" So", " a"], "top_logprobs": [{" So": -0.5}, {" a": -0.1}]}
     >>> answer = read_answer({"choices": [{"text": " So a", "logprobs": logprobs}]})
-    >>> [reported.sampled.text for reported in answer.positions], answer.cut
+    >>> [reported.chosen.text for reported in answer.positions], answer.cut
     ([' So', ' a'], False)
     """
     with _understanding():
@@ -144,8 +153,13 @@ def read_answer(payload: object) -> Answer:
         text, reason = _text_and_end(payload)
     if text and not positions:
         raise _no_logprobs()
-    last = positions[-1].sampled if positions else None
-    if reason == "stop" and last is not None and text is not None and not text.endswith(last.text):
+    written = [reported.chosen.text for reported in positions]
+    whole = "".join(written)
+    if stop is not None and stop in whole:
+        begins = accumulate(map(len, written), initial=0)
+        kept = sum(begin < whole.index(stop) for begin in islice(begins, len(written)))
+        positions = positions[:kept]
+    elif reason == "stop" and text is not None and written and not text.endswith(written[-1]):
         positions = positions[:-1]  # it ends the sequence, and is no text
     return Answer(positions, reason == "length")
 

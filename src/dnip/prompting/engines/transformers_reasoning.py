@@ -118,9 +118,8 @@ class TransformersReasoningEngine(TransformersEngine):
         if scoring is Scoring.FIRST:
             for form in forms:
                 check_first_tokens(form, self.tokenizer.decode)
-        room = self._room(forms, scoring)
-        long = self._beyond(rows, room)
         self._check_lengths(rows, 1)
+        long = self._beyond(rows, self._room(forms, scoring))
         if long:
             raise InvalidInputError(
                 f"{len(long)} prompts leave no room for answers of {self._most} tokens in the "

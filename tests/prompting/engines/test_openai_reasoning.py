@@ -1,0 +1,215 @@
+"""Chain of thought through a server: the last label of an answer, as the server reports it."""
+
+import math
+
+import numpy as np
+import pytest
+
+from dnip.errors import BackendError, InvalidInputError
+from dnip.prompting.engines.base import Scoring
+from dnip.prompting.engines.openai_client import Server
+from dnip.prompting.engines.openai_reasoning import OpenAIReasoningEngine
+from dnip.prompting.engines.retrying import RetryPolicy
+from dnip.prompting.prompt import Prompt
+from dnip.prompting.task import Task
+from failing_server import FAULTS, FailingServer
+
+pytest.importorskip("httpx")
+
+TASK = Task(
+    name="mood",
+    instruction="",
+    fields=("text",),
+    template="{{ text }}",
+    classes=("good", "great", "bad"),
+    label_words=("good", "great", "bad"),
+)
+#: Of labels at one place: reported, unreported where 0.
+SURE = {" good": 0.5, " great": 0.25, " bad": 0.125}
+TORN = {" bad": 0.5, " good": 0.25}
+
+
+@pytest.fixture(autouse=True)
+def no_proxy(monkeypatch):
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def place(token, top=None):
+    """A generated token, and what the server reports at its place."""
+    return token, {token: 0.75} | {} if top is None else top
+
+
+def completion(*places, end="stop", text=None):
+    """An answer in the shape of ``/v1/completions``."""
+    tokens = [token for token, _ in places]
+    tops = [{text: math.log(p) for text, p in top.items()} for _, top in places]
+    chosen = [top[token] for token, top in zip(tokens, tops, strict=True)]
+    logprobs = {"tokens": tokens, "token_logprobs": chosen, "top_logprobs": tops}
+    whole = "".join(tokens) if text is None else text
+    return {"choices": [{"text": whole, "finish_reason": end, "logprobs": logprobs}]}
+
+
+def chat(*places, end="stop", text=None):
+    """The same in the shape of ``/v1/chat/completions``."""
+    content = []
+    for token, top in places:
+        entries = [{"token": text, "logprob": math.log(p)} for text, p in top.items()]
+        chosen = next(entry for entry in entries if entry["token"] == token)
+        content.append(chosen | {"top_logprobs": entries})
+    whole = "".join(token for token, _ in places) if text is None else text
+    choice = {"message": {"content": whole}, "finish_reason": end, "logprobs": {"content": content}}
+    return {"choices": [choice]}
+
+
+def ask(answer, *, task=TASK, endpoint="completions", **settings):
+    """The one row that is read from a server's answer, and the request."""
+    with FailingServer(lambda body: answer) as server:
+        place = Server(server.url, retries=RetryPolicy(per_request=0))
+        engine = OpenAIReasoningEngine("m", place, endpoint=endpoint, **settings)
+        [row] = engine.score([Prompt("", "A message.\nMood:")], task, Scoring.FIRST)
+    return row, server.requests[0]
+
+
+SHAPES = [("completions", completion), ("chat", chat)]
+
+
+@pytest.mark.parametrize(("endpoint", "shape"), SHAPES)
+def test_the_last_label_of_the_answer_is_scored(endpoint, shape):
+    answer = shape(
+        place(" Not"), place(" good", TORN), place(":"), place(" bad", TORN), place(" great", SURE)
+    )
+    row, _ = ask(answer, endpoint=endpoint)
+    np.testing.assert_allclose(row.captured, [0.5, 0.25, 0.125])
+    assert row.ceiling is None
+    assert row.details == {"fallback": 0, "cut": 0, "new_tokens": 5}
+
+
+@pytest.mark.parametrize(("endpoint", "shape"), SHAPES)
+def test_without_a_label_the_last_token_stands_for_one(endpoint, shape):
+    row, _ = ask(shape(place(" So"), place(" nice", SURE | {" nice": 0.01})), endpoint=endpoint)
+    np.testing.assert_allclose(row.captured, [0.5, 0.25, 0.125])
+    assert row.details["fallback"] == 1
+
+
+@pytest.mark.parametrize(("endpoint", "shape"), SHAPES)
+def test_a_token_that_ends_the_sequence_is_not_the_last_one(endpoint, shape):
+    last = place(" nice", SURE | {" nice": 0.01})
+    row, _ = ask(shape(last, place("</s>"), text=" nice"), endpoint=endpoint)
+    np.testing.assert_allclose(row.captured, [0.5, 0.25, 0.125])
+    assert row.details["new_tokens"] == 1
+
+
+def test_labels_outside_the_report_are_bounded():
+    row, _ = ask(completion(place(" bad", TORN)))
+    np.testing.assert_allclose(row.captured, [0.25, 0, 0.5])
+    np.testing.assert_allclose(row.ceiling, [0.25, 0.25, 0.5])
+
+
+def test_an_empty_answer_tells_nothing():
+    empty = {"choices": [{"text": "", "finish_reason": "stop", "logprobs": None}]}
+    row, _ = ask(empty)
+    np.testing.assert_array_equal(row.captured, [0, 0, 0])
+    np.testing.assert_array_equal(row.ceiling, [1, 1, 1])
+    assert row.details == {"fallback": 1, "cut": 0, "new_tokens": 0}
+
+
+@pytest.mark.parametrize(
+    "tail",
+    [
+        [place("\n\n"), place(" bad", TORN)],
+        [place("\n"), place("\n"), place(" bad", TORN)],
+        [],
+    ],
+)
+def test_what_comes_with_or_after_the_stop_text_does_not_count(tail):
+    """Some servers report the tokens of the stop text, though they cut it off the text."""
+    row, request = ask(completion(place(" good", SURE), place(".\n\n"), *tail), stop="\n\n")
+    np.testing.assert_allclose(row.captured, [0.5, 0.25, 0.125])
+    assert request["stop"] == ["\n\n"]
+    whole, _ = ask(completion(place(" So"), *tail[:2], text=" So"), stop="\n\n")
+    assert whole.details["new_tokens"] == 1
+
+
+def test_an_answer_that_was_cut_is_told():
+    row, request = ask(completion(place(" good", SURE), end="length"), max_new_tokens=1)
+    assert row.details["cut"] == 1
+    assert request["max_tokens"] == 1
+    assert request["temperature"] == 0
+    assert request["logprobs"] == 20
+
+
+@pytest.mark.parametrize(
+    ("tokens", "last"),
+    [
+        ([" go", "od", " then"], 0),  # a label of two tokens
+        ([" good", " go", " on"], 0),  # the beginning of a label is none
+        ([" goodness", " me"], None),
+        (["good"], None),  # in a completion labels follow a space
+    ],
+)
+def test_a_label_is_spelled_whole(tokens, last):
+    top = {" go": 0.0625, " good": 0.125, " goodness": 0.03125, "good": 0.01}
+    places = [(token, {token: 0.5} | top) for token in tokens]
+    if last is not None:
+        places[last] = (tokens[last], top | {" bad": 0.75})
+    row, _ = ask(completion(*places))
+    assert row.details["fallback"] == (last is None)
+    assert (row.captured[2] == 0.75) == (last is not None)
+
+
+def test_in_a_chat_a_label_may_stand_without_its_space_but_not_within_a_word():
+    bare = {"good": 0.5, " good": 0.125, "bad": 0.25}
+    row, _ = ask(chat(place("**"), place("good", bare), place("**")), endpoint="chat")
+    np.testing.assert_allclose(row.captured, [0.625, 0, 0.25])
+    inside, _ = ask(chat(place(" very"), place("good", bare)), endpoint="chat")
+    assert inside.details["fallback"] == 1
+
+
+def test_labels_are_found_by_id_where_the_server_tells_ids():
+    def told(*ids):
+        tops = [{f"token_id:{i}": -1.0 - i / 10 for i in (4, 5, 6, token)} for token in ids]
+        names = [f"token_id:{token}" for token in ids]
+        logprobs = {"tokens": names, "top_logprobs": tops}
+        return {"choices": [{"text": "?", "finish_reason": "stop", "logprobs": logprobs}]}
+
+    row, request = ask(told(7, 5, 9), label_token_ids=[4, 5, 6])
+    assert request["logprob_token_ids"] == [4, 5, 6]
+    np.testing.assert_allclose(row.captured, np.exp([-1.4, -1.5, -1.6]))
+    assert row.details["fallback"] == 0
+    assert ask(told(7, 8), label_token_ids=[4, 5, 6])[0].details["fallback"] == 1
+
+
+def test_a_server_without_log_probabilities_is_told_of_votes():
+    answer = {"choices": [{"text": " good", "finish_reason": "stop", "logprobs": None}]}
+    with pytest.raises(BackendError, match=r"no log-probabilities\..* count votes"):
+        ask(answer)
+
+
+def test_every_row_once_though_one_request_in_five_fails():
+    def answer(body):
+        p = {" good": 0.001 * (1 + int(body["prompt"])), " great": 0.2, " bad": 0.3}
+        return completion(place(" hm"), place(" bad", p))
+
+    def fault(number):
+        return FAULTS[number // 5 % len(FAULTS)] if number % 5 == 4 else None
+
+    with FailingServer(answer, fault) as server:
+        retries = RetryPolicy(per_request=20, base_delay=0.005, max_delay=0.05)
+        place_ = Server(server.url, concurrency=8, timeout=1, retries=retries)
+        engine = OpenAIReasoningEngine("m", place_)
+        prompts = [Prompt("", str(row)) for row in range(60)]
+        rows = list(engine.score(prompts, TASK, Scoring.FIRST, done=frozenset({3, 4})))
+    assert sorted(row.row for row in rows) == [row for row in range(60) if row not in {3, 4}]
+    for row in rows:
+        assert row.captured[0] == pytest.approx(0.001 * (1 + row.row))
+
+
+def test_describes_itself_and_refuses_settings():
+    described = OpenAIReasoningEngine("m", stop="\n\n").describe()
+    assert described["max_new_tokens"] == 256
+    assert described["stop"] == "\n\n"
+    with pytest.raises(InvalidInputError, match="max_new_tokens must be"):
+        OpenAIReasoningEngine("m", max_new_tokens=0)
+    with pytest.raises(InvalidInputError, match="first token only"):
+        OpenAIReasoningEngine("m").score([], TASK, Scoring.SUM)
