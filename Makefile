@@ -2,9 +2,10 @@
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
+SERVER ?= $(HOME)/.cache/dnip-integration/venv
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo demo-llm test lint types examples bench docs clean
+.PHONY: demo demo-llm test integration lint types examples bench docs clean
 .DEFAULT_GOAL := demo
 
 demo: $(VENV)/.demo          ## the main job on a bundled table
@@ -18,6 +19,9 @@ demo-llm: $(VENV)/.llm       ## class probabilities from the small language mode
 
 test: $(VENV)/.dev           ## all tests, docstring examples included
 	$(BIN)/python -m pytest -n 2
+
+integration: $(VENV)/.integration $(SERVER)/.built  ## against a real llama.cpp server, built once in some minutes
+	DNIP_LLAMA_PYTHON=$(SERVER)/bin/python $(BIN)/python -m pytest -n 0 tests/integration
 
 lint: $(VENV)/.dev           ## style, and the one-way imports between rooms
 	$(BIN)/ruff check .
@@ -37,7 +41,7 @@ docs: $(VENV)/.docs          ## the documentation, into site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 clean:
-	rm -rf $(VENV) site dnip-demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) site dnip-demo dnip-bench .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed, this is " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
@@ -53,6 +57,15 @@ $(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
 
 $(VENV)/.llm: pyproject.toml | $(VENV)/bin/python
 	$(PIP) --editable '.[transformers]'
+	@touch $@
+
+$(VENV)/.integration: pyproject.toml | $(VENV)/bin/python
+	$(PIP) --editable '.[integration]'
+	@touch $@
+
+$(SERVER)/.built:
+	$(PYTHON) -m venv $(SERVER)
+	nice $(SERVER)/bin/python -m pip install --disable-pip-version-check 'llama-cpp-python[server]>=0.3'
 	@touch $@
 
 $(VENV)/.docs: pyproject.toml | $(VENV)/bin/python

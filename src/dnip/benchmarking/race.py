@@ -36,6 +36,7 @@ def race(
     scale: int = 30,
     time_limit: float = 1.0,
     n_seeds: int = 3,
+    name: str | None = None,
     progress: Progress = lambda _what, _number, _total: None,
 ) -> Race:
     """Give every contestant the same time on the labelled rows of a table, once per seed.
@@ -59,6 +60,8 @@ def race(
         Seconds of each run.
     n_seeds : int, default=3
         Runs of each contestant, with the seeds 0, 1, …
+    name : str, optional
+        What to call the table; its source by default.
     progress : callable, optional
         Told before every run.
 
@@ -144,7 +147,7 @@ def race(
     except KeyboardInterrupt:
         interrupted = True
     return Race(
-        table=table.source,
+        table=table.source if name is None else name,
         n_rows=len(rows.labels),
         n_classes=rows.n_classes,
         scale=scale,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -69,10 +68,8 @@ def bench(
     named = ",".join(DEFAULT_SOLVERS) if solvers is None else solvers
     contestants = choose(named, peers, kernels=kernels)
     prepare_folder(out)
-    if table is None:
-        rows = replace(bundled_table("opt"), source="bundled AG News table")
-    else:
-        rows = ProbabilityTable.read(table, split_classes(classes))
+    names = split_classes(classes)
+    rows = bundled_table("opt") if table is None else ProbabilityTable.read(table, names)
     with live_progress("racing") as show:
         result = race(
             rows,
@@ -81,6 +78,7 @@ def bench(
             scale=scale,
             time_limit=time_limit,
             n_seeds=seeds,
+            name="bundled AG News table" if table is None else str(table),
             progress=lambda what, number, total: show(f"{what}, run {number} of {total}"),
         )
     written = write_race(result, out)

@@ -1,0 +1,81 @@
+"""The solvers beside what a user would pick instead: ``dnip bench`` on every table."""
+
+from __future__ import annotations
+
+import math
+import statistics
+import sys
+
+from benchmarks.tables import Table, print_markdown
+from dnip.benchmarking import DEFAULT_SOLVERS, PEERS, Race, choose, race
+from dnip.benchmarking.text import describe_race, speedup
+from dnip.benchmarking.writing import prepare_folder, write_race
+
+TIME_LIMIT = 10.0
+SEEDS = 3
+OUT = "dnip-bench"
+
+
+def run(tables: list[Table]) -> None:
+    """Print a table for each table and one over all; write courses and pictures to a folder."""
+    contestants = choose(",".join(DEFAULT_SOLVERS), "all")
+    races = []
+    for name, opt, _ in tables:
+        folder = f"{OUT}/{name.replace(' ', '-')}"
+        prepare_folder(folder)
+        races.append(
+            race(
+                opt,
+                contestants,
+                time_limit=TIME_LIMIT,
+                n_seeds=SEEDS,
+                name=name,
+                progress=lambda what, number, total: print(
+                    f"\r{name}: {what} ({number}/{total})\033[K",  # noqa: B023
+                    end="",
+                    file=sys.stderr,
+                ),
+            )
+        )
+        print(file=sys.stderr)
+        write_race(races[-1], folder)
+        print(f"\n{describe_race(races[-1])}", flush=True)
+        if races[-1].interrupted:
+            break
+    summarise(races)
+
+
+def summarise(races: list[Race]) -> None:
+    """Print one line per peer over all tables; a peer without any value in time has no ratio."""
+    limits = races[0].checkpoints
+    rows = []
+    for name in ("anneal", *PEERS):
+        standings = [line for each in races for line in each.standings if line.contestant == name]
+        if not standings:
+            continue
+        no_worse = [sum(limit not in line.behind for line in standings) for limit in limits]
+        ratios = [
+            line.speedup
+            for line in standings
+            if line.speedup is not None and math.isfinite(line.speedup)
+        ]
+        rows.append(
+            [
+                name,
+                *(f"{count} of {len(standings)}" for count in no_worse),
+                speedup(min(ratios, default=math.inf)),
+                speedup(statistics.median_low(ratios or [math.inf])),
+                f"{sum(ratio >= 20 for ratio in ratios)} of {len(ratios)}",
+            ]
+        )
+    print_markdown(
+        "Ours at least as good, in how many tables; and how many times faster at the peer's best",
+        [
+            "",
+            *(f"by {limit:g} s" for limit in limits),
+            "least ratio",
+            "median",
+            "20× and more",
+        ],
+        rows,
+    )
