@@ -7,8 +7,6 @@ import sys
 import warnings
 from typing import TYPE_CHECKING
 
-from dnip.cli.app import app
-from dnip.cli.console import complain
 from dnip.errors import DNIPError, DNIPWarning
 
 if TYPE_CHECKING:
@@ -31,32 +29,40 @@ def main() -> None:
     warnings.showwarning = _show_warning
     warnings.simplefilter("always", DNIPWarning)
     try:
+        from dnip.cli.app import app  # takes long enough for a Ctrl-C to come
+
         app(prog_name="dnip")
     except DNIPError as error:
-        complain("error", str(error))
+        _complain("error", str(error))
         sys.exit(1)
     except BrokenPipeError:  # the reader of our output, such as `head`, has left
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except (OSError, MemoryError) as error:
-        complain("error", str(error) or "out of memory")
+        _complain("error", str(error) or "out of memory")
         sys.exit(1)
     except KeyboardInterrupt:
-        complain("interrupted", _LEFT)
+        _complain("interrupted", _LEFT)
         sys.exit(INTERRUPTED)
     except SystemExit as stop:  # typer makes one of a KeyboardInterrupt, without a word
         if stop.code == INTERRUPTED:
-            complain("interrupted", _LEFT)
+            _complain("interrupted", _LEFT)
         raise
     except Exception as error:
         if TRACEBACK in os.environ:
             raise
-        complain(
+        _complain(
             "internal error",
             f"{type(error).__name__}: {error}. This is a bug; please report it with what you ran. "
             f"{TRACEBACK}=1 shows where it happened",
         )
         sys.exit(1)
+
+
+def _complain(kind: str, message: str) -> None:
+    from dnip.cli.console import complain
+
+    complain(kind, message)
 
 
 def _show_warning(
@@ -68,4 +74,4 @@ def _show_warning(
     line: str | None = None,
 ) -> None:
     if issubclass(category, DNIPWarning):
-        complain("warning", str(message))
+        _complain("warning", str(message))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -115,8 +116,9 @@ def ahead(items: Iterator[Item]) -> Generator[Item]:
                 coming = pool.submit(next, items, end)
                 yield item  # type: ignore[misc]
     finally:
-        if hasattr(items, "close"):
-            items.close()
+        # After a second Ctrl-C the thread may still be at work on the iterator.
+        with suppress(AttributeError, ValueError):
+            items.close()  # type: ignore[attr-defined]
 
 
 def stream(
