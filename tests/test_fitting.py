@@ -8,7 +8,8 @@ import pytest
 import oracles
 from dnip import Coefficients, Objective, ProbabilityTable, solve
 from dnip.errors import DNIPWarning, InvalidInputError
-from dnip.fitting import fit_table
+from dnip.fitting import LEAST_MEMORY, fit_file, fit_scan, fit_table
+from dnip.tables import Scan
 from problems import KNOWN
 
 NAMES = ("bad", "okay", "good")
@@ -107,3 +108,61 @@ def test_tables_that_nothing_can_be_learned_from_are_refused(labels, told):
     table = ProbabilityTable(np.full((2, 3), 1 / 3), labels, classes=NAMES, source="opt.csv")
     with pytest.raises(InvalidInputError, match=told):
         fit_table(table)
+
+
+@pytest.fixture
+def large(tmp_path):
+    """A folder of Parquet files with unlabelled rows, and the table of the same rows."""
+    rng = np.random.default_rng(1)
+    p = rng.dirichlet(np.full(4, 0.4), 3000)
+    labels = np.where(rng.random(3000) < 0.6, p.argmax(axis=1), rng.integers(-1, 4, 3000))
+    table = ProbabilityTable(p, labels, classes=("a", "b", "c", "d"))
+    folder = tmp_path / "opt"
+    folder.mkdir()
+    for part, rows in enumerate(np.array_split(np.arange(3000), 3)):
+        table.take(rows).write(folder / f"part-{part}.parquet")
+    return folder, ProbabilityTable.read(folder)
+
+
+@pytest.mark.parametrize("memory", [LEAST_MEMORY, 10**9])
+def test_a_fit_in_passes_is_the_fit_of_the_whole_table(large, memory, monkeypatch):
+    folder, table = large
+    monkeypatch.setattr("dnip.solvers.streamed._BLOCK_CELLS", 1000)
+    monkeypatch.setattr("dnip.fitting._fits_into", lambda *_: False)
+    whole, passed = fit_table(table, seed=3), fit_file(folder, memory=memory, seed=3)
+    assert passed.coefficients.weight_indices.tolist() == whole.coefficients.weight_indices.tolist()
+    assert passed.coefficients.objective == whole.coefficients.objective
+    assert passed.coefficients.fit["data"] == whole.coefficients.fit["data"]
+    np.testing.assert_array_equal(passed.evaluation.raw, whole.evaluation.raw)
+    np.testing.assert_array_equal(passed.evaluation.reweighted, whole.evaluation.reweighted)
+    assert passed.evaluation.n_unlabelled == whole.evaluation.n_unlabelled > 0
+
+
+def test_a_small_table_is_read_whole_and_a_large_one_in_passes(large, monkeypatch):
+    folder, _ = large
+    n_bytes = sum(file.stat().st_size for file in folder.iterdir())
+    monkeypatch.setattr("dnip.fitting.fit_scan", lambda *_, **__: "in passes")
+    monkeypatch.setattr("dnip.fitting.fit_table", lambda *_, **__: "whole")
+    monkeypatch.setattr("dnip.fitting.Scan", lambda *_, **__: None)
+    assert fit_file(folder, memory=8 * n_bytes) == "whole"
+    assert fit_file(folder, memory=8 * n_bytes - 1) == "in passes"
+    assert fit_file(folder / "part-0.parquet", memory=8 * n_bytes - 1) == "whole"
+
+
+def test_too_little_memory_is_refused(large):
+    folder, _ = large
+    with pytest.raises(InvalidInputError, match="memory is 300,000,000 bytes, but a fit in passes"):
+        fit_scan(Scan(folder), memory=300_000_000)
+
+
+def test_a_large_table_without_labels_is_refused(tmp_path):
+    ProbabilityTable(PROBLEM.p).write(tmp_path / "opt.parquet")
+    with pytest.raises(InvalidInputError, match=r"opt.parquet: no row has a label"):
+        fit_scan(Scan(tmp_path / "opt.parquet"), memory=10**9)
+
+
+def test_a_broken_part_of_a_large_table_is_named(large):
+    folder, _ = large
+    (folder / "part-1.parquet").write_bytes(b"PAR1 and no more")
+    with pytest.raises(InvalidInputError, match=r"part-1.parquet: this is not a sound Parquet"):
+        fit_scan(Scan(folder), memory=10**9)

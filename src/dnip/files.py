@@ -158,6 +158,25 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
 
 
+def temporary_folder(beside: str | os.PathLike[str]) -> Path | None:
+    """Return where temporary files may grow large: where TMPDIR says, or beside an output.
+
+    Parameters
+    ----------
+    beside : path-like
+        The output.
+
+    Returns
+    -------
+    pathlib.Path or None
+        None stands for the system's own choice, which TMPDIR governs; it is also taken beside a
+        stream.
+    """
+    if "TMPDIR" in os.environ or _is_stream(Path(beside)):
+        return None
+    return check_writable(beside).parent
+
+
 def check_separate(**paths: str | os.PathLike[str] | None) -> None:
     """Refuse two names for one file, where a write to one would destroy the other.
 

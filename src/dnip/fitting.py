@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from importlib.metadata import version
+from itertools import chain
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from dnip.coefficients import Coefficients
 from dnip.errors import InvalidInputError
 from dnip.evaluation import Evaluation, evaluate
-from dnip.solvers import solve
+from dnip.solvers import Search, StreamedProblem, solve
+from dnip.tables import ProbabilityTable, Scan
+from dnip.tables.hashing import DataHash
+from dnip.tables.labels import UNLABELLED
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
+
     from dnip.objective import ConfusionFunction, ObjectiveLike
     from dnip.solution import Solution
     from dnip.solvers import Progress, Solver
-    from dnip.tables import ProbabilityTable
+    from dnip.tables import Chunk
+    from dnip.typing import Labels, Probabilities
+
+#: What the interpreter, its libraries and the blocks in flight need.
+LEAST_MEMORY = 400 * 10**6
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,12 +78,11 @@ def fit_table(
     array([[1, 0],
            [0, 1]])
     """
-    labelled = table.labelled()
-    if len(labelled) == 0 or labelled.labels is None:
-        raise InvalidInputError(
-            f"{table.source}: no row has a label, and a fit needs labels",
-            hint="Add a column `label` with the class of each row",
-        )
+    if table.labels is None or not (table.labels != UNLABELLED).any():
+        raise _no_labels(table.source)
+    whole = bool((table.labels != UNLABELLED).all())
+    labelled = table if whole else table.labelled()
+    assert labelled.labels is not None
     solution = solve(
         labelled.probabilities,
         labelled.labels,
@@ -81,21 +94,187 @@ def fit_table(
         classes=table.classes,
         progress=progress,
     )
-    coefficients = Coefficients.from_solution(
-        solution, table.classes, provenance=_provenance(table, len(labelled))
-    )
+    provenance = _provenance(table.source, table.data_hash, len(table), len(labelled))
+    coefficients = Coefficients.from_solution(solution, table.classes, provenance=provenance)
     return Fit(coefficients, solution, evaluate([table], coefficients))
 
 
-def _provenance(table: ProbabilityTable, n_labelled: int) -> dict[str, Any]:
+def fit_scan(
+    scan: Scan,
+    objective: ObjectiveLike | ConfusionFunction | None = None,
+    *,
+    memory: int,
+    folder: Path | None = None,
+    scale: int = 30,
+    solver: str | Solver = "coordinate",
+    seed: int = 0,
+    time_limit: float | None = None,
+    progress: Progress | None = None,
+) -> Fit:
+    """Fit coefficients on a table that need not fit into memory.
+
+    The table is read twice: once to keep the rows that weights can decide, once to evaluate. The
+    search goes through the kept rows, and what does not fit into memory lies in a temporary
+    file meanwhile. The result is that of :func:`fit_table` on the same rows.
+
+    Parameters
+    ----------
+    scan : Scan
+        The opt set; unlabelled rows are left aside.
+    memory : int
+        Bytes of memory that the process as a whole may take, at least 400 million.
+    folder : path-like, optional
+        Where to put the temporary file; where temporary files go if it is left out.
+    objective, scale, solver, seed, time_limit, progress
+        As for :func:`dnip.solve`.
+
+    Returns
+    -------
+    Fit
+
+    Raises
+    ------
+    InvalidInputError
+        If no row is labelled, fewer than two classes have labelled rows, or there is too little
+        memory; for a solver that needs the whole table in memory.
+    OutputError
+        If the temporary file cannot be written.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> import numpy as np
+    >>> table = ProbabilityTable(np.array([[0.9, 0.1], [0.6, 0.4]]), np.array([0, 1]))
+    >>> with TemporaryDirectory() as folder:
+    ...     table.write(f"{folder}/opt.csv")
+    ...     fit_scan(Scan(f"{folder}/opt.csv"), memory=10**9).evaluation.reweighted
+    array([[1, 0],
+           [0, 1]])
+    """
+    began = time.perf_counter()
+    search = Search(objective, scale, solver, seed, time_limit, progress)
+    if memory < LEAST_MEMORY:
+        raise InvalidInputError(
+            f"memory is {memory:,} bytes, but a fit in passes needs {LEAST_MEMORY:,}",
+            hint="Give more memory",
+        )
+    rows = _LabelledRows(scan)
+    with StreamedProblem(
+        rows, rows.classes, scale=scale, memory=memory - LEAST_MEMORY, folder=folder
+    ) as problem:
+        solution = search.solve(problem, began)
+    coefficients = Coefficients.from_solution(solution, rows.classes)
+    data_hash = DataHash(rows.classes, labelled=True, n_rows=rows.n_rows)
+    evaluation = evaluate(_hashed(scan, data_hash), coefficients)
+    provenance = _provenance(scan.source, data_hash.hexdigest(), rows.n_rows, rows.n_labelled)
+    coefficients = Coefficients.from_solution(solution, rows.classes, provenance=provenance)
+    return Fit(coefficients, solution, evaluation)
+
+
+def fit_file(
+    path: Path,
+    classes: Sequence[str] | None = None,
+    objective: ObjectiveLike | ConfusionFunction | None = None,
+    *,
+    memory: int,
+    folder: Path | None = None,
+    scale: int = 30,
+    solver: str | Solver = "coordinate",
+    seed: int = 0,
+    time_limit: float | None = None,
+    progress: Progress | None = None,
+) -> Fit:
+    """Fit coefficients on a table file or folder: read whole where it is small, in passes else.
+
+    Parameters
+    ----------
+    path : Path
+        As for :meth:`dnip.ProbabilityTable.read`.
+    classes : sequence of str, optional
+        Class names.
+    memory, folder
+        As for :func:`fit_scan`.
+    objective, scale, solver, seed, time_limit, progress
+        As for :func:`dnip.solve`.
+
+    Returns
+    -------
+    Fit
+
+    Raises
+    ------
+    InvalidInputError
+        For a bad table, and as :func:`fit_table` and :func:`fit_scan`.
+    """
+    settings: dict[str, Any] = {
+        "scale": scale,
+        "solver": solver,
+        "seed": seed,
+        "time_limit": time_limit,
+        "progress": progress,
+    }
+    if _fits_into(memory, path):
+        return fit_table(ProbabilityTable.read(path, classes), objective, **settings)
+    scan = Scan(path, classes, memory=memory)
+    return fit_scan(scan, objective, memory=memory, folder=folder, **settings)
+
+
+def _fits_into(memory: int, path: Path) -> bool:
+    """Say whether a table can be read whole: a number of 8 bytes takes one or more in any file."""
+    try:
+        files = path.iterdir() if path.is_dir() else [path]
+        return 8 * sum(file.stat().st_size for file in files) <= memory
+    except OSError:
+        return True  # reading it will tell what is wrong
+
+
+class _LabelledRows:
+    """The labelled rows of a scan, chunk by chunk, and how many rows there were."""
+
+    def __init__(self, scan: Scan) -> None:
+        self._chunks = iter(scan)
+        self._first = next(self._chunks)
+        self._source = scan.source
+        self.classes = self._first.classes
+        self.n_rows = self.n_labelled = 0
+
+    def __iter__(self) -> Iterator[tuple[Probabilities, Labels]]:
+        for chunk in chain([self._first], self._chunks):
+            self.n_rows += len(chunk)
+            if chunk.labels is None:
+                continue
+            labelled = chunk.labels != UNLABELLED
+            self.n_labelled += int(np.count_nonzero(labelled))
+            if labelled.all():
+                yield chunk.probabilities, chunk.labels
+            else:
+                yield chunk.probabilities[labelled], chunk.labels[labelled]
+        if not self.n_labelled:
+            raise _no_labels(self._source)
+
+
+def _hashed(chunks: Iterable[Chunk], data_hash: DataHash) -> Iterator[Chunk]:
+    for chunk in chunks:
+        data_hash.add(chunk.probabilities, chunk.labels)
+        yield chunk
+
+
+def _no_labels(source: str) -> InvalidInputError:
+    return InvalidInputError(
+        f"{source}: no row has a label, and a fit needs labels",
+        hint="Add a column `label` with the class of each row",
+    )
+
+
+def _provenance(source: str, data_hash: str, n_rows: int, n_labelled: int) -> dict[str, Any]:
     # A path may hold bytes that are no Unicode; JSON may not.
-    source = table.source.encode("utf-8", "backslashreplace").decode()
+    source = source.encode("utf-8", "backslashreplace").decode()
     return {
         "package_version": version("dnip"),
         "data": {
             "source": source,
-            "sha256": table.data_hash,
-            "rows": len(table),
+            "sha256": data_hash,
+            "rows": n_rows,
             "labelled_rows": n_labelled,
         },
     }

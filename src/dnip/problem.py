@@ -103,13 +103,7 @@ class Problem:
         if sample_weight is not None:
             mass, unit = _as_mass(check_sample_weight(sample_weight, n_examples=len(p)))
         problem = cls(p, y, mass, unit, names)
-        n_present = int(problem.present.sum())
-        if n_present < 2:
-            only = f"only class {names[np.argmax(problem.present)]}" if n_present else "no class"
-            raise InvalidInputError(
-                f"labels: {only} has labelled examples, but a fit compares at least 2 classes",
-                hint="Label examples of other classes too",
-            )
+        check_present(problem.present, names)
         return problem
 
     @property
@@ -122,6 +116,11 @@ class Problem:
         """M: the number of examples, or the sum of their weights."""
         return float(self.mass.sum() * self.unit)
 
+    @property
+    def n_cells(self) -> int:
+        """M·N."""
+        return int(self.probabilities.size)
+
     @cached_property
     def class_mass(self) -> Integers:
         """Mass of each class, shape (N,)."""
@@ -133,6 +132,17 @@ class Problem:
     def present(self) -> Booleans:
         """Whether each class has examples, shape (N,)."""
         return self.class_mass > 0
+
+
+def check_present(present: Booleans, classes: Sequence[str]) -> None:
+    """Refuse examples of fewer than two classes."""
+    n_present = int(present.sum())
+    if n_present < 2:
+        only = f"only class {classes[int(np.argmax(present))]}" if n_present else "no class"
+        raise InvalidInputError(
+            f"labels: {only} has labelled examples, but a fit compares at least 2 classes",
+            hint="Label examples of other classes too",
+        )
 
 
 def _as_mass(weight: Floats) -> tuple[Integers, float]:

@@ -222,3 +222,27 @@ def test_an_existing_file_is_replaced_whole(dnip, opt):
     Path("c.json").write_text("x" * 100_000)
     assert dnip("fit", opt, "--out", "c.json").status == 0
     Coefficients.load("c.json")
+
+
+def test_a_fit_in_passes_writes_the_same_coefficients(dnip, opt, monkeypatch):
+    dnip("fit", opt, "--out", "whole.json")
+    monkeypatch.setattr("dnip.fitting._fits_into", lambda *_: False)
+    run = dnip("fit", opt, "--out", "passed.json", "--memory", "400MB")
+    assert (run.status, run.err) == (0, "")
+    whole, passed = Coefficients.load("whole.json"), Coefficients.load("passed.json")
+    assert passed.weight_indices.tolist() == whole.weight_indices.tolist()
+    assert passed.fit["data"] == whole.fit["data"]
+    assert sorted(path.name for path in Path().iterdir()) == [
+        "opt.csv",
+        "passed.json",
+        "whole.json",
+    ]
+
+
+@pytest.mark.parametrize(("memory", "status"), [("1M", 1), ("much", 2), ("-1", 2)])
+def test_a_memory_that_will_not_do_is_refused(dnip, opt, monkeypatch, memory, status):
+    monkeypatch.setattr("dnip.fitting._fits_into", lambda *_: False)
+    run = dnip("fit", opt, "--memory", memory)
+    assert run.status == status
+    assert "memory" in run.err.lower()
+    assert not Path("coefficients.json").exists()

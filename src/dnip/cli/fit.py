@@ -9,7 +9,14 @@ from typing import Annotated
 import typer
 
 from dnip.cli.console import complain, print_json, search_progress
-from dnip.cli.options import AsJson, Classes, TablePath, split_classes
+from dnip.cli.options import (
+    DEFAULT_MEMORY,
+    AsJson,
+    Classes,
+    Memory,
+    TablePath,
+    split_classes,
+)
 
 
 class SolverName(StrEnum):
@@ -96,6 +103,7 @@ def fit(
             help="Also write the course of the search as CSV.", show_default=False, readable=False
         ),
     ] = None,
+    memory: Memory = DEFAULT_MEMORY,
     json: AsJson = False,
 ) -> None:
     """Learn coefficients from a labelled table.
@@ -104,13 +112,12 @@ def fit(
     writes the weights with their provenance to a JSON file.
     """
     from dnip.errors import InvalidInputError
-    from dnip.files import check_separate, check_writable
-    from dnip.fitting import fit_table
+    from dnip.files import check_separate, check_writable, temporary_folder
+    from dnip.fitting import fit_file
     from dnip.objective import Objective
     from dnip.report.text import describe
     from dnip.report.trace import write_trace
     from dnip.solvers import SOLVERS, Coordinate
-    from dnip.tables import ProbabilityTable
 
     paper = preset is Preset.PAPER
     if smoothing is None:
@@ -130,12 +137,14 @@ def fit(
         if target is not None:
             check_writable(target)
 
-    table = ProbabilityTable.read(opt, split_classes(classes))
     check_separate(opt=opt, out=out, trace=trace)
     with search_progress() as progress:
-        fitted = fit_table(
-            table,
+        fitted = fit_file(
+            opt,
+            split_classes(classes),
             objective,
+            memory=memory,
+            folder=temporary_folder(out),
             scale=scale,
             solver=searcher,
             seed=seed,

@@ -51,11 +51,22 @@ def new_flips(scale: int, most: int) -> Flips:
 def new_workspace(rows: Rows, scale: int) -> Workspace:
     """Make room for the flips of any class of `rows` over indices 1..`scale`."""
     if isinstance(rows, DenseRows):
-        n_cells = (scale + 2) * len(rows.settled) ** 2
-        n_flips, n_block = min(len(rows.label), n_cells), BLOCK
-    else:
-        n_cells = 0
-        n_flips = n_block = int(np.diff(rows.class_start).max())
+        return dense_workspace(len(rows.label), len(rows.settled), scale)
+    return sparse_workspace(int(np.diff(rows.class_start).max()), scale)
+
+
+def dense_workspace(n_rows: int, n_classes: int, scale: int) -> Workspace:
+    """Make room for the flips of `n_rows` dense rows."""
+    n_cells = (scale + 2) * n_classes**2
+    return _workspace(scale, min(n_rows, n_cells), BLOCK, n_cells)
+
+
+def sparse_workspace(n_rows: int, scale: int) -> Workspace:
+    """Make room for the flips of a class that can win `n_rows` sparse rows."""
+    return _workspace(scale, n_rows, n_rows, 0)
+
+
+def _workspace(scale: int, n_flips: int, n_block: int, n_cells: int) -> Workspace:
     return Workspace(
         new_flips(scale, n_flips),
         np.empty(n_block, np.uint32),
@@ -85,10 +96,19 @@ def first_winning_index(p: float, rival_score: float, ties_win: bool, scale: int
 def find_dense_flips(
     rows: DenseRows, indices: Floats, c: int, scale: int, workspace: Workspace
 ) -> None:
-    """Find the flips of class `c`, the others standing at `indices`: branch-free over rows."""
+    """Find the flips of class `c`, the others standing at `indices`."""
+    workspace.tally[:] = 0
+    tally_dense_flips(rows, indices, c, scale, workspace)
+    list_tally(workspace.tally, len(indices), scale, workspace.flips)
+
+
+@jit
+def tally_dense_flips(
+    rows: DenseRows, indices: Floats, c: int, scale: int, workspace: Workspace
+) -> None:
+    """Add the flips of class `c` to the workspace's tally: branch-free over rows."""
     n_classes, n_rows = rows.columns.shape
     tally = workspace.tally
-    tally[:] = 0
     for first in range(0, n_rows, BLOCK):
         n = min(BLOCK, n_rows - first)
         rival, best = workspace.rival[:n], workspace.score[:n]
@@ -113,8 +133,6 @@ def find_dense_flips(
         mass = rows.mass[first : first + n]
         for i in range(n):
             tally[slot[i]] += mass[i]
-
-    list_tally(tally, n_classes, scale, workspace.flips)
 
 
 @jit
@@ -203,6 +221,14 @@ def end_flips(scale: int, start: Integers) -> None:
 find_flips: Callable[[Rows, Floats, int, int, Workspace], None] = by_layout(
     dense=find_dense_flips, sparse=find_sparse_flips
 )
+
+
+@jit
+def add_flips(part: Flips, scale: int, flips: Flips) -> None:
+    """Put each flip of a part in its place; `flips.start` must have room for it."""
+    for k in range(1, scale + 1):
+        for i in range(part.start[k], part.start[k + 1]):
+            add_flip(flips, k, part.true[i], part.rival[i], part.mass[i])
 
 
 @jit

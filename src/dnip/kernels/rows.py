@@ -182,6 +182,28 @@ def _fill_sparse(p: Probabilities, is_open: Booleans, scale: float, rows: Sparse
         rows.row_start[r] = entry
 
 
+class Survey(NamedTuple):
+    """What a first look at a table tells."""
+
+    is_open: Booleans  # (M,) whether more than one class can win the row
+    class_size: Integers  # (N,) open rows that each class can win
+    settled: Confusion  # (N, N) counts of the settled rows
+
+
+def survey(
+    p: Probabilities, labels: Labels, mass: Integers, scale: int, threads: Threads
+) -> Survey:
+    """Tell open rows from settled ones; for the arguments see `lay_out`."""
+    is_open = np.zeros(len(p), np.bool_)
+
+    def survey_part(_: int, first: int, last: int) -> tuple[Integers, Confusion]:
+        return _survey(p, labels, mass, float(scale), is_open, first, last)
+
+    parts = threads.run(survey_part, threads.share(len(p), p.size))
+    class_size, settled = (reduce(add, counts) for counts in zip(*parts, strict=True))
+    return Survey(is_open, class_size, settled)
+
+
 def lay_out(
     p: Probabilities,
     labels: Labels,
@@ -204,48 +226,64 @@ def lay_out(
     threads : Threads, optional
         Whom to share the work with.
     """
-    threads = threads or Threads(1)
-    n_rows, n_classes = p.shape
     if mass.strides == (0,):
         mass = mass[:1].copy()
-    is_open = np.zeros(n_rows, np.bool_)
+    surveyed = survey(p, labels, mass, scale, threads or Threads(1))
+    if p.nbytes <= _COPIED:
+        return copy_rows(p, labels, mass, scale, surveyed, dense=prefers_dense(surveyed, scale))
+    n_open = int(np.count_nonzero(surveyed.is_open))
+    listed_bytes = int(surveyed.class_size.sum()) * 2 * (4 + p.itemsize) + n_open * 20
+    if listed_bytes <= _LISTED * p.nbytes and _sparse_cost(surveyed) <= n_open * _IN_PLACE_ROW:
+        return copy_rows(p, labels, mass, scale, surveyed, dense=False)
+    row = np.empty(n_open, np.uint32)
+    _open_rows(surveyed.is_open, row)
+    return InPlaceRows(p, labels, mass, row, surveyed.settled)
 
-    def survey(_: int, first: int, last: int) -> tuple[Integers, Confusion]:
-        return _survey(p, labels, mass, float(scale), is_open, first, last)
 
-    surveys = threads.run(survey, threads.share(n_rows, p.size))
-    class_size, settled = (reduce(add, counts) for counts in zip(*surveys, strict=True))
-    n_open = int(np.count_nonzero(is_open))
-    n_entries = int(class_size.sum())
-
-    visited = n_entries / n_classes
+def prefers_dense(surveyed: Survey, scale: int) -> bool:
+    """Say whether columns are searched faster than lists of candidates."""
+    n_classes = len(surveyed.class_size)
+    n_open = int(np.count_nonzero(surveyed.is_open))
     dense_cost = n_open * (_DENSE_ROW + _DENSE_CELL * n_classes)
-    sparse_cost = visited * (_SPARSE_ROW + _SPARSE_ENTRY * n_entries / max(n_open, 1))
-    if p.nbytes > _COPIED:
-        sparse_bytes = n_entries * 2 * (4 + p.itemsize) + n_open * 20
-        if sparse_bytes > _LISTED * p.nbytes or sparse_cost > n_open * _IN_PLACE_ROW:
-            row = np.empty(n_open, np.uint32)
-            _open_rows(is_open, row)
-            return InPlaceRows(p, labels, mass, row, settled)
-    elif scale * n_classes**2 <= _LARGEST_TALLY and dense_cost <= sparse_cost:
-        columns = np.empty((n_classes, n_open))
-        _fill_dense(p, is_open, columns)
-        return DenseRows(columns, *_open_only(labels, mass, is_open), settled)
+    return scale * n_classes**2 <= _LARGEST_TALLY and dense_cost <= _sparse_cost(surveyed)
 
+
+def _sparse_cost(surveyed: Survey) -> float:
+    n_entries = float(surveyed.class_size.sum())
+    n_open = max(int(np.count_nonzero(surveyed.is_open)), 1)
+    visited = n_entries / len(surveyed.class_size)
+    return visited * (_SPARSE_ROW + _SPARSE_ENTRY * n_entries / n_open)
+
+
+def copy_rows(
+    p: Probabilities,
+    labels: Labels,
+    mass: Integers,
+    scale: int,
+    surveyed: Survey,
+    *,
+    dense: bool,
+) -> Rows:
+    """Copy the open rows into columns or lists of candidates; for the arguments see `lay_out`."""
+    is_open, class_size, settled = surveyed
+    n_open = int(np.count_nonzero(is_open))
+    label = labels[is_open].astype(np.uint32)
+    open_mass = mass[is_open] if len(mass) > 1 else np.full(n_open, mass[0])
+    if dense:
+        columns = np.empty((p.shape[1], n_open))
+        _fill_dense(p, is_open, columns)
+        return DenseRows(columns, label, open_mass, settled)
+    n_entries = int(class_size.sum())
     rows = SparseRows(
-        np.zeros(n_open + 1, np.int64),
-        np.empty(n_entries, np.uint32),
-        np.empty(n_entries, p.dtype),
-        np.concatenate(([0], np.cumsum(class_size))),
-        np.empty(n_entries, np.uint32),
-        np.empty(n_entries, p.dtype),
-        *_open_only(labels, mass, is_open),
-        settled,
+        row_start=np.zeros(n_open + 1, np.int64),
+        row_class=np.empty(n_entries, np.uint32),
+        row_p=np.empty(n_entries, p.dtype),
+        class_start=np.concatenate(([0], np.cumsum(class_size))),
+        class_row=np.empty(n_entries, np.uint32),
+        class_p=np.empty(n_entries, p.dtype),
+        label=label,
+        mass=open_mass,
+        settled=settled,
     )
     _fill_sparse(p, is_open, float(scale), rows)
     return rows
-
-
-def _open_only(labels: Labels, mass: Integers, is_open: Booleans) -> tuple[SmallIntegers, Integers]:
-    open_mass = mass[is_open] if len(mass) > 1 else np.full(np.count_nonzero(is_open), mass[0])
-    return labels[is_open].astype(np.uint32), open_mass

@@ -5,7 +5,8 @@ from dnip.solvers.coordinate import Coordinate
 from dnip.solvers.driver import Progress, Proposal, Solver
 from dnip.solvers.exhaustive import Exhaustive
 from dnip.solvers.landscape import Landscape, Position
-from dnip.solvers.solve import SOLVERS, solve
+from dnip.solvers.solve import SOLVERS, Search, solve
+from dnip.solvers.streamed import StreamedProblem
 
 __all__ = [
     "SOLVERS",
@@ -16,6 +17,8 @@ __all__ = [
     "Position",
     "Progress",
     "Proposal",
+    "Search",
     "Solver",
+    "StreamedProblem",
     "solve",
 ]

@@ -64,8 +64,7 @@ class Coordinate:
             yield Proposal(*reached)
             best = min(best, reached, key=lambda position: position.value)
 
-        n_cells = landscape.problem.probabilities.size
-        n_kicks = min(max(_CELLS // n_cells, 1), _MOST_KICKS)
+        n_kicks = min(max(_CELLS // landscape.problem.n_cells, 1), _MOST_KICKS)
         fruitless = 0
         while landscape.line_searches < enough and fruitless < _FRUITLESS:
             before = landscape.line_searches

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from dnip.kernels.values import Memo
     from dnip.objective import ObjectiveLike
     from dnip.problem import Problem
+    from dnip.solvers.streamed import StreamedProblem
     from dnip.typing import Confusion, Counts, Floats, Integers, WeightIndices
 
     CompiledState: TypeAlias = tuple[Rows, Workspace, Terms, Memo, Lines]
@@ -63,7 +64,7 @@ class Landscape:
 
     Parameters
     ----------
-    problem : Problem
+    problem : Problem or StreamedProblem
         The opt set.
     objective : ObjectiveLike
         What to minimise. An :class:`Objective` is evaluated by compiled code, any other one by
@@ -85,7 +86,7 @@ class Landscape:
 
     def __init__(
         self,
-        problem: Problem,
+        problem: Problem | StreamedProblem,
         objective: ObjectiveLike,
         scale: int,
         held: Mapping[int, int],

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from functools import reduce
+from functools import partial, reduce
 from operator import add
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
 from dnip.kernels.counting import count
-from dnip.kernels.flips import find_flips, list_tally, new_flips, new_workspace
+from dnip.kernels.flips import (
+    Flips,
+    add_flips,
+    dense_workspace,
+    end_flips,
+    find_flips,
+    list_tally,
+    new_flips,
+    new_workspace,
+    sparse_workspace,
+    tally_dense_flips,
+)
 from dnip.kernels.in_place import count_in_place, tally_in_place
 from dnip.kernels.leaders import (
     count_leaders,
@@ -22,12 +33,16 @@ from dnip.kernels.leaders import (
 )
 from dnip.kernels.rows import InPlaceRows, lay_out
 from dnip.kernels.threads import Threads
+from dnip.solvers.streamed import StreamedProblem
 
 if TYPE_CHECKING:
-    from dnip.kernels.flips import Flips
+    from collections.abc import Callable, Iterator
+
     from dnip.kernels.rows import Rows
     from dnip.problem import Problem
     from dnip.typing import Confusion, Floats
+
+T = TypeVar("T")
 
 # From so many classes on, the two best of each row are kept rather than found in every pass; the
 # memory for them is then small beside the row itself.
@@ -51,9 +66,11 @@ class Passes(Protocol):
         ...
 
 
-def passes_over(problem: Problem, scale: int) -> Passes:
+def passes_over(problem: Problem | StreamedProblem, scale: int) -> Passes:
     """Lay out the rows of a problem and return how to pass over them."""
     threads = Threads()
+    if isinstance(problem, StreamedProblem):
+        return BlockPasses(problem, scale, threads)
     rows = lay_out(problem.probabilities, problem.labels, problem.mass, scale, threads)
     if not isinstance(rows, InPlaceRows):
         return CompiledPasses(rows, scale)
@@ -182,3 +199,75 @@ class LeaderPasses:
                 self._rank_parts,
             )
         self._standing = indices.copy()
+
+
+class BlockPasses:
+    """Passes over the blocks of a problem that was read in passes, wherever they lie."""
+
+    def __init__(self, problem: StreamedProblem, scale: int, threads: Threads) -> None:
+        self._problem = problem
+        self._blocks = problem.blocks
+        self._scale = scale
+        self._threads = threads
+        self._n_parts = max(min(threads.most, len(self._blocks)), 1)
+        if problem.dense:
+            made = partial(dense_workspace, problem.n_open, problem.n_classes, scale)
+        else:
+            made = partial(sparse_workspace, problem.largest_list, scale)
+        self._workspaces = [made() for _ in range(self._n_parts)]
+
+    def count(self, indices: Floats) -> Confusion:
+        """Return the counts at weight indices."""
+
+        def count_part(part: int, *_: int) -> Confusion:
+            counts = (count(rows, indices) for rows in self._rows_of(part))
+            return reduce(add, counts, np.zeros_like(self._problem.settled))
+
+        return reduce(add, self._run(count_part), self._problem.settled)
+
+    def find_flips(self, indices: Floats, c: int) -> Flips:
+        """Return the flips of class `c`."""
+        if self._problem.dense:
+            return self._add_tallies(indices, c)
+        return self._join_lists(indices, c)
+
+    def _add_tallies(self, indices: Floats, c: int) -> Flips:
+        def tally_part(part: int, *_: int) -> None:
+            workspace = self._workspaces[part]
+            workspace.tally[:] = 0
+            for rows in self._rows_of(part):
+                tally_dense_flips(rows, indices, c, self._scale, workspace)
+
+        self._run(tally_part)
+        tally = reduce(add, (workspace.tally for workspace in self._workspaces))
+        flips = self._workspaces[0].flips
+        list_tally(tally, len(indices), self._scale, flips)
+        return flips
+
+    def _join_lists(self, indices: Floats, c: int) -> Flips:
+        def find_part(part: int, *_: int) -> list[Flips]:
+            workspace = self._workspaces[part]
+            found = []
+            for rows in self._rows_of(part):
+                find_flips(rows, indices, c, self._scale, workspace)
+                start, true, rival, mass = workspace.flips
+                n = start[-1]
+                found.append(
+                    Flips(start.copy(), true[:n].copy(), rival[:n].copy(), mass[:n].copy())
+                )
+            return found
+
+        parts = [flips for found in self._run(find_part) for flips in found]
+        sizes = np.sum([np.diff(flips.start[1:]) for flips in parts], axis=0)
+        joined = new_flips(self._scale, int(sizes.sum()))
+        joined.start[2:] = np.cumsum(sizes)
+        for flips in parts:
+            add_flips(flips, self._scale, joined)
+        end_flips(self._scale, joined.start)
+        return joined
+
+    def _rows_of(self, part: int) -> Iterator[Any]:
+        return self._blocks.read(range(part, len(self._blocks), self._n_parts))
+
+    def _run(self, work: Callable[[int, int, int], T]) -> list[T]:
+        return self._threads.run(work, [(part, part + 1) for part in range(self._n_parts)])

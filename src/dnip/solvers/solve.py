@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from dnip.objective import ConfusionFunction
+    from dnip.solvers.streamed import StreamedProblem
     from dnip.typing import Integers
 
 #: The solvers that a name can ask for, with their default settings.
@@ -106,42 +107,74 @@ def solve(
     (0.0, 0.0)
     """
     began = time.perf_counter()
-    scale = check_scale(scale)
-    seed = check_integer("seed", seed, at_least=0)
-    deadline = None
-    if time_limit is not None:
-        deadline = began + check_number("time_limit", time_limit, at_least=0)
-    if isinstance(solver, str):
-        solver = SOLVERS[check_choice("solver", solver, list(SOLVERS))]()
-    goal = _as_objective(objective)
+    search = Search(objective, scale, solver, seed, time_limit, progress)
     problem = Problem.of(probabilities, labels, sample_weight=sample_weight, classes=classes)
-    names = problem.classes
-    unfitted = tuple(np.flatnonzero(~problem.present).tolist())
-    if unfitted:
-        _warn_unfitted([names[c] for c in unfitted])
+    return search.solve(problem, began)
 
-    held = dict.fromkeys(unfitted, scale)
-    evaluations = 0
-    for _ in range(_MAX_ROUNDS):
-        landscape = Landscape(problem, goal, scale, held)
-        outcome = run(
-            solver, landscape, rng=np.random.default_rng(seed), deadline=deadline, progress=progress
+
+class Search:
+    """The settings of :func:`solve`, checked, to be used on an opt set.
+
+    Parameters
+    ----------
+    objective, scale, solver, seed, time_limit, progress
+        As for :func:`solve`.
+    """
+
+    def __init__(
+        self,
+        objective: ObjectiveLike | ConfusionFunction | None = None,
+        scale: int = 30,
+        solver: str | Solver = "coordinate",
+        seed: int = 0,
+        time_limit: float | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        self.scale = check_scale(scale)
+        self._seed = check_integer("seed", seed, at_least=0)
+        self._time_limit = time_limit
+        if time_limit is not None:
+            self._time_limit = check_number("time_limit", time_limit, at_least=0)
+        if isinstance(solver, str):
+            solver = SOLVERS[check_choice("solver", solver, list(SOLVERS))]()
+        self._solver = solver
+        self._goal = _as_objective(objective)
+        self._progress = progress
+
+    def solve(self, problem: Problem | StreamedProblem, began: float) -> Solution:
+        """Search one opt set; time counts from `began`, a ``time.perf_counter`` reading."""
+        deadline = None if self._time_limit is None else began + self._time_limit
+        names = problem.classes
+        unfitted = tuple(np.flatnonzero(~problem.present).tolist())
+        if unfitted:
+            _warn_unfitted([names[c] for c in unfitted])
+
+        held = dict.fromkeys(unfitted, self.scale)
+        evaluations = 0
+        for _ in range(_MAX_ROUNDS):
+            landscape = Landscape(problem, self._goal, self.scale, held)
+            outcome = run(
+                self._solver,
+                landscape,
+                rng=np.random.default_rng(self._seed),
+                deadline=deadline,
+                progress=self._progress,
+            )
+            evaluations += landscape.evaluations
+            middle = _geometric_middle(outcome.indices[problem.present])
+            followed = dict.fromkeys(unfitted, middle)
+            if followed == held or outcome.status in (Status.TIME_LIMIT, Status.INTERRUPTED):
+                break
+            held = followed
+        return _conclude(
+            outcome,
+            landscape,
+            followed,
+            evaluations=evaluations,
+            solver=self._solver.name,
+            seed=self._seed,
+            seconds=time.perf_counter() - began,
         )
-        evaluations += landscape.evaluations
-        middle = _geometric_middle(outcome.indices[problem.present])
-        followed = dict.fromkeys(unfitted, middle)
-        if followed == held or outcome.status in (Status.TIME_LIMIT, Status.INTERRUPTED):
-            break
-        held = followed
-    return _conclude(
-        outcome,
-        landscape,
-        followed,
-        evaluations=evaluations,
-        solver=solver.name,
-        seed=seed,
-        seconds=time.perf_counter() - began,
-    )
 
 
 def _as_objective(objective: ObjectiveLike | ConfusionFunction | None) -> ObjectiveLike:
@@ -157,7 +190,7 @@ def _warn_unfitted(names: Sequence[str]) -> None:
         f"no labelled example of class {', '.join(names)}: not fitted, its weight is the "
         "geometric middle of the fitted ones",
         DNIPWarning,
-        stacklevel=3,
+        stacklevel=4,
     )
 
 

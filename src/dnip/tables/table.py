@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -15,6 +13,7 @@ from dnip.tables.block import block_of
 from dnip.tables.checks import check_chunks
 from dnip.tables.chunk import Chunk
 from dnip.tables.columns import default_classes
+from dnip.tables.hashing import DataHash
 from dnip.tables.labels import UNLABELLED
 from dnip.tables.readers.frame import read_frame
 from dnip.tables.reading import ID_MEMORY, read_chunks
@@ -135,17 +134,9 @@ class ProbabilityTable:
         >>> ProbabilityTable(np.array([[0.5, 0.5]])).data_hash[:12]
         '6f737bef29d1'
         """
-        digest = hashlib.sha256()
-        header = {
-            "classes": self.classes,
-            "labelled": self.labels is not None,
-            "shape": self.probabilities.shape,
-        }
-        digest.update(json.dumps(header, sort_keys=True).encode())
-        digest.update(self.probabilities.astype("<f8", copy=False).tobytes())
-        if self.labels is not None:
-            digest.update(self.labels.astype("<i8", copy=False).tobytes())
-        return digest.hexdigest()
+        data_hash = DataHash(self.classes, labelled=self.labels is not None, n_rows=len(self))
+        data_hash.add(self.probabilities, self.labels)
+        return data_hash.hexdigest()
 
     @classmethod
     def read(

@@ -1,0 +1,171 @@
+"""An opt set that is read in one pass: settled rows are counted, open rows kept in blocks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NoReturn
+
+import numpy as np
+
+from dnip.errors import InvalidInputError
+from dnip.kernels.rows import copy_rows, prefers_dense, survey
+from dnip.kernels.threads import Threads
+from dnip.problem import check_present
+from dnip.solvers.blocks import Blocks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+    from types import TracebackType
+    from typing import Self
+
+    from dnip.typing import Booleans, Integers, Labels, Probabilities
+
+_ONE = np.ones(1, np.int64)  # how many examples each row counts as
+
+# Cells per block: small beside any memory, large beside the cost of a call.
+_BLOCK_CELLS = 1 << 20
+
+
+class StreamedProblem:
+    """Rows of an opt set that need not fit into memory, ready to search on.
+
+    A search on it takes the same steps as on the :class:`~dnip.problem.Problem` of the same rows,
+    and ends at the same solution.
+
+    Parameters
+    ----------
+    chunks : iterable of (probabilities, labels)
+        Checked rows, all labelled; read once.
+    classes : sequence of str
+        Class names.
+    scale : int
+        K: which rows are settled depends on it.
+    memory : int
+        Bytes of open rows to hold in memory; the others go to a temporary file.
+    folder : path-like, optional
+        Where to put that file.
+
+    Raises
+    ------
+    InvalidInputError
+        For labels of fewer than two classes.
+    OutputError
+        If the temporary file cannot be written.
+
+    Examples
+    --------
+    >>> chunks = [(np.array([[0.9, 0.1]]), np.array([0])), (np.array([[0.6, 0.4]]), np.array([1]))]
+    >>> with StreamedProblem(chunks, ["no", "yes"], scale=30, memory=0) as problem:
+    ...     problem.n_examples, problem.blocks.spilled_bytes > 0
+    (2.0, True)
+    """
+
+    unit = 1.0  # every row counts as one example
+
+    def __init__(
+        self,
+        chunks: Iterable[tuple[Probabilities, Labels]],
+        classes: Sequence[str],
+        *,
+        scale: int,
+        memory: int,
+        folder: Path | None = None,
+    ) -> None:
+        self.classes = tuple(classes)
+        self.scale = scale
+        n_classes = len(self.classes)
+        self.class_mass: Integers = np.zeros(n_classes, np.int64)
+        self.settled = np.zeros((n_classes, n_classes), np.int64)
+        self.blocks = Blocks(memory, folder)
+        self.dense = True  # whether the blocks are columns, or lists of candidates
+        self.n_open = 0
+        self.largest_list = 0  # rows that a class can win in one block, at most
+        self._threads = Threads()
+        self._n_pending = 0
+        n_rows = max(_BLOCK_CELLS // n_classes, 1)
+        self._pending_p = np.empty((n_rows, n_classes))
+        self._pending_labels = np.empty(n_rows, np.int64)
+        try:
+            for p, labels in chunks:
+                self._take(np.ascontiguousarray(p), labels)
+            if self._n_pending or not len(self.blocks):
+                self._keep_pending()
+            check_present(self.present, self.classes)
+        except BaseException:
+            self.close()
+            raise
+        del self._pending_p, self._pending_labels
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the rows and remove the temporary file."""
+        self.blocks.close()
+
+    @property
+    def n_classes(self) -> int:
+        """N."""
+        return len(self.classes)
+
+    @property
+    def n_examples(self) -> float:
+        """M."""
+        return float(self.class_mass.sum())
+
+    @property
+    def n_cells(self) -> int:
+        """M·N."""
+        return int(self.class_mass.sum()) * self.n_classes
+
+    @property
+    def present(self) -> Booleans:
+        """Whether each class has examples, shape (N,)."""
+        return self.class_mass > 0
+
+    @property
+    def probabilities(self) -> NoReturn:
+        """Refuse: the rows are not in memory."""
+        raise InvalidInputError(
+            "this solver needs the whole table in memory, but it is read in passes",
+            hint="Give more memory, or take the coordinate solver",
+        )
+
+    labels = mass = probabilities
+
+    def _take(self, p: Probabilities, labels: Labels) -> None:
+        """Count the settled rows of a chunk and keep the others."""
+        self.class_mass += np.bincount(labels, minlength=self.n_classes)
+        surveyed = survey(p, labels, _ONE, self.scale, self._threads)
+        self.settled += surveyed.settled
+        is_open = np.flatnonzero(surveyed.is_open)
+        n_most = len(self._pending_labels)
+        while len(is_open):
+            taken = is_open[: n_most - self._n_pending]
+            there = slice(self._n_pending, self._n_pending + len(taken))
+            self._pending_p[there] = p[taken]
+            self._pending_labels[there] = labels[taken]
+            self._n_pending += len(taken)
+            is_open = is_open[len(taken) :]
+            if self._n_pending == n_most:
+                self._keep_pending()
+
+    def _keep_pending(self) -> None:
+        """Make a block of the open rows that have come together."""
+        p, labels = self._pending_p[: self._n_pending], self._pending_labels[: self._n_pending]
+        surveyed = survey(p, labels, _ONE, self.scale, self._threads)
+        if not self.n_open:  # the first block decides for all
+            self.dense = prefers_dense(surveyed, self.scale)
+        rows = copy_rows(p, labels, _ONE, self.scale, surveyed, dense=self.dense)
+        self.blocks.add(rows)
+        self.n_open += self._n_pending
+        self.largest_list = max(self.largest_list, int(surveyed.class_size.max()))
+        self._n_pending = 0
