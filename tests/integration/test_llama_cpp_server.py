@@ -1,11 +1,7 @@
 """The engine against llama.cpp's server with the project's own small model.
 
-The server is taken from this environment, or from a virtual environment outside the checkout, for
-it is built from source in some minutes:
-
-    python -m venv ~/.cache/dnip-integration/venv
-    ~/.cache/dnip-integration/venv/bin/pip install 'llama-cpp-python[server]'
-
+``make integration`` builds the server and runs them. It is taken from this environment, or from a
+virtual environment outside the checkout, for it is built from source in some minutes.
 ``DNIP_LLAMA_PYTHON`` names another interpreter, ``DNIP_SMALL_MODEL`` another model folder.
 """
 
@@ -232,6 +228,38 @@ def test_votes_follow_the_probabilities(server):
     (row,) = voters.score(prompts(task, 1)[:1], task)
     assert row.details["samples"] == 8
     assert row.mass == pytest.approx(1 - row.details["unmatched"] / 8)
+
+
+@pytest.fixture
+def table(tmp_path):
+    """A function that runs ``dnip prompt`` on ten news items and returns the table's columns."""
+
+    def run(name, *options):
+        out = tmp_path / f"{name}.npz"
+        command = ("prompt", "agnews", "--data", ROOT / "examples" / "news", "--limit", 10)
+        arguments = [str(word) for word in (*command, *options, "--out", out)]
+        done = subprocess.run(
+            [sys.executable, "-m", "dnip", *arguments], capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        return np.load(out)
+
+    return run
+
+
+def test_the_command_gives_the_same_table_here_and_through_the_server(server, folder, table):
+    through = ("--model", server, "--served-model", "small")
+    here = table("here", "--model", folder)["probabilities"]
+    for name, options in {"text": (), "ids": ("--tokenizer", folder)}.items():
+        there = table(name, *through, *options)["probabilities"]
+        np.testing.assert_allclose(there, here, atol=1e-3)
+
+
+def test_the_command_counts_votes(server, table):
+    votes = ("--votes", 3, "--endpoint", "completions", "--max-tokens", 4, "--limit", 2)
+    columns = table("votes", "--model", server, "--served-model", "small", *votes)
+    assert columns["samples"].tolist() == [3, 3]
+    assert set(columns["mass"] * 3) <= {0.0, 1.0, 2.0, 3.0}
 
 
 def test_a_wrong_key_is_refused(server, monkeypatch):
