@@ -36,6 +36,7 @@ def job(task, *options):
         ((*HERE, "--timeout", "5"), ["--timeout is for a server", "Leave it out"]),
         ((*HERE, "--votes", "5", "--retries", "5"), ["--retries, --votes are for a server"]),
         ((*HERE, "--fill", "zero"), ["--fill is for a server"]),
+        ((*HERE, "--sampling-seed", "0"), ["--sampling-seed is for a server"]),
         ((*SERVER, "--chat"), ["--chat is for a model on this machine"]),
         ((*SERVER, "--dtype", "auto", "--revision", "x"), ["--dtype, --revision are for a model"]),
         ((*SERVER, "--truncate"), ["--truncate is for a model on this machine"]),

@@ -260,7 +260,8 @@ class ModelOptions:
 
     def refuse(self, names: Sequence[str], reason: str, hint: str | None = None) -> None:
         """Refuse those of some options that were given."""
-        given = [name for name in names if getattr(self, name) not in (None, False)]
+        values = {name: getattr(self, name) for name in names}
+        given = [name for name, value in values.items() if value is not None and value is not False]
         if given:
             refuse_options(given, reason, hint)
 

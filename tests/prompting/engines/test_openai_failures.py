@@ -19,7 +19,7 @@ KEY = "sk-SECRET"
         (204, "", False, "refuses the request (status 204)"),
         (501, "<html>", False, "refuses the request (status 501)"),
         (429, "slow down", True, "status 429. Lower the concurrency"),
-        (400, '{"error": "maximum context length is 9 tokens"}', False, "Cut the texts, show fewer"),
+        (400, '{"error": "context length is 9 tokens"}', False, "Cut the texts, show fewer"),
         (500, '{"message": "busy"}', True, "status 500: busy"),
         (500, '{"message": "bad sk-SECRET"}', True, "status 500: bad ***"),
         (503, "[[", True, "status 503."),
