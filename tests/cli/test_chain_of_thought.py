@@ -1,0 +1,132 @@
+"""``dnip prompt --chain-of-thought`` on a tiny model: told, marked, and resumed after a kill."""
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from dnip import ProbabilityTable
+from fakes import write_data
+
+pytest.importorskip("torch", reason="the model runs on torch")
+pytest.importorskip("transformers", reason="the model runs on transformers")
+
+TASK = """
+name = "mood"
+instruction = "Is the message up or down?"
+fields = ["text"]
+template = "Message: {{ text }}\\nMood:"
+answer_prefix = ""
+[chain_of_thought]
+demonstration = "{{ prompt }} {{ rationale }}\\nMood:{{ answer }}"
+[[classes]]
+name = "V"
+rationale = "A team won the cup."
+[[classes]]
+name = "D"
+rationale = "The market fell."
+"""
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    from tiny_models import save_model
+
+    return save_model(tmp_path_factory.mktemp("gpt2"), "gpt2")
+
+
+@pytest.fixture
+def job(folder, model):
+    (folder / "mood.toml").write_text(TASK)
+    write_data(folder, n_test=12)
+    task = ("mood.toml", "--data", ".", "--model", model, "--chain-of-thought")
+    return ("prompt", *task, "--max-new-tokens", 12, "--out", "t.csv")
+
+
+def rows_of(path):
+    with path.open() as file:
+        return list(csv.DictReader(file))
+
+
+def test_answers_without_a_label_are_marked_and_counted(dnip, job, folder):
+    run = dnip(*job, "--json")
+    marks = [int(row["fallback"]) for row in rows_of(folder / "t.csv")]
+    assert 0 < sum(marks) < len(marks) == 12
+    assert run.json["details"]["fallback"] == sum(marks)
+    assert f"hold no label, so that their last token stands for one: {sum(marks)} of 12" in run.err
+    content = json.loads((folder / "t.csv.meta.json").read_text())
+    assert content["summary"]["details"]["fallback"] == sum(marks)
+    assert content["settings"]["engine"]["max_new_tokens"] == 12
+    assert content["settings"]["engine"]["stop"] == "\n\n"
+    assert content["settings"]["task"]["chain_of_thought"]["rationales"][1] == "The market fell."
+    assert len(ProbabilityTable.read(folder / "t.csv", ["V", "D"])) == 12
+
+
+def test_a_killed_run_goes_on_to_the_very_same_table(dnip, job, folder):
+    dnip(*job, "--batch-tokens", 1)
+    whole = (folder / "t.csv").read_bytes()
+    (folder / "t.csv").unlink()
+    words = [*map(str, job), "--batch-tokens", "1"]
+    process = subprocess.Popen([sys.executable, "-m", "dnip", *words], stderr=subprocess.DEVNULL)
+    journal, deadline = folder / "t.csv.progress", time.monotonic() + 100
+    while not (journal.exists() and journal.read_bytes().count(b"\n") > 3):
+        assert time.monotonic() < deadline
+        assert process.poll() is None
+        time.sleep(0.005)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    assert not (folder / "t.csv").exists()
+    dnip(*words[:-2]).assert_refused("begun with other settings", "engine.batch_tokens was 1")
+    words[words.index("12")] = "13"
+    dnip(*words).assert_refused("engine.max_new_tokens was 12, is 13")
+    words[words.index("13")] = "12"
+    run = dnip(*words, "--json")
+    assert 3 <= run.json["n_resumed"] < 12
+    assert (folder / "t.csv").read_bytes() == whole
+
+
+def test_a_plain_run_is_another_run(dnip, job):
+    assert dnip(*job).status == 0
+    plain = [word for word in job if word not in ("--chain-of-thought", "--max-new-tokens", 12)]
+    dnip(*plain, "--scoring", "sum").assert_refused("another run", "engine.max_new_tokens")
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"--chain-of-thought": None}, ["--max-new-tokens is for chain of thought"]),
+        ({12: 0}, ["max_new_tokens must be"]),
+        ({12: 2000}, ["no room for answers of 2000 tokens", "--max-new-tokens"]),
+        ({"--out": "--shots=balanced", "t.csv": "--out=t.txt"}, ["t.txt"]),
+    ],
+)
+def test_what_cannot_work_is_refused(dnip, job, change, told):
+    words = [change.get(word, word) for word in job]
+    dnip(*(word for word in words if word is not None)).assert_refused(*told)
+
+
+def test_a_class_without_a_rationale_cannot_be_shown(dnip, job, folder):
+    (folder / "mood.toml").write_text(TASK.replace('rationale = "A team won the cup."\n', ""))
+    dnip(*job, "--shots", "balanced").assert_refused("rationale", "'V'", "mood")
+
+
+def test_votes_have_a_length_of_their_own(dnip, job):
+    server = [word if "/" not in str(word) else "http://127.0.0.1:9/v1" for word in job]
+    run = dnip(*server, "--served-model", "m", "--votes", 3)
+    run.assert_refused("--max-new-tokens is not for votes", "--max-tokens")
+
+
+def test_an_audit_reads_the_labels_after_the_reasoning(dnip, job, folder):
+    task = job[1:-4]
+    run = dnip("audit", *task, "--max-new-tokens", 12, "--prompts", 12, "--json")
+    assert [one["texts"] for one in run.json["classes"]] == [["V"], ["D"]]
+    assert 0 < run.json["fallbacks"] < run.json["n_measured"] == 12
+    short = dnip("audit", *task, "--max-new-tokens", 1, "--prompts", 12)
+    assert short.status == 1
+    assert "answers without a label: 1" in short.out
+    assert "answers hold no label" in short.err

@@ -1,0 +1,134 @@
+"""How a task is worded where the model is to reason first."""
+
+from dataclasses import replace
+
+import pytest
+
+from dnip.errors import InvalidInputError
+from dnip.prompting.chain_of_thought import ChainOfThought
+from dnip.prompting.plan import hash_prompts, make_plan
+from dnip.prompting.prompt import PromptBuilder
+from dnip.prompting.task import builtin_tasks, load_task
+from fakes import TASK, write_data
+
+TOML = """
+name = "mood"
+instruction = "Is the message happy or sad?"
+fields = ["text"]
+template = "Message: {{ text }}\\nMood:"
+[chain_of_thought]
+template = "Message: {{ text }}\\nFirst think:"
+demonstration = "{{ prompt }} {{ rationale }} It is{{ answer }}."
+[[classes]]
+name = "happy"
+rationale = "The writer laughs."
+[[classes]]
+name = "sad"
+"""
+
+
+@pytest.fixture
+def task(tmp_path):
+    (tmp_path / "mood.toml").write_text(TOML)
+    return load_task(tmp_path / "mood.toml")
+
+
+def prompt(task, *shown):
+    return PromptBuilder(task, shown, chain_of_thought=True).prompt({"text": "ha"})
+
+
+def test_demonstrations_show_reasoning_and_then_the_answer(task):
+    made = prompt(task, ({"text": "hoho"}, 0))
+    assert made.text == (
+        "Is the message happy or sad?\n\n"
+        "Message: hoho\nFirst think: The writer laughs. It is happy.\n\n"
+        "Message: ha\nFirst think:"
+    )
+    assert made.lead == "  It is"
+
+
+def test_a_rows_own_rationale_comes_first(task):
+    made = prompt(task, ({"text": "boo", "rationale": "The writer weeps."}, 1))
+    assert "First think: The writer weeps. It is sad." in made.prefix
+
+
+def test_a_task_without_a_wording_of_its_own_gets_the_general_one():
+    made = prompt(TASK)
+    assert made.text.endswith("Message: ha\nMood: Think step by step before you answer.")
+    assert made.lead.endswith("So the answer is")
+
+
+def test_plain_prompts_are_as_ever(task):
+    made = PromptBuilder(task, [({"text": "hoho"}, 0)]).prompt({"text": "ha"})
+    assert made.text.endswith("Message: hoho\nMood: happy\n\nMessage: ha\nMood:")
+    assert made.lead == ""
+
+
+def test_an_answer_ends_with_the_separator_where_demonstrations_show_it(task):
+    assert PromptBuilder(task, (), chain_of_thought=True).stop is None
+    assert PromptBuilder(task, [({"text": "a"}, 0)], chain_of_thought=True).stop == "\n\n"
+    assert PromptBuilder(replace(task, separator=""), [({"text": "a"}, 0)]).stop is None
+
+
+def test_a_class_without_a_rationale_cannot_be_shown(task):
+    with pytest.raises(InvalidInputError, match="no rationale to show for the class 'sad'"):
+        prompt(task, ({"text": "boo"}, 1))
+
+
+@pytest.mark.parametrize(
+    "demonstration", ["{{ rationale }}{{ answer }}", "{{ prompt }}", "So: {{ prompt }}{{ answer }}"]
+)
+def test_a_demonstration_begins_with_the_prompt_and_holds_the_answer(demonstration):
+    odd = replace(TASK, chain_of_thought=ChainOfThought(demonstration=demonstration))
+    with pytest.raises(InvalidInputError, match=r"must begin with \{\{ prompt"):
+        prompt(odd)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("demonstration =", "question =", "must be a table of texts"),
+        ("[chain_of_thought]\n", "chain_of_thought = 3\n[other]\n", "unknown key other"),
+        ("[chain_of_thought]", "[[chain_of_thought]]", "must be a table of texts"),
+        ('template = "Message: {{ text }}\\nFirst think:"', "template = 3", "table of texts"),
+        ('rationale = "The writer laughs."', "rationale = 3", r"classes\[0\] must be a table"),
+    ],
+)
+def test_a_broken_wording_is_refused(tmp_path, old, new, told):
+    assert old in TOML
+    (tmp_path / "mood.toml").write_text(TOML.replace(old, new, 1))
+    with pytest.raises(InvalidInputError, match=told):
+        load_task(tmp_path / "mood.toml")
+
+
+@pytest.mark.parametrize("name", builtin_tasks())
+def test_built_in_tasks_show_reasoning_for_every_class(name):
+    task = load_task(name)
+    row = dict.fromkeys(task.fields, "N/A")
+    shown = [(row, label) for label in range(task.n_classes)]
+    made = PromptBuilder(task, shown, chain_of_thought=True).prompt(row)
+    assert made.example.endswith("Think step by step before you answer.")
+    reasons = task.chain_of_thought.rationales
+    assert len(set(reasons)) == task.n_classes
+    for label, reason in enumerate(reasons):
+        assert made.prefix.count(f"{reason}{made.lead[1:]}{task.answer(label)}\n\n") == 1
+        # A rationale that names a label would be taken for the answer.
+        assert not any(f" {word}" in f" {reason}" for word in task.label_words)
+
+
+def test_the_plan_records_the_wording_where_the_prompts_depend_on_it(tmp_path, task):
+    write_data(tmp_path)
+    other = replace(task, chain_of_thought=replace(task.chain_of_thought, template="{{ text }}?"))
+    plain, same = (make_plan(t, tmp_path, shots=0) for t in (task, other))
+    assert plain.settings == same.settings
+    assert hash_prompts(plain.prompts) == hash_prompts(same.prompts)
+    reasoned, changed = (
+        make_plan(t, tmp_path, shots=0, chain_of_thought=True) for t in (task, other)
+    )
+    assert reasoned.settings["task"]["chain_of_thought"]["rationales"] == (
+        "The writer laughs.",
+        None,
+    )
+    assert reasoned.settings != changed.settings
+    assert hash_prompts(reasoned.prompts) != hash_prompts(changed.prompts)
+    assert hash_prompts(reasoned.prompts) != hash_prompts(plain.prompts)
