@@ -44,6 +44,10 @@ THOUGHTFUL = (
     "{{ m.content + '</s>\\n' }}{% endfor %}"
     "{% if add_generation_prompt %}{{ '<s>assistant\\n' }}{% endif %}"
 )
+#: It takes no conversation that ends in a reply.
+STRICT = TURNS.replace(
+    "{% for", "{% if messages|length > 1 %}{{ raise_exception('no') }}{% endif %}{% for", 1
+)
 #: Its turns of the assistant do not begin as it opens one.
 ODD = TURNS.replace("'<s>assistant\\n'", "'<s>assistant\\n<think>'")
 
@@ -68,6 +72,7 @@ def chat_model(tiny_model, tmp_path_factory):
         (TURNS, "<s>user\nMood?</s>\n<s>assistant\n", "Sports"),
         (SPACED, "<s>[INST] Mood? [/INST]", " Sports"),
         (THOUGHTFUL, "<s>user\nMood?</s>\n<s>assistant\n<think>\n\n</think>\n\n", "Sports"),
+        (STRICT, "<s>user\nMood?</s>\n<s>assistant\n", "Sports"),
         (ODD, "<s>user\nMood?</s>\n<s>assistant\n<think>", "Sports"),
     ],
 )

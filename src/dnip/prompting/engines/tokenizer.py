@@ -140,7 +140,11 @@ class HubTokenizer:
     @cached_property
     def _before_reply(self) -> tuple[str, str]:
         """What stands between a turn's opening and its words: of the prompt, and of the answer."""
-        opening, whole = self._render("prompt"), self._render("prompt", _REPLY)
+        opening = self._render("prompt")
+        try:
+            whole = self._render("prompt", _REPLY)
+        except InvalidInputError:  # some take no conversation that ends in a reply
+            return "", ""
         before, found, _ = whole.removeprefix(opening).partition(_REPLY)
         if not (found and whole.startswith(opening)):
             return "", ""

@@ -88,7 +88,7 @@ class TransformersEngine:
         self.tokenizer = HubTokenizer(model, revision=revision)
         self._chat = chat
         if chat:
-            self.tokenizer.chat("")  # refused before the model is loaded
+            self.tokenizer.chat("prompt")  # refused before the model is loaded
         self._model = CausalLM(model, revision=revision, dtype=dtype, device=device)
         self._batch_tokens = batch_tokens or (768 if self._model.device.type == "cpu" else 16384)
 
