@@ -10,7 +10,7 @@ import numpy as np
 
 from dnip.optional import load_optional
 from dnip.tables.block import LABEL_COLUMNS
-from dnip.tables.columns import CLASSES_METADATA, FALLBACK, ID, MASS, SAMPLES
+from dnip.tables.columns import CLASSES_METADATA, FALLBACK, ID, LABEL, MASS, SAMPLES
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -19,6 +19,12 @@ if TYPE_CHECKING:
 
     from dnip.tables.block import Block
     from dnip.tables.chunk import Ids
+
+# How class indices are encoded: as short as in a dictionary, and faster.
+_SMALL_NUMBERS = "DELTA_BINARY_PACKED"
+
+# Values that are encoded at a time.
+_BATCH_ROWS = 1 << 14
 
 
 class ParquetWriter:
@@ -34,13 +40,17 @@ class ParquetWriter:
         """Add the rows of a block."""
         if self._writer is None:
             # Digits of probabilities hardly repeat: dictionaries and compression cost more than
-            # the bare copy, and save nothing.
+            # the bare copy and save nothing. Columns that cannot be empty, in long batches, are
+            # encoded in a quarter of the time.
             plain = dict.fromkeys(block.class_columns, "none")
+            labels = [name for name in block.leading if name in LABEL_COLUMNS]
             self._writer = self._parquet.ParquetWriter(
                 self._file,
                 self._schema(block),
                 compression=dict.fromkeys(block.leading, "snappy") | plain,
-                use_dictionary=[name for name in block.leading if name in LABEL_COLUMNS],
+                use_dictionary=labels if block.named else False,
+                column_encoding=None if block.named else dict.fromkeys(labels, _SMALL_NUMBERS),
+                write_batch_size=_BATCH_ROWS,
                 write_page_checksum=True,
             )
         schema = self._writer.schema
@@ -71,7 +81,10 @@ class ParquetWriter:
         text, number, real = self._arrow.string(), self._arrow.int64(), self._arrow.float64()
         kinds = {ID: text, MASS: real, SAMPLES: number, FALLBACK: number}
         other = text if block.named else number
-        fields = [(name, kinds.get(name, other)) for name in block.leading]
-        fields += [(name, real) for name in block.class_columns]
+        field = self._arrow.field
+        fields = [
+            field(name, kinds.get(name, other), nullable=name == LABEL) for name in block.leading
+        ]
+        fields += [field(name, real, nullable=False) for name in block.class_columns]
         metadata = {CLASSES_METADATA: json.dumps(block.classes)} if block.named else None
         return self._arrow.schema(fields, metadata=metadata)
