@@ -176,7 +176,21 @@ class ProbabilityTable:
 
     @classmethod
     def of_chunk(cls, chunk: Chunk) -> ProbabilityTable:
-        """Make a table of a chunk of one."""
+        """Make a table of a chunk, as a `Scan` gives it.
+
+        Parameters
+        ----------
+        chunk : Chunk
+            Checked rows.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from dnip.tables import Chunk
+        >>> chunk = Chunk(np.array([[0.5, 0.5]]), None, None, ("ham", "spam"), "new.csv")
+        >>> ProbabilityTable.of_chunk(chunk)
+        <ProbabilityTable: 1 rows, 2 classes, no label column, from new.csv>
+        """
         return _joined([chunk], chunk.source)
 
     @classmethod
