@@ -255,6 +255,20 @@ def test_the_command_gives_the_same_table_here_and_through_the_server(server, fo
         np.testing.assert_allclose(there, here, atol=1e-3)
 
 
+def test_the_command_reasons_alike_here_and_through_the_server(server, folder, table):
+    reasoning = ("--chain-of-thought", "--max-new-tokens", 24, "--limit", 40)
+    here = table("here", "--model", folder, *reasoning)
+    # The server's own default would punish the words of the reasoning.
+    alike = ("--served-model", "small", "--extra-body", '{"repeat_penalty": 1.0}')
+    there = table("there", "--model", server, *alike, *reasoning)
+    np.testing.assert_array_equal(there["fallback"], here["fallback"])
+    told = here["fallback"] == 0
+    assert 0 < told.sum() < len(told)
+    np.testing.assert_allclose(there["probabilities"][told], here["probabilities"][told], atol=1e-3)
+    # Labels that the server did not report are missing in its mass.
+    assert (there["mass"] <= here["mass"] + 1e-3).all()
+
+
 def test_the_command_counts_votes(server, table):
     votes = ("--votes", 3, "--endpoint", "completions", "--max-tokens", 4, "--limit", 2)
     columns = table("votes", "--model", server, "--served-model", "small", *votes)
