@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -85,7 +86,12 @@ class Arena:
         self.evaluations = 0
         self.lower_bound: float | None = None
         self._floor = -np.inf if floor is None else floor
-        self._evaluation = evaluate(self)
+        self._evaluate = evaluate
+
+    @cached_property
+    def _evaluation(self) -> Evaluation:
+        """The evaluation, made when first used: not all contestants use it."""
+        return self._evaluate(self)
 
     @property
     def n_classes(self) -> int:

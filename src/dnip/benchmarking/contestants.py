@@ -17,6 +17,7 @@ from dnip.benchmarking.peers import (
     solvers,
     tunethresholds,
 )
+from dnip.benchmarking.results import REFERENCE
 from dnip.errors import InvalidInputError, MissingDependencyError
 from dnip.solvers import SOLVERS
 from dnip.validation import check_choice
@@ -24,13 +25,13 @@ from dnip.validation import check_choice
 if TYPE_CHECKING:
     from dnip.benchmarking.arena import Arena, Evaluation
 
-#: What contestants on the scale are compared with, and what those with real weights are.
-ON_SCALE, FINE = "coordinate", "coordinate-fine"
+#: What contestants with real weights are compared with.
+FINE = "coordinate-fine"
 #: What is added to the name of a peer on the compiled evaluation.
 ON_KERNELS = " (kernels)"
 #: Solvers that race unless the user names others; those that prove come first.
 DEFAULT_SOLVERS = tuple(
-    name for name in ("exact", ON_SCALE, FINE, "anneal") if name in SOLVERS or name == FINE
+    name for name in ("exact", REFERENCE, FINE, "anneal") if name in SOLVERS or name == FINE
 )
 # The scale of the solver that stands beside real weights.
 _FINE_SCALE = 3000
@@ -48,8 +49,6 @@ class Contestant:
         seed until time is up.
     library : str
         The module that must be installed; empty for none.
-    is_peer : bool
-        Whether it stands for another way than this package's solvers.
     evaluate : callable
         The evaluation that it is given.
     takes_evaluation : bool
@@ -63,10 +62,9 @@ class Contestant:
     name: str
     search: Callable[[Arena, int], None]
     library: str = ""
-    is_peer: bool = True
     evaluate: Callable[[Arena], Evaluation] = evaluate_in_numpy
     takes_evaluation: bool = True
-    reference: str = ON_SCALE
+    reference: str = REFERENCE
     scale: int | None = None
 
     def missing(self) -> MissingDependencyError | None:
@@ -84,13 +82,11 @@ class Contestant:
 
 #: The solvers of this package, by name.
 OURS: dict[str, Contestant] = {
-    name: Contestant(name, solvers.searcher(name), is_peer=False, takes_evaluation=False)
-    for name in SOLVERS
+    name: Contestant(name, solvers.searcher(name), takes_evaluation=False) for name in SOLVERS
 } | {
     FINE: Contestant(
         FINE,
-        solvers.searcher(ON_SCALE),
-        is_peer=False,
+        solvers.searcher(REFERENCE),
         takes_evaluation=False,
         reference=FINE,
         scale=_FINE_SCALE,

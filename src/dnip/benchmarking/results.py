@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 #: Seconds at which the best so far is reported, as far as the time limit goes.
 CHECKPOINTS = (0.01, 0.1, 1.0, 10.0)
-#: The solver whose weights are those of the race's scale.
+#: The solver that contestants on the scale of the race are compared with.
 REFERENCE = "coordinate"
 
 

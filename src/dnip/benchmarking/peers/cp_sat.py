@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from concurrent.futures import ThreadPoolExecutor
-from itertools import combinations
+from itertools import combinations, product
+from threading import Thread
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -57,14 +57,16 @@ def search(arena: Arena, seed: int) -> None:
             except Stop:
                 self.stop_search()
 
-    with ThreadPoolExecutor(1) as thread:  # Ctrl-C is seen here, not inside the solver
-        solving = thread.submit(solver.solve, model.model, Report())
-        try:
-            status = solving.result()
-        except KeyboardInterrupt:
-            solver.stop_search()
-            raise
-    if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+    status = []
+    # A thread of its own, which may be left behind: the solver hears of Ctrl-C late in presolve.
+    thread = Thread(target=lambda: status.append(solver.solve(model.model, Report())), daemon=True)
+    thread.start()
+    try:
+        thread.join()
+    except KeyboardInterrupt:
+        solver.stop_search()
+        raise
+    if status[0] in (cp_model.OPTIMAL, cp_model.FEASIBLE):
         arena.prove(solver.best_objective_bound - _ALLOWANCE)
     raise Stop
 
@@ -87,6 +89,11 @@ class _Model:
         self.indices = [self._whole(1, arena.scale, arena.scale) for _ in range(arena.n_classes)]
         self._ratios = _ratios(arena.scale)
         self._even = int(np.flatnonzero(self._ratios[0] == self._ratios[1])[0])  # rank of 1/1
+        place = {(int(a), int(b)): r for r, (a, b) in enumerate(zip(*self._ratios, strict=True))}
+        self._ranked = [
+            (a, b, place[a // math.gcd(a, b), b // math.gcd(a, b)])
+            for a, b in product(range(1, arena.scale + 1), repeat=2)
+        ]
         self._ranks = [self._rank(i, j) for i, j in combinations(range(self._n), 2)]
         self._beats: dict[tuple[int, int], Any] = {}
         self._wins: dict[tuple[int, ...], Any] = {}
@@ -100,14 +107,8 @@ class _Model:
     def _rank(self, i: int, j: int) -> _Variable:
         """Return the rank of ξ_i/ξ_j among all ratios."""
         self._arena.check_time()
-        place = {(int(a), int(b)): r for r, (a, b) in enumerate(zip(*self._ratios, strict=True))}
-        rank = self._whole(0, len(place) - 1, self._even)
-        tuples = []
-        for a in range(1, self._scale + 1):
-            for b in range(1, self._scale + 1):
-                common = math.gcd(a, b)
-                tuples.append((a, b, place[a // common, b // common]))
-        self.model.add_allowed_assignments([self.indices[i], self.indices[j], rank], tuples)
+        rank = self._whole(0, len(self._ratios[0]) - 1, self._even)
+        self.model.add_allowed_assignments([self.indices[i], self.indices[j], rank], self._ranked)
         return rank
 
     def _count(self) -> tuple[list[_Count], list[_Count]]:

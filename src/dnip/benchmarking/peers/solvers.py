@@ -33,8 +33,8 @@ def searcher(name: str) -> Callable[[Arena, int], None]:
             new = landscape.evaluations - counted
             counted = landscape.evaluations
             arena.note(proposal.indices, proposal.value, evaluations=new)
-        if solver.proves_optimality:
-            arena.prove(arena.best)
-            raise Stop
+            if proposal.lower_bound >= arena.best:
+                arena.prove(arena.best)
+                raise Stop
 
     return search
