@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 SERVER ?= $(HOME)/.cache/dnip-integration/venv
+NEWS   := World,Sports,Business,Technology
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .PHONY: demo demo-llm test integration lint types examples bench docs clean
@@ -11,11 +12,13 @@ PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 demo: $(VENV)/.demo          ## the main job on a bundled table
 	$(BIN)/dnip demo
 
-demo-llm: $(VENV)/.llm       ## class probabilities from the small language model of models/small
-	@mkdir -p dnip-demo && rm -f dnip-demo/news.csv*
+demo-llm: $(VENV)/.llm       ## from texts to better class accuracies with the small language model of models/small
+	@mkdir -p dnip-demo && rm -f dnip-demo/news-*
 	$(BIN)/dnip audit agnews --model models/small --data examples/news
-	$(BIN)/dnip prompt agnews --model models/small --data examples/news --out dnip-demo/news.csv
-	$(BIN)/dnip evaluate dnip-demo/news.csv --classes World,Sports,Business,Technology
+	$(BIN)/dnip prompt agnews --model models/small --data examples/news --split opt --out dnip-demo/news-opt.csv
+	$(BIN)/dnip prompt agnews --model models/small --data examples/news --split test --out dnip-demo/news-test.csv
+	$(BIN)/dnip fit dnip-demo/news-opt.csv --classes $(NEWS) --out dnip-demo/news-coefficients.json
+	$(BIN)/dnip evaluate dnip-demo/news-test.csv --classes $(NEWS) --coefficients dnip-demo/news-coefficients.json
 
 test: $(VENV)/.dev           ## all tests, docstring examples included
 	$(BIN)/python -m pytest -n 2
