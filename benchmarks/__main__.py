@@ -5,7 +5,18 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from benchmarks import peers, prompting, quality, scores, settings, speed, startup, streaming
+from benchmarks import (
+    equality,
+    kills,
+    peers,
+    prompting,
+    quality,
+    scores,
+    settings,
+    speed,
+    startup,
+    streaming,
+)
 from benchmarks.tables import SHARED, load
 
 BENCHMARKS = {
@@ -16,6 +27,8 @@ BENCHMARKS = {
     "peers": peers.run,
     "startup": startup.run,
     "prompting": prompting.run,
+    "equality": equality.run,
+    "kills": kills.run,
     "streaming": streaming.run,
 }
 
