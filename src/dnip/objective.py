@@ -193,3 +193,18 @@ class CustomObjective:
     def to_dict(self) -> dict[str, Any]:
         """Return the function's name, as it stands in a coefficients file."""
         return {"function": self.name or getattr(self.function, "__name__", "function")}
+
+
+def as_objective(objective: ObjectiveLike | ConfusionFunction | None) -> ObjectiveLike:
+    """Return what a solver can minimise: the default objective for None, a function wrapped.
+
+    Examples
+    --------
+    >>> as_objective(None)
+    Objective(beta=2.7, tau=0.2, smoothing=1.0, terms=('error', 'cobias', 'pmi'), gap='pairwise')
+    """
+    if objective is None:
+        return Objective()
+    if isinstance(objective, ObjectiveLike):
+        return objective
+    return CustomObjective(objective)
