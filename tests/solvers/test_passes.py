@@ -1,5 +1,7 @@
 """Passes: the same counts and flips in every layout, over any number of threads."""
 
+import time
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -12,7 +14,7 @@ from dnip.kernels.flips import walk
 from dnip.kernels.rows import DenseRows, InPlaceRows, SparseRows, lay_out
 from dnip.kernels.threads import Threads
 from dnip.problem import Problem
-from dnip.solvers import passes
+from dnip.solvers import Landscape, passes
 from dnip.solvers.passes import CompiledPasses, InPlacePasses, LeaderPasses, passes_over
 from strategies import KINDS, TINY, random_probabilities, seeded, tables
 
@@ -233,3 +235,16 @@ def test_no_thread_works_on_after_an_error():
     with pytest.raises(KeyboardInterrupt):
         Threads(3).run(work, [(0, 1), (1, 2), (2, 3)])
     assert sorted(finished) == [1, 2]
+
+
+@pytest.mark.parametrize("way", ["in place", "leaders"])
+def test_the_clock_stops_a_descent_over_many_rows(force, way):
+    force(way)
+    rng = np.random.default_rng(8)
+    p, labels = random_probabilities(rng, 300, 6), rng.integers(6, size=300)
+    landscape = Landscape(Problem.of(p, labels), Objective(), 30, {})
+    landscape.deadline = time.perf_counter()
+    position = landscape.descend(np.full(6, 30), np.arange(6))
+    assert landscape.line_searches == 1
+    confusion = oracles.confusion_at(p, labels, position.indices)
+    assert position.value == pytest.approx(oracles.objective(confusion), abs=1e-12)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -23,18 +24,17 @@ class Proposal:
     indices: Floats  # (N,) whole numbers, as a position holds them
     value: float
     statistics: dict[str, float] = field(default_factory=dict)
+    lower_bound: float = -math.inf  # that no point is below, as far as is proven
 
 
 class Solver(Protocol):
     """An algorithm: a stream of proposals over a landscape.
 
     The driver takes the proposals until the stream ends, time is up or the user interrupts, and
-    keeps the best. A solver that sets `proves_optimality` has, when its stream ends, excluded
-    every point better than its best proposal.
+    keeps the best. The best is optimal when a proposal says so, with a lower bound that it reaches.
     """
 
     name: ClassVar[str]
-    proves_optimality: ClassVar[bool]
 
     def search(self, landscape: Landscape, rng: np.random.Generator) -> Iterator[Proposal]:
         """Yield points, often enough that the driver can watch the clock between two."""
@@ -51,6 +51,7 @@ class Outcome:
 
     indices: WeightIndices
     status: Status
+    lower_bound: float  # -inf if nothing is proven
     trace: tuple[TraceEntry, ...]
 
 
@@ -76,6 +77,7 @@ def run(
         Receives each trace entry as it comes.
     """
     began = time.perf_counter()
+    landscape.deadline = deadline
     raw = landscape.stand(np.full(landscape.n_classes, landscape.scale))
     incumbent, best = raw.indices.astype(np.int64), raw.value
     trace: list[TraceEntry] = []
@@ -87,9 +89,11 @@ def run(
             progress(trace[-1])
 
     note(raw.value, {})
-    status = Status.OPTIMAL if solver.proves_optimality else Status.FINISHED
+    bound = -math.inf
+    status = Status.FINISHED
     try:
         for proposal in solver.search(landscape, rng):
+            bound = max(bound, proposal.lower_bound)
             improved = proposal.value < best
             if improved:
                 incumbent, best = proposal.indices.astype(np.int64), proposal.value
@@ -100,4 +104,8 @@ def run(
                 break
     except KeyboardInterrupt:
         status = Status.INTERRUPTED
-    return Outcome(incumbent, status, tuple(trace))
+    if bound >= best:
+        status = Status.OPTIMAL
+    elif bound > -math.inf and status is Status.FINISHED:
+        status = Status.WITHIN_GAP
+    return Outcome(incumbent, status, min(bound, best), tuple(trace))

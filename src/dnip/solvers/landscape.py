@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -82,6 +83,8 @@ class Landscape:
         Objective values computed so far.
     line_searches : int
         Lines searched so far.
+    deadline : float or None
+        A ``time.perf_counter`` reading at which a descent over many rows stops where it is.
     """
 
     def __init__(
@@ -98,14 +101,14 @@ class Landscape:
         self.free = np.array([c for c in range(problem.n_classes) if c not in held], np.int64)
         self.evaluations = 0
         self.line_searches = 0
+        self.deadline: float | None = None
         self._passes = passes_over(problem, scale)
         self._lines = new_lines(_EXPECTED_LINES)
         self._compiled = isinstance(objective, Objective)
         self._state: CompiledState | None = None  # what a search needs that is compiled whole
         if isinstance(objective, Objective):
-            smoothing = objective.smoothing / problem.unit
-            self._terms = _compile_terms(objective, smoothing)
-            self._memo = new_memo(problem.class_mass, smoothing)
+            self._terms = compile_terms(objective, problem)
+            self._memo = new_memo(problem.class_mass, self._terms.smoothing)
             if isinstance(self._passes, CompiledPasses):
                 rows, workspace = self._passes.rows, self._passes.workspace
                 self._state = (rows, workspace, self._terms, self._memo, self._lines)
@@ -137,6 +140,8 @@ class Landscape:
                 set_counts(descent, self._passes.count(here))
             now = int(here[c])
             pass_class(descent, self._lines, now, self._search_line(descent, c))
+            if self.deadline is not None and time.perf_counter() >= self.deadline:
+                break
         return Position(here, float(descent.value[0]))
 
     def explore(self, optimum: Position, kicks: Kicks, enough: int) -> Position:
@@ -217,12 +222,13 @@ class Landscape:
         return confusion.astype(np.float64) * self.problem.unit
 
 
-def _compile_terms(objective: Objective, smoothing: float) -> Terms:
-    gap = objective.beta if "cobias" in objective.terms else 0.0
+def compile_terms(objective: Objective, problem: Problem | StreamedProblem) -> Terms:
+    """Return the numbers of an objective that compiled code works with, in the unit of mass."""
+    gap = float(objective.beta) if "cobias" in objective.terms else 0.0
     return Terms(
         error=1.0 if "error" in objective.terms else 0.0,
         cobias=gap if objective.gap == "pairwise" else 0.0,
         single=gap if objective.gap == "single" else 0.0,
-        tau=objective.tau if "pmi" in objective.terms else 0.0,
-        smoothing=smoothing,
+        tau=float(objective.tau) if "pmi" in objective.terms else 0.0,
+        smoothing=objective.smoothing / problem.unit,
     )
