@@ -35,12 +35,13 @@ def test_the_bundled_halves_share_no_row():
     rows = {row.tobytes() for row in opt.probabilities}
     shared = sum(row.tobytes() in rows for row in test.probabilities)
     assert shared < 10  # printed to six digits, a few rows of different texts agree
+    assert len({*opt.ids, *test.ids}) == 7600
 
 
 def test_classes_come_closer_and_accuracy_rises(demonstration):
     result, _ = demonstration
     before, after = scores(result.test.raw), scores(result.test.reweighted)
-    assert after["cobias"] < 0.1 < before["cobias"]
+    assert after["cobias"] < before["cobias"] / 2
     assert after["accuracy"] > before["accuracy"]
     assert after["worst_class_accuracy"] > before["worst_class_accuracy"]
 

@@ -15,7 +15,7 @@ def test_json_holds_the_fit_the_test_and_the_files(dnip, folder):
     names = ["coefficients.json", "class_accuracies.png", "report.md"]
     assert summary["written"] == [f"dnip-demo/{name}" for name in names]
     assert all(Path(path).stat().st_size > 0 for path in summary["written"])
-    assert summary["test"]["reweighted"]["cobias"] < 0.1 < summary["test"]["raw"]["cobias"]
+    assert summary["test"]["reweighted"]["cobias"] < summary["test"]["raw"]["cobias"] / 2
     assert summary["test"]["reweighted"]["accuracy"] > summary["test"]["raw"]["accuracy"]
     fitted = Coefficients.load("dnip-demo/coefficients.json")
     assert fitted.weight_indices.tolist() == summary["weight_indices"]

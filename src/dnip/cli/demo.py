@@ -19,8 +19,8 @@ def demo(
 ) -> None:
     """Run the main job on a bundled table.
 
-    Fits on one half of a real table of AG News probabilities, scores the other half, and writes
-    coefficients, a picture and a report. No download, no key, no GPU.
+    Fits on one half of a table of AG News probabilities that a small language model gave, scores
+    the other half, and writes coefficients, a picture and a report. No download, no key, no GPU.
     """
     from dnip.demonstration import run_demonstration
     from dnip.report.text import describe
@@ -37,7 +37,7 @@ def demo(
         )
         return
     typer.echo(
-        f"AG News, a small text classifier that starves one class: coefficients fitted on "
+        f"AG News, a small language model that starves one class: coefficients fitted on "
         f"{result.fit.evaluation.n:,} rows,\nscored on {result.test.n:,} others.\n"
     )
     typer.echo(describe(result.test, result.fit.coefficients))
