@@ -25,7 +25,7 @@ def test_equal_the_definition(evaluate, seed, n_classes, kind, mu):
     p = random_probabilities(rng, 30, n_classes, kind)
     labels = np.append(np.arange(n_classes), rng.integers(n_classes, size=30 - n_classes))
     objective = Objective(beta=1.5, tau=0.4, smoothing=mu)
-    arena = Arena(p, labels, objective, 30, evaluate=evaluate, time_limit=60.0)
+    arena = Arena(p, labels, objective, 30, raw=9.0, evaluate=evaluate, time_limit=60.0)
     for indices in rng.integers(1, 31, (5, n_classes)):
         confusion = oracles.confusion_at(p, labels, indices)
         expected = oracles.objective(confusion, beta=1.5, tau=0.4, mu=mu)

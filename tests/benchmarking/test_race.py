@@ -57,7 +57,7 @@ def test_everyone_runs_with_every_seed_in_order():
         ("b, seed 0", 3, 4),
         ("b, seed 1", 4, 4),
     ]
-    assert [len(run.course) for run in result.runs] == [1, 1, 1, 1]  # none of the rehearsals'
+    assert [run.evaluations for run in result.runs] == [1, 1, 1, 1]  # none of the rehearsals'
 
 
 def test_a_search_that_ends_is_started_again_with_other_seeds():

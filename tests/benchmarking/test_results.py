@@ -7,10 +7,12 @@ import pytest
 from dnip.benchmarking.arena import Moment
 from dnip.benchmarking.results import Race, Run
 
+RAW = Moment(0.0, 0, 0.9, (30, 30))
+
 
 def run(name, seed, *course, reference="coordinate", bound=None):
-    moments = tuple(Moment(seconds, 1, value, (1, 2)) for seconds, value in course)
-    return Run(name, reference, seed, moments, 100 + seed, bound)
+    moments = (Moment(seconds, 1, value, (1, 2)) for seconds, value in course)
+    return Run(name, reference, seed, (RAW, *moments), 100 + seed, bound)
 
 
 def race(*runs, time_limit=1.0):
@@ -26,7 +28,7 @@ OURS = [
 
 def test_values_and_times_of_a_run():
     one = OURS[0]
-    assert [one.value_at(t) for t in (0.0005, 0.001, 0.0015, 9.0)] == [math.inf, 0.5, 0.5, 0.1]
+    assert [one.value_at(t) for t in (0.0005, 0.001, 0.0015, 9.0)] == [0.9, 0.5, 0.5, 0.1]
     assert [one.seconds_to(value) for value in (0.6, 0.5, 0.2, 0.05)] == [
         0.001,
         0.001,
@@ -47,7 +49,7 @@ def test_a_peer_is_held_against_our_median():
     peer = [run("peer", seed, (0.2, 0.6), (0.3, 0.4)) for seed in range(3)]
     ours, standing = race(*OURS, *peer).standings
     assert standing.speedup == pytest.approx(0.3 / 0.001)
-    assert standing.at == {0.01: math.inf, 0.1: math.inf, 1.0: 0.4}
+    assert standing.at == {0.01: 0.9, 0.1: 0.9, 1.0: 0.4}
     assert standing.behind == ()
     assert standing.seconds_to_best_known == math.inf
     assert ours.seconds_to_best_known == 0.003
@@ -65,9 +67,9 @@ def test_a_peer_that_is_better_is_said_to_be():
     assert result.best_known == 0.05
 
 
-def test_a_peer_without_any_value():
+def test_a_peer_that_finds_nothing_better_than_the_raw_argmax_has_no_ratio():
     standing = race(*OURS, run("peer", 0)).standings[1]
-    assert (standing.best, standing.speedup) == (math.inf, math.inf)
+    assert (standing.best, standing.speedup) == (0.9, math.inf)
 
 
 def test_finer_weights_are_compared_with_one_another():
@@ -87,7 +89,7 @@ def test_without_a_reference_there_is_no_ratio():
     assert (standing.speedup, standing.behind) == (None, ())
 
 
-def test_the_summary_holds_null_for_what_never_came():
+def test_the_summary_holds_null_for_what_there_is_not():
     summary = race(*OURS, run("peer", 0)).to_dict()
     assert summary["proven"]
     ours, peer = summary["contestants"]
@@ -100,6 +102,6 @@ def test_the_summary_holds_null_for_what_never_came():
         "evaluations": 100,
         "lower_bound": 0.1,
     }
-    assert (peer["best"], peer["speedup"], peer["gap"]) == (None, None, None)
-    assert peer["runs"][0]["weight_indices"] is None
+    assert (peer["best"], peer["speedup"], peer["gap"]) == (0.9, None, None)
+    assert peer["seconds_to_best_known"] is None
     assert race().to_dict()["best_known"] is None

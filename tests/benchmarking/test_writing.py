@@ -13,20 +13,19 @@ from dnip.benchmarking.text import describe_race
 from dnip.benchmarking.writing import prepare_folder, write_race
 from dnip.errors import OutputError
 
+
+def run(name, *course, fine=False, bound=None):
+    reference = "coordinate-fine" if fine else "coordinate"
+    return Run(name, reference, 0, (Moment(0.0, 0, 0.9, (30, 30)), *course), 9, bound)
+
+
 RUNS = (
-    Run("coordinate", "coordinate", 0, (Moment(0.001, 3, 0.5, (3, 4)),), 9, 0.5),
-    Run(
-        "cma",
-        "coordinate",
-        0,
-        (Moment(0.01, 1, 0.7, (1, 1)), Moment(0.05, 8, 0.5, (3, 4))),
-        8,
-        None,
-    ),
-    Run("cma (kernels)", "coordinate", 0, (Moment(0.01, 1, 0.7, (1, 1)),), 8, None),
-    Run("coordinate-fine", "coordinate-fine", 0, (Moment(0.02, 5, 0.4, (3, 4)),), 9, None),
-    Run("tunethresholds", "coordinate-fine", 0, (Moment(0.01, 5, 0.3, None),), 9, None),
-    Run("cp-sat", "coordinate", 0, (), 0, None),
+    run("coordinate", Moment(0.001, 3, 0.5, (3, 4)), bound=0.5),
+    run("cma", Moment(0.01, 1, 0.7, (1, 2)), Moment(0.05, 8, 0.5, (3, 4))),
+    run("cma (kernels)", Moment(0.01, 1, 0.7, (1, 2))),
+    run("coordinate-fine", Moment(0.02, 5, 0.4, (3, 4)), fine=True),
+    run("tunethresholds", Moment(0.01, 5, 0.3, None), fine=True),
+    run("cp-sat"),
 )
 RACE = Race("news", 1234, 2, 30, {}, 0.1, RUNS, {"optuna-tpe": "optuna is not installed"}, False)
 
@@ -36,9 +35,9 @@ def test_the_page_says_all():
     assert lines[0] == "### news: 1,234 × 2"
     rows = {line.split("|")[1].strip(): line for line in lines if line.startswith("| ")}
     assert rows["coordinate"] == "| coordinate | 0.50000 | 0.50000 | 0.50000 | 9 | 1.0 ms | 0 |  |"
-    assert rows["cma"] == "| cma | 0.70000 | 0.50000 | 0.50000 | 8 | 50 ms |  | 50× |"
+    assert rows["cma"] == "| cma | 0.70000 | 0.50000 | 0.50000 | 9 | 50 ms |  | 50× |"
     assert rows["tunethresholds"].endswith("0.30000 * | 0.30000 | 9 | 10 ms |  | not reached |")
-    assert rows["cp-sat"] == "| cp-sat | – | – | – | 0 | – |  | – |"
+    assert rows["cp-sat"] == "| cp-sat | 0.90000 | 0.90000 | 0.90000 | 9 | – |  | – |"
     assert "Best known Z: 0.500000, proven optimal. * better than ours by then." in lines[-2]
     assert "coordinate-fine and tunethresholds: finer weights" in lines[-2]
     assert lines[-1] == "Left out, optuna-tpe: optuna is not installed."
@@ -55,7 +54,7 @@ def test_the_folder_holds_results_courses_picture_and_page(tmp_path):
     assert [path.name for path in written] == ["bench.json", "bench.csv", "bench.png", "bench.md"]
     results, courses, _, page = (path.read_bytes().decode(errors="replace") for path in written)
     assert json.loads(results)["contestants"][1]["name"] == "cma"
-    assert list(csv.DictReader(courses.splitlines()))[1] == {
+    assert list(csv.DictReader(courses.splitlines()))[3] == {
         "contestant": "cma",
         "seed": "0",
         "seconds": "0.010000",

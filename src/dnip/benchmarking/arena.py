@@ -48,6 +48,8 @@ class Arena:
         With all terms, COBias over pairs.
     scale : int
         K.
+    raw : float
+        The objective of the raw argmax, which everyone has at 0 seconds.
     evaluate : callable
         Makes the evaluation that `value` and `values` use of this arena.
     time_limit : float
@@ -58,7 +60,7 @@ class Arena:
     Attributes
     ----------
     course : list of Moment
-        Every new best within the time limit, in order.
+        The raw argmax, then every new best within the time limit, in order.
     evaluations : int
         Objective values computed so far.
     lower_bound : float or None
@@ -72,6 +74,7 @@ class Arena:
         objective: Objective,
         scale: int,
         *,
+        raw: float,
         evaluate: Callable[[Arena], Evaluation],
         time_limit: float,
         floor: float | None = None,
@@ -82,7 +85,7 @@ class Arena:
         self.objective = objective
         self.scale = scale
         self.time_limit = time_limit
-        self.course: list[Moment] = []
+        self.course = [Moment(0.0, 0, raw, (scale,) * probabilities.shape[1])]
         self.evaluations = 0
         self.lower_bound: float | None = None
         self._floor = -np.inf if floor is None else floor
@@ -115,8 +118,8 @@ class Arena:
 
     @property
     def best(self) -> float:
-        """The best value so far, infinite before the first."""
-        return self.course[-1].value if self.course else np.inf
+        """The best value so far."""
+        return self.course[-1].value
 
     def value(self, indices: WeightIndices | Floats) -> float:
         """Evaluate and record weight indices of shape (N,), whole numbers 1..K."""
@@ -155,7 +158,8 @@ class Arena:
         if value < self.best - TOLERANCE and seconds <= self.time_limit:
             whole = None if indices is None else tuple(int(index) for index in indices)
             self.course.append(Moment(seconds, self.evaluations, float(value), whole))
-        if seconds >= self.time_limit or self.best <= self._floor + TOLERANCE:
+        floor = self._floor if self.lower_bound is None else max(self._floor, self.lower_bound)
+        if seconds >= self.time_limit or self.best <= floor + TOLERANCE:
             raise Stop
 
     def check_time(self) -> None:
@@ -164,6 +168,6 @@ class Arena:
             raise Stop
 
     def prove(self, lower_bound: float) -> None:
-        """Record that nothing lies below a bound."""
+        """Record that nothing lies below a bound; a run whose best is recorded there is over."""
         known = -np.inf if self.lower_bound is None else self.lower_bound
         self.lower_bound = max(lower_bound, known)

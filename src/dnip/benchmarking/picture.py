@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from itertools import cycle, product
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -63,8 +62,8 @@ def draw_race(race: Race, path: str | os.PathLike[str]) -> None:
         squeeze=False,
         width_ratios=[2 if place == 0 else 1 for place in range(len(references))],
     )[0]
-    first = min((run.course[0].seconds for run in race.runs if run.course), default=1e-3)
-    times = np.geomspace(min(first, race.time_limit / 10), race.time_limit, _POINTS)
+    first = min((run.course[1].seconds for run in race.runs if len(run.course) > 1), default=1.0)
+    times = np.geomspace(min(first, race.time_limit) / 2, race.time_limit, _POINTS)
     looks = _looks([standing.contestant for standing in race.standings])
     for axes, reference in zip(panels, references, strict=True):
         _draw(axes, race, reference, times, looks)
@@ -129,7 +128,7 @@ def _runs(race: Race, reference: str) -> list[Run]:
 
 
 def _median_course(runs: list[Run], times: Floats) -> Floats:
-    """Return the median best value at each time, NaN where the median run has none yet."""
+    """Return the median best value at each time."""
     values = np.array([[run.value_at(t) for t in times] for run in runs])
-    median = np.quantile(values, 0.5, axis=0, method="lower")
-    return np.where(np.isinf(median), math.nan, median)
+    median: Floats = np.quantile(values, 0.5, axis=0, method="lower")
+    return median

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dnip.benchmarking.arena import Arena, Stop
+from dnip.benchmarking.evaluations import PlainObjective
 from dnip.benchmarking.results import Race, Run, highest_bound
 from dnip.errors import DNIPError, InvalidInputError
 from dnip.objective import Objective
@@ -105,6 +106,7 @@ def race(
         else:
             skipped[contestant.name] = str(missing)
 
+    raw = PlainObjective(rows.probabilities, rows.labels, objective)(np.ones(rows.n_classes))
     runs: list[Run] = []
 
     def enter(contestant: Contestant, seed: int, seconds: float) -> Run:
@@ -113,6 +115,7 @@ def race(
             rows.labels,
             objective,
             contestant.scale or scale,
+            raw=raw,
             evaluate=contestant.evaluate,
             time_limit=seconds,
             floor=highest_bound(runs, contestant.reference),

@@ -30,7 +30,7 @@ class Run:
         The solver that the contestant is compared with; runs that share it search the same weights.
     seed : int
     course : tuple of Moment
-        Every new best within the time limit, in order.
+        The raw argmax at 0 seconds, then every new best within the time limit, in order.
     evaluations : int
         Objective values computed.
     lower_bound : float or None
@@ -46,14 +46,12 @@ class Run:
 
     @property
     def best(self) -> float:
-        """The best value, infinite where there was none in time."""
-        return self.course[-1].value if self.course else math.inf
+        """The best value."""
+        return self.course[-1].value
 
     def value_at(self, seconds: float) -> float:
-        """Return the best value by then, infinite before the first."""
-        return min(
-            (moment.value for moment in self.course if moment.seconds <= seconds), default=math.inf
-        )
+        """Return the best value by then."""
+        return min(moment.value for moment in self.course if moment.seconds <= seconds)
 
     def seconds_to(self, value: float) -> float:
         """Return when a value was reached, infinite if never."""
@@ -65,7 +63,7 @@ class Run:
 
 @dataclass(frozen=True, eq=False)
 class Standing:
-    """One contestant over all its runs; medians, infinite where the median run has none.
+    """One contestant over all its runs; medians, times infinite where the median run never came.
 
     Attributes
     ----------
@@ -82,7 +80,8 @@ class Standing:
         Final value minus the lower bound that the contestant proved itself.
     speedup : float or None
         How many times less time the reference needs to reach what a run of this contestant reaches
-        in all its time; 0 where the reference does not reach it. None for the reference itself.
+        in all its time: 0 where the reference does not reach it, infinite where the run found
+        nothing better than the raw argmax. None for the reference itself.
     behind : tuple of float
         Checkpoints at which the reference has a worse value.
     """
@@ -190,7 +189,7 @@ class Race:
         return {c: _median(run.value_at(c) for run in runs) for c in self.checkpoints}
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything but the courses, as ``--json`` prints it; what never came is null."""
+        """Return everything but the courses, as ``--json`` prints it; an infinite time is null."""
         return {
             "table": self.table,
             "n": self.n_rows,
@@ -210,20 +209,20 @@ class Race:
         return {
             "name": standing.contestant,
             "compared_with": self.of(standing.contestant)[0].reference,
-            "objective_at": {f"{c:g}": _finite(value) for c, value in standing.at.items()},
-            "best": _finite(standing.best),
-            "worst": _finite(standing.worst),
+            "objective_at": {f"{c:g}": value for c, value in standing.at.items()},
+            "best": standing.best,
+            "worst": standing.worst,
             "evaluations": standing.evaluations,
             "seconds_to_best_known": _finite(standing.seconds_to_best_known),
-            "gap": _finite(standing.gap),
+            "gap": standing.gap,
             "speedup": _finite(standing.speedup),
             "reference_worse_at": list(standing.behind),
             "runs": [
                 {
                     "seed": run.seed,
-                    "objective": _finite(run.best),
-                    "seconds": run.course[-1].seconds if run.course else None,
-                    "weight_indices": run.course[-1].indices if run.course else None,
+                    "objective": run.best,
+                    "seconds": run.course[-1].seconds,
+                    "weight_indices": run.course[-1].indices,
                     "evaluations": run.evaluations,
                     "lower_bound": run.lower_bound,
                 }
@@ -244,7 +243,7 @@ def highest_bound(runs: Iterable[Run], reference: str) -> float | None:
 
 def _speedup(run: Run, reference: Sequence[Run]) -> float:
     """Return the run's time to its best over the reference's median time to the same value."""
-    if not run.course:
+    if len(run.course) == 1:
         return math.inf
     return run.course[-1].seconds / _median(ours.seconds_to(run.best) for ours in reference)
 

@@ -71,17 +71,13 @@ def _cells(race: Race, standing: Standing) -> list[str]:
     marks = dict.fromkeys(standing.behind, " *")
     return [
         standing.contestant,
-        *(_value(standing.at[c]) + marks.get(c, "") for c in race.checkpoints),
-        _value(standing.worst),
+        *(f"{standing.at[c]:.5f}" + marks.get(c, "") for c in race.checkpoints),
+        f"{standing.worst:.5f}",
         f"{standing.evaluations:,.0f}",
         seconds(standing.seconds_to_best_known),
         "" if standing.gap is None else f"{abs(standing.gap):.1g}",
         speedup(standing.speedup),
     ]
-
-
-def _value(value: float) -> str:
-    return NEVER if math.isinf(value) else f"{value:.5f}"
 
 
 def _verdict(race: Race) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
+import time
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dnip.benchmarking.arena import Stop
 from dnip.problem import Problem
 from dnip.solvers import SOLVERS, Coordinate, Landscape
 
@@ -26,15 +27,15 @@ def searcher(name: str) -> Callable[[Arena, int], None]:
         solver = Coordinate(_ENDLESS) if name == Coordinate.name else SOLVERS[name]()
         problem = Problem.of(arena.probabilities, arena.labels)
         landscape = Landscape(problem, arena.objective, arena.scale, held={})
+        landscape.deadline = time.perf_counter() + arena.remaining
         raw = landscape.stand(arena.start)
         arena.note(*raw)
         counted = landscape.evaluations
         for proposal in solver.search(landscape, np.random.default_rng(seed)):
             new = landscape.evaluations - counted
             counted = landscape.evaluations
+            if proposal.lower_bound > -math.inf:
+                arena.prove(proposal.lower_bound)
             arena.note(proposal.indices, proposal.value, evaluations=new)
-            if proposal.lower_bound >= arena.best:
-                arena.prove(arena.best)
-                raise Stop
 
     return search
