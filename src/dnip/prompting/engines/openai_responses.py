@@ -239,6 +239,8 @@ def _text_and_end(payload: Any) -> tuple[str | None, str | None]:  # noqa: ANN40
         return payload.get("content"), "length" if payload.get("stop_type") == "limit" else None
     choice = _choice(payload)
     text = choice["message"].get("content") if "message" in choice else choice.get("text")
+    if not isinstance(text, str | None):
+        raise TypeError(f"the text is {type(text).__name__}")
     return text, choice.get("finish_reason")
 
 

@@ -217,40 +217,46 @@ class TransformersReasoningEngine(TransformersEngine):
             (max(len(answer.tokens) - 1, 0), 0) if label is None else label
             for answer, label in zip(answers, found, strict=True)
         ]
-        captured = np.empty((len(rows), len(forms[0].ids)))
         if is_whole(scoring):
-            self._score_whole(rows, answers, places, past, forms, scoring, captured)
+            thoughts = [
+                answer.tokens[:place] for answer, (place, _) in zip(answers, places, strict=True)
+            ]
+            read = [row + own for row, own in zip(rows, thoughts, strict=True)]
+            captured = self._score_whole(read, [form for _, form in places], past, forms, scoring)
         else:
-            begins = np.cumsum([0, *(len(form.all) for form in forms)])
-            for row, (answer, (place, number)) in enumerate(zip(answers, places, strict=True)):
-                noted = np.exp(answer.logprobs[place, begins[number] : begins[number + 1]])
-                captured[row] = _at_place(noted, forms[number], scoring)
+            captured = np.array(
+                [
+                    _at_place(answer.logprobs[place], number, forms, scoring)
+                    for answer, (place, number) in zip(answers, places, strict=True)
+                ]
+            )
         return captured, [label is not None for label in found]
 
     def _score_whole(
         self,
         rows: list[list[int]],
-        answers: list[Generated],
-        places: list[tuple[int, int]],
+        numbers: list[int],
         past: Any,
         forms: list[LabelTokens],
         scoring: Scoring,
-        captured: Floats,
-    ) -> None:
-        """Score whole label words after each row's reasoning; rows of one length together."""
-        read = [
-            row + answer.tokens[:place]
-            for row, answer, (place, _) in zip(rows, answers, places, strict=True)
-        ]
+    ) -> Floats:
+        """Score whole label words after rows of prompt and thoughts, each in one of the forms."""
+        captured = np.empty((len(rows), len(forms[0].ids)))
+        # Answers go on from their rows' cache, in which there must be no padding.
         alike: dict[tuple[int, int], list[int]] = {}
-        for row, (_, number) in enumerate(places):
-            alike.setdefault((number, len(read[row])), []).append(row)
+        for row, (tokens, number) in enumerate(zip(rows, numbers, strict=True)):
+            alike.setdefault((number, len(tokens)), []).append(row)
         for (number, _), group in alike.items():
-            given = [read[row] for row in group]
+            given = [rows[row] for row in group]
             captured[group] = self._probabilities(given, past, forms[number], scoring)
+        return captured
 
 
-def _at_place(noted: Floats, labels: LabelTokens, scoring: Scoring) -> Floats:
+def _at_place(logprobs: Floats, number: int, forms: list[LabelTokens], scoring: Scoring) -> Floats:
+    """Return label probabilities from what was noted at one place of all forms' tokens."""
+    begin = sum(len(form.all) for form in forms[:number])
+    labels = forms[number]
+    noted: Floats = np.exp(logprobs[begin : begin + len(labels.all)])
     if scoring is Scoring.MEAN:
         return mean_per_label(noted, labels)
     firsts: Floats = noted[np.cumsum([0, *map(len, labels.ids)])[:-1]]
