@@ -47,7 +47,8 @@ def run(_tables: list[Table]) -> None:
 def _start(out: Path) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "dnip", "prompt", TASK, "--data", f"{DATASETS / TASK}"]
     command += ["--model", f"{MODEL}", "--device", "cpu", "--limit", f"{ROWS}", "--out", f"{out}"]
-    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    with _log(out).open("wb") as log:
+        return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=log)
 
 
 def _finish(out: Path) -> float:
@@ -56,7 +57,7 @@ def _finish(out: Path) -> float:
     _first_row(process, out)
     began = time.perf_counter()
     if process.wait() != 0:
-        raise RuntimeError(f"the run ended with status {process.returncode}")
+        raise RuntimeError(_log(out).read_text(encoding="utf-8")[-1000:])
     return time.perf_counter() - began
 
 
@@ -71,6 +72,10 @@ def _kill(out: Path, seconds: float) -> int | None:
     process.kill()
     process.wait()
     return None if out.exists() else _noted(out)
+
+
+def _log(out: Path) -> Path:
+    return out.with_name(f"{out.name}.log")
 
 
 def _first_row(process: subprocess.Popen[bytes], out: Path) -> None:
