@@ -75,7 +75,7 @@ def _cells(race: Race, standing: Standing) -> list[str]:
         f"{standing.worst:.5f}",
         f"{standing.evaluations:,.0f}",
         seconds(standing.seconds_to_best_known),
-        "" if standing.gap is None else f"{abs(standing.gap):.1g}",
+        "" if standing.gap is None else f"{abs(standing.gap):.2g}",
         speedup(standing.speedup),
     ]
 

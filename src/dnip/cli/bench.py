@@ -29,7 +29,8 @@ def bench(
     solvers: Annotated[
         str | None,
         typer.Option(
-            help="Solvers of this package, comma-separated, or none.  [default: all that scale]",
+            help="Solvers of this package, comma-separated, or none.  [default: exact, coordinate, "
+            "coordinate-fine, anneal]",
             metavar="A,B,C",
             show_default=False,
         ),
