@@ -24,7 +24,7 @@ FORCED = {
     "sparse": (CompiledPasses, [(rows, "_LARGEST_TALLY", 0)]),
     "in place": (
         InPlacePasses,
-        [(rows, "_COPIED", 0), (rows, "_LISTED", -1), (passes, "_LEADERS_FROM", 1000)],
+        [(rows, "_COPIED", 0), (rows, "_LISTED", -1), (passes, "_LEADERS_FROM", 10**6)],
     ),
     "leaders": (
         LeaderPasses,

@@ -2,6 +2,10 @@
 
 A class's rival in a row is the best class, or the second where it leads the row itself. Both are
 kept from one line search to the next; only rows that lose one of the two are ranked again.
+
+Even one probability per row is far apart in memory from that of the next row. So each class has a
+column of *grades*, one byte per row that rises with the probability: most rows are passed by
+because the class's grade there is below what it takes to win.
 """
 
 from __future__ import annotations
@@ -14,17 +18,28 @@ from dnip.kernels.flips import Flips, add_flip, end_flips, first_winning_index, 
 from dnip.kernels.jit import jit
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from dnip.kernels.rows import InPlaceRows
-    from dnip.typing import Confusion, Floats, SmallIntegers
+    from dnip.typing import Booleans, Confusion, Floats, Integers, SmallIntegers
+
+    Grades = NDArray[np.uint8]
+
+# Eight grades per factor of 2, the leading bits of a float64; the highest is that of 1.125 and
+# more, the lowest that of all below 2⁻³¹.
+_SHIFT, _LOWEST = 49, (1023 << 3) - 254
 
 
 class Leaders(NamedTuple):
-    """The best and the second-best class of each open row."""
+    """The best and the second-best class of each open row, and grades."""
 
     first: SmallIntegers  # (R,)
     first_score: Floats  # (R,)
     second: SmallIntegers  # (R,)
     second_score: Floats  # (R,)
+    to_lead: Grades  # (R,) least grade of a class that can become the best at some index
+    to_follow: Grades  # (R,) least grade of a class that can become the second-best
+    grade: Grades  # (N, R) of every class
 
 
 class FlipList(NamedTuple):
@@ -34,19 +49,49 @@ class FlipList(NamedTuple):
     slot: SmallIntegers  # (R,)
 
 
-def new_leaders(n_rows: int) -> Leaders:
+def new_leaders(n_rows: int, n_classes: int) -> Leaders:
     """Make room for the leaders of `n_rows` open rows."""
     return Leaders(
         np.empty(n_rows, np.uint32),
         np.empty(n_rows),
         np.empty(n_rows, np.uint32),
         np.empty(n_rows),
+        np.empty(n_rows, np.uint8),
+        np.empty(n_rows, np.uint8),
+        np.empty((n_classes, n_rows), np.uint8),
     )
 
 
 def new_flip_list(n_rows: int) -> FlipList:
     """Make room for the flips of `n_rows` open rows."""
     return FlipList(np.empty(n_rows, np.uint32), np.empty(n_rows, np.uint32))
+
+
+@jit
+def _grade(bits: int) -> np.uint8:
+    """Grade a number of at least 0 by the bits of its float64: larger ones are never lower."""
+    return np.uint8(min(max((bits >> _SHIFT) - _LOWEST, 0), 255))
+
+
+@jit
+def grade(rows: InPlaceRows, first: int, last: int, leaders: Leaders) -> None:
+    """Grade all classes of the open rows first..last - 1."""
+    n_classes = rows.p.shape[1]
+    p = np.empty(n_classes)
+    bits = p.view(np.int64)
+    for r in range(first, last):
+        p[:] = rows.p[rows.row[r]]
+        for n in range(n_classes):
+            leaders.grade[n, r] = _grade(bits[n])
+
+
+@jit
+def _set_marks(r: int, scale: int, room: Floats, bits: Integers, leaders: Leaders) -> None:
+    """Grade what it takes, at index K, to beat the leaders; rounded down, for they may tie."""
+    room[0] = leaders.first_score[r] / scale * (1 - 1e-15)
+    leaders.to_lead[r] = _grade(bits[0])
+    room[0] = leaders.second_score[r] / scale * (1 - 1e-15)
+    leaders.to_follow[r] = _grade(bits[0])
 
 
 @jit
@@ -69,19 +114,23 @@ def _rank(rows: InPlaceRows, indices: Floats, r: int, leaders: Leaders) -> None:
 
 
 @jit
-def rank(rows: InPlaceRows, indices: Floats, first: int, last: int, leaders: Leaders) -> None:
+def rank(
+    rows: InPlaceRows, indices: Floats, scale: int, first: int, last: int, leaders: Leaders
+) -> None:
     """Find the leaders of the open rows first..last - 1 at weight indices of shape (N,)."""
+    room = np.empty(1)
+    bits = room.view(np.int64)
     for r in range(first, last):
         _rank(rows, indices, r, leaders)
+        _set_marks(r, scale, room, bits, leaders)
 
 
 @jit
-def count_leaders(rows: InPlaceRows, first: int, last: int, leaders: Leaders) -> Confusion:
-    """Count the open rows first..last - 1 where the leaders stand."""
-    n_classes = rows.p.shape[1]
-    confusion = np.zeros((n_classes, n_classes), np.int64)
+def count_leaders(rows: InPlaceRows, leaders: Leaders) -> Confusion:
+    """Count all rows where the leaders stand."""
+    confusion = rows.settled.copy()
     weighted = len(rows.mass) > 1
-    for r in range(first, last):
+    for r in range(len(rows.row)):
         m = rows.row[r]
         confusion[rows.label[m], leaders.first[r]] += rows.mass[m if weighted else 0]
     return confusion
@@ -94,14 +143,38 @@ def _beats(score: float, c: int, other_score: float, other: int) -> bool:
 
 
 @jit
+def _mark(c: int, least: Grades, first: int, leaders: Leaders, concerned: Booleans) -> None:
+    """Mark the open rows from `first` on where class `c` is graded high enough, or leads now."""
+    last = first + len(concerned)
+    grades = leaders.grade[c, first:last]
+    best, second = leaders.first[first:last], leaders.second[first:last]
+    this = np.uint32(c)
+    for i in range(len(concerned)):
+        concerned[i] = (grades[i] >= least[i]) | (best[i] == this) | (second[i] == this)
+
+
+@jit
 def move_leaders(
-    rows: InPlaceRows, indices: Floats, c: int, first: int, last: int, leaders: Leaders
+    rows: InPlaceRows,
+    indices: Floats,
+    c: int,
+    scale: int,
+    first: int,
+    last: int,
+    leaders: Leaders,
 ) -> None:
     """Bring the leaders of the open rows first..last - 1 to `indices`, where only `c` is new."""
     index = indices[c]
-    for r in range(first, last):
-        score = index * rows.p[rows.row[r], c]
+    room = np.empty(1)
+    bits = room.view(np.int64)
+    concerned = np.empty(last - first, np.bool_)
+    _mark(c, leaders.to_follow[first:last], first, leaders, concerned)
+    for i in range(len(concerned)):
+        if not concerned[i]:
+            continue
+        r = first + i
         best, second = leaders.first[r], leaders.second[r]
+        score = index * rows.p[rows.row[r], c]
         if c == best:
             if _beats(score, c, leaders.second_score[r], second):
                 leaders.first_score[r] = score
@@ -117,6 +190,9 @@ def move_leaders(
         elif c == second or _beats(score, c, leaders.second_score[r], second):
             leaders.second[r] = c
             leaders.second_score[r] = score
+        else:
+            continue
+        _set_marks(r, scale, room, bits, leaders)
 
 
 @jit
@@ -134,9 +210,14 @@ def list_flips(
     They are listed from place `first` on; returned is how many they are.
     """
     n = first
-    for r in range(first, last):
-        p = rows.p[rows.row[r], c]
+    concerned = np.empty(last - first, np.bool_)
+    _mark(c, leaders.to_lead[first:last], first, leaders, concerned)
+    for i in range(len(concerned)):
+        if not concerned[i]:
+            continue
+        r = first + i
         leads = leaders.first[r] == c
+        p = rows.p[rows.row[r], c]
         score = leaders.second_score[r] if leads else leaders.first_score[r]
         if scale * p >= score:  # products keep the order of indices: others never flip
             rival = leaders.second[r] if leads else leaders.first[r]

@@ -24,6 +24,7 @@ from dnip.kernels.flips import (
 from dnip.kernels.in_place import count_in_place, tally_in_place
 from dnip.kernels.leaders import (
     count_leaders,
+    grade,
     list_flips,
     move_leaders,
     new_flip_list,
@@ -44,11 +45,11 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# From so many classes on, the two best of each row are kept rather than found in every pass; the
-# memory for them is then small beside the row itself.
-_LEADERS_FROM = 32
-# A look at one cell of a row fetches a whole cache line.
-_CELLS_PER_LOOK = 8
+# From so many bytes of a row on, its two best classes are kept rather than found in every pass;
+# the memory for them and for the grades is then small beside the row itself.
+_LEADERS_FROM = 256
+# What a look at a row costs in a line search, in cells read one after another.
+_CELLS_PER_LOOK = 4
 
 
 class Passes(Protocol):
@@ -74,7 +75,7 @@ def passes_over(problem: Problem | StreamedProblem, scale: int) -> Passes:
     rows = lay_out(problem.probabilities, problem.labels, problem.mass, scale, threads)
     if not isinstance(rows, InPlaceRows):
         return CompiledPasses(rows, scale)
-    if problem.n_classes < _LEADERS_FROM:
+    if rows.p.strides[0] < _LEADERS_FROM:
         return InPlacePasses(rows, scale, threads)
     return LeaderPasses(rows, scale, threads)
 
@@ -145,7 +146,10 @@ class LeaderPasses:
         n_rows, n_classes = len(rows.row), rows.p.shape[1]
         self._rank_parts = threads.share(n_rows, n_rows * n_classes)
         self._line_parts = threads.share(n_rows, n_rows * _CELLS_PER_LOOK)
-        self._leaders = new_leaders(n_rows)
+        self._leaders = new_leaders(n_rows, n_classes)
+        threads.run(
+            lambda _, first, last: grade(rows, first, last, self._leaders), self._rank_parts
+        )
         self._flip_list = new_flip_list(n_rows)
         self._flips = new_flips(scale, n_rows)
         self._standing: Floats | None = None  # indices that the leaders belong to
@@ -153,11 +157,7 @@ class LeaderPasses:
     def count(self, indices: Floats) -> Confusion:
         """Return the counts at weight indices, and leave the leaders there."""
         self._stand(indices)
-
-        def count_part(_: int, first: int, last: int) -> Confusion:
-            return count_leaders(self._rows, first, last, self._leaders)
-
-        return reduce(add, self._threads.run(count_part, self._line_parts), self._rows.settled)
+        return count_leaders(self._rows, self._leaders)
 
     def find_flips(self, indices: Floats, c: int) -> Flips:
         """Return the flips of class `c`."""
@@ -189,13 +189,15 @@ class LeaderPasses:
             c = int(moved[0])
             self._threads.run(
                 lambda _, first, last: move_leaders(
-                    self._rows, indices, c, first, last, self._leaders
+                    self._rows, indices, c, self._scale, first, last, self._leaders
                 ),
                 self._line_parts,
             )
         else:
             self._threads.run(
-                lambda _, first, last: rank(self._rows, indices, first, last, self._leaders),
+                lambda _, first, last: rank(
+                    self._rows, indices, self._scale, first, last, self._leaders
+                ),
                 self._rank_parts,
             )
         self._standing = indices.copy()
