@@ -14,6 +14,7 @@ class Status(StrEnum):
     """Why a search ended."""
 
     OPTIMAL = "optimal"
+    WITHIN_GAP = "within_gap"
     FINISHED = "finished"
     TIME_LIMIT = "time_limit"
     INTERRUPTED = "interrupted"
@@ -32,6 +33,7 @@ class Status(StrEnum):
 
 _SENTENCES = {
     Status.OPTIMAL: "Proven optimal: no weight indices on this scale give a lower objective.",
+    Status.WITHIN_GAP: "Proven to be within the gap that was asked for.",
     Status.FINISHED: "The search ran to its end; it proves nothing, more effort may find better.",
     Status.TIME_LIMIT: "Stopped at the time limit with the best found so far; allow more time "
     "for a full search.",

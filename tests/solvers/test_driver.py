@@ -23,7 +23,6 @@ class Script:
     proposals: list = field(default_factory=list)
     error: BaseException | None = None
     pause: float = 0.0
-    proves_optimality: bool = False
     name: str = "script"
 
     def search(self, landscape, rng):
@@ -36,6 +35,10 @@ class Script:
 
 def proposal(indices, value, **statistics):
     return Proposal(np.array(indices, np.float64), value, statistics)
+
+
+def bounded(indices, value, lower_bound):
+    return Proposal(np.array(indices, np.float64), value, lower_bound=lower_bound)
 
 
 @pytest.fixture
@@ -99,12 +102,12 @@ def test_the_clock_stops_a_search(play):
     assert 1 < len(outcome.trace) < 100
 
 
-@pytest.mark.parametrize("proves", [True, False])
-def test_an_interrupted_search_returns_its_best_and_proves_nothing(play, proves):
-    proposals = [proposal([1, 2, 3], -90), proposal([2, 2, 3], -80)]
-    outcome = play(Script(proposals, KeyboardInterrupt(), proves_optimality=proves))
+def test_an_interrupted_search_returns_its_best_and_the_bound_so_far(play):
+    proposals = [bounded([1, 2, 3], -90, -95), bounded([2, 2, 3], -80, -93)]
+    outcome = play(Script(proposals, KeyboardInterrupt()))
     assert outcome.status is Status.INTERRUPTED
     assert outcome.indices.tolist() == [1, 2, 3]
+    assert outcome.lower_bound == -93
 
 
 def test_other_errors_are_not_swallowed(play):
@@ -112,6 +115,18 @@ def test_other_errors_are_not_swallowed(play):
         play(Script(error=ZeroDivisionError()))
 
 
-@pytest.mark.parametrize(("proves", "status"), [(True, "optimal"), (False, "finished")])
-def test_a_search_that_ends_says_whether_that_proves_anything(play, proves, status):
-    assert play(Script(proves_optimality=proves)).status == status
+def test_a_search_that_ends_without_a_bound_proves_nothing(play):
+    outcome = play(Script([proposal([1, 2, 3], -90)]))
+    assert (outcome.status, outcome.lower_bound) == ("finished", -np.inf)
+
+
+def test_only_a_bound_that_the_best_value_reaches_proves_it(play):
+    proven = play(Script([bounded([1, 2, 3], -90, -np.inf), bounded([2, 2, 3], -80, -90)]))
+    assert (proven.status, proven.lower_bound) == ("optimal", -90)
+    near = play(Script([bounded([1, 2, 3], -90, -95)]))
+    assert (near.status, near.lower_bound) == ("within_gap", -95)
+
+
+def test_a_search_proven_at_its_time_limit_is_optimal(play):
+    script = Script([bounded([1, 2, 3], -90, -90)], pause=0.02)
+    assert play(script, deadline=time.perf_counter()).status == "optimal"

@@ -138,7 +138,6 @@ def test_settled_rows_take_no_memory():
 def test_a_solver_that_needs_the_whole_table_says_so():
     class Whole:
         name = "whole"
-        proves_optimality = False
 
         def search(self, landscape, rng):
             yield landscape.problem.probabilities

@@ -23,6 +23,7 @@ class SolverName(StrEnum):
     """Solvers that ``--solver`` takes."""
 
     COORDINATE = "coordinate"
+    EXACT = "exact"
     ANNEAL = "anneal"
     EXHAUSTIVE = "exhaustive"
 

@@ -24,13 +24,25 @@ def jit(function: F) -> F:
     folder can be written (a read-only install without a home folder), each process compiles for
     itself.
     """
+    return _compile(function)
+
+
+def inner(function: F) -> F:
+    """Compile a function that only compiled ones call.
+
+    It has no way in from Python, which takes long to compile where many arrays are passed.
+    """
+    return _compile(function, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+
+
+def _compile(function: F, **options: bool) -> F:
     folder = _cache_folder()
     provided = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = "" if folder is None else str(folder)
     try:
-        compiled: F = numba.njit(cache=folder is not None, nogil=True, error_model="numpy")(
-            function
-        )
+        compiled: F = numba.njit(
+            cache=folder is not None, nogil=True, error_model="numpy", **options
+        )(function)
     finally:
         numba.config.CACHE_DIR = provided
     return compiled

@@ -3,6 +3,7 @@
 from dnip.solvers.anneal import Anneal
 from dnip.solvers.coordinate import Coordinate
 from dnip.solvers.driver import Progress, Proposal, Solver
+from dnip.solvers.exact import Exact
 from dnip.solvers.exhaustive import Exhaustive
 from dnip.solvers.landscape import Landscape, Position
 from dnip.solvers.solve import SOLVERS, Search, solve
@@ -12,6 +13,7 @@ __all__ = [
     "SOLVERS",
     "Anneal",
     "Coordinate",
+    "Exact",
     "Exhaustive",
     "Landscape",
     "Position",

@@ -53,7 +53,6 @@ class Anneal:
     max_accepted: int = 3
 
     name: ClassVar[str] = "anneal"
-    proves_optimality: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         check_number("t_max", self.t_max, above=0)

@@ -46,7 +46,6 @@ class Coordinate:
     effort: float = 1.0
 
     name: ClassVar[str] = "coordinate"
-    proves_optimality: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         check_number("effort", self.effort, above=0)

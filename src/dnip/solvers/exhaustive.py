@@ -37,7 +37,6 @@ class Exhaustive:
     max_points: int = 50_000_000
 
     name: ClassVar[str] = "exhaustive"
-    proves_optimality: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_integer("max_points", self.max_points, at_least=1)
@@ -55,6 +54,10 @@ class Exhaustive:
             )
         indices = np.full(landscape.n_classes, scale)
         line = np.array([last])
+        best = landscape.stand(indices)
         for choice in itertools.product(range(1, scale + 1), repeat=len(leading)):
             indices[leading] = choice
-            yield Proposal(*landscape.descend(indices, line))
+            reached = landscape.descend(indices, line)
+            best = min(best, reached, key=lambda position: position.value)
+            yield Proposal(*reached)
+        yield Proposal(*best, lower_bound=best.value)

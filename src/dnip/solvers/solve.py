@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 import warnings
 from typing import TYPE_CHECKING
@@ -9,12 +10,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dnip.errors import DNIPWarning
-from dnip.objective import CustomObjective, Objective, ObjectiveLike
+from dnip.objective import as_objective
 from dnip.problem import Problem
 from dnip.solution import Solution, Status
 from dnip.solvers.anneal import Anneal
 from dnip.solvers.coordinate import Coordinate
 from dnip.solvers.driver import Outcome, Progress, Solver, run
+from dnip.solvers.exact import Exact
 from dnip.solvers.exhaustive import Exhaustive
 from dnip.solvers.landscape import Landscape
 from dnip.validation import (
@@ -29,13 +31,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from dnip.objective import ConfusionFunction
+    from dnip.objective import ConfusionFunction, ObjectiveLike
     from dnip.solvers.streamed import StreamedProblem
     from dnip.typing import Integers
 
 #: The solvers that a name can ask for, with their default settings.
 SOLVERS: dict[str, Callable[[], Solver]] = {
-    solver.name: solver for solver in (Coordinate, Anneal, Exhaustive)
+    solver.name: solver for solver in (Coordinate, Exact, Anneal, Exhaustive)
 }
 
 # Rounds in which classes without examples follow the middle of the fitted ones.
@@ -72,7 +74,8 @@ def solve(
     scale : int, default=30
         K: indices are 1..K and weights ξ/K.
     solver : str or Solver, default="coordinate"
-        ``"coordinate"``, ``"anneal"``, ``"exhaustive"``, or a solver with settings of its own.
+        ``"coordinate"``, ``"exact"``, ``"anneal"``, ``"exhaustive"``, or a solver with settings
+        of its own.
     seed : int, default=0
         Of the solver's random choices; the same seed gives the same solution.
     sample_weight : array-like of shape (M,), optional
@@ -138,7 +141,7 @@ class Search:
         if isinstance(solver, str):
             solver = SOLVERS[check_choice("solver", solver, list(SOLVERS))]()
         self._solver = solver
-        self._goal = _as_objective(objective)
+        self._goal = as_objective(objective)
         self._progress = progress
 
     def solve(self, problem: Problem | StreamedProblem, began: float) -> Solution:
@@ -177,14 +180,6 @@ class Search:
         )
 
 
-def _as_objective(objective: ObjectiveLike | ConfusionFunction | None) -> ObjectiveLike:
-    if objective is None:
-        return Objective()
-    if isinstance(objective, ObjectiveLike):
-        return objective
-    return CustomObjective(objective)
-
-
 def _warn_unfitted(names: Sequence[str]) -> None:
     warnings.warn(
         f"no labelled example of class {', '.join(names)}: not fitted, its weight is the "
@@ -215,8 +210,12 @@ def _conclude(
     confusion = landscape.confusion(indices)
     value = landscape.objective(confusion)
     # classes without examples follow a rule of thumb: the rest is then optimal for that choice only
-    proven = outcome.status is Status.OPTIMAL and not held
-    status = Status.FINISHED if outcome.status is Status.OPTIMAL and held else outcome.status
+    bound = None if held or outcome.lower_bound == -math.inf else outcome.lower_bound
+    status = outcome.status
+    if held and status in (Status.OPTIMAL, Status.WITHIN_GAP):
+        status = Status.FINISHED
+    if bound is not None:  # the two values of one point may differ by rounding
+        bound = value if status is Status.OPTIMAL else min(bound, value)
     return Solution(
         weight_indices=indices,
         scale=landscape.scale,
@@ -225,8 +224,8 @@ def _conclude(
         terms=landscape.objective.terms_of(confusion),
         confusion=confusion,
         status=status,
-        lower_bound=value if proven else None,
-        gap=0.0 if proven else None,
+        lower_bound=bound,
+        gap=None if bound is None else value - bound,
         evaluations=evaluations,
         seconds=seconds,
         solver=solver,

@@ -1,0 +1,231 @@
+"""Branch and bound over boxes of weight indices: the optimum and its proof, or what gap is left."""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import math
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+import numba
+import numpy as np
+
+from dnip.errors import InvalidInputError
+from dnip.kernels.boxes import Scale, lay_out_boxes
+from dnip.kernels.branching import Dive, Found, Terrain, new_dive, new_found, search_boxes
+from dnip.kernels.values import new_memo
+from dnip.objective import Objective
+from dnip.problem import Problem
+from dnip.solvers.coordinate import Coordinate
+from dnip.solvers.driver import Proposal
+from dnip.solvers.landscape import Position, compile_terms
+from dnip.validation import check_integer, check_number
+
+if TYPE_CHECKING:
+    from dnip.kernels.values import Memo
+    from dnip.solvers.landscape import Landscape
+    from dnip.typing import Floats, Integers
+
+# Values nearer than this are taken as equal: far above the rounding of Z, far below one example.
+_ROUNDING = 1e-10
+# Dives between two looks at the clock. Their number does not depend on the machine, so that the
+# same seed gives the same solution on any.
+_DIVES = 4
+# Boxes that one dive may look at, and open rows that it may read, whichever comes first.
+_DIVE_BOXES, _DIVE_ROWS = 128, 2_000_000
+
+
+@dataclass(frozen=True)
+class Exact:
+    """Branch and bound with Lagrangian bounds on exact counts, best box first.
+
+    Starts from what :class:`Coordinate` finds. A box of weight indices is bounded from below by a
+    linear relaxation of the objective (see ``dnip.kernels.relaxation``), shaved, and halved; points
+    are evaluated under the tie rule of the prediction itself. Whenever it ends, it returns the best
+    point, a bound that no weight indices can beat, and the gap between the two.
+
+    Parameters
+    ----------
+    gap : float, default=0.0
+        Stop when the best value is proven to be within this of the optimum, in units of the
+        objective.
+    max_open : int, default=200_000
+        Most boxes to keep in the queue, the only memory that grows. Beyond them, the search goes on
+        depth first, which needs none.
+
+    Examples
+    --------
+    >>> from dnip import solve
+    >>> p = [[0.9, 0.1], [0.6, 0.4], [0.8, 0.2], [0.55, 0.45]]
+    >>> solution = solve(p, [0, 1, 0, 1], solver=Exact())
+    >>> solution.status.value, solution.gap
+    ('optimal', 0.0)
+    """
+
+    gap: float = 0.0
+    max_open: int = 200_000
+
+    name: ClassVar[str] = "exact"
+
+    def __post_init__(self) -> None:
+        check_number("gap", self.gap, at_least=0)
+        check_integer("max_open", self.max_open, at_least=1)
+
+    def search(self, landscape: Landscape, rng: np.random.Generator) -> Iterator[Proposal]:
+        """Yield the best point so far with the bound so far, again and again."""
+        if not isinstance(landscape.objective, Objective):
+            raise InvalidInputError(
+                "the exact solver bounds the terms of an Objective; it knows no bound for "
+                f"{landscape.objective.to_dict()}",
+                hint="Use the exhaustive solver, or coordinate without a proof",
+            )
+        if not isinstance(landscape.problem, Problem):
+            raise InvalidInputError(
+                "the exact solver needs the whole table in memory",
+                hint="Give more memory, or use the coordinate solver",
+            )
+        best = landscape.stand(np.full(landscape.n_classes, landscape.scale))
+        for proposal in Coordinate().search(landscape, rng):
+            if proposal.value < best.value:
+                best = Position(proposal.indices.copy(), proposal.value)
+            yield proposal
+
+        diver = _Diver(landscape, landscape.problem, landscape.objective)
+        queue = _Queue(self.max_open)
+        queue.push([_everything(landscape, best)])
+        with ThreadPoolExecutor(min(_DIVES, numba.config.NUMBA_NUM_THREADS), "dnip") as pool:
+            while queue.bound < best.value - max(self.gap, _ROUNDING):
+                incumbent = best.value
+                for end in pool.map(partial(diver.dive, incumbent), range(_DIVES), queue.pop()):
+                    queue.push(end.left)
+                    landscape.evaluations += end.n_points
+                    if end.best is not None and end.best.value < best.value:
+                        best = end.best
+                yield Proposal(*best, lower_bound=min(queue.bound, best.value))
+        proven = queue.bound >= best.value - _ROUNDING
+        yield Proposal(*best, lower_bound=best.value if proven else queue.bound)
+
+
+def _lay_out(landscape: Landscape, problem: Problem, objective: Objective) -> Terrain:
+    n_levels = landscape.scale
+    weight = np.arange(1.0, n_levels + 1)
+    low, high = _bounds(landscape)
+    return Terrain(
+        lay_out_boxes(
+            problem.probabilities, problem.labels, problem.mass, weight[low], weight[high]
+        ),
+        Scale(weight, np.log(weight)),
+        compile_terms(objective, problem),
+        # ξ and 2ξ predict alike, so that some index is above K/2, unless a class is held
+        least_top=0 if landscape.held else n_levels // 2,
+        margin=_ROUNDING,
+    )
+
+
+def _bounds(landscape: Landscape) -> tuple[Integers, Integers]:
+    """Return the lowest and the highest position of every class, (N,) each."""
+    low = np.zeros(landscape.n_classes, np.int64)
+    high = np.full(landscape.n_classes, landscape.scale - 1)
+    for c, index in landscape.held.items():
+        low[c] = high[c] = index - 1
+    return low, high
+
+
+class _OpenBox(NamedTuple):
+    """A box that may hold a better point, with the multipliers that its bound was found with."""
+
+    bound: float
+    low: Integers  # (N,) positions on the scale
+    high: Integers  # (N,)
+    multipliers: Floats  # (3, N): v, correct, wrong
+
+
+def _everything(landscape: Landscape, best: Position) -> _OpenBox:
+    """Return the box of all weight indices, with planes that touch at the counts of `best`."""
+    confusion = landscape.confusion(best.indices.astype(np.int64)) / landscape.problem.unit
+    correct = np.diag(confusion)
+    multipliers = np.array([np.zeros_like(correct), correct, confusion.sum(axis=0) - correct])
+    return _OpenBox(-math.inf, *_bounds(landscape), multipliers)
+
+
+class _Queue:
+    """Open boxes, the one with the lowest bound first; beyond `max_open`, the newest first."""
+
+    def __init__(self, max_open: int) -> None:
+        self._max_open = max_open
+        self._heap: list[tuple[float, int, _OpenBox]] = []
+        self._newest: list[_OpenBox] = []
+        self._count = itertools.count()
+
+    @property
+    def bound(self) -> float:
+        """The lowest bound of all open boxes, infinite if there is none."""
+        lowest = self._heap[0][0] if self._heap else math.inf
+        return min(lowest, min((box.bound for box in self._newest), default=math.inf))
+
+    def push(self, boxes: list[_OpenBox]) -> None:
+        """Add boxes."""
+        for box in boxes:
+            if len(self._heap) < self._max_open:
+                heapq.heappush(self._heap, (box.bound, next(self._count), box))
+            else:
+                self._newest.append(box)
+
+    def pop(self) -> list[_OpenBox]:
+        """Take the next boxes to dive into."""
+        boxes: list[_OpenBox] = []
+        while len(boxes) < _DIVES and (self._newest or self._heap):
+            boxes.append(self._newest.pop() if self._newest else heapq.heappop(self._heap)[2])
+        return boxes
+
+
+class _End(NamedTuple):
+    """What one dive came to."""
+
+    left: list[_OpenBox]
+    best: Position | None
+    n_points: int
+
+
+class _Diver:
+    """Dives into boxes of one landscape, with room of its own for each of several at a time."""
+
+    def __init__(self, landscape: Landscape, problem: Problem, objective: Objective) -> None:
+        self._terrain = _lay_out(landscape, problem, objective)
+        self._rooms = [self._new_room(problem) for _ in range(_DIVES)]
+        n_rows = max(len(self._terrain.rows.label), 1)
+        self._n_boxes = max(min(_DIVE_ROWS // n_rows, _DIVE_BOXES), 1)
+
+    def _new_room(self, problem: Problem) -> tuple[Memo, Dive, Found]:
+        return (
+            new_memo(problem.class_mass, self._terrain.terms.smoothing),
+            new_dive(self._terrain.rows, len(self._terrain.scale.weight)),
+            new_found(problem.n_classes),
+        )
+
+    def dive(self, incumbent: float, room: int, box: _OpenBox) -> _End:
+        """Search a box for points better than `incumbent`; return what is left of it."""
+        memo, dive, found = self._rooms[room]
+        nodes = dive.nodes
+        nodes.bound[0], nodes.low[0], nodes.high[0] = box.bound, box.low, box.high
+        nodes.v[0], nodes.correct[0], nodes.wrong[0] = box.multipliers
+        found.value[0] = incumbent
+        found.n_points[0] = found.improved[0] = 0
+        n_left = search_boxes(self._terrain, memo, dive, found, self._n_boxes)
+        left = [
+            _OpenBox(
+                float(nodes.bound[i]),
+                nodes.low[i].copy(),
+                nodes.high[i].copy(),
+                np.array([nodes.v[i], nodes.correct[i], nodes.wrong[i]]),
+            )
+            for i in range(n_left)
+        ]
+        best = None
+        if found.improved[0]:
+            best = Position(found.point.astype(np.float64) + 1.0, float(found.value[0]))
+        return _End(left, best, int(found.n_points[0]))

@@ -1,0 +1,153 @@
+"""Branch and bound against exhaustive search: the optimum, the bound, the gap."""
+
+import numba
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import oracles
+from dnip import Objective, Status, solve
+from dnip.errors import DNIPWarning, InvalidInputError
+from dnip.solvers import Coordinate, Exact
+from objectives import OBJECTIVES
+from problems import KNOWN
+from strategies import KINDS, random_probabilities, seeded
+
+SCALES = {2: 30, 3: 12, 4: 6}
+
+
+def random_problem(seed, n_classes, kind, n_rows=60):
+    rng = np.random.default_rng(seed)
+    p = random_probabilities(rng, n_rows, n_classes, kind)
+    labels = np.append(np.arange(n_classes), rng.integers(n_classes, size=n_rows - n_classes))
+    return p, labels
+
+
+@pytest.fixture
+def blind(monkeypatch):
+    """Let coordinate search find nothing, so that the optimum is up to branch and bound."""
+    monkeypatch.setattr(Coordinate, "search", lambda self, landscape, rng: iter(()))
+
+
+@pytest.mark.usefixtures("blind")
+@pytest.mark.parametrize("objective", OBJECTIVES, ids=str)
+@settings(seeded, max_examples=30)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n_classes=st.sampled_from([2, 3, 4]),
+    kind=st.sampled_from(KINDS),
+)
+def test_equals_exhaustive_search(objective, seed, n_classes, kind):
+    p, labels = random_problem(seed, n_classes, kind)
+    scale = SCALES[n_classes]
+    solution = solve(p, labels, objective, scale=scale, solver="exact")
+    oracle = solve(p, labels, objective, scale=scale, solver="exhaustive")
+    assert solution.status is Status.OPTIMAL
+    assert solution.value == pytest.approx(oracle.value, abs=1e-9)
+    assert (solution.lower_bound, solution.gap) == (solution.value, 0.0)
+    counted = oracles.confusion_at(p, labels, solution.weight_indices)
+    np.testing.assert_array_equal(solution.confusion, counted)
+
+
+@seeded
+@given(seed=st.integers(0, 2**32 - 1), kind=st.sampled_from(KINDS))
+def test_with_sample_weights_equals_exhaustive_search(seed, kind):
+    p, labels = random_problem(seed, 3, kind)
+    weight = np.random.default_rng(seed).uniform(0.1, 3, len(p))
+    both = [
+        solve(p, labels, scale=12, solver=name, sample_weight=weight).value
+        for name in ("exact", "exhaustive")
+    ]
+    assert both[0] == pytest.approx(both[1], abs=1e-9)
+
+
+def test_with_a_class_missing_proves_nothing():
+    known = KNOWN["four classes"]
+    rows = known.labels != 2
+    with pytest.warns(DNIPWarning, match="class 2"):
+        solution = solve(known.p[rows], known.labels[rows], scale=6, solver="exact")
+    assert solution.status is Status.FINISHED
+    assert (solution.lower_bound, solution.gap) == (None, None)
+
+
+def hard_problem():
+    rng = np.random.default_rng(0)
+    labels = rng.integers(8, size=1500)
+    z = rng.normal(size=(1500, 8)) + rng.normal(size=8)
+    z[np.arange(1500), labels] += 1.0
+    p = np.exp(z)
+    return p / p.sum(axis=1, keepdims=True), labels
+
+
+def test_a_search_cut_short_keeps_its_best_and_a_bound():
+    p, labels = hard_problem()
+    solution = solve(p, labels, solver="exact", time_limit=1.0)
+    assert solution.status is Status.TIME_LIMIT
+    assert solution.lower_bound < solution.value
+    assert solution.gap == solution.value - solution.lower_bound
+    assert solution.value <= solve(p, labels, time_limit=1.0).value
+
+
+def test_the_search_ends_within_the_gap_that_is_asked_for():
+    p, labels = hard_problem()
+    best = solve(p, labels, Objective(tau=0), solver=Exact())
+    near = solve(p, labels, Objective(tau=0), solver=Exact(gap=0.05))
+    assert best.status is Status.OPTIMAL
+    assert near.status is Status.WITHIN_GAP
+    assert 0 < near.gap <= 0.05
+    assert near.lower_bound <= best.value <= near.value
+    assert near.evaluations < best.evaluations
+
+
+def test_a_short_queue_finds_the_same(blind):
+    p, labels = random_problem(1, 4, "random", n_rows=300)
+    assert (
+        solve(p, labels, solver=Exact(max_open=2)).value == solve(p, labels, solver=Exact()).value
+    )
+
+
+def test_the_number_of_threads_changes_nothing(monkeypatch):
+    p, labels = random_problem(2, 4, "random", n_rows=300)
+    several = solve(p, labels, solver="exact")
+    monkeypatch.setattr(numba.config, "NUMBA_NUM_THREADS", 1)
+    alone = solve(p, labels, solver="exact")
+    assert several.weight_indices.tolist() == alone.weight_indices.tolist()
+    assert several.evaluations == alone.evaluations
+
+
+def test_large_scales_and_scales_of_one_point():
+    known = KNOWN["two classes"]
+    fine = solve(known.p, known.labels, scale=10_000, solver="exact")
+    assert fine.status is Status.OPTIMAL
+    assert fine.value <= solve(known.p, known.labels, scale=100, solver="exact").value
+    alone = solve(known.p, known.labels, scale=1, solver="exact")
+    assert alone.weight_indices.tolist() == [1, 1]
+    assert alone.status is Status.OPTIMAL
+
+
+@pytest.mark.parametrize(
+    "p",
+    [
+        np.tile([0.5, 0.3, 0.2], (30, 1)),
+        np.full((30, 3), 1 / 3),
+        np.tile([1 - 1e-16, 5e-324, 1e-16], (30, 1)),
+    ],
+    ids=["rows alike", "all tied", "smallest numbers"],
+)
+def test_degenerate_tables(p):
+    labels = np.arange(30) % 3
+    solution = solve(p, labels, scale=12, solver="exact")
+    assert solution.value == pytest.approx(oracles.optimum(p, labels, 12), abs=1e-12)
+
+
+def test_a_function_of_ones_own_has_no_bound():
+    known = KNOWN["two classes"]
+    with pytest.raises(InvalidInputError, match="bounds the terms of an Objective"):
+        solve(known.p, known.labels, lambda confusion: 0.0, solver="exact")
+
+
+@pytest.mark.parametrize("settings", [{"gap": -0.1}, {"gap": np.nan}, {"max_open": 0}])
+def test_settings_outside_their_range(settings):
+    with pytest.raises(InvalidInputError, match=next(iter(settings))):
+        Exact(**settings)
