@@ -11,6 +11,7 @@ from benchmarks import (
     peers,
     prompting,
     quality,
+    scale,
     scores,
     settings,
     speed,
@@ -30,6 +31,7 @@ BENCHMARKS = {
     "equality": equality.run,
     "kills": kills.run,
     "streaming": streaming.run,
+    "scale": scale.run,
 }
 
 parser = argparse.ArgumentParser(prog="python -m benchmarks")

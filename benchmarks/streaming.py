@@ -59,7 +59,7 @@ def run(_tables: list[Table]) -> None:
             "bare scan and write": [*scan, f"{folder}/copy.parquet"],
             "dnip apply": [DNIP, "apply", *given, "--out", f"{folder}/applied.parquet"],
         }
-        turns = [{name: _measure(line) for name, line in commands.items()} for _ in range(REPEATS)]
+        turns = [{name: measure(line) for name, line in commands.items()} for _ in range(REPEATS)]
     rows = []
     for name in commands:
         seconds = [turn[name][0] for turn in turns]
@@ -97,7 +97,7 @@ def _write_parts(folder: Path) -> None:
         writer.close()
 
 
-def _measure(command: list[str]) -> tuple[float, float]:
+def measure(command: list[str]) -> tuple[float, float]:
     """Return the wall time of a process in seconds, and its peak memory in MB."""
     run = subprocess.run(
         [sys.executable, "-c", _MEASURE, *command], check=True, stdout=subprocess.PIPE, text=True

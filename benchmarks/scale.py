@@ -1,0 +1,134 @@
+"""Many rows and many classes: time in plain evaluations, memory beyond the input, and growth."""
+
+from __future__ import annotations
+
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from benchmarks.one_fit import synthetic_table
+from benchmarks.streaming import DNIP, measure
+from benchmarks.tables import Table, print_markdown
+from dnip import Coefficients, solve
+
+LARGE = ((1_000_000, 14), (50_000, 1_000))
+GROWTH = 10 ** np.linspace(0, 2, 5)
+# Fits that take less are measured so many times.
+SHORT, REPEATS = 2.0, 5
+PARTS, PART_ROWS, MEMORIES = 10, 1_000_000, ("400MB", "1G", "20G")
+
+
+def run(_tables: list[Table]) -> None:
+    """Print the tables."""
+    _large()
+    _growth()
+    _passes()
+
+
+def _large() -> None:
+    rows = []
+    for n_rows, n_classes in LARGE:
+        for kind in ("clear", "flat"):
+            for dtype in ("float64", "float32"):
+                case = [kind, str(n_rows), str(n_classes), dtype]
+                command = [sys.executable, "-m", "benchmarks.one_fit", *case]
+                run = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+                of = json.loads(run.stdout)
+                rows.append(
+                    [
+                        f"{kind}, {n_rows:,} × {n_classes:,}, {dtype}",
+                        f"{of['input'] / 1e6:.0f}",
+                        f"{of['unit'] * 1e3:.0f}",
+                        f"{of['seconds']:.1f}",
+                        f"{of['seconds'] / of['unit']:.0f}",
+                        f"{of['beyond'] / 1e6:.0f}",
+                        f"{of['beyond'] / of['input']:.2f}×",
+                        f"{of['libraries'] / 1e6:.0f}",
+                    ]
+                )
+    print_markdown(
+        "Large tables (default settings; memory beyond the input and beyond the libraries)",
+        [
+            "table",
+            "input, MB",
+            "unit, ms",
+            "fit, s",
+            "fit, units",
+            "beyond, MB",
+            "beyond / input",
+            "libraries, MB",
+        ],
+        rows,
+    )
+
+
+def _growth() -> None:
+    rows = []
+    for kind in ("clear", "flat"):
+        by_rows = [(round(10_000 * factor), 14) for factor in GROWTH]
+        by_classes = [(20_000, round(10 * factor)) for factor in GROWTH]
+        for title, sizes, axis in (("M", by_rows, 0), ("N", by_classes, 1)):
+            seconds = [_seconds(kind, *size) for size in sizes]
+            varied = [size[axis] for size in sizes]
+            exponent = np.polyfit(np.log(varied), np.log(seconds), 1)[0]
+            cells = [
+                f"{n:,}: {s:.3g} s ({1e9 * s / (m * k):,.0f})"
+                for n, s, (m, k) in zip(varied, seconds, sizes, strict=True)
+            ]
+            rows.append([f"{kind}, {title}", *cells, f"{exponent:.2f}"])
+    print_markdown(
+        "Growth: seconds per fit (and ns per cell), with M at N = 14, with N at M = 20,000",
+        ["table and what grows", *["size: time"] * len(GROWTH), "exponent"],
+        rows,
+    )
+
+
+def _seconds(kind: str, n_rows: int, n_classes: int) -> float:
+    p, labels = synthetic_table(kind, n_rows, n_classes, "float64")
+    solve(p, labels, time_limit=0)
+    times: list[float] = []
+    while not times or (len(times) < REPEATS and times[0] < SHORT):
+        began = time.perf_counter()
+        solve(p, labels, seed=len(times))
+        times.append(time.perf_counter() - began)
+    return statistics.median(times)
+
+
+def _passes() -> None:
+    rows, found = [], []
+    with tempfile.TemporaryDirectory() as folder:
+        parts = Path(folder, "parts")
+        _write_parts(parts)
+        for memory in MEMORIES:
+            out = f"{folder}/{memory}.json"
+            command = [DNIP, "fit", str(parts), "--out", out, "--memory", memory]
+            seconds, peak = measure(command)
+            fitted = Coefficients.load(out)
+            found.append((fitted.weight_indices.tolist(), fitted.objective, fitted.fit["data"]))
+            rows.append([memory, f"{seconds:.0f}", f"{peak:,.0f}", "yes"])
+            assert found[-1] == found[0], "the fits differ"
+    print_markdown(
+        f"dnip fit on {PARTS * PART_ROWS:,} rows × 5 classes in {PARTS} Parquet files "
+        "(whole processes)",
+        ["--memory", "s", "peak memory, MB", "same result"],
+        rows,
+    )
+
+
+def _write_parts(folder: Path) -> None:
+    folder.mkdir()
+    whole = synthetic_table("clear", PART_ROWS, 5, "float64")
+    for number in range(PARTS):
+        order = np.random.default_rng(number).permutation(PART_ROWS)
+        p, labels = (cells[order] for cells in whole)
+        columns = {f"p{index}": np.ascontiguousarray(column) for index, column in enumerate(p.T)}
+        table = pa.table({"label": labels, **columns})
+        pq.write_table(table, folder / f"part-{number}.parquet", row_group_size=250_000)
