@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from itertools import combinations, product
+from queue import Queue
 from threading import Thread
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -57,16 +58,16 @@ def search(arena: Arena, seed: int) -> None:
             except Stop:
                 self.stop_search()
 
-    status = []
-    # A thread of its own, which may be left behind: the solver hears of Ctrl-C late in presolve.
-    thread = Thread(target=lambda: status.append(solver.solve(model.model, Report())), daemon=True)
-    thread.start()
+    # A thread of its own, since the solver hears of Ctrl-C late: what is finished can be written at
+    # once, and the process ends when the solver does.
+    solved: Queue[Any] = Queue()
+    Thread(target=lambda: solved.put(solver.solve(model.model, Report()))).start()
     try:
-        thread.join()
+        status = solved.get()
     except KeyboardInterrupt:
         solver.stop_search()
         raise
-    if status[0] in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+    if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
         arena.prove(solver.best_objective_bound - _ALLOWANCE)
     raise Stop
 
