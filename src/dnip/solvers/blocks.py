@@ -72,9 +72,11 @@ class Blocks:
         """
         if len(rows.label) > len(self._mass):
             self._mass = np.ones(len(rows.label), np.int64)
+        if not len(self):
+            self._layout, self._settled = type(rows), np.zeros_like(rows.settled)
         common: dict[str, Any] = {
             "mass": self._mass[: len(rows.label)],
-            "settled": np.zeros_like(rows.settled),
+            "settled": self._settled,
         }
         own: dict[str, Any] = {
             name: array for name, array in rows._asdict().items() if name not in common
@@ -86,7 +88,6 @@ class Blocks:
         else:
             self._memory = 0
             self._spill(own)
-        self._layout, self._settled = type(rows), common["settled"]
 
     def read(self, numbers: Iterable[int]) -> Iterator[Rows]:
         """Yield the blocks of these numbers; each is gone when the next is asked for."""

@@ -64,7 +64,7 @@ def solve(
     Parameters
     ----------
     probabilities : array-like of shape (M, N)
-        Class probabilities.
+        Class probabilities; a large matrix of float64 or float32 is searched where it stands.
     labels : array-like of shape (M,)
         Class indices 0..N-1, of at least two classes. A class without examples is not fitted:
         its index becomes the geometric middle of the fitted ones, and a warning names it.
