@@ -106,19 +106,20 @@ def race(
         else:
             skipped[contestant.name] = str(missing)
 
-    raw = PlainObjective(rows.probabilities, rows.labels, objective)(np.ones(rows.n_classes))
+    plain = PlainObjective(rows.probabilities, rows.labels, objective)
     runs: list[Run] = []
 
-    def enter(contestant: Contestant, seed: int, seconds: float) -> Run:
+    def enter(contestant: Contestant, seed: int, seconds: float, floor: float | None) -> Run:
+        own_scale = contestant.scale or scale
         arena = Arena(
             rows.probabilities,
             rows.labels,
             objective,
-            contestant.scale or scale,
-            raw=raw,
+            own_scale,
+            raw=plain(np.full(rows.n_classes, own_scale)),
             evaluate=contestant.evaluate,
             time_limit=seconds,
-            floor=highest_bound(runs, contestant.reference),
+            floor=floor,
         )
         try:
             for own_seed in _seeds(seed):
@@ -143,8 +144,9 @@ def race(
                 for seed in range(n_seeds):
                     progress(f"{contestant.name}, seed {seed}", place * n_seeds + seed + 1, total)
                     if seed == 0:
-                        _rehearse(lambda: enter(contestant, 0, _REHEARSAL))  # noqa: B023
-                    runs.append(enter(contestant, seed, time_limit))
+                        _rehearse(lambda: enter(contestant, 0, _REHEARSAL, None))  # noqa: B023
+                    floor = highest_bound(runs, contestant.reference)
+                    runs.append(enter(contestant, seed, time_limit, floor))
             except DNIPError as error:  # a problem that this one cannot take
                 skipped[contestant.name] = str(error)
     except KeyboardInterrupt:
