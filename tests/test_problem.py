@@ -70,3 +70,24 @@ def test_rows_that_do_not_sum_to_1_are_normalised_and_the_user_is_told():
     with pytest.warns(DNIPWarning, match=r"1 of 4 rows did not sum to 1.*probabilities\[2\]"):
         problem = Problem.of(P * [[1], [1], [4], [1]], Y)
     np.testing.assert_allclose(problem.probabilities, P)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_arrays_that_need_no_change_are_not_copied(dtype):
+    p, y = P.astype(dtype), np.array(Y)
+    problem = Problem.of(p, y)
+    assert problem.probabilities is p
+    assert problem.labels is y
+    assert problem.mass.strides == (0,)
+
+
+def test_single_precision_is_normalised_in_double():
+    p = (P * [[1], [1], [4], [1]]).astype(np.float32)
+    given = p.copy()
+    with pytest.warns(DNIPWarning, match="1 of 4 rows"):
+        problem = Problem.of(p, Y)
+    assert problem.probabilities.dtype == np.float64
+    with pytest.warns(DNIPWarning):
+        expected = Problem.of(p.astype(np.float64), Y).probabilities
+    np.testing.assert_array_equal(problem.probabilities, expected)
+    np.testing.assert_array_equal(p, given)

@@ -1,6 +1,7 @@
 """Passes: the same counts and flips in every layout, over any number of threads."""
 
 import time
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from dnip.kernels.flips import walk
 from dnip.kernels.rows import DenseRows, InPlaceRows, SparseRows, lay_out
 from dnip.kernels.threads import Threads
 from dnip.problem import Problem
-from dnip.solvers import Landscape, passes
+from dnip.solvers import Coordinate, Landscape, passes
 from dnip.solvers.passes import CompiledPasses, InPlacePasses, LeaderPasses, passes_over
 from strategies import KINDS, TINY, random_probabilities, seeded, tables
 
@@ -248,3 +249,17 @@ def test_the_clock_stops_a_descent_over_many_rows(force, way):
     assert landscape.line_searches == 1
     confusion = oracles.confusion_at(p, labels, position.indices)
     assert position.value == pytest.approx(oracles.objective(confusion), abs=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize(("n_rows", "n_classes"), [(300_000, 4), (100_000, 14), (60_000, 64)])
+def test_a_fit_takes_at_most_half_of_its_input_beside_it(n_rows, n_classes, dtype):
+    rng = np.random.default_rng(9)
+    p = rng.dirichlet(np.ones(n_classes), n_rows).astype(dtype)
+    labels = rng.integers(n_classes, size=n_rows)
+    solve(p, labels, time_limit=0)  # what is compiled stays
+    tracemalloc.start()
+    solve(p, labels, solver=Coordinate(effort=1e-3))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak <= 0.5 * (p.nbytes + labels.nbytes)
