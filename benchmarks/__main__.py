@@ -10,6 +10,7 @@ from benchmarks import (
     kills,
     peers,
     prompting,
+    proofs,
     quality,
     scale,
     scores,
@@ -23,6 +24,7 @@ from benchmarks.tables import SHARED, load
 BENCHMARKS = {
     "speed": speed.run,
     "quality": quality.run,
+    "proofs": proofs.run,
     "scores": scores.run,
     "settings": settings.run,
     "peers": peers.run,

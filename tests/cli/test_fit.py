@@ -69,7 +69,7 @@ def test_text_tells_every_class_and_where_the_file_is(dnip, opt):
         (["--smoothing", "7"], Objective(smoothing=7.0)),
         (["--terms", "error, cobias"], Objective(terms=("error", "cobias"))),
         (["--terms", "pmi"], Objective(terms=("pmi",))),
-        (["--gap", "single"], Objective(gap="single")),
+        (["--cobias", "single"], Objective(gap="single")),
         (["--preset", "paper", "--solver", "coordinate"], Objective(smoothing=4000.0)),
     ],
 )
@@ -115,6 +115,35 @@ def test_exhaustive_search_proves_the_optimum_of_two_classes(dnip, files):
     assert summary["gap"] == 0.0
     assert summary["lower_bound"] == summary["objective"]
     assert summary["terms"]["error"] == 0.0
+
+
+def test_the_exact_solver_proves_its_optimum(dnip, opt):
+    proven = dnip("fit", opt, "--solver", "exact", "--json").json
+    assert (proven["status"], proven["gap"]) == ("optimal", 0.0)
+    assert proven["lower_bound"] == proven["objective"]
+    assert "Proven optimal" in dnip("fit", opt, "--solver", "exact").out
+
+
+def test_the_exact_solver_stops_within_a_gap(dnip, opt):
+    near = dnip("fit", opt, "--solver", "exact", "--gap", "9", "--json").json
+    assert near["status"] == "within_gap"
+    assert 0 < near["gap"] == near["objective"] - near["lower_bound"] <= 9
+    assert "no weights below" in dnip("fit", opt, "--solver", "exact", "--gap", "9").out
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--gap", "0.1"], "gap is a setting of the exact solver; the solver is coordinate"),
+        (["--effort", "2", "--solver", "exact"], "effort is a setting of the coordinate solver"),
+        (["--gap", "-1", "--solver", "exact"], "gap must be a finite number at least 0"),
+    ],
+)
+def test_settings_of_another_solver_are_refused(dnip, opt, options, message):
+    run = dnip("fit", opt, *options)
+    assert run.status == 1
+    assert message in run.err
+    assert not Path("coefficients.json").exists()
 
 
 def test_a_spent_time_limit_is_an_answer_all_the_same(dnip, opt):

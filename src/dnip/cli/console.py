@@ -57,7 +57,11 @@ def live_progress(title: str) -> Iterator[Callable[[str], None]]:
 def search_progress() -> Iterator[Callable[[TraceEntry], None]]:
     """Show a running search: its best objective, evaluations and time."""
     with live_progress("searching") as show:
-        yield lambda entry: show(
-            f"best {entry.incumbent:.6f} after {entry.evaluations:,} evaluations, "
-            f"{entry.seconds:.1f} s"
-        )
+
+        def tell(entry: TraceEntry) -> None:
+            text = f"best {entry.incumbent:.6f} after {entry.evaluations:,} evaluations"
+            if "lower_bound" in entry.statistics:
+                text += f", at least {entry.statistics['lower_bound']:.6f}"
+            show(f"{text}, {entry.seconds:.1f} s")
+
+        yield tell

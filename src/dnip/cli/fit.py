@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,6 +17,9 @@ from dnip.cli.options import (
     TablePath,
     split_classes,
 )
+
+if TYPE_CHECKING:
+    from dnip.solvers import Solver
 
 
 class SolverName(StrEnum):
@@ -34,8 +37,8 @@ class Preset(StrEnum):
     PAPER = "paper"
 
 
-class Gap(StrEnum):
-    """Accuracy gaps that ``--gap`` takes."""
+class Pairs(StrEnum):
+    """Pairs of classes that ``--cobias`` takes."""
 
     PAIRWISE = "pairwise"
     SINGLE = "single"
@@ -66,9 +69,9 @@ def fit(
     terms: Annotated[
         str, typer.Option(help="Terms of the objective to keep, comma-separated.")
     ] = "error,cobias,pmi",
-    gap: Annotated[
-        Gap, typer.Option(help="COBias over all pairs of classes, or over odd classes only.")
-    ] = Gap.PAIRWISE,
+    cobias: Annotated[
+        Pairs, typer.Option(help="COBias over all pairs of classes, or over odd classes only.")
+    ] = Pairs.PAIRWISE,
     solver: Annotated[
         SolverName | None,
         typer.Option(
@@ -80,6 +83,14 @@ def fit(
         float | None,
         typer.Option(
             help="Multiplies the work of the coordinate solver.  [default: 1.0]",
+            show_default=False,
+        ),
+    ] = None,
+    gap: Annotated[
+        float | None,
+        typer.Option(
+            help="The exact solver may stop when the objective is proven to be within this of the "
+            "optimum.  [default: 0.0]",
             show_default=False,
         ),
     ] = None,
@@ -112,28 +123,19 @@ def fit(
     Minimises error + β·COBias - τ·ΣPMI on the labelled rows of OPT over one weight per class, and
     writes the weights with their provenance to a JSON file.
     """
-    from dnip.errors import InvalidInputError
     from dnip.files import check_separate, check_writable, temporary_folder
     from dnip.fitting import fit_file
     from dnip.objective import Objective
     from dnip.report.text import describe
     from dnip.report.trace import write_trace
-    from dnip.solvers import SOLVERS, Coordinate
 
     paper = preset is Preset.PAPER
     if smoothing is None:
         smoothing = Objective.published().smoothing if paper else Objective().smoothing
     kept = tuple(term.strip() for term in terms.split(","))
-    objective = Objective(beta, tau, smoothing, kept, gap.value)
+    objective = Objective(beta, tau, smoothing, kept, cobias.value)
     name = solver or (SolverName.ANNEAL if paper else SolverName.COORDINATE)
-    searcher = SOLVERS[name.value]()
-    if effort is not None:
-        if name is not SolverName.COORDINATE:
-            raise InvalidInputError(
-                f"effort is a setting of the coordinate solver; the solver is {name.value}",
-                hint="Leave --effort out, or give --solver coordinate",
-            )
-        searcher = Coordinate(effort)
+    searcher = _make_solver(name, effort, gap)
     for target in (out, trace):
         if target is not None:
             check_writable(target)
@@ -161,5 +163,25 @@ def fit(
         print_json({**fitted.solution.to_dict(), "out": str(out)})
     else:
         typer.echo(describe(fitted.evaluation, fitted.coefficients))
-        typer.echo(f"\nobjective {fitted.solution.value:.6f}. {fitted.solution.status.sentence}")
+        solution = fitted.solution
+        bound = "" if not solution.gap else f", no weights below {solution.lower_bound:.6f}"
+        typer.echo(f"\nobjective {solution.value:.6f}{bound}. {solution.status.sentence}")
         typer.echo(f"coefficients written to {out}")
+
+
+def _make_solver(name: SolverName, effort: float | None, gap: float | None) -> Solver:
+    from dnip.errors import InvalidInputError
+    from dnip.solvers import SOLVERS, Coordinate, Exact
+
+    owners = {"effort": (effort, SolverName.COORDINATE), "gap": (gap, SolverName.EXACT)}
+    for setting, (given, owner) in owners.items():
+        if given is not None and name is not owner:
+            raise InvalidInputError(
+                f"{setting} is a setting of the {owner.value} solver; the solver is {name.value}",
+                hint=f"Leave --{setting} out, or give --solver {owner.value}",
+            )
+    if effort is not None:
+        return Coordinate(effort)
+    if gap is not None:
+        return Exact(gap)
+    return SOLVERS[name.value]()

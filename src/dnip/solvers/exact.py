@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 # Values nearer than this are taken as equal: far above the rounding of Z, far below one example.
 _ROUNDING = 1e-10
+# The gap is told again when it has shrunk to this part of what was told.
+_TELLING = 0.98
 # Dives between two looks at the clock. Their number does not depend on the machine, so that the
 # same seed gives the same solution on any.
 _DIVES = 4
@@ -97,6 +99,7 @@ class Exact:
         diver = _Diver(landscape, landscape.problem, landscape.objective)
         queue = _Queue(self.max_open)
         queue.push([_everything(landscape, best)])
+        told = math.inf
         with ThreadPoolExecutor(min(_DIVES, numba.config.NUMBA_NUM_THREADS), "dnip") as pool:
             while queue.bound < best.value - max(self.gap, _ROUNDING):
                 incumbent = best.value
@@ -105,7 +108,12 @@ class Exact:
                     landscape.evaluations += end.n_points
                     if end.best is not None and end.best.value < best.value:
                         best = end.best
-                yield Proposal(*best, lower_bound=min(queue.bound, best.value))
+                bound = min(queue.bound, best.value)
+                statistics = {}
+                if best.value - bound < _TELLING * told:
+                    told = best.value - bound
+                    statistics = {"lower_bound": bound, "open_boxes": float(len(queue))}
+                yield Proposal(*best, statistics, lower_bound=bound)
         proven = queue.bound >= best.value - _ROUNDING
         yield Proposal(*best, lower_bound=best.value if proven else queue.bound)
 
@@ -166,6 +174,9 @@ class _Queue:
         """The lowest bound of all open boxes, infinite if there is none."""
         lowest = self._heap[0][0] if self._heap else math.inf
         return min(lowest, min((box.bound for box in self._newest), default=math.inf))
+
+    def __len__(self) -> int:
+        return len(self._heap) + len(self._newest)
 
     def push(self, boxes: list[_OpenBox]) -> None:
         """Add boxes."""
