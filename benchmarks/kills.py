@@ -46,7 +46,8 @@ def run(_tables: list[Table]) -> None:
 
 def _start(out: Path) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "dnip", "prompt", TASK, "--data", f"{DATASETS / TASK}"]
-    command += ["--model", f"{MODEL}", "--device", "cpu", "--limit", f"{ROWS}", "--out", f"{out}"]
+    command += ["--model", f"{MODEL}", "--device", "cpu", "--limit", f"{ROWS}", "--truncate"]
+    command += ["--out", f"{out}"]
     with _log(out).open("wb") as log:
         return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=log)
 
