@@ -1,4 +1,4 @@
-"""Proven optima: time of branch and bound beside one run of the published loops on the same rows."""
+"""Proven optima: branch and bound beside one run of the published loops on the same rows."""
 
 from __future__ import annotations
 

@@ -151,3 +151,13 @@ def test_a_function_of_ones_own_has_no_bound():
 def test_settings_outside_their_range(settings):
     with pytest.raises(InvalidInputError, match=next(iter(settings))):
         Exact(**settings)
+
+
+@pytest.mark.usefixtures("blind")
+@pytest.mark.parametrize("scale", [30, 300])
+def test_many_halvings_find_what_many_starts_find(scale, monkeypatch):
+    p, labels = random_problem(3, 4, "random", n_rows=400)
+    proven = solve(p, labels, scale=scale, solver="exact")
+    assert proven.status is Status.OPTIMAL
+    monkeypatch.undo()
+    assert proven.value <= solve(p, labels, scale=scale, solver=Coordinate(20)).value + 1e-9

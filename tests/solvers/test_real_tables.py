@@ -37,3 +37,14 @@ def test_ties_are_counted_as_the_prediction_rule_breaks_them(shared_tables):
     for indices in [np.full(4, 30), np.full(4, 1), *rng.integers(1, 31, (50, 4))]:
         counted = landscape.confusion(indices)
         np.testing.assert_array_equal(counted, oracles.confusion_at(p, labels, indices))
+
+
+@pytest.mark.parametrize("smoothing", [1.0, 4000.0])
+@pytest.mark.parametrize("beta", [0.0, 2.7, 10.0])
+def test_exact_proves_what_coordinate_finds(shared_tables, beta, smoothing):
+    table = ProbabilityTable.read(shared_tables / "mmlu16__llama-13b__gptprompt0" / "opt.csv.gz")
+    p, labels = table.probabilities, table.labels
+    objective = Objective(beta=beta, smoothing=smoothing)
+    proven = solve(p, labels, objective, solver="exact")
+    assert (proven.status, proven.gap) == ("optimal", 0.0)
+    assert proven.value == pytest.approx(solve(p, labels, objective).value, abs=1e-9)

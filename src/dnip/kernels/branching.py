@@ -90,7 +90,7 @@ def new_nodes(n_nodes: int, n_classes: int) -> Nodes:
 def new_dive(rows: BoxRows, n_levels: int) -> Dive:
     """Make room for dives over `rows` on a scale of `n_levels` weights."""
     n_rows, n_classes = len(rows.label), len(rows.settled)
-    depth = 2 + n_classes * int(np.ceil(np.log2(n_levels + 1)))
+    depth = 2 + 2 * n_classes * int(np.ceil(np.log2(n_levels + 1)))
     return Dive(
         nodes=new_nodes(depth + 2, n_classes),
         split=np.zeros(depth + 2, np.int64),
@@ -98,7 +98,7 @@ def new_dive(rows: BoxRows, n_levels: int) -> Dive:
         first=np.zeros(depth + 2, np.int64),
         n_rows=np.zeros(depth + 2, np.int64),
         end=np.zeros(depth + 2, np.int64),
-        rows=np.empty(min(2 * depth + 2, _ROW_LISTS) * n_rows, np.uint32),
+        rows=np.empty(min(depth, _ROW_LISTS) * n_rows, np.uint32),
         contests=new_contests(n_rows, len(rows.row_p), n_classes),
         relaxed=new_relaxed(n_rows, n_classes),
     )
@@ -153,7 +153,7 @@ def search_boxes(terrain: Terrain, memo: Memo, dive: Dive, found: Found, n_boxes
         # the next box that is worth it
         while height > 0 and nodes.bound[height - 1] >= found.value[0] - terrain.margin:
             height -= 1
-        if height == 0 or n_seen >= n_boxes:
+        if height == 0 or n_seen >= n_boxes or height == parent:
             break
         if dive.end[height - 1] + 2 * dive.n_rows[height - 1] > len(dive.rows):
             break
@@ -214,7 +214,8 @@ def _look(
     multipliers = Multipliers(nodes.v[d], nodes.correct[d], nodes.wrong[d])
     confusion = dive.confusion[d]
     first = dive.first[d]
-    for _ in range(_ROUNDS):
+    rounds = 0
+    while True:
         if not _has_top(box, terrain.least_top):
             return False
         kept = dive.rows[first : first + len(source)]
@@ -234,7 +235,8 @@ def _look(
         shaved = _shave(scale, box, contests, relaxed, bound, goal)
         if shaved == np.inf:
             return False
-        if shaved < _WORTH_A_LOOK:
+        rounds += 1
+        if (shaved < _WORTH_A_LOOK or rounds == _ROUNDS) and not _few_points(box):
             break
     dive.split[d] = _choose(scale, box, contests)
     return True
