@@ -400,11 +400,12 @@ class OutOfMemoryBackendError(BackendError):
 def _last_mlp(model: Any) -> Any | None:
     """Return the feed-forward of the last layer, which treats each place by itself.
 
-    None where layers are shared, or hold none of the usual kind (such as one of experts).
+    None where layers run more than once, or hold none of the usual kind (such as one of experts).
     """
     decoder = model.base_model
     layers = list(getattr(decoder, "layers", None) or getattr(decoder, "h", None) or [])
-    if not layers or len({id(layer) for layer in layers}) < len(layers):
+    runs = getattr(model.config.get_text_config(), "num_hidden_layers", None)
+    if not layers or len({id(layer) for layer in layers}) != runs:
         return None
     mlp: Any = getattr(layers[-1], "mlp", None)
     usual = type(mlp).__name__.endswith("MLP") and len(signature(mlp.forward).parameters) == 1
