@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from dnip.tables import Chunk
     from dnip.typing import Labels, Probabilities
 
-#: What the interpreter, its libraries and the blocks in flight need.
-LEAST_MEMORY = 400 * 10**6
+#: What the interpreter, its libraries, compiling and the blocks in flight need.
+LEAST_MEMORY = 500 * 10**6
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +122,7 @@ def fit_scan(
     scan : Scan
         The opt set; unlabelled rows are left aside.
     memory : int
-        Bytes of memory that the process as a whole may take, at least 400 million.
+        Bytes of memory that the process as a whole may take, at least 500 million.
     folder : path-like, optional
         Where to put the temporary file; where temporary files go if it is left out.
     objective, scale, solver, seed, time_limit, progress

@@ -256,7 +256,7 @@ def test_an_existing_file_is_replaced_whole(dnip, opt):
 def test_a_fit_in_passes_writes_the_same_coefficients(dnip, opt, monkeypatch):
     dnip("fit", opt, "--out", "whole.json")
     monkeypatch.setattr("dnip.fitting._fits_into", lambda *_: False)
-    run = dnip("fit", opt, "--out", "passed.json", "--memory", "400MB")
+    run = dnip("fit", opt, "--out", "passed.json", "--memory", "500MB")
     assert (run.status, run.err) == (0, "")
     whole, passed = Coefficients.load("whole.json"), Coefficients.load("passed.json")
     assert passed.weight_indices.tolist() == whole.weight_indices.tolist()

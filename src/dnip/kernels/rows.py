@@ -199,7 +199,9 @@ def survey(
     def survey_part(_: int, first: int, last: int) -> tuple[Integers, Confusion]:
         return _survey(p, labels, mass, float(scale), is_open, first, last)
 
-    parts = threads.run(survey_part, threads.share(len(p), p.size))
+    few_rows = len(p) < p.shape[1] ** 2  # each part's counts would take more than is_open does
+    shares = [(0, len(p))] if few_rows else threads.share(len(p), p.size)
+    parts = threads.run(survey_part, shares)
     class_size, settled = (reduce(add, counts) for counts in zip(*parts, strict=True))
     return Survey(is_open, class_size, settled)
 
