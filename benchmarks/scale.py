@@ -85,7 +85,7 @@ def _growth() -> None:
             ]
             rows.append([f"{kind}, {title}", *cells, f"{exponent:.2f}"])
     print_markdown(
-        "Growth: processor seconds per fit (and ns per cell), with M at N = 14, with N at M = 20,000",
+        "Growth: processor seconds per fit (ns per cell), with M at N = 14, with N at M = 20,000",
         ["table and what grows", *["size: time"] * len(GROWTH), "exponent"],
         rows,
     )
