@@ -15,7 +15,7 @@ def run(tables: list[Table]) -> None:
     for name, opt, test in tables:
         coefficients = fit_table(opt).coefficients
         for half in (opt, test):
-            expected = np.argmax(coefficients.weight_indices * half.probabilities, axis=1)
+            expected = np.argmax(coefficients.multipliers * half.probabilities, axis=1)
             assert (coefficients.predict(half.probabilities) == expected).all()
         evaluation = evaluate([test], coefficients)
         assert evaluation.reweighted is not None

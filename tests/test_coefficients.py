@@ -30,6 +30,13 @@ names = st.text(
 ).filter(str.strip)
 
 
+SOUND = json.loads(Coefficients(["a", "b", "c"], [30, 30, 30], 30).to_json())
+SPACED = json.loads(Coefficients(["a", "b", "c"], [1, 15, 30], "log:30").to_json())
+CONTINUOUS = json.loads(
+    Coefficients(["a", "b", "c"], [], "continuous", weights=[1.0, 0.5, 0.25]).to_json()
+)
+
+
 @st.composite
 def coefficients(draw):
     scale = draw(st.integers(1, 10_000))
@@ -37,6 +44,54 @@ def coefficients(draw):
     indices = [draw(st.integers(1, scale)) for _ in classes]
     parts = st.dictionaries(st.sampled_from(["value", "terms", "seed"]), jsonable)
     return Coefficients(classes, indices, scale, draw(parts), draw(parts))
+
+
+@st.composite
+def spaced_coefficients(draw):
+    classes = draw(st.lists(names, min_size=2, max_size=6, unique=True))
+    if draw(st.booleans()):
+        size = draw(st.integers(1, 10_000))
+        indices = [draw(st.integers(1, size)) for _ in classes]
+        return Coefficients(classes, indices, f"log:{size}")
+    weights = [draw(st.floats(1e-6, 1)) for _ in classes]
+    return Coefficients(classes, [], "continuous", weights=weights)
+
+
+@seeded
+@given(spaced_coefficients())
+def test_other_scales_go_to_json_and_back_without_loss(before):
+    text = before.to_json()
+    after = Coefficients.from_json(text)
+    assert (after.spacing, after.scale) == (before.spacing, before.scale)
+    np.testing.assert_array_equal(after.weight_indices, before.weight_indices)
+    np.testing.assert_array_equal(after.multipliers, before.multipliers)
+    assert after.weights.tolist() == before.weights.tolist() == json.loads(text)["weights"]
+    assert after.to_json() == text
+
+
+def test_a_file_of_another_scale_is_one_that_readers_of_linear_ones_refuse():
+    assert (SPACED["version"], SPACED["spacing"], SPACED["scale"]) == (2, "log", 30)
+    assert (CONTINUOUS["version"], CONTINUOUS["spacing"]) == (2, "continuous")
+    assert CONTINUOUS["scale"] is CONTINUOUS["weight_indices"] is None
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("content", [SPACED, CONTINUOUS], ids=["log", "continuous"])
+def test_other_scales_predict_by_weights(kind, content):
+    p = random_probabilities(np.random.default_rng(0), 200, 3, kind)
+    fitted = Coefficients.from_json(json.dumps(content))
+    np.testing.assert_array_equal(fitted.predict(p), oracles.predict(p, content["weights"]))
+    products = np.array(content["weights"]) * p
+    expected = products / products.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(fitted.apply(p), expected, rtol=1e-12, atol=1e-300)
+    assert list(fitted.logit_bias().values()) == [math.log(w) for w in content["weights"]]
+
+
+def test_weights_belong_to_the_continuous_scale_alone():
+    with pytest.raises(InvalidInputError, match="on the scale log:30 follow from weight_indices"):
+        Coefficients(["a", "b"], [1, 2], "log:30", weights=[0.5, 1.0])
+    with pytest.raises(InvalidInputError, match="continuous weights have no weight_indices"):
+        Coefficients(["a", "b"], [1, 2], "continuous", weights=[0.5, 1.0])
 
 
 @seeded
@@ -171,9 +226,6 @@ def test_bad_coefficients_are_refused(arguments, told):
         Coefficients(*arguments)
 
 
-SOUND = json.loads(Coefficients(["a", "b", "c"], [30, 30, 30], 30).to_json())
-
-
 def without(key):
     return {name: value for name, value in SOUND.items() if name != key}
 
@@ -193,8 +245,18 @@ def without(key):
         ([SOUND], '"format" is not'),
         (SOUND | {"format": "other"}, '"format" is not'),
         (without("format"), '"format" is not'),
-        (without("version"), "version None is unknown; this package reads version 1"),
-        (SOUND | {"version": 2}, "version 2 is unknown.*Install the newer package"),
+        (without("version"), "version None is unknown; this package reads versions 1 and 2"),
+        (SOUND | {"version": 3}, "version 3 is unknown.*Install the newer package"),
+        (SOUND | {"version": 2}, "spacing missing"),
+        (SOUND | {"version": 2, "spacing": "linear"}, '"spacing" is \'linear\', not "log"'),
+        (SOUND | {"version": 2, "spacing": ["log"]}, "\"spacing\" is \\['log'\\], not"),
+        (SPACED | {"weights": [0.1, 0.5, 1.0]}, "weights do not equal those of the scale"),
+        (SPACED | {"weight_indices": None}, '"weight_indices" is None, not a JSON array'),
+        (SPACED | {"scale": 0}, "scale must be a whole number of at least 1"),
+        (CONTINUOUS | {"weights": [1.0, 0.5]}, "weights must be 3 numbers"),
+        (CONTINUOUS | {"weights": [1.0, 0.5, 0.0]}, "outside 0.000001..1"),
+        (CONTINUOUS | {"weights": [1.0, 0.5, 1.5]}, "outside 0.000001..1"),
+        (CONTINUOUS | {"weights": None}, '"weights" is None, not a JSON array'),
         (SOUND | {"version": "1"}, "version '1' is unknown"),
         (without("classes"), "classes missing"),
         (without("weight_indices"), "weight_indices missing"),

@@ -75,10 +75,10 @@ class _Applied(NamedTuple):
 
 
 def _apply(chunks: Iterable[Rows], coefficients: Coefficients) -> Iterator[_Applied]:
-    indices = coefficients.weight_indices
+    multipliers = coefficients.multipliers
     for chunk in chunks:
         check_same_classes(chunk, coefficients)
         p = chunk.probabilities
-        predictions = decide(p, indices)
-        rows = Chunk(reweight(p, indices), chunk.labels, chunk.ids, chunk.classes, chunk.source)
+        predictions = decide(p, multipliers)
+        rows = Chunk(reweight(p, multipliers), chunk.labels, chunk.ids, chunk.classes, chunk.source)
         yield _Applied(rows, predictions, int(np.count_nonzero(predictions != decide(p))))

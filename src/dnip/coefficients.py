@@ -13,11 +13,13 @@ import numpy as np
 from dnip.decisions import decide, reweight
 from dnip.errors import CoefficientsFormatError, InvalidInputError
 from dnip.files import atomic_path
+from dnip.scales import Spacing, WeightScale
 from dnip.validation import (
     check_classes,
     check_probabilities,
     check_scale,
     check_weight_indices,
+    check_weights,
 )
 
 if TYPE_CHECKING:
@@ -30,30 +32,43 @@ if TYPE_CHECKING:
     from dnip.typing import Floats, Labels, Probabilities, WeightIndices
 
 FORMAT = "dnip-coefficients"
+#: Of files with weights ξ/K; every package reads it.
 VERSION = 1
+#: Of files with other weights: a reader that knows linear scales only refuses it.
+SPACED_VERSION = 2
 
 
 @dataclass(frozen=True, eq=False)
 class Coefficients:
-    """Weight indices by class, with what is known of the fit that made them.
+    """Weights by class, with what is known of the fit that made them.
 
     Parameters
     ----------
     classes : sequence of str
         Class names, in the order of the probability columns.
     weight_indices : array-like of shape (N,)
-        ξ, whole numbers 1..K.
-    scale : int
-        K.
+        ξ, whole numbers 1..K; empty on the continuous scale.
+    scale : int or str
+        K, ``"log:K"`` or ``"continuous"``. The attribute holds K, 0 on the continuous scale.
     objective : dict, optional
         Settings of the objective and its value on the opt set.
     fit : dict, optional
         Provenance: data hash, rows, solver, seed, package version.
+    weights : array-like of shape (N,), optional
+        ω on the continuous scale, above 0 and at most 1; on others they follow from the indices.
+
+    Attributes
+    ----------
+    spacing : Spacing
+        How the weights of the scale lie.
+    multipliers : ndarray of shape (N,)
+        What probabilities are multiplied by before the argmax: ξ on a linear scale, where the
+        factor 1/K cancels, and ω on any other.
 
     Raises
     ------
     InvalidInputError
-        For indices outside 1..K, or class names that are not as many or not distinct.
+        For indices outside 1..K, bad weights, or class names that are not as many or not distinct.
 
     Examples
     --------
@@ -69,22 +84,42 @@ class Coefficients:
     scale: int
     objective: dict[str, Any] = field(default_factory=dict)
     fit: dict[str, Any] = field(default_factory=dict)
+    spacing: Spacing = Spacing.LINEAR
+    multipliers: Floats = field(default_factory=lambda: np.empty(0), repr=False)
 
     def __init__(
         self,
         classes: Sequence[str],
         weight_indices: ArrayLike,
-        scale: int,
+        scale: int | str | WeightScale,
         objective: dict[str, Any] | None = None,
         fit: dict[str, Any] | None = None,
+        weights: ArrayLike | None = None,
     ) -> None:
         names = check_classes(classes)
-        k = check_scale(scale)
-        indices = check_weight_indices(weight_indices, n_classes=len(names), scale=k)
+        k = WeightScale.of(scale)
+        if k.spacing is Spacing.CONTINUOUS:
+            if np.size(weight_indices):
+                raise InvalidInputError(
+                    "continuous weights have no weight_indices", hint="Give weights alone"
+                )
+            indices = np.empty(0, np.int64)
+            multipliers = check_weights(weights, n_classes=len(names))
+        else:
+            if weights is not None:
+                raise InvalidInputError(
+                    f"weights on the scale {k} follow from weight_indices",
+                    hint="Leave weights out, or give the scale continuous",
+                )
+            indices = check_weight_indices(weight_indices, n_classes=len(names), scale=k.size)
+            multipliers = k.multipliers(indices)
         indices.setflags(write=False)
+        multipliers.setflags(write=False)
         object.__setattr__(self, "classes", names)
-        object.__setattr__(self, "scale", k)
+        object.__setattr__(self, "scale", k.size)
+        object.__setattr__(self, "spacing", k.spacing)
         object.__setattr__(self, "weight_indices", indices)
+        object.__setattr__(self, "multipliers", multipliers)
         object.__setattr__(self, "objective", dict(objective or {}))
         object.__setattr__(self, "fit", dict(fit or {}))
 
@@ -115,21 +150,24 @@ class Coefficients:
         """
         summary = solution.to_dict()
         reported = {"value": summary.pop("objective"), "term_values": summary.pop("terms")}
-        for name in ("weight_indices", "scale"):
+        for name in ("weight_indices", "scale", "spacing", "weights"):
             summary.pop(name)
         summary["unfitted"] = [str(classes[c]) for c in solution.unfitted]
         return cls(
             classes,
             solution.weight_indices,
-            solution.scale,
+            WeightScale(solution.spacing, solution.scale),
             objective={**solution.objective, **reported},
             fit={**(provenance or {}), **summary},
+            weights=solution.continuous_weights,
         )
 
     @property
     def weights(self) -> Floats:
-        """ω = ξ / K, shape (N,)."""
-        return np.asarray(self.weight_indices / self.scale)
+        """ω, shape (N,): ξ / K on a linear scale."""
+        if self.spacing is Spacing.CONTINUOUS:
+            return self.multipliers
+        return WeightScale(self.spacing, self.scale).weights(self.weight_indices)
 
     def apply(self, probabilities: ArrayLike) -> Probabilities:
         """Reweight class probabilities: ω_n·p_mn, normalised to sum 1 per row.
@@ -149,10 +187,10 @@ class Coefficients:
         InvalidInputError
             For probabilities that break their contract, or of another number of classes.
         """
-        return reweight(self._checked(probabilities), self.weight_indices)
+        return reweight(self._checked(probabilities), self.multipliers)
 
     def predict(self, probabilities: ArrayLike) -> Labels:
-        """Predict argmax_n ξ_n·p_mn, the lowest class on a tie.
+        """Predict argmax_n ξ_n·p_mn, the lowest class on a tie; ω_n·p_mn unless ω is ξ / K.
 
         Parameters
         ----------
@@ -168,7 +206,7 @@ class Coefficients:
         InvalidInputError
             For probabilities that break their contract, or of another number of classes.
         """
-        return decide(self._checked(probabilities), self.weight_indices).astype(np.int64)
+        return decide(self._checked(probabilities), self.multipliers).astype(np.int64)
 
     def _checked(self, probabilities: ArrayLike) -> Probabilities:
         p = check_probabilities(probabilities)
@@ -189,8 +227,8 @@ class Coefficients:
         {'no': 0.0, 'yes': -0.6931471805599453}
         """
         return {
-            name: math.log(index / self.scale)
-            for name, index in zip(self.classes, self.weight_indices.tolist(), strict=True)
+            name: math.log(weight)
+            for name, weight in zip(self.classes, self.weights.tolist(), strict=True)
         }
 
     def to_json(self) -> str:
@@ -202,12 +240,14 @@ class Coefficients:
         >>> Coefficients.from_json(coefficients.to_json()).weight_indices
         array([30, 15])
         """
+        linear = self.spacing is Spacing.LINEAR
         content = {
             "format": FORMAT,
-            "version": VERSION,
+            "version": VERSION if linear else SPACED_VERSION,
             "classes": list(self.classes),
-            "weight_indices": self.weight_indices.tolist(),
-            "scale": self.scale,
+            "weight_indices": self.weight_indices.tolist() or None,
+            "scale": self.scale or None,
+            **({} if linear else {"spacing": self.spacing.value}),
             "weights": self.weights.tolist(),
             "objective": self.objective,
             "fit": self.fit,
@@ -238,18 +278,27 @@ class Coefficients:
             ) from error
         if not isinstance(content, dict) or content.get("format") != FORMAT:
             raise CoefficientsFormatError(f'{source}: "format" is not "{FORMAT}"', hint=_REFIT)
-        if content.get("version") != VERSION:
+        version = content.get("version")
+        if version not in (VERSION, SPACED_VERSION):
             raise CoefficientsFormatError(
-                f"{source}: version {content.get('version')!r} is unknown; this package reads "
-                f"version {VERSION}",
+                f"{source}: version {version!r} is unknown; this package reads "
+                f"versions {VERSION} and {SPACED_VERSION}",
                 hint="Install the newer package that wrote the file",
             )
-        missing = [key for key in ("classes", "weight_indices", "scale") if key not in content]
+        needed = ["classes", "weight_indices", "scale"]
+        needed += ["spacing", "weights"] if version == SPACED_VERSION else []
+        missing = [key for key in needed if key not in content]
         if missing:
             raise CoefficientsFormatError(f"{source}: {', '.join(missing)} missing", hint=_REFIT)
+        spacing = content["spacing"] if version == SPACED_VERSION else Spacing.LINEAR
+        if version == SPACED_VERSION and spacing not in (Spacing.LOG, Spacing.CONTINUOUS):
+            raise CoefficientsFormatError(
+                f'{source}: "spacing" is {spacing!r}, not "log" or "continuous"', hint=_REFIT
+            )
+        continuous = spacing == Spacing.CONTINUOUS
         for key, kind in (
             ("classes", list),
-            ("weight_indices", list),
+            ("weights" if continuous else "weight_indices", list),
             ("objective", dict),
             ("fit", dict),
         ):
@@ -266,13 +315,15 @@ class Coefficients:
         try:
             coefficients = cls(
                 content["classes"],
-                content["weight_indices"],
-                content["scale"],
+                [] if continuous else content["weight_indices"],
+                WeightScale(Spacing(spacing), 0 if continuous else check_scale(content["scale"])),
                 content.get("objective"),
                 content.get("fit"),
+                content["weights"] if continuous else None,
             )
             if "weights" in content and not _are_close(content["weights"], coefficients.weights):
-                raise InvalidInputError("weights do not equal weight_indices / scale")
+                expected = "weight_indices / scale" if version == VERSION else "those of the scale"
+                raise InvalidInputError(f"weights do not equal {expected}")
         except (ValueError, TypeError) as error:
             raise CoefficientsFormatError(f"{source}: {error}", hint=_REFIT) from error
         return coefficients

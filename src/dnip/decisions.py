@@ -16,16 +16,18 @@ _MAX_ENTRIES = 1 << 18
 
 
 def decide(
-    probabilities: Probabilities, weight_indices: WeightIndices | None = None
+    probabilities: Probabilities, multipliers: WeightIndices | Floats | None = None
 ) -> NDArray[np.integer]:
     """Return argmax_n ξ_n·p_mn of each row, the lowest class on a tie.
+
+    On a scale that is not linear the multipliers are ω_n, see `Coefficients.multipliers`.
 
     Parameters
     ----------
     probabilities : ndarray of shape (M, N)
         Checked; rows or columns contiguous.
-    weight_indices : ndarray of shape (N,), optional
-        ξ; all 1 when left out.
+    multipliers : ndarray of shape (N,), optional
+        ξ or ω; all 1 when left out.
 
     Returns
     -------
@@ -40,32 +42,32 @@ def decide(
     """
     p = probabilities
     if p.flags.c_contiguous:
-        scores = p if weight_indices is None else weight_indices * p
+        scores = p if multipliers is None else multipliers * p
         return np.asarray(np.argmax(scores, axis=1))
     # numpy's argmax of short rows costs several times as much as whole columns do.
     n_classes = p.shape[1]
-    indices = np.ones(n_classes) if weight_indices is None else weight_indices.astype(np.float64)
-    best = indices[0] * p[:, 0]
+    factors = np.ones(n_classes) if multipliers is None else multipliers.astype(np.float64)
+    best = factors[0] * p[:, 0]
     score, ahead = np.empty_like(best), np.empty(len(p), np.bool_)
     kind = np.min_scalar_type(n_classes - 1).type
     winner = np.zeros(len(p), kind)
     for n in range(1, n_classes):
-        np.multiply(p[:, n], indices[n], out=score)
+        np.multiply(p[:, n], factors[n], out=score)
         np.greater(score, best, out=ahead)  # a tie stays with the lower class
         np.maximum(score, best, out=best)
         np.maximum(winner, ahead * kind(n), out=winner)
     return winner
 
 
-def reweight(probabilities: Probabilities, weight_indices: WeightIndices) -> Probabilities:
-    """Return ξ_n·p_mn divided by its sum over the row.
+def reweight(probabilities: Probabilities, multipliers: WeightIndices | Floats) -> Probabilities:
+    """Return ξ_n·p_mn, or ω_n·p_mn, divided by its sum over the row.
 
     Examples
     --------
     >>> reweight(np.array([[0.4, 0.6]]), np.array([3, 2]))
     array([[0.5, 0.5]])
     """
-    scores = np.multiply(weight_indices.astype(np.float64), probabilities)
+    scores = np.multiply(multipliers.astype(np.float64), probabilities)
     scores /= row_sums(scores)[:, None]
     return scores
 

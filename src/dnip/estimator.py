@@ -56,8 +56,8 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         Fitted as a clone; a ``FrozenEstimator`` is used as it is. None: X holds probabilities.
     beta, tau, smoothing : float, default=2.7, 0.2, 1.0
         β and τ, at least 0, and μ, above 0, of :class:`~dnip.Objective`.
-    scale : int, default=30
-        K.
+    scale : int or str, default=30
+        K for weights k/K, "log:K" for K geometric steps from 1/K to 1, "continuous" for any.
     solver : {"coordinate", "anneal", "exhaustive"} or Solver, default="coordinate"
         Name of a solver, or a solver with settings of its own.
     objective : Objective or callable, default=None
@@ -86,7 +86,8 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
     solution_ : Solution
         What the solver found, on the out-of-fold probabilities.
     weight_indices_, weights_ : ndarray of shape (N,)
-        ξ, whole numbers 1..K, and ω = ξ / K, in the order of `classes_`.
+        ξ, whole numbers 1..K, and ω, which is ξ / K on a linear scale, in the order of `classes_`.
+        Continuous weights have no indices.
     classes_ : ndarray of shape (N,)
         The class labels.
     n_features_in_, feature_names_in_ : int, ndarray of shape (n_features_in_,)
@@ -123,7 +124,7 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         "beta": [Interval(Real, 0, None, closed="left")],
         "tau": [Interval(Real, 0, None, closed="left")],
         "smoothing": [Interval(Real, 0, None, closed="neither")],
-        "scale": [Interval(Integral, 1, MAX_SCALE, closed="both")],
+        "scale": [Interval(Integral, 1, MAX_SCALE, closed="both"), str],
         "solver": [StrOptions(set(SOLVERS)), HasMethods(["search"])],
         "objective": [callable, None],
         "classes": ["array-like", None],
@@ -139,7 +140,7 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         beta: float = 2.7,
         tau: float = 0.2,
         smoothing: float = 1.0,
-        scale: int = 30,
+        scale: int | str = 30,
         solver: str | Solver = "coordinate",
         objective: ObjectiveLike | ConfusionFunction | None = None,
         classes: Sequence[Any] | None = None,

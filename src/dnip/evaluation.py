@@ -168,7 +168,7 @@ def evaluate(
             n_unlabelled += int(counts[0].sum())
             raw += counts[1:]
             if coefficients is not None and reweighted is not None:
-                predictions = decide(p, coefficients.weight_indices)
+                predictions = decide(p, coefficients.multipliers)
                 reweighted += count_pairs(true, predictions, n_classes + 1, n_classes)[1:]
         if progress is not None:
             progress(n_rows)

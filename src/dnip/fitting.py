@@ -13,7 +13,8 @@ import numpy as np
 from dnip.coefficients import Coefficients
 from dnip.errors import InvalidInputError
 from dnip.evaluation import Evaluation, evaluate
-from dnip.solvers import Search, StreamedProblem, solve
+from dnip.scales import Spacing
+from dnip.solvers import Search, StreamedProblem, not_in_passes, solve
 from dnip.tables import ProbabilityTable, Scan
 from dnip.tables.hashing import DataHash
 from dnip.tables.labels import UNLABELLED
@@ -45,7 +46,7 @@ def fit_table(
     table: ProbabilityTable,
     objective: ObjectiveLike | ConfusionFunction | None = None,
     *,
-    scale: int = 30,
+    scale: int | str = 30,
     solver: str | Solver = "coordinate",
     seed: int = 0,
     time_limit: float | None = None,
@@ -105,7 +106,7 @@ def fit_scan(
     *,
     memory: int,
     folder: Path | None = None,
-    scale: int = 30,
+    scale: int | str = 30,
     solver: str | Solver = "coordinate",
     seed: int = 0,
     time_limit: float | None = None,
@@ -136,7 +137,7 @@ def fit_scan(
     ------
     InvalidInputError
         If no row is labelled, fewer than two classes have labelled rows, or there is too little
-        memory; for a solver that needs the whole table in memory.
+        memory; for a solver or a scale that needs the whole table in memory.
     OutputError
         If the temporary file cannot be written.
 
@@ -153,6 +154,8 @@ def fit_scan(
     """
     began = time.perf_counter()
     search = Search(objective, scale, solver, seed, time_limit, progress)
+    if search.scale.spacing is not Spacing.LINEAR:
+        raise not_in_passes(search.scale)
     if memory < LEAST_MEMORY:
         raise InvalidInputError(
             f"memory is {memory:,} bytes, but a fit in passes needs {LEAST_MEMORY:,}",
@@ -160,7 +163,11 @@ def fit_scan(
         )
     rows = _LabelledRows(scan)
     with StreamedProblem(
-        rows, rows.classes, scale=scale, memory=memory - LEAST_MEMORY, folder=folder
+        rows,
+        rows.classes,
+        scale=search.scale.size,
+        memory=memory - LEAST_MEMORY,
+        folder=folder,
     ) as problem:
         solution = search.solve(problem, began)
     coefficients = Coefficients.from_solution(solution, rows.classes)
@@ -178,7 +185,7 @@ def fit_file(
     *,
     memory: int,
     folder: Path | None = None,
-    scale: int = 30,
+    scale: int | str = 30,
     solver: str | Solver = "coordinate",
     seed: int = 0,
     time_limit: float | None = None,

@@ -6,8 +6,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+from dnip.scales import Spacing, WeightScale
+
 if TYPE_CHECKING:
-    from dnip.typing import Counts, WeightIndices
+    from dnip.typing import Counts, Floats, WeightIndices
 
 
 class Status(StrEnum):
@@ -73,9 +75,9 @@ class Solution:
     Attributes
     ----------
     weight_indices : ndarray of shape (N,)
-        ξ, whole numbers 1..K.
+        ξ, whole numbers 1..K; empty on the continuous scale.
     scale : int
-        K.
+        K; 0 on the continuous scale.
     objective : dict
         Settings of what was minimised.
     value : float
@@ -100,6 +102,10 @@ class Solution:
         How the search went.
     unfitted : tuple of int
         Classes without examples: their index is the geometric middle of the fitted ones.
+    spacing : Spacing
+        How the weights of the scale lie.
+    continuous_weights : ndarray of shape (N,) or None
+        ω on the continuous scale; see `weights` for any.
     """
 
     weight_indices: WeightIndices
@@ -117,12 +123,23 @@ class Solution:
     seed: int
     trace: tuple[TraceEntry, ...]
     unfitted: tuple[int, ...] = ()
+    spacing: Spacing = Spacing.LINEAR
+    continuous_weights: Floats | None = None
+
+    @property
+    def weights(self) -> Floats:
+        """ω, shape (N,)."""
+        if self.continuous_weights is not None:
+            return self.continuous_weights
+        return WeightScale(self.spacing, self.scale).weights(self.weight_indices)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the summary that ``dnip fit --json`` prints: all but confusion and trace."""
         return {
-            "weight_indices": self.weight_indices.tolist(),
-            "scale": self.scale,
+            "weight_indices": self.weight_indices.tolist() or None,
+            "scale": self.scale or None,
+            "spacing": self.spacing.value,
+            "weights": self.weights.tolist(),
             "objective": self.value,
             "terms": self.terms,
             "solver": self.solver,

@@ -30,6 +30,9 @@ _CELLS = 1 << 17
 #: Largest weight scale K: beyond it neighbouring weights no longer differ in any real decision.
 MAX_SCALE = 10_000
 
+# Far below 1 / MAX_SCALE, which is the least ratio of two weights that a fit gives.
+_LEAST_WEIGHT = 1e-6
+
 
 class Place(Protocol):
     """Where a cell of input came from, for messages."""
@@ -384,6 +387,31 @@ def check_weight_indices(
             hint="Index K stands for weight 1; no class can be switched off",
         )
     return raw.astype(np.int64)
+
+
+def check_weights(weights: ArrayLike | None, *, n_classes: int) -> Floats:
+    """Return class weights as float64: one per class, each from 0.000001 to 1.
+
+    Examples
+    --------
+    >>> check_weights([1, 0.25], n_classes=2)
+    array([1.  , 0.25])
+    """
+    raw = np.asarray(weights)
+    if raw.shape != (n_classes,) or raw.dtype.kind not in "iuf":
+        raise InvalidInputError(
+            f"weights must be {n_classes} numbers, one per class; got {raw.dtype} of shape "
+            f"{raw.shape}",
+            hint=f"Give {n_classes} weights above 0 and at most 1",
+        )
+    sound = (raw >= _LEAST_WEIGHT) & (raw <= 1)
+    if not sound.all():
+        bad = int(np.argmin(sound))
+        raise InvalidInputError(
+            f"weights[{bad}] is {raw[bad]}, outside {_LEAST_WEIGHT:f}..1",
+            hint="Only ratios count: divide by the largest; no class can be switched off",
+        )
+    return raw.astype(np.float64)
 
 
 def check_sample_weight(sample_weight: ArrayLike, *, n_examples: int) -> Floats:

@@ -105,7 +105,7 @@ SOUND = json.loads(Coefficients(["0", "1"], [15, 30], 30).to_json())
         ("[" * 100_000, "not valid JSON"),
         ("label,p0,p1\n", "not valid JSON"),
         ("{}", '"format" is not'),
-        (SOUND | {"version": 2}, "version 2 is unknown; this package reads version 1"),
+        (SOUND | {"version": 3}, "version 3 is unknown; this package reads versions 1 and 2"),
         (SOUND | {"weights": [1, 1]}, "weights do not equal weight_indices / scale"),
         (SOUND | {"weight_indices": [15]}, "2 whole numbers"),
         (SOUND | {"classes": ["no", "yes"]}, "fitted for no, yes"),

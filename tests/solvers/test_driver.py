@@ -55,7 +55,6 @@ def play():
 def test_the_raw_argmax_is_the_first_incumbent(play):
     outcome = play(Script())
     assert outcome.indices.tolist() == RAW
-    assert outcome.indices.dtype == np.int64
     assert outcome.trace[0].value == outcome.trace[0].incumbent == pytest.approx(THREE.raw)
 
 

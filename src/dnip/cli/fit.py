@@ -50,6 +50,14 @@ class Robust(StrEnum):
     OFF = "off"
 
 
+def _scale_name(name: str) -> str:
+    from dnip.scales import SCALE_NAME
+
+    if SCALE_NAME.fullmatch(name) is None:
+        raise typer.BadParameter(f"{name!r} is not K, log:K or continuous")
+    return name
+
+
 def fit(
     opt: TablePath,
     out: Annotated[
@@ -58,7 +66,15 @@ def fit(
     classes: Classes = None,
     beta: Annotated[float, typer.Option(help="β, weight of COBias.")] = 2.7,
     tau: Annotated[float, typer.Option(help="τ, weight of the PMI term.")] = 0.2,
-    scale: Annotated[int, typer.Option(help="K: weights are 1/K, 2/K, …, 1.")] = 30,
+    scale: Annotated[
+        str,
+        typer.Option(
+            parser=_scale_name,
+            metavar="K|log:K|continuous",
+            help="K: weights are 1/K, 2/K, …, 1. log:K: K geometric steps from 1/K to 1. "
+            "continuous: any weights, for the coordinate solver.",
+        ),
+    ] = "30",
     smoothing: Annotated[
         float | None,
         typer.Option(

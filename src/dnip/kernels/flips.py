@@ -154,13 +154,12 @@ def list_tally(tally: Integers, n_classes: int, scale: int, flips: Flips) -> Non
 
 
 @jit
-def find_sparse_flips(
-    rows: SparseRows, indices: Floats, c: int, scale: int, workspace: Workspace
-) -> None:
-    """Find the flips of class `c`, the others standing at `indices`, in the rows it can win."""
+def find_rivals(
+    rows: SparseRows, indices: Floats, c: int, rival: SmallIntegers, best: Floats
+) -> int:
+    """Find class `c`'s rival and its score in each row that `c` can win; return how many."""
     first = rows.class_start[c]
     n_rows = rows.class_start[c + 1] - first
-    rival, best, slot = workspace.rival, workspace.score, workspace.slot
     for i in range(n_rows):
         r = rows.class_row[first + i]
         row_rival = -1
@@ -173,10 +172,28 @@ def find_sparse_flips(
             row_best = score if ahead else row_best
         rival[i] = row_rival
         best[i] = row_best
+    return int(n_rows)
+
+
+@jit
+def find_sparse_flips(
+    rows: SparseRows, indices: Floats, c: int, scale: int, workspace: Workspace
+) -> None:
+    """Find the flips of class `c`, the others standing at `indices`, in the rows it can win."""
+    rival, best, slot = workspace.rival, workspace.score, workspace.slot
+    n_rows = find_rivals(rows, indices, c, rival, best)
+    first = rows.class_start[c]
     for i in range(n_rows):
         slot[i] = first_winning_index(rows.class_p[first + i], best[i], c < rival[i], scale)
+    list_sparse_flips(rows, c, scale, workspace)
 
-    flips = workspace.flips
+
+@jit
+def list_sparse_flips(rows: SparseRows, c: int, scale: int, workspace: Workspace) -> None:
+    """List the flips of class `c` by the indices that stand in the workspace's `slot`."""
+    flips, rival, slot = workspace.flips, workspace.rival, workspace.slot
+    first = rows.class_start[c]
+    n_rows = rows.class_start[c + 1] - first
     start_flips(slot, n_rows, scale, flips.start)
     for i in range(n_rows):
         if slot[i] <= scale:

@@ -191,7 +191,7 @@ class Survey(NamedTuple):
 
 
 def survey(
-    p: Probabilities, labels: Labels, mass: Integers, scale: int, threads: Threads
+    p: Probabilities, labels: Labels, mass: Integers, scale: float, threads: Threads
 ) -> Survey:
     """Tell open rows from settled ones; for the arguments see `lay_out`."""
     is_open = np.zeros(len(p), np.bool_)
@@ -261,7 +261,7 @@ def copy_rows(
     p: Probabilities,
     labels: Labels,
     mass: Integers,
-    scale: int,
+    scale: float,
     surveyed: Survey,
     *,
     dense: bool,

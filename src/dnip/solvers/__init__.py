@@ -7,6 +7,7 @@ from dnip.solvers.exact import Exact
 from dnip.solvers.exhaustive import Exhaustive
 from dnip.solvers.landscape import Landscape, Position
 from dnip.solvers.solve import SOLVERS, Search, solve
+from dnip.solvers.spaced import not_in_passes
 from dnip.solvers.streamed import StreamedProblem
 
 __all__ = [
@@ -22,5 +23,6 @@ __all__ = [
     "Search",
     "Solver",
     "StreamedProblem",
+    "not_in_passes",
     "solve",
 ]

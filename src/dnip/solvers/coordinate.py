@@ -46,20 +46,20 @@ class Coordinate:
     effort: float = 1.0
 
     name: ClassVar[str] = "coordinate"
+    continuous: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_number("effort", self.effort, above=0)
 
     def search(self, landscape: Landscape, rng: np.random.Generator) -> Iterator[Proposal]:
         """Yield one local optimum after another."""
-        n_classes, scale = landscape.n_classes, landscape.scale
+        n_classes = landscape.n_classes
         enough = landscape.line_searches + int(self.effort * (250 + 40 * n_classes))
 
-        best = landscape.descend(np.full(n_classes, scale), rng.permutation(landscape.free))
+        best = landscape.descend(landscape.equal_weights(), rng.permutation(landscape.free))
         yield Proposal(*best)
         for _ in range(max(24 // n_classes, 1)):
-            start = rng.integers(1, scale + 1, n_classes)
-            reached = landscape.descend(start, rng.permutation(landscape.free))
+            reached = landscape.descend(landscape.draw(rng), rng.permutation(landscape.free))
             yield Proposal(*reached)
             best = min(best, reached, key=lambda position: position.value)
 
@@ -79,7 +79,7 @@ def _draw_kicks(landscape: Landscape, size: int, rng: np.random.Generator) -> Ki
     every other kick moves the whole vector along its ray, half of these without any other change,
     which opens ratios that its own height cannot express.
     """
-    n, scale = landscape.n_classes, landscape.scale
+    n = landscape.n_classes
     strength = np.exp(rng.uniform(np.log(0.03), np.log(0.4), (size, 1)))
     share = rng.choice([2 / n, 0.3, 1.0], (size, 1))
     touched = rng.random((size, n)) < share
@@ -87,6 +87,6 @@ def _draw_kicks(landscape: Landscape, size: int, rng: np.random.Generator) -> Ki
     raised = rng.random(size) < 0.5
     touched[raised & (rng.random(size) < 0.5)] = False
     factors = np.exp(np.where(touched, strength * rng.standard_normal((size, n)), 0.0))
-    tops = rng.integers((scale + 1) // 2, scale + 1, size) * raised
+    tops = landscape.draw_tops(rng, size) * raised
     orders = rng.permuted(np.tile(landscape.free, (size, 1)), axis=1)
-    return Kicks(factors, tops.astype(np.float64), orders)
+    return Kicks(factors, tops, orders)

@@ -14,14 +14,14 @@ from dnip.solution import Status, TraceEntry
 
 if TYPE_CHECKING:
     from dnip.solvers.landscape import Landscape
-    from dnip.typing import Floats, WeightIndices
+    from dnip.typing import Floats
 
 
 @dataclass(frozen=True)
 class Proposal:
     """What a solver yields: a point, and optionally what it says of itself."""
 
-    indices: Floats  # (N,) whole numbers, as a position holds them
+    indices: Floats  # (N,) as a position holds them
     value: float
     statistics: dict[str, float] = field(default_factory=dict)
     lower_bound: float = -math.inf  # that no point is below, as far as is proven
@@ -32,6 +32,7 @@ class Solver(Protocol):
 
     The driver takes the proposals until the stream ends, time is up or the user interrupts, and
     keeps the best. The best is optimal when a proposal says so, with a lower bound that it reaches.
+    One that needs no indices, only what a landscape draws, may say so by ``continuous = True``.
     """
 
     name: ClassVar[str]
@@ -49,7 +50,7 @@ Progress = Callable[[TraceEntry], None]
 class Outcome:
     """What one run of a solver came to."""
 
-    indices: WeightIndices
+    indices: Floats  # (N,)
     status: Status
     lower_bound: float  # -inf if nothing is proven
     trace: tuple[TraceEntry, ...]
@@ -78,8 +79,8 @@ def run(
     """
     began = time.perf_counter()
     landscape.deadline = deadline
-    raw = landscape.stand(np.full(landscape.n_classes, landscape.scale))
-    incumbent, best = raw.indices.astype(np.int64), raw.value
+    raw = landscape.stand(landscape.equal_weights())
+    incumbent, best = raw.indices.copy(), raw.value
     trace: list[TraceEntry] = []
 
     def note(proposal_value: float, statistics: dict[str, float]) -> None:
@@ -96,7 +97,7 @@ def run(
             bound = max(bound, proposal.lower_bound)
             improved = proposal.value < best
             if improved:
-                incumbent, best = proposal.indices.astype(np.int64), proposal.value
+                incumbent, best = proposal.indices.copy(), proposal.value
             if improved or proposal.statistics:
                 note(proposal.value, proposal.statistics)
             if deadline is not None and time.perf_counter() >= deadline:

@@ -90,7 +90,7 @@ class Exact:
                 "the exact solver needs the whole table in memory",
                 hint="Give more memory, or use the coordinate solver",
             )
-        best = landscape.stand(np.full(landscape.n_classes, landscape.scale))
+        best = landscape.stand(landscape.equal_weights())
         for proposal in Coordinate().search(landscape, rng):
             if proposal.value < best.value:
                 best = Position(proposal.indices.copy(), proposal.value)
@@ -119,17 +119,17 @@ class Exact:
 
 
 def _lay_out(landscape: Landscape, problem: Problem, objective: Objective) -> Terrain:
-    n_levels = landscape.scale
-    weight = np.arange(1.0, n_levels + 1)
+    weight = landscape.levels
     low, high = _bounds(landscape)
+    rows = lay_out_boxes(
+        problem.probabilities, problem.labels, problem.mass, weight[low], weight[high]
+    )
     return Terrain(
-        lay_out_boxes(
-            problem.probabilities, problem.labels, problem.mass, weight[low], weight[high]
-        ),
+        rows,
         Scale(weight, np.log(weight)),
         compile_terms(objective, problem),
-        # ξ and 2ξ predict alike, so that some index is above K/2, unless a class is held
-        least_top=0 if landscape.held else n_levels // 2,
+        # every point has a copy that reaches up to here and predicts alike, unless a class is held
+        least_top=0 if landscape.held else landscape.least_top(rows),
         margin=_ROUNDING,
     )
 
@@ -139,7 +139,7 @@ def _bounds(landscape: Landscape) -> tuple[Integers, Integers]:
     low = np.zeros(landscape.n_classes, np.int64)
     high = np.full(landscape.n_classes, landscape.scale - 1)
     for c, index in landscape.held.items():
-        low[c] = high[c] = index - 1
+        low[c] = high[c] = int(index) - 1
     return low, high
 
 

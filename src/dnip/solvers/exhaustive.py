@@ -52,7 +52,7 @@ class Exhaustive:
                 f"weight vectors, more than max_points = {self.max_points}",
                 hint="Use the coordinate solver, or a smaller scale",
             )
-        indices = np.full(landscape.n_classes, scale)
+        indices = landscape.equal_weights()
         line = np.array([last])
         best = landscape.stand(indices)
         for choice in itertools.product(range(1, scale + 1), repeat=len(leading)):

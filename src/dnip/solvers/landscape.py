@@ -10,7 +10,6 @@ import numpy as np
 
 from dnip.errors import InvalidInputError
 from dnip.kernels.descent import (
-    Descent,
     begin,
     descend,
     explore,
@@ -24,13 +23,14 @@ from dnip.kernels.line_search import settle
 from dnip.kernels.lines import new_lines
 from dnip.kernels.values import Terms, new_memo, value
 from dnip.objective import Objective
-from dnip.solvers.passes import CompiledPasses, passes_over
+from dnip.solvers.passes import CompiledPasses, Passes, passes_over
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import TypeAlias
 
-    from dnip.kernels.flips import Workspace
+    from dnip.kernels.boxes import BoxRows
+    from dnip.kernels.flips import Flips, Workspace
     from dnip.kernels.lines import Lines
     from dnip.kernels.rows import Rows
     from dnip.kernels.values import Memo
@@ -72,8 +72,10 @@ class Landscape:
         calling it.
     scale : int
         K.
-    held : mapping of int to int
+    held : mapping of int to float
         Classes that stay at a given index.
+    passes : Passes, optional
+        Over the rows of the problem; those for weights k/K where it is left out.
 
     Attributes
     ----------
@@ -92,7 +94,8 @@ class Landscape:
         problem: Problem | StreamedProblem,
         objective: ObjectiveLike,
         scale: int,
-        held: Mapping[int, int],
+        held: Mapping[int, float],
+        passes: Passes | None = None,
     ) -> None:
         self.problem = problem
         self.objective = objective
@@ -102,7 +105,7 @@ class Landscape:
         self.evaluations = 0
         self.line_searches = 0
         self.deadline: float | None = None
-        self._passes = passes_over(problem, scale)
+        self._passes = passes_over(problem, scale) if passes is None else passes
         self._lines = new_lines(_EXPECTED_LINES)
         self._compiled = isinstance(objective, Objective)
         self._state: CompiledState | None = None  # what a search needs that is compiled whole
@@ -114,9 +117,37 @@ class Landscape:
                 self._state = (rows, workspace, self._terms, self._memo, self._lines)
 
     @property
+    def levels(self) -> Floats:
+        """What indices 1..K multiply probabilities by, shape (K,)."""
+        return np.arange(1.0, self.scale + 1)
+
+    @property
     def n_classes(self) -> int:
         """N."""
         return self.problem.n_classes
+
+    def equal_weights(self) -> Floats:
+        """Return the indices of the plain argmax."""
+        return np.full(self.n_classes, float(self.scale))
+
+    def draw(self, rng: np.random.Generator) -> Floats:
+        """Draw indices to start from."""
+        return rng.integers(1, self.scale + 1, self.n_classes).astype(np.float64)
+
+    def draw_tops(self, rng: np.random.Generator, size: int) -> Floats:
+        """Draw where the largest index shall stand after each of `size` kicks."""
+        return rng.integers((self.scale + 1) // 2, self.scale + 1, size).astype(np.float64)
+
+    def least_top(self, rows: BoxRows) -> int:
+        """Return how high above 1 some index is in every point, copies of others aside.
+
+        ξ and 2ξ predict alike, so that is above K/2.
+        """
+        return self.scale // 2
+
+    def middle(self, indices: Floats) -> float:
+        """Return the index of the geometric middle of weights."""
+        return float(np.rint(np.exp(np.log(indices).mean())))
 
     def stand(self, indices: WeightIndices | Floats) -> Position:
         """Evaluate weight indices of shape (N,); held classes keep theirs."""
@@ -139,7 +170,10 @@ class Landscape:
             if not descent.counted[0]:
                 set_counts(descent, self._passes.count(here))
             now = int(here[c])
-            pass_class(descent, self._lines, now, self._search_line(descent, c))
+            flips = self._passes.find_flips(here, c)
+            counts = descent.confusion, descent.predicted
+            reached = self._search_line(flips, here, *counts, c, self.scale)
+            pass_class(descent, self._lines, now, reached)
             if self.deadline is not None and time.perf_counter() >= self.deadline:
                 break
         return Position(here, float(descent.value[0]))
@@ -158,15 +192,14 @@ class Landscape:
             return Position(here, reached)
         before = self.line_searches
         for factors, top, order in zip(*kicks, strict=True):
-            start = kick(optimum.indices, factors, top, order, self.scale)
-            there = self.descend(start, order)
+            there = self.descend(self._kick(optimum.indices, factors, top, order), order)
             if there.value <= optimum.value:
                 optimum = there
             if self.line_searches - before >= enough:
                 break
         return optimum
 
-    def confusion(self, indices: WeightIndices) -> Counts:
+    def confusion(self, indices: WeightIndices | Floats) -> Counts:
         """Count examples by true and predicted class at weight indices, held classes included."""
         return self._in_examples(self._passes.count(indices.astype(np.float64)))
 
@@ -176,21 +209,31 @@ class Landscape:
             here[c] = index
         return here
 
+    def _kick(self, indices: Floats, factors: Floats, top: float, order: Integers) -> Floats:
+        return kick(indices, factors, top, order, self.scale)
+
     def _count_searches(self, n_searches: int) -> None:
         self.line_searches += n_searches
         self.evaluations += n_searches * self.scale
 
-    def _search_line(self, descent: Descent, c: int) -> float:
+    def _search_line(
+        self,
+        flips: Flips,
+        indices: Floats,
+        confusion: Confusion,
+        predicted: Integers,
+        c: int,
+        n_levels: int,
+    ) -> float:
         """Move class `c` to its best index, the counts with it, and return the objective there."""
-        flips = self._passes.find_flips(descent.indices, c)
-        counts = descent.confusion, descent.predicted
-        if self._compiled:
-            self._count_searches(1)
-            return settle(flips, self._terms, self._memo, descent.indices, *counts, c, self.scale)
+        counts = confusion, predicted
         self.line_searches += 1
-        now = stands = int(descent.indices[c])
-        values = np.full(self.scale + 1, np.inf)
-        for k in range(1, self.scale + 1):
+        if self._compiled:
+            self.evaluations += n_levels
+            return settle(flips, self._terms, self._memo, indices, *counts, c, n_levels)
+        now = stands = int(indices[c])
+        values = np.full(n_levels + 1, np.inf)
+        for k in range(1, n_levels + 1):
             if k == 1 or flips.start[k] < flips.start[k + 1]:
                 walk(flips, c, stands, k, *counts)
                 stands = k
@@ -199,7 +242,7 @@ class Landscape:
                 values[k] = values[k - 1]
         best = now if values[now] <= values.min() else int(values.argmin())
         walk(flips, c, stands, best, *counts)
-        descent.indices[c] = best
+        indices[c] = best
         return float(values[best])
 
     def _evaluate(self, confusion: Confusion, predicted: Integers) -> float:

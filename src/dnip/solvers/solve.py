@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dnip.errors import DNIPWarning
+from dnip.errors import DNIPWarning, InvalidInputError
 from dnip.objective import as_objective
 from dnip.problem import Problem
+from dnip.scales import Spacing, WeightScale
 from dnip.solution import Solution, Status
 from dnip.solvers.anneal import Anneal
 from dnip.solvers.coordinate import Coordinate
 from dnip.solvers.driver import Outcome, Progress, Solver, run
 from dnip.solvers.exact import Exact
 from dnip.solvers.exhaustive import Exhaustive
-from dnip.solvers.landscape import Landscape
+from dnip.solvers.spaced import bring_to_one, landscape_over
 from dnip.validation import (
     check_choice,
     check_integer,
     check_number,
-    check_scale,
 )
 
 if TYPE_CHECKING:
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from dnip.objective import ConfusionFunction, ObjectiveLike
+    from dnip.solvers.landscape import Landscape
     from dnip.solvers.streamed import StreamedProblem
-    from dnip.typing import Integers
 
 #: The solvers that a name can ask for, with their default settings.
 SOLVERS: dict[str, Callable[[], Solver]] = {
@@ -49,7 +49,7 @@ def solve(
     labels: ArrayLike,
     objective: ObjectiveLike | ConfusionFunction | None = None,
     *,
-    scale: int = 30,
+    scale: int | str | WeightScale = 30,
     solver: str | Solver = "coordinate",
     seed: int = 0,
     sample_weight: ArrayLike | None = None,
@@ -71,8 +71,10 @@ def solve(
     objective : Objective or callable, optional
         What to minimise; ``Objective()`` by default. Any function of a confusion matrix (N, N)
         will do, at the price of calling it for each candidate.
-    scale : int, default=30
-        K: indices are 1..K and weights ξ/K.
+    scale : int, str or WeightScale, default=30
+        K: indices are 1..K and weights ξ/K. ``"log:K"``: K geometric steps from 1/K to 1;
+        examples are then predicted as argmax_n ω_n·p_mn. ``"continuous"``: any weights, without
+        indices; for the coordinate solver only.
     solver : str or Solver, default="coordinate"
         ``"coordinate"``, ``"exact"``, ``"anneal"``, ``"exhaustive"``, or a solver with settings
         of its own.
@@ -127,19 +129,25 @@ class Search:
     def __init__(
         self,
         objective: ObjectiveLike | ConfusionFunction | None = None,
-        scale: int = 30,
+        scale: int | str | WeightScale = 30,
         solver: str | Solver = "coordinate",
         seed: int = 0,
         time_limit: float | None = None,
         progress: Progress | None = None,
     ) -> None:
-        self.scale = check_scale(scale)
+        self.scale = WeightScale.of(scale)
         self._seed = check_integer("seed", seed, at_least=0)
         self._time_limit = time_limit
         if time_limit is not None:
             self._time_limit = check_number("time_limit", time_limit, at_least=0)
         if isinstance(solver, str):
             solver = SOLVERS[check_choice("solver", solver, list(SOLVERS))]()
+        if self.scale.spacing is Spacing.CONTINUOUS and not getattr(solver, "continuous", False):
+            raise InvalidInputError(
+                f"the {solver.name} solver searches weight indices, but continuous weights have "
+                "none",
+                hint="Take the coordinate solver, or a scale of many points such as log:1000",
+            )
         self._solver = solver
         self._goal = as_objective(objective)
         self._progress = progress
@@ -152,10 +160,10 @@ class Search:
         if unfitted:
             _warn_unfitted([names[c] for c in unfitted])
 
-        held = dict.fromkeys(unfitted, self.scale)
+        held = dict.fromkeys(unfitted, float(self.scale.size or 1))
         evaluations = 0
         for _ in range(_MAX_ROUNDS):
-            landscape = Landscape(problem, self._goal, self.scale, held)
+            landscape = landscape_over(problem, self._goal, self.scale, held)
             outcome = run(
                 self._solver,
                 landscape,
@@ -164,7 +172,7 @@ class Search:
                 progress=self._progress,
             )
             evaluations += landscape.evaluations
-            middle = _geometric_middle(outcome.indices[problem.present])
+            middle = landscape.middle(outcome.indices[problem.present])
             followed = dict.fromkeys(unfitted, middle)
             if followed == held or outcome.status in (Status.TIME_LIMIT, Status.INTERRUPTED):
                 break
@@ -172,6 +180,7 @@ class Search:
         return _conclude(
             outcome,
             landscape,
+            self.scale,
             followed,
             evaluations=evaluations,
             solver=self._solver.name,
@@ -189,14 +198,11 @@ def _warn_unfitted(names: Sequence[str]) -> None:
     )
 
 
-def _geometric_middle(indices: Integers) -> int:
-    return int(np.rint(np.exp(np.log(indices).mean())))
-
-
 def _conclude(
     outcome: Outcome,
     landscape: Landscape,
-    held: dict[int, int],
+    scale: WeightScale,
+    held: dict[int, float],
     *,
     evaluations: int,
     solver: str,
@@ -207,6 +213,9 @@ def _conclude(
     indices = outcome.indices.copy()
     for c, index in held.items():
         indices[c] = index
+    weights = None
+    if scale.spacing is Spacing.CONTINUOUS:
+        weights = indices = bring_to_one(indices)
     confusion = landscape.confusion(indices)
     value = landscape.objective(confusion)
     # classes without examples follow a rule of thumb: the rest is then optimal for that choice only
@@ -217,8 +226,8 @@ def _conclude(
     if bound is not None:  # the two values of one point may differ by rounding
         bound = value if status is Status.OPTIMAL else min(bound, value)
     return Solution(
-        weight_indices=indices,
-        scale=landscape.scale,
+        weight_indices=(indices if weights is None else np.empty(0)).astype(np.int64),
+        scale=scale.size,
         objective=landscape.objective.to_dict(),
         value=value,
         terms=landscape.objective.terms_of(confusion),
@@ -232,4 +241,6 @@ def _conclude(
         seed=seed,
         trace=outcome.trace,
         unfitted=tuple(held),
+        spacing=scale.spacing,
+        continuous_weights=weights,
     )

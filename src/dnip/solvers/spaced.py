@@ -1,0 +1,300 @@
+"""Landscapes of weights that are not k/K: geometric steps, or any weight at all.
+
+Both keep the open rows as lists of candidates and search a line over an ascending list of weights.
+On the geometric scale that list is the scale; on the continuous one it is made anew for each line:
+one weight from between any two neighbouring weights at which a row flips.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from dnip.errors import InvalidInputError
+from dnip.kernels.counting import count
+from dnip.kernels.flips import find_rivals, sparse_workspace
+from dnip.kernels.levels import find_level_flips
+from dnip.kernels.rows import SparseRows, copy_rows, survey
+from dnip.kernels.threads import Threads
+from dnip.problem import Problem
+from dnip.scales import WIDEST, Spacing, WeightScale
+from dnip.solvers.landscape import Landscape, Position
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dnip.kernels.boxes import BoxRows
+    from dnip.kernels.flips import Flips
+    from dnip.objective import ObjectiveLike
+    from dnip.solvers.streamed import StreamedProblem
+    from dnip.typing import Confusion, Floats, Integers, WeightIndices
+
+# A class that can win a row but for the rounding of products is kept among its candidates.
+_ROUNDING = 1 + 1e-9
+# Weights nearer than this, as a ratio less 1, are not told apart: a weight between them would hang
+# on rounding, far below what any probability is known to.
+_SAME = 1e-12
+# Thresholds nearer than this to a whole number of steps may be ties; rounding is 10,000 times less.
+_NEAR_A_TIE = 1e-8
+# How far beyond the last flip of a line a weight goes at most, as a factor.
+_BEYOND = 4.0
+# Classes with equal weights tie where their probabilities do. A descent puts the lower class ahead
+# by this factor, which decides such ties as the tie rule does.
+_AHEAD = 1 + 2.0**-30
+
+
+def landscape_over(
+    problem: Problem | StreamedProblem,
+    objective: ObjectiveLike,
+    scale: WeightScale,
+    held: Mapping[int, float],
+) -> Landscape:
+    """Return a problem seen through an objective, over the weights of a scale."""
+    if scale.spacing is Spacing.LINEAR:
+        return Landscape(problem, objective, scale.size, held)
+    if not isinstance(problem, Problem):
+        raise not_in_passes(scale)
+    kind = GeometricLandscape if scale.spacing is Spacing.LOG else ContinuousLandscape
+    return kind(problem, objective, scale, held)
+
+
+def not_in_passes(scale: WeightScale) -> InvalidInputError:
+    """Return the error for a scale that a search in passes does not know."""
+    return InvalidInputError(
+        f"scale {scale} needs the whole table in memory, but it is read in passes",
+        hint="Give more memory, or a linear scale",
+    )
+
+
+class ListedPasses:
+    """Passes over rows as lists of candidates, for any ascending list of weights.
+
+    Parameters
+    ----------
+    problem : Problem
+    span : float
+        Largest ratio of two weights.
+    levels : ndarray of shape (K,)
+        The weights at positions 1..K; none where points are weights themselves.
+    """
+
+    def __init__(self, problem: Problem, span: float, levels: Floats) -> None:
+        p, labels, mass = problem.probabilities, problem.labels, problem.mass
+        if mass.strides == (0,):
+            mass = mass[:1].copy()
+        span *= _ROUNDING
+        surveyed = survey(p, labels, mass, span, Threads())
+        rows = copy_rows(p, labels, mass, span, surveyed, dense=False)
+        assert isinstance(rows, SparseRows)
+        self._rows = rows
+        n_most = int(np.diff(rows.class_start).max())
+        self._workspace = sparse_workspace(n_most, max(len(levels), n_most + 2))
+        self._levels = levels
+
+    def count(self, indices: Floats) -> Confusion:
+        """Return the counts at positions of shape (N,), or at weights."""
+        return count(self._rows, self._multipliers(indices))
+
+    def find_flips(self, indices: Floats, c: int) -> Flips:
+        """Return the flips of class `c` from position 1 to K."""
+        self.breakpoints(indices, c)
+        return self.flips_over(self._levels, c)
+
+    def breakpoints(self, indices: Floats, c: int) -> Floats:
+        """Return the weights of class `c` at which rows flip, the others standing at `indices`."""
+        weights = self._multipliers(indices)
+        n_rows = find_rivals(self._rows, weights, c, self._workspace.rival, self._workspace.score)
+        first = self._rows.class_start[c]
+        p = self._rows.class_p[first : first + n_rows]
+        with np.errstate(over="ignore"):  # infinite for tiny p
+            return np.asarray(self._workspace.score[:n_rows] / p)
+
+    def flips_over(self, levels: Floats, c: int) -> Flips:
+        """Return the flips of class `c` over `levels`, the others where `breakpoints` had them."""
+        find_level_flips(self._rows, c, levels, self._workspace)
+        return self._workspace.flips
+
+    def _multipliers(self, indices: Floats) -> Floats:
+        return self._levels[indices.astype(np.int64) - 1] if len(self._levels) else indices
+
+
+class GeometricLandscape(Landscape):
+    """The objective over weight indices 1..K of geometric steps."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        objective: ObjectiveLike,
+        scale: WeightScale,
+        held: Mapping[int, float],
+    ) -> None:
+        passes = ListedPasses(problem, float(scale.size), scale.levels)
+        super().__init__(problem, objective, scale.size, held, passes)
+        self._levels = scale.levels
+
+    @property
+    def levels(self) -> Floats:
+        """The weights at indices 1..K, shape (K,)."""
+        return self._levels
+
+    def draw_tops(self, rng: np.random.Generator, size: int) -> Floats:
+        """Return K: no height resolves ratios better, but the top leaves most room below."""
+        return np.full(size, float(self.scale))
+
+    def least_top(self, rows: BoxRows) -> int:
+        """Return how high above 1 some index is in every point, copies of others aside.
+
+        Weights that are all a step higher predict alike, up to rounding: where some row comes so
+        near to a tie between two positions that rounding might decide it, every point counts.
+        """
+        if self.scale == 1:
+            return 0
+        row = np.repeat(np.arange(len(rows.label)), np.diff(rows.row_start))
+        step = np.log(self.scale) / (self.scale - 1)
+        for apart in range(1, self.n_classes):
+            pairs = np.flatnonzero(row[apart:] == row[:-apart])
+            differing = pairs[rows.row_p[pairs + apart] != rows.row_p[pairs]]
+            steps = (rows.row_log_p[differing + apart] - rows.row_log_p[differing]) / step
+            if (np.abs(steps - np.rint(steps)) < _NEAR_A_TIE).any():
+                return 0
+        return self.scale - 1
+
+    def middle(self, indices: Floats) -> float:
+        """Return the index of the geometric middle of weights."""
+        return float(np.rint(indices.mean()))
+
+    def _kick(self, indices: Floats, factors: Floats, top: float, order: Integers) -> Floats:
+        kicked = indices.copy()
+        kicked[order] += np.rint(np.log(factors[order]) * ((self.scale - 1) / np.log(self.scale)))
+        if top > 0:
+            kicked[order] += top - kicked[order].max()
+        return np.clip(kicked, 1, self.scale)
+
+
+class ContinuousLandscape(Landscape):
+    """The objective over any weights within a factor of 10,000 of one another.
+
+    Points are weights themselves, and `scale` is 0, for there are no indices. The cost of a line is
+    that of sorting the rows that its class can win.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        objective: ObjectiveLike,
+        scale: WeightScale,
+        held: Mapping[int, float],
+    ) -> None:
+        self._listed = ListedPasses(problem, WIDEST, scale.levels)
+        super().__init__(problem, objective, 0, held, self._listed)
+
+    def equal_weights(self) -> Floats:
+        """Return the weights of the plain argmax."""
+        return np.ones(self.n_classes)
+
+    def draw(self, rng: np.random.Generator) -> Floats:
+        """Draw weights, as far apart as those of the default linear scale."""
+        return np.exp(rng.uniform(-np.log(30), 0.0, self.n_classes))
+
+    def draw_tops(self, rng: np.random.Generator, size: int) -> Floats:
+        """Return 0: weights can be moved along their ray without any effect."""
+        return np.zeros(size)
+
+    def middle(self, indices: Floats) -> float:
+        """Return the geometric middle of weights."""
+        return float(np.exp(np.log(indices).mean()))
+
+    def descend(self, indices: WeightIndices | Floats, order: Integers) -> Position:
+        """Search the classes of `order` round and round until a whole round finds nothing better.
+
+        Every class goes to the middle of its best interval, also where it stands in it already.
+        """
+        here = self._with_held(indices * _AHEAD ** -np.arange(self.n_classes))
+        confusion = self._listed.count(here)
+        counts = confusion, confusion.sum(axis=0)
+        value = np.inf
+        turn = unmoved = 0
+        while unmoved < len(order):
+            c = int(order[turn % len(order)])
+            turn += 1
+            others = np.delete(here, c)
+            line = make_line(
+                self._listed.breakpoints(here, c),
+                here[c],
+                others.max() / WIDEST,
+                others.min() * WIDEST,
+            )
+            place = np.zeros(self.n_classes)
+            place[c] = line.now
+            flips = self._listed.flips_over(line.levels, c)
+            reached = self._search_line(flips, place, *counts, c, len(line.levels))
+            here[c] = line.levels[int(place[c]) - 1]
+            unmoved = 1 if reached < value else unmoved + 1
+            value = reached
+            if self.deadline is not None and time.perf_counter() >= self.deadline:
+                break
+        return Position(here, value)
+
+    def _kick(self, indices: Floats, factors: Floats, top: float, order: Integers) -> Floats:
+        kicked = indices.copy()
+        kicked[order] *= factors[order]
+        return bring_to_one(np.maximum(kicked, kicked.max() / WIDEST))
+
+
+def bring_to_one(weights: Floats) -> Floats:
+    """Scale weights by a power of 2, which changes no prediction, so that the largest is in (½, 1].
+
+    Examples
+    --------
+    >>> bring_to_one(np.array([0.5, 3.0]))
+    array([0.125, 0.75 ])
+    """
+    return np.asarray(np.ldexp(weights, -int(np.ceil(np.log2(weights.max())))))
+
+
+class Line(NamedTuple):
+    """Weights of one class to choose from."""
+
+    levels: Floats  # (L,) ascending
+    now: int  # 1..L: which of them predicts what the present weight does
+
+
+def make_line(breakpoints: Floats, now: float, low: float, high: float) -> Line:
+    """Choose a weight from every interval between breakpoints, its geometric middle.
+
+    Breakpoints that rounding hardly tells apart are taken as one. The present weight stands for
+    itself where it is so near a breakpoint that a middle may predict otherwise.
+
+    Parameters
+    ----------
+    breakpoints : ndarray
+        Weights at which rows flip, in any order.
+    now : float
+        The present weight, from `low` to `high`.
+    low, high : float
+        Least and greatest weight to choose, further out only if the present one is.
+
+    Examples
+    --------
+    >>> make_line(np.array([0.5, 2.0, 2.0, 8.0]), 0.7, 0.1, 10.0)
+    Line(levels=array([0.25      , 1.        , 4.        , 8.94427191]), now=2)
+    """
+    low, high = min(low, now), max(high, now)
+    inside = np.sort(breakpoints[(breakpoints > low) & (breakpoints < high)])
+    if len(inside) == 0:
+        return Line(np.array([now]), 1)
+    first, last = max(low, inside[0] / _BEYOND), min(high, inside[-1] * _BEYOND)
+    edges = np.concatenate(([first], inside, [last]))
+    lower, upper = edges[:-1], edges[1:]
+    wide = upper > lower * (1 + _SAME)
+    levels = np.sqrt(lower[wide] * upper[wide])
+    interval = int(np.searchsorted(inside, now))
+    clear = (interval == 0 or now > inside[interval - 1] * (1 + _SAME / 4)) and (
+        interval == len(inside) or now < inside[interval] * (1 - _SAME / 4)
+    )
+    if clear and wide[interval]:
+        return Line(levels, int(wide[:interval].sum()) + 1)
+    place = int(np.searchsorted(levels, now))
+    return Line(np.insert(levels, place, now), place + 1)
