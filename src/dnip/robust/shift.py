@@ -1,0 +1,130 @@
+"""The smooth estimator: one additive log-weight per class and one temperature."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dnip.robust.softmax import softmax
+
+if TYPE_CHECKING:
+    from dnip.typing import Floats, Labels, Probabilities
+
+# Precision of the prior on the shift: a standard deviation of 0.22 in log-odds.
+_PULL = 20.0
+# Precision of the prior on the inverse temperature around 1.
+_SHARPNESS_PULL = 1.0
+# Labels may contradict the probabilities, but never turn their order around.
+_LEAST_SHARPNESS = 0.1
+
+_MAX_STEPS = 50
+_TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class BalancedShift:
+    """Calibrated log-odds s·(ln p + v) of classes that are equally frequent.
+
+    Attributes
+    ----------
+    log_weights : ndarray of shape (N,)
+        v.
+    sharpness : float
+        s, the inverse temperature.
+    """
+
+    log_weights: Floats
+    sharpness: float
+
+    def posterior(self, log_p: Floats) -> Probabilities:
+        """Return class probabilities of rows, were all classes equally frequent, (M, N)."""
+        return softmax(self.sharpness * (log_p + self.log_weights))
+
+
+def fit_shift(log_p: Floats, labels: Labels, weight: Floats, prior: Floats) -> BalancedShift:
+    """Fit by class-balanced log-loss, with an L2 pull of the log-odds to those of a prior.
+
+    The scores s·(ln p + prior) + δ are linear in s and δ, so the loss is convex and Newton's
+    method finds its one minimum; v = prior + δ/s.
+
+    Parameters
+    ----------
+    log_p : ndarray of shape (M, N)
+        ln p.
+    labels : ndarray of shape (M,)
+        Class indices.
+    weight : ndarray of shape (M,)
+        How much each example counts.
+    prior : ndarray of shape (N,)
+        Log-weights to be drawn to.
+
+    Returns
+    -------
+    BalancedShift
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> p = np.array([[0.9, 0.1], [0.6, 0.4]] * 20)
+    >>> fitted = fit_shift(np.log(p), np.array([0, 1] * 20), np.ones(40), np.zeros(2))
+    >>> fitted.log_weights.round(2)
+    array([-0.27,  0.27])
+    """
+    scores = log_p + prior
+    balanced = _balance(weight, labels, scores.shape[1])
+    sharpness, delta = _newton(scores, labels, balanced, hold_sharpness=False)
+    if sharpness < _LEAST_SHARPNESS:
+        sharpness, delta = _newton(scores, labels, balanced, hold_sharpness=True)
+    shift = prior + delta / sharpness
+    return BalancedShift(shift - shift.mean(), sharpness)
+
+
+def _balance(weight: Floats, labels: Labels, n_classes: int) -> Floats:
+    """Give every class that has labels the same part of the total weight."""
+    support = np.bincount(labels, weight, n_classes)
+    share = weight.sum() / np.count_nonzero(support)
+    return np.asarray(weight * share / support[labels])
+
+
+def _newton(
+    scores: Floats, labels: Labels, weight: Floats, *, hold_sharpness: bool
+) -> tuple[float, Floats]:
+    n_rows, n_classes = scores.shape
+    rows = np.arange(n_rows)
+
+    def loss(x: Floats) -> float:
+        z = x[0] * scores + x[1:]
+        top = z.max(axis=1)
+        surprise = top + np.log(np.exp(z - top[:, None]).sum(axis=1)) - z[rows, labels]
+        penalty = _PULL * (x[1:] ** 2).sum() + _SHARPNESS_PULL * (x[0] - 1) ** 2
+        return float(weight @ surprise + penalty / 2)
+
+    x = np.zeros(n_classes + 1)
+    x[0] = _LEAST_SHARPNESS if hold_sharpness else 1.0
+    free = slice(1 if hold_sharpness else 0, None)
+    now = loss(x)
+    for _ in range(_MAX_STEPS):
+        q = softmax(x[0] * scores + x[1:])
+        weighted = weight[:, None] * q
+        mean = (q * scores).sum(axis=1)
+        gradient = np.empty(n_classes + 1)
+        residual = weighted.copy()
+        residual[rows, labels] -= weight
+        gradient[0] = (residual * scores).sum() + _SHARPNESS_PULL * (x[0] - 1)
+        gradient[1:] = residual.sum(axis=0) + _PULL * x[1:]
+        hessian = np.empty((n_classes + 1, n_classes + 1))
+        hessian[0, 0] = (weighted * (scores - mean[:, None]) ** 2).sum() + _SHARPNESS_PULL
+        hessian[0, 1:] = hessian[1:, 0] = (weighted * (scores - mean[:, None])).sum(axis=0)
+        hessian[1:, 1:] = np.diag(weighted.sum(axis=0) + _PULL) - weighted.T @ q
+        step = np.zeros(n_classes + 1)
+        step[free] = np.linalg.solve(hessian[free, free], gradient[free])
+        decrement = float(gradient @ step)
+        length = 1.0
+        while (then := loss(x - length * step)) > now - 1e-4 * length * decrement and length > 1e-6:
+            length /= 2
+        x, now = x - length * step, then
+        if decrement < _TOLERANCE:
+            break
+    return float(x[0]), x[1:]

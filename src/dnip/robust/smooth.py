@@ -1,0 +1,121 @@
+"""The smooth estimator of an opt set, and what follows from it about all of its rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from dnip.robust.batch import batch_shift
+from dnip.robust.evidence import Evidence
+from dnip.robust.shares import label_shares, update_shares
+from dnip.robust.shift import fit_shift
+
+if TYPE_CHECKING:
+    from dnip.problem import Problem
+    from dnip.typing import Booleans, Floats, Integers, Labels, Probabilities
+
+# Rows that are looked at: of each class, and of labelled and unlabelled rows together.
+_ROWS_PER_CLASS, _ROWS = 4_000, 4_000
+# Probabilities below this are told from each other by no calibration.
+_LEAST_PROBABILITY = 1e-7
+
+
+class Smooth(NamedTuple):
+    """Calibrated log-odds, and what they say of unlabelled rows."""
+
+    support: Floats  # (N,) labels of each class
+    batch: Floats  # (N,) log-weights of the prior
+    log_weights: Floats  # (N,) classes without labels in the middle of the others
+    sharpness: float  # inverse temperature
+    shares: Floats  # (N,) how frequent each class is
+    labelled: Evidence  # of labels
+    expected: Evidence  # of labels and of unlabelled rows
+    accuracies: Floats  # (N,) of labels under the log-weights
+    slopes: Floats  # (N,) accuracy of each class that a unit of log-odds moves
+
+    @property
+    def present(self) -> Booleans:
+        """Whether each class has labels, shape (N,)."""
+        return self.support > 0
+
+
+def fit_smooth(problem: Problem, unlabelled: Probabilities, rng: np.random.Generator) -> Smooth:
+    """Fit the smooth estimator to labels, drawn to the batch calibration of all rows.
+
+    Of large sets, a sample is read: some thousand rows of each class tell all that matters here.
+
+    Parameters
+    ----------
+    problem : Problem
+        The opt set.
+    unlabelled : ndarray of shape (U, N)
+    rng : numpy.random.Generator
+        For the sample.
+    """
+    n_classes = problem.n_classes
+    weight = _effective_weights(problem)
+    support = np.bincount(problem.labels, weight, n_classes).astype(np.float64)
+    everywhere = _draw_rows(problem.probabilities, unlabelled, rng)
+    prior_shares = label_shares(support)
+    batch = batch_shift(everywhere, prior_shares)
+
+    drawn = _draw_per_class(problem.labels, n_classes, rng)
+    labelled = Evidence(problem.probabilities[drawn], problem.labels[drawn], weight[drawn])
+    log_p = _log(labelled.probabilities)
+    shift = fit_shift(log_p, labelled.labels, labelled.mass, batch)
+    middle = shift.log_weights[support > 0].mean()
+    log_weights = np.where(support > 0, shift.log_weights, middle)
+
+    posterior = shift.posterior(_log(everywhere))
+    shares = update_shares(posterior, prior_shares, support)
+    membership = posterior * shares
+    membership /= membership.sum(axis=1, keepdims=True)
+    expected = labelled.and_expected(everywhere, membership, rng)
+
+    right = (log_weights + log_p).argmax(axis=1) == labelled.labels
+    scores = shift.sharpness * (log_weights + _log(expected.probabilities))
+    return Smooth(
+        support,
+        batch,
+        log_weights,
+        shift.sharpness,
+        shares,
+        labelled,
+        expected,
+        labelled.class_means(right.astype(np.float64), n_classes),
+        expected.slopes(scores),
+    )
+
+
+def _effective_weights(problem: Problem) -> Floats:
+    """Return sample weights that sum to the number of equally weighted examples worth as much."""
+    mass = problem.mass.astype(np.float64)
+    return np.asarray(mass * (mass.sum() / (mass**2).sum()))
+
+
+def _draw_per_class(labels: Labels, n_classes: int, rng: np.random.Generator) -> Integers:
+    """Return ascending row numbers: all of a class, or a sample."""
+    drawn = []
+    for c in range(n_classes):
+        rows = np.flatnonzero(labels == c)
+        if len(rows) > _ROWS_PER_CLASS:
+            rows = rng.choice(rows, _ROWS_PER_CLASS, replace=False)
+        drawn.append(rows)
+    return np.sort(np.concatenate(drawn))
+
+
+def _draw_rows(
+    labelled: Probabilities, unlabelled: Probabilities, rng: np.random.Generator
+) -> Probabilities:
+    n_rows = len(labelled) + len(unlabelled)
+    if n_rows <= _ROWS:
+        return np.vstack([labelled, unlabelled])
+    rows = np.sort(rng.choice(n_rows, _ROWS, replace=False))
+    of_labelled = rows[rows < len(labelled)]
+    of_unlabelled = rows[len(of_labelled) :] - len(labelled)
+    return np.vstack([labelled[of_labelled], unlabelled[of_unlabelled]])
+
+
+def _log(probabilities: Probabilities) -> Floats:
+    return np.asarray(np.log(np.maximum(probabilities, _LEAST_PROBABILITY)), np.float64)

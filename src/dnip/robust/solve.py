@@ -1,0 +1,207 @@
+"""From labels and unlabelled rows to weight indices that hold on other rows."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from dnip.errors import InvalidInputError
+from dnip.metrics.confusion import count_pairs
+from dnip.objective import Objective, as_objective
+from dnip.problem import Problem
+from dnip.robust.blend import blend, trust_labels
+from dnip.robust.decision import Decision
+from dnip.robust.guard import go_as_far_as_harmless, is_harmless
+from dnip.robust.resampling import repeatable_part, resampled_optima
+from dnip.robust.smooth import fit_smooth
+from dnip.solution import Status
+from dnip.solvers import Search
+from dnip.validation import ArrayPlace, check_choice, check_probabilities
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike
+
+    from dnip.objective import ConfusionFunction, ObjectiveLike
+    from dnip.robust.rounding import Rounded
+    from dnip.solution import Solution
+    from dnip.solvers import Progress, Solver
+    from dnip.typing import Counts, Floats, Probabilities
+
+#: When to fit robustly: where few labels ask for it, always, or never.
+ROBUST = ("auto", "on", "off")
+
+# From here on, `auto` takes the plain optimum itself.
+_ENOUGH_TRUST = 0.95
+# The least μ of a search on few labels: PMI sums logarithms of their small counts.
+_SMOOTHING = 10.0
+
+_CUT_SHORT = (Status.TIME_LIMIT, Status.INTERRUPTED)
+
+
+class RobustSolution(NamedTuple):
+    """A solution, and how it came about; None where the plain optimum was asked for."""
+
+    solution: Solution
+    decision: Decision | None
+
+
+def solve_robustly(
+    probabilities: ArrayLike,
+    labels: ArrayLike,
+    objective: ObjectiveLike | ConfusionFunction | None = None,
+    *,
+    robust: str = "auto",
+    unlabelled: ArrayLike | None = None,
+    scale: int | str = 30,
+    solver: str | Solver = "coordinate",
+    seed: int = 0,
+    sample_weight: ArrayLike | None = None,
+    time_limit: float | None = None,
+    classes: Sequence[str] | None = None,
+    progress: Progress | None = None,
+) -> RobustSolution:
+    """Find weight indices that are safe on few labels, and the plain optimum on many.
+
+    Between a smooth fit, which wastes no label but only makes classes equally likely, and the
+    optimum of the objective, which follows the noise of few labels, every class goes as far as its
+    labels are to be trusted. Unlabelled rows serve both. See "Few labels" in the documentation.
+
+    Parameters
+    ----------
+    probabilities, labels, objective
+        As for :func:`dnip.solve`.
+    robust : {"auto", "on", "off"}, default="auto"
+        ``"off"`` is :func:`dnip.solve`. ``"auto"`` takes the plain optimum where every class has
+        labels enough, and for objectives without COBias; ``"on"`` blends at any number of labels.
+    unlabelled : array-like of shape (U, N), optional
+        Class probabilities of rows without a label, from where the weights will be used.
+    scale, solver, seed, sample_weight, time_limit, classes, progress
+        As for :func:`dnip.solve`.
+
+    Returns
+    -------
+    solution : Solution
+        Its value and terms are those of the final weights on the labelled rows.
+    decision : Decision or None
+        What was decided; None where `solve` alone was asked.
+
+    Raises
+    ------
+    InvalidInputError
+        For input or settings that break their contract.
+
+    Warns
+    -----
+    DNIPWarning
+        For classes without examples.
+
+    Examples
+    --------
+    >>> p = [[0.9, 0.1], [0.6, 0.4], [0.8, 0.2], [0.55, 0.45]]
+    >>> found = solve_robustly(p, [0, 1, 0, 1], unlabelled=[[0.7, 0.3]] * 50)
+    >>> found.solution.weight_indices
+    array([12, 28])
+    >>> print(found.decision.sentence)
+    robust: with 2 labels per class the optimum counts 0%,
+    a smooth fit drawn to batch calibration of 50 unlabelled rows the rest.
+    """
+    began = time.perf_counter()
+    check_choice("robust", robust, ROBUST)
+    search = Search(objective, scale, solver, seed, time_limit, progress)
+    problem = Problem.of(probabilities, labels, sample_weight=sample_weight, classes=classes)
+    unseen = _check_unlabelled(unlabelled, problem)
+    goal = as_objective(objective)
+    if robust == "off" or (robust == "auto" and not _closes_gaps(goal)):
+        return RobustSolution(search.solve(problem, began), None)
+
+    rng = np.random.default_rng(seed)
+    smooth = fit_smooth(problem, unseen, rng)
+    trust = trust_labels(smooth.accuracies, smooth.support, smooth.slopes)
+    plain = robust == "auto" and trust[smooth.present].min() >= _ENOUGH_TRUST
+    if plain:
+        evidence = smooth.labelled
+        found = search.solve(problem, began)
+        target = optimum = np.log(found.weights)
+    else:
+        evidence = smooth.expected
+        easier = _smoothed(goal)
+        search = Search(easier, scale, solver, seed, time_limit, progress)
+        found = search.solve(evidence.as_problem(problem.classes), began)
+        resampled = resampled_optima(evidence, easier, problem.classes, search.scale, rng)
+        trust = np.minimum(trust, repeatable_part(resampled, smooth.log_weights))
+        optimum = np.vstack([np.log(found.weights), resampled]).mean(axis=0)
+        target = blend(smooth.log_weights, optimum, trust, smooth.present)
+    kept = 1.0
+    if not (plain and is_harmless(evidence, found.weights, smooth.shares)):
+        weights, kept = go_as_far_as_harmless(evidence, target, smooth.shares, search.scale)
+        found = _restate(found, weights, problem, goal, began)
+    decision = Decision(
+        "optimum" if plain else "blend",
+        kept,
+        len(unseen),
+        smooth.support,
+        trust,
+        smooth.shares,
+        smooth.sharpness,
+        smooth.batch,
+        smooth.log_weights,
+        optimum,
+    )
+    return RobustSolution(found, decision)
+
+
+def _closes_gaps(goal: ObjectiveLike) -> bool:
+    return isinstance(goal, Objective) and goal.beta > 0 and "cobias" in goal.terms
+
+
+def _smoothed(goal: ObjectiveLike) -> ObjectiveLike:
+    if isinstance(goal, Objective) and goal.smoothing < _SMOOTHING:
+        return replace(goal, smoothing=_SMOOTHING)
+    return goal
+
+
+def _check_unlabelled(unlabelled: ArrayLike | None, problem: Problem) -> Probabilities:
+    if unlabelled is None:
+        return np.empty((0, problem.n_classes))
+    others = check_probabilities(unlabelled, place=ArrayPlace("unlabelled"))
+    if others.shape[1] != problem.n_classes:
+        raise InvalidInputError(
+            f"unlabelled has {others.shape[1]} columns, but probabilities has {problem.n_classes}",
+            hint="Give unlabelled rows of the same classes",
+        )
+    return others
+
+
+def _restate(
+    found: Solution, weights: Rounded, problem: Problem, goal: ObjectiveLike, began: float
+) -> Solution:
+    """Return a solution of other weights, with the objective of those on the labelled rows."""
+    confusion = _confusion(problem, weights.multipliers)
+    return replace(
+        found,
+        weight_indices=weights.indices,
+        continuous_weights=None if len(weights.indices) else weights.multipliers,
+        objective=goal.to_dict(),
+        value=goal(confusion),
+        terms=goal.terms_of(confusion),
+        confusion=confusion,
+        status=found.status if found.status in _CUT_SHORT else Status.FINISHED,
+        lower_bound=None,
+        gap=None,
+        seconds=time.perf_counter() - began,
+    )
+
+
+def _confusion(problem: Problem, multipliers: Floats) -> Counts:
+    predicted = (multipliers * problem.probabilities).argmax(axis=1)
+    n_classes = problem.n_classes
+    if problem.unit == 1 and problem.mass.max() == 1:
+        return count_pairs(problem.labels, predicted, n_classes, n_classes)
+    cells = problem.labels * n_classes + predicted
+    weighed = np.bincount(cells, problem.mass * problem.unit, n_classes**2)
+    return weighed.reshape(n_classes, n_classes)

@@ -1,0 +1,30 @@
+"""Rows whose true class probabilities are known."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+
+class Rows(NamedTuple):
+    """Rows of a made population."""
+
+    probabilities: np.ndarray  # (M, N) what a biased classifier says
+    labels: np.ndarray  # (M,)
+    posterior: np.ndarray  # (M, N) the truth
+
+
+def biased_rows(rng, n_rows, *, bias, sharpness=1.0, shares=None, noise=1.0):
+    """Rows of a Gaussian population whose log-odds were multiplied and shifted."""
+    bias = np.asarray(bias)
+    n = len(bias)
+    shares = np.full(n, 1 / n) if shares is None else np.asarray(shares)
+    labels = rng.choice(n, n_rows, p=shares)
+    features = rng.normal(0, noise, (n_rows, n))
+    features[np.arange(n_rows), labels] += 1.5
+    log_odds = 1.5 * features / noise**2  # equal shares
+    return Rows(_softmax(sharpness * log_odds + bias), labels, _softmax(log_odds + np.log(shares)))
+
+
+def _softmax(scores):
+    exponentials = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return exponentials / exponentials.sum(axis=1, keepdims=True)
