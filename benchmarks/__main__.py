@@ -18,6 +18,7 @@ from benchmarks import (
     speed,
     startup,
     streaming,
+    weights,
 )
 from benchmarks.tables import SHARED, load
 
@@ -27,6 +28,7 @@ BENCHMARKS = {
     "proofs": proofs.run,
     "scores": scores.run,
     "settings": settings.run,
+    "weights": weights.run,
     "peers": peers.run,
     "startup": startup.run,
     "prompting": prompting.run,

@@ -41,10 +41,10 @@ class WeightScale:
     """The weights that a class may have, ascending; the weight index k is the k-th of them.
 
     Linear: k/K, the paper's. Log: K geometric steps from 1/K to 1, ``K ** ((k - K) / (K - 1))``.
-    Predictions depend on ratios of weights, and a geometric scale resolves these equally finely
-    everywhere, where the linear one is coarse at its lower end; the span is that of the linear one,
-    so that a class can win the same rows on both. Continuous: any weights within a factor of 10,000
-    of one another.
+    Predictions depend on ratios of weights. A geometric scale resolves small weights as finely as
+    large ones, but has 2K - 1 ratios where the linear one has about 0.6·K². The span is that of the
+    linear one, so that a class can win the same rows on both. Continuous: any weights within a
+    factor of 10,000 of one another.
 
     Attributes
     ----------
