@@ -9,6 +9,7 @@ import oracles
 from dnip import Coefficients, Objective, ProbabilityTable, solve
 from dnip.errors import DNIPWarning, InvalidInputError
 from dnip.fitting import LEAST_MEMORY, fit_file, fit_scan, fit_table
+from dnip.robust import solve_robustly
 from dnip.tables import Scan
 from problems import KNOWN
 
@@ -40,12 +41,12 @@ def test_the_optimum_is_found_and_the_evaluation_is_that_of_the_coefficients(tab
     assert oracles.objective(confusion) == pytest.approx(fit.solution.value)
 
 
-def test_unlabelled_rows_change_nothing_but_their_count(table):
+def test_unlabelled_rows_change_nothing_of_a_plain_fit_but_their_count(table):
     rng = np.random.default_rng(0)
     p = np.vstack([rng.dirichlet(np.ones(3), 20), table.probabilities])
     labels = np.concatenate([np.full(20, -1), table.labels])
-    more = fit_table(ProbabilityTable(p, labels, classes=NAMES))
-    fewer = fit_table(table)
+    more = fit_table(ProbabilityTable(p, labels, classes=NAMES), robust="off")
+    fewer = fit_table(table, robust="off")
     np.testing.assert_array_equal(more.solution.weight_indices, fewer.solution.weight_indices)
     assert more.solution.value == fewer.solution.value
     assert (more.evaluation.n, more.evaluation.n_unlabelled) == (80, 20)
@@ -129,7 +130,7 @@ def test_a_fit_in_passes_is_the_fit_of_the_whole_table(large, memory, monkeypatc
     folder, table = large
     monkeypatch.setattr("dnip.solvers.streamed._BLOCK_CELLS", 1000)
     monkeypatch.setattr("dnip.fitting._fits_into", lambda *_: False)
-    whole, passed = fit_table(table, seed=3), fit_file(folder, memory=memory, seed=3)
+    whole, passed = fit_table(table, seed=3, robust="off"), fit_file(folder, memory=memory, seed=3)
     assert passed.coefficients.weight_indices.tolist() == whole.coefficients.weight_indices.tolist()
     assert passed.coefficients.objective == whole.coefficients.objective
     assert passed.coefficients.fit["data"] == whole.coefficients.fit["data"]
@@ -166,3 +167,45 @@ def test_a_broken_part_of_a_large_table_is_named(large):
     (folder / "part-1.parquet").write_bytes(b"PAR1 and no more")
     with pytest.raises(InvalidInputError, match=r"part-1.parquet: this is not a sound Parquet"):
         fit_scan(Scan(folder), memory=10**9)
+
+
+def test_rows_without_a_label_serve_a_robust_fit(table):
+    rng = np.random.default_rng(0)
+    few = table.take(np.arange(12))
+    more = ProbabilityTable(rng.dirichlet(np.ones(3), 40), None, classes=NAMES, source="more.csv")
+    rest = ProbabilityTable(rng.dirichlet(np.ones(3), 60), np.full(60, -1), classes=NAMES)
+    joined = ProbabilityTable(
+        np.vstack([few.probabilities, rest.probabilities]),
+        np.concatenate([few.labels, rest.labels]),
+        classes=NAMES,
+    )
+    fit = fit_table(joined, unlabelled=more)
+    expected = solve_robustly(
+        few.probabilities,
+        few.labels,
+        unlabelled=np.vstack([rest.probabilities, more.probabilities]),
+    )
+    np.testing.assert_array_equal(fit.solution.weight_indices, expected.solution.weight_indices)
+    assert fit.decision.n_unlabelled == 100
+    stored = fit.coefficients.fit
+    assert stored["robust"] == {"mode": "auto", **expected.decision.to_dict()}
+    assert stored["unlabelled"] == {
+        "source": "more.csv",
+        "sha256": more.data_hash,
+        "rows": 40,
+    }
+    assert Coefficients.from_json(fit.coefficients.to_json()).fit == stored
+
+
+def test_unlabelled_rows_of_other_classes_are_refused(table):
+    other = ProbabilityTable(np.full((5, 2), 0.5), None, classes=("bad", "good"), source="u.csv")
+    with pytest.raises(InvalidInputError, match="has the classes bad, good, but opt"):
+        fit_table(table, unlabelled=other)
+
+
+def test_a_robust_fit_in_passes_is_refused_if_asked_for(large, monkeypatch):
+    folder, _ = large
+    monkeypatch.setattr("dnip.fitting._fits_into", lambda *_: False)
+    for asked in ({"robust": "on"}, {"unlabelled": folder}):
+        with pytest.raises(InvalidInputError, match="too large to be read whole"):
+            fit_file(folder, memory=10**9, **asked)

@@ -13,11 +13,13 @@ import numpy as np
 from dnip.coefficients import Coefficients
 from dnip.errors import InvalidInputError
 from dnip.evaluation import Evaluation, evaluate
+from dnip.robust import ROBUST, Decision, solve_robustly
 from dnip.scales import Spacing
-from dnip.solvers import Search, StreamedProblem, not_in_passes, solve
+from dnip.solvers import Search, StreamedProblem, not_in_passes
 from dnip.tables import ProbabilityTable, Scan
 from dnip.tables.hashing import DataHash
 from dnip.tables.labels import UNLABELLED
+from dnip.validation import check_choice
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -35,17 +37,23 @@ LEAST_MEMORY = 500 * 10**6
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """Coefficients, the solution they come from, and how they do on the opt table itself."""
+    """Coefficients, the solution they come from, and how they do on the opt table itself.
+
+    `decision` says how a robust fit came about; it is None for a plain optimum that was asked for.
+    """
 
     coefficients: Coefficients
     solution: Solution
     evaluation: Evaluation
+    decision: Decision | None = None
 
 
 def fit_table(
     table: ProbabilityTable,
     objective: ObjectiveLike | ConfusionFunction | None = None,
     *,
+    robust: str = "auto",
+    unlabelled: ProbabilityTable | None = None,
     scale: int | str = 30,
     solver: str | Solver = "coordinate",
     seed: int = 0,
@@ -57,7 +65,11 @@ def fit_table(
     Parameters
     ----------
     table : ProbabilityTable
-        The opt set; unlabelled rows are left aside.
+        The opt set. Its rows without a label serve a robust fit only.
+    robust : {"auto", "on", "off"}, default="auto"
+        As for :func:`dnip.robust.solve_robustly`; ``"off"`` is the plain optimum.
+    unlabelled : ProbabilityTable, optional
+        More rows without a label; labels that it has are not read.
     objective, scale, solver, seed, time_limit, progress
         As for :func:`dnip.solve`.
 
@@ -68,7 +80,8 @@ def fit_table(
     Raises
     ------
     InvalidInputError
-        If no row is labelled, or fewer than two classes have labelled rows.
+        If no row is labelled, fewer than two classes have labelled rows, or the unlabelled rows
+        have other classes.
 
     Examples
     --------
@@ -84,10 +97,12 @@ def fit_table(
     whole = bool((table.labels != UNLABELLED).all())
     labelled = table if whole else table.labelled()
     assert labelled.labels is not None
-    solution = solve(
+    found = solve_robustly(
         labelled.probabilities,
         labelled.labels,
         objective,
+        robust=robust,
+        unlabelled=None if robust == "off" else _unlabelled_rows(table, unlabelled),
         scale=scale,
         solver=solver,
         seed=seed,
@@ -95,9 +110,32 @@ def fit_table(
         classes=table.classes,
         progress=progress,
     )
+    solution, decision = found
     provenance = _provenance(table.source, table.data_hash, len(table), len(labelled))
+    if decision is not None:
+        provenance["robust"] = {"mode": robust, **decision.to_dict()}
+        if unlabelled is not None:
+            data = _data(unlabelled.source, unlabelled.data_hash)
+            provenance["unlabelled"] = {**data, "rows": len(unlabelled)}
     coefficients = Coefficients.from_solution(solution, table.classes, provenance=provenance)
-    return Fit(coefficients, solution, evaluate([table], coefficients))
+    return Fit(coefficients, solution, evaluate([table], coefficients), decision)
+
+
+def _unlabelled_rows(
+    table: ProbabilityTable, more: ProbabilityTable | None
+) -> Probabilities | None:
+    """Return the probabilities of all rows without a label, if there are any."""
+    parts = [table.unlabelled().probabilities]
+    if more is not None:
+        if more.classes != table.classes:
+            raise InvalidInputError(
+                f"{more.source} has the classes {', '.join(more.classes)}, but {table.source} has "
+                f"{', '.join(table.classes)}",
+                hint="Give unlabelled rows of the same classes, in the same order",
+            )
+        parts.append(more.probabilities)
+    rows = np.concatenate(parts)
+    return rows if len(rows) else None
 
 
 def fit_scan(
@@ -112,11 +150,11 @@ def fit_scan(
     time_limit: float | None = None,
     progress: Progress | None = None,
 ) -> Fit:
-    """Fit coefficients on a table that need not fit into memory.
+    """Fit the plain optimum on a table that need not fit into memory.
 
     The table is read twice: once to keep the rows that weights can decide, once to evaluate. The
     search goes through the kept rows, and what does not fit into memory lies in a temporary
-    file meanwhile. The result is that of :func:`fit_table` on the same rows.
+    file meanwhile. The result is that of :func:`fit_table` with ``robust="off"`` on the same rows.
 
     Parameters
     ----------
@@ -185,6 +223,8 @@ def fit_file(
     *,
     memory: int,
     folder: Path | None = None,
+    robust: str = "auto",
+    unlabelled: Path | None = None,
     scale: int | str = 30,
     solver: str | Solver = "coordinate",
     seed: int = 0,
@@ -201,6 +241,10 @@ def fit_file(
         Class names.
     memory, folder
         As for :func:`fit_scan`.
+    robust : {"auto", "on", "off"}, default="auto"
+        As for :func:`fit_table`; ``"auto"`` is ``"off"`` for a table that is read in passes.
+    unlabelled : Path, optional
+        A table of more rows without a label.
     objective, scale, solver, seed, time_limit, progress
         As for :func:`dnip.solve`.
 
@@ -211,8 +255,10 @@ def fit_file(
     Raises
     ------
     InvalidInputError
-        For a bad table, and as :func:`fit_table` and :func:`fit_scan`.
+        For a bad table, and as :func:`fit_table` and :func:`fit_scan`; for a robust fit that was
+        asked for on a table that has to be read in passes.
     """
+    check_choice("robust", robust, ROBUST)
     settings: dict[str, Any] = {
         "scale": scale,
         "solver": solver,
@@ -221,7 +267,14 @@ def fit_file(
         "progress": progress,
     }
     if _fits_into(memory, path):
-        return fit_table(ProbabilityTable.read(path, classes), objective, **settings)
+        table = ProbabilityTable.read(path, classes)
+        more = None if unlabelled is None else ProbabilityTable.read(unlabelled, classes)
+        return fit_table(table, objective, robust=robust, unlabelled=more, **settings)
+    if robust == "on" or unlabelled is not None:
+        raise InvalidInputError(
+            f"{path} is too large to be read whole into {memory:,} bytes, as a robust fit has to",
+            hint="Give more memory, or draw fewer rows: so many labels need no robust fit",
+        )
     scan = Scan(path, classes, memory=memory)
     return fit_scan(scan, objective, memory=memory, folder=folder, **settings)
 
@@ -274,14 +327,10 @@ def _no_labels(source: str) -> InvalidInputError:
 
 
 def _provenance(source: str, data_hash: str, n_rows: int, n_labelled: int) -> dict[str, Any]:
+    data = {**_data(source, data_hash), "rows": n_rows, "labelled_rows": n_labelled}
+    return {"package_version": version("dnip"), "data": data}
+
+
+def _data(source: str, data_hash: str) -> dict[str, Any]:
     # A path may hold bytes that are no Unicode; JSON may not.
-    source = source.encode("utf-8", "backslashreplace").decode()
-    return {
-        "package_version": version("dnip"),
-        "data": {
-            "source": source,
-            "sha256": data_hash,
-            "rows": n_rows,
-            "labelled_rows": n_labelled,
-        },
-    }
+    return {"source": source.encode("utf-8", "backslashreplace").decode(), "sha256": data_hash}

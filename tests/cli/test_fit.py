@@ -5,6 +5,7 @@ import itertools
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import oracles
@@ -37,7 +38,9 @@ def opt(folder):
 
 
 def test_json_has_the_promised_keys_and_the_file_agrees(dnip, opt):
-    run = dnip("fit", opt, "--out", "c.json", "--json", "--seed", "3", "--scale", "9")
+    run = dnip(
+        "fit", opt, "--out", "c.json", "--json", "--seed", "3", "--scale", "9", "--robust", "off"
+    )
     assert (run.status, run.err) == (0, "")
     summary = run.json
     assert summary.keys() >= KEYS
@@ -74,7 +77,7 @@ def test_text_tells_every_class_and_where_the_file_is(dnip, opt):
     ],
 )
 def test_options_reach_the_objective(dnip, opt, options, objective):
-    run = dnip("fit", opt, "--json", *options)
+    run = dnip("fit", opt, "--json", "--robust", "off", *options)
     assert run.status == 0
     expected = solve(PROBLEM.p, PROBLEM.labels, objective)
     assert run.json["weight_indices"] == expected.weight_indices.tolist()
@@ -210,11 +213,11 @@ def test_classes_name_labels_and_columns(dnip, folder, head, labels):
     assert Coefficients.load("coefficients.json").classes == ("no", "yes")
 
 
-def test_unlabelled_rows_are_noted_and_not_used(dnip, files):
-    before = dnip("fit", "t.csv", "--json").json
+def test_unlabelled_rows_are_noted_and_not_used_where_a_plain_fit_is_asked_for(dnip, files):
+    before = dnip("fit", "t.csv", "--robust", "off", "--json").json
     with Path("t.csv").open("a") as file:
         file.write(",0.5,0.5\n,0.1,0.9\n")
-    run = dnip("fit", "t.csv", "--json")
+    run = dnip("fit", "t.csv", "--robust", "off", "--json")
     assert run.err == "note: rows without a label, not used: 2\n"
     assert run.json["weight_indices"] == before["weight_indices"]
     assert run.json["objective"] == before["objective"]
@@ -254,7 +257,7 @@ def test_an_existing_file_is_replaced_whole(dnip, opt):
 
 
 def test_a_fit_in_passes_writes_the_same_coefficients(dnip, opt, monkeypatch):
-    dnip("fit", opt, "--out", "whole.json")
+    dnip("fit", opt, "--out", "whole.json", "--robust", "off")
     monkeypatch.setattr("dnip.fitting._fits_into", lambda *_: False)
     run = dnip("fit", opt, "--out", "passed.json", "--memory", "500MB")
     assert (run.status, run.err) == (0, "")
@@ -275,3 +278,45 @@ def test_a_memory_that_will_not_do_is_refused(dnip, opt, monkeypatch, memory, st
     assert run.status == status
     assert "memory" in run.err.lower()
     assert not Path("coefficients.json").exists()
+
+
+def test_few_labels_are_fitted_robustly_and_told_so(dnip, opt):
+    run = dnip("fit", opt)
+    assert "robust: with 10 to 45 labels per class the optimum counts" in run.out
+    told = dnip("fit", opt, "--json").json
+    assert (told["robust"]["mode"], told["robust"]["route"]) == ("auto", "blend")
+    confusion = oracles.confusion_at(PROBLEM.p, PROBLEM.labels, told["weight_indices"])
+    assert told["objective"] == pytest.approx(oracles.objective(confusion))
+    assert dnip("fit", opt, "--json", "--robust", "off").json["robust"] is None
+    assert dnip("fit", opt, "--json", "--preset", "paper").json["robust"] is None
+    assert (
+        dnip("fit", opt, "--json", "--solver", "exhaustive", "--scale", "5").json["robust"] is None
+    )
+
+
+def test_unlabelled_rows_come_from_the_table_or_beside_it(dnip, opt):
+    rows = np.random.default_rng(0).dirichlet(np.ones(3), 50)
+    ProbabilityTable(rows).write("u.csv")
+    beside = dnip("fit", opt, "--unlabelled", "u.csv", "--json")
+    assert (beside.status, beside.err) == (0, "")
+    with Path("u.csv").open() as more, Path(opt).open("a") as table:
+        header = next(more)
+        assert header.startswith("p0")
+        table.writelines("," + row for row in more)
+    inside = dnip("fit", opt, "--json")
+    assert (inside.status, inside.err) == (0, "")
+    assert inside.json["robust"]["unlabelled_rows"] == 50
+    assert inside.json["weight_indices"] == beside.json["weight_indices"]
+
+
+def test_unlabelled_rows_that_cannot_serve_are_refused(dnip, opt):
+    ProbabilityTable(np.full((5, 2), 0.5)).write("two.csv")
+    dnip("fit", opt, "--unlabelled", "two.csv").assert_refused(
+        "two.csv has the classes 0, 1, but opt.csv has 0, 1, 2"
+    )
+    dnip("fit", opt, "--unlabelled", "two.csv", "--robust", "off").assert_refused(
+        "unlabelled rows serve a robust fit only"
+    )
+    dnip("fit", opt, "--unlabelled", "u.csv", "--out", "u.csv").assert_refused(
+        "unlabelled and out are the same file"
+    )

@@ -47,6 +47,8 @@ class Pairs(StrEnum):
 class Robust(StrEnum):
     """Modes that ``--robust`` takes."""
 
+    AUTO = "auto"
+    ON = "on"
     OFF = "off"
 
 
@@ -123,8 +125,23 @@ def fit(
         ),
     ] = None,
     robust: Annotated[
-        Robust, typer.Option(help="off: the plain optimum of the objective.")
-    ] = Robust.OFF,
+        Robust | None,
+        typer.Option(
+            help="auto: safe on few labels, the plain optimum on many or with another solver than "
+            "coordinate. on: always drawn to what unlabelled rows suggest. off: the plain optimum "
+            "of the objective.  [default: auto; off with --preset paper]",
+            show_default=False,
+        ),
+    ] = None,
+    unlabelled: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="TABLE",
+            help="Rows without labels, from where the coefficients will be used, for a robust fit; "
+            "rows of OPT with an empty label serve likewise.",
+            show_default=False,
+        ),
+    ] = None,
     trace: Annotated[
         Path | None,
         typer.Option(
@@ -139,6 +156,7 @@ def fit(
     Minimises error + β·COBias - τ·ΣPMI on the labelled rows of OPT over one weight per class, and
     writes the weights with their provenance to a JSON file.
     """
+    from dnip.errors import InvalidInputError
     from dnip.files import check_separate, check_writable, temporary_folder
     from dnip.fitting import fit_file
     from dnip.objective import Objective
@@ -152,11 +170,18 @@ def fit(
     objective = Objective(beta, tau, smoothing, kept, cobias.value)
     name = solver or (SolverName.ANNEAL if paper else SolverName.COORDINATE)
     searcher = _make_solver(name, effort, gap)
+    mode = robust or (Robust.OFF if paper else Robust.AUTO)
+    if mode is Robust.OFF and unlabelled is not None:
+        raise InvalidInputError(
+            "unlabelled rows serve a robust fit only, but it is off",
+            hint="Leave --unlabelled out, or give --robust auto",
+        )
     for target in (out, trace):
         if target is not None:
             check_writable(target)
 
     check_separate(opt=opt, out=out, trace=trace)
+    check_separate(unlabelled=unlabelled, out=out, trace=trace)
     with search_progress() as progress:
         fitted = fit_file(
             opt,
@@ -164,6 +189,8 @@ def fit(
             objective,
             memory=memory,
             folder=temporary_folder(out),
+            robust=mode.value,
+            unlabelled=unlabelled,
             scale=scale,
             solver=searcher,
             seed=seed,
@@ -173,14 +200,18 @@ def fit(
     fitted.coefficients.save(out)
     if trace is not None:
         write_trace(fitted.solution, trace)
-    if fitted.evaluation.n_unlabelled:
+    decision = fitted.decision
+    if fitted.evaluation.n_unlabelled and (decision is None or not decision.n_unlabelled):
         complain("note", f"rows without a label, not used: {fitted.evaluation.n_unlabelled:,}")
     if json:
-        print_json({**fitted.solution.to_dict(), "out": str(out)})
+        told = None if decision is None else {"mode": mode.value, **decision.to_dict()}
+        print_json({**fitted.solution.to_dict(), "robust": told, "out": str(out)})
     else:
         typer.echo(describe(fitted.evaluation, fitted.coefficients))
         solution = fitted.solution
         bound = "" if not solution.gap else f", no weights below {solution.lower_bound:.6f}"
+        if decision is not None:
+            typer.echo(f"\n{decision.sentence}")
         typer.echo(f"\nobjective {solution.value:.6f}{bound}. {solution.status.sentence}")
         typer.echo(f"coefficients written to {out}")
 

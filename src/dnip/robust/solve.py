@@ -18,7 +18,7 @@ from dnip.robust.guard import go_as_far_as_harmless, is_harmless
 from dnip.robust.resampling import repeatable_part, resampled_optima
 from dnip.robust.smooth import fit_smooth
 from dnip.solution import Status
-from dnip.solvers import Search
+from dnip.solvers import Coordinate, Search
 from dnip.validation import ArrayPlace, check_choice, check_probabilities
 
 if TYPE_CHECKING:
@@ -77,7 +77,8 @@ def solve_robustly(
         As for :func:`dnip.solve`.
     robust : {"auto", "on", "off"}, default="auto"
         ``"off"`` is :func:`dnip.solve`. ``"auto"`` takes the plain optimum where every class has
-        labels enough, and for objectives without COBias; ``"on"`` blends at any number of labels.
+        labels enough; it is that of `solve` for objectives without COBias, and for solvers other
+        than coordinate, as who names one asks for its optimum. ``"on"`` always blends.
     unlabelled : array-like of shape (U, N), optional
         Class probabilities of rows without a label, from where the weights will be used.
     scale, solver, seed, sample_weight, time_limit, classes, progress
@@ -116,7 +117,8 @@ def solve_robustly(
     problem = Problem.of(probabilities, labels, sample_weight=sample_weight, classes=classes)
     unseen = _check_unlabelled(unlabelled, problem)
     goal = as_objective(objective)
-    if robust == "off" or (robust == "auto" and not _closes_gaps(goal)):
+    applies = _closes_gaps(goal) and (solver == Coordinate.name or isinstance(solver, Coordinate))
+    if robust == "off" or (robust == "auto" and not applies):
         return RobustSolution(search.solve(problem, began), None)
 
     rng = np.random.default_rng(seed)
