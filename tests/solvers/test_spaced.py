@@ -181,6 +181,16 @@ def test_counts_of_the_fit_are_those_of_the_evaluation(scale):
     assert fit.solution.to_dict()["spacing"] == scale.partition(":")[0]
 
 
+@pytest.mark.parametrize("scale", ["log:1", "log:2", "log:30", "continuous"])
+def test_a_weight_counts_an_example_so_often(scale):
+    p, labels = random_problem(9, 3, "tied")
+    often = np.random.default_rng(0).integers(1, 4, len(p))
+    weighted = solve(p, labels, scale=scale, sample_weight=often)
+    repeated = solve(np.repeat(p, often, axis=0), np.repeat(labels, often), scale=scale)
+    assert weighted.weights.tolist() == repeated.weights.tolist()
+    np.testing.assert_array_equal(weighted.confusion, repeated.confusion)
+
+
 @pytest.mark.parametrize("scale", ["log:30", "continuous"])
 def test_a_class_without_examples_has_the_middle_weight(scale):
     p, labels = random_problem(7, 4, "random", n_rows=200)

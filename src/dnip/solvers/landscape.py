@@ -46,7 +46,10 @@ _EXPECTED_LINES = 1 << 13
 
 
 class Position(NamedTuple):
-    """Weight indices (whole numbers, as float64 because they multiply probabilities) and value."""
+    """Weight indices (whole numbers, as float64 because they multiply probabilities) and value.
+
+    On the continuous scale, weights stand in the place of indices.
+    """
 
     indices: Floats
     value: float

@@ -36,7 +36,7 @@ _ROUNDING = 1 + 1e-9
 # Weights nearer than this, as a ratio less 1, are not told apart: a weight between them would hang
 # on rounding, far below what any probability is known to.
 _SAME = 1e-12
-# Thresholds nearer than this to a whole number of steps may be ties; rounding is 10,000 times less.
+# Thresholds nearer than this to a whole number of steps may be ties; rounding is far less.
 _NEAR_A_TIE = 1e-8
 # How far beyond the last flip of a line a weight goes at most, as a factor.
 _BEYOND = 4.0
@@ -133,6 +133,7 @@ class GeometricLandscape(Landscape):
         passes = ListedPasses(problem, float(scale.size), scale.levels)
         super().__init__(problem, objective, scale.size, held, passes)
         self._levels = scale.levels
+        self._step = float(np.log(scale.size)) / (scale.size - 1) if scale.size > 1 else 1.0
 
     @property
     def levels(self) -> Floats:
@@ -149,14 +150,11 @@ class GeometricLandscape(Landscape):
         Weights that are all a step higher predict alike, up to rounding: where some row comes so
         near to a tie between two positions that rounding might decide it, every point counts.
         """
-        if self.scale == 1:
-            return 0
         row = np.repeat(np.arange(len(rows.label)), np.diff(rows.row_start))
-        step = np.log(self.scale) / (self.scale - 1)
         for apart in range(1, self.n_classes):
             pairs = np.flatnonzero(row[apart:] == row[:-apart])
             differing = pairs[rows.row_p[pairs + apart] != rows.row_p[pairs]]
-            steps = (rows.row_log_p[differing + apart] - rows.row_log_p[differing]) / step
+            steps = (rows.row_log_p[differing + apart] - rows.row_log_p[differing]) / self._step
             if (np.abs(steps - np.rint(steps)) < _NEAR_A_TIE).any():
                 return 0
         return self.scale - 1
@@ -167,7 +165,7 @@ class GeometricLandscape(Landscape):
 
     def _kick(self, indices: Floats, factors: Floats, top: float, order: Integers) -> Floats:
         kicked = indices.copy()
-        kicked[order] += np.rint(np.log(factors[order]) * ((self.scale - 1) / np.log(self.scale)))
+        kicked[order] += np.rint(np.log(factors[order]) / self._step)
         if top > 0:
             kicked[order] += top - kicked[order].max()
         return np.clip(kicked, 1, self.scale)
@@ -176,8 +174,8 @@ class GeometricLandscape(Landscape):
 class ContinuousLandscape(Landscape):
     """The objective over any weights within a factor of 10,000 of one another.
 
-    Points are weights themselves, and `scale` is 0, for there are no indices. The cost of a line is
-    that of sorting the rows that its class can win.
+    Points are weights themselves, and `scale` is 0, for there are no indices. A line costs what
+    sorting the rows does that its class can win: O(M log M).
     """
 
     def __init__(
@@ -240,7 +238,8 @@ class ContinuousLandscape(Landscape):
     def _kick(self, indices: Floats, factors: Floats, top: float, order: Integers) -> Floats:
         kicked = indices.copy()
         kicked[order] *= factors[order]
-        return bring_to_one(np.maximum(kicked, kicked.max() / WIDEST))
+        kicked = np.maximum(kicked, kicked.max() / WIDEST)
+        return kicked if self.held else bring_to_one(kicked)  # held weights stay where they are
 
 
 def bring_to_one(weights: Floats) -> Floats:
