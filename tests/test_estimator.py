@@ -430,18 +430,3 @@ else:
     raise AssertionError("no error")
 """
     subprocess.run([sys.executable, "-c", script], check=True)
-
-
-def test_a_robust_fit_takes_unlabelled_examples():
-    X, y = make_classification(
-        600, n_classes=3, n_informative=6, weights=[0.6, 0.3], random_state=0
-    )
-    few, rest = slice(0, 60), slice(60, 600)
-    classifier = DNIPClassifier(GaussianNB(), robust="auto").fit(X[few], y[few], unlabelled=X[rest])
-    assert classifier.decision_.route == "blend"
-    assert classifier.decision_.n_unlabelled == 540
-    alone = DNIPClassifier(GaussianNB(), robust="auto").fit(X[few], y[few])
-    assert alone.decision_.n_unlabelled == 0
-    plain = DNIPClassifier(GaussianNB()).fit(X[few], y[few])
-    assert plain.decision_ is None
-    assert plain.weight_indices_.tolist() != classifier.weight_indices_.tolist()

@@ -11,7 +11,8 @@ import numpy as np
 from dnip.coefficients import Coefficients
 from dnip.errors import DNIPWarning, InvalidInputError, MissingDependencyError
 from dnip.objective import Objective
-from dnip.solvers import SOLVERS, solve
+from dnip.robust import ROBUST, solve_robustly
+from dnip.solvers import SOLVERS
 from dnip.validation import MAX_SCALE, check_classes, check_sample_weight
 
 try:
@@ -60,6 +61,10 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         K for weights k/K, "log:K" for K geometric steps from 1/K to 1, "continuous" for any.
     solver : {"coordinate", "anneal", "exhaustive"} or Solver, default="coordinate"
         Name of a solver, or a solver with settings of its own.
+    robust : {"off", "auto", "on"}, default="off"
+        ``"auto"``: safe on few labels, where the optimum over-fits, and the plain optimum on many;
+        see :func:`dnip.robust.solve_robustly`. Weighted examples then do not count exactly as
+        repeated ones do.
     objective : Objective or callable, default=None
         What to minimise instead, also any function of a confusion matrix (N, N), rows true.
         `beta`, `tau` and `smoothing` are then not read.
@@ -85,6 +90,8 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         The deployable artefact; applying it needs no scikit-learn.
     solution_ : Solution
         What the solver found, on the out-of-fold probabilities.
+    decision_ : Decision or None
+        What a robust fit decided, and on which numbers.
     weight_indices_, weights_ : ndarray of shape (N,)
         ξ, whole numbers 1..K, and ω, which is ξ / K on a linear scale, in the order of `classes_`.
         Continuous weights have no indices.
@@ -126,6 +133,7 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         "smoothing": [Interval(Real, 0, None, closed="neither")],
         "scale": [Interval(Integral, 1, MAX_SCALE, closed="both"), str],
         "solver": [StrOptions(set(SOLVERS)), HasMethods(["search"])],
+        "robust": [StrOptions(set(ROBUST))],
         "objective": [callable, None],
         "classes": ["array-like", None],
         "cv": ["cv_object", StrOptions({"prefit"})],
@@ -142,6 +150,7 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         smoothing: float = 1.0,
         scale: int | str = 30,
         solver: str | Solver = "coordinate",
+        robust: str = "off",
         objective: ObjectiveLike | ConfusionFunction | None = None,
         classes: Sequence[Any] | None = None,
         cv: Any = None,
@@ -154,6 +163,7 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         self.smoothing = smoothing
         self.scale = scale
         self.solver = solver
+        self.robust = robust
         self.objective = objective
         self.classes = classes
         self.cv = cv
@@ -161,7 +171,13 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         self.random_state = random_state
 
     def fit(
-        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, **fit_params: Any
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        unlabelled: Any = None,
+        **fit_params: Any,
     ) -> Self:
         """Fit the coefficients, and the estimator unless it is used as it is.
 
@@ -173,6 +189,8 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
             Class labels.
         sample_weight : array-like of shape (M,), default=None
             How much each example counts, for the coefficients and for an estimator that takes it.
+        unlabelled : like X, of shape (U, n_features), default=None
+            Examples without a label, from where the classifier will be used, for a robust fit.
         **fit_params : dict
             For the estimator's ``fit``; with metadata routing, also for the splitter.
 
@@ -236,10 +254,12 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
             p = check_estimated(p)
         names = check_classes(self.classes_.tolist())
         goal = self.objective
-        self.solution_ = solve(
+        self.solution_, self.decision_ = solve_robustly(
             p,
             _encode(labels, self.classes_)[rows],
             Objective(self.beta, self.tau, self.smoothing) if goal is None else goal,
+            robust=self.robust,
+            unlabelled=None if unlabelled is None else self._probabilities(unlabelled),
             scale=self.scale,
             solver=self.solver,
             seed=self.random_state,
