@@ -12,6 +12,7 @@ from benchmarks import (
     prompting,
     proofs,
     quality,
+    robust,
     scale,
     scores,
     settings,
@@ -25,6 +26,7 @@ from benchmarks.tables import SHARED, load
 BENCHMARKS = {
     "speed": speed.run,
     "quality": quality.run,
+    "robust": robust.run,
     "proofs": proofs.run,
     "scores": scores.run,
     "settings": settings.run,
