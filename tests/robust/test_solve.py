@@ -172,3 +172,18 @@ def test_the_decision_is_told_in_numbers(pool):
     assert told["labels"] == [10.0] * 4
     assert told["unlabelled_rows"] == 500
     assert 0 < min(told["trust"]) <= max(told["trust"]) < 1
+
+
+def test_a_time_limit_holds_for_resampled_searches_too(pool):
+    p, labels = few(pool, 25)
+    found = solve_robustly(p, labels, unlabelled=pool.probabilities, time_limit=0.0)
+    assert found.solution.status.value == "time_limit"
+    assert found.decision.route == "blend"
+
+
+def test_tables_of_very_many_classes_are_left_to_the_plain_optimum(pool, monkeypatch):
+    p, labels = few(pool, 10)
+    assert solve_robustly(p, labels).decision is not None
+    monkeypatch.setattr("dnip.robust.smooth._MOST_CELLS", p.size - 1)
+    assert solve_robustly(p, labels).decision is None
+    assert solve_robustly(p, labels, robust="on").decision is not None

@@ -21,7 +21,7 @@ class Decision:
     kept : float
         Part of the change that does no harm to accuracy and was made, 0..1.
     n_unlabelled : int
-        Unlabelled rows that were used.
+        Unlabelled rows that were given; of many, a sample is read.
     support : ndarray of shape (N,)
         Labels of each class.
     trust : ndarray of shape (N,)
@@ -51,7 +51,7 @@ class Decision:
         """What was decided and why, in one or two lines of text."""
         present = self.support > 0
         least, most = self.support[present].min(), self.support[present].max()
-        each = f"{least:,.4g}" if least == most else f"{least:,.4g} to {most:,.4g}"
+        each = f"{least:,.0f}" if least == most else f"{least:,.0f} to {most:,.0f}"
         labels = f"with {each} labels per class"
         if self.route == "optimum":
             said = f"robust: the plain optimum, {labels} it is to be trusted."

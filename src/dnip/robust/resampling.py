@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
     from dnip.scales import WeightScale
     from dnip.typing import Floats
 
-_SAMPLES = 8
+#: Resamples of a robust fit.
+SAMPLES = 8
 # A resample needs a good optimum, not the best: noise is what it is drawn for.
 _EFFORT = 0.3
 
@@ -30,22 +32,25 @@ def resampled_optima(
     classes: Sequence[str],
     scale: WeightScale,
     rng: np.random.Generator,
+    time_limit: float | None = None,
 ) -> Floats:
     """Return the log-weights of optima of the same rows under random masses (Rubin 1981).
+
+    Each search takes `time_limit` seconds at most.
 
     Returns
     -------
     ndarray of shape (8, N)
         Each with mean 0.
     """
-    search = Search(goal, scale, Coordinate(_EFFORT))
-    optima = np.empty((_SAMPLES, len(classes)))
+    search = Search(goal, scale, Coordinate(_EFFORT), time_limit=time_limit)
+    optima = np.empty((SAMPLES, len(classes)))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DNIPWarning)  # the search for the optimum itself has told
         for optimum in optima:
             mass = evidence.mass * rng.standard_exponential(len(evidence.mass))
             problem = replace(evidence, mass=mass).as_problem(classes)
-            optimum[:] = np.log(search.solve(problem, began=0.0).weights)
+            optimum[:] = np.log(search.solve(problem, time.perf_counter()).weights)
     return np.asarray(optima - optima.mean(axis=1, keepdims=True))
 
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 # Rows that are looked at: of each class, and of labelled and unlabelled rows together.
 _ROWS_PER_CLASS, _ROWS = 4_000, 4_000
+# Cells of these that a fit is worth in which nobody asked for robustness.
+_MOST_CELLS = 10_000_000
 # Probabilities below this are told from each other by no calibration.
 _LEAST_PROBABILITY = 1e-7
 
@@ -38,6 +40,15 @@ class Smooth(NamedTuple):
     def present(self) -> Booleans:
         """Whether each class has labels, shape (N,)."""
         return self.support > 0
+
+
+def is_quick(problem: Problem) -> bool:
+    """Whether a robust fit takes but a few times as long as a plain one, in seconds.
+
+    It does not with very many classes, each of which has rows to read and a weight to resample.
+    """
+    n_rows = min(len(problem.labels), _ROWS_PER_CLASS * problem.n_classes)
+    return n_rows * problem.n_classes <= _MOST_CELLS
 
 
 def fit_smooth(problem: Problem, unlabelled: Probabilities, rng: np.random.Generator) -> Smooth:

@@ -15,8 +15,8 @@ from dnip.problem import Problem
 from dnip.robust.blend import blend, trust_labels
 from dnip.robust.decision import Decision
 from dnip.robust.guard import go_as_far_as_harmless, is_harmless
-from dnip.robust.resampling import repeatable_part, resampled_optima
-from dnip.robust.smooth import fit_smooth
+from dnip.robust.resampling import SAMPLES, repeatable_part, resampled_optima
+from dnip.robust.smooth import fit_smooth, is_quick
 from dnip.solution import Status
 from dnip.solvers import Coordinate, Search
 from dnip.validation import ArrayPlace, check_choice, check_probabilities
@@ -77,8 +77,10 @@ def solve_robustly(
         As for :func:`dnip.solve`.
     robust : {"auto", "on", "off"}, default="auto"
         ``"off"`` is :func:`dnip.solve`. ``"auto"`` takes the plain optimum where every class has
-        labels enough; it is that of `solve` for objectives without COBias, and for solvers other
-        than coordinate, as who names one asks for its optimum. ``"on"`` always blends.
+        labels enough; it is that of `solve` for objectives without COBias, for solvers other than
+        coordinate, as who names one asks for its optimum, and for tables of so many classes (10
+        million cells, 4,000 rows of each class counted) that it would take long. ``"on"`` always
+        blends.
     unlabelled : array-like of shape (U, N), optional
         Class probabilities of rows without a label, from where the weights will be used.
     scale, solver, seed, sample_weight, time_limit, classes, progress
@@ -117,7 +119,8 @@ def solve_robustly(
     problem = Problem.of(probabilities, labels, sample_weight=sample_weight, classes=classes)
     unseen = _check_unlabelled(unlabelled, problem)
     goal = as_objective(objective)
-    applies = _closes_gaps(goal) and (solver == Coordinate.name or isinstance(solver, Coordinate))
+    searches = solver == Coordinate.name or isinstance(solver, Coordinate)
+    applies = searches and _closes_gaps(goal) and is_quick(problem)
     if robust == "off" or (robust == "auto" and not applies):
         return RobustSolution(search.solve(problem, began), None)
 
@@ -134,7 +137,8 @@ def solve_robustly(
         easier = _smoothed(goal)
         search = Search(easier, scale, solver, seed, time_limit, progress)
         found = search.solve(evidence.as_problem(problem.classes), began)
-        resampled = resampled_optima(evidence, easier, problem.classes, search.scale, rng)
+        left = _time_left(time_limit, began, found)
+        resampled = resampled_optima(evidence, easier, problem.classes, search.scale, rng, left)
         trust = np.minimum(trust, repeatable_part(resampled, smooth.log_weights))
         optimum = np.vstack([np.log(found.weights), resampled]).mean(axis=0)
         target = blend(smooth.log_weights, optimum, trust, smooth.present)
@@ -165,6 +169,15 @@ def _smoothed(goal: ObjectiveLike) -> ObjectiveLike:
     if isinstance(goal, Objective) and goal.smoothing < _SMOOTHING:
         return replace(goal, smoothing=_SMOOTHING)
     return goal
+
+
+def _time_left(time_limit: float | None, began: float, found: Solution) -> float | None:
+    """Return the seconds that each resampled search may take: none once the user has had enough."""
+    if found.status is Status.INTERRUPTED:
+        return 0.0
+    if time_limit is None:
+        return None
+    return max(0.0, began + time_limit - time.perf_counter()) / SAMPLES
 
 
 def _check_unlabelled(unlabelled: ArrayLike | None, problem: Problem) -> Probabilities:
