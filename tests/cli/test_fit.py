@@ -309,6 +309,12 @@ def test_unlabelled_rows_come_from_the_table_or_beside_it(dnip, opt):
     assert inside.json["weight_indices"] == beside.json["weight_indices"]
 
 
+def test_unlabelled_rows_that_a_plain_fit_does_not_use_are_noted(dnip, opt):
+    ProbabilityTable(np.full((5, 3), 1 / 3)).write("u.csv")
+    run = dnip("fit", opt, "--unlabelled", "u.csv", "--beta", "0")
+    assert (run.status, run.err) == (0, "note: the fit is plain, u.csv was not used\n")
+
+
 def test_unlabelled_rows_that_cannot_serve_are_refused(dnip, opt):
     ProbabilityTable(np.full((5, 2), 0.5)).write("two.csv")
     dnip("fit", opt, "--unlabelled", "two.csv").assert_refused(

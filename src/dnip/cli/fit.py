@@ -201,7 +201,9 @@ def fit(
     if trace is not None:
         write_trace(fitted.solution, trace)
     decision = fitted.decision
-    if fitted.evaluation.n_unlabelled and (decision is None or not decision.n_unlabelled):
+    if decision is None and unlabelled is not None:
+        complain("note", f"the fit is plain, {unlabelled} was not used")
+    if decision is None and fitted.evaluation.n_unlabelled:
         complain("note", f"rows without a label, not used: {fitted.evaluation.n_unlabelled:,}")
     if json:
         told = None if decision is None else {"mode": mode.value, **decision.to_dict()}
