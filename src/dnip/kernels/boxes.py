@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 #: Who is true in a contest of a < b. A crowded one has further candidates: whoever of the two is
 #: true may then lose to a third class as well.
 TRUE_A, TRUE_B, TRUE_NEITHER, TRUE_A_CROWDED, TRUE_B_CROWDED = range(5)
-KINDS = 5
+#: Thresholds that differ by less, in logarithms, are taken as one: far above rounding.
+SAME = 1e-11
 
 
 class BoxRows(NamedTuple):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from dnip.kernels.boxes import Box, BoxRows, Contests, Scale, narrow, new_contests
+from dnip.kernels.boxes import SAME, Box, BoxRows, Contests, Scale, narrow, new_contests
 from dnip.kernels.jit import inner, jit
 from dnip.kernels.relaxation import Multipliers, Relaxed, new_relaxed, raise_bound
 from dnip.kernels.values import value
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from dnip.kernels.values import Memo, Terms
     from dnip.typing import Confusion, Floats, Integers, SmallIntegers
 
-# Thresholds are compared to the ends of intervals with this much room for rounding.
-_SAME = 1e-11
 # Boxes of at most this many points are searched point by point.
 _FEW_POINTS = 8
 # Steps of the multipliers in a box, and how often it is shaved and looked at again.
@@ -358,11 +356,11 @@ def _gain(
             highest = scale.log_weight[box.high[a]] - scale.log_weight[low]
         first, last = contests.start[q], contests.start[q + 1]
         x = first
-        while x < last and contests.threshold[x] < lowest - _SAME:
+        while x < last and contests.threshold[x] < lowest - SAME:
             x += 1
         least = np.inf
         inside = x
-        while x < last and contests.threshold[x] <= highest + _SAME:
+        while x < last and contests.threshold[x] <= highest + SAME:
             least = min(least, relaxed.value[x])
             x += 1
         if x == inside:

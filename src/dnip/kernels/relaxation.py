@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from dnip.kernels.boxes import (
+    SAME,
     TRUE_A,
     TRUE_A_CROWDED,
     TRUE_B,
@@ -39,9 +40,6 @@ from dnip.kernels.jit import inner, jit
 if TYPE_CHECKING:
     from dnip.kernels.values import Memo, Terms
     from dnip.typing import Confusion, Floats, Integers
-
-# Thresholds that differ by less, in logarithms, are taken as one: far above rounding.
-_SAME = 1e-11
 
 
 class Multipliers(NamedTuple):
@@ -217,8 +215,8 @@ def _sweep(q: int, scale: Scale, box: Box, contests: Contests, relaxed: Relaxed)
     """Minimise the cost of a pair's contests over the ratio of its weights; count there."""
     n_classes = len(box.low)
     a, b = contests.pair[q] // n_classes, contests.pair[q] % n_classes
-    lowest = scale.log_weight[box.low[a]] - scale.log_weight[box.high[b]] - _SAME
-    highest = scale.log_weight[box.high[a]] - scale.log_weight[box.low[b]] + _SAME
+    lowest = scale.log_weight[box.low[a]] - scale.log_weight[box.high[b]] - SAME
+    highest = scale.log_weight[box.high[a]] - scale.log_weight[box.low[b]] + SAME
     cost = _price(q, a, b, lowest, contests, relaxed)
     last = contests.start[q + 1]
     least = np.inf
@@ -233,7 +231,7 @@ def _sweep(q: int, scale: Scale, box: Box, contests: Contests, relaxed: Relaxed)
         # contests that flip together may each go either way
         low = flipped = cost
         end = x
-        while end < last and contests.threshold[end] - threshold < _SAME:
+        while end < last and contests.threshold[end] - threshold < SAME:
             low += min(relaxed.change[end], 0.0)
             flipped += relaxed.change[end]
             end += 1
@@ -279,7 +277,7 @@ def _count(q: int, a: int, b: int, turn: float, contests: Contests, relaxed: Rel
     """Count a pair's right and wrong predictions where the ratio of its weights is at `turn`."""
     for x in range(contests.start[q], contests.start[q + 1]):
         kind, mass = contests.kind[x], contests.mass[x]
-        goes_a = contests.threshold[x] < turn + _SAME
+        goes_a = contests.threshold[x] < turn + SAME
         if contests.threshold[x] >= turn:
             goes_a &= relaxed.change[x] < 0
         if goes_a and kind in (TRUE_A, TRUE_A_CROWDED):
