@@ -95,7 +95,7 @@ def test_a_search_that_excludes_the_rest_proves_its_best(name):
     assert proven.best == pytest.approx(known.optimum, abs=1e-12)
 
 
-@pytest.mark.parametrize("name", ["coordinate-fine", "tunethresholds"])
+@pytest.mark.parametrize("name", ["coordinate-continuous", "tunethresholds"])
 def test_finer_weights_than_the_scale_reach_no_more_than_all_ratios(name):
     known = KNOWN["two classes"]
     ratios = np.sort(known.p[:, 1] / known.p[:, 0])
@@ -105,7 +105,7 @@ def test_finer_weights_than_the_scale_reach_no_more_than_all_ratios(name):
         for ratio in between
     ]
     last = run(name, known)
-    assert last.reference == "coordinate-fine"
+    assert last.reference == "coordinate-continuous"
     assert min(values) - 1e-12 <= last.best <= known.raw
 
 

@@ -15,7 +15,7 @@ from dnip.errors import OutputError
 
 
 def run(name, *course, fine=False, bound=None):
-    reference = "coordinate-fine" if fine else "coordinate"
+    reference = "coordinate-continuous" if fine else "coordinate"
     return Run(name, reference, 0, (Moment(0.0, 0, 0.9, (30, 30)), *course), 9, bound)
 
 
@@ -23,7 +23,7 @@ RUNS = (
     run("coordinate", Moment(0.001, 3, 0.5, (3, 4)), bound=0.5),
     run("cma", Moment(0.01, 1, 0.7, (1, 2)), Moment(0.05, 8, 0.5, (3, 4))),
     run("cma (kernels)", Moment(0.01, 1, 0.7, (1, 2))),
-    run("coordinate-fine", Moment(0.02, 5, 0.4, (3, 4)), fine=True),
+    run("coordinate-continuous", Moment(0.02, 5, 0.4, (3, 4)), fine=True),
     run("tunethresholds", Moment(0.01, 5, 0.3, None), fine=True),
     run("cp-sat"),
 )
@@ -39,7 +39,7 @@ def test_the_page_says_all():
     assert rows["tunethresholds"].endswith("0.30000 * | 0.30000 | 9 | 10 ms |  | not reached |")
     assert rows["cp-sat"] == "| cp-sat | 0.90000 | 0.90000 | 0.90000 | 9 | – |  | – |"
     assert "Best known Z: 0.500000, proven optimal. * better than ours by then." in lines[-2]
-    assert "coordinate-fine and tunethresholds: finer weights" in lines[-2]
+    assert "coordinate-continuous and tunethresholds: finer weights" in lines[-2]
     assert lines[-1] == "Left out, optuna-tpe: optuna is not installed."
 
 

@@ -14,7 +14,7 @@ from dnip.fitting import fit_scan, fit_table
 from dnip.kernels.boxes import lay_out_boxes
 from dnip.problem import Problem
 from dnip.scales import WIDEST, WeightScale
-from dnip.solvers import Coordinate
+from dnip.solvers import Coordinate, Landscape
 from dnip.solvers.spaced import landscape_over, make_line
 from dnip.tables import Scan
 from strategies import KINDS, random_probabilities, seeded
@@ -130,6 +130,18 @@ class TestContinuous:
                 there = solution.weights.copy()
                 there[c] = weight
                 assert value_at(p, labels, there) >= solution.value - 1e-12
+
+    @seeded
+    @given(seed=st.integers(0, 2**32 - 1))
+    def test_a_descent_goes_on_from_where_it_ends_on_a_linear_scale(self, seed):
+        p, labels = random_problem(seed, 3, "random")
+        problem, order = Problem.of(p, labels), np.arange(3)
+        landscape = landscape_over(problem, Objective(), WeightScale.of("continuous"), {})
+        first, *_, last = landscape.approach(np.ones(3), order)
+        linear = Landscape(problem, Objective(), 300, {}).descend(np.full(3, 300.0), order)
+        assert first.value == pytest.approx(linear.value, abs=1e-12)
+        assert last.value <= first.value + 1e-12
+        assert landscape.descend(np.ones(3), order).value == last.value
 
     def test_a_callable_objective_takes_the_same_way(self):
         p, labels = random_problem(3, 3, "random")

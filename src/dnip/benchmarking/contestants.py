@@ -26,15 +26,13 @@ if TYPE_CHECKING:
     from dnip.benchmarking.arena import Arena, Evaluation
 
 #: What contestants with real weights are compared with.
-FINE = "coordinate-fine"
+FINE = "coordinate-continuous"
 #: What is added to the name of a peer on the compiled evaluation.
 ON_KERNELS = " (kernels)"
 #: Solvers that race unless the user names others; those that prove come first.
 DEFAULT_SOLVERS = tuple(
     name for name in ("exact", REFERENCE, FINE, "anneal") if name in SOLVERS or name == FINE
 )
-# The scale of the solver that stands beside real weights.
-_FINE_SCALE = 3000
 
 
 @dataclass(frozen=True)
@@ -55,8 +53,6 @@ class Contestant:
         Whether it uses the evaluation that it is given, and so can be given the compiled one.
     reference : str
         The solver that it is compared with: one with the same freedom of weights.
-    scale : int or None
-        A scale of its own; None for that of the race.
     """
 
     name: str
@@ -65,7 +61,6 @@ class Contestant:
     evaluate: Callable[[Arena], Evaluation] = evaluate_in_numpy
     takes_evaluation: bool = True
     reference: str = REFERENCE
-    scale: int | None = None
 
     def missing(self) -> MissingDependencyError | None:
         """Return what to tell the user where the library is not installed."""
@@ -86,10 +81,9 @@ OURS: dict[str, Contestant] = {
 } | {
     FINE: Contestant(
         FINE,
-        solvers.searcher(REFERENCE),
+        solvers.searcher(REFERENCE, continuous=True),
         takes_evaluation=False,
         reference=FINE,
-        scale=_FINE_SCALE,
     )
 }
 

@@ -110,13 +110,12 @@ def race(
     runs: list[Run] = []
 
     def enter(contestant: Contestant, seed: int, seconds: float, floor: float | None) -> Run:
-        own_scale = contestant.scale or scale
         arena = Arena(
             rows.probabilities,
             rows.labels,
             objective,
-            own_scale,
-            raw=plain(np.full(rows.n_classes, own_scale)),
+            scale,
+            raw=plain(np.full(rows.n_classes, scale)),
             evaluate=contestant.evaluate,
             time_limit=seconds,
             floor=floor,

@@ -30,7 +30,7 @@ def bench(
         str | None,
         typer.Option(
             help="Solvers of this package, comma-separated, or none.  [default: exact, coordinate, "
-            "coordinate-fine, anneal]",
+            "coordinate-continuous, anneal]",
             metavar="A,B,C",
             show_default=False,
         ),

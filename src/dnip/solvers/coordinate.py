@@ -56,8 +56,9 @@ class Coordinate:
         n_classes = landscape.n_classes
         enough = landscape.line_searches + int(self.effort * (250 + 40 * n_classes))
 
-        best = landscape.descend(landscape.equal_weights(), rng.permutation(landscape.free))
-        yield Proposal(*best)
+        raw = landscape.equal_weights()
+        for best in landscape.approach(raw, rng.permutation(landscape.free)):
+            yield Proposal(*best)
         for _ in range(max(24 // n_classes, 1)):
             reached = landscape.descend(landscape.draw(rng), rng.permutation(landscape.free))
             yield Proposal(*reached)

@@ -26,7 +26,7 @@ from dnip.objective import Objective
 from dnip.solvers.passes import CompiledPasses, Passes, passes_over
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from typing import TypeAlias
 
     from dnip.kernels.boxes import BoxRows
@@ -180,6 +180,10 @@ class Landscape:
             if self.deadline is not None and time.perf_counter() >= self.deadline:
                 break
         return Position(here, float(descent.value[0]))
+
+    def approach(self, indices: WeightIndices | Floats, order: Integers) -> Iterator[Position]:
+        """Descend, and yield what is worth keeping on the way; the end comes last."""
+        yield self.descend(indices, order)
 
     def explore(self, optimum: Position, kicks: Kicks, enough: int) -> Position:
         """Kick and descend again and again; what is no worse becomes the optimum to kick next.

@@ -8,6 +8,7 @@ one weight from between any two neighbouring weights at which a row flips.
 from __future__ import annotations
 
 import time
+from collections import deque
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -23,7 +24,7 @@ from dnip.scales import WIDEST, Spacing, WeightScale
 from dnip.solvers.landscape import Landscape, Position
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from dnip.kernels.boxes import BoxRows
     from dnip.kernels.flips import Flips
@@ -40,6 +41,9 @@ _SAME = 1e-12
 _NEAR_A_TIE = 1e-8
 # How far beyond the last flip of a line a weight goes at most, as a factor.
 _BEYOND = 4.0
+# Weights of the scale on which a descent over any weights begins: it is compiled whole, and ends
+# near the optimum that the first descends to.
+_COARSE = 300
 # Classes with equal weights tie where their probabilities do. A descent puts the lower class ahead
 # by this factor, which decides such ties as the tie rule does.
 _AHEAD = 1 + 2.0**-30
@@ -175,7 +179,8 @@ class ContinuousLandscape(Landscape):
     """The objective over any weights within a factor of 10,000 of one another.
 
     Points are weights themselves, and `scale` is 0, for there are no indices. A line costs what
-    sorting the rows does that its class can win: O(M log M).
+    sorting the rows does that its class can win: O(M log M). So a descent begins on a linear scale,
+    where lines are cheap, and goes on over any weights from where that ends.
     """
 
     def __init__(
@@ -187,6 +192,8 @@ class ContinuousLandscape(Landscape):
     ) -> None:
         self._listed = ListedPasses(problem, WIDEST, scale.levels)
         super().__init__(problem, objective, 0, held, self._listed)
+        self._coarse = None if held else Landscape(problem, objective, _COARSE, {})
+        self._refined: dict[bytes, Position] = {}
 
     def equal_weights(self) -> Floats:
         """Return the weights of the plain argmax."""
@@ -206,6 +213,30 @@ class ContinuousLandscape(Landscape):
 
     def descend(self, indices: WeightIndices | Floats, order: Integers) -> Position:
         """Search the classes of `order` round and round until a whole round finds nothing better.
+
+        Held classes could not follow to the linear scale; with them there is no descent on it.
+        """
+        return deque(self.approach(indices, order), maxlen=1).pop()
+
+    def approach(self, indices: WeightIndices | Floats, order: Integers) -> Iterator[Position]:
+        """Yield where a descent from `indices` ends on the linear scale, and where it ends."""
+        coarse = self._coarse
+        if coarse is None:
+            yield self._descend(indices, order)
+            return
+        coarse.deadline = self.deadline
+        before = coarse.evaluations
+        nearest = np.rint(indices * (_COARSE / indices.max()))
+        near = coarse.descend(np.clip(nearest, 1, _COARSE), order).indices
+        self.evaluations += coarse.evaluations - before
+        key = near.tobytes()
+        if key not in self._refined:
+            yield self.stand(near / _COARSE)
+            self._refined[key] = self._descend(near / _COARSE, order)
+        yield self._refined[key]
+
+    def _descend(self, indices: WeightIndices | Floats, order: Integers) -> Position:
+        """Descend over any weights.
 
         Every class goes to the middle of its best interval, also where it stands in it already.
         """

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dnip.problem import Problem
-from dnip.solvers import SOLVERS, Coordinate, Landscape
+from dnip.scales import Spacing, WeightScale
+from dnip.solvers import SOLVERS, Coordinate
+from dnip.solvers.spaced import landscape_over
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,22 +22,25 @@ if TYPE_CHECKING:
 _ENDLESS = 1e9
 
 
-def searcher(name: str) -> Callable[[Arena, int], None]:
-    """Return the search of a solver by its name."""
+def searcher(name: str, *, continuous: bool = False) -> Callable[[Arena, int], None]:
+    """Return the search of a solver by its name, over weight indices or over any weights."""
 
     def search(arena: Arena, seed: int) -> None:
         solver = Coordinate(_ENDLESS) if name == Coordinate.name else SOLVERS[name]()
         problem = Problem.of(arena.probabilities, arena.labels)
-        landscape = Landscape(problem, arena.objective, arena.scale, held={})
+        spacing = Spacing.CONTINUOUS if continuous else Spacing.LINEAR
+        scale = WeightScale(spacing, 0 if continuous else arena.scale)
+        landscape = landscape_over(problem, arena.objective, scale, held={})
         landscape.deadline = time.perf_counter() + arena.remaining
-        raw = landscape.stand(arena.start)
-        arena.note(*raw)
+        raw = landscape.stand(landscape.equal_weights())
+        arena.note(None if continuous else raw.indices, raw.value)
         counted = landscape.evaluations
         for proposal in solver.search(landscape, np.random.default_rng(seed)):
             new = landscape.evaluations - counted
             counted = landscape.evaluations
             if proposal.lower_bound > -math.inf:
                 arena.prove(proposal.lower_bound)
-            arena.note(proposal.indices, proposal.value, evaluations=new)
+            indices = None if continuous else proposal.indices
+            arena.note(indices, proposal.value, evaluations=new)
 
     return search
