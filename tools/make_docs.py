@@ -15,7 +15,7 @@ from html import escape
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-COMMANDS = ("", "demo", "audit", "prompt", "fit", "evaluate", "apply", "bench")
+COMMANDS = ("", "demo", "audit", "prompt", "fit", "evaluate", "apply", "reproduce", "bench")
 
 
 def commands() -> str:

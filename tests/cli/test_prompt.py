@@ -6,7 +6,7 @@ import pytest
 
 from dnip import ProbabilityTable
 from dnip.cli import prompt as command
-from dnip.cli.model_options import OpenedModel
+from dnip.prompting.models import OpenedModel
 from fakes import FakeEngine, write_data
 
 TASK = """

@@ -20,7 +20,6 @@ from dnip.cli.model_options import (
     MaxNewTokens,
     MaxTokens,
     ModelName,
-    ModelOptions,
     Precision,
     Retries,
     Revision,
@@ -31,10 +30,10 @@ from dnip.cli.model_options import (
     TokenizerName,
     TopLogprobs,
     Votes,
-    open_model,
 )
 from dnip.cli.options import AsJson
 from dnip.cli.prompt import ScoringOption, Shots, TaskName, check_scoring, parse_shots
+from dnip.prompting.models import ModelOptions, open_model
 
 
 def audit(

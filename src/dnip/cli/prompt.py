@@ -23,7 +23,6 @@ from dnip.cli.model_options import (
     MaxNewTokens,
     MaxTokens,
     ModelName,
-    ModelOptions,
     Precision,
     Retries,
     Revision,
@@ -34,10 +33,9 @@ from dnip.cli.model_options import (
     TokenizerName,
     TopLogprobs,
     Votes,
-    open_model,
-    refuse_options,
 )
 from dnip.cli.options import AsJson
+from dnip.prompting.models import ModelOptions, open_model, refuse_options
 
 if TYPE_CHECKING:
     from dnip.prompting.engines.base import Scoring

@@ -1,0 +1,115 @@
+"""``dnip reproduce``: the paper's tables and figures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dnip.cli.console import complain, live_progress, print_json
+from dnip.cli.options import AsJson
+
+
+def reproduce(
+    experiment: Annotated[
+        str,
+        typer.Argument(
+            help="main, confusion, time, kde, prior-methods, ablation, label-order, cot, single, "
+            "overview, opt-size, convergence, or all.",
+            show_default=False,
+        ),
+    ],
+    out: Annotated[
+        Path, typer.Option(help="Folder for everything.", show_default=False, readable=False)
+    ],
+    model: Annotated[
+        str | None,
+        typer.Option(
+            help="A local folder or hub name for transformers, or a server's URL; where the plan "
+            "names none, or in place of its own.",
+            show_default=False,
+        ),
+    ] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Folder with one folder per task, each with train.jsonl and test.jsonl.",
+            show_default=False,
+            readable=False,
+        ),
+    ] = None,
+    tables: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="In place of --model and --data: folder with one folder per table, each with opt "
+            "and test. Experiments that prompt are left out.",
+            show_default=False,
+            readable=False,
+        ),
+    ] = None,
+    plan: Annotated[
+        str,
+        typer.Option(
+            help="A plan that comes with the package, or a .toml file: models, tasks, seeds, sizes."
+        ),
+    ] = "small",
+    jobs: Annotated[
+        int | None,
+        typer.Option(help="Processes.  [default: one per core]", show_default=False, min=1),
+    ] = None,
+    replan: Annotated[
+        bool,
+        typer.Option(
+            "--replan",
+            help="Go on in a folder of another plan; what both share is kept.",
+        ),
+    ] = False,
+    json: AsJson = False,
+) -> None:
+    """Reproduce the paper's tables and figures.
+
+    Every prompt, fit and score is a cell of its own, kept in OUT: a run that was killed and is
+    started again goes on, and ends with the same results. A cell that fails does not stop the
+    others; it is reported, and tried again by the next run.
+    """
+    from dnip.errors import DNIPError
+    from dnip.experiments.plan import load_plan
+    from dnip.experiments.reproduction import reproduce as run
+    from dnip.experiments.reproduction import usable_cores, with_model
+
+    cores = usable_cores()
+    workers = jobs or cores
+    with live_progress("reproducing") as show:
+        done = run(
+            experiment,
+            with_model(load_plan(plan), model),
+            out,
+            data=data,
+            tables=tables,
+            jobs=workers,
+            threads=max(1, cores // workers),
+            replan=replan,
+            progress=show,
+        )
+    for name, reason in {**done.missing, **done.left_out}.items():
+        complain("note", f"{name} is left out: {reason}")
+    for name, reason in done.outcome.failures.items():
+        complain("failed", f"{name}: {reason}")
+    if json:
+        print_json(done.to_dict())
+    else:
+        found = done.outcome
+        typer.echo(
+            f"{found.n_cells:,} cells ({found.n_reused:,} from an earlier run), "
+            f"{found.n_tables:,} tables prompted for ({found.n_tables_reused:,} from an earlier "
+            f"run), {found.seconds:.0f} s\nwritten to {out}"
+        )
+    if done.outcome.failures:
+        failed = len(done.outcome.failures)
+        raise DNIPError(
+            f"{failed} of the cells and tables failed; the others are done",
+            hint="Run the same command again to try them once more",
+        )

@@ -1,0 +1,176 @@
+"""What an experiment presents: tables, figures, texts and statements, not yet rendered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from statistics import fmean, pstdev
+from typing import Any, TypeAlias
+
+
+@dataclass(frozen=True)
+class Spread:
+    """A mean over runs and the standard deviation between them, as the paper prints them.
+
+    The deviation is that of the runs themselves, not an estimate for others.
+
+    Attributes
+    ----------
+    mean : float
+    deviation : float or None
+        None where there was one run.
+
+    Examples
+    --------
+    >>> Spread.of([0.5, 0.7])
+    Spread(mean=0.6, deviation=0.1)
+    """
+
+    mean: float
+    deviation: float | None = None
+
+    @classmethod
+    def of(cls, values: Sequence[float], *, digits: int = 12) -> Spread:
+        """Return the spread of some values, at least one."""
+        deviation = round(pstdev(values), digits) if len(values) > 1 else None
+        return cls(round(fmean(values), digits), deviation)
+
+
+#: What stands in a table: None is an empty place, a float is printed with the column's digits.
+Value: TypeAlias = str | int | float | Spread | None
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table.
+
+    Attributes
+    ----------
+    title : str
+    digits : int
+        Digits after the point, of floats and spreads.
+    percent : bool
+        Whether values are rates to be printed times 100, as in the paper.
+    group : str
+        A heading above neighbouring columns of the same group; empty for none.
+    """
+
+    title: str
+    digits: int = 1
+    percent: bool = False
+    group: str = ""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of a table; one without values is a heading across the table."""
+
+    values: tuple[Value, ...]
+    heading: str = ""
+    strong: bool = False
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of the paper, filled with what was measured.
+
+    Attributes
+    ----------
+    name : str
+        Of the files: ``<name>.md`` and ``<name>.tex``.
+    title : str
+    columns : sequence of Column
+    rows : sequence of Row
+        Each has as many values as there are columns, or is a heading.
+    caption : str
+    paper : str
+        Which table of the paper this is, such as ``"Table 2"``; empty where it has none.
+    """
+
+    name: str
+    title: str
+    columns: Sequence[Column]
+    rows: Sequence[Row]
+    caption: str = ""
+    paper: str = ""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure, drawn when it is rendered.
+
+    Attributes
+    ----------
+    name : str
+        Of the file: ``<name>.png``.
+    title : str
+    draw : callable
+        Receives an empty ``matplotlib.figure.Figure`` and draws into it.
+    size : tuple of float
+        Width and height in inches.
+    caption : str
+    paper : str
+        Which figure of the paper this is.
+    """
+
+    name: str
+    title: str
+    draw: Callable[[Any], None]
+    size: tuple[float, float] = (8.0, 4.5)
+    caption: str = ""
+    paper: str = ""
+
+
+@dataclass(frozen=True)
+class Text:
+    """A paragraph of Markdown."""
+
+    markdown: str
+
+
+@dataclass(frozen=True)
+class Statement:
+    """Something that the paper says, and whether these runs bear it out.
+
+    Attributes
+    ----------
+    claim : str
+        What the paper says, in one sentence.
+    paper : str
+        The paper's figures.
+    measured : str
+        Ours.
+    confirmed : bool or None
+        None where these runs cannot tell.
+    details : dict
+        Further plain JSON values, for the machine-readable report.
+    """
+
+    claim: str
+    paper: str
+    measured: str
+    confirmed: bool | None
+    details: dict[str, Any] = field(default_factory=dict)
+
+
+Artefact: TypeAlias = Table | Figure | Text | Statement
+
+
+@dataclass(frozen=True)
+class Section:
+    """What one experiment presents.
+
+    Attributes
+    ----------
+    name, title, paper : str
+        Those of the experiment.
+    artefacts : tuple of Artefact
+    failures : dict of str to str
+        Cells of it that failed, and why.
+    """
+
+    name: str
+    title: str
+    paper: str
+    artefacts: tuple[Artefact, ...]
+    failures: dict[str, str] = field(default_factory=dict)

@@ -1,0 +1,92 @@
+"""Table 1: a confusion matrix, with over- and under-predicted classes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from dnip.experiments.artefacts import Column, Row, Table
+from dnip.experiments.cell import Cell
+from dnip.experiments.protocol import METHODS, debias, debias_settings
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dnip.experiments.artefacts import Artefact, Value
+    from dnip.experiments.experiment import CellResult, Results
+    from dnip.experiments.plan import Plan
+    from dnip.experiments.sources import Sources
+
+
+class ConfusionMatrix:
+    """The confusion matrix of one task, raw and reweighted."""
+
+    name: ClassVar[str] = "confusion"
+    title: ClassVar[str] = "Confusion matrix: over- and under-predicted classes"
+    paper: ClassVar[str] = "Table 1"
+    prompts: ClassVar[bool] = False
+    options: ClassVar[Mapping[str, Any]] = {"task": "agnews"}
+
+    def cells(self, plan: Plan, sources: Sources) -> Sequence[Cell]:
+        """Return both methods on 1-shot prompts of the first seed."""
+        rows = sources.first_seed()
+        chosen = [row for row in rows if row.task == plan.of(self)["task"]] or rows[:1]
+        return [
+            Cell(
+                self.name,
+                {**source.labels, "method": method},
+                debias,
+                {"opt": source.opt, "test": source.test},
+                debias_settings(plan, method, source.seed),
+            )
+            for source in chosen
+            for method in METHODS
+        ]
+
+    def present(self, plan: Plan, results: Results) -> Sequence[Artefact]:
+        """Return one matrix of the raw argmax, and one for each method."""
+        tables = []
+        for number, model in enumerate(results.values("model")):
+            found = results.where(model=model)
+            suffix = f"-{number + 1}" if number else ""
+            for place, row in enumerate(found):
+                if place == 0:
+                    tables.append(self._matrix(row, "raw", f"confusion{suffix}", "raw argmax"))
+                method = str(row.labels["method"])
+                name = f"confusion-{method}{suffix}"
+                tables.append(self._matrix(row, "reweighted", name, f"after DNIP, {method}"))
+        return tables
+
+    def _matrix(self, row: CellResult, when: str, name: str, what: str) -> Table:
+        classes, scored = row.result["classes"], row.result[when]
+        counts = scored["confusion"]
+        predicted = [sum(column) for column in zip(*counts, strict=True)]
+        right = [counts[i][i] for i in range(len(classes))]
+        lines: list[tuple[Value, ...]] = [
+            (label, *of_class, sum(of_class), scored["class_accuracies"][i])
+            for i, (label, of_class) in enumerate(zip(classes, counts, strict=True))
+        ]
+        lines.append(("All", *predicted, sum(predicted), None))
+        lines.append(
+            (
+                "Prec.",
+                *(r / n if n else None for r, n in zip(right, predicted, strict=True)),
+                None,
+                None,
+            )
+        )
+        lines.append(("Predicted / true", *scored["prediction_ratios"], None, None))
+        return Table(
+            name,
+            f"{self.title}, {what}",
+            [
+                Column("True"),
+                *(Column(label, digits=2, group="Predicted") for label in classes),
+                Column("All"),
+                Column("Acc.", digits=2),
+            ],
+            [Row(values) for values in lines],
+            caption=f"{row.labels['model']} on {row.labels['task']}, {what}: "
+            f"accuracy {scored['accuracy']:.3f}, COBias {scored['cobias']:.3f}.",
+            paper=self.paper,
+        )

@@ -1,0 +1,247 @@
+"""Sources that a plan asks for, made by prompting; and sources from a folder of saved tables."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dnip.errors import InvalidInputError
+from dnip.experiments.cell import TableRef, content_key
+from dnip.experiments.prompting import PromptRequest, hash_files, hash_model, request_table
+from dnip.experiments.sources import ReasonedSource, Source, Sources
+from dnip.prompting.data import load_examples
+from dnip.prompting.demonstrations import draw_demonstrations
+from dnip.prompting.models import ModelOptions
+from dnip.prompting.task import load_task
+from dnip.tables import ProbabilityTable
+
+if TYPE_CHECKING:
+    from dnip.experiments.plan import ModelPlan, Plan
+    from dnip.prompting.data import Examples
+
+# Endings of table files, best first.
+_ENDINGS = (".csv.gz", ".csv", ".parquet", ".npz", ".jsonl")
+_SPLITS = {"opt": "train", "test": "test"}
+
+
+class _TaskData:
+    """The data of one task."""
+
+    def __init__(self, name: str, folder: Path) -> None:
+        self.name, self.task = name, load_task(name)
+        self.folder = folder / self.task.name
+        self.splits: dict[str, Examples] = {
+            split: load_examples(self.folder, split, self.task) for split in _SPLITS.values()
+        }
+        found = sorted(self.folder.glob("*.jsonl")) + sorted(self.folder.glob("*.csv"))
+        self.hash = hash_files([path for path in found if path.stem in self.splits])
+
+
+def planned_sources(plan: Plan, data: Path, folder: Path) -> Sources:
+    """Return the sources of a plan; a task whose data are missing is left out and named.
+
+    Parameters
+    ----------
+    plan : Plan
+        Every model of it named.
+    data : Path
+        A folder with one folder per task, named after it.
+    folder : Path
+        Where tables shall stand.
+
+    Raises
+    ------
+    InvalidInputError
+        If no task has data, a model has no name or its options do not go together.
+    """
+    tasks, missing = [], {}
+    for name in plan.tasks:
+        try:
+            tasks.append(_TaskData(name, data))
+        except InvalidInputError as error:
+            missing[load_task(name).name] = str(error)
+    if not tasks:
+        raise InvalidInputError(
+            f"{data}: no task of the plan has data there: {next(iter(missing.values()))}",
+            hint="Give a folder with one folder per task, such as agnews/train.jsonl",
+        )
+    asked = _Asked(plan, folder)
+    rows, reasoned = [], []
+    for model in plan.models:
+        asked.begin(model)
+        for of_task in tasks:
+            for shots in model.shots:
+                rows += [asked.source(of_task, shots, seed) for seed in plan.seeds]
+            if 1 in model.shots:
+                plain = [
+                    row
+                    for row in rows
+                    if (row.model, row.task, row.shots) == (model.name, of_task.task.name, 1)
+                ]
+                reasoned += [asked.reasoned(of_task, row) for row in plain]
+    return Sources(tuple(rows), tuple(reasoned), missing, asked.requests)
+
+
+class _Asked:
+    """What is asked of one model after the other."""
+
+    def __init__(self, plan: Plan, folder: Path) -> None:
+        from dnip.experiments.registry import load_experiments  # noqa: PLC0415
+
+        self._plan, self._folder = plan, folder
+        (cot,) = load_experiments("cot")
+        self._cot = plan.of(cot)
+        self.requests: dict[str, PromptRequest] = {}
+
+    def begin(self, model: ModelPlan) -> None:
+        """Turn to a model."""
+        if model.model is None:
+            raise InvalidInputError(
+                f"the plan {self._plan.name} leaves the model open", hint="Give --model"
+            )
+        self._model = model
+        self._options = ModelOptions(model.model, **model.options)
+        self._hash = hash_model(self._options)
+
+    def source(self, of_task: _TaskData, shots: int | str, seed: int) -> Source:
+        """Ask for the tables of one task under one prompt."""
+        train = of_task.splits["train"]
+        shown = (
+            draw_demonstrations(train, shots, n_classes=of_task.task.n_classes, seed=seed)
+            if shots != 0
+            else []
+        )
+        tables = {
+            part: self._ask(of_task, part, shots, seed, self._plan.limit(of_task.name, part))
+            for part in _SPLITS
+        }
+        return Source(
+            self._model.name,
+            of_task.task.name,
+            shots,
+            seed,
+            opt=tables["opt"],
+            test=tables["test"],
+            shown=tuple(int(train.labels[number]) for number in shown),
+        )
+
+    def reasoned(self, of_task: _TaskData, plain: Source) -> ReasonedSource:
+        """Ask for answers with and without reasoning, on the same test rows."""
+        assert plain.shots is not None
+        assert plain.seed is not None
+        limit = self._cot["rows"] or self._plan.limit(of_task.name, "test")
+        options = replace(
+            self._options, chain_of_thought=True, max_new_tokens=self._cot["max_new_tokens"]
+        )
+        ask = (of_task, "test", plain.shots, plain.seed, limit)
+        return ReasonedSource(plain, self._ask(*ask, options=options), self._ask(*ask))
+
+    def _ask(
+        self,
+        of_task: _TaskData,
+        part: str,
+        shots: int | str,
+        seed: int,
+        limit: int | None,
+        options: ModelOptions | None = None,
+    ) -> TableRef:
+        split = _SPLITS[part]
+        n_rows = len(of_task.splits[split])
+        reference, request = request_table(
+            self._folder,
+            task=of_task.name,
+            data=of_task.folder,
+            data_hash=of_task.hash,
+            split=split,
+            shots=shots,
+            seed=seed,
+            limit=limit,
+            rows=n_rows if limit is None else min(limit, n_rows),
+            options=options or self._options,
+            model_hash=self._hash,
+            truncate=self._model.truncate,
+        )
+        self.requests[reference.key] = request
+        return reference
+
+
+def saved_sources(folder: Path) -> Sources:
+    """Return a source for each folder with an opt and a test table.
+
+    ``meta.json`` beside them may name ``model``, ``task`` and ``class_names``; the folder's own
+    name stands for the task otherwise.
+
+    Raises
+    ------
+    InvalidInputError
+        If there is none.
+    """
+    if not folder.is_dir():
+        raise InvalidInputError(
+            f"{folder}: there is no such folder", hint="Give the folder of saved tables"
+        )
+    rows, missing = [], {}
+    for place in sorted(path for path in folder.iterdir() if path.is_dir()):
+        try:
+            rows.append(_saved(place))
+        except InvalidInputError as error:
+            missing[place.name] = str(error)
+    if not rows:
+        raise InvalidInputError(
+            f"{folder}: no folder in it holds an opt and a test table",
+            hint="Give a folder of folders such as NAME/opt.csv.gz and NAME/test.csv.gz",
+        )
+    return Sources(tuple(rows), missing=missing)
+
+
+def _saved(place: Path) -> Source:
+    tables = {part: _find(place, part) for part in _SPLITS}
+    meta = _meta(place / "meta.json")
+    read = {part: ProbabilityTable.read(path) for part, path in tables.items()}
+    opt, test = read["opt"], read["test"]
+    if opt.n_classes != test.n_classes:
+        raise InvalidInputError(
+            f"{place}: opt has {opt.n_classes} classes, but test has {test.n_classes}"
+        )
+    for part, table in read.items():
+        if table.labels is None:
+            raise InvalidInputError(f"{tables[part]}: there are no labels")
+    names = meta.get("class_names")
+    if not (isinstance(names, list) and len(names) == opt.n_classes):
+        names = list(opt.classes)
+    references = {
+        part: TableRef(
+            f"{place.name}/{part}",
+            content_key({"table": table.data_hash, "classes": names}),
+            str(tables[part]),
+            len(table),
+            tuple(str(name) for name in names),
+        )
+        for part, table in read.items()
+    }
+    return Source(
+        model=str(meta.get("model") or "saved table"),
+        task=place.name,
+        shots=None,
+        seed=None,
+        opt=references["opt"],
+        test=references["test"],
+    )
+
+
+def _find(place: Path, part: str) -> Path:
+    for ending in _ENDINGS:
+        path = place / f"{part}{ending}"
+        if path.is_file():
+            return path
+    raise InvalidInputError(f"{place}: there is no {part} table", hint=f"Add {part}.csv.gz")
+
+
+def _meta(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return content if isinstance(content, dict) else {}
