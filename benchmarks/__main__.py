@@ -7,6 +7,7 @@ from pathlib import Path
 
 from benchmarks import (
     equality,
+    fronts,
     kills,
     peers,
     prompting,
@@ -28,6 +29,7 @@ BENCHMARKS = {
     "quality": quality.run,
     "robust": robust.run,
     "proofs": proofs.run,
+    "fronts": fronts.run,
     "scores": scores.run,
     "settings": settings.run,
     "weights": weights.run,

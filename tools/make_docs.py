@@ -15,7 +15,18 @@ from html import escape
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-COMMANDS = ("", "demo", "audit", "prompt", "fit", "evaluate", "apply", "reproduce", "bench")
+COMMANDS = (
+    "",
+    "demo",
+    "audit",
+    "prompt",
+    "fit",
+    "pareto",
+    "evaluate",
+    "apply",
+    "reproduce",
+    "bench",
+)
 
 
 def commands() -> str:

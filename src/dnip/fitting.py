@@ -93,7 +93,7 @@ def fit_table(
            [0, 1]])
     """
     if table.labels is None or not (table.labels != UNLABELLED).any():
-        raise _no_labels(table.source)
+        raise no_labels(table.source)
     whole = bool((table.labels != UNLABELLED).all())
     labelled = table if whole else table.labelled()
     assert labelled.labels is not None
@@ -111,7 +111,7 @@ def fit_table(
         progress=progress,
     )
     solution, decision = found
-    provenance = _provenance(table.source, table.data_hash, len(table), len(labelled))
+    provenance = provenance_of(table.source, table.data_hash, len(table), len(labelled))
     if decision is not None:
         provenance["robust"] = {"mode": robust, **decision.to_dict()}
         if unlabelled is not None:
@@ -211,7 +211,7 @@ def fit_scan(
     coefficients = Coefficients.from_solution(solution, rows.classes)
     data_hash = DataHash(rows.classes, labelled=True, n_rows=rows.n_rows)
     evaluation = evaluate(_hashed(scan, data_hash), coefficients)
-    provenance = _provenance(scan.source, data_hash.hexdigest(), rows.n_rows, rows.n_labelled)
+    provenance = provenance_of(scan.source, data_hash.hexdigest(), rows.n_rows, rows.n_labelled)
     coefficients = Coefficients.from_solution(solution, rows.classes, provenance=provenance)
     return Fit(coefficients, solution, evaluation)
 
@@ -310,7 +310,7 @@ class _LabelledRows:
             else:
                 yield chunk.probabilities[labelled], chunk.labels[labelled]
         if not self.n_labelled:
-            raise _no_labels(self._source)
+            raise no_labels(self._source)
 
 
 def _hashed(chunks: Iterable[Chunk], data_hash: DataHash) -> Iterator[Chunk]:
@@ -319,14 +319,16 @@ def _hashed(chunks: Iterable[Chunk], data_hash: DataHash) -> Iterator[Chunk]:
         yield chunk
 
 
-def _no_labels(source: str) -> InvalidInputError:
+def no_labels(source: str) -> InvalidInputError:
+    """Return the error for a table without labelled rows."""
     return InvalidInputError(
         f"{source}: no row has a label, and a fit needs labels",
         hint="Add a column `label` with the class of each row",
     )
 
 
-def _provenance(source: str, data_hash: str, n_rows: int, n_labelled: int) -> dict[str, Any]:
+def provenance_of(source: str, data_hash: str, n_rows: int, n_labelled: int) -> dict[str, Any]:
+    """Return what a coefficients file records of the package and of the opt set."""
     data = {**_data(source, data_hash), "rows": n_rows, "labelled_rows": n_labelled}
     return {"package_version": version("dnip"), "data": data}
 

@@ -13,6 +13,7 @@ from dnip.cli.demo import demo
 from dnip.cli.evaluate import evaluate
 from dnip.cli.fit import fit
 from dnip.cli.grouped_help import GroupedCommand
+from dnip.cli.pareto import pareto
 from dnip.cli.prompt import prompt
 from dnip.cli.reproduce import reproduce
 
@@ -24,7 +25,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (demo, audit, prompt, fit, evaluate, apply, reproduce, bench):
+for command in (demo, audit, prompt, fit, pareto, evaluate, apply, reproduce, bench):
     app.command(cls=GroupedCommand)(command)
 
 

@@ -15,6 +15,7 @@ from dnip.cli.options import (
     Classes,
     Memory,
     TablePath,
+    scale_name,
     split_classes,
 )
 
@@ -52,14 +53,6 @@ class Robust(StrEnum):
     OFF = "off"
 
 
-def _scale_name(name: str) -> str:
-    from dnip.scales import SCALE_NAME
-
-    if SCALE_NAME.fullmatch(name) is None:
-        raise typer.BadParameter(f"{name!r} is not K, log:K or continuous")
-    return name
-
-
 def fit(
     opt: TablePath,
     out: Annotated[
@@ -71,7 +64,7 @@ def fit(
     scale: Annotated[
         str,
         typer.Option(
-            parser=_scale_name,
+            parser=scale_name,
             metavar="K|log:K|continuous",
             help="K: weights are 1/K, 2/K, …, 1. log:K: K geometric steps from 1/K to 1. "
             "continuous: any weights, for the coordinate solver.",

@@ -78,6 +78,21 @@ Memory: TypeAlias = Annotated[
 ]
 
 
+def scale_name(name: str) -> str:
+    """Return the name of a scale of weights.
+
+    Raises
+    ------
+    typer.BadParameter
+        For another text.
+    """
+    from dnip.scales import SCALE_NAME
+
+    if SCALE_NAME.fullmatch(name) is None:
+        raise typer.BadParameter(f"{name!r} is not K, log:K or continuous")
+    return name
+
+
 def split_classes(classes: str | None) -> tuple[str, ...] | None:
     """Return the names in a comma-separated list, None for none."""
     if classes is None:

@@ -1,0 +1,208 @@
+"""Fronts: how much of the true one is found, and in what time, beside sweeps one by one."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from benchmarks.tables import Table, print_markdown
+from dnip import Objective, solve
+from dnip.decisions import decide
+from dnip.metrics import accuracy, cobias
+from dnip.metrics.confusion import count_pairs
+from dnip.pareto import Front, Rule, front, trace_front
+
+if TYPE_CHECKING:
+    from dnip.typing import Labels, Probabilities
+
+#: Runs that a time is the median of.
+RUNS = 3
+#: From this effort on K^(N-1) lines are tried for 4 classes and K = 30: the front is proven.
+PROVEN = 7.0
+#: Of the corner that areas are measured from: beyond the ends, as a part of the true front's span.
+BEYOND = 0.1
+
+Points = list[tuple[float, float]]  # accuracy and COBias
+
+
+def run(tables: list[Table]) -> None:
+    """Print the tables."""
+    _check_the_truth(tables)
+    times, quality, rows = [], [], []
+    for table in tables:
+        labelled = table.opt.labelled()
+        assert labelled.labels is not None
+        p, labels = labelled.probabilities, labelled.labels
+        front(p, labels, effort=0.02)  # compile before the clock starts
+        found, seconds = _timed(p, labels)
+        fit = statistics.median(solve(p, labels).seconds for _ in range(RUNS))
+        times.append(
+            [
+                table.name,
+                f"{p.shape[1]}",
+                f"{len(labels):,}",
+                f"{len(found.points)}",
+                f"{found.n_lines:,}",
+                f"{seconds:.2f}",
+                f"{seconds / fit:.0f}",
+            ]
+        )
+        if p.shape[1] <= 4:
+            quality.append([table.name, *_quality(p, labels, found, seconds)])
+        rows.append([table.name, *_unseen(table)])
+    # an ordinary table: 10,000 rows of 4 classes
+    p, labels = _synthetic()
+    found, seconds = _timed(p, labels)
+    fit = statistics.median(solve(p, labels).seconds for _ in range(RUNS))
+    numbers = [f"{len(found.points)}", f"{found.n_lines:,}", f"{seconds:.2f}"]
+    times.append(["synthetic", "4", "10,000", *numbers, f"{seconds / fit:.0f}"])
+    print_markdown(
+        "Fronts at K = 30: time",
+        ["table", "N", "M", "points", "lines", "s", "s / one fit"],
+        times,
+    )
+    print_markdown(
+        "The part of the true front that is found, and by sweeps of β one by one in the same time",
+        [
+            "table",
+            "true points",
+            "found",
+            "area",
+            "worst of 5 seeds",
+            "fits of a sweep",
+            "found",
+            "area",
+        ],
+        quality,
+    )
+    print_markdown(
+        "On the test half: raw argmax, and points chosen on the opt half",
+        [
+            "table",
+            "raw accuracy",
+            "COBias",
+            "`max-accuracy`",
+            "COBias",
+            "`loss<=0`",
+            "COBias",
+            "`knee`",
+            "COBias",
+            "`min-cobias`",
+            "COBias",
+        ],
+        rows,
+    )
+
+
+def _timed(p: Probabilities, labels: Labels) -> tuple[Front, float]:
+    found = [front(p, labels) for _ in range(RUNS)]
+    return found[0], statistics.median(one.seconds for one in found)
+
+
+def _quality(p: Probabilities, labels: Labels, found: Front, seconds: float) -> list[str]:
+    truth = _points(front(p, labels, effort=PROVEN))
+    swept, n_fits = _sweep(p, labels, seconds)
+    seeds = [front(p, labels, seed=seed) for seed in range(5)]
+    worst = min(_area(_points(one), truth) for one in seeds)
+    return [
+        f"{len(truth)}",
+        f"{_hits(_points(found), truth)}",
+        f"{_area(_points(found), truth):.2%}",
+        f"{worst:.2%}",
+        f"{n_fits}",
+        f"{_hits(swept, truth)}",
+        f"{_area(swept, truth):.2%}",
+    ]
+
+
+def _sweep(p: Probabilities, labels: Labels, seconds: float) -> tuple[Points, int]:
+    """Fit for one β after another, each from scratch, until the time is up."""
+    end = time.perf_counter() + seconds
+    met: Points = []
+    n_fits = 0
+    steps = 2
+    while time.perf_counter() < end:  # a finer sweep after each that is done
+        for beta in np.geomspace(0.01, 100, steps):
+            solution = solve(p, labels, Objective(float(beta), tau=0.0))
+            met.append((1 - solution.terms["error"], solution.terms["cobias"]))
+            n_fits += 1
+            if time.perf_counter() >= end:
+                break
+        steps = 2 * steps - 1
+    best: Points = []
+    for point in sorted(met, key=lambda point: (-point[0], point[1])):
+        if not best or point[1] < best[-1][1]:
+            best.append(point)
+    return best, n_fits
+
+
+def _unseen(table: Table) -> list[str]:
+    found = trace_front(table.opt, table.test, cross="off")
+    assert found.test is not None
+    places = [Rule.of(name).nearest(found.front) for name in ("max-accuracy", "loss<=0", "knee")]
+    chosen = [found.test.points[place] for place in (*places, -1)]
+    return [
+        f"{measure(counts):.3f}"
+        for counts in (found.test.raw, *chosen)
+        for measure in (accuracy, cobias)
+    ]
+
+
+def _points(found: Front) -> Points:
+    return [(point.accuracy, point.cobias) for point in found.points]
+
+
+def _hits(found: Points, truth: Points) -> int:
+    return sum(any(np.allclose(one, other, atol=1e-10) for one in found) for other in truth)
+
+
+def _area(found: Points, truth: Points) -> float:
+    """Return the area that a front beats, as a part of what the true one beats."""
+    (high, most), (low, least) = truth[0], truth[-1]
+    corner = low - BEYOND * (high - low or 1), most + BEYOND * (most - least or 1)
+
+    def beaten(points: Points) -> float:
+        area, above = 0.0, corner[1]
+        for right, gap in points:
+            if right > corner[0] and gap < above:
+                area += (right - corner[0]) * (above - gap)
+                above = gap
+        return area
+
+    return beaten(found) / beaten(truth)
+
+
+def _check_the_truth(tables: list[Table]) -> None:
+    """Try all weights of three classes by the prediction rule itself: the same front is found."""
+    table = next(table for table in tables if table.opt.n_classes == 4)
+    labelled = table.opt.labelled()
+    assert labelled.labels is not None
+    few = np.flatnonzero(labelled.labels < 3)
+    p = labelled.probabilities[few, :3]
+    p, labels = np.asfortranarray(p / p.sum(axis=1, keepdims=True)), labelled.labels[few]
+    met: dict[int, float] = {}
+    for first in range(1, 31):
+        for second in range(1, 31):
+            for third in range(1, 31):
+                winner = decide(p, np.array([first, second, third]))
+                confusion = count_pairs(labels, winner, 3, 3)
+                correct, gap = int(np.trace(confusion)), cobias(confusion)
+                met[correct] = min(met.get(correct, 1.0), gap)
+    truth: Points = []
+    for correct in sorted(met, reverse=True):
+        if not truth or met[correct] < truth[-1][1] - 1e-12:
+            truth.append((correct / len(labels), met[correct]))
+    np.testing.assert_allclose(_points(front(p, labels)), truth, atol=1e-10)
+    print(f"all {30**3:,} weights of 3 classes tried one by one: the same {len(truth)} points")
+
+
+def _synthetic() -> tuple[Probabilities, Labels]:
+    rng = np.random.default_rng(0)
+    labels = rng.integers(4, size=10_000)
+    scores = rng.normal(size=(10_000, 4)) + rng.normal(size=4)
+    scores[np.arange(10_000), labels] += 1.2
+    p = np.exp(scores)
+    return p / p.sum(axis=1, keepdims=True), labels

@@ -1,0 +1,157 @@
+"""``dnip pareto``: every trade-off between accuracy and COBias, and one of them to deploy."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dnip.cli.console import complain, live_progress, print_json
+from dnip.cli.options import AsJson, Classes, TablePath, scale_name, split_classes
+
+
+class CrossFitting(StrEnum):
+    """Modes that ``--cross-fit`` takes."""
+
+    AUTO = "auto"
+    ON = "on"
+    OFF = "off"
+
+
+def pareto(
+    opt: TablePath,
+    test: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="TABLE",
+            help="Score every point on these rows, too; they choose nothing.",
+            show_default=False,
+            readable=False,
+        ),
+    ] = None,
+    folder: Annotated[
+        Path,
+        typer.Option(
+            help="Folder for the front: pareto.json, pareto.csv, pareto.png.", readable=False
+        ),
+    ] = Path("dnip-pareto"),
+    choose: Annotated[
+        str | None,
+        typer.Option(
+            metavar="RULE",
+            help="Write the coefficients of one point, chosen on OPT alone: knee, max-accuracy, "
+            "min-cobias, 'accuracy>=0.7', 'cobias<=0.05', 'loss<=0.01' (accuracy given up for "
+            "less COBias), or the number of a point.",
+            show_default=False,
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Where to write the coefficients of the chosen point.  "
+            "[default: coefficients.json]",
+            show_default=False,
+            readable=False,
+        ),
+    ] = None,
+    classes: Classes = None,
+    scale: Annotated[
+        str,
+        typer.Option(
+            parser=scale_name,
+            metavar="K|log:K",
+            help="K: weights are 1/K, 2/K, …, 1. log:K: K geometric steps from 1/K to 1.",
+        ),
+    ] = "30",
+    smoothing: Annotated[float, typer.Option(help="μ, added to the counts inside PMI.")] = 1.0,
+    effort: Annotated[
+        float,
+        typer.Option(
+            help="Multiplies the work. Where it reaches, all weights are tried and the front is "
+            "proven: from 7 on for 4 classes."
+        ),
+    ] = 1.0,
+    cross_fit: Annotated[
+        CrossFitting,
+        typer.Option(
+            help="Also score points on rows of OPT that were left out. auto: where a class has "
+            "fewer than 100 labels."
+        ),
+    ] = CrossFitting.AUTO,
+    seed: Annotated[int, typer.Option(help="Seed of the search.")] = 0,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(help="Seconds after which the front so far is kept.", show_default=False),
+    ] = None,
+    json: AsJson = False,
+) -> None:
+    """Show every trade-off between accuracy and COBias.
+
+    Finds the weights that no others beat in both on the labelled rows of OPT, from the most
+    accurate to the most even, scores them on a test table, draws them, and writes the
+    coefficients of the one that a rule chooses. Ctrl-C keeps the front so far.
+    """
+    import numpy as np
+
+    from dnip.errors import InvalidInputError
+    from dnip.files import check_separate, check_writable
+    from dnip.pareto import Rule, trace_front
+    from dnip.report.front_files import PICTURE, POINTS, RESULTS, prepare_folder, write_front
+    from dnip.report.front_text import describe_front
+    from dnip.solution import Status
+    from dnip.tables import ProbabilityTable
+
+    rule = None if choose is None else Rule.of(choose)
+    if rule is None and out is not None:
+        raise InvalidInputError(
+            f"--out {out} is for the coefficients of a chosen point, but none is chosen",
+            hint="Add --choose knee, or name a folder for the front with --folder",
+        )
+    target = out or Path("coefficients.json")
+    names = split_classes(classes)
+    if rule is not None:
+        check_writable(target)
+    files = {"results": folder / RESULTS, "points": folder / POINTS, "picture": folder / PICTURE}
+    check_separate(opt=opt, out=None if rule is None else target, **files)
+    check_separate(test=test, out=None if rule is None else target, **files)
+    rows = ProbabilityTable.read(opt, names)
+    held_out = None if test is None else ProbabilityTable.read(test, names)
+    prepare_folder(folder)
+    with live_progress("searching") as show:
+        found = trace_front(
+            rows,
+            held_out,
+            scale=scale,
+            smoothing=smoothing,
+            effort=effort,
+            seed=seed,
+            time_limit=time_limit,
+            cross=cross_fit.value,
+            progress=lambda done, total, points: show(
+                f"{min(done / total, 1):.0%}, {points} points on the front"
+            ),
+            cross_progress=lambda fold, n_folds: show(f"without fold {fold} of {n_folds}"),
+        )
+    if found.front.status is Status.INTERRUPTED:
+        complain("interrupted", f"{len(found.front.points)} points found so far are kept")
+    if found.test is not None:
+        unseen = [found.classes[c] for c in np.flatnonzero(found.test.raw.sum(axis=1) == 0)]
+        if unseen:
+            complain("warning", f"{test}: no labelled row of class {', '.join(unseen)}: left out")
+    summary = found.to_dict()
+    if rule is not None:
+        coefficients = found.coefficients(rule)
+        summary["chosen"] = {**found.choice(rule), "out": str(target)}
+    written = write_front(found, summary, folder, rule)
+    if rule is not None:
+        coefficients.save(target)
+        written = (*written, target)
+    if json:
+        print_json({**summary, "written": [str(path) for path in written]})
+        return
+    typer.echo(describe_front(found, rule))
+    if rule is not None:
+        typer.echo(f"chosen by {rule}: point {summary['chosen']['number']}.")
+    typer.echo("\nwritten: " + ", ".join(str(path) for path in written))

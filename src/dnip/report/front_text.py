@@ -1,0 +1,122 @@
+"""A front as text for a terminal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dnip.metrics import accuracy, cobias, worst_class_accuracy
+from dnip.pareto.left_out import FEW
+from dnip.pareto.rules import knee, place_on
+
+if TYPE_CHECKING:
+    from dnip.pareto import Front, Rule, TradeOff
+    from dnip.typing import Counts
+
+# Points to print; all are in the files.
+_MOST = 12
+
+_MEASURES = (("accuracy", accuracy), ("COBias", cobias), ("worst", worst_class_accuracy))
+
+
+def describe_front(found: TradeOff, rule: Rule | None = None) -> str:
+    r"""Return a table of points of the front, with the raw argmax and the default optimum above.
+
+    Parameters
+    ----------
+    found : TradeOff
+    rule : Rule, optional
+        The point that it chooses is marked.
+
+    Examples
+    --------
+    >>> from dnip import ProbabilityTable
+    >>> from dnip.pareto import trace_front
+    >>> p = np.array([[0.9, 0.1], [0.8, 0.2], [0.7, 0.3], [0.6, 0.4]])
+    >>> table = ProbabilityTable(p, np.array([0, 0, 0, 1]))
+    >>> text = describe_front(trace_front(table, cross="off"))
+    >>> print("\n".join(text.splitlines()[:5]))
+                              opt
+           point  accuracy  COBias   worst
+             raw    0.7500  1.0000  0.0000
+         default    1.0000  0.0000  1.0000
+    knee       1    1.0000  0.0000  1.0000
+    """
+    front = found.front
+    chosen = None if rule is None else rule.choose(front)
+    best = knee(front.points)
+    marks = {best: "knee", **({} if chosen is None else {chosen: "->"})}
+    rows = [["", "raw", *_cells(found, "raw")], ["", "default", *_cells(found, "optimum")]]
+    shown = choose_shown(front, {best, *([] if chosen is None else [chosen])})
+    rows += [[marks.get(place, ""), str(place + 1), *_cells(found, place)] for place in shown]
+    groups = ["opt", *(["test"] if found.test else []), *(["left out"] if found.cross else [])]
+    header = ["", "point", *(name for _ in groups for name, _ in _MEASURES)]
+    widths = [
+        max(4 if column else 0, *(len(row[column]) for row in [header, *rows]))
+        for column in range(len(header))
+    ]
+    above = " " * (widths[0] + widths[1] + 3)
+    span = len(_MEASURES)
+    for number, group in enumerate(groups):
+        first = 2 + span * number
+        width = sum(widths[first : first + span]) + 2 * (span - 1)
+        above += "  " + f"{group:^{width}}"
+    lines = [above.rstrip()]
+    for row in [header, *rows]:
+        mark = f"{row[0]:<{widths[0]}} {row[1]:>{widths[1]}}"
+        cells = (f"{cell:>{width}}" for cell, width in zip(row[2:], widths[2:], strict=True))
+        lines.append("  ".join([mark, *cells]).rstrip())
+    if len(shown) < len(front.points):
+        lines.append(f"{len(shown)} of {len(front.points)} points.")
+    return "\n".join([*lines, "", *_remarks(found)])
+
+
+def choose_shown(front: Front, always: set[int]) -> list[int]:
+    """Return the places of points spread over a front, its ends and some others among them."""
+    places = place_on(front.points) @ [-1, 1]
+    wanted = np.linspace(places[0], places[-1], _MOST)
+    spread = {int(np.abs(places - place).argmin()) for place in wanted}
+    return sorted(spread | always)
+
+
+def _cells(found: TradeOff, what: int | str) -> list[str]:
+    front, test, cross = found.front, found.test, found.cross
+    counts: list[Counts | None]
+    if what == "raw":
+        counts = [front.raw.confusion, test.raw if test else None, None]
+    elif what == "optimum":
+        counts = [front.optimum.confusion, test.optimum if test else None, None]
+    else:
+        assert isinstance(what, int)
+        counts = [
+            front.points[what].confusion,
+            test.points[what] if test else None,
+            cross.confusions[what] if cross else None,
+        ]
+    given = [True, test is not None, cross is not None]
+    return [
+        "" if confusion is None else f"{measure(confusion):.4f}"
+        for confusion, there in zip(counts, given, strict=True)
+        if there
+        for _, measure in _MEASURES
+    ]
+
+
+def _remarks(found: TradeOff) -> list[str]:
+    support = found.front.support
+    present = support[support > 0]
+    least, most = present.min(), present.max()
+    each = f"{least:,.0f}" if least == most else f"{least:,.0f} to {most:,.0f}"
+    remarks = [f"{found.front.sentence} Labelled rows per class: {each}."]
+    if len(found.front.points) == 1:
+        remarks.append("One point beats all others in both: there is nothing to trade here.")
+    if found.few is not None:
+        remark = f"Few labels: class {found.few} has {least:,.0f}, below {FEW}. "
+        remark += "The opt columns promise too much"
+        if found.cross is not None:
+            remark += "; 'left out' scores each row under a front found without it."
+        else:
+            remark += ", and no rows were left out to check it."
+        remarks.append(remark)
+    return remarks

@@ -1,0 +1,119 @@
+"""``dnip pareto``: the front from the shell."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dnip import Coefficients, ProbabilityTable
+from problems import Known
+
+OPT = Known(n_classes=3, scale=9, n_rows=90, kind="random", seed=30)
+TEST = Known(n_classes=3, scale=9, n_rows=90, kind="random", seed=31)
+QUICK = ("--scale", "9", "--cross-fit", "off")
+
+
+@pytest.fixture
+def tables(folder):
+    """An opt and a test table, with ids."""
+    for name, known in (("opt", OPT), ("test", TEST)):
+        ids = np.array([f"{name}-{n}" for n in range(90)], object)
+        ProbabilityTable(known.p, known.labels, ids).write(folder / f"{name}.csv")
+    return folder
+
+
+def test_json_and_files_say_the_same(dnip, tables):
+    run = dnip("pareto", "opt.csv", "--test", "test.csv", *QUICK, "--json")
+    assert (run.status, run.err) == (0, "")
+    summary = run.json
+    names = ("pareto.json", "pareto.csv", "pareto.png")
+    assert summary.pop("written") == [f"dnip-pareto/{name}" for name in names]
+    assert json.loads(Path("dnip-pareto/pareto.json").read_text()) == summary
+    accuracies = [point["accuracy"] for point in summary["points"]]
+    assert accuracies == sorted(accuracies, reverse=True)
+    assert summary["points"][0]["test"]["accuracy"] > 0
+    assert summary["status"] == "optimal"
+    assert "chosen" not in summary
+    assert not Path("coefficients.json").exists()
+
+
+@pytest.mark.parametrize("rule", ["knee", "max-accuracy", "cobias<=0.2", "loss<=0.05", "2"])
+def test_a_chosen_point_can_be_applied(dnip, tables, rule):
+    run = dnip("pareto", "opt.csv", *QUICK, "--choose", rule, "--out", "c.json", "--json")
+    assert (run.status, run.err) == (0, "")
+    chosen = run.json["chosen"]
+    assert (chosen["rule"], chosen["out"]) == (rule, "c.json")
+    point = run.json["points"][chosen["number"] - 1]
+    coefficients = Coefficients.load("c.json")
+    assert coefficients.weight_indices.tolist() == point["weight_indices"]
+    assert coefficients.objective["chosen_by"] == rule
+    after = dnip("evaluate", "opt.csv", "--coefficients", "c.json", "--json").json["reweighted"]
+    assert after["accuracy"] == pytest.approx(point["accuracy"])
+    assert after["cobias"] == pytest.approx(point["cobias"])
+    assert run.json["written"][-1] == "c.json"
+
+
+def test_coefficients_go_where_those_of_a_fit_go(dnip, tables):
+    assert dnip("pareto", "opt.csv", *QUICK, "--choose", "knee").status == 0
+    assert Coefficients.load("coefficients.json").fit["solver"] == "pareto"
+
+
+def test_text_says_what_was_chosen_and_written(dnip, tables):
+    run = dnip("pareto", "opt.csv", "--choose", "1", "--scale", "9", "--folder", "f")
+    assert (run.status, run.err) == (0, "")
+    assert "chosen by 1: point 1." in run.out
+    assert "written: f/pareto.json, f/pareto.csv, f/pareto.png, coefficients.json" in run.out
+    assert "Few labels" in run.out
+    assert "left out" in run.out
+
+
+def test_ctrl_c_keeps_the_front_so_far(dnip, tables, monkeypatch):
+    def interrupted(_explorer):
+        yield
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("dnip.pareto.solve._every_line", interrupted)
+    run = dnip("pareto", "opt.csv", "--scale", "9", "--choose", "knee", "--json")
+    assert run.status == 0
+    assert run.err.startswith("interrupted: ")
+    assert run.json["status"] == "interrupted"
+    assert run.json["points"]
+    assert Path("coefficients.json").exists()
+
+
+def test_a_test_table_without_some_class_is_told_of(dnip, tables):
+    labels = np.where(TEST.labels == 2, 0, TEST.labels)
+    ProbabilityTable(TEST.p, labels).write("test.csv")
+    run = dnip("pareto", "opt.csv", "--test", "test.csv", *QUICK, "--json")
+    assert run.status == 0
+    assert run.err == "warning: test.csv: no labelled row of class 2: left out\n"
+    assert run.json["points"][0]["test"]["class_accuracies"][2] is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["opt.csv", "--choose", "best"], "'best' is no rule to choose a point by"),
+        (["opt.csv", "--choose", "accuracy"], "Put quotes around it"),
+        (["opt.csv", "--choose", "accuracy>=1"], "the nearest is point 1: accuracy"),
+        (["opt.csv", "--choose", "999"], "there is no point 999"),
+        (["opt.csv", "--out", "c.json"], "but none is chosen. Add --choose knee"),
+        (["opt.csv", "--test", "opt.csv"], "90 ids stand in both opt.csv and opt.csv"),
+        (["opt.csv", "--choose", "1", "--out", "opt.csv"], "opt and out are the same file"),
+        (["opt.csv", "--choose", "1", "--out", "no/c.json"], "no does not exist"),
+        (["opt.csv", "--folder", "opt.csv"], "opt.csv"),
+        (["opt.csv", "--scale", "continuous"], "continuous weights have none"),
+        (["opt.csv", "--scale", "0"], "scale must be a whole number"),
+        (["opt.csv", "--effort", "nan"], "effort must be a finite number above 0"),
+        (["opt.csv", "--time-limit", "-1"], "time_limit must be a finite number at least 0"),
+        (["none.csv"], "none.csv"),
+        (["opt.csv", "--test", "two.csv"], "two.csv has the classes 0, 1, but opt.csv has"),
+        (["one.csv"], "only class 0 has labelled examples"),
+    ],
+)
+def test_refusals_leave_nothing_behind(dnip, tables, arguments, told):
+    Path("two.csv").write_text("label,p0,p1\n0,0.9,0.1\n1,0.2,0.8\n")
+    Path("one.csv").write_text("label,p0,p1\n0,0.9,0.1\n0,0.2,0.8\n")
+    dnip("pareto", *arguments).assert_refused(told)
+    assert not list(Path().rglob("*.json"))
