@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from benchmarks import (
+    corrections,
     equality,
     fronts,
     kills,
@@ -34,6 +35,7 @@ BENCHMARKS = {
     "settings": settings.run,
     "weights": weights.run,
     "peers": peers.run,
+    "corrections": corrections.run,
     "startup": startup.run,
     "prompting": prompting.run,
     "equality": equality.run,

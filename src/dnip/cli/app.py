@@ -9,6 +9,7 @@ import typer
 from dnip.cli.apply import apply
 from dnip.cli.audit import audit
 from dnip.cli.bench import bench
+from dnip.cli.compare import compare
 from dnip.cli.demo import demo
 from dnip.cli.evaluate import evaluate
 from dnip.cli.fit import fit
@@ -25,7 +26,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (demo, audit, prompt, fit, pareto, evaluate, apply, reproduce, bench):
+for command in (demo, audit, prompt, fit, pareto, evaluate, apply, reproduce, compare, bench):
     app.command(cls=GroupedCommand)(command)
 
 

@@ -1,0 +1,108 @@
+"""All corrections on all tables, with all labels and with few: what `dnip compare` prints."""
+
+from __future__ import annotations
+
+import statistics
+import warnings
+from collections.abc import Sequence
+
+from benchmarks.tables import Table, print_markdown
+from dnip.baselines import Method
+from dnip.comparison import Comparison, Material, Outcome, choose, compare
+from dnip.errors import DNIPWarning
+
+SIZES = (10, 30, 100, 500)
+SEEDS, DRAWS = 3, 5
+RESAMPLES = 1_000
+
+
+def run(tables: list[Table]) -> None:
+    """Print a table per group of tables, then the mean over 4-class ones by number of labels."""
+    methods = choose()
+    whole = {table.name: _compare(table, methods, SEEDS) for table in tables}
+    names = list(whole)
+    for first in range(0, len(names), 4):
+        _print_side_by_side({name: whole[name] for name in names[first : first + 4]})
+    _print_against_raw(whole)
+    few = [table for table in tables if table.opt.n_classes == 4 and "bundled" not in table.name]
+    if few:
+        _print_few_labels(few, methods, whole)
+
+
+def _compare(
+    table: Table, methods: Sequence[Method], n_seeds: int, n_labels: int | None = None
+) -> Comparison:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DNIPWarning)  # small draws lack classes
+        return compare(
+            Material.of(table.opt, table.test),
+            methods,
+            n_labels=n_labels,
+            n_seeds=n_seeds,
+            resamples=RESAMPLES,
+        )
+
+
+def _print_side_by_side(comparisons: dict[str, Comparison]) -> None:
+    rows = []
+    first = next(iter(comparisons.values()))
+    for outcome in first.outcomes:
+        cells = [_pair(comparison.of(outcome.name)) for comparison in comparisons.values()]
+        rows.append([outcome.name, *cells])
+    header = ["accuracy / COBias / worst class", *comparisons]
+    print_markdown("All corrections, all labels", header, rows)
+
+
+def _pair(outcome: Outcome) -> str:
+    metrics = ("accuracy", "cobias", "worst_class_accuracy")
+    return " / ".join(f"{outcome.estimates[metric].value:.3f}" for metric in metrics)
+
+
+def _print_against_raw(comparisons: dict[str, Comparison]) -> None:
+    """Count tables on which the interval of the difference lies on one side of 0."""
+    rows = []
+    for outcome in next(iter(comparisons.values())).outcomes[1:]:
+        all_of_it = [comparison.of(outcome.name) for comparison in comparisons.values()]
+        cells = []
+        for metric, better in (("accuracy", 1), ("cobias", -1)):
+            ends = [
+                sorted(
+                    (better * one.differences[metric].low, better * one.differences[metric].high)
+                )
+                for one in all_of_it
+            ]
+            cells.append(f"{sum(low > 0 for low, _ in ends)} / {sum(high < 0 for _, high in ends)}")
+        for metric in ("accuracy", "cobias"):
+            mean = statistics.fmean(one.differences[metric].value for one in all_of_it)
+            cells.append(f"{mean:+.3f}")
+        rows.append([outcome.name, *cells])
+    header = [
+        "against the raw argmax",
+        "accuracy better / worse",
+        "COBias better / worse",
+        "accuracy, mean",
+        "COBias, mean",
+    ]
+    print_markdown(f"Clearly better and clearly worse, of {len(comparisons)} tables", header, rows)
+
+
+def _print_few_labels(
+    tables: list[Table], methods: Sequence[Method], whole: dict[str, Comparison]
+) -> None:
+    by_size = {
+        f"{size} labels": [_compare(table, methods, DRAWS, size) for table in tables]
+        for size in SIZES
+    }
+    by_size["all labels"] = [whole[table.name] for table in tables]
+    rows = []
+    for outcome in by_size["all labels"][0].outcomes:
+        cells = []
+        for comparisons in by_size.values():
+            means = [
+                statistics.fmean(one.of(outcome.name).estimates[m].value for one in comparisons)
+                for m in ("accuracy", "cobias")
+            ]
+            cells.append(f"{means[0]:.3f} / {means[1]:.3f}")
+        rows.append([outcome.name, *cells])
+    title = f"Few labels: {len(tables)} tables of 4 classes, {DRAWS} draws of each"
+    print_markdown(title, ["accuracy / COBias", *by_size], rows)

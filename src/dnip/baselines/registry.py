@@ -1,0 +1,57 @@
+"""All methods by name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dnip.baselines.batch_calibration import BatchCalibration
+from dnip.baselines.contextual_calibration import ContextualCalibration
+from dnip.baselines.dnip import OurDNIP, PaperDNIP
+from dnip.baselines.linear_adapter import LinearAdapter
+from dnip.baselines.matrix_scaling import MatrixScaling
+from dnip.baselines.membership_search import Membership
+from dnip.baselines.prior_division import PriorDivision
+from dnip.baselines.raw import RawArgmax
+from dnip.baselines.scaling import TemperatureScaling, VectorScaling
+from dnip.objective import Objective
+
+if TYPE_CHECKING:
+    from dnip.baselines.base import Method
+
+
+def all_methods(objective: Objective | None = None, *, scale: int = 30) -> dict[str, Method]:
+    """Return every method by name, in the order in which they are shown.
+
+    Parameters
+    ----------
+    objective : Objective, optional
+        Of the methods that minimise one, but for the paper's, whose settings are its own;
+        ``Objective()`` by default.
+    scale : int, default=30
+        K, likewise.
+
+    Examples
+    --------
+    >>> " ".join(all_methods())
+    'raw batch-calibration batch-calibration-opt contextual-calibration prior-division \
+temperature-scaling vector-scaling matrix-scaling matrix-scaling-balanced linear-adapter \
+membership dnip-paper dnip-plain dnip'
+    """
+    goal = Objective() if objective is None else objective
+    methods: tuple[Method, ...] = (
+        RawArgmax(),
+        BatchCalibration(),
+        BatchCalibration("opt"),
+        ContextualCalibration(),
+        PriorDivision(),
+        TemperatureScaling(),
+        VectorScaling(),
+        MatrixScaling(),
+        MatrixScaling(balanced=True),
+        LinearAdapter(objective=goal),
+        Membership(goal, scale),
+        PaperDNIP(),
+        OurDNIP("off", goal, scale),
+        OurDNIP("auto", goal, scale),
+    )
+    return {method.name: method for method in methods}

@@ -1,0 +1,121 @@
+"""``dnip compare``: the corrections side by side."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dnip.cli.console import complain, live_progress, print_json
+from dnip.cli.options import AsJson, Classes, TablePath, split_classes
+
+
+def compare(
+    opt: TablePath,
+    test: Annotated[
+        Path,
+        typer.Argument(
+            help="Probability table with labels to score on; it shares no row with OPT.",
+            show_default=False,
+            readable=False,
+        ),
+    ],
+    out: Annotated[Path, typer.Option(help="Folder for the results.", readable=False)] = Path(
+        "dnip-compare"
+    ),
+    classes: Classes = None,
+    methods: Annotated[
+        str | None,
+        typer.Option(
+            help="Methods, comma-separated; one that cannot run is then an error.  [default: all "
+            "that can run]",
+            metavar="A,B,C",
+            show_default=False,
+        ),
+    ] = None,
+    labels: Annotated[
+        int | None,
+        typer.Option(
+            help="Draw this many labels from OPT for each run, class-balanced up to 100; the other "
+            "rows serve without their labels.  [default: all]",
+            show_default=False,
+        ),
+    ] = None,
+    seeds: Annotated[int, typer.Option(help="Runs of each method, with the seeds 0, 1, ….")] = 3,
+    unlabelled: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="TABLE",
+            help="More rows without labels to learn from, none of them in TEST; rows of OPT with "
+            "an empty label serve likewise.",
+            show_default=False,
+            readable=False,
+        ),
+    ] = None,
+    content_free: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="TABLE",
+            help="What the model answers to content-free texts, as `dnip prompt --split "
+            "content-free` writes it; rows of OPT or TEST whose id begins with content-free serve "
+            "likewise.",
+            show_default=False,
+            readable=False,
+        ),
+    ] = None,
+    beta: Annotated[float, typer.Option(help="β, weight of COBias.")] = 2.7,
+    tau: Annotated[float, typer.Option(help="τ, weight of the PMI term.")] = 0.2,
+    scale: Annotated[int, typer.Option(help="K: weights are 1/K, 2/K, …, 1.")] = 30,
+    smoothing: Annotated[float, typer.Option(help="μ, added to the counts inside PMI.")] = 1.0,
+    resamples: Annotated[
+        int, typer.Option(help="Resampled test sets that the intervals come from.")
+    ] = 1000,
+    json: AsJson = False,
+) -> None:
+    """Set DNIP beside what one might use instead.
+
+    Fits every method on the same rows of OPT, with the same seeds, and scores it on TEST: raw
+    argmax, batch and contextual calibration, prior division, temperature, vector and matrix
+    scaling, a linear adapter, membership functions, the paper's DNIP and this package's. Prints
+    accuracy, COBias, the worst class and macro-F1 with intervals, and writes them with all runs
+    and a picture to a folder. A method whose library is missing is left out, with the reason.
+    Ctrl-C keeps the methods that are finished.
+    """
+    from dnip.comparison import Material, choose
+    from dnip.comparison import compare as compare_methods
+    from dnip.comparison.text import describe_comparison
+    from dnip.comparison.writing import prepare_folder, write_comparison
+    from dnip.objective import Objective
+    from dnip.tables import ProbabilityTable
+
+    objective = Objective(beta, tau, smoothing)
+    chosen = choose(methods, objective, scale=scale)
+    prepare_folder(out)
+    names = split_classes(classes)
+    paths = (opt, test, unlabelled, content_free)
+    tables = [None if path is None else ProbabilityTable.read(path, names) for path in paths]
+    opt_table, test_table, more, free = tables
+    assert opt_table is not None
+    assert test_table is not None
+    material = Material.of(opt_table, test_table, unlabelled=more, content_free=free)
+    with live_progress("comparing") as show:
+        result = compare_methods(
+            material,
+            chosen,
+            n_labels=labels,
+            n_seeds=seeds,
+            resamples=resamples,
+            strict=methods is not None,
+            objective=objective,
+            scale=scale,
+            progress=lambda what, number, total: show(f"{what}, fit {number} of {total}"),
+        )
+    written = write_comparison(result, out)
+    if result.interrupted:
+        complain("interrupted", f"{len(result.outcomes)} finished methods are kept")
+    if json:
+        print_json({**result.to_dict(), "written": [str(path) for path in written]})
+    else:
+        typer.echo(describe_comparison(result))
+        typer.echo("\nwritten: " + ", ".join(str(path) for path in written))

@@ -1,0 +1,200 @@
+"""The one loop: methods × seeds on the same rows."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from dnip.comparison.choosing import RAW, choose, missing_library
+from dnip.comparison.intervals import bootstrap
+from dnip.comparison.results import Comparison, Outcome, Run
+from dnip.errors import DNIPError, DNIPWarning, InvalidInputError
+from dnip.metrics.confusion import count_pairs
+from dnip.objective import Objective
+from dnip.validation import check_integer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dnip.baselines import Correction, Method, OptSet
+    from dnip.comparison.material import Material
+    from dnip.typing import Labels
+
+#: Told before every fit: the method, and the number of this fit and of all.
+Progress = Callable[[str, int, int], None]
+
+# A first fit that took longer is not repeated to learn what it takes without loading and compiling.
+_REPEAT_BELOW = 5.0
+
+
+def compare(
+    material: Material,
+    methods: Sequence[Method] | None = None,
+    *,
+    n_labels: int | None = None,
+    n_seeds: int = 3,
+    resamples: int = 1000,
+    strict: bool = False,
+    objective: Objective | None = None,
+    scale: int = 30,
+    progress: Progress = lambda _what, _number, _total: None,
+) -> Comparison:
+    """Fit every method on the same opt rows and score it on the same test rows.
+
+    Parameters
+    ----------
+    material : Material
+        Opt and test rows.
+    methods : sequence of Method, optional
+        All by default. The raw argmax is always among them.
+    n_labels : int, optional
+        Labels that each run draws from the opt rows; all by default.
+    n_seeds : int, default=3
+        Runs, with the seeds 0, 1, … for draws and fits.
+    resamples : int, default=1000
+        Resampled test sets that intervals come from.
+    strict : bool, default=False
+        Raise where a method cannot run, instead of leaving it out.
+    objective : Objective, optional
+        Told in the result, and given to the methods where these are left out.
+    scale : int, default=30
+        Likewise.
+    progress : callable, optional
+        Told before every fit.
+
+    Returns
+    -------
+    Comparison
+
+    Raises
+    ------
+    InvalidInputError
+        For a setting outside its range, or with `strict` for a method that cannot run.
+    MissingDependencyError
+        With `strict`, for a library that is not installed.
+
+    Warns
+    -----
+    DNIPWarning
+        For classes without labelled rows in the opt or test table.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dnip import ProbabilityTable
+    >>> from dnip.comparison import Material, choose, compare
+    >>> p = np.array([[0.9, 0.1], [0.6, 0.4], [0.8, 0.2], [0.55, 0.45]] * 10)
+    >>> labels = np.array([0, 1, 0, 1] * 10)
+    >>> material = Material.of(ProbabilityTable(p, labels), ProbabilityTable(p[:20], labels[:20]))
+    >>> result = compare(material, choose("dnip-plain"), resamples=100)
+    >>> result.of("raw").estimates["accuracy"].value, result.of("dnip-plain").estimates["accuracy"]
+    (0.5, Estimate(value=1.0, low=1.0, high=1.0))
+    """
+    goal = Objective() if objective is None else objective
+    check_integer("seeds", n_seeds, at_least=1)
+    check_integer("resamples", resamples, at_least=100)
+    draws = [material.draw(n_labels, seed) for seed in range(n_seeds)]
+    _tell_missing(material, draws)
+    ready, skipped = _ready(choose(None, goal, scale=scale) if methods is None else methods, strict)
+
+    done: dict[str, tuple[Method, list[Run], list[Labels]]] = {}
+    interrupted = False
+    try:
+        for place, method in enumerate(ready):
+            runs, predictions = [], []
+            try:
+                for seed, opt in enumerate(draws):
+                    progress(method.name, place * n_seeds + seed + 1, len(ready) * n_seeds)
+                    correction, seconds = _fit(method, opt, seed)
+                    predicted = correction.predict(material.test)
+                    n = material.n_classes
+                    confusion = count_pairs(material.true, predicted, n, n)
+                    runs.append(Run(seed, seconds, confusion, correction.to_dict()))
+                    predictions.append(predicted)
+            except DNIPError as error:
+                if strict:
+                    raise
+                skipped[method.name] = str(error)
+            else:
+                done[method.name] = method, runs, predictions
+    except KeyboardInterrupt:
+        interrupted = True
+
+    resampled = bootstrap(
+        material.true,
+        {name: predictions for name, (_, _, predictions) in done.items()},
+        material.n_classes,
+        resamples=resamples,
+    )
+    outcomes: list[Outcome] = []
+    for name, (method, runs, _) in done.items():
+        raw = (outcomes[0].estimates, resampled[RAW]) if outcomes else None
+        told = method.summary, method.reads
+        outcomes.append(Outcome.of(name, *told, runs, resampled[name], raw))
+    return Comparison(
+        *material.sources,
+        classes=material.classes,
+        n_opt=len(draws[0].labels),
+        n_test=len(material.true),
+        n_unlabelled=len(draws[0].unlabelled),
+        n_content_free=len(material.content_free),
+        n_seeds=n_seeds,
+        resamples=resamples,
+        objective=goal.to_dict(),
+        scale=scale,
+        outcomes=tuple(outcomes),
+        skipped=skipped,
+        interrupted=interrupted,
+    )
+
+
+def _ready(methods: Sequence[Method], strict: bool) -> tuple[list[Method], dict[str, str]]:
+    """Return the methods that can run, the raw argmax first, and why the others cannot."""
+    raw = [method for method in methods if method.name == RAW] or choose(RAW)
+    ready, skipped = raw, {}
+    for method in methods:
+        missing = missing_library(method)
+        if missing is not None:
+            if strict:
+                raise missing
+            skipped[method.name] = str(missing)
+        elif method.name != RAW:
+            ready.append(method)
+    names = [method.name for method in ready]
+    if len(set(names)) < len(names):
+        raise InvalidInputError(f"methods must have different names; got {', '.join(names)}")
+    return ready, skipped
+
+
+def _fit(method: Method, opt: OptSet, seed: int) -> tuple[Correction, float]:
+    """Fit and time; once more where loading and compiling may be part of a first time."""
+    began = time.perf_counter()
+    correction = method.fit(opt, seed)
+    seconds = time.perf_counter() - began
+    if seed == 0 and seconds < _REPEAT_BELOW:
+        began = time.perf_counter()
+        correction = method.fit(opt, seed)
+        seconds = min(seconds, time.perf_counter() - began)
+    return correction, seconds
+
+
+def _tell_missing(material: Material, draws: Sequence[OptSet]) -> None:
+    """Warn once of classes that nothing can be learned of, or that cannot be scored."""
+    unlearned = {name for opt in draws for name in material.missing(opt.labels)}
+    names = [name for name in material.classes if name in unlearned]
+    if names:
+        where = material.sources[0] if len(draws) == 1 else f"some draw of {material.sources[0]}"
+        warnings.warn(
+            f"{where}: no label of class {', '.join(names)}; nothing is learned of it there",
+            DNIPWarning,
+            stacklevel=3,
+        )
+    unscored = material.missing(material.true)
+    if unscored:
+        warnings.warn(
+            f"{material.sources[1]}: no labelled row of class {', '.join(unscored)}: left out",
+            DNIPWarning,
+            stacklevel=3,
+        )

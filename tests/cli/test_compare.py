@@ -1,0 +1,128 @@
+"""``dnip compare``: all methods from the shell."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dnip import ProbabilityTable
+from strategies import random_probabilities
+
+QUICK = ("--seeds", "1", "--resamples", "100")
+PLAIN = ("--methods", "batch-calibration,dnip-plain,dnip")
+
+
+@pytest.fixture
+def tables(folder):
+    """``opt.csv`` and ``test.csv`` of three classes, the last one starved."""
+    rng = np.random.default_rng(0)
+    for name in ("opt", "test"):
+        fair = random_probabilities(rng, 90, 3)
+        p = fair * [3.0, 2.0, 0.5]
+        ids = np.array([f"{name}-{i}" for i in range(90)], object)
+        labels = fair.argmax(axis=1)
+        labels[:3] = np.arange(3)
+        ProbabilityTable(p / p.sum(axis=1, keepdims=True), labels, ids).write(f"{name}.csv")
+    return folder
+
+
+def test_a_table_a_picture_and_json(dnip, tables):
+    run = dnip("compare", "opt.csv", "test.csv", *QUICK, *PLAIN, "--json")
+    assert run.status == 0
+    summary = run.json
+    names = [method["name"] for method in summary["methods"]]
+    assert names == ["raw", "batch-calibration", "dnip-plain", "dnip"]
+    by_name = dict(zip(names, summary["methods"], strict=True))
+    assert by_name["dnip-plain"]["cobias"]["value"] < by_name["raw"]["cobias"]["value"] / 2
+    assert summary["written"][0] == "dnip-compare/results.json"
+    assert all(Path(path).stat().st_size > 0 for path in summary["written"])
+    del summary["written"]
+    assert json.loads(Path("dnip-compare/results.json").read_text()) == summary
+
+
+def test_text_and_a_folder_of_ones_own(dnip, tables):
+    run = dnip("compare", "opt.csv", "test.csv", *QUICK, *PLAIN, "--out", "mine")
+    assert (run.status, run.err) == (0, "")
+    assert run.out.startswith("### opt.csv → test.csv: 90 labels of 3 classes, 90 test rows\n")
+    assert "mine/comparison.png" in run.out
+
+
+def test_few_labels_leave_the_rest_unlabelled(dnip, tables):
+    settings = ("--labels", "9", "--seeds", "2", "--resamples", "100", "--methods", "dnip")
+    summary = dnip("compare", "opt.csv", "test.csv", *settings, "--json").json
+    assert (summary["n_opt"], summary["n_unlabelled"], summary["seeds"]) == (9, 81, 2)
+    told = summary["methods"][1]["runs"][0]["correction"]["robust"]
+    assert told["unlabelled_rows"] == 81
+
+
+def test_without_a_library_a_method_is_left_out_unless_it_is_named(dnip, tables, monkeypatch):
+    def find_spec(name):
+        return None if name in ("scipy", "sklearn", "torch") else object()
+
+    monkeypatch.setattr("dnip.comparison.choosing.find_spec", find_spec)
+    run = dnip("compare", "opt.csv", "test.csv", *QUICK)
+    assert run.status == 0
+    assert "Left out, linear-adapter: torch is needed to run the method linear-adapter" in run.out
+    assert "pip install 'dnip[torch]'" in run.out
+    assert "Left out, contextual-calibration" in run.out
+    named = dnip("compare", "opt.csv", "test.csv", *QUICK, "--methods", "vector-scaling")
+    named.assert_refused("scipy is needed to run the method vector-scaling", "dnip[sklearn]")
+
+
+@pytest.mark.parametrize("carried", ["apart", "by id"])
+def test_content_free_rows(dnip, tables, carried):
+    free = "label,id,p0,p1,p2\n,content-free-0,0.5,0.4,0.1\n,content-free-1,0.6,0.3,0.1\n"
+    options = ()
+    if carried == "apart":
+        Path("free.csv").write_text(free)
+        options = ("--content-free", "free.csv")
+    else:
+        lines = Path("test.csv").read_text().splitlines()
+        order = [lines[0].split(",").index(name) for name in ("label", "id", "p0", "p1", "p2")]
+        for line in free.splitlines()[1:]:
+            cells = dict(zip(order, line.split(","), strict=True))
+            lines.append(",".join(cells[place] for place in sorted(cells)))
+        Path("test.csv").write_text("\n".join(lines) + "\n")
+    settings = ("--methods", "contextual-calibration", *QUICK, *options)
+    run = dnip("compare", "opt.csv", "test.csv", *settings, "--json")
+    summary = run.json
+    assert (summary["n_content_free"], summary["n_test"]) == (2, 90)
+    weights = summary["methods"][1]["runs"][0]["correction"]["weights"]
+    assert weights == pytest.approx([0.1 / 0.55, 0.1 / 0.35, 1.0])
+
+
+def test_ctrl_c_keeps_what_is_finished(dnip, tables, monkeypatch):
+    def interrupt(_method, _opt, seed):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("dnip.baselines.OurDNIP.fit", interrupt)
+    run = dnip("compare", "opt.csv", "test.csv", *QUICK, *PLAIN, "--json")
+    assert (run.status, run.err) == (0, "interrupted: 2 finished methods are kept\n")
+    assert run.json["interrupted"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["opt.csv", "opt.csv"], "opt.csv and opt.csv share 90 ids"),
+        (["opt.csv", "two.csv"], "two.csv has the classes 0, 1, but opt.csv has 0, 1, 2"),
+        (["opt.csv", "missing.csv"], "missing.csv: there is no such file"),
+        (["opt.csv", "unlabelled.csv"], "unlabelled.csv: no row has a label"),
+        (["opt.csv", "test.csv", "--methods", "magic"], "methods must be one of raw"),
+        (
+            ["opt.csv", "test.csv", "--methods", "contextual-calibration"],
+            "contextual-calibration needs content-free rows, and there are none",
+        ),
+        (["opt.csv", "test.csv", "--labels", "91"], "there are only 90 rows to draw from"),
+        (["opt.csv", "test.csv", "--seeds", "0"], "seeds must be a whole number of at least 1"),
+        (["opt.csv", "test.csv", "--beta", "-1"], "beta must be"),
+        (["opt.csv", "test.csv", "--unlabelled", "test.csv"], "share 90 ids"),
+        (["opt.csv", "test.csv", "--out", "opt.csv"], "opt.csv: cannot make the folder"),
+    ],
+)
+def test_bad_input(dnip, tables, arguments, told):
+    Path("two.csv").write_text("label,p0,p1\n0,0.9,0.1\n1,0.6,0.4\n")
+    Path("unlabelled.csv").write_text("p0,p1,p2\n0.5,0.3,0.2\n")
+    dnip("compare", "--json", *QUICK, *arguments).assert_refused(told)
+    assert not list(Path("dnip-compare").glob("*"))
