@@ -16,7 +16,13 @@ ALL = "all"
 #: Name on the command line to module and class, in the order of the report.
 _PLACES = {
     "confusion": "confusion:ConfusionMatrix",
+    "time": "solve_times:SolveTimes",
+    "kde": "densities:Densities",
+    "ablation": "ablation:Ablation",
     "cot": "chain_of_thought:ChainOfThoughtAgainstPlain",
+    "single": "single:Single",
+    "overview": "overview:Overview",
+    "convergence": "convergence:Convergence",
 }
 
 EXPERIMENTS = tuple(_PLACES)

@@ -1,14 +1,30 @@
-"""Sections as files: tables, figures and the report."""
+"""Sections as files: tables, figures, statements and the page that holds all of them."""
 
 from __future__ import annotations
 
+import json
+import shlex
 from typing import TYPE_CHECKING, Any
 
+from dnip.errors import MissingDependencyError
+from dnip.experiments.artefacts import Column, Figure, Row, Statement, Table, Text
+from dnip.experiments.published import EXPERIMENTS, citation, published
+from dnip.experiments.published.tables import paper_tables
+from dnip.experiments.rendering import to_csv, to_latex, to_markdown
+from dnip.experiments.rendering.page import Bullets, Code, Heading, Page, Paragraph, Picture
+from dnip.files import atomic_path, make_folder
+from dnip.optional import load_optional
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from dnip.experiments.artefacts import Section
+    from dnip.experiments.rendering.page import Block
+
+PAGE, WEB_PAGE, STATEMENTS = "report.md", "report.html", "statements.json"
+
+_VERDICTS = {True: "confirmed", False: "not confirmed", None: "not tested"}
 
 
 def write_report(
@@ -16,5 +32,158 @@ def write_report(
     sections: Sequence[Section],
     manifest: dict[str, Any],
 ) -> list[Path]:
-    """Write what experiments present, and return the paths."""
-    return []
+    """Write what experiments present, and return the paths.
+
+    Tables stand as Markdown, LaTeX and CSV in ``tables``, figures as PNG in ``figures``, which is
+    left out where matplotlib is not installed. ``report.md`` holds everything, beside the paper's
+    own numbers; ``report.html`` is the same as one file.
+
+    Raises
+    ------
+    OutputError
+        If a file cannot be written.
+    """
+    written: list[Path] = []
+    statements = [(s, one) for s in sections for one in s.artefacts if isinstance(one, Statement)]
+    blocks: list[Block] = list(_opening(manifest, statements))
+    for section in sections:
+        blocks += _paper_part(section)
+        for artefact in section.artefacts:
+            blocks += _present(folder, artefact, written)
+        if section.failures:
+            blocks.append(Paragraph("**Failed**, and left out of the means above:"))
+            blocks.append(Bullets(tuple(f"{n}: {why}" for n, why in section.failures.items())))
+    page = Page(blocks)
+    judged = [
+        {
+            "experiment": section.name,
+            "claim": one.claim,
+            "paper": one.paper,
+            "measured": one.measured,
+            "verdict": _VERDICTS[one.confirmed],
+            "details": one.details,
+        }
+        for section, one in statements
+    ]
+    for path, text in (
+        (folder / STATEMENTS, json.dumps(judged, indent=1, ensure_ascii=False) + "\n"),
+        (folder / PAGE, page.to_markdown(folder)),
+        (folder / WEB_PAGE, page.to_html()),
+    ):
+        written.append(_write(path, text))
+    return written
+
+
+def _opening(
+    manifest: dict[str, Any], statements: Sequence[tuple[Section, Statement]]
+) -> Iterator[Block]:
+    inputs = manifest["inputs"]
+    yield Heading("The paper's experiments, reproduced", 1)
+    if inputs["saved_tables"] is not None:
+        measured = (
+            f"Measured here are saved probability tables ({inputs['saved_tables']}), from other "
+            "models and mostly other tasks than the paper's."
+        )
+    else:
+        models = ", ".join(model["name"] for model in inputs["plan"]["models"])
+        measured = (
+            f"Measured here: {models}. The paper's models are GPT-2-XL, Gemma-2-2B and Llama-2 of "
+            "7, 13 and 70 billion parameters."
+        )
+    yield Paragraph(
+        f"The paper is {citation()}. {measured} **The models differ, so the two sides' numbers do "
+        "not have to agree**: what can be compared is the direction and the order of effects. "
+        "All scores are of test rows, which no fit and no choice of settings has seen; ± is the "
+        "standard deviation over seeds. “DNIP, published” is the paper's annealing, “DNIP, ours” "
+        "what `dnip fit` does by default."
+    )
+    if manifest["runs"]:
+        command = shlex.join(["dnip", *manifest["runs"][-1]["command"][1:]])
+        yield Code(command)
+    if manifest.get("missing"):
+        yield Paragraph("Left out, for want of data:")
+        yield Bullets(tuple(f"{name}: {why}" for name, why in manifest["missing"].items()))
+    if statements:
+        yield Heading("What the paper says, and what these runs say")
+        counts = [
+            f"{sum(one.confirmed is verdict for _, one in statements)} {word}"
+            for verdict, word in _VERDICTS.items()
+        ]
+        yield Paragraph(
+            f"Of {len(statements)} statements: {', '.join(counts)}. A statement is judged on means "
+            "over all tasks, of the published method where it speaks of DNIP; nothing is said of "
+            "significance."
+        )
+        yield _statement_table(statements)
+
+
+def _statement_table(statements: Sequence[tuple[Section, Statement]]) -> Table:
+    titles = ("Experiment", "The paper says", "Its figures", "Measured", "Verdict")
+    rows = [
+        Row((section.name, one.claim, one.paper, one.measured, _VERDICTS[one.confirmed]))
+        for section, one in statements
+    ]
+    return Table("statements", "Statements of the paper", [Column(t) for t in titles], rows)
+
+
+def _paper_part(section: Section) -> Iterator[Block]:
+    yield Heading(f"{section.title} ({section.paper})" if section.paper else section.title)
+    if section.name not in EXPERIMENTS:
+        return
+    found = published(section.name)
+    yield Heading("The paper", 3)
+    yield Paragraph(f"From {found.place}.")
+    yield from paper_tables(section.name)
+    if found.remarks:
+        yield Bullets(found.remarks)
+    yield Heading("Measured", 3)
+
+
+def _present(
+    folder: Path, artefact: Table | Figure | Text | Statement, written: list[Path]
+) -> Iterator[Block]:
+    match artefact:
+        case Table():
+            written += _write_table(make_folder(folder / "tables"), artefact)
+            yield artefact
+        case Figure():
+            try:
+                path = _draw(make_folder(folder / "figures"), artefact)
+            except MissingDependencyError as error:
+                yield Paragraph(f"Not drawn: {artefact.title}. {error}.")
+                return
+            written.append(path)
+            yield Picture(path, _titled(artefact), artefact.caption)
+        case Text():
+            yield Paragraph(artefact.markdown)
+        case Statement():
+            return  # all of them stand in one table
+
+
+def _write_table(folder: Path, table: Table) -> list[Path]:
+    return [
+        _write(folder / f"{table.name}.md", f"**{_titled(table)}**\n\n{to_markdown(table)}\n"),
+        _write(folder / f"{table.name}.tex", to_latex(table) + "\n"),
+        _write(folder / f"{table.name}.csv", to_csv(table)),
+    ]
+
+
+def _draw(folder: Path, figure: Figure) -> Path:
+    module = load_optional("matplotlib.figure", purpose="draw pictures", extra="plot")
+    drawn = module.Figure(figsize=figure.size, layout="constrained")
+    figure.draw(drawn)
+    drawn.suptitle(figure.title, fontsize=11, x=0.01, ha="left")
+    path = folder / f"{figure.name}.png"
+    with atomic_path(path) as temporary:
+        drawn.savefig(temporary, dpi=130)
+    return path
+
+
+def _titled(artefact: Table | Figure) -> str:
+    return f"{artefact.title} ({artefact.paper})" if artefact.paper else artefact.title
+
+
+def _write(path: Path, text: str) -> Path:
+    with atomic_path(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+    return path

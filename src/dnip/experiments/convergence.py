@@ -1,0 +1,360 @@
+"""Appendix C: annealing with chains of λNK moves against the proven optimum."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping
+from statistics import fmean, median
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from dnip.experiments.artefacts import Column, Row, Statement, Table, Text
+from dnip.experiments.cell import Cell
+from dnip.experiments.comparison import task_titles
+from dnip.experiments.drawing import Curve, Look, Panel, curve_figure
+from dnip.experiments.protocol import cut
+from dnip.objective import Objective
+from dnip.solvers import Anneal, solve
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dnip.experiments.artefacts import Artefact, Figure
+    from dnip.experiments.experiment import CellResult, Results
+    from dnip.experiments.plan import Plan
+    from dnip.experiments.sources import Sources
+    from dnip.solution import Solution
+    from dnip.tables import ProbabilityTable
+
+#: Last temperatures on the scale of M·Z: that of the published schedule, and a cold one, at which
+#: a move that costs one example more is taken once in e¹⁰ times.
+SCHEDULES = {"published": 200.0, "cold": 0.1}
+_SHOWN = {"published": "published temperatures", "cold": "cooled on to 0.1"}
+# Values nearer than this are the same.
+_SAME = 1e-9
+# Below this gap the axis is linear, so that 0 has a place.
+_LINEAR = 1e-3
+
+
+def measure(
+    opt: ProbabilityTable,
+    *,
+    dev_share: float,
+    scale: int,
+    factors: Sequence[float],
+    n_seeds: int,
+    time_limit: float,
+) -> dict[str, Any]:
+    """Return the gap to the optimum by chain length, under the published schedule and a cold one.
+
+    Parameters
+    ----------
+    opt : ProbabilityTable
+    dev_share : float
+        Part of it that is left aside, as everywhere.
+    scale : int
+        K.
+    factors : sequence of float
+        λ: at each temperature λNK moves are made, at least one.
+    n_seeds : int
+        Runs of each.
+    time_limit : float
+        Seconds for the exact solver; where it proves nothing, its best point stands for the
+        optimum.
+
+    Examples
+    --------
+    >>> from dnip.demonstration import bundled_table
+    >>> few = bundled_table("opt").draw(60, seed=0)
+    >>> settings = {"scale": 5, "factors": [1.0], "n_seeds": 1, "time_limit": 60.0}
+    >>> found = measure(few, dev_share=0.1, **settings)
+    >>> found["proven"], [run["schedule"] for run in found["runs"]]
+    (True, ['published', 'cold'])
+    >>> all(run["gaps"][0] >= 0 for run in found["runs"])
+    True
+    """
+    rows = cut(opt, dev_share)[0].labelled()
+    assert rows.labels is not None
+    p, labels = rows.probabilities, rows.labels
+    goal = Objective.published()
+
+    def anneal(solver: Anneal, seed: int) -> Solution:
+        return solve(p, labels, goal, scale=scale, solver=solver, seed=seed)
+
+    solve(p, labels, goal, scale=scale, solver="exact", time_limit=0.0)  # compiled before the clock
+    best = solve(p, labels, goal, scale=scale, solver="exact", time_limit=time_limit)
+    ended = []
+    for schedule, t_min in SCHEDULES.items():
+        for factor in factors:
+            length = max(1, round(factor * rows.n_classes * scale))
+            solver = Anneal(t_min=t_min, max_generated=length, max_accepted=length)
+            began = time.perf_counter()
+            solutions = [anneal(solver, seed) for seed in range(n_seeds)]
+            seconds = (time.perf_counter() - began) / n_seeds
+            ended.append((schedule, factor, length, solver, solutions, seconds))
+    optimum = min([best.value, *(s.value for *_, solutions, _ in ended for s in solutions)])
+    return {
+        "rows": len(rows),
+        "n_classes": rows.n_classes,
+        "scale": scale,
+        "variable_space": rows.n_classes * scale,
+        "raw": best.trace[0].incumbent,
+        "optimum": optimum,
+        "lower_bound": best.lower_bound,
+        "proven": best.status.value == "optimal",
+        "exact_seconds": best.seconds,
+        "runs": [
+            {
+                "schedule": schedule,
+                "factor": factor,
+                "chain": length,
+                "temperatures": temperatures(solver),
+                "evaluations": solutions[0].evaluations,
+                "seconds": seconds,
+                "gaps": [gap_above(solution, optimum) for solution in solutions],
+                "reached_after": [reached_after(solution, optimum) for solution in solutions],
+            }
+            for schedule, factor, length, solver, solutions, seconds in ended
+        ],
+    }
+
+
+def gap_above(solution: Solution, optimum: float) -> float:
+    """Return how far a solution is above the optimum, 0 where only rounding parts them."""
+    gap = solution.value - optimum
+    return gap if gap > _SAME else 0.0
+
+
+def reached_after(solution: Solution, optimum: float) -> int | None:
+    """Return how many objective values were computed until the optimum was found, if it was."""
+    for entry in solution.trace:
+        if entry.incumbent <= optimum + _SAME:
+            return entry.evaluations
+    return None
+
+
+def temperatures(solver: Anneal) -> int:
+    """Return how many temperatures a schedule has: log_α(T_min / T_max), and the first.
+
+    Examples
+    --------
+    >>> temperatures(Anneal())
+    135
+    """
+    return math.floor(math.log(solver.t_min / solver.t_max) / math.log(solver.cooling)) + 1
+
+
+def power_law(sizes: Sequence[float], costs: Sequence[float]) -> tuple[float, float]:
+    """Return exponent and correlation of a line through the logarithms; nan where there is none.
+
+    Examples
+    --------
+    >>> exponent, correlation = power_law([1, 10, 100], [3, 300, 30000])
+    >>> round(exponent, 6), round(correlation, 6)
+    (2.0, 1.0)
+    """
+    if len(set(sizes)) < 2 or min(costs) <= 0:
+        return math.nan, math.nan
+    x, y = np.log(sizes), np.log(costs)
+    exponent = float(np.polyfit(x, y, 1)[0])
+    return exponent, float(np.corrcoef(x, y)[0, 1]) if np.ptp(y) > 0 else math.nan
+
+
+class Convergence:
+    """How near annealing comes to the optimum, by length of its chains."""
+
+    name: ClassVar[str] = "convergence"
+    title: ClassVar[str] = "Annealing against the proven optimum"
+    paper: ClassVar[str] = "Appendix C"
+    prompts: ClassVar[bool] = False
+    options: ClassVar[Mapping[str, Any]] = {
+        "max_classes": 6,
+        "scales": [5, 10, 20, 40],
+        "factors": [0.05, 0.25, 1.0],
+        "runs": 3,
+        "time_limit": 60.0,
+    }
+
+    def cells(self, plan: Plan, sources: Sources) -> Sequence[Cell]:
+        """Return one cell for each source of few classes and each K."""
+        options = plan.of(self)
+        return [
+            Cell(
+                self.name,
+                {**source.labels, "scale": scale},
+                measure,
+                {"opt": source.opt},
+                {
+                    "dev_share": plan.dev_share,
+                    "scale": scale,
+                    "factors": list(options["factors"]),
+                    "n_seeds": options["runs"],
+                    "time_limit": options["time_limit"],
+                },
+            )
+            for source in sources.first_seed()
+            if len(source.classes) <= options["max_classes"]
+            for scale in options["scales"]
+        ]
+
+    def present(self, plan: Plan, results: Results) -> Sequence[Artefact]:
+        """Return gaps as table and figure, exponents, and what the paper says of both."""
+        if not len(results):
+            return [Text("No task has few enough classes for a proof.")]
+        factors = plan.of(self)["factors"]
+        return [
+            self._gaps(results, factors),
+            self._curves(results, factors),
+            self._exponents(results),
+            *_judge(results, max(factors)),
+        ]
+
+    def _gaps(self, results: Results, factors: Sequence[float]) -> Table:
+        titles = task_titles(results)
+        rows = [
+            Row(
+                (
+                    titles[place],
+                    row.result["scale"],
+                    row.result["variable_space"],
+                    row.result["optimum"],
+                    "yes" if row.result["proven"] else "no",
+                    *(
+                        fmean(_run(row, schedule, factor)["gaps"])
+                        for schedule in SCHEDULES
+                        for factor in factors
+                    ),
+                )
+            )
+            for place, row in enumerate(results)
+        ]
+        columns = [Column(title) for title in ("Task", "K", "NK")]
+        columns += [Column("Optimum", digits=4), Column("Proven")]
+        columns += [
+            Column(f"λ = {factor:g}", digits=4, group=f"Mean gap, {_SHOWN[schedule]}")
+            for schedule in SCHEDULES
+            for factor in factors
+        ]
+        return Table(
+            self.name,
+            f"{self.title}: Z with β = 2.7, τ = 0.2, μ = 4000, and the gap that chains of λNK "
+            "moves leave",
+            columns,
+            rows,
+            caption="Where a proof is missing, the best value found stands for the optimum.",
+            paper=self.paper,
+        )
+
+    def _curves(self, results: Results, factors: Sequence[float]) -> Figure:
+        titles = task_titles(results)
+        largest = max(results.values("scale"))
+        panels = []
+        for schedule in SCHEDULES:
+            curves = {}
+            for title, row in zip(titles, results, strict=True):
+                if row.labels["scale"] == largest:
+                    runs = [_run(row, schedule, factor) for factor in factors]
+                    gaps = [fmean(run["gaps"]) for run in runs]
+                    curves[title] = Curve([run["evaluations"] for run in runs], gaps)
+            panels.append(Panel(_SHOWN[schedule], curves))
+        return curve_figure(
+            self.name,
+            f"{self.title}, K = {largest}: mean gap by objective values computed",
+            [panels],
+            x_label="objective values",
+            y_label="Z above the optimum",
+            look=Look(log_x=True, linear_below=_LINEAR, marked=True),
+            caption="λ grows along each curve. 0 is the optimum.",
+            paper=self.paper,
+        )
+
+    def _exponents(self, results: Results) -> Table:
+        rows = []
+        for (schedule, what), (exponent, correlation, n) in _fits(results).items():
+            rows.append(Row((_SHOWN[schedule], what, exponent, correlation, n)))
+        columns = [Column("Schedule"), Column("What grows with NK")]
+        columns += [Column("Exponent", digits=2), Column("Correlation", digits=2), Column("Points")]
+        return Table(
+            f"{self.name}-exponents",
+            f"{self.title}: exponents in NK at the longest chains, over tasks and K",
+            columns,
+            rows,
+            caption="Lines through logarithms. Objective values until the optimum are medians over "
+            "runs, of those tasks and K at which at least half of the runs found it.",
+            paper=self.paper,
+        )
+
+
+def _run(row: CellResult, schedule: str, factor: float) -> dict[str, Any]:
+    found: dict[str, Any] = next(
+        run for run in row.result["runs"] if run["schedule"] == schedule and run["factor"] == factor
+    )
+    return found
+
+
+def _longest(row: CellResult, schedule: str) -> dict[str, Any]:
+    runs = [run for run in row.result["runs"] if run["schedule"] == schedule]
+    found: dict[str, Any] = max(runs, key=lambda run: run["factor"])
+    return found
+
+
+def _fits(results: Results) -> dict[tuple[str, str], tuple[float, float, int]]:
+    """Return exponent, correlation and number of points, by schedule and what grows."""
+    found = {}
+    for schedule in SCHEDULES:
+        points: dict[str, list[tuple[float, float]]] = {
+            "objective values of a run": [],
+            "seconds of a run": [],
+            "objective values until the optimum": [],
+        }
+        for row in results:
+            size, run = row.result["variable_space"], _longest(row, schedule)
+            reached = [n for n in run["reached_after"] if n is not None]
+            costs = [run["evaluations"], run["seconds"], None]
+            if 2 * len(reached) >= len(run["reached_after"]):
+                costs[2] = median(reached)
+            for of_one, cost in zip(points.values(), costs, strict=True):
+                if cost is not None:
+                    of_one.append((size, cost))
+        for what, pairs in points.items():
+            sizes, costs = [a for a, _ in pairs], [b for _, b in pairs]
+            exponent, correlation = power_law(sizes, costs) if pairs else (math.nan, math.nan)
+            found[schedule, what] = (exponent, correlation, len(pairs))
+    return found
+
+
+def _judge(results: Results, longest: float) -> list[Statement]:
+    proven = [row for row in results if row.result["proven"]]
+    shares = {}
+    for schedule in SCHEDULES:
+        gaps = [gap for row in proven for gap in _longest(row, schedule)["gaps"]]
+        shares[schedule] = (sum(gap == 0 for gap in gaps), len(gaps))
+    fits = _fits(results)
+    of_run = fits["published", "objective values of a run"][0]
+    until = {s: fits[s, "objective values until the optimum"] for s in SCHEDULES}
+    told = "; ".join(f"{_SHOWN[s]}: {n} of {of} runs" for s, (n, of) in shares.items())
+    known = [exponent for exponent, _, _ in until.values() if not math.isnan(exponent)]
+    return [
+        Statement(
+            "Annealing converges to the global optimum",
+            "a proof for endless time, no numbers",
+            f"at the proven optimum with chains of {longest:g}·NK: {told}",
+            all(n == of for n, of in shares.values()) if proven else None,
+            {"at_optimum": {s: {"runs": of, "at": n} for s, (n, of) in shares.items()}},
+        ),
+        Statement(
+            "A run computes λNK·log_α(T_min/T_max) objective values, a number of order NK",
+            "exponent 1",
+            f"fitted exponent {of_run:.2f}, which the length of the chains sets",
+            None if math.isnan(of_run) else abs(of_run - 1) < 0.05,
+        ),
+        Statement(
+            "Work of order NK suffices to find the optimum",
+            "exponent 1",
+            "objective values until the optimum grow with exponent "
+            + ", ".join(f"{e:.2f} ({_SHOWN[s]}, {n} points)" for s, (e, _, n) in until.items()),
+            max(known) <= 1.1 if known else None,
+        ),
+    ]

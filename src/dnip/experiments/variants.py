@@ -1,0 +1,87 @@
+"""The two fits that every experiment sets side by side, with one change at a time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dnip.evaluation import evaluate, scores
+from dnip.experiments.protocol import OURS, PUBLISHED
+from dnip.fitting import fit_table
+from dnip.objective import Objective
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dnip.experiments.plan import Plan
+    from dnip.experiments.sources import Source, Sources
+    from dnip.fitting import Fit
+    from dnip.tables import ProbabilityTable
+
+#: How the methods are called in results; and in words.
+RAW = "raw"
+TITLES = {RAW: "raw argmax", PUBLISHED: "DNIP, published", OURS: "DNIP, ours"}
+
+#: K of the paper.
+SCALE = 30
+
+
+def usual_objective(method: str) -> Objective:
+    """Return the objective of a method: the published settings, or the defaults.
+
+    Examples
+    --------
+    >>> usual_objective("published").smoothing, usual_objective("ours").smoothing
+    (4000.0, 1.0)
+    """
+    return Objective.published() if method == PUBLISHED else Objective()
+
+
+def fit_by(
+    method: str, opt: ProbabilityTable, seed: int, objective: Objective | None = None
+) -> Fit:
+    """Fit as published (annealing, β = 2.7, τ = 0.2, μ = 4000), or as ``dnip fit`` does.
+
+    Parameters
+    ----------
+    method : {"published", "ours"}
+    opt : ProbabilityTable
+    seed : int
+    objective : Objective, optional
+        In place of the method's own.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dnip import ProbabilityTable
+    >>> opt = ProbabilityTable(np.array([[0.9, 0.1], [0.6, 0.4]] * 9), np.array([0, 1] * 9))
+    >>> fit_by("published", opt, seed=0).solution.solver
+    'anneal'
+    """
+    goal = usual_objective(method) if objective is None else objective
+    if method == PUBLISHED:
+        return fit_table(opt, goal, robust="off", scale=SCALE, solver="anneal", seed=seed)
+    return fit_table(opt, goal, scale=SCALE, seed=seed)
+
+
+def scores_after(fit: Fit, test: ProbabilityTable) -> dict[str, Any]:
+    """Return every metric of the test rows under a fit, with its weights."""
+    reweighted = evaluate([test], fit.coefficients).reweighted
+    assert reweighted is not None
+    return {**scores(reweighted), "weights": fit.coefficients.weights.tolist()}
+
+
+def raw_scores(test: ProbabilityTable) -> dict[str, Any]:
+    """Return every metric of the test rows under the raw argmax."""
+    return scores(evaluate([test]).raw)
+
+
+def seeded(sources: Sources, plan: Plan) -> list[tuple[Source, int]]:
+    """Return 1-shot sources with the seed of their fits: that of the prompt, as in the paper.
+
+    Saved tables come from one prompt; the seeds of the plan are then those of the fits alone.
+    """
+    pairs: list[tuple[Source, int]] = []
+    for source in sources.one_shot():
+        seeds: Sequence[int] = plan.seeds if source.seed is None else [source.seed]
+        pairs += [(source, seed) for seed in seeds]
+    return pairs
