@@ -1,0 +1,64 @@
+"""Times and objectives of the ways to optimise."""
+
+import pytest
+
+from dnip import Objective, solve
+from dnip.experiments.artefacts import Table
+from dnip.experiments.protocol import cut
+from dnip.experiments.solve_times import measure
+from results import PLAN, experiment, of_kind, results, starving_table, verdicts
+
+
+@pytest.fixture(scope="module")
+def found():
+    return measure(starving_table(60, 2), dev_share=0.1, seed=1, time_limit=60.0)
+
+
+def test_every_way_reports_the_objective_that_it_reached(found):
+    rows, _ = cut(starving_table(60, 2), 0.1)
+    for solver in ("anneal", "coordinate", "exact"):
+        goal = Objective.published()
+        expected = solve(rows.probabilities, rows.labels, goal, solver=solver, seed=1)
+        assert found["ways"][solver]["objective"] == expected.value
+    assert found["ways"]["exact"]["gap"] == 0
+    best = found["ways"]["exact"]["objective"]
+    assert all(found["ways"][way]["objective"] >= best - 1e-9 for way in ("loops", "anneal"))
+    assert found["rows"] == len(rows)
+    assert found["variable_space"] == 90
+
+
+def test_loops_take_longer_than_compiled_annealing(found):
+    assert found["ways"]["loops"]["seconds"] > found["ways"]["anneal"]["seconds"] > 0
+
+
+def cell(space, rows, loops, evaluations, exact):
+    ways = {
+        "loops": {"seconds": loops, "objective": 0.3, "evaluations": evaluations},
+        "exact": {"seconds": 1.0, "objective": 0.2, **exact},
+    }
+    for way in ("anneal", "coordinate", "fit"):
+        ways[way] = {"seconds": 0.5, "objective": 0.25}
+    return {"rows": rows, "n_classes": 4, "variable_space": space, "ways": ways}
+
+
+PROVEN = {"status": "optimal", "lower_bound": 0.2, "gap": 0.0}
+OPEN = {"status": "time_limit", "lower_bound": 0.15, "gap": 0.05}
+
+
+def test_ratios_certificates_and_verdicts():
+    cells = [cell(60, 100, 10.0, 700, PROVEN), cell(120, 400, 40.0, 700, OPEN)]
+    found = results(*(({"task": t}, one) for t, one in zip("ab", cells, strict=True)))
+    artefacts = experiment("time").present(PLAN, found)
+    seconds, objectives = of_kind(artefacts, Table)
+    assert seconds.rows[0].values[-4:] == (20.0, 20.0, 10.0, 20.0)
+    assert [row.values[-1] for row in objectives.rows] == ["proven optimal", "within 0.05"]
+    assert verdicts(artefacts) == [True, False]
+
+
+def test_hours_are_not_minutes_and_work_that_grows_with_nk_is_seen():
+    spaces = [(60, 7000, 100), (120, 4000, 200), (240, 1000, 400)]
+    cells = [cell(nk, rows, 40.0 * n, n, PROVEN) for nk, rows, n in spaces]
+    found = results(
+        *(({"task": str(nk)}, one) for (nk, *_), one in zip(spaces, cells, strict=True))
+    )
+    assert verdicts(experiment("time").present(PLAN, found)) == [False, True]
