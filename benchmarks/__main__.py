@@ -7,6 +7,7 @@ from pathlib import Path
 
 from benchmarks import (
     corrections,
+    coverage,
     equality,
     fronts,
     kills,
@@ -29,6 +30,7 @@ BENCHMARKS = {
     "speed": speed.run,
     "quality": quality.run,
     "robust": robust.run,
+    "coverage": coverage.run,
     "proofs": proofs.run,
     "fronts": fronts.run,
     "scores": scores.run,

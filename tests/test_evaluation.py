@@ -41,7 +41,15 @@ def test_chunks_count_as_the_whole():
 
 def test_the_summary_is_what_the_interface_promises():
     summary = evaluate([random_table()], FITTED).to_dict()
-    assert {"n", "n_classes", "n_unlabelled", "classes", "raw", "reweighted"} == summary.keys()
+    assert {
+        "n",
+        "n_classes",
+        "n_unlabelled",
+        "classes",
+        "raw",
+        "reweighted",
+        "difference",
+    } == summary.keys()
     for side in ("raw", "reweighted"):
         assert {
             "accuracy",
@@ -53,6 +61,54 @@ def test_the_summary_is_what_the_interface_promises():
         } <= summary[side].keys()
     assert "reweighted" not in evaluate([random_table()]).to_dict()
     assert json.loads(json.dumps(summary, allow_nan=False)) == summary
+
+
+def test_agreement_counts_rows_that_both_got_right():
+    table = random_table()
+    result = evaluate([table], FITTED)
+    p, labels = table.probabilities[10:], table.labels[10:]
+    before = p.argmax(axis=1) == labels
+    after = FITTED.predict(p) == labels
+    for c in range(3):
+        for first in (0, 1):
+            for second in (0, 1):
+                rows = (labels == c) & (before == first) & (after == second)
+                assert result.agreement[c, first, second] == rows.sum()
+    assert evaluate([table]).agreement is None
+
+
+def test_intervals_and_differences_stand_beside_the_scores():
+    summary = evaluate([random_table()], FITTED).to_dict(confidence=0.9)
+    raw, after, change = (summary[key] for key in ("raw", "reweighted", "difference"))
+    assert summary["confidence"] == 0.9
+    scalars = {name for name, value in raw.items() if isinstance(value, float)}
+    for side in (raw, after):
+        assert side["intervals"].keys() == scalars | {"class_accuracies"}
+    assert change["intervals"].keys() == {"accuracy", "cobias", "class_accuracies"}
+    for metric in ("accuracy", "cobias"):
+        assert change[metric] == after[metric] - raw[metric]
+        low, high = change["intervals"][metric]
+        assert low < high
+    assert json.loads(json.dumps(summary, allow_nan=False)) == summary
+    assert "intervals" not in evaluate([random_table()], FITTED).to_dict()["raw"]
+
+
+def test_a_class_without_rows_has_no_interval():
+    table = ProbabilityTable([[0.9, 0.05, 0.05], [0.1, 0.1, 0.8]], np.array([0, 2]), classes=NAMES)
+    summary = evaluate([table], FITTED).to_dict(confidence=0.9)
+    for side in ("raw", "reweighted", "difference"):
+        assert summary[side]["intervals"]["class_accuracies"][1] is None
+    assert summary["difference"]["class_accuracies"][1] is None
+
+
+@pytest.mark.parametrize("confidence", [0, 1, -0.5, 90, float("nan"), None])
+def test_a_level_outside_0_to_1_is_refused(confidence):
+    result = evaluate([random_table()])
+    if confidence is None:
+        assert "confidence" not in result.to_dict(confidence)
+        return
+    with pytest.raises(InvalidInputError, match="confidence must lie between 0 and 1"):
+        result.to_dict(confidence)
 
 
 @pytest.mark.parametrize("n_missing", [0, 1, 2])

@@ -9,6 +9,7 @@ import numpy as np
 
 from dnip.decisions import decide
 from dnip.errors import CoefficientsFormatError, InvalidInputError
+from dnip.intervals import difference_intervals, metric_intervals
 from dnip.metrics import (
     accuracy,
     balanced_accuracy,
@@ -21,6 +22,7 @@ from dnip.metrics import (
     worst_class_accuracy,
 )
 from dnip.metrics.confusion import count_pairs
+from dnip.validation import check_level
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -45,6 +47,9 @@ class Evaluation:
         Counts of the plain argmax, rows true, columns predicted.
     reweighted : ndarray of shape (N, N) or None
         Counts under the coefficients, if any were given.
+    agreement : ndarray of shape (N, 2, 2) or None
+        Rows of each class by whether the raw argmax and whether the coefficients got them right:
+        what a difference on the same rows is known from.
     """
 
     classes: tuple[str, ...]
@@ -52,6 +57,7 @@ class Evaluation:
     n_unlabelled: int
     raw: Confusion
     reweighted: Confusion | None
+    agreement: Confusion | None = None
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -59,8 +65,20 @@ class Evaluation:
         true = self.raw.sum(axis=1)
         return tuple(name for name, size in zip(self.classes, true, strict=True) if size == 0)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return what ``dnip evaluate --json`` prints."""
+    def to_dict(self, confidence: float | None = None) -> dict[str, Any]:
+        """Return what ``dnip evaluate --json`` prints.
+
+        Parameters
+        ----------
+        confidence : float, optional
+            Add the intervals of this level, between 0 and 1. They hold for rows that the
+            coefficients were not fitted on.
+
+        Raises
+        ------
+        InvalidInputError
+            For a level outside 0..1.
+        """
         summary: dict[str, Any] = {
             "n": self.n,
             "n_unlabelled": self.n_unlabelled,
@@ -70,6 +88,16 @@ class Evaluation:
         }
         if self.reweighted is not None:
             summary["reweighted"] = scores(self.reweighted)
+        if confidence is not None:
+            summary["confidence"] = check_level("confidence", confidence)
+            summary["raw"]["intervals"] = metric_intervals(self.raw, confidence)
+        if self.reweighted is None or self.agreement is None:
+            return summary
+        summary["difference"] = _differences(summary["raw"], summary["reweighted"])
+        if confidence is not None:
+            summary["reweighted"]["intervals"] = metric_intervals(self.reweighted, confidence)
+            intervals = difference_intervals(self.agreement, confidence)
+            summary["difference"]["intervals"] = intervals
         return summary
 
 
@@ -98,6 +126,15 @@ def scores(confusion: Counts) -> dict[str, Any]:
         ],
         "odd_classes": [None if c < 0 else c for c in odd_classes(confusion).tolist()],
         "confusion": confusion.tolist(),
+    }
+
+
+def _differences(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
+    """Return after less before."""
+    by_class = zip(before["class_accuracies"], after["class_accuracies"], strict=True)
+    return {
+        **{name: after[name] - before[name] for name in ("accuracy", "cobias")},
+        "class_accuracies": [None if a is None else b - a for a, b in by_class],
     }
 
 
@@ -151,6 +188,7 @@ def evaluate(
     n_rows = n_unlabelled = 0
     raw: Confusion | None = None
     reweighted: Confusion | None = None
+    agreement: Confusion | None = None
     for chunk in chunks:
         if coefficients is not None:
             check_same_classes(chunk, coefficients)
@@ -158,18 +196,24 @@ def evaluate(
         n_classes = len(classes)
         if raw is None:
             raw = np.zeros((n_classes, n_classes), np.int64)
-            reweighted = None if coefficients is None else np.zeros_like(raw)
+            if coefficients is not None:
+                reweighted = np.zeros_like(raw)
+                agreement = np.zeros((n_classes, 2, 2), np.int64)
         n_rows += len(p)
         if chunk.labels is None:
             n_unlabelled += len(p)
         else:
             true = chunk.labels + 1  # unlabelled rows are counted as 0
-            counts = count_pairs(true, decide(p), n_classes + 1, n_classes)
+            unweighted = decide(p)
+            counts = count_pairs(true, unweighted, n_classes + 1, n_classes)
             n_unlabelled += int(counts[0].sum())
             raw += counts[1:]
-            if coefficients is not None and reweighted is not None:
+            if coefficients is not None and reweighted is not None and agreement is not None:
                 predictions = decide(p, coefficients.multipliers)
                 reweighted += count_pairs(true, predictions, n_classes + 1, n_classes)[1:]
+                rights = 2 * (unweighted == chunk.labels) + (predictions == chunk.labels)
+                both = count_pairs(true, rights, n_classes + 1, 4)[1:]
+                agreement += both.reshape(n_classes, 2, 2)
         if progress is not None:
             progress(n_rows)
     if raw is None:
@@ -181,4 +225,4 @@ def evaluate(
             f"{source}: {found} has labelled rows, but COBias compares at least 2 classes",
             hint="Give a table with a label column that holds several classes",
         )
-    return Evaluation(classes, int(raw.sum()), n_unlabelled, raw, reweighted)
+    return Evaluation(classes, int(raw.sum()), n_unlabelled, raw, reweighted, agreement)

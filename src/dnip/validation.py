@@ -499,6 +499,22 @@ def check_integer(name: str, value: int, *, at_least: int, at_most: int | None =
     )
 
 
+def check_level(name: str, value: float) -> float:
+    """Return a confidence level: between 0 and 1, and neither.
+
+    Examples
+    --------
+    >>> check_level("confidence", 0.9)
+    0.9
+    """
+    number = _as_float(value)
+    if 0 < number < 1:
+        return number
+    raise InvalidInputError(
+        f"{name} must lie between 0 and 1; got {value!r}", hint="Give 0.9 for 90 % intervals"
+    )
+
+
 def check_scale(scale: int) -> int:
     """Return the weight scale K: a whole number of at least 1.
 

@@ -1,5 +1,6 @@
 """``dnip evaluate``: keys, both sides, and rows that do not count."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -33,14 +34,34 @@ def test_json_has_the_promised_keys(dnip, files):
 def test_without_coefficients_there_is_one_side(dnip, files):
     assert "reweighted" not in dnip("evaluate", "t.csv", "--json").json
     text = dnip("evaluate", "t.csv").out
-    assert "accuracy     0.500\n" in text
+    assert "\naccuracy     0.500 [" in text
     assert "->" not in text
+    assert "change" not in text
 
 
 def test_with_coefficients_the_text_shows_both_sides(dnip, files):
     text = dnip("evaluate", "t.csv", "--coefficients", "c.json").out
-    assert "accuracy     0.500 -> 1.000\n" in text
-    assert "COBias       1.000 -> 0.000\n" in text
+    assert re.search(r"\naccuracy     0\.500 \[.*\] -> 1\.000 \[.*\]\n", text)
+    assert re.search(r"\nCOBias       1\.000 \[.*\] -> 0\.000 \[.*\]\n", text)
+    assert "\nchange       accuracy +0.500 [" in text
+    assert "In brackets: 90 % intervals." in text
+
+
+def test_the_level_of_the_intervals_can_be_chosen(dnip, files):
+    command = ("evaluate", "t.csv", "--coefficients", "c.json", "--json", "--confidence")
+    wide, narrow = (dnip(*command, level).json for level in (0.95, 0.5))
+    assert (wide["confidence"], narrow["confidence"]) == (0.95, 0.5)
+    for side in ("raw", "reweighted", "difference"):
+        for metric in ("accuracy", "cobias"):
+            a, b = wide[side]["intervals"][metric], narrow[side]["intervals"][metric]
+            assert a[0] <= b[0] <= b[1] <= a[1]
+            assert a != b
+
+
+@pytest.mark.parametrize("level", ["0", "1", "90", "-1", "nan"])
+def test_a_level_outside_0_to_1_is_refused(dnip, files, level):
+    run = dnip("evaluate", "t.csv", "--json", "--confidence", level)
+    run.assert_refused("confidence must lie between 0 and 1")
 
 
 def test_the_coefficients_name_the_classes(dnip, files):

@@ -9,9 +9,11 @@ import typer
 
 from dnip.cli.console import complain, live_progress, print_json
 from dnip.cli.options import (
+    DEFAULT_CONFIDENCE,
     DEFAULT_MEMORY,
     AsJson,
     Classes,
+    Confidence,
     Memory,
     TablePath,
     split_classes,
@@ -25,19 +27,23 @@ def evaluate(
         typer.Option(help="Compare with these coefficients.", show_default=False, readable=False),
     ] = None,
     classes: Classes = None,
+    confidence: Confidence = DEFAULT_CONFIDENCE,
     memory: Memory = DEFAULT_MEMORY,
     json: AsJson = False,
 ) -> None:
     """Score a table before and after coefficients.
 
     Accuracy, COBias, the worst class and every class of TABLE: under the raw argmax, and under
-    coefficients where they are given.
+    coefficients where they are given, each with its confidence interval. The intervals hold where
+    the coefficients were fitted on other rows.
     """
     from dnip.coefficients import Coefficients
     from dnip.evaluation import evaluate as evaluate_table
     from dnip.report.text import describe
     from dnip.tables import Scan
+    from dnip.validation import check_level
 
+    check_level("confidence", confidence)
     fitted = None if coefficients is None else Coefficients.load(coefficients)
     names = split_classes(classes) or (None if fitted is None else fitted.classes)
     chunks = Scan(table, names, memory=memory)
@@ -46,6 +52,6 @@ def evaluate(
     if result.missing:
         complain("warning", f"no labelled row of class {', '.join(result.missing)}: left out")
     if json:
-        print_json(result.to_dict())
+        print_json(result.to_dict(confidence))
     else:
-        typer.echo(describe(result))
+        typer.echo(describe(result, confidence=confidence))

@@ -38,6 +38,12 @@ AsJson: TypeAlias = Annotated[
     bool, typer.Option("--json", help="Print one JSON object instead of text.")
 ]
 
+Confidence: TypeAlias = Annotated[
+    float,
+    typer.Option(help="Level of the confidence intervals, between 0 and 1.", metavar="LEVEL"),
+]
+DEFAULT_CONFIDENCE = 0.9
+
 #: Bytes of memory that a command keeps to where the user names no other size.
 DEFAULT_MEMORY = 10**9
 

@@ -12,7 +12,7 @@ from dnip.metrics.confusion import as_counts
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from dnip.typing import Integers
+    from dnip.typing import Floats, Integers
 
 
 def cobias(confusion: ArrayLike) -> float:
@@ -39,12 +39,31 @@ def cobias(confusion: ArrayLike) -> float:
     0.2
     """
     a = class_accuracies(confusion)
-    a = np.sort(a[~np.isnan(a)])
-    n = len(a)
-    if n < 2:
-        return float("nan")
+    a = a[~np.isnan(a)]
+    return float(cobias_of(a)) if len(a) > 1 else float("nan")
+
+
+def cobias_of(accuracies: Floats) -> Floats:
+    """COBias of class accuracies, for as many sets of them at once as there are rows.
+
+    Parameters
+    ----------
+    accuracies : ndarray of shape (..., N)
+        Of at least two classes.
+
+    Returns
+    -------
+    ndarray of shape (...,)
+
+    Examples
+    --------
+    >>> cobias_of(np.array([[0.8, 0.6], [0.5, 0.5]])).round(6)
+    array([0.2, 0. ])
+    """
+    a = np.sort(accuracies, axis=-1)
+    n = a.shape[-1]
     # over ascending A, Σ_{i<j} (A_j - A_i) = Σ_i (2i - n + 1) A_i
-    return float((2 * np.arange(n) - n + 1) @ a / (n * (n - 1) / 2))
+    return np.asarray(a @ (2 * np.arange(n) - n + 1) / (n * (n - 1) / 2))
 
 
 def odd_classes(confusion: ArrayLike) -> Integers:

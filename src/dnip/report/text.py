@@ -2,22 +2,36 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from dnip.metrics import accuracy, class_accuracies, cobias, odd_classes, worst_class_accuracy
+from dnip.metrics import odd_classes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dnip.coefficients import Coefficients
     from dnip.evaluation import Evaluation
-    from dnip.typing import Counts
+
+# What is said of a whole table, and the metric that says it.
+_TOTALS = {"accuracy": "accuracy", "COBias": "cobias", "worst class": "worst_class_accuracy"}
 
 
-def describe(evaluation: Evaluation, coefficients: Coefficients | None = None) -> str:
+def describe(
+    evaluation: Evaluation,
+    coefficients: Coefficients | None = None,
+    *,
+    confidence: float | None = None,
+) -> str:
     """Return accuracy, COBias and every class, before and after.
+
+    Parameters
+    ----------
+    evaluation : Evaluation
+    coefficients : Coefficients, optional
+        Also show their weights.
+    confidence : float, optional
+        Also show confidence intervals of this level, which hold for rows that the coefficients
+        were not fitted on.
 
     Examples
     --------
@@ -39,31 +53,52 @@ def describe(evaluation: Evaluation, coefficients: Coefficients | None = None) -
     columns = [("class", list(evaluation.classes)), ("rows", true)]
     if coefficients is not None:
         columns.append(("weight", [f"{w:.3f}" for w in coefficients.weights]))
-    if reweighted is None:
-        columns.append(("accuracy", _rates(class_accuracies(raw))))
-    else:
-        columns.append(("before", _rates(class_accuracies(raw))))
-        columns.append(("after", _rates(class_accuracies(reweighted))))
+    told = evaluation.to_dict(confidence)
+    sides = [("accuracy", "raw")]
+    if reweighted is not None:
+        sides = [("before", "raw"), ("after", "reweighted")]
+    for title, side in sides:
+        columns.append((title, _rates(told[side]["class_accuracies"])))
+        if confidence is not None:
+            intervals = told[side]["intervals"]["class_accuracies"]
+            columns.append(("", [_interval(bounds) for bounds in intervals]))
     last = raw if reweighted is None else reweighted
     odd = ["" if c < 0 else evaluation.classes[c] for c in odd_classes(last)]
     columns.append(("taken for", odd))
-    return f"{_align(columns)}\n\n{_totals(raw, reweighted)}"
+    return f"{_align(columns)}\n\n{_totals(told)}"
 
 
-def _totals(raw: Counts, reweighted: Counts | None) -> str:
+def _totals(told: dict[str, Any]) -> str:
+    sides = [told[side] for side in ("raw", "reweighted") if side in told]
     lines = []
-    for name, metric in (
-        ("accuracy", accuracy),
-        ("COBias", cobias),
-        ("worst class", worst_class_accuracy),
-    ):
-        change = "" if reweighted is None else f" -> {metric(reweighted):.3f}"
-        lines.append(f"{name:<12} {metric(raw):.3f}{change}")
-    return "\n".join(lines)
+    for name, metric in _TOTALS.items():
+        values = []
+        for side in sides:
+            bounds = side["intervals"][metric] if "intervals" in side else None
+            values.append(f"{side[metric]:.3f} {_interval(bounds)}".rstrip())
+        lines.append(f"{name:<12} {' -> '.join(values)}")
+    if "confidence" not in told:
+        return "\n".join(lines)
+    level = f"In brackets: {100 * told['confidence']:g} % intervals."
+    if any(side["cobias"] > side["intervals"]["cobias"][1] for side in sides):
+        level += " COBias of few rows is more than that of many: chance sets classes apart."
+    if "difference" not in told:
+        return "\n".join([*lines, "", level])
+    intervals = told["difference"]["intervals"]
+    changes = [
+        f"{name} {told['difference'][metric]:+.3f} {_interval(intervals[metric], '+')}"
+        for name, metric in _TOTALS.items()
+        if metric in intervals
+    ]
+    return "\n".join([*lines, f"{'change':<12} {', '.join(changes)}", "", level])
 
 
-def _rates(rates: np.ndarray) -> list[str]:
-    return ["-" if np.isnan(rate) else f"{rate:.3f}" for rate in rates]
+def _rates(rates: Sequence[float | None]) -> list[str]:
+    return ["-" if rate is None else f"{rate:.3f}" for rate in rates]
+
+
+def _interval(bounds: Sequence[float] | None, sign: str = "") -> str:
+    return "" if bounds is None else f"[{bounds[0]:{sign}.3f}, {bounds[1]:{sign}.3f}]"
 
 
 def _align(columns: Sequence[tuple[str, list[str]]]) -> str:

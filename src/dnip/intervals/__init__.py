@@ -1,0 +1,22 @@
+"""Confidence intervals of metrics, from the counts that the metrics are made of.
+
+Nothing is read twice: a table of any size comes down to its confusion matrix, and a comparison on
+the same rows to how many of each class both got right, one of them, or neither.
+"""
+
+from dnip.intervals.gaps import Bounds, difference_of, gap_bounds
+from dnip.intervals.hierarchy import draw_accuracies
+from dnip.intervals.metrics import difference_intervals, metric_intervals
+from dnip.intervals.proportions import mean_bounds, paired_bounds, wilson
+
+__all__ = [
+    "Bounds",
+    "difference_intervals",
+    "difference_of",
+    "draw_accuracies",
+    "gap_bounds",
+    "mean_bounds",
+    "metric_intervals",
+    "paired_bounds",
+    "wilson",
+]
