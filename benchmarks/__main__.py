@@ -22,6 +22,7 @@ from benchmarks import (
     speed,
     startup,
     streaming,
+    tuning,
     weights,
 )
 from benchmarks.tables import SHARED, load
@@ -35,6 +36,7 @@ BENCHMARKS = {
     "fronts": fronts.run,
     "scores": scores.run,
     "settings": settings.run,
+    "tuning": tuning.run,
     "weights": weights.run,
     "peers": peers.run,
     "corrections": corrections.run,

@@ -21,6 +21,7 @@ COMMANDS = (
     "audit",
     "prompt",
     "fit",
+    "tune",
     "pareto",
     "evaluate",
     "apply",

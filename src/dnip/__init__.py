@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from dnip.coefficients import Coefficients
     from dnip.estimator import DNIPClassifier
     from dnip.objective import CustomObjective, Objective
+    from dnip.selection import tune
     from dnip.solution import Solution, Status
     from dnip.solvers import solve
     from dnip.tables import ProbabilityTable
@@ -29,6 +30,7 @@ __all__ = [
     "Status",
     "__version__",
     "solve",
+    "tune",
 ]
 
 _HOMES = {
@@ -40,6 +42,7 @@ _HOMES = {
     "Solution": "dnip.solution",
     "Status": "dnip.solution",
     "solve": "dnip.solvers",
+    "tune": "dnip.selection",
 }
 
 

@@ -102,7 +102,7 @@ def fit_table(
         labelled.labels,
         objective,
         robust=robust,
-        unlabelled=None if robust == "off" else _unlabelled_rows(table, unlabelled),
+        unlabelled=None if robust == "off" else unlabelled_rows(table, unlabelled),
         scale=scale,
         solver=solver,
         seed=seed,
@@ -121,9 +121,7 @@ def fit_table(
     return Fit(coefficients, solution, evaluate([table], coefficients), decision)
 
 
-def _unlabelled_rows(
-    table: ProbabilityTable, more: ProbabilityTable | None
-) -> Probabilities | None:
+def unlabelled_rows(table: ProbabilityTable, more: ProbabilityTable | None) -> Probabilities | None:
     """Return the probabilities of all rows without a label, if there are any."""
     parts = [table.unlabelled().probabilities]
     if more is not None:

@@ -17,6 +17,7 @@ from dnip.cli.grouped_help import GroupedCommand
 from dnip.cli.pareto import pareto
 from dnip.cli.prompt import prompt
 from dnip.cli.reproduce import reproduce
+from dnip.cli.tune import tune
 
 app = typer.Typer(
     name="dnip",
@@ -26,7 +27,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (demo, audit, prompt, fit, pareto, evaluate, apply, reproduce, compare, bench):
+for command in (demo, audit, prompt, fit, tune, pareto, evaluate, apply, reproduce, compare, bench):
     app.command(cls=GroupedCommand)(command)
 
 

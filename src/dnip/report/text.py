@@ -65,7 +65,7 @@ def describe(
     last = raw if reweighted is None else reweighted
     odd = ["" if c < 0 else evaluation.classes[c] for c in odd_classes(last)]
     columns.append(("taken for", odd))
-    return f"{_align(columns)}\n\n{_totals(told)}"
+    return f"{align(columns)}\n\n{_totals(told)}"
 
 
 def _totals(told: dict[str, Any]) -> str:
@@ -101,9 +101,19 @@ def _interval(bounds: Sequence[float] | None, sign: str = "") -> str:
     return "" if bounds is None else f"[{bounds[0]:{sign}.3f}, {bounds[1]:{sign}.3f}]"
 
 
-def _align(columns: Sequence[tuple[str, list[str]]]) -> str:
-    """Set columns side by side: names to the left, numbers to the right."""
-    named = {"class", "taken for"}
+def align(
+    columns: Sequence[tuple[str, list[str]]],
+    named: frozenset[str] = frozenset({"class", "taken for"}),
+) -> str:
+    """Set columns side by side: those of names to the left, numbers to the right.
+
+    Examples
+    --------
+    >>> print(align([("class", ["yes", "no"]), ("rows", ["9", "10"])]))
+    class  rows
+    yes       9
+    no       10
+    """
     padded = []
     for title, cells in columns:
         width = max(len(title), *map(len, cells))

@@ -1,0 +1,112 @@
+"""Settings chosen by cross-validation beside the default ones, on few and on more labels."""
+
+from __future__ import annotations
+
+import warnings
+from typing import NamedTuple
+
+import numpy as np
+
+from benchmarks.tables import Table, print_markdown
+from dnip import Objective, ProbabilityTable
+from dnip.errors import DNIPWarning
+from dnip.metrics import accuracy, cobias, confusion_matrix
+from dnip.selection import Criterion, Grid, Settings
+from dnip.selection.choice import choose
+from dnip.selection.splits import fold_rows
+from dnip.selection.trials import Fold, Workbench
+from dnip.typing import Floats, Labels
+
+SIZES = (30, 100, 500)
+DRAWS = 5
+
+CRITERIA = {
+    "accuracy, then COBias": Criterion("accuracy"),
+    "COBias, then accuracy": Criterion("cobias"),
+    "accuracy - COBias": Criterion("weighted"),
+    "accuracy - 2.7·COBias": Criterion("weighted", {"accuracy": 1, "cobias": 2.7}),
+}
+GRIDS = {"": Grid(), ", also --robust-modes off": Grid(robust_modes=("auto", "off"))}
+CONFIDENCES = {"": 0.9, ", --confidence 0": 0.0}
+
+
+class Drawn(NamedTuple):
+    """One draw: what all candidates predict on folds, and how their fits do on the test half."""
+
+    labels: tuple[Labels, ...]
+    predictions: dict[Settings, tuple[Labels, ...]]
+    scores: dict[Settings, Floats]  # accuracy and COBias
+    seed: int
+
+
+def run(tables: list[Table]) -> None:
+    """Print what `dnip tune` makes of draws of 4-class tables, less what `dnip fit` does."""
+    chosen = [table for table in tables if table.opt.n_classes == 4]
+    shared = [table for table in chosen if "bundled" not in table.name] or chosen
+    for size in SIZES:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DNIPWarning)
+            draws = [_draw(table, size, seed) for table in shared for seed in range(DRAWS)]
+        _print(draws, size, len(shared))
+
+
+def _draw(table: Table, size: int, seed: int) -> Drawn:
+    few = table.opt.draw(size, seed)
+    p, y = few.probabilities, few.labels
+    assert y is not None
+    splits = fold_rows(y, few.classes, None, seed)
+    folds = [Fold(p[split.opt], y[split.opt], p[split.dev]) for split in splits]
+    candidates = GRIDS[", also --robust-modes off"].candidates()
+
+    def predict(parts: list[Fold]) -> dict[Settings, tuple[Labels, ...]]:
+        bench = Workbench(parts, Objective(), None, "coordinate", 0)
+        return bench.run(candidates).predictions
+
+    final = predict([Fold(p, y, table.test.probabilities)])
+    return Drawn(
+        tuple(y[split.dev] for split in splits),
+        predict(folds),
+        {settings: _scores(table.test, predicted) for settings, (predicted,) in final.items()},
+        seed,
+    )
+
+
+def _scores(test: ProbabilityTable, predicted: Labels) -> Floats:
+    assert test.labels is not None
+    confusion = confusion_matrix(test.labels, predicted, test.n_classes)
+    return np.array([accuracy(confusion), cobias(confusion)])
+
+
+def _print(draws: list[Drawn], size: int, n_tables: int) -> None:
+    plain = np.array([drawn.scores[Settings()] for drawn in draws])
+    rows = [["dnip fit", *[f"{value:.3f}" for value in plain.mean(axis=0)], "", ""]]
+    for name, criterion in CRITERIA.items():
+        for confidence_name, confidence in CONFIDENCES.items():
+            for grid_name, grid in GRIDS.items():
+                picked = [_choose(drawn, criterion, grid, confidence) for drawn in draws]
+                found = np.array([d.scores[s] for d, s in zip(draws, picked, strict=True)])
+                weights = criterion.steps[0]
+                worth = [weights.get("accuracy", 0.0), -weights.get("cobias", 0.0)]
+                gains = (found - plain) @ worth
+                error = gains.std() / np.sqrt(len(gains))
+                left = np.mean([settings != Settings() for settings in picked])
+                rows.append(
+                    [
+                        f"{name}{grid_name}{confidence_name}",
+                        *[f"{value:.3f}" for value in found.mean(axis=0)],
+                        f"{gains.mean():+.4f} ± {error:.4f}",
+                        f"{left:.0%}",
+                    ]
+                )
+    print_markdown(
+        f"{size} labels: {n_tables} tables of 4 classes, {DRAWS} draws of each (test halves)",
+        ["criterion", "accuracy", "COBias", "gain in the criterion", "defaults left"],
+        rows,
+    )
+
+
+def _choose(drawn: Drawn, criterion: Criterion, grid: Grid, confidence: float) -> Settings:
+    offered = {settings: drawn.predictions[settings] for settings in grid.candidates()}
+    return choose(
+        drawn.labels, offered, criterion, 4, seed=drawn.seed, confidence=confidence
+    ).chosen

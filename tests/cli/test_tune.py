@@ -1,0 +1,111 @@
+"""``dnip tune``: keys, text, what lands in the file, and what is refused."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from selection_populations import skewed
+
+QUICK = ("--betas", "1,2.7", "--taus", "0.2", "--scales", "30")
+
+
+@pytest.fixture
+def opt(folder):
+    skewed(60).write(folder / "opt.csv")
+    return folder
+
+
+def test_json_has_the_keys_of_fit_and_the_choice(dnip, opt):
+    fitted = dnip("fit", "opt.csv", "--out", "f.json", "--json").json
+    run = dnip("tune", "opt.csv", *QUICK, "--json")
+    assert run.status == 0
+    assert set(fitted) <= set(run.json)
+    assert run.json["chosen"].keys() == {"beta", "tau", "scale", "smoothing", "robust", "reason"}
+    assert [c["beta"] for c in run.json["candidates"]] in ([1.0, 2.7], [2.7, 1.0])
+    first = run.json["candidates"][0]
+    assert len(first["folds"]) == 5
+    assert first.keys() >= {"accuracy", "cobias", "score", "ahead", "standard_error"}
+    assert run.json["criterion"] == {
+        "name": "weighted",
+        "weights": {"accuracy": 1.0, "cobias": 1.0},
+    }
+    stored = json.loads(Path("coefficients.json").read_text())
+    assert stored["weight_indices"] == run.json["weight_indices"]
+    assert stored["fit"]["tuning"]["chosen"]["beta"] == run.json["chosen"]["beta"]
+    assert dnip("evaluate", "opt.csv", "--coefficients", "coefficients.json").status == 0
+
+
+def test_the_text_shows_the_candidates_and_the_reason(dnip, opt):
+    text = dnip("tune", "opt.csv", *QUICK, "--weights", "accuracy=1,cobias=2.7").out
+    assert "2 candidates, scored by 5 folds, best first by accuracy - 2.7·cobias\n" in text
+    assert "\nchosen: β = 2.7, τ = 0.2, K = 30, μ = 1, robust auto\n" in text
+    assert "coefficients written to coefficients.json" in text
+    assert sum(line.startswith("*") for line in text.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "scheme"),
+    [
+        (("--folds", "3"), "3 folds"),
+        (("--dev-share", "0.25"), "dev share 0.25"),
+        (("--dev", "dev.csv"), "dev table dev.csv"),
+    ],
+)
+def test_ways_to_score(dnip, opt, arguments, scheme):
+    skewed(30, 1).write("dev.csv")
+    assert dnip("tune", "opt.csv", *QUICK, *arguments, "--json").json["scheme"] == scheme
+
+
+def test_every_setting_can_be_tried(dnip, opt):
+    skewed(90, 2, unlabelled=90).write("more.csv")
+    run = dnip(
+        "tune", "opt.csv", "--betas", "2.7", "--taus", "0.2,0.5",
+        "--scales", "10,log:10,continuous",
+        "--smoothings", "1,4000", "--robust-modes", "auto,off", "--criterion", "cobias",
+        "--unlabelled", "more.csv", "--cobias", "single", "--confidence", "0", "--json",
+    )  # fmt: skip
+    assert run.status == 0
+    assert len(run.json["candidates"]) == 24
+    assert {c["scale"] for c in run.json["candidates"]} == {10, "log:10", "continuous"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("--betas", ""), "error: betas is empty"),
+        (("--scales", " , "), "error: scales is empty"),
+        (("--scales", "30,wide"), "error: scale is 'wide'"),
+        (("--robust-modes", "maybe"), "error: robust must be one of auto, on, off; got 'maybe'"),
+        (("--betas", "-1"), "error: beta must be a finite number at least 0; got -1.0"),
+        (("--folds", "40"), "class 0 has 20 labelled rows, which do not reach for 40 folds"),
+        (("--dev-share", "0.01"), "a dev share of 0.01 leaves none of them to score on"),
+        (("--dev", "opt.csv"), "hold the same rows"),
+        (("--dev", "none.csv"), "none.csv"),
+        (("--criterion", "cobias", "--weights", "cobias=1"), "weights belong to the criterion"),
+        (("--weights", "speed=1"), "a weighted metric must be one of accuracy"),
+        (("--out", "opt.csv"), "opt.csv"),
+        (("--robust-modes", "off", "--unlabelled", "opt.csv"), "unlabelled rows serve robust fits"),
+    ],
+)
+def test_bad_input_is_status_1_and_leaves_no_file(dnip, opt, arguments, told):
+    before = {path: path.read_bytes() for path in opt.iterdir()}
+    run = dnip("tune", "opt.csv", *arguments)
+    assert (run.status, run.out) == (1, "")
+    assert told in run.err
+    assert {path: path.read_bytes() for path in opt.iterdir()} == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("--taus", "much"), "'much' is no number"),
+        (("--weights", "accuracy"), "write it like accuracy=1,cobias=2.7"),
+        (("--weights", "accuracy=x"), "'x' is no number"),
+        (("--criterion", "fair"), "'accuracy', 'cobias', 'weighted'"),
+    ],
+)
+def test_wrong_usage_is_status_2(dnip, opt, arguments, told):
+    run = dnip("tune", "opt.csv", *arguments)
+    assert (run.status, run.out) == (2, "")
+    assert told in run.err
