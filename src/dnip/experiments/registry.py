@@ -18,6 +18,7 @@ _PLACES = {
     "confusion": "confusion:ConfusionMatrix",
     "time": "solve_times:SolveTimes",
     "kde": "densities:Densities",
+    "prior-methods": "prior_methods:PriorMethods",
     "ablation": "ablation:Ablation",
     "cot": "chain_of_thought:ChainOfThoughtAgainstPlain",
     "single": "single:Single",
