@@ -4,8 +4,8 @@ import pytest
 
 from dnip import Objective
 from dnip.evaluation import evaluate
-from dnip.experiments.ablation import measure
 from dnip.experiments.artefacts import Figure, Table
+from dnip.experiments.measures.ablation import measure_ablation
 from dnip.experiments.protocol import cut
 from dnip.fitting import fit_table
 from results import PLAN, experiment, of_kind, results, starving_table, verdicts
@@ -36,7 +36,7 @@ def presented(**changes):
 
 def test_fits_are_those_of_the_plain_calls():
     opt, test = starving_table(300, 1), starving_table(200, 2)
-    found = measure(opt, test, dev_share=0.1, seed=3)
+    found = measure_ablation(opt, test, dev_share=0.1, seed=3)
     rows, _ = cut(opt, 0.1)
     published = fit_table(
         rows, Objective.published(), robust="off", scale=30, solver="anneal", seed=3
@@ -52,7 +52,7 @@ def test_fits_are_those_of_the_plain_calls():
 
 def test_each_objective_is_best_by_its_own_term_on_opt():
     opt = starving_table(400, 5)
-    found = measure(opt, cut(opt, 0.1)[0], dev_share=0.1, seed=0)["ours"]
+    found = measure_ablation(opt, cut(opt, 0.1)[0], dev_share=0.1, seed=0)["ours"]
     assert min(found, key=lambda name: found[name]["cobias"]) in ("z2", "z1+z2", "z2-z3", NAMES[-1])
     assert found["z1"]["accuracy"] >= found["z2"]["accuracy"]
 

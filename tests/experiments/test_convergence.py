@@ -6,10 +6,10 @@ import pytest
 import oracles
 from dnip import Objective, solve
 from dnip.experiments.artefacts import Table
-from dnip.experiments.convergence import (
+from dnip.experiments.convergence import power_law
+from dnip.experiments.measures.convergence import (
     gap_above,
-    measure,
-    power_law,
+    measure_convergence,
     reached_after,
     temperatures,
 )
@@ -22,7 +22,7 @@ SETTINGS = {"dev_share": 0.1, "factors": [0.2, 2.0], "n_seeds": 2, "time_limit":
 
 @pytest.fixture(scope="module")
 def found():
-    return measure(starving_table(80, 4), scale=5, **SETTINGS)
+    return measure_convergence(starving_table(80, 4), scale=5, **SETTINGS)
 
 
 def test_optimum_is_that_of_enumeration(found):

@@ -6,8 +6,8 @@ from matplotlib.figure import Figure as Canvas
 
 from dnip.evaluation import evaluate
 from dnip.experiments.artefacts import Figure, Table
-from dnip.experiments.densities import measure
-from dnip.experiments.kernel_density import density
+from dnip.experiments.measures.densities import measure_densities
+from dnip.experiments.measures.kernel_density import density
 from dnip.experiments.protocol import cut
 from dnip.fitting import fit_table
 from results import PLAN, experiment, of_kind, results, starving_table, verdicts
@@ -15,7 +15,7 @@ from results import PLAN, experiment, of_kind, results, starving_table, verdicts
 
 @pytest.fixture(scope="module")
 def found():
-    return measure(starving_table(300, 1), starving_table(200, 2), dev_share=0.1, seed=0)
+    return measure_densities(starving_table(300, 1), starving_table(200, 2), dev_share=0.1, seed=0)
 
 
 def test_curves_are_of_the_probability_of_the_true_class_before_and_after(found):
@@ -34,7 +34,7 @@ def test_curves_are_of_the_probability_of_the_true_class_before_and_after(found)
 
 def test_a_class_without_test_rows_has_no_curve_and_is_drawn_without():
     opt, test = starving_table(300, 1), starving_table(200, 2)
-    found = measure(opt, test.take(test.labels != 1), dev_share=0.1, seed=0)
+    found = measure_densities(opt, test.take(test.labels != 1), dev_share=0.1, seed=0)
     assert found["raw"]["densities"][1] is None
     artefacts = experiment("kde").present(PLAN, results(({"task": "t"}, found)))
     canvas = Canvas()

@@ -5,14 +5,14 @@ import pytest
 
 from dnip.evaluation import scores
 from dnip.experiments.artefacts import Table, Text
-from dnip.experiments.prior_methods import measure
+from dnip.experiments.measures.prior_methods import measure_prior_methods
 from dnip.metrics import confusion_matrix
 from results import PLAN, experiment, of_kind, results, starving_table, verdicts
 
 
 def test_batch_calibration_divides_by_the_mean_of_the_test_rows():
     opt, test = starving_table(200, 1), starving_table(300, 2)
-    found = measure(opt, test, dev_share=0.1, seed=0)["batch calibration"]
+    found = measure_prior_methods(opt, test, dev_share=0.1, seed=0)["batch calibration"]
     p = test.probabilities
     expected = confusion_matrix(test.labels, (p / p.mean(axis=0)).argmax(axis=1), 3)
     assert found["confusion"] == expected.tolist()
@@ -22,14 +22,14 @@ def test_rows_without_labels_are_read_but_not_scored():
     opt, test = starving_table(200, 1), starving_table(300, 2)
     labels = np.where(np.arange(300) < 100, test.labels, -1)
     half = type(test)(test.probabilities, labels, classes=test.classes)
-    found = measure(opt, half, dev_share=0.1, seed=0)["batch calibration"]
+    found = measure_prior_methods(opt, half, dev_share=0.1, seed=0)["batch calibration"]
     assert np.sum(found["confusion"]) == 100
 
 
 def test_the_adapter_lowers_cobias_of_a_starved_class():
     pytest.importorskip("torch")
     opt, test = starving_table(400, 1), starving_table(400, 2)
-    found = measure(opt, test, dev_share=0.1, seed=0)
+    found = measure_prior_methods(opt, test, dev_share=0.1, seed=0)
     raw = scores(confusion_matrix(test.labels, test.probabilities.argmax(axis=1), 3))
     assert found["linear adapter"]["cobias"] < raw["cobias"]
 

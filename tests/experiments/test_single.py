@@ -2,8 +2,8 @@
 
 import pytest
 
+from dnip.experiments.measures.single import measure_single
 from dnip.experiments.protocol import cut
-from dnip.experiments.single import measure
 from results import PLAN, experiment, results, starving_table, verdicts
 
 AS_SAID = {"raw": (0.5, 0.4, 0.4), "single": (0.5, 0.2, 0.2), "pairwise": (0.5, 0.1, 0.1)}
@@ -21,7 +21,7 @@ def verdicts_on(**changes):
 
 def test_each_objective_is_the_better_by_its_own_gap_on_opt():
     opt = starving_table(500, 3, n_classes=4)
-    found = measure(opt, cut(opt, 0.1)[0], dev_share=0.1, seed=0)["ours"]
+    found = measure_single(opt, cut(opt, 0.1)[0], dev_share=0.1, seed=0)["ours"]
     assert found["single"]["cobias_single"] <= found["pairwise"]["cobias_single"] + 0.01
     assert found["pairwise"]["cobias"] <= found["single"]["cobias"] + 0.01
 

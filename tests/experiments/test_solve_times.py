@@ -4,14 +4,14 @@ import pytest
 
 from dnip import Objective, solve
 from dnip.experiments.artefacts import Table
+from dnip.experiments.measures.solve_times import measure_solve_times
 from dnip.experiments.protocol import cut
-from dnip.experiments.solve_times import measure
 from results import PLAN, experiment, of_kind, results, starving_table, verdicts
 
 
 @pytest.fixture(scope="module")
 def found():
-    return measure(starving_table(60, 2), dev_share=0.1, seed=1, time_limit=60.0)
+    return measure_solve_times(starving_table(60, 2), dev_share=0.1, seed=1, time_limit=60.0)
 
 
 def test_every_way_reports_the_objective_that_it_reached(found):

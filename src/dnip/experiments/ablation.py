@@ -9,16 +9,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from dnip.experiments.artefacts import Statement
 from dnip.experiments.cell import Cell
 from dnip.experiments.comparison import ALL, Comparison
-from dnip.experiments.protocol import METHODS, PUBLISHED, cut
-from dnip.experiments.variants import (
-    RAW,
-    TITLES,
-    fit_by,
-    raw_scores,
-    scores_after,
-    seeded,
-    usual_objective,
-)
+from dnip.experiments.measures.ablation import measure_ablation
+from dnip.experiments.measures.variants import RAW, TITLES, seeded, usual_objective
+from dnip.experiments.protocol import METHODS, PUBLISHED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,33 +20,9 @@ if TYPE_CHECKING:
     from dnip.experiments.experiment import CellResult, Results
     from dnip.experiments.plan import Plan
     from dnip.experiments.sources import Sources
-    from dnip.tables import ProbabilityTable
 
 FULL = "z1+z2-z3"
 _METRICS = ("accuracy", "cobias")
-
-
-def measure(
-    opt: ProbabilityTable, test: ProbabilityTable, *, dev_share: float, seed: int
-) -> dict[str, Any]:
-    """Return scores of the test table: raw, and after each objective by both methods.
-
-    Examples
-    --------
-    >>> from dnip.demonstration import bundled_table
-    >>> opt, test = bundled_table("opt").draw(300, seed=0), bundled_table("test")
-    >>> found = measure(opt, test, dev_share=0.05, seed=0)
-    >>> list(found["published"])
-    ['z1', 'z2', 'z3', 'z1+z2', 'z1-z3', 'z2-z3', 'z1+z2-z3']
-    """
-    rows, _ = cut(opt, dev_share)
-    found: dict[str, Any] = {RAW: raw_scores(test)}
-    for method in METHODS:
-        found[method] = {
-            name: scores_after(fit_by(method, rows, seed, objective), test)
-            for name, objective in usual_objective(method).ablations().items()
-        }
-    return found
 
 
 class Ablation:
@@ -71,7 +40,7 @@ class Ablation:
             Cell(
                 self.name,
                 {**source.labels, "seed": seed},
-                measure,
+                measure_ablation,
                 {"opt": source.opt, "test": source.test},
                 {"dev_share": plan.dev_share, "seed": seed},
             )

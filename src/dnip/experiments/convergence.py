@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Mapping
 from statistics import fmean, median
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -14,9 +13,7 @@ from dnip.experiments.artefacts import Column, Row, Statement, Table, Text
 from dnip.experiments.cell import Cell
 from dnip.experiments.comparison import task_titles
 from dnip.experiments.drawing import Curve, Look, Panel, curve_figure
-from dnip.experiments.protocol import cut
-from dnip.objective import Objective
-from dnip.solvers import Anneal, solve
+from dnip.experiments.measures.convergence import SCHEDULES, measure_convergence
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,125 +22,10 @@ if TYPE_CHECKING:
     from dnip.experiments.experiment import CellResult, Results
     from dnip.experiments.plan import Plan
     from dnip.experiments.sources import Sources
-    from dnip.solution import Solution
-    from dnip.tables import ProbabilityTable
 
-#: Last temperatures on the scale of M·Z: that of the published schedule, and a cold one, at which
-#: a move that costs one example more is taken once in e¹⁰ times.
-SCHEDULES = {"published": 200.0, "cold": 0.1}
 _SHOWN = {"published": "published temperatures", "cold": "cooled on to 0.1"}
-# Values nearer than this are the same.
-_SAME = 1e-9
 # Below this gap the axis is linear, so that 0 has a place.
 _LINEAR = 1e-3
-
-
-def measure(
-    opt: ProbabilityTable,
-    *,
-    dev_share: float,
-    scale: int,
-    factors: Sequence[float],
-    n_seeds: int,
-    time_limit: float,
-) -> dict[str, Any]:
-    """Return the gap to the optimum by chain length, under the published schedule and a cold one.
-
-    Parameters
-    ----------
-    opt : ProbabilityTable
-    dev_share : float
-        Part of it that is left aside, as everywhere.
-    scale : int
-        K.
-    factors : sequence of float
-        λ: at each temperature λNK moves are made, at least one.
-    n_seeds : int
-        Runs of each.
-    time_limit : float
-        Seconds for the exact solver; where it proves nothing, its best point stands for the
-        optimum.
-
-    Examples
-    --------
-    >>> from dnip.demonstration import bundled_table
-    >>> few = bundled_table("opt").draw(60, seed=0)
-    >>> settings = {"scale": 5, "factors": [1.0], "n_seeds": 1, "time_limit": 60.0}
-    >>> found = measure(few, dev_share=0.1, **settings)
-    >>> found["proven"], [run["schedule"] for run in found["runs"]]
-    (True, ['published', 'cold'])
-    >>> all(run["gaps"][0] >= 0 for run in found["runs"])
-    True
-    """
-    rows = cut(opt, dev_share)[0].labelled()
-    assert rows.labels is not None
-    p, labels = rows.probabilities, rows.labels
-    goal = Objective.published()
-
-    def anneal(solver: Anneal, seed: int) -> Solution:
-        return solve(p, labels, goal, scale=scale, solver=solver, seed=seed)
-
-    solve(p, labels, goal, scale=scale, solver="exact", time_limit=0.0)  # compiled before the clock
-    best = solve(p, labels, goal, scale=scale, solver="exact", time_limit=time_limit)
-    ended = []
-    for schedule, t_min in SCHEDULES.items():
-        for factor in factors:
-            length = max(1, round(factor * rows.n_classes * scale))
-            solver = Anneal(t_min=t_min, max_generated=length, max_accepted=length)
-            began = time.perf_counter()
-            solutions = [anneal(solver, seed) for seed in range(n_seeds)]
-            seconds = (time.perf_counter() - began) / n_seeds
-            ended.append((schedule, factor, length, solver, solutions, seconds))
-    optimum = min([best.value, *(s.value for *_, solutions, _ in ended for s in solutions)])
-    return {
-        "rows": len(rows),
-        "n_classes": rows.n_classes,
-        "scale": scale,
-        "variable_space": rows.n_classes * scale,
-        "raw": best.trace[0].incumbent,
-        "optimum": optimum,
-        "lower_bound": best.lower_bound,
-        "proven": best.status.value == "optimal",
-        "exact_seconds": best.seconds,
-        "runs": [
-            {
-                "schedule": schedule,
-                "factor": factor,
-                "chain": length,
-                "temperatures": temperatures(solver),
-                "evaluations": solutions[0].evaluations,
-                "seconds": seconds,
-                "gaps": [gap_above(solution, optimum) for solution in solutions],
-                "reached_after": [reached_after(solution, optimum) for solution in solutions],
-            }
-            for schedule, factor, length, solver, solutions, seconds in ended
-        ],
-    }
-
-
-def gap_above(solution: Solution, optimum: float) -> float:
-    """Return how far a solution is above the optimum, 0 where only rounding parts them."""
-    gap = solution.value - optimum
-    return gap if gap > _SAME else 0.0
-
-
-def reached_after(solution: Solution, optimum: float) -> int | None:
-    """Return how many objective values were computed until the optimum was found, if it was."""
-    for entry in solution.trace:
-        if entry.incumbent <= optimum + _SAME:
-            return entry.evaluations
-    return None
-
-
-def temperatures(solver: Anneal) -> int:
-    """Return how many temperatures a schedule has: log_α(T_min / T_max), and the first.
-
-    Examples
-    --------
-    >>> temperatures(Anneal())
-    135
-    """
-    return math.floor(math.log(solver.t_min / solver.t_max) / math.log(solver.cooling)) + 1
 
 
 def power_law(sizes: Sequence[float], costs: Sequence[float]) -> tuple[float, float]:
@@ -184,7 +66,7 @@ class Convergence:
             Cell(
                 self.name,
                 {**source.labels, "scale": scale},
-                measure,
+                measure_convergence,
                 {"opt": source.opt},
                 {
                     "dev_share": plan.dev_share,

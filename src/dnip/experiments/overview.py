@@ -11,8 +11,8 @@ from dnip.experiments.artefacts import Column, Row, Statement, Table
 from dnip.experiments.cell import Cell
 from dnip.experiments.comparison import task_titles
 from dnip.experiments.drawing import confusion_figure
+from dnip.experiments.measures.variants import RAW, TITLES
 from dnip.experiments.protocol import METHODS, OURS, PUBLISHED, debias, debias_settings
-from dnip.experiments.variants import RAW, TITLES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

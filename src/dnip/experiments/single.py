@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dnip.experiments.artefacts import Statement
 from dnip.experiments.cell import Cell
 from dnip.experiments.comparison import ALL, Comparison
-from dnip.experiments.protocol import METHODS, PUBLISHED, cut
-from dnip.experiments.variants import (
-    RAW,
-    TITLES,
-    fit_by,
-    raw_scores,
-    scores_after,
-    seeded,
-    usual_objective,
-)
+from dnip.experiments.measures.single import measure_single
+from dnip.experiments.measures.variants import RAW, TITLES, seeded
+from dnip.experiments.protocol import METHODS, PUBLISHED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,35 +20,9 @@ if TYPE_CHECKING:
     from dnip.experiments.experiment import CellResult, Results
     from dnip.experiments.plan import Plan
     from dnip.experiments.sources import Sources
-    from dnip.tables import ProbabilityTable
 
 _METRICS = ("accuracy", "cobias", "cobias_single")
 _SHOWN = {"single": "minimising COBias_single", "pairwise": "minimising COBias"}
-
-
-def measure(
-    opt: ProbabilityTable, test: ProbabilityTable, *, dev_share: float, seed: int
-) -> dict[str, Any]:
-    """Return scores of the test table: raw, and after either objective by both methods.
-
-    Examples
-    --------
-    >>> from dnip.demonstration import bundled_table
-    >>> opt, test = bundled_table("opt").draw(300, seed=0), bundled_table("test")
-    >>> found = measure(opt, test, dev_share=0.05, seed=0)
-    >>> list(found), list(found["ours"])
-    (['raw', 'published', 'ours'], ['single', 'pairwise'])
-    """
-    rows, _ = cut(opt, dev_share)
-    found: dict[str, Any] = {RAW: raw_scores(test)}
-    for method in METHODS:
-        found[method] = {
-            gap: scores_after(
-                fit_by(method, rows, seed, replace(usual_objective(method), gap=gap)), test
-            )
-            for gap in _SHOWN
-        }
-    return found
 
 
 class Single:
@@ -74,7 +40,7 @@ class Single:
             Cell(
                 self.name,
                 {**source.labels, "seed": seed},
-                measure,
+                measure_single,
                 {"opt": source.opt, "test": source.test},
                 {"dev_share": plan.dev_share, "seed": seed},
             )

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import gaussian_kde
 
-from dnip.experiments.kernel_density import POINTS, density
+from dnip.experiments.measures.kernel_density import POINTS, density
 
 GRID = np.linspace(0, 1, POINTS)
 
