@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from dnip.decisions import decide, reweight
+from dnip.errors import InvalidInputError
 from dnip.evaluation import check_same_classes
+from dnip.priors import estimate_prior, most_rows
 from dnip.tables import Chunk, ahead, open_writer
+from dnip.tables.reservoir import RowSample
 
 if TYPE_CHECKING:
     import os
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dnip.coefficients import Coefficients
+    from dnip.priors import PriorEstimate
     from dnip.tables import Rows
 
 
@@ -66,6 +70,50 @@ def apply_stream(
             if progress is not None:
                 progress(n_rows)
     return n_rows, n_changed
+
+
+def estimate_stream(
+    chunks: Iterable[Rows],
+    coefficients: Coefficients,
+    *,
+    progress: Callable[[int], None] | None = None,
+) -> PriorEstimate:
+    """Estimate the class mix of a table of any size, whose labels are not read.
+
+    A uniform sample of its rows is looked at: 20,000, or a million cells where that is less.
+
+    Parameters
+    ----------
+    chunks : iterable of ProbabilityTable or Chunk
+        The table: a `Scan` of one on disk, ``[table]`` for one in memory.
+    coefficients : Coefficients
+        Fitted for the table's classes; their calibration is used.
+    progress : callable, optional
+        Receives the number of rows done after each chunk.
+
+    Returns
+    -------
+    PriorEstimate
+
+    Raises
+    ------
+    CoefficientsFormatError
+        If the coefficients were fitted for other classes, or hold no calibration.
+    InvalidInputError
+        For bad rows, or no row.
+    """
+    calibration = coefficients.calibration
+    sample = RowSample(most_rows(len(coefficients.classes)))
+    for chunk in chunks:
+        check_same_classes(chunk, coefficients)
+        sample.add(chunk.probabilities)
+        if progress is not None:
+            progress(sample.n_seen)
+    if not sample.n_seen:
+        raise InvalidInputError(
+            "there are no rows to estimate the target prior from", hint="Give a table with rows"
+        )
+    return estimate_prior(sample.rows, calibration)
 
 
 class _Applied(NamedTuple):

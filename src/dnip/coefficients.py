@@ -13,6 +13,7 @@ import numpy as np
 from dnip.decisions import decide, reweight
 from dnip.errors import CoefficientsFormatError, InvalidInputError
 from dnip.files import atomic_path
+from dnip.priors import Calibration, PriorEstimate, adjust, check_prior, estimate_prior
 from dnip.scales import Spacing, WeightScale
 from dnip.validation import (
     check_classes,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
+    from dnip.priors import PriorLike
     from dnip.solution import Solution
     from dnip.typing import Floats, Labels, Probabilities, WeightIndices
 
@@ -217,6 +219,120 @@ class Coefficients:
                 hint="Apply coefficients to the task that they were fitted on",
             )
         return p
+
+    def adjusted(self, target_prior: PriorLike) -> Coefficients:
+        """Return the coefficients for use where the class mix is another.
+
+        The log-weights go from those of the fit toward those of most accuracy under the target
+        mix, by the calibration that the fit has learned, as far as the mix has changed: see "Other
+        class mixes" in the documentation. A fit with this target prior serves the objective
+        better; this needs no labelled rows.
+
+        Parameters
+        ----------
+        target_prior : mapping, sequence or "uniform"
+            Class shares by name, or in the order of the classes.
+
+        Returns
+        -------
+        Coefficients
+            With continuous weights; these coefficients themselves where their mix is the target.
+
+        Raises
+        ------
+        InvalidInputError
+            For shares that are no class mix.
+        CoefficientsFormatError
+            For coefficients without class shares or calibration, of an older version.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from dnip import ProbabilityTable
+        >>> from dnip.fitting import fit_table
+        >>> p = np.array([[0.9, 0.1], [0.6, 0.4], [0.8, 0.2], [0.55, 0.45]] * 50)
+        >>> fitted = fit_table(ProbabilityTable(p, np.array([0, 1] * 100))).coefficients
+        >>> fitted.predict([[0.65, 0.35], [0.75, 0.25]])
+        array([1, 0])
+        >>> fitted.adjusted({"0": 0.01, "1": 0.99}).predict([[0.65, 0.35], [0.75, 0.25]])
+        array([1, 1])
+        """
+        target = check_prior(target_prior, self.classes)
+        shares, calibration = self.class_shares, self.calibration
+        moved = adjust(self.weights, calibration, shares, target)
+        if moved.part == 0 and (target > 0).all():
+            return self
+        told = {"weights": self.weights.tolist(), "class_shares": shares.tolist()}
+        settings = ("value", "term_values")  # of other weights on other rows
+        return Coefficients(
+            self.classes,
+            [],
+            Spacing.CONTINUOUS.value,
+            {name: value for name, value in self.objective.items() if name not in settings},
+            {
+                **self.fit,
+                "class_shares": target.tolist(),
+                "adjusted": {"part": moved.part, "from": told},
+            },
+            moved.weights,
+        )
+
+    def estimate_prior(self, probabilities: ArrayLike) -> PriorEstimate:
+        """Estimate the class mix of rows without labels, by the calibration of the fit.
+
+        Parameters
+        ----------
+        probabilities : array-like of shape (M, N)
+            As the model gives them, not reweighted.
+
+        Returns
+        -------
+        PriorEstimate
+
+        Raises
+        ------
+        InvalidInputError
+            For probabilities that break their contract.
+        CoefficientsFormatError
+            For coefficients without calibration, of an older version.
+        """
+        return estimate_prior(self._checked(probabilities), self.calibration)
+
+    @property
+    def class_shares(self) -> Floats:
+        """Class shares of the rows that they were fitted for, shape (N,)."""
+        shares = self._learned("class_shares")
+        try:
+            found = np.asarray(shares, np.float64)
+            sound = found.shape == (len(self.classes),) and bool((found >= 0).all())
+            if not sound or not 0 < found.sum() < np.inf:
+                raise ValueError("not one share for each class")
+        except (TypeError, ValueError) as error:
+            raise CoefficientsFormatError(
+                f"coefficients: fit.class_shares is {shares!r}: {error}", hint=_REFIT
+            ) from error
+        return np.asarray(found / found.sum())
+
+    @property
+    def calibration(self) -> Calibration:
+        """Calibrated log-odds of the probabilities that they were fitted on."""
+        try:
+            return Calibration.from_dict(self._learned("calibration"), len(self.classes))
+        except ValueError as error:
+            if isinstance(error, CoefficientsFormatError):
+                raise
+            raise CoefficientsFormatError(
+                f"coefficients: fit.calibration: {error}", hint=_REFIT
+            ) from error
+
+    def _learned(self, name: str) -> object:
+        if name not in self.fit:
+            raise CoefficientsFormatError(
+                f"coefficients: fit.{name} is missing, so they cannot be moved to another class "
+                "mix: an older version wrote them, or they were made by hand",
+                hint="Fit again with `dnip fit`",
+            )
+        return self.fit[name]
 
     def logit_bias(self) -> dict[str, float]:
         """Return ln ω by class: the bias on a single-token label that equals the weight.

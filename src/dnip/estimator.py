@@ -11,7 +11,8 @@ import numpy as np
 from dnip.coefficients import Coefficients
 from dnip.errors import DNIPWarning, InvalidInputError, MissingDependencyError
 from dnip.objective import Objective
-from dnip.robust import ROBUST, solve_robustly
+from dnip.priors import check_prior
+from dnip.robust import ROBUST, solve_robustly, what_labels_tell
 from dnip.solvers import SOLVERS
 from dnip.validation import MAX_SCALE, check_classes, check_sample_weight
 
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from dnip.objective import ConfusionFunction, ObjectiveLike
+    from dnip.priors import PriorLike
     from dnip.solvers import Solver
     from dnip.typing import Floats, Labels, Probabilities
 
@@ -65,6 +67,9 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         ``"auto"``: safe on few labels, where the optimum over-fits, and the plain optimum on many;
         see :func:`dnip.robust.solve_robustly`. Weighted examples then do not count exactly as
         repeated ones do.
+    target_prior : "uniform", dict or array-like of shape (N,), default=None
+        The class mix to fit for, by class label or in the order of `classes_`: an example counts by
+        target over observed share of its class. None: the mix of y.
     objective : Objective or callable, default=None
         What to minimise instead, also any function of a confusion matrix (N, N), rows true.
         `beta`, `tau` and `smoothing` are then not read.
@@ -134,6 +139,7 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         "scale": [Interval(Integral, 1, MAX_SCALE, closed="both"), str],
         "solver": [StrOptions(set(SOLVERS)), HasMethods(["search"])],
         "robust": [StrOptions(set(ROBUST))],
+        "target_prior": [StrOptions({"uniform"}), dict, "array-like", None],
         "objective": [callable, None],
         "classes": ["array-like", None],
         "cv": ["cv_object", StrOptions({"prefit"})],
@@ -151,6 +157,7 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         scale: int | str = 30,
         solver: str | Solver = "coordinate",
         robust: str = "off",
+        target_prior: PriorLike | None = None,
         objective: ObjectiveLike | ConfusionFunction | None = None,
         classes: Sequence[Any] | None = None,
         cv: Any = None,
@@ -164,6 +171,7 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         self.scale = scale
         self.solver = solver
         self.robust = robust
+        self.target_prior = target_prior
         self.objective = objective
         self.classes = classes
         self.cv = cv
@@ -254,19 +262,24 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
             p = check_estimated(p)
         names = check_classes(self.classes_.tolist())
         goal = self.objective
+        encoded = _encode(labels, self.classes_)[rows]
+        counted = None if weight is None else weight[rows]
+        target = self._target(names)
         self.solution_, self.decision_ = solve_robustly(
             p,
-            _encode(labels, self.classes_)[rows],
+            encoded,
             Objective(self.beta, self.tau, self.smoothing) if goal is None else goal,
             robust=self.robust,
             unlabelled=None if unlabelled is None else self._probabilities(unlabelled),
             scale=self.scale,
             solver=self.solver,
             seed=self.random_state,
-            sample_weight=None if weight is None else weight[rows],
+            sample_weight=counted,
+            target_prior=target,
             classes=names,
         )
-        self.coefficients_ = Coefficients.from_solution(self.solution_, names)
+        learned = what_labels_tell(p, encoded, counted, target)
+        self.coefficients_ = Coefficients.from_solution(self.solution_, names, provenance=learned)
         self.weight_indices_ = self.coefficients_.weight_indices
         self.weights_ = self.coefficients_.weights
         return self
@@ -288,6 +301,14 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
             tags.input_tags = inner.input_tags
             tags.non_deterministic = inner.non_deterministic
         return tags
+
+    def _target(self, names: Sequence[str]) -> Floats | None:
+        prior = self.target_prior
+        if prior is None:
+            return None
+        if isinstance(prior, dict):
+            prior = {str(label): share for label, share in prior.items()}
+        return check_prior(prior, names)
 
     def _take_matrix(self, X: Any, y: NDArray[Any]) -> Probabilities:
         """Take X as probabilities, and settle which class each column is."""

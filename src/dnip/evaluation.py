@@ -9,7 +9,7 @@ import numpy as np
 
 from dnip.decisions import decide
 from dnip.errors import CoefficientsFormatError, InvalidInputError
-from dnip.intervals import difference_intervals, metric_intervals
+from dnip.intervals import difference_intervals, metric_intervals, paired_bounds, wilson
 from dnip.metrics import (
     accuracy,
     balanced_accuracy,
@@ -22,6 +22,7 @@ from dnip.metrics import (
     worst_class_accuracy,
 )
 from dnip.metrics.confusion import count_pairs
+from dnip.priors import effective_rows
 from dnip.validation import check_level
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
     from dnip.coefficients import Coefficients
     from dnip.tables import Rows
-    from dnip.typing import Confusion, Counts
+    from dnip.typing import Confusion, Counts, Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +51,10 @@ class Evaluation:
     agreement : ndarray of shape (N, 2, 2) or None
         Rows of each class by whether the raw argmax and whether the coefficients got them right:
         what a difference on the same rows is known from.
+    adjusted : ndarray of shape (N, N) or None
+        Counts under the coefficients moved to another class mix, if any were given.
+    target : ndarray of shape (N,) or None
+        Class shares that the scores are told for; None for those of the rows.
     """
 
     classes: tuple[str, ...]
@@ -58,6 +63,8 @@ class Evaluation:
     raw: Confusion
     reweighted: Confusion | None
     agreement: Confusion | None = None
+    adjusted: Confusion | None = None
+    target: Floats | None = None
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -65,8 +72,28 @@ class Evaluation:
         true = self.raw.sum(axis=1)
         return tuple(name for name, size in zip(self.classes, true, strict=True) if size == 0)
 
+    def in_population(self, confusion: Counts) -> Counts:
+        """Return counts of as many rows in the class mix of `target`, fractions then.
+
+        Class accuracies, and so COBias, stay what they are; accuracy and F1 do not.
+
+        Examples
+        --------
+        >>> counts = np.array([[8, 2], [4, 6]])
+        >>> half = Evaluation(("a", "b"), 20, 0, counts, None, target=np.array([0.9, 0.1]))
+        >>> half.in_population(counts)
+        array([[14.4,  3.6],
+               [ 0.8,  1.2]])
+        """
+        if self.target is None:
+            return confusion
+        true = confusion.sum(axis=1)
+        part = self.target * (true > 0)
+        share = part / part.sum() / np.maximum(true, 1)
+        return np.asarray(confusion * (share * true.sum())[:, None])
+
     def to_dict(self, confidence: float | None = None) -> dict[str, Any]:
-        """Return what ``dnip evaluate --json`` prints.
+        """Return what ``dnip evaluate --json`` prints; confusion counts are those of the rows.
 
         Parameters
         ----------
@@ -84,21 +111,56 @@ class Evaluation:
             "n_unlabelled": self.n_unlabelled,
             "n_classes": len(self.classes),
             "classes": list(self.classes),
-            "raw": scores(self.raw),
         }
-        if self.reweighted is not None:
-            summary["reweighted"] = scores(self.reweighted)
         if confidence is not None:
             summary["confidence"] = check_level("confidence", confidence)
-            summary["raw"]["intervals"] = metric_intervals(self.raw, confidence)
-        if self.reweighted is None or self.agreement is None:
-            return summary
-        summary["difference"] = _differences(summary["raw"], summary["reweighted"])
-        if confidence is not None:
-            summary["reweighted"]["intervals"] = metric_intervals(self.reweighted, confidence)
-            intervals = difference_intervals(self.agreement, confidence)
-            summary["difference"]["intervals"] = intervals
+        for name, confusion in (
+            ("raw", self.raw),
+            ("reweighted", self.reweighted),
+            ("adjusted", self.adjusted),
+        ):
+            if confusion is None:
+                continue
+            told = scores(self.in_population(confusion))
+            summary[name] = {**told, "confusion": confusion.tolist()}
+            if confidence is not None:
+                summary[name]["intervals"] = self._intervals(confusion, confidence)
+        if self.reweighted is not None and self.agreement is not None:
+            summary["difference"] = _differences(summary["raw"], summary["reweighted"])
+            if confidence is not None:
+                intervals = self._difference_intervals(self.agreement, confidence)
+                summary["difference"]["intervals"] = intervals
         return summary
+
+    def _intervals(self, confusion: Confusion, level: float) -> dict[str, Any]:
+        """Return the intervals of metrics; in another mix, of those that are known there."""
+        if self.target is None:
+            return metric_intervals(confusion, level)
+        rows, n_effective = self._counted(confusion)
+        told = metric_intervals(rows, level)
+        del told["macro_f1"]
+        right = accuracy(self.in_population(confusion)) * n_effective
+        return {**told, "accuracy": wilson([right], [n_effective], level)[0].tolist()}
+
+    def _difference_intervals(self, agreement: Confusion, level: float) -> dict[str, Any]:
+        if self.target is None:
+            return difference_intervals(agreement, level)
+        rows, n_effective = self._counted(agreement)
+        told = difference_intervals(rows, level)
+        sizes = rows.sum(axis=(1, 2))
+        part = self.target * (sizes > 0)
+        part = part / part.sum() * n_effective / np.maximum(sizes, 1)
+        gained, lost = part @ rows[:, 0, 1], part @ rows[:, 1, 0]
+        bounds = paired_bounds([gained], [lost], [n_effective], level)[0]
+        return {**told, "accuracy": bounds.tolist()}
+
+    def _counted(self, counts: Confusion) -> tuple[Confusion, float]:
+        """Return the rows of classes with a share, and how many an accuracy in the mix is worth."""
+        assert self.target is not None
+        occurs = (self.target > 0).reshape(-1, *[1] * (counts.ndim - 1))
+        rows = np.asarray(counts * occurs)
+        sizes = rows.reshape(len(rows), -1).sum(axis=1).astype(np.float64)
+        return rows, effective_rows(sizes, self.target)
 
 
 def scores(confusion: Counts) -> dict[str, Any]:
@@ -152,6 +214,8 @@ def evaluate(
     chunks: Iterable[Rows],
     coefficients: Coefficients | None = None,
     *,
+    adjusted: Coefficients | None = None,
+    target: Floats | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Evaluation:
     """Count a table, given whole or in chunks, under the raw argmax and under coefficients.
@@ -162,6 +226,10 @@ def evaluate(
         The table: a `Scan` of one on disk, ``[table]`` for one in memory.
     coefficients : Coefficients, optional
         Fitted for the table's classes.
+    adjusted : Coefficients, optional
+        The same, moved to another class mix.
+    target : ndarray of shape (N,), optional
+        Class shares that the scores are to be told for.
     progress : callable, optional
         Receives the number of rows done after each chunk.
 
@@ -172,7 +240,8 @@ def evaluate(
     Raises
     ------
     InvalidInputError
-        If fewer than two classes have labelled rows: there is no accuracy gap to speak of.
+        If fewer than two classes have labelled rows, and a share in `target` if that is given:
+        there is no accuracy gap to speak of.
     CoefficientsFormatError
         If the coefficients were fitted for other classes.
 
@@ -187,17 +256,20 @@ def evaluate(
     """
     n_rows = n_unlabelled = 0
     raw: Confusion | None = None
-    reweighted: Confusion | None = None
     agreement: Confusion | None = None
+    both = {
+        name: (given, np.zeros((len(given.classes),) * 2, np.int64))
+        for name, given in (("reweighted", coefficients), ("adjusted", adjusted))
+        if given is not None
+    }
     for chunk in chunks:
-        if coefficients is not None:
-            check_same_classes(chunk, coefficients)
+        for given, _ in both.values():
+            check_same_classes(chunk, given)
         p, classes, source = chunk.probabilities, chunk.classes, chunk.source
         n_classes = len(classes)
         if raw is None:
             raw = np.zeros((n_classes, n_classes), np.int64)
             if coefficients is not None:
-                reweighted = np.zeros_like(raw)
                 agreement = np.zeros((n_classes, 2, 2), np.int64)
         n_rows += len(p)
         if chunk.labels is None:
@@ -208,21 +280,34 @@ def evaluate(
             counts = count_pairs(true, unweighted, n_classes + 1, n_classes)
             n_unlabelled += int(counts[0].sum())
             raw += counts[1:]
-            if coefficients is not None and reweighted is not None and agreement is not None:
-                predictions = decide(p, coefficients.multipliers)
-                reweighted += count_pairs(true, predictions, n_classes + 1, n_classes)[1:]
-                rights = 2 * (unweighted == chunk.labels) + (predictions == chunk.labels)
-                both = count_pairs(true, rights, n_classes + 1, 4)[1:]
-                agreement += both.reshape(n_classes, 2, 2)
+            for name, (given, confusion) in both.items():
+                predictions = decide(p, given.multipliers)
+                confusion += count_pairs(true, predictions, n_classes + 1, n_classes)[1:]
+                if name == "reweighted" and agreement is not None:
+                    rights = 2 * (unweighted == chunk.labels) + (predictions == chunk.labels)
+                    cells = count_pairs(true, rights, n_classes + 1, 4)[1:]
+                    agreement += cells.reshape(n_classes, 2, 2)
         if progress is not None:
             progress(n_rows)
     if raw is None:
         raise InvalidInputError("there are no rows to evaluate")
-    present = np.flatnonzero(raw.sum(axis=1))
-    if len(present) < 2:
-        found = f"only class {classes[present[0]]}" if len(present) else "no class"
+    present = raw.sum(axis=1) > 0
+    counted = np.flatnonzero(present if target is None else present & (target > 0))
+    if len(counted) < 2:
+        found = f"only class {classes[counted[0]]}" if len(counted) else "no class"
+        share = "" if target is None else " and a share in the target prior"
         raise InvalidInputError(
-            f"{source}: {found} has labelled rows, but COBias compares at least 2 classes",
+            f"{source}: {found} has labelled rows{share}, but COBias compares at least 2 classes",
             hint="Give a table with a label column that holds several classes",
         )
-    return Evaluation(classes, int(raw.sum()), n_unlabelled, raw, reweighted, agreement)
+    counts_by = {name: confusion for name, (_, confusion) in both.items()}
+    return Evaluation(
+        classes,
+        int(raw.sum()),
+        n_unlabelled,
+        raw,
+        counts_by.get("reweighted"),
+        agreement,
+        counts_by.get("adjusted"),
+        target,
+    )

@@ -13,12 +13,23 @@ import numpy as np
 from dnip.coefficients import Coefficients
 from dnip.errors import InvalidInputError
 from dnip.evaluation import Evaluation, evaluate
+from dnip.priors import (
+    TargetPrior,
+    check_prior,
+    effective_rows,
+    estimate_prior,
+    is_estimate,
+    most_rows,
+    read_prior,
+)
 from dnip.robust import ROBUST, Decision, solve_robustly
+from dnip.robust.calibrating import calibrate, rows_per_class
 from dnip.scales import Spacing
 from dnip.solvers import Search, StreamedProblem, not_in_passes
 from dnip.tables import ProbabilityTable, Scan
 from dnip.tables.hashing import DataHash
 from dnip.tables.labels import UNLABELLED
+from dnip.tables.reservoir import ClassSample, RowSample
 from dnip.validation import check_choice
 
 if TYPE_CHECKING:
@@ -26,10 +37,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from dnip.objective import ConfusionFunction, ObjectiveLike
+    from dnip.priors import Calibration, PriorLike
     from dnip.solution import Solution
     from dnip.solvers import Progress, Solver
     from dnip.tables import Chunk
-    from dnip.typing import Labels, Probabilities
+    from dnip.typing import Integers, Labels, Probabilities
 
 #: What the interpreter, its libraries, compiling and the blocks in flight need.
 LEAST_MEMORY = 500 * 10**6
@@ -40,12 +52,14 @@ class Fit:
     """Coefficients, the solution they come from, and how they do on the opt table itself.
 
     `decision` says how a robust fit came about; it is None for a plain optimum that was asked for.
+    `target` is the class mix that the fit is for, None for that of the labelled rows.
     """
 
     coefficients: Coefficients
     solution: Solution
     evaluation: Evaluation
     decision: Decision | None = None
+    target: TargetPrior | None = None
 
 
 def fit_table(
@@ -54,6 +68,7 @@ def fit_table(
     *,
     robust: str = "auto",
     unlabelled: ProbabilityTable | None = None,
+    target_prior: PriorLike | None = None,
     scale: int | str = 30,
     solver: str | Solver = "coordinate",
     seed: int = 0,
@@ -70,6 +85,9 @@ def fit_table(
         As for :func:`dnip.robust.solve_robustly`; ``"off"`` is the plain optimum.
     unlabelled : ProbabilityTable, optional
         More rows without a label; labels that it has are not read.
+    target_prior : mapping, sequence, "uniform" or "estimate", optional
+        The class mix to fit for, by class name or in class order: a labelled row counts by target
+        over observed share of its class. ``"estimate"`` takes that of the rows without a label.
     objective, scale, solver, seed, time_limit, progress
         As for :func:`dnip.solve`.
 
@@ -80,8 +98,8 @@ def fit_table(
     Raises
     ------
     InvalidInputError
-        If no row is labelled, fewer than two classes have labelled rows, or the unlabelled rows
-        have other classes.
+        If no row is labelled, fewer than two classes have labelled rows, the unlabelled rows
+        have other classes, or the target prior is no class mix.
 
     Examples
     --------
@@ -97,28 +115,43 @@ def fit_table(
     whole = bool((table.labels != UNLABELLED).all())
     labelled = table if whole else table.labelled()
     assert labelled.labels is not None
+    calibration = calibrate_table(labelled)
+    rows = None
+    if robust != "off" or is_estimate(target_prior):
+        rows = unlabelled_rows(table, unlabelled)
+    support = np.bincount(labelled.labels, minlength=table.n_classes)
+    target = None
+    if target_prior is not None:
+        target = _find_target(target_prior, table.classes, calibration, support, rows)
     found = solve_robustly(
         labelled.probabilities,
         labelled.labels,
         objective,
         robust=robust,
-        unlabelled=None if robust == "off" else unlabelled_rows(table, unlabelled),
+        unlabelled=None if robust == "off" else rows,
         scale=scale,
         solver=solver,
         seed=seed,
+        target_prior=None if target is None else target.shares,
         time_limit=time_limit,
         classes=table.classes,
         progress=progress,
     )
     solution, decision = found
-    provenance = provenance_of(table.source, table.data_hash, len(table), len(labelled))
+    provenance = provenance_of(table.source, table.data_hash, len(table), support, calibration)
+    if target is not None:
+        provenance["class_shares"] = target.shares.tolist()
+        provenance["target_prior"] = target.to_dict(table.classes)
     if decision is not None:
         provenance["robust"] = {"mode": robust, **decision.to_dict()}
-        if unlabelled is not None:
-            data = _data(unlabelled.source, unlabelled.data_hash)
-            provenance["unlabelled"] = {**data, "rows": len(unlabelled)}
+    if unlabelled is not None and (decision is not None or is_estimate(target_prior)):
+        data = _data(unlabelled.source, unlabelled.data_hash)
+        provenance["unlabelled"] = {**data, "rows": len(unlabelled)}
     coefficients = Coefficients.from_solution(solution, table.classes, provenance=provenance)
-    return Fit(coefficients, solution, evaluate([table], coefficients), decision)
+    shares = None if target is None else target.shares
+    return Fit(
+        coefficients, solution, evaluate([table], coefficients, target=shares), decision, target
+    )
 
 
 def unlabelled_rows(table: ProbabilityTable, more: ProbabilityTable | None) -> Probabilities | None:
@@ -209,7 +242,13 @@ def fit_scan(
     coefficients = Coefficients.from_solution(solution, rows.classes)
     data_hash = DataHash(rows.classes, labelled=True, n_rows=rows.n_rows)
     evaluation = evaluate(_hashed(scan, data_hash), coefficients)
-    provenance = provenance_of(scan.source, data_hash.hexdigest(), rows.n_rows, rows.n_labelled)
+    provenance = provenance_of(
+        scan.source,
+        data_hash.hexdigest(),
+        rows.n_rows,
+        evaluation.raw.sum(axis=1),
+        calibrate(*rows.sample.drawn()),
+    )
     coefficients = Coefficients.from_solution(solution, rows.classes, provenance=provenance)
     return Fit(coefficients, solution, evaluation)
 
@@ -223,6 +262,7 @@ def fit_file(
     folder: Path | None = None,
     robust: str = "auto",
     unlabelled: Path | None = None,
+    target_prior: str | None = None,
     scale: int | str = 30,
     solver: str | Solver = "coordinate",
     seed: int = 0,
@@ -243,6 +283,8 @@ def fit_file(
         As for :func:`fit_table`; ``"auto"`` is ``"off"`` for a table that is read in passes.
     unlabelled : Path, optional
         A table of more rows without a label.
+    target_prior : str, optional
+        A class mix as `dnip.priors.read_prior` takes it, or ``"estimate"``.
     objective, scale, solver, seed, time_limit, progress
         As for :func:`dnip.solve`.
 
@@ -267,7 +309,18 @@ def fit_file(
     if _fits_into(memory, path):
         table = ProbabilityTable.read(path, classes)
         more = None if unlabelled is None else ProbabilityTable.read(unlabelled, classes)
-        return fit_table(table, objective, robust=robust, unlabelled=more, **settings)
+        mix: PriorLike | None = target_prior
+        if target_prior is not None and not is_estimate(target_prior):
+            mix = read_prior(target_prior, table.classes)
+        return fit_table(
+            table, objective, robust=robust, unlabelled=more, target_prior=mix, **settings
+        )
+    if target_prior is not None:
+        raise InvalidInputError(
+            f"{path} is too large to be read whole into {memory:,} bytes, as a fit for a target "
+            "prior has to",
+            hint="Give more memory, or draw fewer rows",
+        )
     if robust == "on" or unlabelled is not None:
         raise InvalidInputError(
             f"{path} is too large to be read whole into {memory:,} bytes, as a robust fit has to",
@@ -294,6 +347,8 @@ class _LabelledRows:
         self._first = next(self._chunks)
         self._source = scan.source
         self.classes = self._first.classes
+        n_classes = len(self.classes)
+        self.sample = ClassSample(n_classes, rows_per_class(n_classes))
         self.n_rows = self.n_labelled = 0
 
     def __iter__(self) -> Iterator[tuple[Probabilities, Labels]]:
@@ -303,10 +358,11 @@ class _LabelledRows:
                 continue
             labelled = chunk.labels != UNLABELLED
             self.n_labelled += int(np.count_nonzero(labelled))
-            if labelled.all():
-                yield chunk.probabilities, chunk.labels
-            else:
-                yield chunk.probabilities[labelled], chunk.labels[labelled]
+            p, labels = chunk.probabilities, chunk.labels
+            if not labelled.all():
+                p, labels = p[labelled], labels[labelled]
+            self.sample.add(p, labels)
+            yield p, labels
         if not self.n_labelled:
             raise no_labels(self._source)
 
@@ -325,10 +381,48 @@ def no_labels(source: str) -> InvalidInputError:
     )
 
 
-def provenance_of(source: str, data_hash: str, n_rows: int, n_labelled: int) -> dict[str, Any]:
+def calibrate_table(labelled: ProbabilityTable) -> Calibration:
+    """Return what labelled rows tell of each class's log-odds; of many, a sample is read."""
+    assert labelled.labels is not None
+    sample = ClassSample(labelled.n_classes, rows_per_class(labelled.n_classes))
+    sample.add(labelled.probabilities, labelled.labels)
+    return calibrate(*sample.drawn())
+
+
+def _find_target(
+    prior: PriorLike,
+    classes: Sequence[str],
+    calibration: Calibration,
+    support: Integers,
+    unlabelled: Probabilities | None,
+) -> TargetPrior:
+    """Settle the class mix to fit for."""
+    estimate = None
+    if is_estimate(prior):
+        if unlabelled is None:
+            raise InvalidInputError(
+                "target prior: there are no rows without a label to estimate it from",
+                hint="Give --unlabelled TABLE, leave labels empty in rows of the opt table, or "
+                "give the shares",
+            )
+        sample = RowSample(most_rows(len(classes)))
+        sample.add(unlabelled)
+        estimate = estimate_prior(sample.rows, calibration)
+    shares = check_prior(prior, classes) if estimate is None else estimate.shares
+    return TargetPrior(shares, estimate, effective_rows(support.astype(np.float64), shares))
+
+
+def provenance_of(
+    source: str, data_hash: str, n_rows: int, support: Integers, calibration: Calibration
+) -> dict[str, Any]:
     """Return what a coefficients file records of the package and of the opt set."""
-    data = {**_data(source, data_hash), "rows": n_rows, "labelled_rows": n_labelled}
-    return {"package_version": version("dnip"), "data": data}
+    data = {**_data(source, data_hash), "rows": n_rows, "labelled_rows": int(support.sum())}
+    return {
+        "package_version": version("dnip"),
+        "data": data,
+        "class_shares": (support / support.sum()).tolist(),
+        "calibration": calibration.to_dict(),
+    }
 
 
 def _data(source: str, data_hash: str) -> dict[str, Any]:

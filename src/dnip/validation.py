@@ -30,8 +30,9 @@ _CELLS = 1 << 17
 #: Largest weight scale K: beyond it neighbouring weights no longer differ in any real decision.
 MAX_SCALE = 10_000
 
-# Far below 1 / MAX_SCALE, which is the least ratio of two weights that a fit gives.
-_LEAST_WEIGHT = 1e-6
+# Far below 1 / MAX_SCALE, which is the least ratio of two weights that a fit gives: weights moved
+# to another class mix may be farther apart.
+_LEAST_WEIGHT = 1e-12
 
 
 class Place(Protocol):
@@ -390,7 +391,7 @@ def check_weight_indices(
 
 
 def check_weights(weights: ArrayLike | None, *, n_classes: int) -> Floats:
-    """Return class weights as float64: one per class, each from 0.000001 to 1.
+    """Return class weights as float64: one per class, each from 10⁻¹² to 1.
 
     Examples
     --------
@@ -408,7 +409,7 @@ def check_weights(weights: ArrayLike | None, *, n_classes: int) -> Floats:
     if not sound.all():
         bad = int(np.argmin(sound))
         raise InvalidInputError(
-            f"weights[{bad}] is {raw[bad]}, outside {_LEAST_WEIGHT:f}..1",
+            f"weights[{bad}] is {raw[bad]}, outside {_LEAST_WEIGHT:g}..1",
             hint="Only ratios count: divide by the largest; no class can be switched off",
         )
     return raw.astype(np.float64)

@@ -15,6 +15,7 @@ from dnip.cli.options import (
     CoefficientsPath,
     Memory,
     TablePath,
+    TargetPrior,
     split_classes,
 )
 
@@ -29,6 +30,7 @@ def apply(
         ),
     ],
     classes: Classes = None,
+    target_prior: TargetPrior = None,
     memory: Memory = DEFAULT_MEMORY,
     json: AsJson = False,
 ) -> None:
@@ -36,9 +38,12 @@ def apply(
 
     The output has the columns id and label (where TABLE has them), prediction, and the reweighted
     probabilities p0, p1, …, which sum to 1 and are scores for ranking classes, not calibrated. It
-    appears under its name when it is whole, and never in place of TABLE.
+    appears under its name when it is whole, and never in place of TABLE. With --target-prior the
+    weights are first moved toward those of most accuracy in that class mix; estimate reads TABLE
+    once more for it, without its labels.
     """
     from dnip.application import apply_stream
+    from dnip.cli.target_prior import move_to
     from dnip.coefficients import Coefficients
     from dnip.errors import OutputError
     from dnip.files import check_separate
@@ -54,11 +59,15 @@ def apply(
         )
     fitted = Coefficients.load(coefficients)
     chunks = Scan(table, split_classes(classes) or fitted.classes, memory=memory)
+    moved = None if target_prior is None else move_to(target_prior, fitted, chunks)
+    if moved is not None:
+        fitted = moved.coefficients
     with live_progress("applying") as show:
         n_rows, changed = apply_stream(
             chunks, fitted, out, progress=lambda done: show(f"{done:,} rows")
         )
     if json:
-        print_json({"n": n_rows, "changed": changed, "out": str(out)})
+        told = {} if moved is None else {"target_prior": moved.to_dict()}
+        print_json({"n": n_rows, "changed": changed, "out": str(out), **told})
     else:
         typer.echo(f"{n_rows:,} rows, {changed:,} decisions changed, written to {out}")

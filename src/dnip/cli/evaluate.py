@@ -16,6 +16,7 @@ from dnip.cli.options import (
     Confidence,
     Memory,
     TablePath,
+    TargetPrior,
     split_classes,
 )
 
@@ -28,6 +29,7 @@ def evaluate(
     ] = None,
     classes: Classes = None,
     confidence: Confidence = DEFAULT_CONFIDENCE,
+    target_prior: TargetPrior = None,
     memory: Memory = DEFAULT_MEMORY,
     json: AsJson = False,
 ) -> None:
@@ -35,10 +37,15 @@ def evaluate(
 
     Accuracy, COBias, the worst class and every class of TABLE: under the raw argmax, and under
     coefficients where they are given, each with its confidence interval. The intervals hold where
-    the coefficients were fitted on other rows.
+    the coefficients were fitted on other rows. With --target-prior also under coefficients that
+    are moved to that class mix, as `dnip apply` moves them; accuracies are then those of a
+    population of the mix, but for estimate, where rows count as they are.
     """
+    from dnip.cli.target_prior import move_to
     from dnip.coefficients import Coefficients
+    from dnip.errors import InvalidInputError
     from dnip.evaluation import evaluate as evaluate_table
+    from dnip.priors import is_estimate, read_prior
     from dnip.report.text import describe
     from dnip.tables import Scan
     from dnip.validation import check_level
@@ -47,11 +54,29 @@ def evaluate(
     fitted = None if coefficients is None else Coefficients.load(coefficients)
     names = split_classes(classes) or (None if fitted is None else fitted.classes)
     chunks = Scan(table, names, memory=memory)
+    moved, target = None, None
+    if target_prior is not None and fitted is not None:
+        moved = move_to(target_prior, fitted, chunks)
+        target = None if is_estimate(target_prior) else moved.target.shares
+    elif is_estimate(target_prior):
+        raise InvalidInputError(
+            "target prior: an estimate needs the calibration that coefficients hold",
+            hint="Give --coefficients, or give the shares",
+        )
+    elif target_prior is not None:
+        target = read_prior(target_prior, next(iter(chunks)).classes)
     with live_progress("evaluating") as show:
-        result = evaluate_table(chunks, fitted, progress=lambda done: show(f"{done:,} rows"))
+        result = evaluate_table(
+            chunks,
+            fitted,
+            adjusted=None if moved is None else moved.coefficients,
+            target=target,
+            progress=lambda done: show(f"{done:,} rows"),
+        )
     if result.missing:
         complain("warning", f"no labelled row of class {', '.join(result.missing)}: left out")
     if json:
-        print_json(result.to_dict(confidence))
+        told = {} if moved is None else {"target_prior": moved.to_dict()}
+        print_json({**result.to_dict(confidence), **told})
     else:
         typer.echo(describe(result, confidence=confidence))

@@ -15,6 +15,7 @@ from dnip.cli.options import (
     Classes,
     Memory,
     TablePath,
+    TargetPrior,
     scale_name,
     split_classes,
 )
@@ -135,6 +136,7 @@ def fit(
             show_default=False,
         ),
     ] = None,
+    target_prior: TargetPrior = None,
     trace: Annotated[
         Path | None,
         typer.Option(
@@ -164,7 +166,7 @@ def fit(
     name = solver or (SolverName.ANNEAL if paper else SolverName.COORDINATE)
     searcher = _make_solver(name, effort, gap)
     mode = robust or (Robust.OFF if paper else Robust.AUTO)
-    if mode is Robust.OFF and unlabelled is not None:
+    if mode is Robust.OFF and unlabelled is not None and target_prior != "estimate":
         raise InvalidInputError(
             "unlabelled rows serve a robust fit only, but it is off",
             hint="Leave --unlabelled out, or give --robust auto",
@@ -184,6 +186,7 @@ def fit(
             folder=temporary_folder(out),
             robust=mode.value,
             unlabelled=unlabelled,
+            target_prior=target_prior,
             scale=scale,
             solver=searcher,
             seed=seed,
@@ -193,18 +196,25 @@ def fit(
     fitted.coefficients.save(out)
     if trace is not None:
         write_trace(fitted.solution, trace)
-    decision = fitted.decision
-    if decision is None and unlabelled is not None:
+    decision, mix = fitted.decision, fitted.target
+    counted = mix is not None and mix.estimate is not None
+    if decision is None and unlabelled is not None and not counted:
         complain("note", f"the fit is plain, {unlabelled} was not used")
-    if decision is None and fitted.evaluation.n_unlabelled:
+    if decision is None and fitted.evaluation.n_unlabelled and not counted:
         complain("note", f"rows without a label, not used: {fitted.evaluation.n_unlabelled:,}")
     if json:
         told = None if decision is None else {"mode": mode.value, **decision.to_dict()}
-        print_json({**fitted.solution.to_dict(), "robust": told, "out": str(out)})
+        told_mix = None if mix is None else mix.to_dict(fitted.coefficients.classes)
+        content = {**fitted.solution.to_dict(), "robust": told, "target_prior": told_mix}
+        print_json({**content, "out": str(out)})
     else:
         typer.echo(describe(fitted.evaluation, fitted.coefficients))
         solution = fitted.solution
         bound = "" if not solution.gap else f", no weights below {solution.lower_bound:.6f}"
+        if mix is not None:
+            typer.echo(f"\n{mix.sentence(fitted.coefficients.classes)}")
+            told_rows = f"{mix.effective_rows:,.0f} of {fitted.evaluation.n:,}"
+            typer.echo(f"accuracy is that of this mix; labels tell it as {told_rows} would")
         if decision is not None:
             typer.echo(f"\n{decision.sentence}")
         typer.echo(f"\nobjective {solution.value:.6f}{bound}. {solution.status.sentence}")

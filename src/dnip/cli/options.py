@@ -34,6 +34,15 @@ CoefficientsPath: TypeAlias = Annotated[
         help="The coefficients.json that `dnip fit` wrote.", show_default=False, readable=False
     ),
 ]
+TargetPrior: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        metavar="MIX",
+        help="The class mix that the coefficients are for: uniform; A=0.5,B=0.3,… for every class; "
+        "0.5,0.3,… in class order; a .json file of either; or estimate, from rows without labels.",
+        show_default=False,
+    ),
+]
 AsJson: TypeAlias = Annotated[
     bool, typer.Option("--json", help="Print one JSON object instead of text.")
 ]

@@ -12,7 +12,7 @@ from dnip.coefficients import Coefficients
 from dnip.decisions import decide
 from dnip.errors import InvalidInputError
 from dnip.evaluation import scores
-from dnip.fitting import no_labels, provenance_of
+from dnip.fitting import calibrate_table, no_labels, provenance_of
 from dnip.metrics.confusion import count_pairs
 from dnip.pareto.left_out import FEW, CrossFit, cross_fit
 from dnip.pareto.rules import Rule
@@ -274,7 +274,13 @@ def trace_front(
         classes=table.classes,
         progress=progress,
     )
-    provenance = provenance_of(table.source, table.data_hash, len(table), len(labelled))
+    provenance = provenance_of(
+        table.source,
+        table.data_hash,
+        len(table),
+        np.bincount(labelled.labels, minlength=table.n_classes),
+        calibrate_table(labelled),
+    )
     trade_off = TradeOff(
         table.classes,
         found,

@@ -48,7 +48,7 @@ def describe(
     COBias       1.000
     worst class  0.000
     """
-    raw, reweighted = evaluation.raw, evaluation.reweighted
+    raw, reweighted, adjusted = evaluation.raw, evaluation.reweighted, evaluation.adjusted
     true = [str(size) for size in raw.sum(axis=1)]
     columns = [("class", list(evaluation.classes)), ("rows", true)]
     if coefficients is not None:
@@ -57,19 +57,21 @@ def describe(
     sides = [("accuracy", "raw")]
     if reweighted is not None:
         sides = [("before", "raw"), ("after", "reweighted")]
+    if adjusted is not None:
+        sides.append(("adjusted", "adjusted"))
     for title, side in sides:
         columns.append((title, _rates(told[side]["class_accuracies"])))
         if confidence is not None:
             intervals = told[side]["intervals"]["class_accuracies"]
             columns.append(("", [_interval(bounds) for bounds in intervals]))
-    last = raw if reweighted is None else reweighted
+    last = next(counts for counts in (adjusted, reweighted, raw) if counts is not None)
     odd = ["" if c < 0 else evaluation.classes[c] for c in odd_classes(last)]
     columns.append(("taken for", odd))
     return f"{align(columns)}\n\n{_totals(told)}"
 
 
 def _totals(told: dict[str, Any]) -> str:
-    sides = [told[side] for side in ("raw", "reweighted") if side in told]
+    sides = [told[side] for side in ("raw", "reweighted", "adjusted") if side in told]
     lines = []
     for name, metric in _TOTALS.items():
         values = []

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dnip.robust.softmax import softmax
+from dnip.priors.softmax import softmax
 
 if TYPE_CHECKING:
     from dnip.typing import Floats, Probabilities

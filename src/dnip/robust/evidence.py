@@ -34,6 +34,9 @@ class Evidence:
     probabilities : ndarray of shape (R, N)
     labels : ndarray of shape (R,)
     mass : ndarray of shape (R,)
+    target : ndarray of shape (N,), optional
+        Class shares where the weights will be used, if they are known: the rows of a class count
+        as a part of the error that is its share, whatever mass they have.
 
     Examples
     --------
@@ -47,6 +50,7 @@ class Evidence:
     probabilities: Probabilities
     labels: Labels
     mass: Floats
+    target: Floats | None = None
 
     def and_expected(
         self, probabilities: Probabilities, membership: Probabilities, rng: np.random.Generator
@@ -77,7 +81,11 @@ class Evidence:
 
     def as_problem(self, classes: Sequence[str]) -> Problem:
         """Return the rows as a problem to search on."""
-        return Problem.of(self.probabilities, self.labels, sample_weight=self.mass, classes=classes)
+        mass = self.mass
+        if self.target is not None:
+            support = self._support(len(classes))
+            mass = mass * (self.target / np.maximum(support, _TINY))[self.labels] * mass.sum()
+        return Problem.of(self.probabilities, self.labels, sample_weight=mass, classes=classes)
 
     def class_means(self, values: Floats, n_classes: int) -> Floats:
         """Return the mean of a value of every row over each class; 0 for a class without rows."""

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dnip.robust.rounding import round_to_scale, unchanged
+from dnip.robust.rounding import lower, round_to_scale, unchanged
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from dnip.robust.evidence import Evidence
     from dnip.robust.rounding import Rounded
     from dnip.scales import WeightScale
@@ -51,9 +53,15 @@ def is_harmless(evidence: Evidence, multipliers: Floats, shares: Floats) -> bool
 
 
 def go_as_far_as_harmless(
-    evidence: Evidence, log_weights: Floats, shares: Floats, scale: WeightScale
+    evidence: Evidence,
+    log_weights: Floats,
+    shares: Floats,
+    scale: WeightScale,
+    absent: Sequence[int] = (),
 ) -> tuple[Rounded, float]:
     """Return the weights farthest on the way from no change to log-weights that do no harm.
+
+    Absent classes get the least weight, however far the others go.
 
     Returns
     -------
@@ -63,7 +71,7 @@ def go_as_far_as_harmless(
     """
     for step in range(_STEPS, 0, -1):
         kept = step / _STEPS
-        rounded = round_to_scale(kept * log_weights, scale)
+        rounded = lower(round_to_scale(kept * log_weights, scale), absent, scale)
         if is_harmless(evidence, rounded.multipliers, shares):
             return rounded, kept
-    return unchanged(len(log_weights), scale), 0.0
+    return lower(unchanged(len(log_weights), scale), absent, scale), 0.0

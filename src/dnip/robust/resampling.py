@@ -13,7 +13,7 @@ from dnip.errors import DNIPWarning
 from dnip.solvers import Coordinate, Search
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from dnip.objective import ObjectiveLike
     from dnip.robust.evidence import Evidence
@@ -33,6 +33,7 @@ def resampled_optima(
     scale: WeightScale,
     rng: np.random.Generator,
     time_limit: float | None = None,
+    absent: Collection[int] = (),
 ) -> Floats:
     """Return the log-weights of optima of the same rows under random masses (Rubin 1981).
 
@@ -43,7 +44,7 @@ def resampled_optima(
     ndarray of shape (8, N)
         Each with mean 0.
     """
-    search = Search(goal, scale, Coordinate(_EFFORT), time_limit=time_limit)
+    search = Search(goal, scale, Coordinate(_EFFORT), time_limit=time_limit, absent=absent)
     optima = np.empty((SAMPLES, len(classes)))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DNIPWarning)  # the search for the optimum itself has told

@@ -9,6 +9,8 @@ import numpy as np
 from dnip.scales import WIDEST, Spacing
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from dnip.scales import WeightScale
     from dnip.typing import Floats, WeightIndices
 
@@ -62,3 +64,22 @@ def unchanged(n_classes: int, scale: WeightScale) -> Rounded:
     array([30, 30, 30])
     """
     return round_to_scale(np.zeros(n_classes), scale)
+
+
+def lower(rounded: Rounded, absent: Sequence[int], scale: WeightScale) -> Rounded:
+    """Return the weights with those of absent classes as low as the scale goes.
+
+    Examples
+    --------
+    >>> from dnip.scales import WeightScale
+    >>> lower(unchanged(3, WeightScale.of(30)), [1], WeightScale.of(30)).indices
+    array([30,  1, 30])
+    """
+    if not len(absent):
+        return rounded
+    multipliers, indices = rounded.multipliers.copy(), rounded.indices.copy()
+    if scale.spacing is Spacing.CONTINUOUS:
+        multipliers[list(absent)] = 1 / WIDEST
+        return Rounded(multipliers, indices)
+    indices[list(absent)] = 1
+    return Rounded(scale.multipliers(indices), indices)

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dnip.priors.maximisation import maximise_shares
+
 if TYPE_CHECKING:
     from dnip.typing import Floats, Probabilities
 
@@ -68,14 +70,6 @@ def update_shares(posterior: Probabilities, prior: Floats, support: Floats) -> F
     array([0.8, 0.2])
     """
     strength = len(posterior) * _HALFWAY / support.mean()
-    shares = prior
-    for _ in range(_MAX_ROUNDS):
-        joint = posterior * shares
-        joint /= joint.sum(axis=1, keepdims=True)
-        counts = joint.sum(axis=0) + strength * prior
-        updated = counts / counts.sum()
-        moved = np.abs(updated - shares).max()
-        shares = updated
-        if moved < _TOLERANCE:
-            break
-    return shares
+    return maximise_shares(
+        posterior, prior, strength * prior, rounds=_MAX_ROUNDS, tolerance=_TOLERANCE
+    )

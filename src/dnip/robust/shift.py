@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dnip.robust.softmax import softmax
+from dnip.priors.calibration import Calibration
+from dnip.priors.softmax import softmax
 
 if TYPE_CHECKING:
-    from dnip.typing import Floats, Labels, Probabilities
+    from dnip.typing import Floats, Labels
 
 # Precision of the prior on the shift: a standard deviation of 0.22 in log-odds.
 _PULL = 20.0
@@ -23,27 +23,9 @@ _MAX_STEPS = 50
 _TOLERANCE = 1e-9
 
 
-@dataclass(frozen=True, eq=False)
-class BalancedShift:
-    """Calibrated log-odds s·(ln p + v) of classes that are equally frequent.
-
-    Attributes
-    ----------
-    log_weights : ndarray of shape (N,)
-        v.
-    sharpness : float
-        s, the inverse temperature.
-    """
-
-    log_weights: Floats
-    sharpness: float
-
-    def posterior(self, log_p: Floats) -> Probabilities:
-        """Return class probabilities of rows, were all classes equally frequent, (M, N)."""
-        return softmax(self.sharpness * (log_p + self.log_weights))
-
-
-def fit_shift(log_p: Floats, labels: Labels, weight: Floats, prior: Floats) -> BalancedShift:
+def fit_shift(
+    log_p: Floats, labels: Labels, weight: Floats, prior: Floats, pull: float = _PULL
+) -> Calibration:
     """Fit by class-balanced log-loss, with an L2 pull of the log-odds to those of a prior.
 
     The scores s·(ln p + prior) + δ are linear in s and δ, so the loss is convex and Newton's
@@ -59,10 +41,12 @@ def fit_shift(log_p: Floats, labels: Labels, weight: Floats, prior: Floats) -> B
         How much each example counts.
     prior : ndarray of shape (N,)
         Log-weights to be drawn to.
+    pull : float, default=20.0
+        Precision of the prior in log-odds.
 
     Returns
     -------
-    BalancedShift
+    Calibration
 
     Examples
     --------
@@ -74,11 +58,12 @@ def fit_shift(log_p: Floats, labels: Labels, weight: Floats, prior: Floats) -> B
     """
     scores = log_p + prior
     balanced = _balance(weight, labels, scores.shape[1])
-    sharpness, delta = _newton(scores, labels, balanced, hold_sharpness=False)
+    sharpness, delta = _newton(scores, labels, balanced, pull, hold_sharpness=False)
     if sharpness < _LEAST_SHARPNESS:
-        sharpness, delta = _newton(scores, labels, balanced, hold_sharpness=True)
+        sharpness, delta = _newton(scores, labels, balanced, pull, hold_sharpness=True)
     shift = prior + delta / sharpness
-    return BalancedShift(shift - shift.mean(), sharpness)
+    support = np.bincount(labels, weight, len(shift)).astype(np.float64)
+    return Calibration(shift - shift.mean(), sharpness, support)
 
 
 def _balance(weight: Floats, labels: Labels, n_classes: int) -> Floats:
@@ -89,7 +74,7 @@ def _balance(weight: Floats, labels: Labels, n_classes: int) -> Floats:
 
 
 def _newton(
-    scores: Floats, labels: Labels, weight: Floats, *, hold_sharpness: bool
+    scores: Floats, labels: Labels, weight: Floats, pull: float, *, hold_sharpness: bool
 ) -> tuple[float, Floats]:
     n_rows, n_classes = scores.shape
     rows = np.arange(n_rows)
@@ -98,7 +83,7 @@ def _newton(
         z = x[0] * scores + x[1:]
         top = z.max(axis=1)
         surprise = top + np.log(np.exp(z - top[:, None]).sum(axis=1)) - z[rows, labels]
-        penalty = _PULL * (x[1:] ** 2).sum() + _SHARPNESS_PULL * (x[0] - 1) ** 2
+        penalty = pull * (x[1:] ** 2).sum() + _SHARPNESS_PULL * (x[0] - 1) ** 2
         return float(weight @ surprise + penalty / 2)
 
     x = np.zeros(n_classes + 1)
@@ -113,11 +98,11 @@ def _newton(
         residual = weighted.copy()
         residual[rows, labels] -= weight
         gradient[0] = (residual * scores).sum() + _SHARPNESS_PULL * (x[0] - 1)
-        gradient[1:] = residual.sum(axis=0) + _PULL * x[1:]
+        gradient[1:] = residual.sum(axis=0) + pull * x[1:]
         hessian = np.empty((n_classes + 1, n_classes + 1))
         hessian[0, 0] = (weighted * (scores - mean[:, None]) ** 2).sum() + _SHARPNESS_PULL
         hessian[0, 1:] = hessian[1:, 0] = (weighted * (scores - mean[:, None])).sum(axis=0)
-        hessian[1:, 1:] = np.diag(weighted.sum(axis=0) + _PULL) - weighted.T @ q
+        hessian[1:, 1:] = np.diag(weighted.sum(axis=0) + pull) - weighted.T @ q
         step = np.zeros(n_classes + 1)
         step[free] = np.linalg.solve(hessian[free, free], gradient[free])
         decrement = float(gradient @ step)

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from dnip.priors.calibration import log_probabilities
 from dnip.robust.batch import batch_shift
 from dnip.robust.evidence import Evidence
+from dnip.robust.sampling import draw_per_class
 from dnip.robust.shares import label_shares, update_shares
 from dnip.robust.shift import fit_shift
 
 if TYPE_CHECKING:
     from dnip.problem import Problem
-    from dnip.typing import Booleans, Floats, Integers, Labels, Probabilities
+    from dnip.typing import Booleans, Floats, Probabilities
 
 # Rows that are looked at: of each class, and of labelled and unlabelled rows together.
 _ROWS_PER_CLASS, _ROWS = 4_000, 4_000
 # Cells of these that a fit is worth in which nobody asked for robustness.
 _MOST_CELLS = 10_000_000
-# Probabilities below this are told from each other by no calibration.
-_LEAST_PROBABILITY = 1e-7
 
 
 class Smooth(NamedTuple):
@@ -51,7 +52,12 @@ def is_quick(problem: Problem) -> bool:
     return n_rows * problem.n_classes <= _MOST_CELLS
 
 
-def fit_smooth(problem: Problem, unlabelled: Probabilities, rng: np.random.Generator) -> Smooth:
+def fit_smooth(
+    problem: Problem,
+    unlabelled: Probabilities,
+    rng: np.random.Generator,
+    target: Floats | None = None,
+) -> Smooth:
     """Fit the smooth estimator to labels, drawn to the batch calibration of all rows.
 
     Of large sets, a sample is read: some thousand rows of each class tell all that matters here.
@@ -63,29 +69,41 @@ def fit_smooth(problem: Problem, unlabelled: Probabilities, rng: np.random.Gener
     unlabelled : ndarray of shape (U, N)
     rng : numpy.random.Generator
         For the sample.
+    target : ndarray of shape (N,), optional
+        Class shares of the unlabelled rows, and where the weights will be used, if they are known.
     """
     n_classes = problem.n_classes
-    weight = _effective_weights(problem)
+    weight = _effective_weights(problem) if target is None else _weights_within_classes(problem)
     support = np.bincount(problem.labels, weight, n_classes).astype(np.float64)
     everywhere = _draw_rows(problem.probabilities, unlabelled, rng)
     prior_shares = label_shares(support)
+    if target is not None:
+        drawn_as = np.bincount(problem.labels, minlength=n_classes) + 0.5
+        mixed = drawn_as + len(unlabelled) * target
+        prior_shares = mixed / mixed.sum()
     batch = batch_shift(everywhere, prior_shares)
 
-    drawn = _draw_per_class(problem.labels, n_classes, rng)
+    drawn = draw_per_class(problem.labels, n_classes, rng, _ROWS_PER_CLASS)
+    drawn = drawn[weight[drawn] > 0]
     labelled = Evidence(problem.probabilities[drawn], problem.labels[drawn], weight[drawn])
-    log_p = _log(labelled.probabilities)
+    log_p = log_probabilities(labelled.probabilities)
     shift = fit_shift(log_p, labelled.labels, labelled.mass, batch)
     middle = shift.log_weights[support > 0].mean()
     log_weights = np.where(support > 0, shift.log_weights, middle)
 
-    posterior = shift.posterior(_log(everywhere))
-    shares = update_shares(posterior, prior_shares, support)
+    posterior = shift.posterior(log_probabilities(everywhere))
+    shares = prior_shares
+    if target is None:
+        shares = update_shares(posterior, prior_shares, support)
     membership = posterior * shares
     membership /= membership.sum(axis=1, keepdims=True)
     expected = labelled.and_expected(everywhere, membership, rng)
+    if target is not None:
+        shares = target
+        labelled, expected = (replace(rows, target=target) for rows in (labelled, expected))
 
     right = (log_weights + log_p).argmax(axis=1) == labelled.labels
-    scores = shift.sharpness * (log_weights + _log(expected.probabilities))
+    scores = shift.sharpness * (log_weights + log_probabilities(expected.probabilities))
     return Smooth(
         support,
         batch,
@@ -105,15 +123,11 @@ def _effective_weights(problem: Problem) -> Floats:
     return np.asarray(mass * (mass.sum() / (mass**2).sum()))
 
 
-def _draw_per_class(labels: Labels, n_classes: int, rng: np.random.Generator) -> Integers:
-    """Return ascending row numbers: all of a class, or a sample."""
-    drawn = []
-    for c in range(n_classes):
-        rows = np.flatnonzero(labels == c)
-        if len(rows) > _ROWS_PER_CLASS:
-            rows = rng.choice(rows, _ROWS_PER_CLASS, replace=False)
-        drawn.append(rows)
-    return np.sort(np.concatenate(drawn))
+def _weights_within_classes(problem: Problem) -> Floats:
+    """Return weights that sum, class by class, to the number of equally weighted examples."""
+    mass = problem.mass.astype(np.float64)
+    total, squared = (np.bincount(problem.labels, values) for values in (mass, mass**2))
+    return np.round(mass * (total / np.maximum(squared, 1.0))[problem.labels], 9)  # 1 is 1
 
 
 def _draw_rows(
@@ -126,7 +140,3 @@ def _draw_rows(
     of_labelled = rows[rows < len(labelled)]
     of_unlabelled = rows[len(of_labelled) :] - len(labelled)
     return np.vstack([labelled[of_labelled], unlabelled[of_unlabelled]])
-
-
-def _log(probabilities: Probabilities) -> Floats:
-    return np.asarray(np.log(np.maximum(probabilities, _LEAST_PROBABILITY)), np.float64)

@@ -11,6 +11,7 @@ import numpy as np
 from dnip.errors import InvalidInputError
 from dnip.metrics.confusion import count_pairs
 from dnip.objective import Objective, as_objective
+from dnip.priors import check_prior, weigh_rows
 from dnip.problem import Problem
 from dnip.robust.blend import blend, trust_labels
 from dnip.robust.decision import Decision
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from dnip.objective import ConfusionFunction, ObjectiveLike
+    from dnip.priors import PriorLike
     from dnip.robust.rounding import Rounded
     from dnip.solution import Solution
     from dnip.solvers import Progress, Solver
@@ -61,6 +63,7 @@ def solve_robustly(
     solver: str | Solver = "coordinate",
     seed: int = 0,
     sample_weight: ArrayLike | None = None,
+    target_prior: PriorLike | None = None,
     time_limit: float | None = None,
     classes: Sequence[str] | None = None,
     progress: Progress | None = None,
@@ -83,6 +86,9 @@ def solve_robustly(
         blends.
     unlabelled : array-like of shape (U, N), optional
         Class probabilities of rows without a label, from where the weights will be used.
+    target_prior : mapping, sequence or "uniform", optional
+        Class shares where the weights will be used. Examples then count by target over observed
+        share of their class; one without a share does not count, and gets the least weight.
     scale, solver, seed, sample_weight, time_limit, classes, progress
         As for :func:`dnip.solve`.
 
@@ -115,8 +121,14 @@ def solve_robustly(
     """
     began = time.perf_counter()
     check_choice("robust", robust, ROBUST)
-    search = Search(objective, scale, solver, seed, time_limit, progress)
     problem = Problem.of(probabilities, labels, sample_weight=sample_weight, classes=classes)
+    target: Floats | None = None
+    absent: tuple[int, ...] = ()
+    if target_prior is not None:
+        target = check_prior(target_prior, problem.classes)
+        problem = _weighed(problem, target)
+        absent = tuple(np.flatnonzero(target == 0).tolist())
+    search = Search(objective, scale, solver, seed, time_limit, progress, absent)
     unseen = _check_unlabelled(unlabelled, problem)
     goal = as_objective(objective)
     searches = solver == Coordinate.name or isinstance(solver, Coordinate)
@@ -125,26 +137,30 @@ def solve_robustly(
         return RobustSolution(search.solve(problem, began), None)
 
     rng = np.random.default_rng(seed)
-    smooth = fit_smooth(problem, unseen, rng)
+    smooth = fit_smooth(problem, unseen, rng, target)
     trust = trust_labels(smooth.accuracies, smooth.support, smooth.slopes)
     plain = robust == "auto" and trust[smooth.present].min() >= _ENOUGH_TRUST
     if plain:
         evidence = smooth.labelled
         found = search.solve(problem, began)
-        target = optimum = np.log(found.weights)
+        goal_weights = optimum = np.log(found.weights)
     else:
         evidence = smooth.expected
         easier = _smoothed(goal)
-        search = Search(easier, scale, solver, seed, time_limit, progress)
+        search = Search(easier, scale, solver, seed, time_limit, progress, absent)
         found = search.solve(evidence.as_problem(problem.classes), began)
         left = _time_left(time_limit, began, found)
-        resampled = resampled_optima(evidence, easier, problem.classes, search.scale, rng, left)
+        resampled = resampled_optima(
+            evidence, easier, problem.classes, search.scale, rng, left, absent
+        )
         trust = np.minimum(trust, repeatable_part(resampled, smooth.log_weights))
         optimum = np.vstack([np.log(found.weights), resampled]).mean(axis=0)
-        target = blend(smooth.log_weights, optimum, trust, smooth.present)
+        goal_weights = blend(smooth.log_weights, optimum, trust, smooth.present)
     kept = 1.0
     if not (plain and is_harmless(evidence, found.weights, smooth.shares)):
-        weights, kept = go_as_far_as_harmless(evidence, target, smooth.shares, search.scale)
+        weights, kept = go_as_far_as_harmless(
+            evidence, goal_weights, smooth.shares, search.scale, absent
+        )
         found = _restate(found, weights, problem, goal, began)
     decision = Decision(
         "optimum" if plain else "blend",
@@ -159,6 +175,15 @@ def solve_robustly(
         optimum,
     )
     return RobustSolution(found, decision)
+
+
+def _weighed(problem: Problem, target: Floats) -> Problem:
+    """Return the problem of a population with other class shares."""
+    own = np.asarray(problem.mass * problem.unit, np.float64)
+    weight = weigh_rows(problem.labels, target, problem.classes, own)
+    return Problem.of(
+        problem.probabilities, problem.labels, sample_weight=weight, classes=problem.classes
+    )
 
 
 def _closes_gaps(goal: ObjectiveLike) -> bool:

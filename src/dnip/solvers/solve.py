@@ -12,7 +12,7 @@ import numpy as np
 from dnip.errors import DNIPWarning, InvalidInputError
 from dnip.objective import as_objective
 from dnip.problem import Problem
-from dnip.scales import Spacing, WeightScale
+from dnip.scales import WIDEST, Spacing, WeightScale
 from dnip.solution import Solution, Status
 from dnip.solvers.anneal import Anneal
 from dnip.solvers.coordinate import Coordinate
@@ -27,7 +27,7 @@ from dnip.validation import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from numpy.typing import ArrayLike
 
@@ -124,6 +124,8 @@ class Search:
     ----------
     objective, scale, solver, seed, time_limit, progress
         As for :func:`solve`.
+    absent : collection of int
+        Classes that do not occur where the weights will be used: they keep the least weight.
     """
 
     def __init__(
@@ -134,6 +136,7 @@ class Search:
         seed: int = 0,
         time_limit: float | None = None,
         progress: Progress | None = None,
+        absent: Collection[int] = (),
     ) -> None:
         self.scale = WeightScale.of(scale)
         self._seed = check_integer("seed", seed, at_least=0)
@@ -151,16 +154,18 @@ class Search:
         self._solver = solver
         self._goal = as_objective(objective)
         self._progress = progress
+        self._absent = dict.fromkeys(absent, 1.0 if self.scale.size else 1 / WIDEST)
 
     def solve(self, problem: Problem | StreamedProblem, began: float) -> Solution:
         """Search one opt set; time counts from `began`, a ``time.perf_counter`` reading."""
         deadline = None if self._time_limit is None else began + self._time_limit
         names = problem.classes
-        unfitted = tuple(np.flatnonzero(~problem.present).tolist())
+        missing = np.flatnonzero(~problem.present).tolist()
+        unfitted = [c for c in missing if c not in self._absent]
         if unfitted:
             _warn_unfitted([names[c] for c in unfitted])
 
-        held = dict.fromkeys(unfitted, float(self.scale.size or 1))
+        held = dict.fromkeys(unfitted, float(self.scale.size or 1)) | self._absent
         evaluations = 0
         for _ in range(_MAX_ROUNDS):
             landscape = landscape_over(problem, self._goal, self.scale, held)
@@ -173,7 +178,7 @@ class Search:
             )
             evaluations += landscape.evaluations
             middle = landscape.middle(outcome.indices[problem.present])
-            followed = dict.fromkeys(unfitted, middle)
+            followed = dict.fromkeys(unfitted, middle) | self._absent
             if followed == held or outcome.status in (Status.TIME_LIMIT, Status.INTERRUPTED):
                 break
             held = followed

@@ -1,0 +1,45 @@
+"""``--target-prior`` where coefficients are fitted already: settle the mix, move the weights."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from dnip.cli.console import complain, live_progress
+
+if TYPE_CHECKING:
+    from dnip.coefficients import Coefficients
+    from dnip.priors import TargetPrior
+    from dnip.tables import Scan
+
+
+class Moved(NamedTuple):
+    """Coefficients for the class mix that was asked for."""
+
+    coefficients: Coefficients
+    target: TargetPrior
+    part: float  # of the way to the weights of most accuracy
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what ``--json`` tells."""
+        classes = self.coefficients.classes
+        weights = dict(zip(classes, self.coefficients.weights.tolist(), strict=True))
+        return {**self.target.to_dict(classes), "part": self.part, "weights": weights}
+
+
+def move_to(mix: str, fitted: Coefficients, chunks: Scan) -> Moved:
+    """Move coefficients to a class mix, given or estimated in a pass over the table."""
+    from dnip.application import estimate_stream
+    from dnip.priors import TargetPrior, is_estimate, read_prior
+
+    if is_estimate(mix):
+        with live_progress("estimating the target prior") as show:
+            estimate = estimate_stream(chunks, fitted, progress=lambda n: show(f"{n:,} rows"))
+        target = TargetPrior(estimate.shares, estimate)
+    else:
+        target = TargetPrior(read_prior(mix, fitted.classes))
+    moved = fitted.adjusted(target.shares)
+    part = 0.0 if moved is fitted else float(moved.fit["adjusted"]["part"])
+    complain("note", target.sentence(fitted.classes))
+    if part == 0:
+        complain("note", "the coefficients stay as they are: they suit this mix already")
+    return Moved(moved, target, part)

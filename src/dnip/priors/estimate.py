@@ -1,0 +1,159 @@
+"""Class shares of rows without labels, and how far they are to be trusted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dnip.errors import InvalidInputError
+from dnip.priors.calibration import log_probabilities
+from dnip.priors.maximisation import maximise_shares
+from dnip.validation import check_probabilities
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike
+
+    from dnip.priors.calibration import Calibration
+    from dnip.typing import Floats, Probabilities
+
+#: Cells of the rows that are looked at; of more, a sample.
+MOST_ROWS, MOST_CELLS = 20_000, 1_000_000
+
+# Jeffreys' prior: half a row of each class, so that none is ruled out.
+_HALF_A_ROW = 0.5
+# Standard deviations on either side of 95% of a normal distribution.
+_NORMAL_95 = 1.96
+
+_MAX_ROUNDS = 1_000
+_TOLERANCE = 1e-7
+
+
+@dataclass(frozen=True, eq=False)
+class PriorEstimate:
+    """Class shares of rows without labels.
+
+    Attributes
+    ----------
+    shares : ndarray of shape (N,)
+        They sum to 1.
+    low, high : ndarray of shape (N,)
+        An interval that would hold 95% were the calibration right but for the noise of the rows
+        and of the labels that it rests on.
+    n_rows : int
+        Rows that it rests on.
+    """
+
+    shares: Floats
+    low: Floats
+    high: Floats
+    n_rows: int
+
+    def to_dict(self, classes: Sequence[str]) -> dict[str, Any]:
+        """Return what ``--json`` tells, and a coefficients file keeps.
+
+        Examples
+        --------
+        >>> shares = np.array([0.5, 0.5])
+        >>> PriorEstimate(shares, shares - 0.1, shares + 0.1, 80).to_dict(["a", "b"])["high"]
+        {'a': 0.6, 'b': 0.6}
+        """
+        named = {
+            name: dict(zip(classes, values.tolist(), strict=True))
+            for name, values in (("shares", self.shares), ("low", self.low), ("high", self.high))
+        }
+        return {**named, "rows": self.n_rows}
+
+
+def most_rows(n_classes: int) -> int:
+    """Return how many rows an estimate looks at, at most.
+
+    Examples
+    --------
+    >>> most_rows(4), most_rows(100)
+    (20000, 10000)
+    """
+    return min(MOST_ROWS, MOST_CELLS // n_classes)
+
+
+def estimate_prior(probabilities: ArrayLike, calibration: Calibration) -> PriorEstimate:
+    """Estimate how frequent the classes are among rows without labels.
+
+    Expectation maximisation (Saerens, Latinne and Decaestecker 2002) on calibrated probabilities
+    (Alexandari, Kundaje and Shrikumar 2020), with half a row of each class added.
+
+    Parameters
+    ----------
+    probabilities : array-like of shape (M, N)
+        As the model gives them; nothing is sampled here.
+    calibration : Calibration
+        What a fit has learned of the same model and prompt.
+
+    Returns
+    -------
+    PriorEstimate
+
+    Raises
+    ------
+    InvalidInputError
+        For probabilities that break their contract, of other classes, or no row.
+
+    Examples
+    --------
+    >>> from dnip.priors import Calibration
+    >>> p = [[0.9, 0.1]] * 80 + [[0.1, 0.9]] * 20
+    >>> sharp = Calibration(np.zeros(2), 2.0, np.array([500.0, 500.0]))
+    >>> estimate = estimate_prior(p, sharp)
+    >>> estimate.shares.round(2), estimate.low.round(2), estimate.n_rows
+    (array([0.8, 0.2]), array([0.72, 0.11]), 100)
+    """
+    p = check_probabilities(probabilities)
+    n_rows, n_classes = p.shape
+    if n_classes != len(calibration.log_weights):
+        raise InvalidInputError(
+            f"probabilities has {n_classes} columns, but the calibration has "
+            f"{len(calibration.log_weights)} classes",
+            hint="Give rows of the same task",
+        )
+    if n_rows == 0:
+        raise InvalidInputError(
+            "there are no rows to estimate the class shares from", hint="Give unlabelled rows"
+        )
+    posterior = calibration.posterior(log_probabilities(p))
+    shares = maximise_shares(
+        posterior,
+        np.full(n_classes, 1 / n_classes),
+        np.full(n_classes, _HALF_A_ROW),
+        rounds=_MAX_ROUNDS,
+        tolerance=_TOLERANCE,
+    )
+    error = _NORMAL_95 * _standard_errors(posterior, shares, calibration.labels)
+    low, high = np.maximum(shares - error, 0.0), np.minimum(shares + error, 1.0)
+    return PriorEstimate(shares, low, high, n_rows)
+
+
+def _standard_errors(posterior: Probabilities, shares: Floats, labels: Floats) -> Floats:
+    """Return the standard error of each share by the sandwich of a method of moments.
+
+    The score of the likelihood is the mean of u = f/(π·f), f being the calibrated likelihoods of a
+    row within the classes. Its noise is that of the rows, and that of the labels which tell what u
+    is like within a class: as much as if class means of u had been taken from so many labels.
+    """
+    n_rows, n_classes = posterior.shape
+    u = posterior / (posterior @ shares)[:, None]
+    information = u.T @ u / n_rows
+    centred = u - u.mean(axis=0)
+    noise = centred.T @ centred / n_rows**2
+    membership = u * shares
+    mass = membership.sum(axis=0)
+    part = shares**2 / np.maximum(labels, _HALF_A_ROW)
+    means = membership.T @ u / mass[:, None]
+    noise += (u * (membership @ (part / mass))[:, None]).T @ u - (means * part[:, None]).T @ means
+    # Shares sum to 1: they move within the plane that is orthogonal to (1, …, 1).
+    plane = np.linalg.svd(np.ones((1, n_classes)))[2][1:].T
+    inverse = np.linalg.pinv(plane.T @ information @ plane)
+    covariance = plane @ inverse @ (plane.T @ noise @ plane) @ inverse @ plane.T
+    return np.sqrt(np.maximum(np.diag(covariance), 0.0))

@@ -1,0 +1,194 @@
+"""The class mix that a user names: checked, in the order of the classes."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from dnip.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from dnip.typing import Floats
+
+#: Equal shares.
+UNIFORM = "uniform"
+#: To be estimated from rows without labels.
+ESTIMATE = "estimate"
+
+#: A mix: shares by class name, shares in the order of the classes, or ``"uniform"``.
+PriorLike: TypeAlias = "Mapping[str, float] | ArrayLike | str"
+
+# Shares that were rounded to three digits may sum to a little less or more than 1.
+_SUM_TOLERANCE = 2e-3
+
+_FORMS = (
+    "Give uniform, NAME=SHARE for every class, shares in class order, or a .json file of either"
+)
+
+
+def check_prior(prior: PriorLike, classes: Sequence[str]) -> Floats:
+    """Return class shares that sum to 1, shape (N,).
+
+    Parameters
+    ----------
+    prior : mapping, sequence or "uniform"
+        A share for every class, by name or in the order of the classes; 0 for one that does not
+        occur. Sums within 0.002 of 1 are taken for rounding and divided out.
+    classes : sequence of str
+        Class names.
+
+    Raises
+    ------
+    InvalidInputError
+        For another sum, a negative share, a class that is unknown or missing, or a mix of a single
+        class.
+
+    Examples
+    --------
+    >>> check_prior({"spam": 0.1, "ham": 0.9}, ["ham", "spam"])
+    array([0.9, 0.1])
+    >>> check_prior([0.333, 0.333, 0.333], ["a", "b", "c"]).round(4)
+    array([0.3333, 0.3333, 0.3333])
+    """
+    n_classes = len(classes)
+    if isinstance(prior, str):
+        if prior != UNIFORM:
+            raise InvalidInputError(f"target prior: {prior!r} is no class mix", hint=_FORMS)
+        return np.full(n_classes, 1 / n_classes)
+    if isinstance(prior, Mapping):
+        prior = _in_order(prior, classes)
+    try:
+        shares = np.array(prior, dtype=np.float64)  # a copy: the caller's array is not ours
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(f"target prior: not numbers: {error}", hint=_FORMS) from error
+    if shares.shape != (n_classes,):
+        raise InvalidInputError(
+            f"target prior: {shares.size} shares for {n_classes} classes: {', '.join(classes)}",
+            hint="Give one share for every class; a class that does not occur gets 0",
+        )
+    for name, share in zip(classes, shares.tolist(), strict=True):
+        if not 0 <= share < math.inf:
+            raise InvalidInputError(
+                f"target prior: the share of class {name} is {share:g}",
+                hint="Shares are finite numbers of 0 or more that sum to 1",
+            )
+    total = shares.sum()
+    if abs(total - 1) > _SUM_TOLERANCE:
+        raise InvalidInputError(
+            f"target prior: the shares sum to {total:.6g}, not 1",
+            hint="Give the share of every class, as parts of 1",
+        )
+    if np.count_nonzero(shares) < 2:
+        only = classes[int(shares.argmax())]
+        raise InvalidInputError(
+            f"target prior: all rows are of class {only}",
+            hint="Give shares above 0 to two classes at least; with one there is nothing to decide",
+        )
+    return np.asarray(shares / total)
+
+
+def is_estimate(prior: PriorLike | None) -> bool:
+    """Whether a prior is to be estimated from rows without labels.
+
+    Examples
+    --------
+    >>> is_estimate("estimate"), is_estimate([0.5, 0.5])
+    (True, False)
+    """
+    return isinstance(prior, str) and prior == ESTIMATE
+
+
+def read_prior(text: str, classes: Sequence[str]) -> Floats:
+    """Return the class shares that a command line names, shape (N,).
+
+    Parameters
+    ----------
+    text : str
+        ``uniform``, ``A=0.5,B=0.3,…``, ``0.5,0.3,…`` or a file ``….json`` that holds an object of
+        shares by class name, or a list in the order of the classes.
+    classes : sequence of str
+        Class names.
+
+    Raises
+    ------
+    InvalidInputError
+        For another form, and as `check_prior`.
+
+    Examples
+    --------
+    >>> read_prior("spam=0.1,ham=0.9", ["ham", "spam"]), read_prior("0.5,0.5", ["ham", "spam"])
+    (array([0.9, 0.1]), array([0.5, 0.5]))
+    """
+    if text.lower().endswith(".json"):
+        return check_prior(_load(Path(text)), classes)
+    if text == UNIFORM:
+        return check_prior(text, classes)
+    parts = [part.strip() for part in text.split(",")]
+    if "=" not in text:
+        return check_prior([_share(part) for part in parts], classes)
+    shares: dict[str, float] = {}
+    for part in parts:
+        name, equals, share = part.rpartition("=")
+        name = name.strip()
+        if not equals:
+            raise InvalidInputError(
+                f"target prior: {part!r} is not NAME=SHARE",
+                hint="Name all classes or none; names with a comma stand in a .json file",
+            )
+        if name in shares:
+            raise InvalidInputError(
+                f"target prior: class {name} stands twice", hint="Give every class one share"
+            )
+        shares[name] = _share(share)
+    return check_prior(shares, classes)
+
+
+def _in_order(prior: Mapping[str, float], classes: Sequence[str]) -> list[float]:
+    unknown = [str(name) for name in prior if name not in classes]
+    if unknown:
+        raise InvalidInputError(
+            f"target prior: there is no class {', '.join(unknown)}; the classes are "
+            f"{', '.join(classes)}",
+            hint="Name the classes as the table does",
+        )
+    missing = [name for name in classes if name not in prior]
+    if missing:
+        raise InvalidInputError(
+            f"target prior: no share is given for class {', '.join(missing)}",
+            hint="Give a share for every class; one that does not occur gets 0",
+        )
+    return [prior[name] for name in classes]
+
+
+def _share(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise InvalidInputError(f"target prior: {text!r} is not a number", hint=_FORMS) from None
+
+
+def _load(path: Path) -> PriorLike:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InvalidInputError(
+            f"target prior: {path} cannot be read: {error.strerror}", hint=_FORMS
+        ) from error
+    except (ValueError, RecursionError) as error:
+        raise InvalidInputError(
+            f"target prior: {path} is not valid JSON: {error}",
+            hint='Write {"NAME": SHARE, …} or [SHARE, …]',
+        ) from error
+    if not isinstance(content, dict | list):
+        raise InvalidInputError(
+            f"target prior: {path} holds {content!r}, no object or list",
+            hint='Write {"NAME": SHARE, …} or [SHARE, …]',
+        )
+    return content

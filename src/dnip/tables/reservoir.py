@@ -1,0 +1,97 @@
+"""A sample of the rows of a stream: the same one, however the stream is cut into blocks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from dnip.typing import Floats, Labels, Probabilities
+
+
+class RowSample:
+    """At most so many rows, every row with the same chance; all rows of a short stream.
+
+    Every row draws a number, and those with the least numbers stay. They keep their order.
+
+    Parameters
+    ----------
+    most : int
+        Rows to keep, at least 1.
+    seed : int or sequence of int, default=0
+        The same seed gives the same sample.
+
+    Examples
+    --------
+    >>> sample = RowSample(3)
+    >>> for block in np.split(np.arange(20.0).reshape(10, 2), 5):
+    ...     sample.add(block)
+    >>> sample.n_seen, sample.rows.shape
+    (10, (3, 2))
+    """
+
+    def __init__(self, most: int, seed: int | tuple[int, ...] = 0) -> None:
+        self._most = most
+        self._rng = np.random.default_rng(seed)
+        self._keys: Floats = np.empty(0)
+        self._rows: list[Probabilities] = []
+        self.n_seen = 0
+
+    def add(self, rows: Probabilities) -> None:
+        """Let rows of shape (M, N) take part."""
+        keys = self._rng.random(len(rows))
+        self.n_seen += len(rows)
+        if len(self._keys) == self._most:  # most rows of a long stream end here
+            lucky = keys < self._keys.max()
+            keys, rows = keys[lucky], rows[lucky]
+        if not len(rows):
+            return
+        self._keys = np.concatenate([self._keys, keys])
+        self._rows.append(np.array(rows, np.float64, order="C"))
+        if len(self._keys) > self._most:
+            kept = np.sort(np.argpartition(self._keys, self._most - 1)[: self._most])
+            self._keys = self._keys[kept]
+            self._rows = [np.concatenate(self._rows)[kept]]
+
+    @property
+    def rows(self) -> Probabilities:
+        """The rows of the sample, in the order of the stream."""
+        if len(self._rows) > 1:
+            self._rows = [np.concatenate(self._rows)]
+        return self._rows[0] if self._rows else np.empty((0, 0))
+
+
+class ClassSample:
+    """At most so many rows of each class of a stream.
+
+    Parameters
+    ----------
+    n_classes : int
+    most : int
+        Rows of a class to keep, at least 1.
+
+    Examples
+    --------
+    >>> sample = ClassSample(2, most=1)
+    >>> sample.add(np.array([[0.5, 0.5], [0.25, 0.75], [0.5, 0.5]]), np.array([0, 1, 0]))
+    >>> sample.drawn()
+    (array([[0.5 , 0.5 ],
+           [0.25, 0.75]]), array([0, 1]))
+    """
+
+    def __init__(self, n_classes: int, most: int) -> None:
+        self._samples = [RowSample(most, (0, c)) for c in range(n_classes)]
+
+    def add(self, probabilities: Probabilities, labels: Labels) -> None:
+        """Let labelled rows take part."""
+        for c, sample in enumerate(self._samples):
+            of_class = labels == c
+            if of_class.any():
+                sample.add(probabilities[of_class])
+
+    def drawn(self) -> tuple[Probabilities, Labels]:
+        """Return the rows of the sample and their labels, class by class."""
+        parts = [(c, sample.rows) for c, sample in enumerate(self._samples) if sample.n_seen]
+        labels = np.concatenate([np.full(len(rows), c) for c, rows in parts])
+        return np.concatenate([rows for _, rows in parts]), labels

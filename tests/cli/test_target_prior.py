@@ -1,0 +1,191 @@
+"""``--target-prior`` of ``fit``, ``apply`` and ``evaluate``."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dnip import Coefficients, ProbabilityTable
+from dnip.fitting import fit_table
+from dnip.metrics import accuracy, cobias
+from populations import biased_rows
+
+NAMES = ("bad", "okay", "good")
+MIX = "bad=0.1,okay=0.2,good=0.7"
+SHARES = [0.1, 0.2, 0.7]
+
+
+def made(seed, n, shares, unlabelled=False):
+    found = biased_rows(np.random.default_rng(seed), n, bias=[0.8, 0, -0.8], shares=shares)
+    labels = np.full(n, -1) if unlabelled else found.labels
+    return ProbabilityTable(found.probabilities, labels, classes=NAMES)
+
+
+@pytest.fixture
+def tables(folder):
+    """An opt set of equal shares, and rows of another mix with and without labels."""
+    made(0, 600, [1 / 3] * 3).write("opt.npz")
+    made(1, 2_000, SHARES).write("test.npz")
+    made(1, 2_000, SHARES, unlabelled=True).write("new.csv")
+    return folder
+
+
+@pytest.fixture
+def fitted(dnip, tables):
+    assert dnip("fit", "opt.npz", "--out", "c.json", "--robust", "off").status == 0
+    return Coefficients.load("c.json")
+
+
+@pytest.mark.parametrize("mix", [MIX, "0.1,0.2,0.7", "mix.json", "uniform"])
+def test_fit_takes_every_form(dnip, tables, mix):
+    Path("mix.json").write_text(json.dumps(dict(zip(NAMES, SHARES, strict=True))))
+    run = dnip("fit", "opt.npz", "--robust", "off", "--target-prior", mix, "--json")
+    shares = [1 / 3] * 3 if mix == "uniform" else SHARES
+    expected = fit_table(ProbabilityTable.read("opt.npz"), robust="off", target_prior=shares)
+    assert (run.status, run.err) == (0, "")
+    assert run.json["objective"] == expected.solution.value
+    assert run.json["target_prior"] == expected.target.to_dict(NAMES)
+    assert list(run.json["target_prior"]["shares"].values()) == pytest.approx(shares)
+    np.testing.assert_allclose(Coefficients.load("coefficients.json").class_shares, shares)
+
+
+def test_fit_tells_the_mix_and_what_its_labels_are_worth(dnip, tables):
+    run = dnip("fit", "opt.npz", "--target-prior", MIX)
+    assert "target prior: bad 0.100, okay 0.200, good 0.700\n" in run.out
+    assert "of 600 would\n" in run.out
+    assert dnip("fit", "opt.npz", "--json").json["target_prior"] is None
+
+
+@pytest.mark.parametrize("robust", ["off", "auto"])
+def test_fit_estimates_from_unlabelled_rows(dnip, tables, robust):
+    run = dnip(
+        *("fit", "opt.npz", "--robust", robust, "--unlabelled", "new.csv"),
+        *("--classes", ",".join(NAMES), "--target-prior", "estimate", "--json"),
+    )
+    assert (run.status, run.err) == (0, "")
+    told = run.json["target_prior"]
+    assert (told["source"], told["rows"]) == ("estimate", 2_000)
+    assert list(told["shares"].values()) == pytest.approx(SHARES, abs=0.1)
+    for name in NAMES:
+        assert told["low"][name] < told["shares"][name] < told["high"][name]
+
+
+@pytest.mark.parametrize("mix", [MIX, "estimate"])
+def test_apply_multiplies_by_the_adjusted_weights(dnip, fitted, mix):
+    command = ("apply", "new.csv", "--coefficients", "c.json", "--out", "out.csv")
+    run = dnip(*command, "--target-prior", mix, "--json")
+    assert run.status == 0
+    assert run.err.startswith("note: target prior")
+    told, table = run.json["target_prior"], ProbabilityTable.read("new.csv", NAMES)
+    shares = SHARES if mix == MIX else fitted.estimate_prior(table.probabilities).shares
+    moved = fitted.adjusted(shares)
+    written = ProbabilityTable.read("out.csv", NAMES)
+    np.testing.assert_array_equal(written.probabilities, moved.apply(table.probabilities))
+    assert told["weights"] == dict(zip(NAMES, moved.weights.tolist(), strict=True))
+    assert told["shares"] == dict(zip(NAMES, list(shares), strict=True))
+    assert told["part"] == moved.fit["adjusted"]["part"]
+    changed = moved.predict(table.probabilities) != table.probabilities.argmax(axis=1)
+    assert run.json["changed"] == changed.sum()
+
+
+def test_an_estimate_does_not_depend_on_blocks_or_labels(dnip, fitted, monkeypatch):
+    monkeypatch.setattr("dnip.priors.estimate.MOST_ROWS", 500)
+    command = ("apply", "--coefficients", "c.json", "--target-prior", "estimate", "--json")
+    whole = dnip(*command, "new.csv", "--out", "whole.csv")
+    assert whole.json["target_prior"]["rows"] == 500
+    monkeypatch.setattr("dnip.tables.readers.chunk_size._MAX_CELLS", 7 * 5)
+    chunked = dnip(*command, "new.csv", "--out", "chunked.csv")
+    assert chunked.json["target_prior"] == whole.json["target_prior"]
+    assert Path("chunked.csv").read_bytes() == Path("whole.csv").read_bytes()
+    labelled = dnip(*command, "test.npz", "--out", "labelled.csv")
+    assert labelled.json["target_prior"] == whole.json["target_prior"]
+
+
+def test_the_mix_of_the_fit_changes_nothing(dnip, fitted):
+    own = ",".join(map(repr, fitted.class_shares.tolist()))
+    command = ("apply", "new.csv", "--coefficients", "c.json")
+    dnip(*command, "--out", "plain.csv")
+    run = dnip(*command, "--out", "same.csv", "--target-prior", own)
+    assert "the coefficients stay as they are" in run.err
+    assert Path("same.csv").read_bytes() == Path("plain.csv").read_bytes()
+
+
+def test_evaluate_scores_a_population_of_the_mix(dnip, fitted):
+    command = ("evaluate", "opt.npz", "--coefficients", "c.json", "--json")
+    plain = dnip(*command).json
+    run = dnip(*command, "--target-prior", MIX)
+    assert "note: target prior: bad 0.100" in run.err
+    p = ProbabilityTable.read("opt.npz").probabilities
+    labels = ProbabilityTable.read("opt.npz").labels
+    moved = fitted.adjusted(SHARES)
+    for name, predicted in (
+        ("raw", p.argmax(axis=1)),
+        ("reweighted", fitted.predict(p)),
+        ("adjusted", moved.predict(p)),
+    ):
+        right = [np.mean(predicted[labels == c] == c) for c in range(3)]
+        assert run.json[name]["accuracy"] == pytest.approx(np.dot(SHARES, right))
+        assert run.json[name]["class_accuracies"] == pytest.approx(right)
+        counts = np.array(run.json[name]["confusion"])
+        assert counts.sum() == 600
+        assert run.json[name]["cobias"] == pytest.approx(cobias(counts))
+    assert run.json["reweighted"]["cobias"] == pytest.approx(plain["reweighted"]["cobias"])
+    assert run.json["adjusted"]["accuracy"] > run.json["reweighted"]["accuracy"]
+    assert "adjusted" not in plain
+    text = dnip(*command[:-1], "--target-prior", MIX).out
+    assert "before  after  adjusted" in text
+    assert f"-> {run.json['adjusted']['accuracy']:.3f}" in text
+
+
+def test_evaluate_under_an_estimate_counts_rows_as_they_are(dnip, fitted):
+    run = dnip(
+        *("evaluate", "test.npz", "--coefficients", "c.json", "--json"),
+        *("--target-prior", "estimate"),
+    )
+    for name in ("raw", "reweighted", "adjusted"):
+        counts = np.array(run.json[name]["confusion"])
+        assert run.json[name]["accuracy"] == pytest.approx(accuracy(counts))
+    assert run.json["adjusted"]["accuracy"] > run.json["reweighted"]["accuracy"]
+
+
+def test_evaluate_without_coefficients(dnip, tables):
+    run = dnip("evaluate", "test.npz", "--target-prior", "uniform", "--json")
+    assert run.json["raw"]["accuracy"] == pytest.approx(run.json["raw"]["balanced_accuracy"])
+    refused = dnip("evaluate", "test.npz", "--target-prior", "estimate", "--json")
+    refused.assert_refused("estimate needs the calibration", "Give --coefficients")
+
+
+BAD = [
+    ("bad=0.5,okay=0.4,good=0.2", "sum to 1.1"),
+    ("0.5,0.7,-0.2", "share of class good is -0.2"),
+    ("bad=0.5,fine=0.5", "no class fine"),
+    ("bad=0.5,okay=0.5", "no share is given for class good"),
+    ("0,1,0", "all rows are of class okay"),
+    ("missing.json", "missing.json cannot be read"),
+]
+
+
+@pytest.mark.parametrize(("mix", "told"), BAD)
+def test_bad_mixes_leave_old_outputs_as_they_are(dnip, fitted, mix, told):
+    Path("old.csv").write_text("old")
+    Path("old.json").write_text("old")
+    option = ("--target-prior", mix, "--json")
+    dnip("fit", "opt.npz", "--out", "old.json", *option).assert_refused(told)
+    with_them = ("--coefficients", "c.json", *option)
+    dnip("apply", "new.csv", "--out", "old.csv", *with_them).assert_refused(told)
+    dnip("evaluate", "test.npz", *with_them).assert_refused(told)
+    dnip("evaluate", "test.npz", *option).assert_refused(told)
+    assert (Path("old.csv").read_text(), Path("old.json").read_text()) == ("old", "old")
+
+
+def test_an_estimate_needs_rows_a_calibration_and_a_table_in_memory(dnip, fitted, monkeypatch):
+    estimate = ("--target-prior", "estimate")
+    dnip("fit", "opt.npz", *estimate).assert_refused("no rows without a label", "--unlabelled")
+    Coefficients(NAMES, [30, 30, 30], 30).save("old.json")
+    run = dnip("apply", "new.csv", "--coefficients", "old.json", "--out", "out.csv", *estimate)
+    run.assert_refused("fit.calibration is missing", "older version", "Fit again")
+    assert not Path("out.csv").exists()
+    monkeypatch.setattr("dnip.fitting._fits_into", lambda *_: False)
+    run = dnip("fit", "opt.npz", "--target-prior", MIX)
+    run.assert_refused("opt.npz is too large", "target prior", "Give more memory")
