@@ -92,7 +92,7 @@ def _moves(tables: list[Table], robust: str, title: str) -> None:
             for j, mix in enumerate(mixes):
                 kind = f"{_kind(i)} → {_kind(j)}"
                 drawn = test.probabilities[_draw(test.labels, mix, UNLABELLED, rng)]
-                estimate = fitted.estimate_prior(drawn).shares
+                estimate = fitted.estimate_prior(drawn)
                 refitted = fit_table(rows, robust=robust, target_prior=mix).coefficients
                 ways: dict[str, Floats] = {
                     "raw argmax": np.ones(opt.n_classes),
@@ -107,7 +107,7 @@ def _moves(tables: list[Table], robust: str, title: str) -> None:
                     found[name][kind if i != j else "the same mix"].append(score)
                     if i != j:
                         found[name]["all changes"].append(score)
-    kinds = list(dict.fromkeys(kind for by in found.values() for kind in by))
+    kinds = ["the same mix", "equal → 85%", "85% → equal", "85% → 85%", "all changes"]
     rows_ = []
     for name, by in found.items():
         means = {kind: np.mean(by[kind], axis=0) for kind in kinds}

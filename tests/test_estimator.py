@@ -32,7 +32,9 @@ from sklearn.utils.estimator_checks import check_estimator, parametrize_with_che
 from dnip import DNIPClassifier, Objective, solve
 from dnip.errors import DNIPWarning, InvalidInputError
 from dnip.metrics import balanced_accuracy
+from dnip.robust import solve_robustly
 from dnip.solvers import Coordinate
+from populations import biased_rows
 
 WINES = np.array(["red", "rosé", "white"])  # sorted, as scikit-learn sorts classes
 
@@ -430,3 +432,42 @@ else:
     raise AssertionError("no error")
 """
     subprocess.run([sys.executable, "-c", script], check=True)
+
+
+class TestTargetPrior:
+    """A mix to fit for, by label or in the order of `classes_`."""
+
+    @pytest.fixture
+    def rows(self):
+        found = biased_rows(np.random.default_rng(0), 400, bias=[0.8, 0, -0.8])
+        return found.probabilities, np.array(["a", "b", "c"])[found.labels], found.labels
+
+    @pytest.mark.parametrize("mix", [[0.1, 0.2, 0.7], {"c": 0.7, "a": 0.1, "b": 0.2}])
+    @pytest.mark.parametrize("robust", ["off", "on"])
+    def test_it_is_that_of_the_solver(self, rows, robust, mix):
+        p, y, labels = rows
+        fitted = DNIPClassifier(robust=robust, target_prior=mix).fit(p, y)
+        expected = solve_robustly(p, labels, robust=robust, target_prior=[0.1, 0.2, 0.7])
+        np.testing.assert_array_equal(fitted.weights_, expected.solution.weights)
+        np.testing.assert_array_equal(fitted.coefficients_.class_shares, [0.1, 0.2, 0.7])
+
+    def test_a_plain_one_equals_sample_weights(self, rows):
+        p, y, labels = rows
+        weight = (np.array([0.1, 0.2, 0.7]) * 400 / np.bincount(labels))[labels]
+        fitted = DNIPClassifier(target_prior=[0.1, 0.2, 0.7]).fit(p, y)
+        weighed = DNIPClassifier().fit(p, y, sample_weight=weight)
+        np.testing.assert_array_equal(fitted.weights_, weighed.weights_)
+        np.testing.assert_allclose(weighed.coefficients_.class_shares, [0.1, 0.2, 0.7])
+
+    def test_its_coefficients_can_be_moved(self, rows):
+        p, y, labels = rows
+        coefficients = DNIPClassifier(LogisticRegression()).fit(p, y).coefficients_
+        moved = coefficients.adjusted({"a": 0.05, "b": 0.05, "c": 0.9})
+        before, after = (np.mean(c.predict(p)[labels == 2] == 2) for c in (coefficients, moved))
+        assert after > before
+        np.testing.assert_allclose(coefficients.estimate_prior(p).shares.sum(), 1)
+
+    @pytest.mark.parametrize("mix", [[0.5, 0.5], {"a": 1.0}, "estimate", {"x": 1.0}, 3])
+    def test_bad_mixes(self, rows, mix):
+        with pytest.raises(ValueError, match=r"target.prior"):
+            DNIPClassifier(target_prior=mix).fit(rows[0], rows[1])

@@ -165,3 +165,28 @@ def test_no_rows_at_all_are_refused():
 def test_coefficients_for_other_classes_are_refused(classes):
     with pytest.raises(CoefficientsFormatError, match="but the coefficients were fitted for"):
         evaluate([random_table()], Coefficients(classes, [1] * len(classes), 1))
+
+
+def test_scores_for_another_mix_weigh_rows_and_keep_their_counts():
+    rng = np.random.default_rng(0)
+    table = ProbabilityTable(rng.dirichlet(np.ones(3), 60), rng.integers(0, 3, 60))
+    target = np.array([0.7, 0.1, 0.2])
+    result = evaluate([table], target=target)
+    weight = (target * 60 / np.bincount(table.labels))[table.labels]
+    predicted = table.probabilities.argmax(axis=1)
+    right = predicted == table.labels
+    told = result.to_dict()["raw"]
+    assert told["accuracy"] == pytest.approx((weight * right).sum() / weight.sum())
+    assert told["prediction_ratios"] == pytest.approx(
+        np.bincount(predicted, weight) / np.bincount(table.labels, weight)
+    )
+    plain = evaluate([table]).to_dict()["raw"]
+    for name in ("cobias", "class_accuracies", "odd_classes", "balanced_accuracy"):
+        assert told[name] == pytest.approx(plain[name]), name
+    assert told["confusion"] == plain["confusion"]
+
+
+def test_a_mix_needs_two_classes_that_are_there():
+    table = ProbabilityTable(np.full((4, 3), 1 / 3), np.array([0, 0, 1, 1]))
+    with pytest.raises(InvalidInputError, match="only class 0 has labelled rows and a share"):
+        evaluate([table], target=np.array([0.5, 0.0, 0.5]))

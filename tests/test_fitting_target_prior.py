@@ -7,6 +7,7 @@ from dnip import Coefficients, Objective, ProbabilityTable
 from dnip.errors import CoefficientsFormatError, DNIPWarning, InvalidInputError
 from dnip.fitting import fit_table
 from dnip.metrics import accuracy, class_accuracies
+from dnip.priors import PriorEstimate
 from dnip.robust import solve_robustly
 from populations import biased_rows
 
@@ -222,6 +223,19 @@ class TestAdjusted:
         np.testing.assert_allclose(found.shares, np.bincount(labels) / 4_000, atol=0.05)
         with pytest.raises(InvalidInputError, match="2 classes, but the coefficients"):
             fitted.estimate_prior([[0.5, 0.5]])
+
+    def test_of_an_estimate_only_classes_outside_the_interval_have_changed(self, fitted):
+        own = fitted.class_shares
+        near = own * [1.05, 0.95, 0.95] / (own * [1.05, 0.95, 0.95]).sum()
+
+        def moved(margin):
+            return fitted.adjusted(PriorEstimate(near, near - margin, near + margin, 100))
+
+        assert moved(0.1) is fitted
+        np.testing.assert_array_equal(moved(0.0).weights, fitted.adjusted(near).weights)
+        far = np.array([0.05, 0.05, 0.9])
+        there = fitted.adjusted(PriorEstimate(far, far - 0.01, far + 0.01, 100))
+        np.testing.assert_array_equal(there.weights, fitted.adjusted(far).weights)
 
     @pytest.mark.parametrize("name", ["class_shares", "calibration"])
     def test_a_file_of_an_older_version(self, fitted, name):

@@ -220,7 +220,7 @@ class Coefficients:
             )
         return p
 
-    def adjusted(self, target_prior: PriorLike) -> Coefficients:
+    def adjusted(self, target_prior: PriorLike | PriorEstimate) -> Coefficients:
         """Return the coefficients for use where the class mix is another.
 
         The log-weights go from those of the fit toward those of most accuracy under the target
@@ -230,8 +230,9 @@ class Coefficients:
 
         Parameters
         ----------
-        target_prior : mapping, sequence or "uniform"
-            Class shares by name, or in the order of the classes.
+        target_prior : mapping, sequence, "uniform" or PriorEstimate
+            Class shares by name, or in the order of the classes. Of an estimate, classes whose
+            share in the fit is within the interval count as unchanged.
 
         Returns
         -------
@@ -257,9 +258,12 @@ class Coefficients:
         >>> fitted.adjusted({"0": 0.01, "1": 0.99}).predict([[0.65, 0.35], [0.75, 0.25]])
         array([1, 1])
         """
+        shares, calibration, changed = self.class_shares, self.calibration, None
+        if isinstance(target_prior, PriorEstimate):
+            changed = target_prior.differs_from(shares)
+            target_prior = target_prior.shares
         target = check_prior(target_prior, self.classes)
-        shares, calibration = self.class_shares, self.calibration
-        moved = adjust(self.weights, calibration, shares, target)
+        moved = adjust(self.weights, calibration, shares, target, changed)
         if moved.part == 0 and (target > 0).all():
             return self
         told = {"weights": self.weights.tolist(), "class_shares": shares.tolist()}

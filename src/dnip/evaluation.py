@@ -280,9 +280,10 @@ def evaluate(
             counts = count_pairs(true, unweighted, n_classes + 1, n_classes)
             n_unlabelled += int(counts[0].sum())
             raw += counts[1:]
-            for name, (given, confusion) in both.items():
+            for name, (given, counted_before) in both.items():
                 predictions = decide(p, given.multipliers)
-                confusion += count_pairs(true, predictions, n_classes + 1, n_classes)[1:]
+                counted_now = count_pairs(true, predictions, n_classes + 1, n_classes)[1:]
+                np.add(counted_before, counted_now, out=counted_before)
                 if name == "reweighted" and agreement is not None:
                     rights = 2 * (unweighted == chunk.labels) + (predictions == chunk.labels)
                     cells = count_pairs(true, rights, n_classes + 1, 4)[1:]

@@ -78,8 +78,9 @@ def test_apply_multiplies_by_the_adjusted_weights(dnip, fitted, mix):
     assert run.status == 0
     assert run.err.startswith("note: target prior")
     told, table = run.json["target_prior"], ProbabilityTable.read("new.csv", NAMES)
-    shares = SHARES if mix == MIX else fitted.estimate_prior(table.probabilities).shares
-    moved = fitted.adjusted(shares)
+    estimate = fitted.estimate_prior(table.probabilities)
+    moved = fitted.adjusted(SHARES if mix == MIX else estimate)
+    shares = SHARES if mix == MIX else estimate.shares
     written = ProbabilityTable.read("out.csv", NAMES)
     np.testing.assert_array_equal(written.probabilities, moved.apply(table.probabilities))
     assert told["weights"] == dict(zip(NAMES, moved.weights.tolist(), strict=True))

@@ -37,7 +37,7 @@ def move_to(mix: str, fitted: Coefficients, chunks: Scan) -> Moved:
         target = TargetPrior(estimate.shares, estimate)
     else:
         target = TargetPrior(read_prior(mix, fitted.classes))
-    moved = fitted.adjusted(target.shares)
+    moved = fitted.adjusted(target.estimate or target.shares)
     part = 0.0 if moved is fitted else float(moved.fit["adjusted"]["part"])
     complain("note", target.sentence(fitted.classes))
     if part == 0:

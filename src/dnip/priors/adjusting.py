@@ -8,7 +8,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from dnip.priors.calibration import Calibration
-    from dnip.typing import Floats
+    from dnip.typing import Booleans, Floats
 
 # Far below what any two probabilities of a row differ by.
 _LEAST = 1e-12
@@ -22,7 +22,11 @@ class Adjustment(NamedTuple):
 
 
 def adjust(
-    weights: Floats, calibration: Calibration, fitted_for: Floats, target: Floats
+    weights: Floats,
+    calibration: Calibration,
+    fitted_for: Floats,
+    target: Floats,
+    changed: Booleans | None = None,
 ) -> Adjustment:
     """Return the weights for a target mix.
 
@@ -42,6 +46,8 @@ def adjust(
     calibration : Calibration
     fitted_for, target : ndarray of shape (N,)
         π and π'. A class without a share in `target` gets 10⁻¹² of the largest weight.
+    changed : ndarray of shape (N,), optional
+        Whether the share of each class is known to have changed; all are, when left out.
 
     Examples
     --------
@@ -59,6 +65,8 @@ def adjust(
     way = log_target - calibration.sharpness * (log_weights - calibration.log_weights)
     compared = occurs & (fitted_for > 0)
     change = log_target - np.log(fitted_for, out=np.zeros_like(log_weights), where=compared)
+    if changed is not None:
+        change = np.where(changed, change, 0.0)
     d, delta = (_centred(values[compared]) for values in (way, change))
     squared = float(d @ d)
     part = min(max(float(d @ delta) / squared, 0.0), 1.0) if squared > 0 else 0.0

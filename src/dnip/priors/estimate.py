@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from dnip.priors.calibration import Calibration
-    from dnip.typing import Floats, Probabilities
+    from dnip.typing import Booleans, Floats, Probabilities
 
 #: Cells of the rows that are looked at; of more, a sample.
 MOST_ROWS, MOST_CELLS = 20_000, 1_000_000
@@ -51,6 +51,10 @@ class PriorEstimate:
     low: Floats
     high: Floats
     n_rows: int
+
+    def differs_from(self, shares: Floats) -> Booleans:
+        """Whether other shares are outside the interval, shape (N,)."""
+        return np.asarray((shares < self.low) | (shares > self.high))
 
     def to_dict(self, classes: Sequence[str]) -> dict[str, Any]:
         """Return what ``--json`` tells, and a coefficients file keeps.

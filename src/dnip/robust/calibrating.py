@@ -56,7 +56,7 @@ def calibrate(
     >>> p = np.array([[0.9, 0.1], [0.6, 0.4]] * 20)
     >>> calibration = calibrate(p, np.array([0, 1] * 20))
     >>> calibration.log_weights.round(1), calibration.labels
-    (array([-0.5,  0.5]), array([20., 20.]))
+    (array([-0.6,  0.6]), array([20., 20.]))
     """
     if weight is None:
         weight = np.ones(len(labels))
