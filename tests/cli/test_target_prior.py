@@ -135,8 +135,8 @@ def test_evaluate_scores_a_population_of_the_mix(dnip, fitted):
     assert run.json["adjusted"]["accuracy"] > run.json["reweighted"]["accuracy"]
     assert "adjusted" not in plain
     text = dnip(*command[:-1], "--target-prior", MIX).out
-    assert "before  after  adjusted" in text
-    assert f"-> {run.json['adjusted']['accuracy']:.3f}" in text
+    assert text.splitlines()[0].split()[2:] == ["before", "after", "adjusted", "taken", "for"]
+    assert f"-> {run.json['adjusted']['accuracy']:.3f} [" in text
 
 
 def test_evaluate_under_an_estimate_counts_rows_as_they_are(dnip, fitted):
