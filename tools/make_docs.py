@@ -25,6 +25,7 @@ COMMANDS = (
     "pareto",
     "evaluate",
     "apply",
+    "compare",
     "reproduce",
     "bench",
 )

@@ -56,6 +56,16 @@ def test_a_limit_takes_that_many_rows(dnip, job, split):
     assert dnip(*job, "--split", split, "--limit", 4, "--json").json["n"] == 4
 
 
+def test_content_free_rows_calibrate_a_comparison(dnip, job, folder):
+    assert dnip(*job, "--split", "content-free", "--json").json["n"] == 3
+    for split in ("train", "test"):
+        assert dnip(*job[:-1], f"{split}.csv", "--split", split).status == 0
+    tables = ("train.csv", "test.csv", "--content-free", "table.csv", "--classes", "happy,sad")
+    settings = ("--methods", "contextual-calibration", "--seeds", "1", "--json")
+    run = dnip("compare", *tables, *settings)
+    assert run.json["n_content_free"] == 3
+
+
 def test_a_second_run_changes_nothing_and_another_one_is_refused(dnip, job, folder):
     dnip(*job)
     before = (folder / "table.csv").read_bytes()

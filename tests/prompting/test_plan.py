@@ -48,6 +48,18 @@ def test_zero_shots_need_no_training_split(tmp_path):
     assert plan.prompts[0].prefix == "Is the message happy or sad?\n\n"
 
 
+def test_content_free_rows_stand_behind_the_same_demonstrations(tmp_path):
+    plan, test = (
+        make_plan(TASK, write_data(tmp_path), split=split, shots=2, seed=1)
+        for split in ("content-free", "test")
+    )
+    assert plan.examples.ids == ("content-free-0", "content-free-1", "content-free-2")
+    assert plan.examples.labels.tolist() == [-1, -1, -1]
+    texts = [prompt.example for prompt in plan.prompts]
+    assert texts == [f"Message: {text}\nMood:" for text in ("N/A", "[MASK]", "")]
+    assert plan.prompts[0].prefix == test.prompts[0].prefix
+
+
 def test_only_the_longest_field_of_a_long_prompt_is_shortened(tmp_path):
     plan = make_plan(TASK, write_data(tmp_path), shots=0)
     long_row = {"text": "word " * 100, "label": 0}

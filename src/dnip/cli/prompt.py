@@ -99,7 +99,13 @@ def prompt(
     out: Annotated[Path, typer.Option(help="The probability table to write.", show_default=False)],
     shots: Shots = "1",
     seed: Annotated[int, typer.Option(help="Seed of the demonstrations.")] = 0,
-    split: Annotated[str, typer.Option(help="The split to score.")] = "test",
+    split: Annotated[
+        str,
+        typer.Option(
+            help="The split to score; content-free for three texts that say nothing, which "
+            "`dnip compare` calibrates by."
+        ),
+    ] = "test",
     limit: Annotated[
         int | None,
         typer.Option(

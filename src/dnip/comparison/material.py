@@ -9,15 +9,13 @@ import numpy as np
 
 from dnip.baselines import OptSet
 from dnip.errors import InvalidInputError
+from dnip.tables.columns import CONTENT_FREE
 from dnip.tables.sampling import BALANCED_UP_TO, draw_rows
 from dnip.validation import check_integer
 
 if TYPE_CHECKING:
     from dnip.tables import ProbabilityTable
     from dnip.typing import Labels, Probabilities
-
-#: How the ids of rows begin whose text says nothing; `dnip prompt --split content-free` makes some.
-CONTENT_FREE = "content-free"
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,6 +13,8 @@ import numpy as np
 from dnip.errors import BackendError, InvalidInputError
 from dnip.optional import load_optional
 from dnip.prompting.reachability import is_unreached, no_waiting_for_the_hub
+from dnip.tables.columns import CONTENT_FREE
+from dnip.tables.labels import UNLABELLED
 
 if TYPE_CHECKING:
     import os
@@ -51,6 +53,25 @@ class Examples:
             self.labels[np.asarray(numbers, np.int64)],
             tuple(self.ids[i] for i in numbers),
         )
+
+
+#: Texts that say nothing, those of Zhao et al. (2021).
+CONTENT_FREE_TEXTS = ("N/A", "[MASK]", "")
+
+
+def content_free_examples(task: Task) -> Examples:
+    """Return rows without a label whose every field says nothing.
+
+    Examples
+    --------
+    >>> from dnip.prompting.task import load_task
+    >>> examples = content_free_examples(load_task("rte"))
+    >>> examples.ids[0], examples.rows[0]
+    ('content-free-0', {'premise': 'N/A', 'hypothesis': 'N/A'})
+    """
+    rows = tuple(dict.fromkeys(task.fields, text) for text in CONTENT_FREE_TEXTS)
+    ids = tuple(f"{CONTENT_FREE}-{number}" for number in range(len(rows)))
+    return Examples(rows, np.full(len(rows), UNLABELLED), ids)
 
 
 #: Marks the name of a data set on the Hugging Face hub: ``hf:NAME`` or ``hf:NAME:CONFIGURATION``.

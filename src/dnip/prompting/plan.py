@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnip.errors import InvalidInputError
-from dnip.prompting.data import HUB, load_examples
+from dnip.prompting.data import HUB, content_free_examples, load_examples
 from dnip.prompting.demonstrations import draw_demonstrations
 from dnip.prompting.prompt import PromptBuilder
+from dnip.tables.columns import CONTENT_FREE
 from dnip.validation import check_integer
 
 if TYPE_CHECKING:
@@ -106,6 +107,8 @@ def make_plan(
         Data, as `load_examples` takes it.
     split : str, default="test"
         The rows to score. Demonstrations are drawn from ``train`` and never scored.
+        ``content-free`` stands for three rows that say nothing, behind the same demonstrations,
+        for contextual calibration.
     shots : int or "balanced", default=1
         How many demonstrations; or one of each class.
     seed : int, default=0
@@ -122,7 +125,10 @@ def make_plan(
         For missing data or settings that break their contract.
     """
     check_integer("seed", seed, at_least=0)
-    examples = load_examples(source, split, task)
+    if split == CONTENT_FREE:
+        examples = content_free_examples(task)
+    else:
+        examples = load_examples(source, split, task)
     shown: list[int] = []
     train = examples
     if shots != 0:

@@ -19,6 +19,9 @@ MASS = "mass"
 SAMPLES = "samples"
 FALLBACK = "fallback"
 
+#: How the ids of rows begin whose text says nothing, which contextual calibration divides by.
+CONTENT_FREE = "content-free"
+
 #: Key of the Parquet metadata under which class names travel, as a JSON list.
 CLASSES_METADATA = b"dnip.classes"
 
