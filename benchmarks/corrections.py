@@ -11,8 +11,8 @@ from dnip.baselines import Method
 from dnip.comparison import Comparison, Material, Outcome, choose, compare
 from dnip.errors import DNIPWarning
 
-SIZES = (10, 30, 100, 500)
-SEEDS, DRAWS = 3, 5
+SIZES = (10, 100, 500)
+SEEDS, DRAWS = 3, 3
 RESAMPLES = 1_000
 
 

@@ -88,8 +88,9 @@ class LinearAdapter:
         parameters = [part.requires_grad_() for part in (down, *rest)]
 
         def loss(rows: _Rows) -> Any:  # noqa: ANN401 - torch has no types here
-            hidden = rows.p @ parameters[0] + parameters[1]
-            scores = rows.log_p + hidden @ parameters[2] + parameters[3]
+            # two linear layers in a row are one, which is less to multiply for many rows
+            matrix, bias = _joined(*parameters)
+            scores = rows.log_p + rows.p @ matrix + bias
             soft = rows.true.T @ torch.softmax(scores, dim=1)
             return smooth_objective(torch, soft, self.objective)
 
@@ -110,10 +111,14 @@ class LinearAdapter:
             loss(opt_rows).backward()
             optimizer.step()
             step += 1
-        first, first_bias, second, second_bias = (part.numpy() for part in kept)
-        # two linear layers in a row are one: what is deployed is a matrix and a bias
+        matrix, bias = _joined(*kept)
         notes = {"steps": step, "dev_loss": best, "dev_rows": len(dev_rows.p)}
-        return AdaptedScores(first @ second, first_bias @ second + second_bias, notes)
+        return AdaptedScores(matrix.numpy(), bias.numpy(), notes)
+
+
+def _joined(first: Any, first_bias: Any, second: Any, second_bias: Any) -> tuple[Any, Any]:  # noqa: ANN401
+    """Return matrix and bias of one layer after another."""
+    return first @ second, first_bias @ second + second_bias
 
 
 class _Rows(NamedTuple):
