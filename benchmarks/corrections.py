@@ -13,7 +13,6 @@ from dnip.errors import DNIPWarning
 
 SIZES = (10, 100, 500)
 SEEDS, DRAWS = 3, 3
-RESAMPLES = 1_000
 
 
 def run(tables: list[Table]) -> None:
@@ -39,7 +38,6 @@ def _compare(
             methods,
             n_labels=n_labels,
             n_seeds=n_seeds,
-            resamples=RESAMPLES,
         )
 
 

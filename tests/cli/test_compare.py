@@ -9,7 +9,7 @@ import pytest
 from dnip import ProbabilityTable
 from strategies import random_probabilities
 
-QUICK = ("--seeds", "1", "--resamples", "100")
+QUICK = ("--seeds", "1")
 PLAIN = ("--methods", "batch-calibration,dnip-plain,dnip")
 
 
@@ -49,7 +49,7 @@ def test_text_and_a_folder_of_ones_own(dnip, tables):
 
 
 def test_few_labels_leave_the_rest_unlabelled(dnip, tables):
-    settings = ("--labels", "9", "--seeds", "2", "--resamples", "100", "--methods", "dnip")
+    settings = ("--labels", "9", "--seeds", "2", "--methods", "dnip")
     summary = dnip("compare", "opt.csv", "test.csv", *settings, "--json").json
     assert (summary["n_opt"], summary["n_unlabelled"], summary["seeds"]) == (9, 81, 2)
     told = summary["methods"][1]["runs"][0]["correction"]["robust"]
@@ -117,6 +117,7 @@ def test_ctrl_c_keeps_what_is_finished(dnip, tables, monkeypatch):
         (["opt.csv", "test.csv", "--labels", "91"], "there are only 90 rows to draw from"),
         (["opt.csv", "test.csv", "--seeds", "0"], "seeds must be a whole number of at least 1"),
         (["opt.csv", "test.csv", "--beta", "-1"], "beta must be"),
+        (["opt.csv", "test.csv", "--confidence", "1"], "confidence must lie between 0 and 1"),
         (["opt.csv", "test.csv", "--unlabelled", "test.csv"], "share 90 ids"),
         (["opt.csv", "test.csv", "--out", "opt.csv"], "opt.csv: cannot make the folder"),
     ],

@@ -6,11 +6,12 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from dnip import ProbabilityTable
+from dnip import Coefficients, ProbabilityTable
 from dnip.baselines import ClassWeights, OurDNIP, RawArgmax
 from dnip.comparison import Material, choose, compare
 from dnip.comparison.choosing import missing_library
 from dnip.errors import DNIPWarning, InvalidInputError, MissingDependencyError
+from dnip.evaluation import evaluate
 from dnip.metrics import accuracy, cobias, confusion_matrix
 from strategies import random_probabilities
 
@@ -50,7 +51,7 @@ class Fake:
 
 def test_figures_are_those_of_a_fit_by_hand():
     given = material()
-    result = compare(given, [OurDNIP("off")], n_seeds=2, resamples=100)
+    result = compare(given, [OurDNIP("off")], n_seeds=2)
     assert [outcome.name for outcome in result.outcomes] == ["raw", "dnip-plain"]
     confusions = []
     for seed in range(2):
@@ -64,15 +65,31 @@ def test_figures_are_those_of_a_fit_by_hand():
         np.mean([cobias(c) for c in confusions])
     )
     raw = result.of("raw")
-    difference = found.differences["accuracy"]
-    assert difference.value == pytest.approx(mean - raw.estimates["accuracy"].value)
-    assert difference.low <= difference.value <= difference.high
+    assert found.differences["accuracy"].value == pytest.approx(
+        mean - raw.estimates["accuracy"].value
+    )
     assert raw.differences == {}
+
+
+def test_intervals_are_those_of_an_evaluation_on_the_same_rows():
+    given = material()
+    result = compare(given, [OurDNIP("off")], n_seeds=1, confidence=0.8)
+    fitted = OurDNIP("off").fit(given.draw(None, 0), 0)
+    coefficients = Coefficients(["0", "1", "2"], fitted.weights.astype(int), 30)
+    table = ProbabilityTable(given.test, given.true)
+    told = evaluate([table], coefficients).to_dict(0.8)
+    found = result.of("dnip-plain")
+    for metric in ("accuracy", "cobias", "worst_class_accuracy", "macro_f1"):
+        expected = told["reweighted"][metric], *told["reweighted"]["intervals"][metric]
+        assert found.estimates[metric] == pytest.approx(expected)
+    for metric in ("accuracy", "cobias"):
+        expected = told["difference"][metric], *told["difference"]["intervals"][metric]
+        assert found.differences[metric] == pytest.approx(expected)
 
 
 def test_all_methods_see_the_same_rows_and_seeds():
     methods = [Fake("one"), Fake("two")]
-    result = compare(material(), methods, n_labels=9, n_seeds=3, resamples=100)
+    result = compare(material(), methods, n_labels=9, n_seeds=3)
     one, two = ([run.correction for run in result.of(name).runs] for name in ("one", "two"))
     assert one == two
     assert [told["seed"] for told in one] == [0, 1, 2]
@@ -83,7 +100,7 @@ def test_all_methods_see_the_same_rows_and_seeds():
 
 def test_what_cannot_run_is_skipped_with_its_reason_or_refused():
     methods = [Fake("broken", InvalidInputError("no rows")), Fake("absent", library="no_such_lib")]
-    result = compare(material(), methods, resamples=100)
+    result = compare(material(), methods)
     assert result.skipped["broken"] == "no rows"
     assert "pip install 'dnip[fakes]'" in result.skipped["absent"]
     assert [outcome.name for outcome in result.outcomes] == ["raw"]
@@ -95,7 +112,7 @@ def test_what_cannot_run_is_skipped_with_its_reason_or_refused():
 
 def test_ctrl_c_keeps_what_is_finished():
     methods = [Fake("done"), Fake("stopped", KeyboardInterrupt()), Fake("never")]
-    result = compare(material(), methods, resamples=100)
+    result = compare(material(), methods)
     assert result.interrupted
     assert [outcome.name for outcome in result.outcomes] == ["raw", "done"]
 
@@ -104,14 +121,14 @@ def test_ctrl_c_at_once_leaves_nothing():
     def interrupt(_what, _number, _total):
         raise KeyboardInterrupt
 
-    result = compare(material(), [Fake()], resamples=100, progress=interrupt)
+    result = compare(material(), [Fake()], progress=interrupt)
     assert (result.interrupted, result.outcomes) == (True, ())
 
 
 def test_a_class_without_labels_is_told_once():
     given = material(labels=lambda true: np.where(true == 2, 1, true))
     with pytest.warns(DNIPWarning) as told:
-        compare(given, [OurDNIP(), OurDNIP("off")], resamples=100)
+        compare(given, [OurDNIP(), OurDNIP("off")])
     assert [str(warning.message) for warning in told] == [
         "some draw of opt.csv: no label of class 2; nothing is learned of it there",
         "test.csv: no labelled row of class 2: left out",
@@ -119,7 +136,7 @@ def test_a_class_without_labels_is_told_once():
 
 
 def test_everything_can_be_told_as_json():
-    result = compare(material(), [RawArgmax(), OurDNIP()], n_labels=20, n_seeds=2, resamples=100)
+    result = compare(material(), [RawArgmax(), OurDNIP()], n_labels=20, n_seeds=2)
     told = result.to_dict()["methods"][1]
     assert told["cobias"].keys() == {"value", "low", "high", "spread", "difference"}
     assert told["runs"][0]["correction"]["robust"]["route"] == "blend"
@@ -131,7 +148,7 @@ def test_everything_can_be_told_as_json():
     ("settings", "told"),
     [
         ({"n_seeds": 0}, "seeds must be"),
-        ({"resamples": 99}, "resamples must be a whole number of at least 100"),
+        ({"confidence": 90}, "confidence must lie between 0 and 1"),
         ({"n_labels": 999}, "there are only 150 rows"),
         ({"methods": [Fake(), Fake()]}, "different names"),
     ],

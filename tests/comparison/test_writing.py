@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from dnip.comparison import Comparison, Estimate, Outcome, Run
-from dnip.comparison.intervals import METRICS
 from dnip.comparison.picture import draw_comparison, spread_out
+from dnip.comparison.results import DIFFERENCES
 from dnip.comparison.text import describe_comparison
 from dnip.comparison.writing import prepare_folder, write_comparison
 from dnip.errors import OutputError
@@ -18,14 +18,17 @@ from dnip.errors import OutputError
 def outcome(name, accuracy, cobias, reads=("labels",)):
     values = {"accuracy": accuracy, "cobias": cobias, "worst_class_accuracy": 0.5, "macro_f1": 0.6}
     estimates = {m: Estimate(v, v - 0.01, v + 0.02) for m, v in values.items()}
-    differences = {} if name == "raw" else {m: Estimate(0.1, -0.05, 0.2) for m in METRICS}
-    runs = tuple(Run(seed, 0.0123, np.array([[8, 2], [4, 6]]), {}) for seed in range(2))
+    differences = {} if name == "raw" else {m: Estimate(0.1, -0.05, 0.2) for m in DIFFERENCES}
+    runs = tuple(
+        Run(seed, 0.0123, np.array([[8, 2], [4, 6]]), np.zeros((2, 2, 2), int), {})
+        for seed in range(2)
+    )
     return Outcome(name, "", reads, estimates, differences, runs)
 
 
 def comparison(*outcomes, opt="news/opt.csv", test="news/test.csv"):
     skipped = {"linear-adapter": "torch is not installed"}
-    settings = {"n_seeds": 2, "resamples": 1000, "objective": {}, "scale": 30}
+    settings = {"n_seeds": 2, "confidence": 0.9, "objective": {}, "scale": 30}
     rows = {"n_opt": 1234, "n_test": 20, "n_unlabelled": 7, "n_content_free": 0}
     return Comparison(
         opt, test, ("a", "b"), outcomes=outcomes, skipped=skipped, interrupted=False, **rows,
@@ -49,7 +52,7 @@ def test_the_page_says_all():
         "| raw | 0.700 (0.690 to 0.720) |  | 0.300 (0.290 to 0.320) |  | 0.500 | 0.600 | 12 ms |"
     )
     assert "| +0.100 (-0.050 to +0.200) |" in rows["batch-calibration *"]
-    assert "means of 2 runs" in lines[-2]
+    assert "means of 2 runs; in brackets, their 90% intervals." in lines[-2]
     assert "Unlabelled rows at hand: 7." in lines[-2]
     assert "* reads the probabilities of all test rows" in lines[-2]
     assert lines[-1] == "Left out, linear-adapter: torch is not installed."

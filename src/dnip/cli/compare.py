@@ -8,7 +8,14 @@ from typing import Annotated
 import typer
 
 from dnip.cli.console import complain, live_progress, print_json
-from dnip.cli.options import AsJson, Classes, TablePath, split_classes
+from dnip.cli.options import (
+    DEFAULT_CONFIDENCE,
+    AsJson,
+    Classes,
+    Confidence,
+    TablePath,
+    split_classes,
+)
 
 
 def compare(
@@ -68,9 +75,7 @@ def compare(
     tau: Annotated[float, typer.Option(help="τ, weight of the PMI term.")] = 0.2,
     scale: Annotated[int, typer.Option(help="K: weights are 1/K, 2/K, …, 1.")] = 30,
     smoothing: Annotated[float, typer.Option(help="μ, added to the counts inside PMI.")] = 1.0,
-    resamples: Annotated[
-        int, typer.Option(help="Resampled test sets that the intervals come from.")
-    ] = 1000,
+    confidence: Confidence = DEFAULT_CONFIDENCE,
     json: AsJson = False,
 ) -> None:
     """Set DNIP beside what one might use instead.
@@ -105,7 +110,7 @@ def compare(
             chosen,
             n_labels=labels,
             n_seeds=seeds,
-            resamples=resamples,
+            confidence=confidence,
             strict=methods is not None,
             objective=objective,
             scale=scale,

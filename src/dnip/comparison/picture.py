@@ -67,7 +67,7 @@ def draw_comparison(comparison: Comparison, path: str | os.PathLike[str]) -> Non
     axes.set_ylabel("accuracy")
     axes.set_title(
         f"{comparison.title}: {comparison.n_opt:,} labels, {comparison.n_test:,} test rows, "
-        "95% intervals",
+        f"{comparison.confidence:.0%} intervals",
         fontsize=10,
         loc="left",
     )

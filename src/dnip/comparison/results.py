@@ -7,26 +7,39 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dnip.comparison.intervals import METRICS, interval
 from dnip.evaluation import scores
+from dnip.intervals import difference_intervals, metric_intervals
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from dnip.typing import Confusion, Floats
+    from dnip.typing import Confusion
+
+#: What is told of every method, by the names of :func:`dnip.evaluation.scores`.
+METRICS = ("accuracy", "cobias", "worst_class_accuracy", "macro_f1")
+#: What is told of its difference from the raw argmax.
+DIFFERENCES = ("accuracy", "cobias")
 
 
 class Estimate(NamedTuple):
-    """A number and the interval that holds it in 95 % of resampled test sets."""
+    """A number on the test rows, and the confidence interval of its value on endless rows.
+
+    COBias on few rows is larger than on endless ones, and the interval says by how much: the
+    number may lie above it.
+    """
 
     value: float
     low: float
     high: float
 
     @classmethod
-    def of(cls, value: float, resampled: Floats) -> Estimate:
-        """Take the interval from resampled values of shape (B,)."""
-        return cls(float(value), *interval(resampled))
+    def mean(cls, values: Sequence[float], intervals: Sequence[Sequence[float]]) -> Estimate:
+        """Return the mean over runs, with the mean ends of their intervals.
+
+        All runs are scored on the same rows, whose chance they share: it does not average out.
+        """
+        low, high = (statistics.fmean(ends) for ends in zip(*intervals, strict=True))
+        return cls(statistics.fmean(values), low, high)
 
     def to_dict(self) -> dict[str, float]:
         """Return plain JSON values."""
@@ -45,6 +58,8 @@ class Run:
         Of the fit.
     confusion : ndarray of shape (N, N)
         Of the test rows, rows true.
+    agreement : ndarray of shape (N, 2, 2)
+        Test rows of each class by whether the raw argmax and whether the method got them right.
     correction : dict
         What was learned.
     """
@@ -52,6 +67,7 @@ class Run:
     seed: int
     seconds: float
     confusion: Confusion
+    agreement: Confusion
     correction: dict[str, Any]
 
     def to_dict(self) -> dict[str, Any]:
@@ -70,9 +86,9 @@ class Outcome:
     reads : tuple of str
         What it read: labels, unlabelled, batch (the test rows without labels), content-free.
     estimates : mapping of str to Estimate
-        By metric: the mean over runs, and its interval over test rows.
+        By metric, the mean over runs.
     differences : mapping of str to Estimate
-        From the raw argmax on the same resampled rows; empty for itself.
+        Of accuracy and COBias from those of the raw argmax on the same rows; empty for itself.
     runs : tuple of Run
     """
 
@@ -90,8 +106,9 @@ class Outcome:
         summary: str,
         reads: tuple[str, ...],
         runs: Sequence[Run],
-        resampled: Floats,
-        raw: tuple[Mapping[str, Estimate], Floats] | None,
+        confidence: float,
+        *,
+        raw: Outcome | None,
     ) -> Outcome:
         """Sum up the runs of a method.
 
@@ -99,20 +116,22 @@ class Outcome:
         ----------
         name, summary, reads, runs
             As above.
-        resampled : ndarray of shape (B, metrics)
-            Scores on resampled test rows.
-        raw : (estimates, resampled), optional
-            Those of the raw argmax; None for itself.
+        confidence : float
+            Level of the intervals, between 0 and 1.
+        raw : Outcome or None
+            Of the raw argmax; None for itself.
         """
         told = [scores(run.confusion) for run in runs]
-        means = {metric: statistics.fmean(one[metric] for one in told) for metric in METRICS}
-        estimates = {m: Estimate.of(means[m], resampled[:, i]) for i, m in enumerate(METRICS)}
+        bounds = [metric_intervals(run.confusion, confidence) for run in runs]
+        estimates = {
+            m: Estimate.mean([one[m] for one in told], [one[m] for one in bounds]) for m in METRICS
+        }
         differences = {}
         if raw is not None:
-            for i, metric in enumerate(METRICS):
-                difference = means[metric] - raw[0][metric].value
-                paired = resampled[:, i] - raw[1][:, i]
-                differences[metric] = Estimate.of(difference, paired)
+            changes = [difference_intervals(run.agreement, confidence) for run in runs]
+            for m in DIFFERENCES:
+                values = [one[m] - raw.estimates[m].value for one in told]
+                differences[m] = Estimate.mean(values, [change[m] for change in changes])
         return cls(name, summary, reads, estimates, differences, tuple(runs))
 
     @property
@@ -159,7 +178,9 @@ class Comparison:
     n_opt, n_test, n_unlabelled, n_content_free : int
         Rows: labels that a run learns from, labelled test rows, opt rows without a label, and
         content-free rows.
-    n_seeds, resamples : int
+    n_seeds : int
+    confidence : float
+        Level of the intervals.
     objective : dict
         What DNIP, the adapter and the membership functions minimise.
     scale : int
@@ -180,7 +201,7 @@ class Comparison:
     n_unlabelled: int
     n_content_free: int
     n_seeds: int
-    resamples: int
+    confidence: float
     objective: dict[str, Any]
     scale: int
     outcomes: tuple[Outcome, ...]
@@ -217,7 +238,7 @@ class Comparison:
             "n_unlabelled": self.n_unlabelled,
             "n_content_free": self.n_content_free,
             "seeds": self.n_seeds,
-            "resamples": self.resamples,
+            "confidence": self.confidence,
             "objective": self.objective,
             "scale": self.scale,
             "interrupted": self.interrupted,

@@ -8,19 +8,17 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from dnip.comparison.choosing import RAW, choose, missing_library
-from dnip.comparison.intervals import bootstrap
 from dnip.comparison.results import Comparison, Outcome, Run
 from dnip.errors import DNIPError, DNIPWarning, InvalidInputError
 from dnip.metrics.confusion import count_pairs
 from dnip.objective import Objective
-from dnip.validation import check_integer
+from dnip.validation import check_integer, check_level
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dnip.baselines import Correction, Method, OptSet
     from dnip.comparison.material import Material
-    from dnip.typing import Labels
 
 #: Told before every fit: the method, and the number of this fit and of all.
 Progress = Callable[[str, int, int], None]
@@ -35,7 +33,7 @@ def compare(
     *,
     n_labels: int | None = None,
     n_seeds: int = 3,
-    resamples: int = 1000,
+    confidence: float = 0.9,
     strict: bool = False,
     objective: Objective | None = None,
     scale: int = 30,
@@ -53,8 +51,8 @@ def compare(
         Labels that each run draws from the opt rows; all by default.
     n_seeds : int, default=3
         Runs, with the seeds 0, 1, … for draws and fits.
-    resamples : int, default=1000
-        Resampled test sets that intervals come from.
+    confidence : float, default=0.9
+        Level of the intervals, between 0 and 1.
     strict : bool, default=False
         Raise where a method cannot run, instead of leaving it out.
     objective : Objective, optional
@@ -88,51 +86,48 @@ def compare(
     >>> p = np.array([[0.9, 0.1], [0.6, 0.4], [0.8, 0.2], [0.55, 0.45]] * 10)
     >>> labels = np.array([0, 1, 0, 1] * 10)
     >>> material = Material.of(ProbabilityTable(p, labels), ProbabilityTable(p[:20], labels[:20]))
-    >>> result = compare(material, choose("dnip-plain"), resamples=100)
-    >>> result.of("raw").estimates["accuracy"].value, result.of("dnip-plain").estimates["accuracy"]
-    (0.5, Estimate(value=1.0, low=1.0, high=1.0))
+    >>> result = compare(material, choose("dnip-plain"))
+    >>> [outcome.estimates["accuracy"].value for outcome in result.outcomes]
+    [0.5, 1.0]
     """
     goal = Objective() if objective is None else objective
     check_integer("seeds", n_seeds, at_least=1)
-    check_integer("resamples", resamples, at_least=100)
+    check_level("confidence", confidence)
     draws = [material.draw(n_labels, seed) for seed in range(n_seeds)]
     _tell_missing(material, draws)
     ready, skipped = _ready(choose(None, goal, scale=scale) if methods is None else methods, strict)
 
-    done: dict[str, tuple[Method, list[Run], list[Labels]]] = {}
+    raw_right = material.test.argmax(axis=1) == material.true
+    n = material.n_classes
+    done: list[tuple[Method, list[Run]]] = []
     interrupted = False
     try:
         for place, method in enumerate(ready):
-            runs, predictions = [], []
+            runs = []
             try:
                 for seed, opt in enumerate(draws):
                     progress(method.name, place * n_seeds + seed + 1, len(ready) * n_seeds)
                     correction, seconds = _fit(method, opt, seed)
                     predicted = correction.predict(material.test)
-                    n = material.n_classes
                     confusion = count_pairs(material.true, predicted, n, n)
-                    runs.append(Run(seed, seconds, confusion, correction.to_dict()))
-                    predictions.append(predicted)
+                    rights = 2 * raw_right + (predicted == material.true)
+                    agreement = count_pairs(material.true, rights, n, 4).reshape(n, 2, 2)
+                    learned = correction.to_dict()
+                    runs.append(Run(seed, seconds, confusion, agreement, learned))
             except DNIPError as error:
                 if strict:
                     raise
                 skipped[method.name] = str(error)
             else:
-                done[method.name] = method, runs, predictions
+                done.append((method, runs))
     except KeyboardInterrupt:
         interrupted = True
 
-    resampled = bootstrap(
-        material.true,
-        {name: predictions for name, (_, _, predictions) in done.items()},
-        material.n_classes,
-        resamples=resamples,
-    )
     outcomes: list[Outcome] = []
-    for name, (method, runs, _) in done.items():
-        raw = (outcomes[0].estimates, resampled[RAW]) if outcomes else None
-        told = method.summary, method.reads
-        outcomes.append(Outcome.of(name, *told, runs, resampled[name], raw))
+    for method, runs in done:
+        raw = outcomes[0] if outcomes else None
+        told = method.name, method.summary, method.reads
+        outcomes.append(Outcome.of(*told, runs, confidence, raw=raw))
     return Comparison(
         *material.sources,
         classes=material.classes,
@@ -141,7 +136,7 @@ def compare(
         n_unlabelled=len(draws[0].unlabelled),
         n_content_free=len(material.content_free),
         n_seeds=n_seeds,
-        resamples=resamples,
+        confidence=confidence,
         objective=goal.to_dict(),
         scale=scale,
         outcomes=tuple(outcomes),

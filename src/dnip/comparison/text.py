@@ -74,10 +74,9 @@ def _signed(estimate: Estimate | None) -> str:
 
 
 def _notes(comparison: Comparison) -> str:
-    seeds, resamples = comparison.n_seeds, comparison.resamples
+    seeds = comparison.n_seeds
     runs = "one run" if seeds == 1 else f"means of {seeds} runs"
-    notes = f"Figures are {runs}; in brackets, where they lie in 95% of {resamples:,} resampled "
-    notes += "test sets, differences on the same rows."
+    notes = f"Figures are {runs}; in brackets, their {comparison.confidence:.0%} intervals."
     if comparison.n_unlabelled:
         notes += f" Unlabelled rows at hand: {comparison.n_unlabelled:,}."
     if any("batch" in outcome.reads for outcome in comparison.outcomes):

@@ -7,8 +7,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dnip.comparison.intervals import METRICS
 from dnip.comparison.picture import draw_comparison
+from dnip.comparison.results import METRICS
 from dnip.comparison.text import describe_comparison
 from dnip.errors import MissingDependencyError
 from dnip.evaluation import scores
