@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -67,6 +67,12 @@ def reproduce(
             help="Go on in a folder of another plan; what both share is kept.",
         ),
     ] = False,
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run", help="Say what is left to do, and what the models need; do nothing."
+        ),
+    ] = False,
     json: AsJson = False,
 ) -> None:
     """Reproduce the paper's tables and figures.
@@ -78,14 +84,22 @@ def reproduce(
     from dnip.errors import DNIPError
     from dnip.experiments.plan import load_plan
     from dnip.experiments.reproduction import reproduce as run
-    from dnip.experiments.reproduction import usable_cores, with_model
+    from dnip.experiments.reproduction import survey, usable_cores, with_model
 
+    chosen = with_model(load_plan(plan), model)
+    if dry_run:
+        left = survey(experiment, chosen, out, data=data, tables=tables)
+        if json:
+            print_json(left)
+        else:
+            typer.echo(_describe(left))
+        return
     cores = usable_cores()
     workers = jobs or cores
     with live_progress("reproducing") as show:
         done = run(
             experiment,
-            with_model(load_plan(plan), model),
+            chosen,
             out,
             data=data,
             tables=tables,
@@ -113,3 +127,20 @@ def reproduce(
             f"{failed} of the cells and tables failed; the others are done",
             hint="Run the same command again to try them once more",
         )
+
+
+def _describe(found: dict[str, Any]) -> str:
+    """Return a survey as text."""
+    lines = [
+        f"plan {found['plan']}: {', '.join(found['experiments'])}",
+        f"{found['cells_left']:,} of {found['cells']:,} cells and {found['tables_left']:,} of "
+        f"{found['tables']:,} tables left to do, {found['rows_left']:,} prompts",
+    ]
+    for model in found["models"]:
+        lines.append(f"{model['name']} ({model['model']})")
+        lines += [f"  {key}: {model[key]}" for key in ("memory", "cost") if model[key]]
+    lines += [
+        f"left out: {name}: {why}"
+        for name, why in {**found["missing"], **found["left_out"]}.items()
+    ]
+    return "\n".join(lines)

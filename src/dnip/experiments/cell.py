@@ -6,11 +6,17 @@ import hashlib
 import json
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dnip.tables import ProbabilityTable
+
+# Of the cut of a table into an opt and a test side.
+_CUT_SEED = 0
 
 #: What a cell computes: takes tables and settings by name, returns plain JSON values.
 CellFunction = Callable[..., dict[str, Any]]
@@ -32,6 +38,11 @@ class TableRef:
         How many rows it has, or will have at most.
     classes : tuple of str
         Names of its classes.
+    part : str
+        ``"opt"`` or ``"test"`` where the table is cut in two by seed and this is one side of it;
+        empty for the whole table.
+    opt_share : float
+        How much of the table its opt side has.
     """
 
     name: str
@@ -39,6 +50,28 @@ class TableRef:
     path: str
     rows: int
     classes: tuple[str, ...]
+    part: str = ""
+    opt_share: float = 0.5
+
+    @property
+    def content(self) -> str:
+        """What stands for the rows in the hash of a cell."""
+        return f"{self.key} {self.part} {self.opt_share}" if self.part else self.key
+
+    def side(self, part: str, opt_share: float) -> TableRef:
+        """Return one side of a cut; rows are divided alike within every class."""
+        share = opt_share if part == "opt" else 1 - opt_share
+        return replace(self, part=part, opt_share=opt_share, rows=round(share * self.rows))
+
+    def read(self) -> ProbabilityTable:
+        """Return the rows."""
+        from dnip.tables import ProbabilityTable  # noqa: PLC0415
+
+        table = ProbabilityTable.read(self.path, self.classes)
+        if not self.part:
+            return table
+        shares = {"opt": self.opt_share, "test": 1 - self.opt_share}
+        return table.split(shares, seed=_CUT_SEED)[self.part]
 
 
 @dataclass(frozen=True)
@@ -87,7 +120,7 @@ class Cell:
             {
                 "function": f"{self.function.__module__}.{self.function.__qualname__}",
                 "source": _source_hash(self.function.__module__),
-                "tables": {name: table.key for name, table in self.tables.items()},
+                "tables": {name: table.content for name, table in self.tables.items()},
                 "settings": dict(self.settings),
                 "package_version": version("dnip"),
             }

@@ -15,7 +15,6 @@ from multiprocessing.connection import wait
 from typing import TYPE_CHECKING, Any, Protocol
 
 from dnip.errors import DNIPError, OutputError
-from dnip.tables import ProbabilityTable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -51,9 +50,7 @@ class CellJob:
 
     def run(self, tell: Tell) -> dict[str, Any]:
         """Read the tables and compute; what is returned must be plain JSON."""
-        tables = {
-            name: ProbabilityTable.read(ref.path, ref.classes) for name, ref in self.tables.items()
-        }
+        tables = {name: ref.read() for name, ref in self.tables.items()}
         result = self.function(**tables, **self.settings)
         return json.loads(json.dumps(result, allow_nan=False))  # type: ignore[no-any-return]
 

@@ -132,7 +132,7 @@ class _Run:
         }
         self._ready = deque(key for key, missing in self._missing.items() if not missing)
         self._left = TimeLeft(
-            {key: ref.rows for key, ref in self._tables.items()},
+            {key: requests[key].rows for key in self._tables},
             {cell.key: cell.experiment for cell in cells},
         )
 

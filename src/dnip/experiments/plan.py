@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 _SUFFIX = ".toml"
 
+#: Where an opt pool may come from.
+OPT_SPLITS = ("train", "test")
+
 
 @dataclass(frozen=True)
 class ModelPlan:
@@ -76,8 +79,12 @@ class Plan:
         Built-in names, or paths of task files.
     seeds : tuple of int
         Of the demonstrations.
+    opt_split : {"train", "test"}
+        Where the opt pool comes from. The paper's is the training split. ``"test"`` is for a model
+        that was trained on the training split: test rows are cut in two by seed, an opt pool and
+        the rows to score.
     opt_rows, test_rows : int or None
-        The most rows to prompt of the training and the test split; None for all.
+        The most rows to prompt for the opt pool and for the test table; None for all.
     rows_of : mapping of str to mapping
         The same by task.
     dev_share : float
@@ -93,6 +100,7 @@ class Plan:
     tasks: tuple[str, ...] = ()
     seeds: tuple[int, ...] = (0,)
     prompt_jobs: int | None = None
+    opt_split: str = "train"
     opt_rows: int | None = None
     test_rows: int | None = None
     rows_of: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
@@ -245,6 +253,7 @@ def _parse(content: str, source: str) -> Plan:
         seeds=_seeds(reader),
         prompt_jobs=reader.whole("prompt_jobs", at_least=1),
         models=_models(reader.take("models", [{}]), shots, source),
+        opt_split=_opt_split(reader),
         opt_rows=opt_rows,
         test_rows=test_rows,
         rows_of=rows_of,
@@ -268,6 +277,13 @@ def _tasks(reader: _Reader) -> tuple[str, ...]:
     if len(set(tasks)) < len(tasks):
         raise reader.refuse("tasks", f"names a task twice: {', '.join(tasks)}")
     return tuple(tasks)
+
+
+def _opt_split(reader: _Reader) -> str:
+    split = reader.text("opt_split", OPT_SPLITS[0])
+    if split not in OPT_SPLITS:
+        raise reader.refuse("opt_split", f"must be one of {', '.join(OPT_SPLITS)}; got {split!r}")
+    return split
 
 
 def _seeds(reader: _Reader) -> tuple[int, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
 
 # Endings of table files, best first.
 _ENDINGS = (".csv.gz", ".csv", ".parquet", ".npz", ".jsonl")
-_SPLITS = {"opt": "train", "test": "test"}
+_PARTS = ("opt", "test")
+_SPLITS = ("train", "test")
 
 
 class _TaskData:
@@ -33,7 +35,7 @@ class _TaskData:
         self.name, self.task = name, load_task(name)
         self.folder = folder / self.task.name
         self.splits: dict[str, Examples] = {
-            split: load_examples(self.folder, split, self.task) for split in _SPLITS.values()
+            split: load_examples(self.folder, split, self.task) for split in _SPLITS
         }
         found = sorted(self.folder.glob("*.jsonl")) + sorted(self.folder.glob("*.csv"))
         self.hash = hash_files([path for path in found if path.stem in self.splits])
@@ -113,19 +115,33 @@ class _Asked:
             if shots != 0
             else []
         )
-        tables = {
-            part: self._ask(of_task, part, shots, seed, self._plan.limit(of_task.name, part))
-            for part in _SPLITS
-        }
+        opt, test = self._opt_and_test(of_task, shots, seed)
         return Source(
             self._model.name,
             of_task.task.name,
             shots,
             seed,
-            opt=tables["opt"],
-            test=tables["test"],
+            opt=opt,
+            test=test,
             shown=tuple(int(train.labels[number]) for number in shown),
         )
+
+    def _opt_and_test(
+        self, of_task: _TaskData, shots: int | str, seed: int
+    ) -> tuple[TableRef, TableRef]:
+        opt, test = (self._plan.limit(of_task.name, part) for part in ("opt", "test"))
+        if self._plan.opt_split == "train":
+            return (
+                self._ask(of_task, "train", shots, seed, opt),
+                self._ask(of_task, "test", shots, seed, test),
+            )
+        if opt is None or test is None:
+            both = self._ask(of_task, "test", shots, seed, None)
+            share = 0.5
+        else:
+            both = self._ask(of_task, "test", shots, seed, opt + test)
+            share = opt / (opt + test)
+        return both.side("opt", share), both.side("test", share)
 
     def reasoned(self, of_task: _TaskData, plain: Source) -> ReasonedSource:
         """Ask for answers with and without reasoning, on the same test rows."""
@@ -141,13 +157,12 @@ class _Asked:
     def _ask(
         self,
         of_task: _TaskData,
-        part: str,
+        split: str,
         shots: int | str,
         seed: int,
         limit: int | None,
         options: ModelOptions | None = None,
     ) -> TableRef:
-        split = _SPLITS[part]
         n_rows = len(of_task.splits[split])
         reference, request = request_table(
             self._folder,
@@ -189,17 +204,18 @@ def saved_sources(folder: Path) -> Sources:
         except InvalidInputError as error:
             missing[place.name] = str(error)
     if not rows:
+        reason = f": {next(iter(missing.values()))}" if missing else ""
         raise InvalidInputError(
-            f"{folder}: no folder in it holds an opt and a test table",
+            f"{folder}: no folder in it holds an opt and a test table{reason}",
             hint="Give a folder of folders such as NAME/opt.csv.gz and NAME/test.csv.gz",
         )
     return Sources(tuple(rows), missing=missing)
 
 
 def _saved(place: Path) -> Source:
-    tables = {part: _find(place, part) for part in _SPLITS}
+    tables = {part: _find(place, part) for part in _PARTS}
     meta = _meta(place / "meta.json")
-    read = {part: ProbabilityTable.read(path) for part, path in tables.items()}
+    read = {part: _read(path, meta.get("class_names")) for part, path in tables.items()}
     opt, test = read["opt"], read["test"]
     if opt.n_classes != test.n_classes:
         raise InvalidInputError(
@@ -208,16 +224,13 @@ def _saved(place: Path) -> Source:
     for part, table in read.items():
         if table.labels is None:
             raise InvalidInputError(f"{tables[part]}: there are no labels")
-    names = meta.get("class_names")
-    if not (isinstance(names, list) and len(names) == opt.n_classes):
-        names = list(opt.classes)
     references = {
         part: TableRef(
             f"{place.name}/{part}",
-            content_key({"table": table.data_hash, "classes": names}),
+            content_key({"table": table.data_hash, "classes": list(table.classes)}),
             str(tables[part]),
             len(table),
-            tuple(str(name) for name in names),
+            table.classes,
         )
         for part, table in read.items()
     }
@@ -229,6 +242,14 @@ def _saved(place: Path) -> Source:
         opt=references["opt"],
         test=references["test"],
     )
+
+
+def _read(path: Path, names: object) -> ProbabilityTable:
+    """Read a table with the class names that stand beside it, if they are for it."""
+    if isinstance(names, list):
+        with suppress(InvalidInputError):
+            return ProbabilityTable.read(path, [str(name) for name in names])
+    return ProbabilityTable.read(path)
 
 
 def _find(place: Path, part: str) -> Path:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache, partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -21,7 +21,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dnip.prompting.engines.transformers_engine import TransformersEngine
+    from dnip.prompting.plan import Plan as PromptPlan
 
+# Words that are kept of a demonstration's fields, as many as leave room in the context.
+_CUTS = (None, 200, 150, 100, 75, 50, 35, 25, 15, 10)
+# The most of the context that instruction and demonstrations may take.
+_PREFIX_SHARE = 2 / 3
 # Files of a model beyond this size are known by size, beginning and end.
 _WHOLE = 64 * 2**20
 _EDGE = 2**20
@@ -43,6 +48,8 @@ class PromptRequest:
     options : ModelOptions
     truncate : bool
         Whether to shorten prompts that do not fit into the model's context.
+    rows : int
+        How many rows the table is to have, about.
     path : str
         Where the table is to stand.
     """
@@ -55,6 +62,7 @@ class PromptRequest:
     limit: int | None
     options: ModelOptions
     truncate: bool
+    rows: int
     path: str
 
     @property
@@ -77,14 +85,33 @@ class PromptRequest:
         opened = open_model(
             self.options, plan.task, plan.prompts, stop=plan.builder.stop, load=_kept_model
         )
-        if self.truncate:
-            local = cast("TransformersEngine", opened.engine)
-            room = local.answer_tokens(plan.prompts, plan.task, Scoring.FIRST)
-            plan = plan.shortened(partial(local.too_long, answer_tokens=room))
+        if self.truncate and not self.options.is_server:
+            plan = _fitted(plan, cast("TransformersEngine", opened.engine))
         summary = run_plan(
             plan, opened.engine, scoring=Scoring.FIRST, out=self.path, progress=progress
         )
         return summary.to_dict()
+
+
+def _fitted(plan: PromptPlan, engine: TransformersEngine) -> PromptPlan:
+    """Cut demonstrations, then rows, until every prompt fits into the model's context."""
+    for words in _CUTS:
+        shown = plan if words is None else _with_short_demonstrations(plan, words)
+        prefix = len(engine.tokenizer.encode(shown.builder.prefix))
+        if engine.context is None or prefix <= _PREFIX_SHARE * engine.context:
+            break
+    room = engine.answer_tokens(shown.prompts, shown.task, Scoring.FIRST)
+    return shown.shortened(partial(engine.too_long, answer_tokens=room))
+
+
+def _with_short_demonstrations(plan: PromptPlan, words: int) -> PromptPlan:
+    """Keep so many words of every field of the demonstrations."""
+    shown = [
+        ({**row, **{f: " ".join(str(row[f]).split()[:words]) for f in plan.task.fields}}, label)
+        for row, label in plan.builder.demonstrations
+    ]
+    builder = replace(plan.builder, demonstrations=shown)
+    return replace(plan, builder=builder, settings={**plan.settings, "demonstration_words": words})
 
 
 def request_table(
@@ -122,7 +149,9 @@ def request_table(
     way = "-reasoned" if options.chain_of_thought else ""
     name = f"{loaded.name}-{shots}-shot{way}-seed{seed}-{split}"
     path = str(folder / f"{name}-{key[:12]}.csv.gz")
-    request = PromptRequest(task, str(data), split, shots, seed, limit, options, truncate, path)
+    request = PromptRequest(
+        task, str(data), split, shots, seed, limit, options, truncate, rows, path
+    )
     return TableRef(name, key, path, rows, loaded.classes), request
 
 

@@ -15,14 +15,17 @@ ALL = "all"
 
 #: Name on the command line to module and class, in the order of the report.
 _PLACES = {
+    "main": "main_results:MainResults",
     "confusion": "confusion:ConfusionMatrix",
     "time": "solve_times:SolveTimes",
     "kde": "densities:Densities",
     "prior-methods": "prior_methods:PriorMethods",
     "ablation": "ablation:Ablation",
+    "label-order": "label_order:LabelOrder",
     "cot": "chain_of_thought:ChainOfThoughtAgainstPlain",
     "single": "single:Single",
     "overview": "overview:Overview",
+    "opt-size": "opt_sizes:OptSizes",
     "convergence": "convergence:Convergence",
 }
 

@@ -8,9 +8,10 @@ import os
 import platform
 import sys
 import time
+import traceback
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,11 +28,15 @@ from dnip.prompting.journal import changed_settings
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from dnip.experiments.cell import Cell
     from dnip.experiments.experiment import Experiment, Results
     from dnip.experiments.plan import ModelPlan, Plan
     from dnip.experiments.sources import Sources
 
 MANIFEST = "manifest.json"
+_PROMPTS, _CELLS = "prompts", "cells"
+# Libraries whose versions the manifest names.
+_LIBRARIES = ("numpy", "numba", "scipy", "scikit-learn", "matplotlib", "torch", "transformers")
 
 
 @dataclass(frozen=True)
@@ -112,68 +117,131 @@ def reproduce(
     OutputError
         If outputs cannot be written.
     """
-    chosen = load_experiments(name)
     folder = make_folder(out)
     with _alone(folder):
-        sources = _sources(plan, data, tables, folder)
-        chosen, left_out = _that_can_run(chosen, sources, whole=name == ALL)
-        inputs = _inputs(plan, data, tables, sources)
-        earlier = _read_manifest(folder)
-        _check_same_plan(folder, earlier, inputs, replan=replan)
-        began = time.time()
-        _write_json(folder / MANIFEST, _manifest(inputs, earlier, replan=replan))
+        work = _prepare(name, plan, folder, data=data, tables=tables)
+        for inner in (_PROMPTS, _CELLS):
+            make_folder(folder / inner)
+        manifest = _begin_manifest(folder, work.inputs, replan=replan)
         outcome = run_cells(
-            {one.name: one.cells(plan, sources) for one in chosen},
-            sources.requests,
-            Store(folder / "cells"),
+            work.cells,
+            work.sources.requests,
+            work.store,
             jobs=jobs,
             prompt_jobs=plan.prompt_jobs,
             threads=threads,
             progress=progress,
         )
         written = []
-        for experiment in chosen:
+        for experiment in work.experiments:
             written += _write_results(folder, experiment, outcome.results[experiment.name])
-        sections = [
-            Section(
-                one.name,
-                one.title,
-                one.paper,
-                tuple(one.present(plan, outcome.results[one.name])),
-                {
-                    name: reason
-                    for name, reason in outcome.failures.items()
-                    if name.partition(" ")[0] == one.name
-                },
-            )
-            for one in chosen
-        ]
-        manifest = _manifest(inputs, earlier, replan=replan)
-        manifest["missing"] = dict(sources.missing)
-        manifest["failures"] = outcome.failures
-        manifest["traces"] = outcome.traces
-        manifest["runs"].append(
-            {
-                "command": sys.argv,
-                "experiments": [one.name for one in chosen],
-                "began": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(began)),
-                "seconds": round(outcome.seconds, 1),
-                "jobs": jobs,
-                "cells": outcome.n_cells,
-                "cells_reused": outcome.n_reused,
-                "tables": outcome.n_tables,
-                "tables_reused": outcome.n_tables_reused,
-            }
-        )
+        sections = [_section(one, plan, outcome) for one in work.experiments]
+        manifest |= {
+            "missing": dict(work.sources.missing),
+            "failures": outcome.failures,
+            "traces": outcome.traces,
+        }
+        manifest["runs"].append(_describe_run(work, outcome, jobs))
         _write_json(folder / MANIFEST, manifest)
-        written += write_report(folder, sections, manifest)
+        written += [folder / MANIFEST, *write_report(folder, sections, manifest)]
     return Reproduction(
-        tuple(one.name for one in chosen),
-        left_out,
-        dict(sources.missing),
+        tuple(one.name for one in work.experiments),
+        work.left_out,
+        dict(work.sources.missing),
         outcome,
-        (*written, folder / MANIFEST),
+        tuple(written),
     )
+
+
+def survey(
+    name: str,
+    plan: Plan,
+    out: str | os.PathLike[str],
+    *,
+    data: str | os.PathLike[str] | None = None,
+    tables: str | os.PathLike[str] | None = None,
+) -> dict[str, Any]:
+    """Return what :func:`reproduce` would have to do; nothing is prompted or fitted.
+
+    Returns
+    -------
+    dict
+        ``cells`` and ``tables`` in all, ``cells_left``, ``tables_left`` and ``rows_left`` to
+        prompt, ``models`` with what is known of their needs, ``missing`` and ``left_out``.
+    """
+    work = _prepare(name, plan, Path(out), data=data, tables=tables)
+    cells = {cell.key: cell for of_one in work.cells.values() for cell in of_one}
+    wanted = {ref.key for cell in cells.values() for ref in cell.tables.values()}
+    to_prompt = wanted & set(work.sources.requests)
+    open_cells = [cell for cell in cells.values() if work.store.get(cell) is None]
+    needed = {ref.key for cell in open_cells for ref in cell.tables.values()} & to_prompt
+    left = [request for key in needed if not (request := work.sources.requests[key]).is_made]
+    return {
+        "plan": plan.name,
+        "experiments": [one.name for one in work.experiments],
+        "cells": len(cells),
+        "cells_left": len(open_cells),
+        "tables": len(to_prompt),
+        "tables_left": len(left),
+        "rows_left": sum(request.rows for request in left),
+        "models": [
+            {"name": model.name, "model": model.model, "memory": model.memory, "cost": model.cost}
+            for model in plan.models
+            if work.sources.requests
+        ],
+        "missing": dict(work.sources.missing),
+        "left_out": work.left_out,
+    }
+
+
+@dataclass(frozen=True)
+class _Work:
+    """What is to be done."""
+
+    experiments: tuple[Experiment, ...]
+    left_out: dict[str, str]
+    sources: Sources
+    cells: dict[str, Sequence[Cell]]
+    store: Store
+    inputs: dict[str, Any]
+
+
+def _prepare(
+    name: str,
+    plan: Plan,
+    folder: Path,
+    *,
+    data: str | os.PathLike[str] | None,
+    tables: str | os.PathLike[str] | None,
+) -> _Work:
+    chosen = load_experiments(name)
+    sources = _sources(plan, data, tables, folder)
+    experiments, left_out = _that_can_run(chosen, sources, whole=name == ALL)
+    return _Work(
+        experiments,
+        left_out,
+        sources,
+        {one.name: one.cells(plan, sources) for one in experiments},
+        Store(folder / _CELLS),
+        _inputs(plan, data, tables, sources),
+    )
+
+
+def _section(experiment: Experiment, plan: Plan, outcome: Outcome) -> Section:
+    """Return what an experiment presents; one that cannot is a failure of its own."""
+    try:
+        artefacts = tuple(experiment.present(plan, outcome.results[experiment.name]))
+    except Exception as error:  # a bug of one experiment, which the others must survive
+        name = f"{experiment.name} (its tables and figures)"
+        outcome.failures[name] = f"{type(error).__name__}: {error}"
+        outcome.traces[name] = traceback.format_exc()
+        artefacts = ()
+    failures = {
+        name: reason
+        for name, reason in outcome.failures.items()
+        if name.partition(" ")[0] == experiment.name
+    }
+    return Section(experiment.name, experiment.title, experiment.paper, artefacts, failures)
 
 
 def usable_cores() -> int:
@@ -217,7 +285,7 @@ def _sources(
     if tables is not None:
         return saved_sources(Path(tables))
     assert data is not None
-    return planned_sources(plan, Path(data), make_folder(folder / "prompts"))
+    return planned_sources(plan, Path(data), folder / _PROMPTS)
 
 
 def _that_can_run(
@@ -250,7 +318,7 @@ def _inputs(
                 "data": None if data is None else Path(data).name,
                 "saved_tables": None if tables is None else Path(tables).name,
                 "tables": {
-                    ref.name + (f" {row.model}" if len(plan.models) > 1 else ""): ref.key
+                    " ".join(filter(None, (row.model, ref.name, ref.part))): ref.content
                     for row in sources
                     for ref in (row.opt, row.test)
                 },
@@ -273,33 +341,48 @@ def _read_manifest(folder: Path) -> dict[str, Any] | None:
     return content if isinstance(content, dict) else None
 
 
-def _check_same_plan(
-    folder: Path, earlier: dict[str, Any] | None, inputs: dict[str, Any], *, replan: bool
-) -> None:
-    if earlier is None or replan:
-        return
-    changed = changed_settings(earlier.get("inputs", {}), inputs)
-    if changed:
+def _begin_manifest(folder: Path, inputs: dict[str, Any], *, replan: bool) -> dict[str, Any]:
+    """Write the manifest of a run that begins; one of another plan binds, unless told otherwise."""
+    earlier = _read_manifest(folder)
+    changed = [] if earlier is None else changed_settings(earlier.get("inputs", {}), inputs)
+    if changed and not replan:
         others = f" and {len(changed) - 3} more" if len(changed) > 3 else ""
         raise InvalidInputError(
             f"{folder} holds results of another plan: {'; '.join(changed[:3])}{others}",
             hint="Give another --out, or --replan to go on here: what both plans share is kept",
         )
-
-
-def _manifest(
-    inputs: dict[str, Any], earlier: dict[str, Any] | None, *, replan: bool
-) -> dict[str, Any]:
-    same = earlier is not None and earlier.get("inputs") == inputs
-    return {
+    manifest = {
         "format": "dnip-reproduction",
         "version": 1,
         "inputs": inputs,
-        "replanned": bool(replan and earlier is not None and not same),
         "python": platform.python_version(),
         "platform": platform.platform(),
-        "runs": list(earlier.get("runs", [])) if earlier is not None else [],
+        "libraries": {name: _version(name) for name in _LIBRARIES},
+        "runs": [] if earlier is None else list(earlier.get("runs", [])),
     }
+    _write_json(folder / MANIFEST, manifest)
+    return manifest
+
+
+def _describe_run(work: _Work, outcome: Outcome, jobs: int) -> dict[str, Any]:
+    return {
+        "command": sys.argv,
+        "experiments": [one.name for one in work.experiments],
+        "ended": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "seconds": round(outcome.seconds, 1),
+        "jobs": jobs,
+        "cells": outcome.n_cells,
+        "cells_reused": outcome.n_reused,
+        "tables": outcome.n_tables,
+        "tables_reused": outcome.n_tables_reused,
+    }
+
+
+def _version(library: str) -> str | None:
+    try:
+        return version(library)
+    except PackageNotFoundError:
+        return None
 
 
 def _write_results(folder: Path, experiment: Experiment, results: Results) -> list[Path]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dnip.files import atomic_path, make_folder
+from dnip.files import atomic_path
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,11 +26,11 @@ class Store:
     Parameters
     ----------
     folder : Path
-        Made if it is not there.
+        Must be there when a result is put into it.
     """
 
     def __init__(self, folder: Path) -> None:
-        self._folder = make_folder(folder)
+        self._folder = folder
 
     def get(self, cell: Cell) -> Stored | None:
         """Return what a cell returned; None if it has not been computed, or the file is damaged."""

@@ -1,0 +1,188 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from dnip.experiments.plan import load_plan
+from dnip.files import atomic_path
+from texts import write_tables, write_texts
+
+#: Cheap, and the same for every test here.
+PLAN = """
+tasks = ["agnews", "trec"]
+seeds = [0]
+[[models]]
+truncate = true
+[experiments.opt-size]
+sizes = [10, 100]
+[experiments.cot]
+rows = 4
+max_new_tokens = 4
+"""
+
+
+@pytest.fixture
+def work(folder):
+    """Saved tables of one table, a plan, and a folder to be written."""
+    write_tables(folder / "tables")
+    (folder / "plan.toml").write_text(PLAN)
+    return folder
+
+
+SAVED = ("--tables", "tables", "--plan", "plan.toml", "--out", "out", "--jobs", "1")
+
+
+def results_of(folder):
+    """All results, seconds apart."""
+
+    def without_seconds(value):
+        if isinstance(value, dict):
+            return {k: without_seconds(v) for k, v in value.items() if "seconds" not in k}
+        return [without_seconds(v) for v in value] if isinstance(value, list) else value
+
+    paths = sorted((folder / "results").glob("*.json"))
+    return {path.name: without_seconds(json.loads(path.read_text())) for path in paths}
+
+
+def test_an_experiment_on_saved_tables_leaves_results_and_a_manifest(work, dnip):
+    found = dnip("reproduce", "confusion", *SAVED, "--json")
+    assert found.status == 0
+    assert found.json["cells"] == 2
+    assert found.json["failures"] == {}
+    content = json.loads((work / "out/results/confusion.json").read_text())
+    assert [cell["labels"]["method"] for cell in content["cells"]] == ["published", "ours"]
+    raw = content["cells"][0]["result"]["raw"]
+    assert raw == content["cells"][1]["result"]["raw"]
+    header = (work / "out/results/confusion.csv").read_text().splitlines()[0]
+    assert header.startswith("model,task,shots,seed,method")
+    manifest = json.loads((work / "out/manifest.json").read_text())
+    assert manifest["inputs"]["plan"]["tasks"] == ["agnews", "trec"]
+    assert manifest["inputs"]["package_version"]
+    assert len(manifest["runs"]) == 1
+
+
+def test_results_equal_those_of_evaluate_and_fit(work, dnip):
+    dnip("reproduce", "opt-size", *SAVED)
+    cells = json.loads((work / "out/results/opt-size.json").read_text())["cells"]
+    names = "World,Sports,Business,Technology"
+    raw = dnip("evaluate", "tables/news/test.csv.gz", "--classes", names, "--json").json["raw"]
+    assert {cell["result"]["raw"]["accuracy"] for cell in cells} == {raw["accuracy"]}
+    assert {cell["labels"]["size"] for cell in cells} == {10, 100, 0}
+
+
+def test_experiments_that_prompt_are_left_out_of_saved_tables(work, dnip):
+    found = dnip("reproduce", "all", *SAVED, "--dry-run", "--json")
+    assert {"cot", "label-order"} <= set(found.json["left_out"])
+    assert "main" in found.json["experiments"]
+    assert not (work / "out").exists()
+    dnip("reproduce", "cot", *SAVED).assert_refused("cot", "only saved tables", "--model")
+
+
+def test_another_plan_in_the_same_folder_is_refused_unless_wanted(work, dnip):
+    assert dnip("reproduce", "confusion", *SAVED).status == 0
+    before = results_of(work / "out")
+    (work / "plan.toml").write_text(PLAN.replace("seeds = [0]", "seeds = [0, 1]\ndev_share = 0.1"))
+    refused = dnip("reproduce", "confusion", *SAVED)
+    refused.assert_refused("another plan", "dev_share was 0.05, is 0.1", "--replan")
+    assert results_of(work / "out") == before
+    assert dnip("reproduce", "confusion", *SAVED, "--replan").status == 0
+    assert results_of(work / "out") != before
+
+
+def test_other_tables_in_the_same_folder_are_refused(work, dnip):
+    assert dnip("reproduce", "confusion", *SAVED).status == 0
+    path = work / "tables/news/opt.csv.gz"
+    path.write_bytes((work / "tables/news/test.csv.gz").read_bytes())
+    dnip("reproduce", "confusion", *SAVED).assert_refused("another plan", "news/opt")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("everything", *SAVED), "no experiment 'everything'"),
+        (("main", "--tables", "tables", "--plan", "huge", "--out", "out"), "no bundled plan"),
+        (("main", "--tables", "nowhere", "--out", "out"), "no such folder"),
+        (("main", "--tables", ".", "--out", "out"), "no folder in it holds"),
+        (("main", "--out", "out"), "--tables"),
+        (("main", "--tables", "tables", "--data", "tables", "--out", "out"), "--tables"),
+        (("main", "--data", "tables", "--out", "out"), "no task of the plan has data"),
+        (("main", "--tables", "tables", "--out", "plan.toml"), "cannot make the folder"),
+    ],
+)
+def test_wrong_input_is_refused(work, dnip, arguments, told):
+    dnip("reproduce", *arguments).assert_refused(told)
+
+
+def test_a_plan_without_model_needs_one(work, dnip):
+    write_texts(work / "data")
+    dnip("reproduce", "main", "--data", "data", "--out", "out").assert_refused("--model")
+
+
+def test_a_cell_that_fails_is_reported_and_the_others_are_done(work, dnip):
+    plan = PLAN.replace("seeds = [0]", "seeds = [0]\ndev_share = 0.0001")
+    (work / "plan.toml").write_text(plan)
+    found = dnip("reproduce", "confusion", *SAVED)
+    assert found.status == 1
+    assert "failed: confusion" in found.err
+    assert "part dev would be empty" in found.err
+    assert "the same command again" in found.err
+    manifest = json.loads((work / "out/manifest.json").read_text())
+    assert len(manifest["failures"]) == 2
+
+
+def test_a_disk_that_is_full_ends_the_run_with_a_message(work, dnip, monkeypatch):
+    from dnip.errors import OutputError
+    from dnip.experiments import store
+
+    def full(path):
+        if len(list((work / "out/cells").glob("*.json"))) >= 1:
+            raise OutputError(f"{path} cannot be written: No space left on device")
+        return atomic_path(path)
+
+    monkeypatch.setattr(store, "atomic_path", full)
+    dnip("reproduce", "confusion", *SAVED).assert_refused("No space left")
+    monkeypatch.undo()
+    monkeypatch.chdir(work)
+    found = dnip("reproduce", "confusion", *SAVED, "--json")
+    assert found.json["cells_reused"] == 1
+
+
+def test_killed_midway_and_run_again_it_ends_with_the_same_results(work, dnip):
+    write_tables(work / "more", [f"news{n}" for n in range(4)])
+    common = ("reproduce", "opt-size", "--tables", "more", "--plan", "plan.toml", "--jobs", "2")
+    assert dnip(*common, "--out", "whole").status == 0
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "dnip", *common, "--out", "killed"], env=environment
+    )
+    deadline = time.monotonic() + 300
+    cells = work / "killed" / "cells"
+    while len(list(cells.glob("[!.]*.json"))) < 2 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert not (work / "killed/results").exists()
+    resumed = dnip(*common, "--out", "killed", "--json").json
+    assert 2 <= resumed["cells_reused"] <= resumed["cells"]
+    assert results_of(work / "killed") == results_of(work / "whole")
+
+
+def test_a_second_run_in_the_same_folder_is_refused(work, dnip):
+    fcntl = pytest.importorskip("fcntl")
+    (work / "out").mkdir()
+    with (work / "out/.lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        dnip("reproduce", "confusion", *SAVED).assert_refused("another run is working there")
+
+
+def test_the_dry_run_of_a_family_tells_memory_and_cost(work, dnip):
+    write_texts(work / "data", tasks=load_plan("llama-2-7b").tasks)
+    found = dnip(
+        "reproduce", "all", "--plan", "llama-2-7b", "--data", "data", "--out", "o", "--dry-run"
+    )
+    assert "13.5 GB" in found.out
+    assert "A100" in found.out
