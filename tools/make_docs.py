@@ -24,6 +24,7 @@ COMMANDS = (
     "tune",
     "pareto",
     "evaluate",
+    "ablate",
     "apply",
     "compare",
     "reproduce",

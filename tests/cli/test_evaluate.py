@@ -98,3 +98,27 @@ def test_every_format_gives_the_same_answer(dnip, files, suffix):
     ProbabilityTable.read("t.csv").write(f"t.{suffix}")
     command = ("--coefficients", "c.json", "--json")
     assert dnip("evaluate", f"t.{suffix}", *command).out == dnip("evaluate", "t.csv", *command).out
+
+
+def test_a_picture_of_the_odd_classes(dnip, files):
+    run = dnip("evaluate", "t.csv", "--coefficients", "c.json", "--picture", "flows.png", "--json")
+    assert run.json["picture"] == "flows.png"
+    assert Path("flows.png").read_bytes().startswith(b"\x89PNG")
+    text = dnip("evaluate", "t.csv", "--picture", "flows.svg").out
+    assert text.endswith("\npicture written to flows.svg\n")
+
+
+@pytest.mark.parametrize(
+    ("picture", "told"),
+    [
+        ("flows.bmp", "its suffix must be one of .png, .svg, .pdf"),
+        ("none/flows.png", "none/flows.png cannot be written"),
+        ("t.csv", "table and picture are the same file"),
+    ],
+)
+def test_a_picture_that_cannot_be_is_refused_before_the_work(dnip, files, picture, told):
+    before = {path: path.read_bytes() for path in files.iterdir()}
+    run = dnip("evaluate", "t.csv", "--picture", picture)
+    assert (run.status, run.out) == (1, "")
+    assert told in run.err
+    assert {path: path.read_bytes() for path in files.iterdir()} == before

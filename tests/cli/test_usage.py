@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-COMMANDS = ["demo", "fit", "tune", "evaluate", "apply", "bench"]
+COMMANDS = ["demo", "fit", "tune", "evaluate", "ablate", "apply", "bench"]
 
 
 def test_the_version_is_that_of_the_package(dnip):

@@ -161,7 +161,10 @@ TABLE = skewed(30, ids=True)
         ({"dev_share": 0.01}, "class 0 has 10 labelled rows: a dev share of 0.01"),
         ({"folds": 2, "dev_share": 0.5}, "folds and a dev share are given"),
         ({"dev_share": 0.1, "dev": skewed(30, 1)}, "a dev share and a dev table are given"),
-        ({"dev": TABLE}, "opt and opt share 30 ids, such as 'opt-0-0'"),
+        (
+            {"dev": TABLE},
+            "30 ids stand in both opt and opt, the first is 'opt-0-0'.*Give a dev table",
+        ),
         ({"dev": skewed(30, 1, n_classes=2)}, "has the classes 0, 1, but opt has 0, 1, 2"),
         ({"dev": skewed(30, 1).take([0, 3])}, "only class 0 has labelled rows"),
         ({"dev": skewed(30, 1, unlabelled=30)}, "no row has a label"),

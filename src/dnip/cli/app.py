@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from dnip.cli.ablate import ablate
 from dnip.cli.apply import apply
 from dnip.cli.audit import audit
 from dnip.cli.bench import bench
@@ -27,7 +28,20 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (demo, audit, prompt, fit, tune, pareto, evaluate, apply, reproduce, compare, bench):
+for command in (
+    demo,
+    audit,
+    prompt,
+    fit,
+    tune,
+    pareto,
+    evaluate,
+    ablate,
+    apply,
+    reproduce,
+    compare,
+    bench,
+):
     app.command(cls=GroupedCommand)(command)
 
 

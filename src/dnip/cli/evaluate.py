@@ -28,6 +28,16 @@ def evaluate(
         typer.Option(help="Compare with these coefficients.", show_default=False, readable=False),
     ] = None,
     classes: Classes = None,
+    picture: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Draw every class with its accuracy and the class that its errors go to, as .png, "
+            ".svg or .pdf.",
+            show_default=False,
+            readable=False,
+        ),
+    ] = None,
     confidence: Confidence = DEFAULT_CONFIDENCE,
     target_prior: TargetPrior = None,
     memory: Memory = DEFAULT_MEMORY,
@@ -45,12 +55,18 @@ def evaluate(
     from dnip.coefficients import Coefficients
     from dnip.errors import InvalidInputError
     from dnip.evaluation import evaluate as evaluate_table
+    from dnip.files import check_separate
     from dnip.priors import is_estimate, read_prior
+    from dnip.report.flows import draw_flows
+    from dnip.report.picture import check_picture
     from dnip.report.text import describe
     from dnip.tables import Scan
     from dnip.validation import check_level
 
     check_level("confidence", confidence)
+    if picture is not None:
+        check_separate(table=table, coefficients=coefficients, picture=picture)
+        check_picture(picture)
     fitted = None if coefficients is None else Coefficients.load(coefficients)
     names = split_classes(classes) or (None if fitted is None else fitted.classes)
     chunks = Scan(table, names, memory=memory)
@@ -75,8 +91,13 @@ def evaluate(
         )
     if result.missing:
         complain("warning", f"no labelled row of class {', '.join(result.missing)}: left out")
+    if picture is not None:
+        draw_flows(result, picture)
     if json:
         told = {} if moved is None else {"target_prior": moved.to_dict()}
-        print_json({**result.to_dict(confidence), **told})
+        drawn = {} if picture is None else {"picture": str(picture)}
+        print_json({**result.to_dict(confidence), **told, **drawn})
     else:
         typer.echo(describe(result, confidence=confidence))
+        if picture is not None:
+            typer.echo(f"\npicture written to {picture}")

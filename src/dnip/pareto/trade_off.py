@@ -18,6 +18,7 @@ from dnip.pareto.left_out import FEW, CrossFit, cross_fit
 from dnip.pareto.rules import Rule
 from dnip.pareto.solve import Front, FrontProgress, Point, front
 from dnip.solution import Status
+from dnip.tables.apart import check_apart
 from dnip.tables.labels import UNLABELLED
 from dnip.validation import check_choice
 
@@ -321,34 +322,6 @@ def _check_several(table: ProbabilityTable) -> None:
             "compares at least 2 classes",
             hint="Give a test table with labelled rows of several classes",
         )
-
-
-def check_apart(opt: ProbabilityTable, test: ProbabilityTable) -> None:
-    """Refuse a test table of other classes, or one that shares rows with the opt table.
-
-    Raises
-    ------
-    InvalidInputError
-        If the classes differ, an id stands in both, or both hold the same data.
-    """
-    if test.classes != opt.classes:
-        raise InvalidInputError(
-            f"{test.source} has the classes {', '.join(test.classes)}, but {opt.source} has "
-            f"{', '.join(opt.classes)}",
-            hint="Give two tables of the same classes, in the same order",
-        )
-    hint = "Give a test table of other rows: scores on rows that were fitted on say nothing"
-    if opt.ids is not None and test.ids is not None:
-        shared = set(opt.ids.tolist()).intersection(test.ids.tolist())
-        if shared:
-            first = next(name for name in test.ids.tolist() if name in shared)
-            raise InvalidInputError(
-                f"{len(shared):,} ids stand in both {opt.source} and {test.source}, the first is "
-                f"{first!r}",
-                hint=hint,
-            )
-    if len(opt) == len(test) and opt.data_hash == test.data_hash:
-        raise InvalidInputError(f"{opt.source} and {test.source} hold the same rows", hint=hint)
 
 
 def _score(table: ProbabilityTable, found: Front) -> TestScores:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dnip.files import atomic_path
+from dnip.errors import InvalidInputError
+from dnip.files import atomic_path, check_writable
 from dnip.metrics import accuracy, class_accuracies, cobias
 from dnip.optional import load_optional
 
@@ -16,6 +18,31 @@ if TYPE_CHECKING:
     from dnip.evaluation import Evaluation
 
 BEFORE, AFTER = "#b9bec7", "#1f6fb4"
+
+
+#: Formats of pictures, by suffix.
+SUFFIXES = (".png", ".svg", ".pdf")
+
+
+def check_picture(path: str | os.PathLike[str]) -> None:
+    """See that a picture can be drawn and written there, before long work.
+
+    Raises
+    ------
+    InvalidInputError
+        For another suffix than .png, .svg and .pdf.
+    MissingDependencyError
+        If matplotlib is not installed.
+    OutputError
+        If the file cannot be written.
+    """
+    if Path(path).suffix not in SUFFIXES:
+        raise InvalidInputError(
+            f"{path} is no name of a picture: its suffix must be one of {', '.join(SUFFIXES)}",
+            hint="Name it flows.png, say",
+        )
+    load_optional("matplotlib.figure", purpose="draw pictures", extra="plot")
+    check_writable(path)
 
 
 def draw_class_accuracies(evaluation: Evaluation, path: str | os.PathLike[str]) -> None:

@@ -20,6 +20,7 @@ from dnip.selection.settings import Grid, Settings
 from dnip.selection.splits import fold_rows, share_rows
 from dnip.selection.trials import Fold, Progress, Workbench
 from dnip.tables import ProbabilityTable
+from dnip.tables.apart import check_apart
 from dnip.tables.labels import UNLABELLED
 from dnip.validation import check_number
 
@@ -334,27 +335,7 @@ def _set_apart(
 
 def _check_dev(opt: ProbabilityTable, dev: ProbabilityTable) -> ProbabilityTable:
     """Return the labelled rows of a dev table, or say why it cannot score fits on the opt set."""
-    if dev.classes != opt.classes:
-        raise InvalidInputError(
-            f"{dev.source} has the classes {', '.join(dev.classes)}, but {opt.source} has "
-            f"{', '.join(opt.classes)}",
-            hint="Give a dev table of the same classes, in the same order",
-        )
-    if opt.ids is not None and dev.ids is not None:
-        shared = set(opt.ids) & set(dev.ids)
-        if shared:
-            first = next(text for text in dev.ids if text in shared)
-            raise InvalidInputError(
-                f"{opt.source} and {dev.source} share {len(shared):,} ids, such as {first!r}: "
-                "rows that were fitted cannot tell how a fit does on others",
-                hint="Give a dev table of other rows, or leave it out to cross-validate",
-            )
-    elif dev.data_hash == opt.data_hash:
-        raise InvalidInputError(
-            f"{opt.source} and {dev.source} hold the same rows: those that were fitted cannot tell "
-            "how a fit does on others",
-            hint="Give a dev table of other rows, or leave it out to cross-validate",
-        )
+    check_apart(opt, dev, "dev")
     scored = dev.labelled()
     if len(scored) == 0:
         raise no_labels(dev.source)
