@@ -35,6 +35,7 @@ def test_optimum_is_that_of_enumeration(found):
     assert found["proven"]
     assert found["optimum"] == pytest.approx(best, abs=1e-12)
     assert all(gap >= 0 for run in found["runs"] for gap in run["gaps"])
+    assert found["coordinate"]["gaps"] == [0, 0]
 
 
 def test_runs_compute_as_many_values_as_chains_and_temperatures_say(found):
@@ -94,7 +95,8 @@ def cell(size, reached, gap=0.0):
         for schedule in ("published", "cold")
     ]
     one = {"scale": size // 4, "variable_space": size, "optimum": 0.1, "proven": True}
-    return {"task": "t", "scale": size // 4}, {**one, "runs": runs}
+    ours = {"evaluations": size, "seconds": 0.1, "gaps": [0.0, 0.0]}
+    return {"task": "t", "scale": size // 4}, {**one, "runs": runs, "coordinate": ours}
 
 
 @pytest.mark.parametrize(

@@ -57,6 +57,7 @@ def test_page_holds_the_papers_numbers_what_failed_and_that_models_differ(tmp_pa
     assert "1 confirmed, 1 not confirmed, 1 not tested" in text
     assert "- rte: no data" in text
     assert "- time b: out of memory" in text
+    assert "Not part of this run: main, confusion, kde," in text
     assert text.index("2,278") < text.index("![Bars](figures/bars.png)")
     assert "data:image/png;base64," in (tmp_path / "report.html").read_text()
 

@@ -108,6 +108,7 @@ class Convergence:
                         for schedule in SCHEDULES
                         for factor in factors
                     ),
+                    fmean(row.result["coordinate"]["gaps"]),
                 )
             )
             for place, row in enumerate(results)
@@ -119,6 +120,7 @@ class Convergence:
             for schedule in SCHEDULES
             for factor in factors
         ]
+        columns.append(Column("coordinate", digits=4, group="Mean gap, ours"))
         return Table(
             self.name,
             f"{self.title}: Z with β = 2.7, τ = 0.2, μ = 4000, and the gap that chains of λNK "

@@ -46,6 +46,9 @@ def write_report(
     written: list[Path] = []
     statements = [(s, one) for s in sections for one in s.artefacts if isinstance(one, Statement)]
     blocks: list[Block] = list(_opening(manifest, statements))
+    absent = [name for name in EXPERIMENTS if name not in {section.name for section in sections}]
+    if absent:
+        blocks.append(Paragraph(f"Not part of this run: {', '.join(absent)}."))
     for section in sections:
         blocks += _paper_part(section)
         for artefact in section.artefacts:

@@ -34,6 +34,8 @@ def measure_convergence(
 ) -> dict[str, Any]:
     """Return the gap to the optimum by chain length, under the published schedule and a cold one.
 
+    Beside it, the gap of the default solver.
+
     Parameters
     ----------
     opt : ProbabilityTable
@@ -79,7 +81,11 @@ def measure_convergence(
             solutions = [anneal(solver, seed) for seed in range(n_seeds)]
             seconds = (time.perf_counter() - began) / n_seeds
             ended.append((schedule, factor, length, solver, solutions, seconds))
-    optimum = min([best.value, *(s.value for *_, solutions, _ in ended for s in solutions)])
+    began = time.perf_counter()
+    descents = [solve(p, labels, goal, scale=scale, seed=seed) for seed in range(n_seeds)]
+    descent_seconds = (time.perf_counter() - began) / n_seeds
+    annealed = [solution for *_, solutions, _ in ended for solution in solutions]
+    optimum = min(solution.value for solution in [best, *descents, *annealed])
     return {
         "rows": len(rows),
         "n_classes": rows.n_classes,
@@ -90,6 +96,11 @@ def measure_convergence(
         "lower_bound": best.lower_bound,
         "proven": best.status.value == "optimal",
         "exact_seconds": best.seconds,
+        "coordinate": {
+            "evaluations": descents[0].evaluations,
+            "seconds": descent_seconds,
+            "gaps": [gap_above(solution, optimum) for solution in descents],
+        },
         "runs": [
             {
                 "schedule": schedule,
