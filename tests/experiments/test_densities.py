@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure as Canvas
 
+from dnip.errors import InvalidInputError
 from dnip.evaluation import evaluate
 from dnip.experiments.artefacts import Figure, Table
 from dnip.experiments.measures.densities import measure_densities
@@ -56,3 +57,9 @@ def test_gap_of_medians_and_worst_class_decide(found):
 
 def test_nothing_to_present_without_tasks_of_few_classes():
     assert experiment("kde").present(PLAN, results()) == []
+
+
+def test_test_rows_of_one_class_are_refused():
+    opt, test = starving_table(300, 1), starving_table(200, 2)
+    with pytest.raises(InvalidInputError, match="at least 2 classes"):
+        measure_densities(opt, test.take(test.labels == 1), dev_share=0.1, seed=0)

@@ -3,6 +3,7 @@
 import pytest
 
 from dnip import Objective, solve
+from dnip.errors import InvalidInputError
 from dnip.experiments.artefacts import Table
 from dnip.experiments.measures.solve_times import measure_solve_times
 from dnip.experiments.protocol import cut
@@ -62,3 +63,9 @@ def test_hours_are_not_minutes_and_work_that_grows_with_nk_is_seen():
         *(({"task": str(nk)}, one) for (nk, *_), one in zip(spaces, cells, strict=True))
     )
     assert verdicts(experiment("time").present(PLAN, found)) == [False, True]
+
+
+def test_a_class_without_rows_is_named():
+    opt = starving_table(60, 2)
+    with pytest.raises(InvalidInputError, match="no labelled row of class b"):
+        measure_solve_times(opt.take(opt.labels != 1), dev_share=0.1, seed=0, time_limit=1.0)

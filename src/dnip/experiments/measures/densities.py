@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnip.evaluation import scores
+from dnip.evaluation import evaluate, scores
 from dnip.experiments.measures.kernel_density import density
 from dnip.experiments.measures.variants import RAW, fit_by
 from dnip.experiments.protocol import METHODS, cut
@@ -35,6 +35,7 @@ def measure_densities(
     """
     fitted_on, _ = cut(opt, dev_share)
     rows = test.labelled()
+    evaluate([rows])  # which refuses rows of a single class
     p = rows.probabilities
     found: dict[str, Any] = {"classes": list(rows.classes)}
     found[RAW] = _by_class(rows, p, p.argmax(axis=1))

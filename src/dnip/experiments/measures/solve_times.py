@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dnip.benchmarking.peers import published as loops
+from dnip.errors import InvalidInputError
 from dnip.experiments.measures.variants import SCALE
 from dnip.experiments.protocol import cut
 from dnip.fitting import fit_table
@@ -55,6 +56,13 @@ def measure_solve_times(
     rows = cut(opt, dev_share)[0].labelled()
     assert rows.labels is not None
     p, labels = rows.probabilities, rows.labels
+    missing = [name for c, name in enumerate(rows.classes) if not (labels == c).any()]
+    if missing:
+        raise InvalidInputError(
+            f"{opt.source}: no labelled row of class {', '.join(missing)}, without which the "
+            "published loops cannot run",
+            hint="Give a table with labelled rows of every class",
+        )
     goal = Objective.published()
     as_lists = p.tolist(), labels.tolist()
 
