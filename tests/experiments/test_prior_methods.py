@@ -71,7 +71,7 @@ def test_raw_argmax_is_told_once_for_each_run():
         "raw argmax",
         "linear adapter",
         "batch calibration",
-        "DNIP, published",
+        "DNIP as published",
         "DNIP, ours",
     ]
     assert table.rows[1].values[1].mean == 0.4

@@ -97,7 +97,7 @@ def _opening(
         f"The paper is {citation()}. {measured} **The models differ, so the two sides' numbers do "
         "not have to agree**: what can be compared is the direction and the order of effects. "
         "All scores are of test rows, which no fit and no choice of settings has seen; ± is the "
-        "standard deviation over seeds. “DNIP, published” is the paper's annealing, “DNIP, ours” "
+        "standard deviation over seeds. “DNIP as published” is the paper's annealing, “DNIP, ours” "
         "what `dnip fit` does by default."
     )
     if manifest["runs"]:

@@ -11,15 +11,16 @@ if TYPE_CHECKING:
 #: The raw argmax is grey, the published method orange, ours blue, in every figure.
 FIXED = {
     "raw argmax": "#9aa1ab",
-    "DNIP, published": "#E69F00",
+    "DNIP as published": "#E69F00",
     "DNIP, ours": "#0072B2",
     "batch calibration": "#009E73",
     "contextual calibration": "#56B4E9",
     "linear adapter": "#CC79A7",
 }
 
-# Okabe and Ito's colours, which colour-blind readers can tell apart, and marks beside them.
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+# Okabe and Ito's colours, which colour-blind readers can tell apart, and marks beside them; yellow,
+# faint in lines, last.
+_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442")
 _STYLES = ("-", (0, (5, 2)), (0, (1, 1.5)))
 MARKS = ("o", "s", "^", "D", "v", "P", "X")
 

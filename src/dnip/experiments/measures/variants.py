@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dnip.evaluation import evaluate, scores
-from dnip.experiments.protocol import OURS, PUBLISHED
+from dnip.experiments.naming import METHOD_TITLES
+from dnip.experiments.protocol import PUBLISHED
 from dnip.fitting import fit_table
 from dnip.objective import Objective
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 #: How the methods are called in results; and in words.
 RAW = "raw"
-TITLES = {RAW: "raw argmax", PUBLISHED: "DNIP, published", OURS: "DNIP, ours"}
+TITLES = {RAW: "raw argmax", **METHOD_TITLES}
 
 #: K of the paper.
 SCALE = 30

@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dnip.experiments.artefacts import Column, Row, Spread, Table
+from dnip.experiments.naming import short_task
 from dnip.experiments.published import TASK_TITLES, published
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from dnip.experiments.artefacts import Value
-
-_SHORT = {"agnews": "AGN", "dbpedia": "DBP", "sst5": "SST", "trec": "TREC", "rte": "RTE"}
-_SHORT |= {"ddi": "DDI", "pubmedqa": "PMQA"}
 
 
 def paper_tables(experiment: str) -> tuple[Table, ...]:
@@ -38,7 +36,7 @@ def _main(numbers: dict[str, Any]) -> Table:
                 name = f"{row['model']}, {row['shots']}-shot"
                 lines.setdefault(name, [name]).extend(_spreads([row["all"], *row["tasks"]]))
         rows += [Row(tuple(values)) for values in lines.values()]
-    tasks = ["All", *(_SHORT[task] for task in numbers["tasks"])]
+    tasks = ["All", *map(short_task, numbers["tasks"])]
     columns = [Column(task, group=group) for group in ("Accuracy", "COBias") for task in tasks]
     return Table(
         "paper-main",
