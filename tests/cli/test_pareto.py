@@ -62,7 +62,8 @@ def test_coefficients_go_where_those_of_a_fit_go(dnip, tables):
 def test_text_says_what_was_chosen_and_written(dnip, tables):
     run = dnip("pareto", "opt.csv", "--choose", "1", "--scale", "9", "--folder", "f")
     assert (run.status, run.err) == (0, "")
-    assert "chosen by 1: point 1." in run.out
+    assert "chosen by 1: point 1, accuracy" in run.out
+    assert "The same choice on rows left out: accuracy" in run.out
     assert "written: f/pareto.json, f/pareto.csv, f/pareto.png, coefficients.json" in run.out
     assert "Few labels" in run.out
     assert "left out" in run.out

@@ -99,7 +99,7 @@ def pareto(
     from dnip.files import check_separate, check_writable
     from dnip.pareto import Rule, trace_front
     from dnip.report.front_files import PICTURE, POINTS, RESULTS, prepare_folder, write_front
-    from dnip.report.front_text import describe_front
+    from dnip.report.front_text import describe_choice, describe_front
     from dnip.solution import Status
     from dnip.tables import ProbabilityTable
 
@@ -153,5 +153,5 @@ def pareto(
         return
     typer.echo(describe_front(found, rule))
     if rule is not None:
-        typer.echo(f"chosen by {rule}: point {summary['chosen']['number']}.")
+        typer.echo(describe_choice(found, rule))
     typer.echo("\nwritten: " + ", ".join(str(path) for path in written))

@@ -12,7 +12,7 @@ import numpy as np
 
 from dnip.kernels.counting import count
 from dnip.kernels.flips import Flips, Workspace, find_flips, walk
-from dnip.kernels.jit import jit
+from dnip.kernels.jit import inner, jit
 from dnip.kernels.lines import Lines, find, keep, mix
 from dnip.kernels.values import Memo, Terms, value
 
@@ -144,7 +144,7 @@ def visit_line(
     indices[c] = best
 
 
-@jit
+@inner
 def line_key(indices: Floats, c: int) -> np.uint64:
     """Hash a line: class `c` and the indices of all others."""
     key = mix(c, 0)

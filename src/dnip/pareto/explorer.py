@@ -18,6 +18,7 @@ from dnip.kernels.fronts import (
 )
 from dnip.kernels.lines import new_lines
 from dnip.kernels.values import new_memo
+from dnip.metrics import cobias
 from dnip.objective import Objective
 from dnip.scales import Spacing
 from dnip.solvers.landscape import compile_terms
@@ -81,12 +82,12 @@ class Explorer:
             if scale.spacing is Spacing.LINEAR
             else ListedPasses(problem, float(scale.size), scale.levels)
         )
-        cobias = compile_terms(Objective(terms=("cobias",), beta=1.0), problem)
+        gap = compile_terms(Objective(terms=("cobias",), beta=1.0), problem)
         pmi = compile_terms(Objective(terms=("pmi",), tau=1.0, smoothing=smoothing), problem)
         self._metres = Metres(
-            cobias,
+            gap,
             pmi,
-            new_memo(problem.class_mass, cobias.smoothing),
+            new_memo(problem.class_mass, gap.smoothing),
             new_memo(problem.class_mass, pmi.smoothing),
         )
         self.total = int(problem.class_mass.sum())
@@ -108,12 +109,15 @@ class Explorer:
     def stand(self, indices: Floats, origin: int) -> None:
         """Offer one point."""
         confusion = self._passes.count(indices)
-        correct = int(np.trace(confusion))
-        true = confusion.sum(axis=1)
-        rates = np.sort(np.diag(confusion)[true > 0] / true[true > 0])
-        n = len(rates)
-        cobias = float((2 * np.arange(n) - n + 1) @ rates) / (n * (n - 1) / 2)
-        offer(self._cells, correct, cobias, indices, 0, int(indices[0]), origin)
+        offer(
+            self._cells,
+            int(np.trace(confusion)),
+            cobias(confusion),
+            indices,
+            0,
+            int(indices[0]),
+            origin,
+        )
 
     def descend(self, indices: Floats, aim: Aim, order: Integers, origin: int) -> None:
         """Move a point, in place, to where no single class can serve the aim better."""
