@@ -13,7 +13,7 @@ from dnip import Objective, ProbabilityTable, solve
 from dnip.decisions import decide
 from dnip.metrics import accuracy, cobias
 from dnip.metrics.confusion import count_pairs
-from dnip.pareto import Front, Rule, front, trace_front
+from dnip.pareto import Front, Rule, expected_cobias, front, trace_front
 
 if TYPE_CHECKING:
     from dnip.typing import Labels, Probabilities
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 RUNS = 3
 #: From this effort on K^(N-1) lines are tried for 4 classes and K = 30: the front is proven.
 PROVEN = 7.0
+#: Labels to draw, and draws of each table, for what is told of few labels.
+LABELS, DRAWS = (50, 100, 300, 1000), 3
 #: Of the corner that areas are measured from: beyond the ends, as a part of the true front's span.
 BEYOND = 0.1
 
@@ -86,6 +88,51 @@ def run(tables: list[Table]) -> None:
             "COBias",
             "`min-cobias`",
             "COBias",
+        ],
+        rows,
+    )
+    _run_few_labels([table for table in tables if table.opt.n_classes == 4])
+
+
+def _run_few_labels(tables: list[Table]) -> None:
+    """Print what opt set, rows left out and test half say of points chosen on few labels."""
+    rows = []
+    for n in LABELS:
+        measured: dict[str, list[list[float]]] = {"max-accuracy": [], "knee": [], "min-cobias": []}
+        for table in tables:
+            for seed in range(DRAWS):
+                found = trace_front(table.opt.draw(n, seed), table.test, cross="on")
+                assert found.cross is not None
+                assert found.test is not None
+                for name, numbers in measured.items():
+                    place = Rule.of(name).choose(found.front)
+                    point, left_out = found.front.points[place], found.cross.confusions[place]
+                    test = found.test.points[place]
+                    numbers.append(
+                        [
+                            point.accuracy,
+                            accuracy(left_out),
+                            accuracy(test),
+                            point.cobias,
+                            cobias(left_out),
+                            expected_cobias(left_out),
+                            cobias(test),
+                        ]
+                    )
+        for name, numbers in measured.items():
+            rows.append([f"{n:,}", f"`{name}`", *(f"{mean:.3f}" for mean in np.mean(numbers, 0))])
+    print_markdown(
+        f"Few labels: means over {len(tables)} tables of 4 classes, {DRAWS} draws each",
+        [
+            "labels",
+            "rule",
+            "accuracy on opt",
+            "left out",
+            "test",
+            "COBias on opt",
+            "left out, counted",
+            "left out, expected",
+            "test",
         ],
         rows,
     )

@@ -9,7 +9,7 @@ import oracles
 from dnip import Coefficients, ProbabilityTable
 from dnip.demonstration import bundled_table
 from dnip.errors import InvalidInputError
-from dnip.pareto import Rule, trace_front
+from dnip.pareto import Rule, expected_cobias, trace_front
 from strategies import random_probabilities
 
 
@@ -71,6 +71,7 @@ def test_cross_fitting_is_for_few_labels():
     number = len(few.front.points)
     told = few.choice(Rule.of(number))["cross_fitted"]
     assert told["accuracy"] == pytest.approx(np.trace(few.cross.confusions[-1]) / 90)
+    assert told["expected_cobias"] == expected_cobias(few.cross.confusions[-1])
     assert trace_front(table(), scale=8, cross="off").cross is None
     many = table(n_rows=1200)
     assert np.bincount(many.labels).min() >= 100

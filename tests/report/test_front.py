@@ -58,7 +58,8 @@ def test_few_labels_are_told_of():
     assert few.splitlines()[0].split() == ["opt", "test", "left", "out"]
     assert "Few labels: class" in few
     assert "'left out' scores each row under a front found without it" in few
-    assert "no rows were left out to check it" in describe_front(made(3, 60, cross="off"))
+    assert "the COBias to expect of new rows" in few
+    assert "no rows were left out to check them" in describe_front(made(3, 60, cross="off"))
     assert "Few labels" not in describe_front(made(2, 400))
 
 

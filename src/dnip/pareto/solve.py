@@ -18,7 +18,7 @@ from dnip.pareto.search import Origin, fill, sweep, sweep_settings
 from dnip.problem import Problem
 from dnip.scales import Spacing, WeightScale
 from dnip.solution import Status
-from dnip.solvers import solve
+from dnip.solvers import Search
 from dnip.validation import check_integer, check_number
 
 if TYPE_CHECKING:
@@ -33,6 +33,13 @@ FrontProgress = Callable[[int, int, int], None]
 
 # Lines that a search visits: so many, and so many more for each class.
 _LINES, _LINES_PER_CLASS = 2_000, 500
+# Part of the time limit that the default optimum may take.
+_FOR_THE_OPTIMUM = 0.25
+# What points are found from; they are known by their places here.
+RAW, DEFAULT, ENUMERATION = (
+    Origin(start) for start in ("raw argmax", "default optimum", "enumeration")
+)
+_ORIGINS = [RAW, DEFAULT, ENUMERATION, *sweep_settings()]
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,34 +214,18 @@ def front(
         )
     check_number("effort", effort, above=0)
     check_integer("seed", seed, at_least=0)
-    solution = solve(
-        probabilities,
-        labels,
-        Objective(smoothing=smoothing),
-        scale=weights,
-        seed=seed,
-        sample_weight=sample_weight,
-        time_limit=time_limit,
-        classes=classes,
-    )
     problem = Problem.of(probabilities, labels, sample_weight=sample_weight, classes=classes)
+    objective = Objective(smoothing=smoothing)
+    share = None if time_limit is None else time_limit * _FOR_THE_OPTIMUM
+    solution = Search(objective, weights, seed=seed, time_limit=share).solve(problem, began)
     budget = int(effort * (_LINES + _LINES_PER_CLASS * problem.n_classes))
     held = {c: int(solution.weight_indices[c]) for c in solution.unfitted}
     explorer = Explorer(problem, weights, smoothing, held, budget)
     if time_limit is not None:
         explorer.deadline = began + time_limit
-    origins = [
-        Origin("raw argmax"),
-        Origin("default optimum"),
-        Origin("enumeration"),
-        *sweep_settings(),
-    ]
-    # multiplied by exactly 1, so that no product is rounded
-    raw = np.full(problem.n_classes, 1 if weights.spacing is Spacing.LINEAR else weights.size)
-    explorer.stand(explorer.equal_weights(), 0)
-    explorer.stand(solution.weight_indices.astype(np.float64), 1)
+    explorer.stand(explorer.equal_weights(), _ORIGINS.index(RAW))
+    explorer.stand(solution.weight_indices.astype(np.float64), _ORIGINS.index(DEFAULT))
 
-    status = Status.FINISHED
     n_every = weights.size ** (len(explorer.free) - 1)
     if solution.status is Status.INTERRUPTED:
         status = Status.INTERRUPTED
@@ -242,26 +233,16 @@ def front(
         status = _walk(_every_line(explorer), explorer, n_every, progress)
         status = Status.OPTIMAL if status is Status.FINISHED else status
     else:
-        search = _search(explorer, origins, np.random.default_rng(seed))
+        search = _search(explorer, np.random.default_rng(seed))
         status = _walk(search, explorer, budget, progress)
 
-    def point(indices: WeightIndices, origin: Origin) -> Point:
-        counts = explorer.confusion(indices)
-        confusion: Counts = counts
-        if problem.unit != 1.0:
-            confusion = counts.astype(np.float64) * problem.unit
-        return Point(indices, confusion, term_values(confusion, smoothing), origin)
-
-    cells = explorer.front()[::-1]
-    found = [point(explorer.indices(c), origins[explorer.origin(c)]) for c in cells.tolist()]
-    ranges = beta_ranges(1 - explorer.accuracy(cells), explorer.cobias(cells))
+    # multiplied by exactly 1, so that no product is rounded
+    raw = np.full(problem.n_classes, 1 if weights.spacing is Spacing.LINEAR else weights.size)
+    made = _Points(explorer, problem.unit, smoothing)
     return Front(
-        points=tuple(
-            Point(p.weight_indices, p.confusion, p.terms, p.origin, betas)
-            for p, betas in zip(found, ranges, strict=True)
-        ),
-        raw=point(raw, origins[0]),
-        optimum=point(solution.weight_indices, origins[1]),
+        points=tuple(made.front()),
+        raw=made.point(raw, RAW),
+        optimum=made.point(solution.weight_indices, DEFAULT),
         scale=weights,
         status=status,
         n_lines=explorer.n_lines,
@@ -271,8 +252,38 @@ def front(
     )
 
 
-def _search(explorer: Explorer, origins: list[Origin], rng: np.random.Generator) -> Iterator[None]:
-    yield from sweep(explorer, origins, rng)
+class _Points:
+    """Makes points of what an explorer has found."""
+
+    def __init__(self, explorer: Explorer, unit: float, smoothing: float) -> None:
+        self._explorer = explorer
+        self._unit = unit
+        self._smoothing = smoothing
+
+    def point(
+        self,
+        indices: WeightIndices,
+        origin: Origin,
+        betas: tuple[float, float] | None = None,
+    ) -> Point:
+        """Return the point of weight indices."""
+        counts = self._explorer.confusion(indices)
+        confusion: Counts = counts
+        if self._unit != 1.0:
+            confusion = counts.astype(np.float64) * self._unit
+        return Point(indices, confusion, term_values(confusion, self._smoothing), origin, betas)
+
+    def front(self) -> Iterator[Point]:
+        """Return the points of the front, the most accurate first."""
+        explorer = self._explorer
+        cells = explorer.front()[::-1]
+        ranges = beta_ranges(1 - explorer.accuracy(cells), explorer.cobias(cells))
+        for cell, betas in zip(cells.tolist(), ranges, strict=True):
+            yield self.point(explorer.indices(cell), _ORIGINS[explorer.origin(cell)], betas)
+
+
+def _search(explorer: Explorer, rng: np.random.Generator) -> Iterator[None]:
+    yield from sweep(explorer, _ORIGINS, rng)
     yield from fill(explorer, rng)
 
 
@@ -282,7 +293,7 @@ def _every_line(explorer: Explorer) -> Iterator[None]:
     here = explorer.equal_weights()
     for choice in itertools.product(range(1, explorer.scale.size + 1), repeat=len(leading)):
         here[leading] = choice
-        explorer.visit(here, np.array([last]), origin=2)
+        explorer.visit(here, np.array([last]), _ORIGINS.index(ENUMERATION))
         yield
 
 

@@ -14,6 +14,7 @@ from dnip.errors import InvalidInputError
 from dnip.evaluation import scores
 from dnip.fitting import calibrate_table, no_labels, provenance_of
 from dnip.metrics.confusion import count_pairs
+from dnip.pareto.expectation import expected_cobias
 from dnip.pareto.left_out import FEW, CrossFit, cross_fit
 from dnip.pareto.rules import Rule
 from dnip.pareto.solve import Front, FrontProgress, Point, front
@@ -146,7 +147,9 @@ class TradeOff:
                     "found_from": _origin(point),
                     "opt": _summary(point.confusion),
                     "test": None if test is None else _summary(test.points[place]),
-                    "cross_fitted": None if cross is None else _summary(cross.confusions[place]),
+                    "cross_fitted": None
+                    if cross is None
+                    else _left_out_summary(cross.confusions[place]),
                 }
                 for place, point in enumerate(found.points)
             ],
@@ -175,7 +178,7 @@ class TradeOff:
             "weight_indices": point.weight_indices.tolist(),
             "opt": _summary(point.confusion),
             "test": None if self.test is None else _summary(self.test.points[place]),
-            "cross_fitted": None if cross is None else _summary(cross),
+            "cross_fitted": None if cross is None else _left_out_summary(cross),
         }
 
     def cross_fitted(self, rule: Rule) -> Confusion | None:
@@ -194,6 +197,10 @@ def _summary(confusion: Counts) -> dict[str, Any]:
     told = scores(confusion)
     names = ("accuracy", "cobias", "worst_class_accuracy", "class_accuracies")
     return {name: told[name] for name in names}
+
+
+def _left_out_summary(confusion: Counts) -> dict[str, Any]:
+    return {**_summary(confusion), "expected_cobias": expected_cobias(confusion)}
 
 
 def _ends(point: Point) -> list[float | None] | None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from dnip.errors import MissingDependencyError
 from dnip.files import atomic_path, check_writable, make_folder
 from dnip.metrics import accuracy, class_accuracies, cobias, worst_class_accuracy
+from dnip.pareto.expectation import expected_cobias
 from dnip.report.front_picture import draw_front
 
 if TYPE_CHECKING:
@@ -85,10 +86,13 @@ def _write_points(found: TradeOff, writer: Any) -> None:  # noqa: ANN401
     header = ["number", *(f"weight_index:{name}" for name in found.classes)]
     for side in sides:
         header += [f"{side}:{name}" for name in (*measures, *found.classes)]
+    if cross is not None:
+        header.append("left_out:expected_cobias")
     writer.writerow(header)
     for place, point in enumerate(front.points):
         numbers = (number for side in sides.values() for number in _numbers(side[place]))
-        writer.writerow([place + 1, *point.weight_indices.tolist(), *numbers])
+        expected = [] if cross is None else [expected_cobias(cross.confusions[place])]
+        writer.writerow([place + 1, *point.weight_indices.tolist(), *numbers, *expected])
 
 
 def _numbers(confusion: Counts) -> list[float]:

@@ -9,13 +9,14 @@ import numpy as np
 from dnip.files import atomic_path
 from dnip.metrics import accuracy, class_accuracies, cobias
 from dnip.optional import load_optional
+from dnip.pareto.expectation import expected_cobias
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Sequence
 
     from dnip.pareto import Rule, TradeOff
-    from dnip.typing import Counts, Floats
+    from dnip.typing import Counts
 
 # Okabe and Ito's colours, which colour-blind readers can tell apart.
 _OPT, _TEST, _LEFT_OUT, _CHOSEN = "#0072B2", "#D55E00", "#009E73", "#000000"
@@ -71,15 +72,16 @@ def _draw_trade_off(axes: Any, found: TradeOff, chosen: int | None) -> None:  # 
         )
     ]
     if cross is not None:
-        sides.append(("opt, rows left out", _LEFT_OUT, cross.confusions, None, None, ":"))
+        sides.append(("rows left out (expected)", _LEFT_OUT, cross.confusions, None, None, ":"))
     if test is not None:
         sides.append(("test", _TEST, test.points, test.raw, test.optimum, "-"))
     for name, colour, points, raw, optimum, style in sides:
-        at = _places(points)
+        gap = expected_cobias if colour == _LEFT_OUT else cobias
+        at = np.array([(gap(counts), accuracy(counts)) for counts in points])
         axes.plot(*at.T, style, color=colour, lw=1, marker=".", ms=4, label=f"front on {name}")
         for counts, marker, what in ((raw, "X", "raw argmax"), (optimum, "D", "default optimum")):
             if counts is not None:
-                place = _places([counts])[0]
+                place = cobias(counts), accuracy(counts)
                 label = what if name == "opt" else None
                 axes.plot(*place, marker, color=colour, ms=8, mec="white", ls="", label=label)
         if chosen is not None:
@@ -128,7 +130,3 @@ def _draw_classes(axes: Any, found: TradeOff, chosen: int | None) -> None:  # no
     axes.set_ylabel("class accuracy")
     axes.set_title(f"classes along the front (× raw argmax{note})", loc="left", fontsize=10)
     axes.legend(frameon=False, fontsize=8, ncols=2, loc="best")
-
-
-def _places(points: Sequence[Counts]) -> Floats:
-    return np.array([(cobias(counts), accuracy(counts)) for counts in points])

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dnip.metrics import accuracy, cobias, worst_class_accuracy
+from dnip.pareto.expectation import expected_cobias
 from dnip.pareto.left_out import FEW
 from dnip.pareto.rules import knee, place_on
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 _MOST = 12
 
 _MEASURES = (("accuracy", accuracy), ("COBias", cobias), ("worst", worst_class_accuracy))
+# Rows left out are few: what they measure of COBias is hedged.
+_LEFT_OUT = (("accuracy", accuracy), ("COBias", expected_cobias), ("worst", worst_class_accuracy))
 
 
 def describe_front(found: TradeOff, rule: Rule | None = None) -> str:
@@ -80,7 +83,7 @@ def describe_choice(found: TradeOff, rule: Rule) -> str:
     if counts is not None:
         text += (
             f"\nThe same choice on rows left out: accuracy {accuracy(counts):.4f}, "
-            f"COBias {cobias(counts):.4f}."
+            f"COBias to expect {expected_cobias(counts):.4f}."
         )
     return text
 
@@ -110,9 +113,11 @@ def _cells(found: TradeOff, what: int | str) -> list[str]:
     given = [True, test is not None, cross is not None]
     return [
         "" if confusion is None else f"{measure(confusion):.4f}"
-        for confusion, there in zip(counts, given, strict=True)
+        for confusion, there, measures in zip(
+            counts, given, (_MEASURES, _MEASURES, _LEFT_OUT), strict=True
+        )
         if there
-        for _, measure in _MEASURES
+        for _, measure in measures
     ]
 
 
@@ -125,11 +130,12 @@ def _remarks(found: TradeOff) -> list[str]:
     if len(found.front.points) == 1:
         remarks.append("One point beats all others in both: there is nothing to trade here.")
     if found.few is not None:
-        remark = f"Few labels: class {found.few} has {least:,.0f}, below {FEW}. "
-        remark += "The opt columns promise too much"
+        remark = f"Few labels: class {found.few} has {least:,.0f}, below {FEW}. The opt columns "
+        remark += "promise too much"
         if found.cross is not None:
-            remark += "; 'left out' scores each row under a front found without it."
+            remark += ";\n'left out' scores each row under a front found without it, and gives the "
+            remark += "COBias to expect of new rows."
         else:
-            remark += ", and no rows were left out to check it."
+            remark += ", and no rows were left out to check them."
         remarks.append(remark)
     return remarks
