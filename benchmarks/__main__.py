@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from benchmarks import (
+    constraints,
     corrections,
     coverage,
     equality,
@@ -39,6 +40,7 @@ BENCHMARKS = {
     "scores": scores.run,
     "settings": settings.run,
     "tuning": tuning.run,
+    "constraints": constraints.run,
     "weights": weights.run,
     "peers": peers.run,
     "corrections": corrections.run,

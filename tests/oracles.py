@@ -94,6 +94,24 @@ def objective(
     return z
 
 
+def mean_cost(confusion, costs):
+    """What a prediction costs on average."""
+    n = len(confusion)
+    total = math.fsum(costs[i][j] * int(confusion[i][j]) for i in range(n) for j in range(n))
+    return total / int(np.sum(confusion))
+
+
+def keeps(confusion, raw, max_loss=None, least=None):
+    """Whether accuracy and the class accuracies by index are as high as they have to be."""
+    accuracies = class_accuracies(confusion)
+    if any(accuracies[c] < rate - 1e-9 for c, rate in (least or {}).items()):
+        return False
+    if max_loss is None:
+        return True
+    total = int(np.sum(confusion))
+    return (np.trace(raw) - np.trace(confusion)) / total <= max_loss + 1e-9
+
+
 def every_point(n_classes, scale):
     """All K^N weight vectors."""
     return itertools.product(range(1, scale + 1), repeat=n_classes)

@@ -29,9 +29,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
 
-from dnip import DNIPClassifier, Objective, solve
+from dnip import Constraints, DNIPClassifier, Objective, solve
 from dnip.errors import DNIPWarning, InvalidInputError
-from dnip.metrics import balanced_accuracy
+from dnip.metrics import balanced_accuracy, class_accuracies
 from dnip.robust import solve_robustly
 from dnip.solvers import Coordinate
 from populations import biased_rows
@@ -471,3 +471,17 @@ class TestTargetPrior:
     def test_bad_mixes(self, rows, mix):
         with pytest.raises(ValueError, match=r"target.prior"):
             DNIPClassifier(target_prior=mix).fit(rows[0], rows[1])
+
+
+def test_constraints_name_classes_by_their_labels(X, y, shy):
+    free = DNIPClassifier(shy).fit(X, y)
+    label = free.classes_.tolist()[np.argmin(free.weights_)]
+    accuracies = class_accuracies(free.solution_.confusion)
+    reached = float(accuracies[list(free.classes_).index(label)])
+    asked = Constraints(min_class_accuracies={label: min(1.0, reached + 0.01)}, freeze=[label])
+    bound = DNIPClassifier(shy, constraints=asked).fit(X, y)
+    place = list(bound.classes_).index(label)
+    assert class_accuracies(bound.solution_.confusion)[place] >= reached + 0.01 - 1e-9
+    assert bound.weights_[place] == 1.0
+    with pytest.raises(InvalidInputError, match="unknown class 'nobody' in constraints"):
+        DNIPClassifier(shy, constraints=Constraints(freeze=["nobody"])).fit(X, y)

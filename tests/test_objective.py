@@ -99,3 +99,41 @@ def test_a_custom_objective_is_the_function():
     assert custom.terms_of([[8, 2], [4, 6]]) == Objective().terms_of([[8, 2], [4, 6]])
     assert custom.to_dict() == {"function": "macro_f1"}
     assert CustomObjective(macro_f1, name="F1").to_dict() == {"function": "F1"}
+
+
+def test_costs_take_the_place_of_the_error():
+    rng = np.random.default_rng(0)
+    confusion = rng.integers(0, 20, (3, 3))
+    costs = rng.uniform(0, 3, (3, 3))
+    objective = Objective(costs=costs)
+    expected = Objective()(confusion) - oracles_error(confusion)
+    expected += (costs * confusion).sum() / confusion.sum()
+    assert objective(confusion) == pytest.approx(expected, abs=1e-12)
+    terms = objective.terms_of(confusion)
+    assert terms["error"] == pytest.approx(oracles_error(confusion))
+    assert terms["cost"] == pytest.approx((costs * confusion).sum() / confusion.sum())
+    assert objective.to_dict()["costs"] == costs.tolist()
+    assert "costs" not in Objective().to_dict()
+    assert hash(objective) == hash(Objective(costs=costs.tolist()))
+
+
+def oracles_error(confusion):
+    return 1 - np.trace(confusion) / confusion.sum()
+
+
+def test_costs_of_one_for_every_error_are_the_error():
+    confusion = np.array([[5, 2, 0], [1, 7, 3], [0, 4, 6]])
+    unit = Objective(costs=1 - np.eye(3))
+    assert unit(confusion) == pytest.approx(Objective()(confusion), abs=1e-12)
+
+
+def test_ablations_keep_costs_where_they_keep_the_error():
+    ablations = Objective(costs=[[0, 1], [2, 0]]).ablations()
+    assert {name for name, one in ablations.items() if one.costs is not None} == {
+        name for name, one in ablations.items() if "error" in one.terms
+    }
+
+
+def test_costs_need_the_error_to_take_the_place_of():
+    with pytest.raises(InvalidInputError, match="terms leaves the error out"):
+        Objective(terms=("cobias",), costs=[[0, 1], [1, 0]])

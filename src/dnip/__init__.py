@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from dnip.coefficients import Coefficients
+    from dnip.constraints import Constraints
     from dnip.estimator import DNIPClassifier
     from dnip.objective import CustomObjective, Objective
     from dnip.selection import tune
@@ -22,6 +23,7 @@ __version__ = version("dnip")
 
 __all__ = [
     "Coefficients",
+    "Constraints",
     "CustomObjective",
     "DNIPClassifier",
     "Objective",
@@ -35,6 +37,7 @@ __all__ = [
 
 _HOMES = {
     "Coefficients": "dnip.coefficients",
+    "Constraints": "dnip.constraints",
     "CustomObjective": "dnip.objective",
     "DNIPClassifier": "dnip.estimator",
     "Objective": "dnip.objective",

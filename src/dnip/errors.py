@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,6 +31,26 @@ class DNIPError(Exception):
 
 class InvalidInputError(DNIPError, ValueError):
     """Input that breaks its contract: a table, labels, a setting."""
+
+
+class InfeasibleError(InvalidInputError):
+    """Constraints that no weights on the scale meet, or none that were found.
+
+    Parameters
+    ----------
+    message : str
+        Which constraints, and how near weights come to them.
+    hint : str, optional
+        What the user can do about it.
+    nearest : dict
+        What can be reached, constraint by constraint; see `dnip.solvers.nearest`.
+    """
+
+    def __init__(
+        self, message: str, *, hint: str | None = None, nearest: dict[str, Any] | None = None
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.nearest = nearest or {}
 
 
 class CoefficientsFormatError(InvalidInputError):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from dnip.coefficients import Coefficients
+from dnip.constraints import Constraints, by_label
 from dnip.errors import DNIPWarning, InvalidInputError, MissingDependencyError
 from dnip.objective import Objective
 from dnip.priors import check_prior
@@ -73,6 +74,9 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
     objective : Objective or callable, default=None
         What to minimise instead, also any function of a confusion matrix (N, N), rows true.
         `beta`, `tau` and `smoothing` are then not read.
+    constraints : Constraints, default=None
+        What the coefficients have to keep to on the probabilities that they are fitted on. Its
+        classes are labels of `classes_`.
     classes : sequence of length N, default=None
         Without an estimator: the class of each column of X, in order, also of those that y
         lacks. None: the sorted labels of y. Some scorers, such as log loss, need sorted classes.
@@ -141,6 +145,7 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         "robust": [StrOptions(set(ROBUST))],
         "target_prior": [StrOptions({"uniform"}), dict, "array-like", None],
         "objective": [callable, None],
+        "constraints": [Constraints, None],
         "classes": ["array-like", None],
         "cv": ["cv_object", StrOptions({"prefit"})],
         "n_jobs": [Integral, None],
@@ -159,6 +164,7 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         robust: str = "off",
         target_prior: PriorLike | None = None,
         objective: ObjectiveLike | ConfusionFunction | None = None,
+        constraints: Constraints | None = None,
         classes: Sequence[Any] | None = None,
         cv: Any = None,
         n_jobs: int | None = None,
@@ -173,6 +179,7 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         self.robust = robust
         self.target_prior = target_prior
         self.objective = objective
+        self.constraints = constraints
         self.classes = classes
         self.cv = cv
         self.n_jobs = n_jobs
@@ -210,6 +217,8 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         ------
         InvalidInputError
             For probabilities, labels, weights or classes that break their contract.
+        InfeasibleError
+            If no coefficients keep to the constraints, or none were found.
 
         Warns
         -----
@@ -277,6 +286,7 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
             sample_weight=counted,
             target_prior=target,
             classes=names,
+            constraints=by_label(self.constraints, self.classes_.tolist()),
         )
         learned = what_labels_tell(p, encoded, counted, target)
         self.coefficients_ = Coefficients.from_solution(self.solution_, names, provenance=learned)

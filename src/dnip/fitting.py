@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
+    from dnip.constraints import Constraints
     from dnip.objective import ConfusionFunction, ObjectiveLike
     from dnip.priors import Calibration, PriorLike
     from dnip.solution import Solution
@@ -73,6 +74,7 @@ def fit_table(
     solver: str | Solver = "coordinate",
     seed: int = 0,
     time_limit: float | None = None,
+    constraints: Constraints | None = None,
     progress: Progress | None = None,
 ) -> Fit:
     """Fit coefficients on the labelled rows of a table.
@@ -88,7 +90,7 @@ def fit_table(
     target_prior : mapping, sequence, "uniform" or "estimate", optional
         The class mix to fit for, by class name or in class order: a labelled row counts by target
         over observed share of its class. ``"estimate"`` takes that of the rows without a label.
-    objective, scale, solver, seed, time_limit, progress
+    objective, scale, solver, seed, time_limit, constraints, progress
         As for :func:`dnip.solve`.
 
     Returns
@@ -135,6 +137,7 @@ def fit_table(
         target_prior=None if target is None else target.shares,
         time_limit=time_limit,
         classes=table.classes,
+        constraints=constraints,
         progress=progress,
     )
     solution, decision = found
@@ -179,6 +182,7 @@ def fit_scan(
     solver: str | Solver = "coordinate",
     seed: int = 0,
     time_limit: float | None = None,
+    constraints: Constraints | None = None,
     progress: Progress | None = None,
 ) -> Fit:
     """Fit the plain optimum on a table that need not fit into memory.
@@ -195,7 +199,7 @@ def fit_scan(
         Bytes of memory that the process as a whole may take, at least 500 million.
     folder : path-like, optional
         Where to put the temporary file; where temporary files go if it is left out.
-    objective, scale, solver, seed, time_limit, progress
+    objective, scale, solver, seed, time_limit, constraints, progress
         As for :func:`dnip.solve`.
 
     Returns
@@ -222,7 +226,7 @@ def fit_scan(
            [0, 1]])
     """
     began = time.perf_counter()
-    search = Search(objective, scale, solver, seed, time_limit, progress)
+    search = Search(objective, scale, solver, seed, time_limit, progress, constraints=constraints)
     if search.scale.spacing is not Spacing.LINEAR:
         raise not_in_passes(search.scale)
     if memory < LEAST_MEMORY:
@@ -267,6 +271,7 @@ def fit_file(
     solver: str | Solver = "coordinate",
     seed: int = 0,
     time_limit: float | None = None,
+    constraints: Constraints | None = None,
     progress: Progress | None = None,
 ) -> Fit:
     """Fit coefficients on a table file or folder: read whole where it is small, in passes else.
@@ -285,7 +290,7 @@ def fit_file(
         A table of more rows without a label.
     target_prior : str, optional
         A class mix as `dnip.priors.read_prior` takes it, or ``"estimate"``.
-    objective, scale, solver, seed, time_limit, progress
+    objective, scale, solver, seed, time_limit, constraints, progress
         As for :func:`dnip.solve`.
 
     Returns
@@ -304,6 +309,7 @@ def fit_file(
         "solver": solver,
         "seed": seed,
         "time_limit": time_limit,
+        "constraints": constraints,
         "progress": progress,
     }
     if _fits_into(memory, path):

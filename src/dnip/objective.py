@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
+import numpy as np
+
+from dnip.costs import Costs
 from dnip.errors import InvalidInputError
 from dnip.metrics import accuracy, cobias, cobias_single, pmi
 from dnip.validation import check_choice, check_number
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import ArrayLike
+
+    from dnip.typing import Floats
 
 #: Any function of a confusion matrix (N, N), rows true, that is to be minimised.
 ConfusionFunction = Callable[[Any], float]
@@ -67,17 +74,23 @@ class Objective:
         The terms that Z keeps.
     gap : {"pairwise", "single"}, default="pairwise"
         COBias over all pairs of classes, or COBias_single over odd classes in its place.
+    costs : array-like of shape (N, N) or Costs, optional
+        What each prediction costs, rows true classes, columns predicted ones. The mean cost then
+        takes the place of the error. ``1 - eye(N)`` is the error itself.
 
     Raises
     ------
     InvalidInputError
-        For a setting outside its range, an unknown term, or none.
+        For a setting outside its range, an unknown term, or none; for costs that are no square
+        matrix of numbers of at least 0, or costs without the error to take the place of.
 
     Examples
     --------
     >>> objective = Objective(beta=1.0, tau=0.0)
     >>> round(objective([[8, 2], [4, 6]]), 6)  # error 0.3 + COBias 0.2
     0.5
+    >>> Objective(tau=0.0, beta=0.0, costs=[[0, 1], [5, 0]])([[8, 2], [4, 6]])  # (2·1 + 4·5) / 20
+    1.1
     """
 
     beta: float = 2.7
@@ -85,6 +98,7 @@ class Objective:
     smoothing: float = 1.0
     terms: tuple[str, ...] = ("error", "cobias", "pmi")
     gap: str = "pairwise"
+    costs: ArrayLike | Costs | None = None
 
     TERMS: ClassVar[tuple[str, ...]] = ("error", "cobias", "pmi")
     GAPS: ClassVar[tuple[str, ...]] = ("pairwise", "single")
@@ -98,6 +112,14 @@ class Objective:
             check_choice("terms", term, self.TERMS)
         if not self.terms:
             raise InvalidInputError(f"terms must keep at least one of {', '.join(self.TERMS)}")
+        if self.costs is None:
+            return
+        if "error" not in self.terms:
+            raise InvalidInputError(
+                "costs take the place of the error, but terms leaves the error out",
+                hint="Keep error among the terms, or leave costs out",
+            )
+        object.__setattr__(self, "costs", Costs.of(self.costs))
 
     @classmethod
     def published(cls) -> Objective:
@@ -128,16 +150,37 @@ class Objective:
             "z1+z2-z3": ("error", "cobias", "pmi"),
         }
         return {
-            name: Objective(self.beta, self.tau, self.smoothing, terms, self.gap)
+            name: replace(self, terms=terms, costs=self.costs if "error" in terms else None)
             for name, terms in subsets.items()
         }
+
+    def on_classes(self, classes: Sequence[str]) -> Objective:
+        """Return the objective with its costs in the class order of a task.
+
+        Raises
+        ------
+        InvalidInputError
+            If the costs are of other classes.
+        """
+        if self.costs is None:
+            return self
+        return replace(self, costs=Costs.of(self.costs).in_order(classes))
+
+    @property
+    def cost_matrix(self) -> Floats:
+        """The costs as an array of shape (N, N); of shape (0, 0) where there are none."""
+        if self.costs is None:
+            return np.zeros((0, 0))
+        return np.array(Costs.of(self.costs).values)
 
     def __call__(self, confusion: ArrayLike) -> float:
         """Return Z of a confusion matrix of shape (N, N)."""
         values = self.terms_of(confusion)
         gap = values["cobias" if self.gap == "pairwise" else "cobias_single"]
         z = 0.0
-        if "error" in self.terms:
+        if self.costs is not None:
+            z += values["cost"]
+        elif "error" in self.terms:
             z += values["error"]
         if "cobias" in self.terms:
             z += self.beta * gap
@@ -146,8 +189,15 @@ class Objective:
         return z
 
     def terms_of(self, confusion: ArrayLike) -> dict[str, float]:
-        """Return all terms of a confusion matrix, unweighted, also those that Z leaves out."""
-        return term_values(confusion, self.smoothing)
+        """Return all terms of a confusion matrix, unweighted, also those that Z leaves out.
+
+        The mean ``cost`` is among them where there are costs.
+        """
+        values = term_values(confusion, self.smoothing)
+        if self.costs is not None:
+            counts = np.asarray(confusion)
+            values["cost"] = float((self.cost_matrix * counts).sum() / counts.sum())
+        return values
 
     def to_dict(self) -> dict[str, Any]:
         """Return the settings, as they stand in a coefficients file."""
@@ -157,6 +207,7 @@ class Objective:
             "smoothing": self.smoothing,
             "terms": list(self.terms),
             "gap": self.gap,
+            **({} if self.costs is None else {"costs": self.cost_matrix.tolist()}),
         }
 
 
@@ -200,11 +251,16 @@ def as_objective(objective: ObjectiveLike | ConfusionFunction | None) -> Objecti
 
     Examples
     --------
-    >>> as_objective(None)
-    Objective(beta=2.7, tau=0.2, smoothing=1.0, terms=('error', 'cobias', 'pmi'), gap='pairwise')
+    >>> as_objective(None) == Objective()
+    True
     """
     if objective is None:
         return Objective()
     if isinstance(objective, ObjectiveLike):
         return objective
     return CustomObjective(objective)
+
+
+def on_classes(objective: ObjectiveLike, classes: Sequence[str]) -> ObjectiveLike:
+    """Return an objective for the classes of a task: costs by name come into their order."""
+    return objective.on_classes(classes) if isinstance(objective, Objective) else objective

@@ -54,7 +54,7 @@ class TraceEntry:
     evaluations : int
         Objective values computed so far.
     value : float
-        Of the point that the solver proposed.
+        Of the point that the solver proposed; infinite for one that misses a constraint.
     incumbent : float
         The best value so far.
     statistics : dict
@@ -106,6 +106,8 @@ class Solution:
         How the weights of the scale lie.
     continuous_weights : ndarray of shape (N,) or None
         ω on the continuous scale; see `weights` for any.
+    constraints : dict or None
+        What the weights had to keep to, and what they reach; None where nothing was asked for.
     """
 
     weight_indices: WeightIndices
@@ -125,6 +127,7 @@ class Solution:
     unfitted: tuple[int, ...] = ()
     spacing: Spacing = Spacing.LINEAR
     continuous_weights: Floats | None = None
+    constraints: dict[str, Any] | None = None
 
     @property
     def weights(self) -> Floats:
@@ -132,6 +135,14 @@ class Solution:
         if self.continuous_weights is not None:
             return self.continuous_weights
         return WeightScale(self.spacing, self.scale).weights(self.weight_indices)
+
+    @property
+    def sentence(self) -> str:
+        """What the status means for this solution."""
+        if self.constraints is None:
+            return self.status.sentence
+        scale = "on this scale"
+        return self.status.sentence.replace(scale, f"{scale} that keep to the constraints")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the summary that ``dnip fit --json`` prints: all but confusion and trace."""
@@ -150,4 +161,5 @@ class Solution:
             "seconds": self.seconds,
             "seed": self.seed,
             "unfitted": list(self.unfitted),
+            **({} if self.constraints is None else {"constraints": self.constraints}),
         }

@@ -11,7 +11,7 @@ import oracles
 from dnip import Objective
 from dnip.kernels.boxes import Box, Scale, lay_out_boxes, narrow, new_contests
 from dnip.kernels.relaxation import Multipliers, new_relaxed, raise_bound
-from dnip.kernels.values import new_memo
+from dnip.kernels.values import Floors, Terms, new_memo, no_floors, shortfall
 from dnip.problem import Problem
 from dnip.solvers.landscape import compile_terms
 from objectives import OBJECTIVES
@@ -102,31 +102,44 @@ def test_contests_are_sorted_within_their_pair(seed, n_classes, kind):
         assert (np.diff(contests.threshold[first:last]) >= 0).all()
 
 
-@pytest.mark.parametrize("objective", OBJECTIVES, ids=str)
+@pytest.mark.parametrize("objective", [*OBJECTIVES, "costs"], ids=str)
+@pytest.mark.parametrize("floored", [False, True], ids=["free", "floored"])
 @seeded
 @each_case
-def test_no_point_of_a_box_is_below_its_bound(objective, seed, n_classes, kind):
+def test_no_point_of_a_box_is_below_its_bound(objective, floored, seed, n_classes, kind):
     case = Case(seed, n_classes, kind)
     rng = np.random.default_rng(seed)
+    if objective == "costs":
+        objective = Objective(beta=1.0, costs=rng.uniform(0, 4, (n_classes, n_classes)))
     problem = Problem.of(case.p, case.labels, sample_weight=case.mass)
-    terms = compile_terms(objective, problem)
-    memo = new_memo(problem.class_mass, terms.smoothing)
-    least = min(
-        objective(oracles.confusion_at(case.p, case.labels, point, case.mass))
-        for point in case.points()
-    )
+    true = problem.class_mass
+    floors = no_floors()
+    if floored:
+        correct = rng.integers(0, true + 1) // rng.integers(1, 4)
+        floors = Floors(correct, int(rng.integers(0, true.sum())) // 2)
+    terms = compile_terms(objective, problem, floors)
+    memo = new_memo(true, terms.smoothing)
+    points = [
+        oracles.confusion_at(case.p, case.labels, point, case.mass) for point in case.points()
+    ]
+    kept = [c for c in points if not floored or not shortfall(np.diag(c).copy(), floors, true)]
+    least = min(map(objective, kept), default=np.inf)
     _, settled, contests = case.narrow()
     total = int(case.mass.sum())
     multipliers = Multipliers(
         np.zeros(n_classes),
         rng.uniform(0, total, n_classes),
         rng.uniform(0, total, n_classes),
+        np.zeros(n_classes + 1),
     )
     relaxed = new_relaxed(len(case.rows.label), n_classes)
-    bound = raise_bound(
-        terms, memo, WEIGHTS, case.box, settled, contests, multipliers, relaxed, least + 1, 8
-    )
-    assert bound <= least + 1e-9
+    seen = WEIGHTS, case.box, settled, contests, multipliers, relaxed
+    goal = min(least, 10.0) + 1
+    assert raise_bound(terms, memo, *seen, goal, 8, np.inf) <= least + 1e-9
+    if floored:  # with nothing but floors, the least of what points miss
+        hunt = Terms(0.0, 0.0, 0.0, 0.0, terms.smoothing, floors=floors)
+        missed = min(shortfall(np.diag(c).copy(), floors, true) for c in points)
+        assert raise_bound(hunt, memo, *seen, missed + 1, 8, 1.0) <= missed + 1e-9
 
 
 @seeded
@@ -140,11 +153,14 @@ def test_the_bound_of_a_point_comes_near_its_value(seed, n_classes, kind):
     memo = new_memo(problem.class_mass, terms.smoothing)
     _, settled, contests = case.narrow()
     multipliers = Multipliers(
-        np.zeros(n_classes), np.diag(settled).astype(float), settled.sum(axis=0) * 1.0
+        np.zeros(n_classes),
+        np.diag(settled).astype(float),
+        settled.sum(axis=0) * 1.0,
+        np.zeros(n_classes + 1),
     )
     relaxed = new_relaxed(len(case.rows.label), n_classes)
     here = objective(settled)
     bound = raise_bound(
-        terms, memo, WEIGHTS, case.box, settled, contests, multipliers, relaxed, here, 300
+        terms, memo, WEIGHTS, case.box, settled, contests, multipliers, relaxed, here, 300, np.inf
     )
     assert here - 0.01 <= bound <= here + 1e-9

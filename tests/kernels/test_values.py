@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import oracles
-from dnip.kernels.values import Terms, new_memo, value
+from dnip.kernels.values import MISSED, Floors, Terms, new_memo, value
 from strategies import random_confusion, seeded
 
 ABLATIONS = [
@@ -81,3 +81,50 @@ def test_single_gap_leaves_out_a_class_whose_odd_class_has_no_examples():
     terms = compiled(("cobias",), "single", beta=1.0)
     z = value(confusion, confusion.sum(axis=0), terms, new_memo(confusion.sum(axis=1), 1.0))
     assert z == pytest.approx(0.3)  # class 0 errs toward class 2 alone; class 1: |.6 - .9|
+
+
+@seeded
+@given(seed=st.integers(0, 2**32 - 1), n_classes=st.integers(2, 8))
+def test_costs_add_their_mean(seed, n_classes):
+    rng = np.random.default_rng(seed)
+    confusion = random_confusion(rng, n_classes)
+    costs = rng.uniform(0, 5, (n_classes, n_classes))
+    terms = compiled(("cobias", "pmi"), "pairwise")._replace(costs=costs)
+    memo = new_memo(confusion.sum(axis=1), 1.0)
+    z = value(confusion, confusion.sum(axis=0), terms, memo)
+    plain = oracles.objective(confusion, terms=("cobias", "pmi"))
+    plain += oracles.mean_cost(confusion, costs)
+    assert z == pytest.approx(plain, rel=1e-12, abs=1e-12)
+
+
+@seeded
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n_classes=st.integers(2, 8),
+    size=st.sampled_from([3, 50, 10**6]),
+)
+def test_floors_order_points_by_what_they_miss_and_change_nothing_else(seed, n_classes, size):
+    rng = np.random.default_rng(seed)
+    here = random_confusion(rng, n_classes, n_missing=rng.integers(n_classes - 1), size=size)
+    true = here.sum(axis=1)
+    free = compiled(ABLATIONS[-1], "pairwise", beta=1e6)
+    correct = np.where(true > 0, rng.integers(0, true + 1), 0)
+    bound = free._replace(floors=Floors(correct, int(rng.integers(0, true.sum() + 1))))
+    seen = []
+    memo, plain_memo = new_memo(true, 1.0), new_memo(true, 1.0)
+    for _ in range(8):
+        missing = sum(
+            max(0, int(least) - int(n)) / int(of)
+            for least, n, of in zip(correct, np.diag(here), true, strict=True)
+            if of
+        )
+        missing += max(0, bound.floors.total - int(np.trace(here))) / int(true.sum())
+        z = value(here, here.sum(axis=0), bound, memo)
+        plain = value(here, here.sum(axis=0), free, plain_memo)
+        assert z == plain if missing == 0 else z > MISSED
+        seen.append((missing, z))
+        here = shuffle_predictions(rng, here)
+    for one, z in seen:
+        for other, other_z in seen:
+            if one > other + 1e-12:
+                assert z > other_z

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 import time
 from contextlib import contextmanager
@@ -59,7 +60,10 @@ def search_progress() -> Iterator[Callable[[TraceEntry], None]]:
     with live_progress("searching") as show:
 
         def tell(entry: TraceEntry) -> None:
-            text = f"best {entry.incumbent:.6f} after {entry.evaluations:,} evaluations"
+            best = f"best {entry.incumbent:.6f}"
+            if entry.incumbent == math.inf:
+                best = "nothing yet that keeps to the constraints"
+            text = f"{best} after {entry.evaluations:,} evaluations"
             if "lower_bound" in entry.statistics:
                 text += f", at least {entry.statistics['lower_bound']:.6f}"
             show(f"{text}, {entry.seconds:.1f} s")

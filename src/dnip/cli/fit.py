@@ -9,6 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dnip.cli.console import complain, print_json, search_progress
+from dnip.cli.constraint_options import (
+    CostsFile,
+    Freeze,
+    MaxAccuracyLoss,
+    MinClassAccuracy,
+    read_constraints,
+)
 from dnip.cli.options import (
     DEFAULT_MEMORY,
     AsJson,
@@ -21,6 +28,7 @@ from dnip.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from dnip.fitting import Fit
     from dnip.solvers import Solver
 
 
@@ -84,6 +92,10 @@ def fit(
     cobias: Annotated[
         Pairs, typer.Option(help="COBias over all pairs of classes, or over odd classes only.")
     ] = Pairs.PAIRWISE,
+    costs: CostsFile = None,
+    max_accuracy_loss: MaxAccuracyLoss = None,
+    min_class_accuracy: MinClassAccuracy = None,
+    freeze: Freeze = None,
     solver: Annotated[
         SolverName | None,
         typer.Option(
@@ -151,18 +163,20 @@ def fit(
     Minimises error + β·COBias - τ·ΣPMI on the labelled rows of OPT over one weight per class, and
     writes the weights with their provenance to a JSON file.
     """
+    from dnip.costs import Costs
     from dnip.errors import InvalidInputError
     from dnip.files import check_separate, check_writable, temporary_folder
     from dnip.fitting import fit_file
     from dnip.objective import Objective
-    from dnip.report.text import describe
     from dnip.report.trace import write_trace
 
     paper = preset is Preset.PAPER
     if smoothing is None:
         smoothing = Objective.published().smoothing if paper else Objective().smoothing
     kept = tuple(term.strip() for term in terms.split(","))
-    objective = Objective(beta, tau, smoothing, kept, cobias.value)
+    matrix = None if costs is None else Costs.read(costs)
+    objective = Objective(beta, tau, smoothing, kept, cobias.value, matrix)
+    constraints = read_constraints(max_accuracy_loss, min_class_accuracy, freeze)
     name = solver or (SolverName.ANNEAL if paper else SolverName.COORDINATE)
     searcher = _make_solver(name, effort, gap)
     mode = robust or (Robust.OFF if paper else Robust.AUTO)
@@ -176,6 +190,7 @@ def fit(
             check_writable(target)
 
     check_separate(opt=opt, out=out, trace=trace)
+    check_separate(costs=costs, out=out, trace=trace)
     check_separate(unlabelled=unlabelled, out=out, trace=trace)
     with search_progress() as progress:
         fitted = fit_file(
@@ -191,6 +206,7 @@ def fit(
             solver=searcher,
             seed=seed,
             time_limit=time_limit,
+            constraints=constraints,
             progress=progress,
         )
     fitted.coefficients.save(out)
@@ -205,20 +221,29 @@ def fit(
     if json:
         told = None if decision is None else {"mode": mode.value, **decision.to_dict()}
         told_mix = None if mix is None else mix.to_dict(fitted.coefficients.classes)
-        content = {**fitted.solution.to_dict(), "robust": told, "target_prior": told_mix}
-        print_json({**content, "out": str(out)})
+        summary = {"constraints": None, **fitted.solution.to_dict()}
+        print_json({**summary, "robust": told, "target_prior": told_mix, "out": str(out)})
     else:
-        typer.echo(describe(fitted.evaluation, fitted.coefficients))
-        solution = fitted.solution
-        bound = "" if not solution.gap else f", no weights below {solution.lower_bound:.6f}"
-        if mix is not None:
-            typer.echo(f"\n{mix.sentence(fitted.coefficients.classes)}")
-            told_rows = f"{mix.effective_rows:,.0f} of {fitted.evaluation.n:,}"
-            typer.echo(f"accuracy is that of this mix; labels tell it as {told_rows} would")
-        if decision is not None:
-            typer.echo(f"\n{decision.sentence}")
-        typer.echo(f"\nobjective {solution.value:.6f}{bound}. {solution.status.sentence}")
-        typer.echo(f"coefficients written to {out}")
+        _print_text(fitted, out)
+
+
+def _print_text(fitted: Fit, out: Path) -> None:
+    """Print what the fit came to, for people."""
+    from dnip.report.text import describe, describe_constraints
+
+    solution, decision, mix = fitted.solution, fitted.decision, fitted.target
+    typer.echo(describe(fitted.evaluation, fitted.coefficients))
+    bound = "" if not solution.gap else f", no weights below {solution.lower_bound:.6f}"
+    if mix is not None:
+        typer.echo(f"\n{mix.sentence(fitted.coefficients.classes)}")
+        told_rows = f"{mix.effective_rows:,.0f} of {fitted.evaluation.n:,}"
+        typer.echo(f"accuracy is that of this mix; labels tell it as {told_rows} would")
+    if decision is not None:
+        typer.echo(f"\n{decision.sentence}")
+    if solution.constraints is not None:
+        typer.echo(f"\n{describe_constraints(solution.constraints)}")
+    typer.echo(f"\nobjective {solution.value:.6f}{bound}. {solution.sentence}")
+    typer.echo(f"coefficients written to {out}")
 
 
 def _make_solver(name: SolverName, effort: float | None, gap: float | None) -> Solver:

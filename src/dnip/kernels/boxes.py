@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 #: Who is true in a contest of a < b. A crowded one has further candidates: whoever of the two is
 #: true may then lose to a third class as well.
 TRUE_A, TRUE_B, TRUE_NEITHER, TRUE_A_CROWDED, TRUE_B_CROWDED = range(5)
+#: The kind of a contest holds who is true, plus the true class times this.
+KINDS = 8
 #: Thresholds that differ by less, in logarithms, are taken as one: far above rounding.
 SAME = 1e-11
 
@@ -71,6 +73,7 @@ class Contests(NamedTuple):
         Integers  # (R + 1,) rows with three or more candidates: where their wrong ones start
     )
     crowd_class: SmallIntegers  # (T,)
+    crowd_label: SmallIntegers  # (R,) true class of each crowd
     crowd_stray: Integers  # (R,) mass of a crowd without the true class, 0 for others
     most_correct: Integers  # (N,) examples of each class that can be predicted right
     most_wrong: Integers  # (N,) examples that can be predicted as each class and are not
@@ -96,6 +99,7 @@ def new_contests(n_rows: int, n_entries: int, n_classes: int) -> Contests:
         n_crowds=np.zeros(1, np.int64),
         crowd_start=np.zeros(n_rows + 1, np.int64),
         crowd_class=np.empty(n_entries, np.uint32),
+        crowd_label=np.empty(n_rows, np.uint32),
         crowd_stray=np.empty(n_rows, np.int64),
         most_correct=np.empty(n_classes, np.int64),
         most_wrong=np.empty(n_classes, np.int64),
@@ -180,7 +184,7 @@ def narrow(
             kind = TRUE_A_CROWDED if one == true else TRUE_B_CROWDED
         contests.raw_pair[n_contests] = rows.row_class[one] * n_classes + rows.row_class[other]
         contests.raw_threshold[n_contests] = rows.row_log_p[other] - rows.row_log_p[one]
-        contests.raw_kind[n_contests] = kind
+        contests.raw_kind[n_contests] = kind + KINDS * label
         contests.raw_mass[n_contests] = mass
         n_contests += 1
     _sort(contests, n_contests)
@@ -225,6 +229,7 @@ def _note_crowd(rows: BoxRows, row: int, entries: Integers, contests: Contests) 
     contests.n_crowds[0] = crowd + 1
     contests.crowd_start[crowd + 1] = end
     contests.crowd_stray[crowd] = 0
+    contests.crowd_label[crowd] = rows.label[row]
     return crowd
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from dnip.kernels.boxes import SAME, Box, BoxRows, Contests, Scale, narrow, new_contests
 from dnip.kernels.jit import inner, jit
 from dnip.kernels.relaxation import Multipliers, Relaxed, new_relaxed, raise_bound
-from dnip.kernels.values import value
+from dnip.kernels.values import MISSED, shortfall, value
 
 if TYPE_CHECKING:
     from dnip.kernels.values import Memo, Terms
@@ -35,6 +35,7 @@ class Terrain(NamedTuple):
     rows: BoxRows
     scale: Scale
     terms: Terms
+    hunt: Terms  # of the shortfall alone, while no point is known that misses no floor
     least_top: int  # points without a position this high are copies of others, and left out
     margin: float  # points that are better by less do not count
 
@@ -48,6 +49,7 @@ class Nodes(NamedTuple):
     v: Floats  # (D, N) multipliers
     correct: Floats  # (D, N)
     wrong: Floats  # (D, N)
+    price: Floats  # (D, N + 1)
 
 
 class Dive(NamedTuple):
@@ -82,6 +84,7 @@ def new_nodes(n_nodes: int, n_classes: int) -> Nodes:
         np.zeros((n_nodes, n_classes)),
         np.zeros((n_nodes, n_classes)),
         np.zeros((n_nodes, n_classes)),
+        np.zeros((n_nodes, n_classes + 1)),
     )
 
 
@@ -191,6 +194,8 @@ def _copy(dive: Dive, source: int, target: int) -> None:
     dive.n_rows[target] = dive.n_rows[source]
     dive.end[target] = dive.end[source]
     n_classes = nodes.low.shape[1]
+    for i in range(n_classes + 1):
+        nodes.price[target, i] = nodes.price[source, i]
     for i in range(n_classes):
         nodes.low[target, i] = nodes.low[source, i]
         nodes.high[target, i] = nodes.high[source, i]
@@ -209,7 +214,7 @@ def _look(
     nodes, contests, relaxed = dive.nodes, dive.contests, dive.relaxed
     scale, terms = terrain.scale, terrain.terms
     box = Box(nodes.low[d], nodes.high[d])
-    multipliers = Multipliers(nodes.v[d], nodes.correct[d], nodes.wrong[d])
+    multipliers = Multipliers(nodes.v[d], nodes.correct[d], nodes.wrong[d], nodes.price[d])
     confusion = dive.confusion[d]
     first = dive.first[d]
     rounds = 0
@@ -223,12 +228,37 @@ def _look(
         if n_rows == 0 or _few_points(box):
             _try_points(terrain, memo, box, source, confusion, found)
             return False
+        if len(terms.floors.correct) > 0:
+            missing = shortfall(contests.most_correct, terms.floors, memo.true)
+            if missing > 0:
+                nodes.bound[d] = max(nodes.bound[d], MISSED * (1 + missing))
+                if nodes.bound[d] >= found.value[0]:
+                    return False
         goal = found.value[0] - terrain.margin
+        hunting = goal >= MISSED
+        used, dearest = terms, np.inf
+        if hunting:
+            least = found.value[0] / MISSED - 1
+            goal = least - min(terrain.margin, least / 2)
+            used, dearest = terrain.hunt, 1.0
         bound = raise_bound(
-            terms, memo, scale, box, confusion, contests, multipliers, relaxed, goal, _STEPS
+            used,
+            memo,
+            scale,
+            box,
+            confusion,
+            contests,
+            multipliers,
+            relaxed,
+            goal,
+            _STEPS,
+            dearest,
         )
-        nodes.bound[d] = max(nodes.bound[d], bound)
-        if nodes.bound[d] >= goal:
+        if not hunting:
+            nodes.bound[d] = max(nodes.bound[d], bound)
+        elif bound > 0:
+            nodes.bound[d] = max(nodes.bound[d], MISSED * (1 + bound))
+        if bound >= goal or nodes.bound[d] >= found.value[0] - terrain.margin:
             return False
         shaved = _shave(scale, box, contests, relaxed, bound, goal)
         if shaved == np.inf:

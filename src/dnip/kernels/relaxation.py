@@ -8,13 +8,18 @@ made with:
   β/pairs times the permutations of (n-1, n-3, ..., 1-n): any v in it gives a bound;
 - -PMI_j is log(1 + w/(c + μ)) and constants, for c right and w wrong predictions of class j: convex
   in c and concave in w, so a plane that lies below it at the least and at the most w is below it
-  everywhere.
+  everywhere;
+- a mean cost is linear as it is;
+- where correct counts must reach floors, points that miss none have floor - count ≤ 0, so that any
+  prices at least 0 on what is missing keep the bound below their Z.
 
 A linear function of counts is a sum over rows, and each open row is a contest of two classes that
 depends on the ratio of their weights alone. Its minimum over the box is at least the sum, over
 pairs of classes, of the minima over their ratio, each found in one sweep over sorted thresholds.
 The bound is then raised by subgradient steps on v, and by moving the planes to the counts of those
-minima.
+minima, and by raising the price of floors that are missed there.
+
+With prices of at most 1, and nothing but them, the same bounds the least shortfall of a box.
 """
 
 from __future__ import annotations
@@ -25,20 +30,21 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from dnip.kernels.boxes import (
+    KINDS,
     SAME,
     TRUE_A,
     TRUE_A_CROWDED,
     TRUE_B,
     TRUE_B_CROWDED,
-    TRUE_NEITHER,
     Box,
     Contests,
     Scale,
 )
 from dnip.kernels.jit import inner, jit
+from dnip.kernels.values import cost_of
 
 if TYPE_CHECKING:
-    from dnip.kernels.values import Memo, Terms
+    from dnip.kernels.values import Floors, Memo, Terms
     from dnip.typing import Confusion, Floats, Integers
 
 
@@ -48,6 +54,7 @@ class Multipliers(NamedTuple):
     v: Floats  # (N,) of COBias
     correct: Floats  # (N,) counts at which the planes below -PMI touch it
     wrong: Floats  # (N,)
+    price: Floats  # (N + 1,) of missing the floor of each class, and of all together, in rates
 
 
 class Relaxed(NamedTuple):
@@ -63,6 +70,7 @@ class Relaxed(NamedTuple):
     correct: Floats  # (N,)
     wrong: Floats  # (N,)
     new_v: Floats  # (N,)
+    new_price: Floats  # (N + 1,)
     loss: Floats  # (R,) the least that a wrong prediction of each crowd costs
     change: Floats  # (R,) what flipping each contest adds to the cost
 
@@ -80,6 +88,7 @@ def new_relaxed(n_rows: int, n_classes: int) -> Relaxed:
         correct=np.empty(n_classes),
         wrong=np.empty(n_classes),
         new_v=np.empty(n_classes),
+        new_price=np.empty(n_classes + 1),
         loss=np.empty(n_rows),
         change=np.empty(n_rows),
     )
@@ -97,10 +106,12 @@ def raise_bound(
     relaxed: Relaxed,
     goal: float,
     n_steps: int,
+    dearest: float,
 ) -> float:
     """Bound Z over a box from below; improve the multipliers until the bound reaches `goal`.
 
-    `confusion` counts the rows that the box settles.
+    Points that miss floors are left out of it. `confusion` counts the rows that the box settles, no
+    price goes above `dearest`.
     """
     n_classes = len(box.low)
     best = -np.inf
@@ -108,6 +119,10 @@ def raise_bound(
     v = relaxed.new_v
     for n in range(n_classes):
         v[n] = multipliers.v[n]
+    has_floors = len(terms.floors.correct) > 0
+    price = relaxed.new_price
+    for n in range(n_classes + 1):
+        price[n] = min(multipliers.price[n], dearest)
     single = terms.single * _least_single(confusion, contests, memo) if terms.single > 0 else 0.0
     for _ in range(n_steps):
         bound = single + _relax(
@@ -115,18 +130,13 @@ def raise_bound(
         )
         if bound > best:
             best = bound
-            for n in range(n_classes):
-                multipliers.v[n] = v[n]
-            for q in range(contests.n_pairs[0]):
-                relaxed.least[q] = relaxed.new_least[q]
-            for x in range(contests.start[contests.n_pairs[0]]):
-                relaxed.value[x] = relaxed.new_value[x]
+            _keep(contests, multipliers, relaxed)
         else:
             stride *= _SHRINK
         if best >= goal:
             break
-        if terms.cobias > 0:
-            _step(v, memo, relaxed, stride * (goal - bound), terms.cobias)
+        if terms.cobias > 0 or has_floors:
+            _step(v, terms, memo, relaxed, stride * (goal - bound), dearest)
         if terms.tau > 0:
             for n in range(n_classes):
                 multipliers.correct[n] += _PULL * (relaxed.correct[n] - multipliers.correct[n])
@@ -137,6 +147,19 @@ def raise_bound(
 # How far the planes move toward the counts of the last minima, and how much shorter the steps of v
 # become when the bound falls.
 _PULL, _SHRINK = 0.4, 0.7
+
+
+@inner
+def _keep(contests: Contests, multipliers: Multipliers, relaxed: Relaxed) -> None:
+    """Keep what the best bound so far was found with, and what it came to contest by contest."""
+    for n in range(len(multipliers.v)):
+        multipliers.v[n] = relaxed.new_v[n]
+    for n in range(len(multipliers.price)):
+        multipliers.price[n] = relaxed.new_price[n]
+    for q in range(contests.n_pairs[0]):
+        relaxed.least[q] = relaxed.new_least[q]
+    for x in range(contests.start[contests.n_pairs[0]]):
+        relaxed.value[x] = relaxed.new_value[x]
 
 
 @inner
@@ -154,13 +177,21 @@ def _relax(
     """Minimise the linear function of the given multipliers over the box, pair by pair."""
     n_classes = len(box.low)
     reward, penalty = relaxed.reward, relaxed.penalty
+    costs, floors, price = terms.costs, terms.floors, relaxed.new_price
     bound = terms.error
+    if len(costs) > 0:
+        bound += cost_of(confusion, costs) / memo.total
     for n in range(n_classes):
         right = confusion[n, n]
         reward[n] = -terms.error / memo.total
         penalty[n] = 0.0
         if terms.cobias > 0 and memo.true[n] > 0:
             reward[n] += v[n] / memo.true[n]
+        if len(floors.correct) > 0:
+            reward[n] -= price[n_classes] / memo.total
+            if memo.true[n] > 0:
+                reward[n] -= price[n] / memo.true[n]
+                bound += price[n] * (floors.correct[n] / memo.true[n])
         if terms.tau > 0:
             wrong = 0
             for i in range(n_classes):
@@ -180,15 +211,28 @@ def _relax(
             relaxed.wrong[n] = wrong
         relaxed.correct[n] = right
         bound += reward[n] * right
+    if len(floors.correct) > 0:
+        bound += price[n_classes] * (floors.total / memo.total)
+    bound += _price_crowds(contests, relaxed, costs, memo.total)
+    for q in range(contests.n_pairs[0]):
+        bound += _sweep(q, scale, box, contests, relaxed, costs, memo.total)
+    return bound
+
+
+@inner
+def _price_crowds(contests: Contests, relaxed: Relaxed, costs: Floats, total: float) -> float:
+    """Price a wrong prediction of every crowd; return the cost of those that can only be wrong."""
+    cost = 0.0
     for x in range(contests.n_crowds[0]):
         least = np.inf
         for e in range(contests.crowd_start[x], contests.crowd_start[x + 1]):
-            least = min(least, penalty[contests.crowd_class[e]])
+            loss = relaxed.penalty[contests.crowd_class[e]]
+            if len(costs) > 0:
+                loss += costs[contests.crowd_label[x], contests.crowd_class[e]] / total
+            least = min(least, loss)
         relaxed.loss[x] = least
-        bound += contests.crowd_stray[x] * least
-    for q in range(contests.n_pairs[0]):
-        bound += _sweep(q, scale, box, contests, relaxed)
-    return bound
+        cost += contests.crowd_stray[x] * least
+    return cost
 
 
 @inner
@@ -211,13 +255,21 @@ def _below(slope: float, wrong: float, least: float, most: float, smoothing: flo
 
 
 @inner
-def _sweep(q: int, scale: Scale, box: Box, contests: Contests, relaxed: Relaxed) -> float:
+def _sweep(
+    q: int,
+    scale: Scale,
+    box: Box,
+    contests: Contests,
+    relaxed: Relaxed,
+    costs: Floats,
+    total: float,
+) -> float:
     """Minimise the cost of a pair's contests over the ratio of its weights; count there."""
     n_classes = len(box.low)
     a, b = contests.pair[q] // n_classes, contests.pair[q] % n_classes
     lowest = scale.log_weight[box.low[a]] - scale.log_weight[box.high[b]] - SAME
     highest = scale.log_weight[box.high[a]] - scale.log_weight[box.low[b]] + SAME
-    cost = _price(q, a, b, lowest, contests, relaxed)
+    cost = _price(q, a, b, lowest, contests, relaxed, costs, total)
     last = contests.start[q + 1]
     least = np.inf
     turn = lowest  # contests with a lower threshold go to a
@@ -249,24 +301,33 @@ def _sweep(q: int, scale: Scale, box: Box, contests: Contests, relaxed: Relaxed)
 
 
 @inner
-def _price(q: int, a: int, b: int, lowest: float, contests: Contests, relaxed: Relaxed) -> float:
+def _price(
+    q: int,
+    a: int,
+    b: int,
+    lowest: float,
+    contests: Contests,
+    relaxed: Relaxed,
+    costs: Floats,
+    total: float,
+) -> float:
     """Price every contest of a pair; return the cost of all where the ratio is lowest."""
     reward, penalty = relaxed.reward, relaxed.penalty
     cost = 0.0
     for x in range(contests.start[q], contests.start[q + 1]):
-        kind = contests.kind[x]
-        if kind == TRUE_A:
-            to_a, to_b = reward[a], penalty[b]
-        elif kind == TRUE_B:
-            to_a, to_b = penalty[a], reward[b]
-        elif kind == TRUE_NEITHER:
-            to_a, to_b = penalty[a], penalty[b]
-        else:
-            to_a = to_b = relaxed.loss[contests.crowd[x]]
-            if kind == TRUE_A_CROWDED:
-                to_a = min(to_a, reward[a])
-            else:
-                to_b = min(to_b, reward[b])
+        kind = contests.kind[x] % KINDS
+        to_a = reward[a] if kind in (TRUE_A, TRUE_A_CROWDED) else penalty[a]
+        to_b = reward[b] if kind in (TRUE_B, TRUE_B_CROWDED) else penalty[b]
+        if len(costs) > 0:
+            true = contests.kind[x] // KINDS
+            to_a += costs[true, a] / total
+            to_b += costs[true, b] / total
+        if kind == TRUE_A_CROWDED:
+            to_b = relaxed.loss[contests.crowd[x]]
+            to_a = min(to_a, to_b)
+        elif kind == TRUE_B_CROWDED:
+            to_a = relaxed.loss[contests.crowd[x]]
+            to_b = min(to_b, to_a)
         relaxed.change[x] = contests.mass[x] * (to_a - to_b)
         cost += contests.mass[x] * (to_a if contests.threshold[x] < lowest else to_b)
     return cost
@@ -276,7 +337,7 @@ def _price(q: int, a: int, b: int, lowest: float, contests: Contests, relaxed: R
 def _count(q: int, a: int, b: int, turn: float, contests: Contests, relaxed: Relaxed) -> None:
     """Count a pair's right and wrong predictions where the ratio of its weights is at `turn`."""
     for x in range(contests.start[q], contests.start[q + 1]):
-        kind, mass = contests.kind[x], contests.mass[x]
+        kind, mass = contests.kind[x] % KINDS, contests.mass[x]
         goes_a = contests.threshold[x] < turn + SAME
         if contests.threshold[x] >= turn:
             goes_a &= relaxed.change[x] < 0
@@ -289,20 +350,42 @@ def _count(q: int, a: int, b: int, turn: float, contests: Contests, relaxed: Rel
 
 
 @inner
-def _step(v: Floats, memo: Memo, relaxed: Relaxed, deficit: float, beta: float) -> None:
+def _step(
+    v: Floats, terms: Terms, memo: Memo, relaxed: Relaxed, deficit: float, dearest: float
+) -> None:
     """Take Polyak's subgradient step: as far as closes the deficit of a linear bound."""
     present = memo.ranking
     n = len(present)
-    mean = 0.0
-    for x in range(n):
-        mean += relaxed.correct[present[x]] / memo.true[present[x]] / n
+    floors, price = terms.floors, relaxed.new_price
     square = 1e-12
-    for x in range(n):
-        square += (relaxed.correct[present[x]] / memo.true[present[x]] - mean) ** 2
-    for x in range(n):
-        c = present[x]
-        v[c] += deficit / square * (relaxed.correct[c] / memo.true[c] - mean)
-    _project(v, present, beta / (n * (n - 1) / 2))
+    mean = 0.0
+    if terms.cobias > 0:
+        for x in range(n):
+            mean += relaxed.correct[present[x]] / memo.true[present[x]] / n
+        for x in range(n):
+            square += (relaxed.correct[present[x]] / memo.true[present[x]] - mean) ** 2
+    if len(floors.correct) > 0:
+        for c in range(len(price)):
+            missing = _missing(c, floors, memo, relaxed)
+            if missing > 0 or price[c] > 0:
+                square += missing**2
+        for c in range(len(price)):
+            raised = price[c] + deficit / square * _missing(c, floors, memo, relaxed)
+            price[c] = min(max(raised, 0.0), dearest)
+    if terms.cobias > 0:
+        for x in range(n):
+            c = present[x]
+            v[c] += deficit / square * (relaxed.correct[c] / memo.true[c] - mean)
+        _project(v, present, terms.cobias / (n * (n - 1) / 2))
+
+
+@inner
+def _missing(c: int, floors: Floors, memo: Memo, relaxed: Relaxed) -> float:
+    """By what rate the counts of a relaxation miss the floor of a class, or that of all."""
+    if c == len(memo.true):
+        return float(floors.total - relaxed.correct.sum()) / memo.total
+    true = float(memo.true[c])
+    return (floors.correct[c] - relaxed.correct[c]) / true if true > 0 else 0.0
 
 
 @inner

@@ -13,6 +13,23 @@ if TYPE_CHECKING:
     from dnip.typing import Confusion, Floats, Integers
 
 
+#: From here on, values are those of points that miss a floor: 1 + their shortfall in this unit, far
+#: above any objective, so that those of all other points keep every bit.
+MISSED = 2.0**1000
+
+
+class Floors(NamedTuple):
+    """Correct counts that must be reached, 0 where none is asked for."""
+
+    correct: Integers  # (N,) of each class; (0,) where nothing at all is asked for
+    total: int  # of all classes together
+
+
+def no_floors() -> Floors:
+    """Return floors that ask for nothing."""
+    return Floors(np.zeros(0, np.int64), 0)
+
+
 class Terms(NamedTuple):
     """The numbers that turn counts into Z; a factor of 0 leaves its term out."""
 
@@ -21,6 +38,8 @@ class Terms(NamedTuple):
     single: float  # factor of the mean over odd classes: β or 0
     tau: float  # factor of ΣPMI
     smoothing: float  # μ, in the unit of the counts
+    costs: Floats = np.zeros((0, 0))  # (N, N) of true and predicted class; (0, 0): none
+    floors: Floors = no_floors()
 
 
 class Memo(NamedTuple):
@@ -78,12 +97,43 @@ def value(confusion: Confusion, predicted: Integers, terms: Terms, memo: Memo) -
                     (correct + terms.smoothing) / (predicted[j] + terms.smoothing)
                 )
         pmi_sum += memo.pmi[j]
+    if len(terms.floors.correct) > 0:
+        missing = shortfall(memo.correct, terms.floors, memo.true)
+        if missing > 0.0:
+            return MISSED * (1.0 + missing)
     z = terms.error * (1.0 - n_correct / memo.total) - terms.tau * pmi_sum
+    if len(terms.costs) > 0:
+        z += cost_of(confusion, terms.costs) / memo.total
     if terms.cobias != 0.0:
         z += terms.cobias * _cobias(memo)
     if terms.single != 0.0:
         z += terms.single * _cobias_single(confusion, memo)
     return z
+
+
+@jit
+def shortfall(correct: Integers, floors: Floors, true: Integers) -> float:
+    """By how much correct counts of shape (N,) miss their floors: in rates, summed."""
+    missing = 0.0
+    n_correct = n_examples = 0
+    for n in range(len(correct)):
+        n_correct += correct[n]
+        n_examples += true[n]
+        if correct[n] < floors.correct[n]:
+            missing += (floors.correct[n] - correct[n]) / true[n]
+    if n_correct < floors.total:
+        missing += (floors.total - n_correct) / n_examples
+    return missing
+
+
+@jit
+def cost_of(confusion: Confusion, costs: Floats) -> float:
+    """Sum costs of shape (N, N) over the examples of confusion counts."""
+    total = 0.0
+    for i in range(len(costs)):
+        for j in range(len(costs)):
+            total += costs[i, j] * confusion[i, j]
+    return total
 
 
 @jit

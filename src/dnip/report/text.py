@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from dnip.metrics import odd_classes
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from dnip.coefficients import Coefficients
     from dnip.evaluation import Evaluation
@@ -68,6 +68,34 @@ def describe(
     odd = ["" if c < 0 else evaluation.classes[c] for c in odd_classes(last)]
     columns.append(("taken for", odd))
     return f"{align(columns)}\n\n{_totals(told)}"
+
+
+def describe_constraints(constraints: Mapping[str, Any]) -> str:
+    """Return what was asked for and what was reached, in one line.
+
+    Parameters
+    ----------
+    constraints : mapping
+        As `Solution.constraints`.
+
+    Examples
+    --------
+    >>> describe_constraints(
+    ...     {"max_accuracy_loss": 0.01, "accuracy_loss": -0.02, "freeze": ["cat"],
+    ...      "min_class_accuracies": {"dog": 0.6}, "class_accuracies": {"dog": 0.625}}
+    ... )
+    'constraints kept: accuracy loss -0.020 (at most 0.01); dog 0.625 (at least 0.6); frozen: cat'
+    """
+    parts = []
+    if "max_accuracy_loss" in constraints:
+        loss, most = constraints["accuracy_loss"], constraints["max_accuracy_loss"]
+        parts.append(f"accuracy loss {loss:.3f} (at most {most:g})")
+    for name, least in constraints.get("min_class_accuracies", {}).items():
+        reached = constraints["class_accuracies"][name]
+        parts.append(f"{name} {reached:.3f} (at least {least:g})")
+    if "freeze" in constraints:
+        parts.append(f"frozen: {', '.join(constraints['freeze'])}")
+    return f"constraints kept: {'; '.join(parts)}"
 
 
 def _totals(told: dict[str, Any]) -> str:

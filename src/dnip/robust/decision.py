@@ -33,6 +33,9 @@ class Decision:
     batch, smooth, optimum : ndarray of shape (N,)
         Log-weights of the prior, of the smooth estimator, and of the optimum (of a blend, the mean
         of resampled ones).
+    toward_constraints : float or None
+        Part of the way that was gone from there to the optimum that keeps the constraints, 0..1;
+        None without constraints.
     """
 
     route: str
@@ -45,6 +48,7 @@ class Decision:
     batch: Floats
     smooth: Floats
     optimum: Floats
+    toward_constraints: float | None = None
 
     @property
     def sentence(self) -> str:
@@ -68,6 +72,11 @@ class Decision:
                 f"\n{self.kept:.0%} of the change is kept: more would cost accuracy, as the most "
                 f"frequent class has {self.shares.max():.0%} of the rows."
             )
+        if self.toward_constraints:
+            said += (
+                f"\nThe constraints were not kept there: {self.toward_constraints:.0%} of the way "
+                "to the optimum that keeps them was gone."
+            )
         return said
 
     def to_dict(self) -> dict[str, Any]:
@@ -85,4 +94,9 @@ class Decision:
                 "smooth": self.smooth.tolist(),
                 "optimum": self.optimum.tolist(),
             },
+            **(
+                {}
+                if self.toward_constraints is None
+                else {"toward_constraints": self.toward_constraints}
+            ),
         }

@@ -58,6 +58,8 @@ def go_as_far_as_harmless(
     shares: Floats,
     scale: WeightScale,
     absent: Sequence[int] = (),
+    *,
+    anchored: bool = False,
 ) -> tuple[Rounded, float]:
     """Return the weights farthest on the way from no change to log-weights that do no harm.
 
@@ -71,7 +73,8 @@ def go_as_far_as_harmless(
     """
     for step in range(_STEPS, 0, -1):
         kept = step / _STEPS
-        rounded = lower(round_to_scale(kept * log_weights, scale), absent, scale)
+        rounded = round_to_scale(kept * log_weights, scale, anchored=anchored)
+        rounded = lower(rounded, absent, scale)
         if is_harmless(evidence, rounded.multipliers, shares):
             return rounded, kept
     return lower(unchanged(len(log_weights), scale), absent, scale), 0.0

@@ -15,6 +15,7 @@ from dnip.solvers import Coordinate, Search
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
+    from dnip.constraints import Constraints
     from dnip.objective import ObjectiveLike
     from dnip.robust.evidence import Evidence
     from dnip.scales import WeightScale
@@ -34,6 +35,7 @@ def resampled_optima(
     rng: np.random.Generator,
     time_limit: float | None = None,
     absent: Collection[int] = (),
+    constraints: Constraints | None = None,
 ) -> Floats:
     """Return the log-weights of optima of the same rows under random masses (Rubin 1981).
 
@@ -44,7 +46,14 @@ def resampled_optima(
     ndarray of shape (8, N)
         Each with mean 0.
     """
-    search = Search(goal, scale, Coordinate(_EFFORT), time_limit=time_limit, absent=absent)
+    search = Search(
+        goal,
+        scale,
+        Coordinate(_EFFORT),
+        time_limit=time_limit,
+        absent=absent,
+        constraints=constraints,
+    )
     optima = np.empty((SAMPLES, len(classes)))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DNIPWarning)  # the search for the optimum itself has told

@@ -22,7 +22,7 @@ class Rounded(NamedTuple):
     indices: WeightIndices  # (N,) 1..K; empty on the continuous scale
 
 
-def round_to_scale(log_weights: Floats, scale: WeightScale) -> Rounded:
+def round_to_scale(log_weights: Floats, scale: WeightScale, *, anchored: bool = False) -> Rounded:
     """Return the weights of a scale whose ratios come closest to those of log-weights.
 
     Predictions depend on ratios alone, so the largest weight may stand anywhere: of all places, the
@@ -32,6 +32,8 @@ def round_to_scale(log_weights: Floats, scale: WeightScale) -> Rounded:
     ----------
     log_weights : ndarray of shape (N,)
     scale : WeightScale
+    anchored : bool, default=False
+        Whether the largest weight has to be 1.
 
     Examples
     --------
@@ -45,7 +47,8 @@ def round_to_scale(log_weights: Floats, scale: WeightScale) -> Rounded:
         return Rounded(np.exp(np.maximum(ratios, -np.log(WIDEST))), np.empty(0, np.int64))
     levels = np.log(scale.levels)
     borders = (levels[:-1] + levels[1:]) / 2
-    candidates = np.searchsorted(borders, levels[::-1, None] + ratios)
+    tops = levels[-1:] if anchored else levels[::-1]
+    candidates = np.searchsorted(borders, tops[:, None] + ratios)
     error = levels[candidates] - ratios
     error -= error.mean(axis=1, keepdims=True)
     loss = (error**2).sum(axis=1)

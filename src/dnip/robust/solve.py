@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import time
+import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from dnip.errors import InvalidInputError
+from dnip.errors import DNIPWarning, InvalidInputError
 from dnip.metrics.confusion import count_pairs
-from dnip.objective import Objective, as_objective
+from dnip.objective import Objective, as_objective, on_classes
 from dnip.priors import check_prior, weigh_rows
 from dnip.problem import Problem
 from dnip.robust.blend import blend, trust_labels
 from dnip.robust.decision import Decision
 from dnip.robust.guard import go_as_far_as_harmless, is_harmless
+from dnip.robust.keeping import Keeper
 from dnip.robust.resampling import SAMPLES, repeatable_part, resampled_optima
 from dnip.robust.smooth import fit_smooth, is_quick
 from dnip.solution import Status
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
+    from dnip.constraints import Constraints
     from dnip.objective import ConfusionFunction, ObjectiveLike
     from dnip.priors import PriorLike
     from dnip.robust.rounding import Rounded
@@ -66,6 +69,7 @@ def solve_robustly(
     target_prior: PriorLike | None = None,
     time_limit: float | None = None,
     classes: Sequence[str] | None = None,
+    constraints: Constraints | None = None,
     progress: Progress | None = None,
 ) -> RobustSolution:
     """Find weight indices that are safe on few labels, and the plain optimum on many.
@@ -91,6 +95,9 @@ def solve_robustly(
         share of their class; one without a share does not count, and gets the least weight.
     scale, solver, seed, sample_weight, time_limit, classes, progress
         As for :func:`dnip.solve`.
+    constraints : Constraints, optional
+        What the weights have to keep to on the labelled rows, a robust fit's as well: where it does
+        not, it goes toward the optimum that does until it does.
 
     Returns
     -------
@@ -103,6 +110,8 @@ def solve_robustly(
     ------
     InvalidInputError
         For input or settings that break their contract.
+    InfeasibleError
+        If no weights on the scale keep to the constraints, or none were found.
 
     Warns
     -----
@@ -128,40 +137,51 @@ def solve_robustly(
         target = check_prior(target_prior, problem.classes)
         problem = _weighed(problem, target)
         absent = tuple(np.flatnonzero(target == 0).tolist())
-    search = Search(objective, scale, solver, seed, time_limit, progress, absent)
+    search = Search(objective, scale, solver, seed, time_limit, progress, absent, constraints)
     unseen = _check_unlabelled(unlabelled, problem)
-    goal = as_objective(objective)
+    goal = on_classes(as_objective(objective), problem.classes)
     searches = solver == Coordinate.name or isinstance(solver, Coordinate)
     applies = searches and _closes_gaps(goal) and is_quick(problem)
     if robust == "off" or (robust == "auto" and not applies):
         return RobustSolution(search.solve(problem, began), None)
 
+    keeper = Keeper(constraints, problem)
     rng = np.random.default_rng(seed)
     smooth = fit_smooth(problem, unseen, rng, target)
     trust = trust_labels(smooth.accuracies, smooth.support, smooth.slopes)
     plain = robust == "auto" and trust[smooth.present].min() >= _ENOUGH_TRUST
-    if plain:
+    best = search.solve(problem, began) if plain or keeper.has_floors else None
+    if plain and best is not None:
         evidence = smooth.labelled
-        found = search.solve(problem, began)
+        found = best
         goal_weights = optimum = np.log(found.weights)
     else:
         evidence = smooth.expected
         easier = _smoothed(goal)
-        search = Search(easier, scale, solver, seed, time_limit, progress, absent)
-        found = search.solve(evidence.as_problem(problem.classes), began)
+        search = Search(easier, scale, solver, seed, time_limit, progress, absent, keeper.freezing)
+        with warnings.catch_warnings():
+            if best is not None:  # the search before has told of classes without examples
+                warnings.simplefilter("ignore", DNIPWarning)
+            found = search.solve(evidence.as_problem(problem.classes), began)
         left = _time_left(time_limit, began, found)
         resampled = resampled_optima(
-            evidence, easier, problem.classes, search.scale, rng, left, absent
+            evidence, easier, problem.classes, search.scale, rng, left, absent, keeper.freezing
         )
         trust = np.minimum(trust, repeatable_part(resampled, smooth.log_weights))
         optimum = np.vstack([np.log(found.weights), resampled]).mean(axis=0)
         goal_weights = blend(smooth.log_weights, optimum, trust, smooth.present)
-    kept = 1.0
+    kept, toward = 1.0, 0.0 if keeper.has_floors else None
     if not (plain and is_harmless(evidence, found.weights, smooth.shares)):
         weights, kept = go_as_far_as_harmless(
-            evidence, goal_weights, smooth.shares, search.scale, absent
+            evidence,
+            keeper.freeze(goal_weights),
+            smooth.shares,
+            search.scale,
+            absent,
+            anchored=keeper.anchored,
         )
-        found = _restate(found, weights, problem, goal, began)
+        weights, toward = keeper.correct(weights, best, search.scale, absent)
+        found = _restate(found, weights, problem, goal, keeper, began)
     decision = Decision(
         "optimum" if plain else "blend",
         kept,
@@ -173,6 +193,7 @@ def solve_robustly(
         smooth.batch,
         smooth.log_weights,
         optimum,
+        toward,
     )
     return RobustSolution(found, decision)
 
@@ -218,7 +239,12 @@ def _check_unlabelled(unlabelled: ArrayLike | None, problem: Problem) -> Probabi
 
 
 def _restate(
-    found: Solution, weights: Rounded, problem: Problem, goal: ObjectiveLike, began: float
+    found: Solution,
+    weights: Rounded,
+    problem: Problem,
+    goal: ObjectiveLike,
+    keeper: Keeper,
+    began: float,
 ) -> Solution:
     """Return a solution of other weights, with the objective of those on the labelled rows."""
     confusion = _confusion(problem, weights.multipliers)
@@ -234,6 +260,7 @@ def _restate(
         lower_bound=None,
         gap=None,
         seconds=time.perf_counter() - began,
+        constraints=keeper.told(confusion, _confusion(problem, np.ones(problem.n_classes))),
     )
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Protocol
 
 import numpy as np
 
+from dnip.kernels.values import MISSED
 from dnip.solution import Status, TraceEntry
 
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ def run(
     rng: np.random.Generator,
     deadline: float | None = None,
     progress: Progress | None = None,
+    start: Floats | None = None,
 ) -> Outcome:
     """Run a solver on a landscape, starting from the raw argmax as the first incumbent.
 
@@ -76,16 +78,22 @@ def run(
         A ``time.perf_counter`` reading at which to stop.
     progress : callable, optional
         Receives each trace entry as it comes.
+    start : ndarray of shape (N,), optional
+        Indices from which to descend to another first incumbent.
     """
     began = time.perf_counter()
     landscape.deadline = deadline
     raw = landscape.stand(landscape.equal_weights())
     incumbent, best = raw.indices.copy(), raw.value
+    if start is not None:
+        incumbent, best = landscape.descend(start, landscape.free)
     trace: list[TraceEntry] = []
 
     def note(proposal_value: float, statistics: dict[str, float]) -> None:
         seconds = time.perf_counter() - began
-        trace.append(TraceEntry(seconds, landscape.evaluations, proposal_value, best, statistics))
+        # what misses a floor has no value worth showing
+        here, reached = (z if z < MISSED else math.inf for z in (proposal_value, best))
+        trace.append(TraceEntry(seconds, landscape.evaluations, here, reached, statistics))
         if progress is not None:
             progress(trace[-1])
 

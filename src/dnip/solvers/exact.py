@@ -17,7 +17,7 @@ import numpy as np
 from dnip.errors import InvalidInputError
 from dnip.kernels.boxes import Scale, lay_out_boxes
 from dnip.kernels.branching import Dive, Found, Terrain, new_dive, new_found, search_boxes
-from dnip.kernels.values import new_memo
+from dnip.kernels.values import MISSED, Terms, new_memo
 from dnip.objective import Objective
 from dnip.problem import Problem
 from dnip.solvers.coordinate import Coordinate
@@ -110,7 +110,7 @@ class Exact:
                         best = end.best
                 bound = min(queue.bound, best.value)
                 statistics = {}
-                if best.value - bound < _TELLING * told:
+                if bound < MISSED and best.value - bound < _TELLING * told:
                     told = best.value - bound
                     statistics = {"lower_bound": bound, "open_boxes": float(len(queue))}
                 yield Proposal(*best, statistics, lower_bound=bound)
@@ -121,13 +121,15 @@ class Exact:
 def _lay_out(landscape: Landscape, problem: Problem, objective: Objective) -> Terrain:
     weight = landscape.levels
     low, high = _bounds(landscape)
+    terms = compile_terms(objective, problem, landscape.floors)
     rows = lay_out_boxes(
         problem.probabilities, problem.labels, problem.mass, weight[low], weight[high]
     )
     return Terrain(
         rows,
         Scale(weight, np.log(weight)),
-        compile_terms(objective, problem),
+        terms,
+        Terms(0.0, 0.0, 0.0, 0.0, terms.smoothing, floors=terms.floors),
         # every point has a copy that reaches up to here and predicts alike, unless a class is held
         least_top=0 if landscape.held else landscape.least_top(rows),
         margin=_ROUNDING,
@@ -150,6 +152,7 @@ class _OpenBox(NamedTuple):
     low: Integers  # (N,) positions on the scale
     high: Integers  # (N,)
     multipliers: Floats  # (3, N): v, correct, wrong
+    price: Floats  # (N + 1,)
 
 
 def _everything(landscape: Landscape, best: Position) -> _OpenBox:
@@ -157,7 +160,8 @@ def _everything(landscape: Landscape, best: Position) -> _OpenBox:
     confusion = landscape.confusion(best.indices.astype(np.int64)) / landscape.problem.unit
     correct = np.diag(confusion)
     multipliers = np.array([np.zeros_like(correct), correct, confusion.sum(axis=0) - correct])
-    return _OpenBox(-math.inf, *_bounds(landscape), multipliers)
+    price = np.zeros(len(correct) + 1)
+    return _OpenBox(-math.inf, *_bounds(landscape), multipliers, price)
 
 
 class _Queue:
@@ -224,6 +228,7 @@ class _Diver:
         nodes = dive.nodes
         nodes.bound[0], nodes.low[0], nodes.high[0] = box.bound, box.low, box.high
         nodes.v[0], nodes.correct[0], nodes.wrong[0] = box.multipliers
+        nodes.price[0] = box.price
         found.value[0] = incumbent
         found.n_points[0] = found.improved[0] = 0
         n_left = search_boxes(self._terrain, memo, dive, found, self._n_boxes)
@@ -233,6 +238,7 @@ class _Diver:
                 nodes.low[i].copy(),
                 nodes.high[i].copy(),
                 np.array([nodes.v[i], nodes.correct[i], nodes.wrong[i]]),
+                nodes.price[i].copy(),
             )
             for i in range(n_left)
         ]

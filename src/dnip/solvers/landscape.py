@@ -21,7 +21,7 @@ from dnip.kernels.descent import (
 from dnip.kernels.flips import walk
 from dnip.kernels.line_search import settle
 from dnip.kernels.lines import new_lines
-from dnip.kernels.values import Terms, new_memo, value
+from dnip.kernels.values import MISSED, Floors, Terms, new_memo, no_floors, shortfall, value
 from dnip.objective import Objective
 from dnip.solvers.passes import CompiledPasses, Passes, passes_over
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import TypeAlias
 
+    from dnip.constraints import Demands
     from dnip.kernels.boxes import BoxRows
     from dnip.kernels.flips import Flips, Workspace
     from dnip.kernels.lines import Lines
@@ -77,6 +78,9 @@ class Landscape:
         K.
     held : mapping of int to float
         Classes that stay at a given index.
+    demands : Demands, optional
+        What points have to keep to. The value of one that does not is at least ``MISSED``, and the
+        higher the more it falls short.
     passes : Passes, optional
         Over the rows of the problem; those for weights k/K where it is left out.
 
@@ -98,6 +102,7 @@ class Landscape:
         objective: ObjectiveLike,
         scale: int,
         held: Mapping[int, float],
+        demands: Demands | None = None,
         passes: Passes | None = None,
     ) -> None:
         self.problem = problem
@@ -112,8 +117,9 @@ class Landscape:
         self._lines = new_lines(_EXPECTED_LINES)
         self._compiled = isinstance(objective, Objective)
         self._state: CompiledState | None = None  # what a search needs that is compiled whole
+        self.floors = self._count_floors(demands)
         if isinstance(objective, Objective):
-            self._terms = compile_terms(objective, problem)
+            self._terms = compile_terms(objective, problem, self.floors)
             self._memo = new_memo(problem.class_mass, self._terms.smoothing)
             if isinstance(self._passes, CompiledPasses):
                 rows, workspace = self._passes.rows, self._passes.workspace
@@ -132,6 +138,10 @@ class Landscape:
     def equal_weights(self) -> Floats:
         """Return the indices of the plain argmax."""
         return np.full(self.n_classes, float(self.scale))
+
+    def lowest_weights(self) -> Floats:
+        """Return the lowest index of every class."""
+        return np.ones(self.n_classes)
 
     def draw(self, rng: np.random.Generator) -> Floats:
         """Draw indices to start from."""
@@ -210,6 +220,28 @@ class Landscape:
         """Count examples by true and predicted class at weight indices, held classes included."""
         return self._in_examples(self._passes.count(indices.astype(np.float64)))
 
+    def keeps_floors(self, indices: WeightIndices | Floats) -> bool:
+        """Whether enough is right at weight indices, held classes included."""
+        if not len(self.floors.correct):
+            return True
+        confusion = self._passes.count(indices.astype(np.float64))
+        return not self._shortfall(confusion)
+
+    def _count_floors(self, demands: Demands | None) -> Floors:
+        if demands is None or not demands.has_floors:
+            return no_floors()
+        true = self.problem.class_mass
+        raw = 0
+        if demands.max_accuracy_loss is not None:
+            raw = int(np.trace(self._passes.count(self.equal_weights())))
+        return Floors(demands.correct_counts(true), demands.total_count(raw, int(true.sum())))
+
+    def _shortfall(self, confusion: Confusion) -> float:
+        if not len(self.floors.correct):
+            return 0.0
+        correct = np.ascontiguousarray(np.diag(confusion))
+        return float(shortfall(correct, self.floors, self.problem.class_mass))
+
     def _with_held(self, indices: WeightIndices | Floats) -> Floats:
         here = np.array(indices, np.float64)
         for c, index in self.held.items():
@@ -256,6 +288,8 @@ class Landscape:
         self.evaluations += 1
         if self._compiled:
             return float(value(confusion, predicted, self._terms, self._memo))
+        if missing := self._shortfall(confusion):
+            return MISSED * (1 + missing)
         z = self.objective(self._in_examples(confusion))
         if math.isnan(z):
             raise InvalidInputError(
@@ -263,7 +297,7 @@ class Landscape:
                 f"{self._in_examples(confusion).tolist()}",
                 hint="Return a number for every confusion matrix, such as inf where undefined",
             )
-        return z
+        return min(z, MISSED / 2) if len(self.floors.correct) else z
 
     def _in_examples(self, confusion: Confusion) -> Counts:
         """Return counts of mass as counts of examples: a copy, safe to hand out."""
@@ -272,13 +306,17 @@ class Landscape:
         return confusion.astype(np.float64) * self.problem.unit
 
 
-def compile_terms(objective: Objective, problem: Problem | StreamedProblem) -> Terms:
+def compile_terms(
+    objective: Objective, problem: Problem | StreamedProblem, floors: Floors | None = None
+) -> Terms:
     """Return the numbers of an objective that compiled code works with, in the unit of mass."""
     gap = float(objective.beta) if "cobias" in objective.terms else 0.0
     return Terms(
-        error=1.0 if "error" in objective.terms else 0.0,
+        error=1.0 if "error" in objective.terms and objective.costs is None else 0.0,
         cobias=gap if objective.gap == "pairwise" else 0.0,
         single=gap if objective.gap == "single" else 0.0,
         tau=float(objective.tau) if "pmi" in objective.terms else 0.0,
         smoothing=objective.smoothing / problem.unit,
+        costs=objective.cost_matrix,
+        floors=no_floors() if floors is None else floors,
     )

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import time
 import warnings
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from dnip.errors import DNIPWarning, InvalidInputError
-from dnip.objective import as_objective
+from dnip.constraints import Constraints
+from dnip.errors import DNIPWarning, InfeasibleError, InvalidInputError
+from dnip.objective import as_objective, on_classes
 from dnip.problem import Problem
 from dnip.scales import WIDEST, Spacing, WeightScale
 from dnip.solution import Solution, Status
@@ -19,6 +20,7 @@ from dnip.solvers.coordinate import Coordinate
 from dnip.solvers.driver import Outcome, Progress, Solver, run
 from dnip.solvers.exact import Exact
 from dnip.solvers.exhaustive import Exhaustive
+from dnip.solvers.nearest import Attempt, explain
 from dnip.solvers.spaced import bring_to_one, landscape_over
 from dnip.validation import (
     check_choice,
@@ -31,15 +33,20 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
+    from dnip.constraints import Demands
     from dnip.objective import ConfusionFunction, ObjectiveLike
     from dnip.solvers.landscape import Landscape
     from dnip.solvers.streamed import StreamedProblem
+    from dnip.typing import Floats
 
 #: The solvers that a name can ask for, with their default settings.
 SOLVERS: dict[str, Callable[[], Solver]] = {
     solver.name: solver for solver in (Coordinate, Exact, Anneal, Exhaustive)
 }
 
+# Seconds that a search for what a constraint can reach may take: this, or so many times what the
+# search itself took.
+_LEAST_SPARE, _SPARE = 2.0, 3.0
 # Rounds in which classes without examples follow the middle of the fitted ones.
 _MAX_ROUNDS = 5
 
@@ -55,6 +62,7 @@ def solve(
     sample_weight: ArrayLike | None = None,
     time_limit: float | None = None,
     classes: Sequence[str] | None = None,
+    constraints: Constraints | None = None,
     progress: Progress | None = None,
 ) -> Solution:
     """Find weight indices ξ, one per class, that minimise an objective on an opt set.
@@ -86,6 +94,8 @@ def solve(
         Seconds after which the best so far is returned.
     classes : sequence of str, optional
         Class names, for messages.
+    constraints : Constraints, optional
+        What the weights have to keep to on these examples.
     progress : callable, optional
         Receives a :class:`~dnip.solution.TraceEntry` at every event.
 
@@ -97,6 +107,8 @@ def solve(
     ------
     InvalidInputError
         For input or settings that break their contract.
+    InfeasibleError
+        If no weights on the scale keep to the constraints, or none were found.
 
     Warns
     -----
@@ -112,7 +124,7 @@ def solve(
     (0.0, 0.0)
     """
     began = time.perf_counter()
-    search = Search(objective, scale, solver, seed, time_limit, progress)
+    search = Search(objective, scale, solver, seed, time_limit, progress, constraints=constraints)
     problem = Problem.of(probabilities, labels, sample_weight=sample_weight, classes=classes)
     return search.solve(problem, began)
 
@@ -122,7 +134,7 @@ class Search:
 
     Parameters
     ----------
-    objective, scale, solver, seed, time_limit, progress
+    objective, scale, solver, seed, time_limit, progress, constraints
         As for :func:`solve`.
     absent : collection of int
         Classes that do not occur where the weights will be used: they keep the least weight.
@@ -137,6 +149,7 @@ class Search:
         time_limit: float | None = None,
         progress: Progress | None = None,
         absent: Collection[int] = (),
+        constraints: Constraints | None = None,
     ) -> None:
         self.scale = WeightScale.of(scale)
         self._seed = check_integer("seed", seed, at_least=0)
@@ -155,26 +168,70 @@ class Search:
         self._goal = as_objective(objective)
         self._progress = progress
         self._absent = dict.fromkeys(absent, 1.0 if self.scale.size else 1 / WIDEST)
+        if constraints is not None and not isinstance(constraints, Constraints):
+            raise InvalidInputError(
+                f"constraints must be a Constraints; got {constraints!r}",
+                hint="Give dnip.Constraints(max_accuracy_loss=..., min_class_accuracies=..., ...)",
+            )
+        self._constraints = constraints or None
 
     def solve(self, problem: Problem | StreamedProblem, began: float) -> Solution:
         """Search one opt set; time counts from `began`, a ``time.perf_counter`` reading."""
         deadline = None if self._time_limit is None else began + self._time_limit
         names = problem.classes
+        goal = on_classes(self._goal, names)
+        demands = None
+        if self._constraints is not None:
+            demands = self._constraints.on(names, problem.present)
+        frozen = () if demands is None else demands.frozen
+        for c in frozen:
+            if c in self._absent:
+                raise InvalidInputError(
+                    f"class {names[c]} is frozen, but its share is 0 where weights will be used",
+                    hint="Give it a share, or do not freeze it",
+                )
         missing = np.flatnonzero(~problem.present).tolist()
-        unfitted = [c for c in missing if c not in self._absent]
+        unfitted = tuple(c for c in missing if c not in self._absent and c not in frozen)
         if unfitted:
             _warn_unfitted([names[c] for c in unfitted])
 
-        held = dict.fromkeys(unfitted, float(self.scale.size or 1)) | self._absent
+        found = self._search(problem, goal, demands, unfitted, self._solver, deadline)
+        if demands is not None and not found.landscape.keeps_floors(found.indices):
+            found = self._search_again(problem, goal, demands, unfitted, found, deadline)
+        return _conclude(
+            found,
+            self.scale,
+            (*unfitted, *self._absent),
+            demands,
+            solver=self._solver.name,
+            seed=self._seed,
+            seconds=time.perf_counter() - began,
+        )
+
+    def _search(
+        self,
+        problem: Problem | StreamedProblem,
+        goal: ObjectiveLike,
+        demands: Demands | None,
+        unfitted: tuple[int, ...],
+        solver: Solver,
+        deadline: float | None,
+        start: Floats | None = None,
+    ) -> _Found:
+        """Search in rounds, in which classes without examples follow the middle of the others."""
+        top = float(self.scale.size or 1)
+        frozen = {} if demands is None else dict.fromkeys(demands.frozen, top)
+        held = dict.fromkeys(unfitted, top) | self._absent
         evaluations = 0
         for _ in range(_MAX_ROUNDS):
-            landscape = landscape_over(problem, self._goal, self.scale, held)
+            landscape = landscape_over(problem, goal, self.scale, {**held, **frozen}, demands)
             outcome = run(
-                self._solver,
+                solver,
                 landscape,
                 rng=np.random.default_rng(self._seed),
                 deadline=deadline,
                 progress=self._progress,
+                start=start,
             )
             evaluations += landscape.evaluations
             middle = landscape.middle(outcome.indices[problem.present])
@@ -182,16 +239,70 @@ class Search:
             if followed == held or outcome.status in (Status.TIME_LIMIT, Status.INTERRUPTED):
                 break
             held = followed
-        return _conclude(
-            outcome,
-            landscape,
-            self.scale,
-            followed,
-            evaluations=evaluations,
-            solver=self._solver.name,
-            seed=self._seed,
-            seconds=time.perf_counter() - began,
+        indices = outcome.indices.copy()
+        for c, index in followed.items():
+            indices[c] = index
+        if not landscape.keeps_floors(indices):
+            indices = outcome.indices.copy()  # the last step of the middle was one too far
+        return _Found(outcome, landscape, indices, evaluations)
+
+    def _search_again(
+        self,
+        problem: Problem | StreamedProblem,
+        goal: ObjectiveLike,
+        demands: Demands,
+        unfitted: tuple[int, ...],
+        found: _Found,
+        deadline: float | None,
+    ) -> _Found:
+        """Look for what the constraints can reach, one by one; search on if all are kept there.
+
+        Raises
+        ------
+        InfeasibleError
+            If they are not.
+        """
+        proves = isinstance(self._solver, Exact | Exhaustive)
+        solver = self._solver if proves else Coordinate()
+        spare = max(_LEAST_SPARE, _SPARE * found.outcome.trace[-1].seconds)
+
+        def attempt(goal: ObjectiveLike, demands: Demands) -> Attempt:
+            end = time.perf_counter() + spare
+            tried = self._search(
+                problem,
+                goal,
+                demands,
+                unfitted,
+                solver,
+                end if deadline is None else min(end, deadline),
+            )
+            return Attempt(
+                tried.indices,
+                tried.landscape.confusion(tried.indices),
+                tried.landscape.keeps_floors(tried.indices),
+                tried.outcome.status is Status.OPTIMAL and not unfitted,
+            )
+
+        stopped = found.outcome.status in (Status.TIME_LIMIT, Status.INTERRUPTED)
+        proven = found.outcome.status is Status.OPTIMAL and not unfitted
+        told = explain(
+            found.landscape, demands, found.indices, proven, None if stopped else attempt
         )
+        if isinstance(told, InfeasibleError):
+            raise told
+        again = self._search(problem, goal, demands, unfitted, self._solver, deadline, told)
+        if not again.landscape.keeps_floors(again.indices):  # the classes without examples moved
+            raise InfeasibleError("no weights were found that keep to the constraints")
+        return again
+
+
+class _Found(NamedTuple):
+    """What a search came to."""
+
+    outcome: Outcome
+    landscape: Landscape
+    indices: Floats  # (N,) classes without examples at the middle of the others
+    evaluations: int
 
 
 def _warn_unfitted(names: Sequence[str]) -> None:
@@ -204,32 +315,32 @@ def _warn_unfitted(names: Sequence[str]) -> None:
 
 
 def _conclude(
-    outcome: Outcome,
-    landscape: Landscape,
+    found: _Found,
     scale: WeightScale,
-    held: dict[int, float],
+    unfitted: tuple[int, ...],
+    demands: Demands | None,
     *,
-    evaluations: int,
     solver: str,
     seed: int,
     seconds: float,
 ) -> Solution:
     """Report the plain objective of the final indices, whatever the solver did inside."""
-    indices = outcome.indices.copy()
-    for c, index in held.items():
-        indices[c] = index
+    outcome, landscape, indices, evaluations = found
     weights = None
     if scale.spacing is Spacing.CONTINUOUS:
         weights = indices = bring_to_one(indices)
     confusion = landscape.confusion(indices)
     value = landscape.objective(confusion)
     # classes without examples follow a rule of thumb: the rest is then optimal for that choice only
-    bound = None if held or outcome.lower_bound == -math.inf else outcome.lower_bound
+    bound = None if unfitted or outcome.lower_bound == -math.inf else outcome.lower_bound
     status = outcome.status
-    if held and status in (Status.OPTIMAL, Status.WITHIN_GAP):
+    if unfitted and status in (Status.OPTIMAL, Status.WITHIN_GAP):
         status = Status.FINISHED
     if bound is not None:  # the two values of one point may differ by rounding
         bound = value if status is Status.OPTIMAL else min(bound, value)
+    kept = None
+    if demands is not None:
+        kept = demands.to_dict(confusion, landscape.confusion(landscape.equal_weights()))
     return Solution(
         weight_indices=(indices if weights is None else np.empty(0)).astype(np.int64),
         scale=scale.size,
@@ -245,7 +356,8 @@ def _conclude(
         solver=solver,
         seed=seed,
         trace=outcome.trace,
-        unfitted=tuple(held),
+        unfitted=unfitted,
         spacing=scale.spacing,
         continuous_weights=weights,
+        constraints=kept,
     )

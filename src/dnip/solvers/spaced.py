@@ -26,6 +26,7 @@ from dnip.solvers.landscape import Landscape, Position
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from dnip.constraints import Demands
     from dnip.kernels.boxes import BoxRows
     from dnip.kernels.flips import Flips
     from dnip.objective import ObjectiveLike
@@ -54,14 +55,15 @@ def landscape_over(
     objective: ObjectiveLike,
     scale: WeightScale,
     held: Mapping[int, float],
+    demands: Demands | None = None,
 ) -> Landscape:
     """Return a problem seen through an objective, over the weights of a scale."""
     if scale.spacing is Spacing.LINEAR:
-        return Landscape(problem, objective, scale.size, held)
+        return Landscape(problem, objective, scale.size, held, demands)
     if not isinstance(problem, Problem):
         raise not_in_passes(scale)
     kind = GeometricLandscape if scale.spacing is Spacing.LOG else ContinuousLandscape
-    return kind(problem, objective, scale, held)
+    return kind(problem, objective, scale, held, demands)
 
 
 def not_in_passes(scale: WeightScale) -> InvalidInputError:
@@ -133,9 +135,10 @@ class GeometricLandscape(Landscape):
         objective: ObjectiveLike,
         scale: WeightScale,
         held: Mapping[int, float],
+        demands: Demands | None = None,
     ) -> None:
         passes = ListedPasses(problem, float(scale.size), scale.levels)
-        super().__init__(problem, objective, scale.size, held, passes)
+        super().__init__(problem, objective, scale.size, held, demands, passes)
         self._levels = scale.levels
         self._step = float(np.log(scale.size)) / (scale.size - 1) if scale.size > 1 else 1.0
 
@@ -189,15 +192,22 @@ class ContinuousLandscape(Landscape):
         objective: ObjectiveLike,
         scale: WeightScale,
         held: Mapping[int, float],
+        demands: Demands | None = None,
     ) -> None:
         self._listed = ListedPasses(problem, WIDEST, scale.levels)
-        super().__init__(problem, objective, 0, held, self._listed)
-        self._coarse = None if held else Landscape(problem, objective, _COARSE, {})
+        super().__init__(problem, objective, 0, held, demands, self._listed)
+        self._coarse = None if held else Landscape(problem, objective, _COARSE, {}, demands)
         self._refined: dict[bytes, Position] = {}
+        # a frozen class has weight 1, and no weight is above that
+        self._ceiling = 1.0 if demands is not None and demands.frozen else np.inf
 
     def equal_weights(self) -> Floats:
         """Return the weights of the plain argmax."""
         return np.ones(self.n_classes)
+
+    def lowest_weights(self) -> Floats:
+        """Return weights as far below 1 as they go."""
+        return np.full(self.n_classes, 1 / WIDEST)
 
     def draw(self, rng: np.random.Generator) -> Floats:
         """Draw weights, as far apart as those of the default linear scale."""
@@ -253,7 +263,7 @@ class ContinuousLandscape(Landscape):
                 self._listed.breakpoints(here, c),
                 here[c],
                 others.max() / WIDEST,
-                others.min() * WIDEST,
+                min(others.min() * WIDEST, self._ceiling),
             )
             place = np.zeros(self.n_classes)
             place[c] = line.now
@@ -269,7 +279,7 @@ class ContinuousLandscape(Landscape):
     def _kick(self, indices: Floats, factors: Floats, top: float, order: Integers) -> Floats:
         kicked = indices.copy()
         kicked[order] *= factors[order]
-        kicked = np.maximum(kicked, kicked.max() / WIDEST)
+        kicked = np.minimum(np.maximum(kicked, kicked.max() / WIDEST), self._ceiling)
         return kicked if self.held else bring_to_one(kicked)  # held weights stay where they are
 
 

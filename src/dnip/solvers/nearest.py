@@ -1,0 +1,277 @@
+"""Constraints that cannot be kept: which they are, and how near weights come to them.
+
+Told are three things of each constraint that is missed: what it reaches where all of them together
+are missed by least, what it can reach while the others hold, and what it can reach alone. For the
+last, no search is needed: a class is right most often where its weight is as high, and that of
+every other class as low, as it can be.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from dnip.errors import InfeasibleError
+from dnip.metrics import accuracy, class_accuracies
+from dnip.objective import Objective
+
+if TYPE_CHECKING:
+    from dnip.constraints import Demands
+    from dnip.solvers.landscape import Landscape
+    from dnip.typing import Counts, Floats
+
+# Constraints that are looked at one by one, those that are missed by most; each takes a search.
+_MOST = 5
+# What is asked of every class is told to this.
+_RESOLUTION = 0.0005
+# Digits of rates in messages: floors are rounded down and losses up, so that they can be kept.
+_DIGITS = 3
+
+_ERROR = Objective(beta=0.0, tau=0.0, terms=("error",))
+
+
+class Attempt(NamedTuple):
+    """What a search under other demands came to."""
+
+    indices: Floats  # (N,)
+    confusion: Counts
+    kept: bool  # whether these demands are kept
+    proven: bool  # whether no indices do better
+
+
+#: A search for the lowest value of an objective under demands.
+Try = Callable[[Objective, "Demands"], Attempt]
+
+
+@dataclass(frozen=True)
+class Reach:
+    """What one constraint can reach. A loss of accuracy is told as its negative.
+
+    Attributes
+    ----------
+    name : str
+    asked : float
+    together : float
+        Where all constraints together are missed by least.
+    with_others : float or None
+        The most while the others hold; None if nothing was found that keeps them.
+    alone : float or None
+        No weights reach more, whatever becomes of the others; None for the loss of accuracy, which
+        the raw argmax has not.
+    proven : bool
+        Whether no weights reach more than `with_others` while the others hold, or, where it is
+        None, whether none keep the others.
+    searched : bool
+        Whether there was time to look.
+    """
+
+    name: str
+    asked: float
+    together: float
+    with_others: float | None
+    alone: float | None
+    proven: bool
+    searched: bool = True
+
+    def told(self, *, only: bool) -> str:
+        """Say how near one comes to the constraint; `only` if there is no other one."""
+        sign = "at most" if self.asked <= 0 else "at least"
+        near = self.together if self.with_others is None else self.with_others
+        if self.with_others is None and self.searched:
+            others = "keep the others" if self.proven else "were found that keep the others"
+            said = f"even without it no weights {others}"
+        else:
+            how = ", as is proven" if self.proven else " that was found"
+            said = f"{_shown(near)} is the nearest{how}"
+            if self.with_others is not None and not only:
+                said += ", while the others hold"
+        if self.alone is not None and near < self.alone < self.asked:
+            said += f"; no weights at all reach more than {_shown(self.alone)}"
+        return f"{self.name} {sign} {abs(self.asked):g}: {said}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the numbers, with a loss as such."""
+        sign = -1.0 if self.asked <= 0 else 1.0
+        return {
+            "asked": abs(self.asked),
+            "together": sign * self.together,
+            "with_others": None if self.with_others is None else sign * self.with_others,
+            "alone": self.alone,
+            "proven": self.proven,
+        }
+
+
+class _Loss:
+    """The loss of accuracy against the raw argmax."""
+
+    name = "accuracy loss"
+
+    def __init__(self, demands: Demands) -> None:
+        assert demands.max_accuracy_loss is not None
+        self.asked = -demands.max_accuracy_loss
+        self.others = replace(demands, max_accuracy_loss=None)
+
+    def reached(self, confusion: Counts, raw: Counts) -> float:
+        return accuracy(confusion) - accuracy(raw)
+
+    def alone(self, landscape: Landscape) -> None:
+        return None
+
+    def best(self, raw: Counts, attempt: Try) -> Attempt:
+        return attempt(_ERROR, self.others)
+
+
+class _Class:
+    """The accuracy of one class."""
+
+    def __init__(self, demands: Demands, c: int) -> None:
+        self.name = f"class {demands.classes[c]}"
+        self.asked = float(demands.least[c])
+        least = demands.least.copy()
+        least[c] = 0.0
+        self.others = replace(demands, least=least)
+        self._c = c
+
+    def reached(self, confusion: Counts, raw: Counts) -> float:
+        return float(class_accuracies(confusion)[self._c])
+
+    def alone(self, landscape: Landscape) -> float:
+        return _most(landscape, self._c)
+
+    def best(self, raw: Counts, attempt: Try) -> Attempt:
+        costs = np.zeros(raw.shape)
+        costs[self._c] = 1.0
+        costs[self._c, self._c] = 0.0
+        return attempt(replace(_ERROR, costs=costs), self.others)
+
+
+class _EveryClass:
+    """The accuracy of the worst of the classes without a floor of their own."""
+
+    name = "every class"
+
+    def __init__(self, demands: Demands) -> None:
+        assert demands.every is not None
+        self.asked = demands.every
+        named = np.isin(np.arange(len(demands.classes)), demands.named)
+        self._members = np.flatnonzero(~named & (demands.least > 0))
+        self._demands = demands
+        self.others = self._asking(0.0)
+
+    def reached(self, confusion: Counts, raw: Counts) -> float:
+        return float(class_accuracies(confusion)[self._members].min())
+
+    def alone(self, landscape: Landscape) -> float:
+        return min(_most(landscape, int(c)) for c in self._members)
+
+    def best(self, raw: Counts, attempt: Try) -> Attempt:
+        """Halve the interval between a floor that was kept and one that was not."""
+        found = attempt(_ERROR, self.others)
+        if not found.kept:
+            return found
+        high, proven = self.asked, True
+        while high - self.reached(found.confusion, raw) > _RESOLUTION:
+            middle = (high + self.reached(found.confusion, raw)) / 2
+            tried = attempt(_ERROR, self._asking(middle))
+            if tried.kept:
+                found = tried
+            else:
+                high, proven = middle, proven and tried.proven
+        return found._replace(proven=proven)
+
+    def _asking(self, rate: float) -> Demands:
+        least = self._demands.least.copy()
+        least[self._members] = rate
+        return replace(self._demands, least=least)
+
+
+def explain(
+    landscape: Landscape, demands: Demands, nearest: Floats, proven: bool, attempt: Try | None
+) -> InfeasibleError | Floats:
+    """Return what is to be told of demands that were missed, or indices that keep them after all.
+
+    Parameters
+    ----------
+    landscape : Landscape
+        Of the search that found no point without a shortfall.
+    demands : Demands
+    nearest : ndarray of shape (N,)
+        Indices of the least shortfall that was found.
+    proven : bool
+        Whether no indices have less.
+    attempt : callable, optional
+        Searches under other demands; None where there is no time for it.
+    """
+    raw = landscape.confusion(landscape.equal_weights())
+    together = landscape.confusion(nearest)
+    parts = _parts(demands)
+    missed = [part for part in parts if part.reached(together, raw) < part.asked - 1e-9]
+    missed.sort(key=lambda part: part.reached(together, raw) - part.asked)
+    reaches = []
+    for part in missed[:_MOST]:
+        with_others, alone, sure = None, part.alone(landscape), False
+        if attempt is not None:
+            found = part.best(raw, attempt)
+            if landscape.keeps_floors(found.indices):
+                return found.indices
+            sure = found.proven
+            if found.kept:
+                with_others = part.reached(found.confusion, raw)
+                sure = sure or with_others == alone
+        reaches.append(
+            Reach(
+                part.name,
+                part.asked,
+                part.reached(together, raw),
+                with_others,
+                alone,
+                sure,
+                attempt is not None,
+            )
+        )
+    return _error(reaches, len(missed) - len(reaches), len(parts), proven)
+
+
+def _parts(demands: Demands) -> list[_Loss | _Class | _EveryClass]:
+    parts: list[_Loss | _Class | _EveryClass] = []
+    if demands.max_accuracy_loss is not None:
+        parts.append(_Loss(demands))
+    parts += [_Class(demands, c) for c in demands.named if demands.least[c] > 0]
+    if demands.every:
+        parts.append(_EveryClass(demands))
+    return parts
+
+
+def _most(landscape: Landscape, c: int) -> float:
+    """Return the accuracy of a class where its weight is highest and all others are lowest."""
+    indices = landscape.lowest_weights()
+    indices[c] = landscape.equal_weights()[c]
+    for frozen, index in landscape.held.items():
+        indices[frozen] = index
+    return float(class_accuracies(landscape.confusion(indices))[c])
+
+
+def _error(reaches: list[Reach], n_more: int, n_parts: int, proven: bool) -> InfeasibleError:
+    clauses = "; ".join(reach.told(only=n_parts == 1) for reach in reaches)
+    more = f"; and {n_more} more" if n_more else ""
+    known = "no weights on this scale keep" if proven else "no weights were found that keep"
+    what = "the constraint" if n_parts == 1 else "all constraints"
+    message = f"{known} to {what} on the labelled rows: {clauses}{more}"
+    if len(reaches) > 1 and not n_more:
+        all_of = ", ".join(f"{reach.name} {_shown(reach.together)}" for reach in reaches)
+        message += f". All together they come nearest with {all_of}"
+    hint = "Ask for what can be reached"
+    if not proven:
+        hint += ", or take the exact solver to know for sure"
+    return InfeasibleError(
+        message, hint=hint, nearest={reach.name: reach.to_dict() for reach in reaches}
+    )
+
+
+def _shown(reached: float) -> str:
+    """Return a rate that can be asked for: rounded down; a loss, told as its negative, up."""
+    return f"{abs(math.floor(reached * 10**_DIGITS + 1e-9) / 10**_DIGITS):.{_DIGITS}f}"

@@ -1,0 +1,145 @@
+"""``dnip fit`` with constraints and costs: kept, told, stored, or refused."""
+
+import json
+
+import numpy as np
+import pytest
+
+import oracles
+from dnip import Coefficients, ProbabilityTable
+from problems import KNOWN
+
+PROBLEM = KNOWN["four classes"]
+NAMES = ("World", "Sports", "Business", "Tech")
+FOUR = ("--classes", ",".join(NAMES))
+
+
+@pytest.fixture
+def opt(folder):
+    """A table on which an equal fit costs accuracy."""
+    ProbabilityTable(PROBLEM.p, PROBLEM.labels, classes=NAMES).write(folder / "opt.csv")
+    return "opt.csv"
+
+
+def kept(summary, max_loss=None, least=None):
+    confusion = oracles.confusion_at(PROBLEM.p, PROBLEM.labels, summary["weight_indices"])
+    raw = oracles.confusion_at(PROBLEM.p, PROBLEM.labels, [1, 1, 1, 1])
+    return oracles.keeps(confusion, raw, max_loss, least)
+
+
+@pytest.mark.parametrize("robust", ["auto", "on", "off"])
+def test_constraints_are_kept_told_and_stored(dnip, opt, robust):
+    asked = ("--max-accuracy-loss", "0.05", "--min-class-accuracy", "Tech=0.45")
+    asked += ("--min-class-accuracy", "1=0.5", "--freeze", "World")
+    run = dnip("fit", opt, *FOUR, *asked, "--robust", robust, "--json")
+    assert (run.status, run.err) == (0, "")
+    assert kept(run.json, 0.05, {3: 0.45, 1: 0.5})
+    assert run.json["weight_indices"][0] == 30
+    told = run.json["constraints"]
+    assert told["min_class_accuracies"] == {"Sports": 0.5, "Tech": 0.45}
+    assert (told["max_accuracy_loss"], told["freeze"]) == (0.05, ["World"])
+    assert Coefficients.load("coefficients.json").fit["constraints"] == told
+
+
+def test_text_tells_what_was_asked_and_reached(dnip, opt):
+    run = dnip("fit", opt, *FOUR, "--max-accuracy-loss", "0.05", "--freeze", "Tech, World")
+    assert (run.status, run.err) == (0, "")
+    line = next(line for line in run.out.splitlines() if line.startswith("constraints kept: "))
+    assert "(at most 0.05)" in line
+    assert line.endswith("frozen: World, Tech")
+
+
+def test_a_floor_for_all_and_one_for_a_class(dnip, opt):
+    asked = ("--min-class-accuracy", "all=0.5", "--min-class-accuracy", "Sports=0.4")
+    run = dnip("fit", opt, *FOUR, *asked, "--robust", "off", "--solver", "exact", "--json")
+    assert run.status == 0
+    assert run.json["status"] == "optimal"
+    assert kept(run.json, None, {0: 0.5, 1: 0.4, 2: 0.5, 3: 0.5})
+
+
+def test_without_constraints_the_key_is_null_and_the_file_as_ever(dnip, opt):
+    run = dnip("fit", opt, *FOUR, "--json")
+    assert run.json["constraints"] is None
+    stored = Coefficients.load("coefficients.json")
+    assert "constraints" not in stored.fit
+    assert "costs" not in stored.objective
+
+
+def test_constraints_that_cannot_be_kept_write_nothing(dnip, opt, folder):
+    asked = ("--min-class-accuracy", "all=0.95", "--max-accuracy-loss", "0")
+    run = dnip("fit", opt, *FOUR, *asked, "--json")
+    run.assert_refused("no weights were found that keep to all constraints", "every class at least")
+    assert not (folder / "coefficients.json").exists()
+    run = dnip("fit", opt, *FOUR, *asked, "--solver", "exact")
+    run.assert_refused("no weights on this scale keep to all constraints", "as is proven")
+
+
+def test_costs_come_from_a_file_by_name_and_from_the_coefficients_again(dnip, opt, folder):
+    costs = np.ones((4, 4)) - np.eye(4)
+    costs[3, 0] = 8
+    rows = [",".join(["", *NAMES[::-1]])]
+    rows += [",".join([name, *map(str, costs[i, ::-1])]) for i, name in enumerate(NAMES)]
+    (folder / "costs.csv").write_text("\n".join(rows))
+    plain = dnip("fit", opt, *FOUR, "--beta", "0", "--tau", "0", "--robust", "off", "--json").json
+    settings = ("--beta", "0", "--tau", "0", "--robust", "off", "--json")
+    run = dnip("fit", opt, *FOUR, "--costs", "costs.csv", *settings, "--out", "c.json").json
+    confusion = oracles.confusion_at(PROBLEM.p, PROBLEM.labels, run["weight_indices"])
+    before = oracles.confusion_at(PROBLEM.p, PROBLEM.labels, plain["weight_indices"])
+    assert run["objective"] == pytest.approx(oracles.mean_cost(confusion, costs))
+    assert run["objective"] < oracles.mean_cost(before, costs)
+    assert confusion[3, 0] < before[3, 0]
+    assert run["terms"]["error"] == pytest.approx(1 - np.trace(confusion) / confusion.sum())
+    stored = json.loads((folder / "c.json").read_text())
+    assert stored["objective"]["costs"] == costs.tolist()
+    again = dnip("fit", opt, *FOUR, "--costs", "c.json", *settings).json
+    assert again["weight_indices"] == run["weight_indices"]
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--freeze", "Nobody"], "unknown class 'Nobody'; the classes are World, Sports"),
+        (["--min-class-accuracy", "Nobody=0.5"], "unknown class 'Nobody'"),
+        (["--min-class-accuracy", "Tech"], "'Tech', not CLASS=RATE"),
+        (["--min-class-accuracy", "=0.5"], "'=0.5', not CLASS=RATE"),
+        (["--min-class-accuracy", "Tech=1.5"], "a rate from 0 to 1"),
+        (["--min-class-accuracy", "Tech=nan"], "a rate from 0 to 1"),
+        (
+            ["--min-class-accuracy", "Tech=0.5", "--min-class-accuracy", "Tech=0.6"],
+            "asks class Tech for 0.5 and for 0.6",
+        ),
+        (
+            ["--min-class-accuracy", "Tech=0.5", "--min-class-accuracy", "3=0.6"],
+            "class Tech has two least accuracies",
+        ),
+        (["--max-accuracy-loss", "-0.1"], "max_accuracy_loss must be"),
+        (["--max-accuracy-loss", "2"], "max_accuracy_loss must be"),
+        (["--freeze", "World,Sports,Business,Tech"], "every class with labels is frozen"),
+        (["--costs", "nowhere.csv"], "nowhere.csv: cannot be read"),
+        (["--costs", "three.csv"], "costs has 3 rows and columns, but there are 4 classes"),
+        (["--costs", "other.csv"], "costs is of the classes A, B, C, D, but the classes are"),
+        (["--costs", "three.csv", "--terms", "cobias"], "terms leaves the error out"),
+        (["--costs", "three.csv", "--out", "three.csv"], "costs and out are the same"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(dnip, opt, folder, options, told):
+    (folder / "three.csv").write_text("0,1,1\n1,0,1\n1,1,0\n")
+    (folder / "other.csv").write_text(",A,B,C,D\nA,0,1,1,1\nB,1,0,1,1\nC,1,1,0,1\nD,1,1,1,0\n")
+    dnip("fit", opt, *FOUR, *options).assert_refused(told)
+    assert not (folder / "coefficients.json").exists()
+
+
+def test_a_floor_for_a_class_without_labels_is_refused(dnip, folder):
+    rows = PROBLEM.labels != 3
+    ProbabilityTable(PROBLEM.p[rows], PROBLEM.labels[rows], classes=NAMES).write("few.csv")
+    run = dnip("fit", "few.csv", *FOUR, "--min-class-accuracy", "Tech=0.5")
+    run.assert_refused("class Tech has no labelled example")
+
+
+def test_a_table_in_passes_keeps_to_them_too(dnip, opt, monkeypatch):
+    asked = ("--max-accuracy-loss", "0.02", "--freeze", "World", "--robust", "off", "--json")
+    whole = dnip("fit", opt, *FOUR, *asked).json
+    monkeypatch.setattr("dnip.fitting._fits_into", lambda memory, path: False)
+    passes = dnip("fit", opt, *FOUR, *asked).json
+    assert passes["weight_indices"] == whole["weight_indices"]
+    assert passes["constraints"] == whole["constraints"]

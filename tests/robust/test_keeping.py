@@ -1,0 +1,129 @@
+"""Robust fits under constraints: kept on the labels, and no further off than that takes."""
+
+import numpy as np
+import pytest
+
+import oracles
+from dnip import Constraints, solve
+from dnip.errors import DNIPWarning, InfeasibleError
+from dnip.robust import solve_robustly
+from dnip.robust.keeping import freeze, go_until_kept
+from dnip.robust.rounding import round_to_scale
+from dnip.scales import WeightScale
+from populations import biased_rows
+
+BIAS = [1.5, 0, 0, -1.5]
+
+
+@pytest.fixture(scope="module")
+def pool():
+    return biased_rows(np.random.default_rng(0), 6_000, bias=BIAS, noise=1.3)
+
+
+def few(pool, per_class=15, seed=0):
+    rng = np.random.default_rng(seed)
+    chosen = [rng.choice(np.flatnonzero(pool.labels == c), per_class, False) for c in range(4)]
+    rows = np.concatenate(chosen)
+    return pool.probabilities[rows], pool.labels[rows]
+
+
+@pytest.mark.parametrize("scale", [30, "log:30", "continuous"])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_blend_goes_toward_the_constrained_optimum_until_it_keeps_them(pool, scale, seed):
+    p, labels = few(pool, seed=seed)
+    raw = oracles.confusion_at(p, labels, np.ones(4))
+    asked = Constraints(0.0, {0: 0.7, 3: 0.5})
+    found = solve_robustly(
+        p, labels, unlabelled=pool.probabilities[:500], scale=scale, constraints=asked
+    )
+    assert found.decision.route == "blend"
+    reached = oracles.confusion_at(p, labels, found.solution.weights)
+    assert oracles.keeps(reached, raw, 0.0, {0: 0.7, 3: 0.5})
+    np.testing.assert_array_equal(found.solution.confusion, reached)
+    assert found.solution.constraints["class_accuracies"]["0"] >= 0.7
+    free = solve_robustly(p, labels, unlabelled=pool.probabilities[:500], scale=scale)
+    kept = oracles.keeps(free.solution.confusion, raw, 0.0, {0: 0.7, 3: 0.5})
+    toward = found.decision.toward_constraints
+    assert (toward == 0) == kept
+    if kept:
+        np.testing.assert_array_equal(found.solution.weights, free.solution.weights)
+    else:
+        assert f"{toward:.0%} of the way" in found.decision.sentence
+        assert found.decision.to_dict()["toward_constraints"] == toward
+
+
+def test_some_blends_have_to_go_and_some_do_not(pool):
+    gone = []
+    for seed in range(4):
+        p, labels = few(pool, seed=seed)
+        asked = Constraints(0.0, {0: 0.7, 3: 0.5})
+        found = solve_robustly(p, labels, constraints=asked)
+        gone.append(found.decision.toward_constraints)
+    assert min(gone) == 0 < max(gone)
+
+
+@pytest.mark.parametrize("scale", [30, "log:30", "continuous"])
+def test_frozen_classes_keep_their_weight(pool, scale):
+    p, labels = few(pool)
+    for asked in (Constraints(freeze=[1, 2]), Constraints(0.05, freeze=[1, 2])):
+        found = solve_robustly(p, labels, scale=scale, constraints=asked)
+        assert found.decision.route == "blend"
+        assert found.solution.weights[[1, 2]].tolist() == [1.0, 1.0]
+        assert found.solution.weights.max() == 1.0
+        assert found.solution.weights[0] < 1
+
+
+def test_the_optimum_of_many_labels_keeps_constraints_too(pool):
+    p, labels = np.tile(pool.probabilities, (3, 1)), np.tile(pool.labels, 3)
+    free = solve(p, labels)
+    raw = oracles.confusion_at(p, labels, np.ones(4))
+    least = float(oracles.class_accuracies(free.confusion)[0]) + 0.05
+    asked = Constraints(None, {0: least})
+    found, plain = solve_robustly(p, labels, constraints=asked), solve(p, labels, constraints=asked)
+    assert found.decision.route == "optimum"
+    assert found.decision.toward_constraints == 0.0
+    np.testing.assert_array_equal(found.solution.weight_indices, plain.weight_indices)
+    assert oracles.keeps(found.solution.confusion, raw, None, {0: least})
+
+
+@pytest.mark.parametrize("robust", ["auto", "on", "off"])
+def test_constraints_that_cannot_be_kept_are_refused_in_every_mode(pool, robust):
+    p, labels = few(pool)
+    asked = Constraints(None, {"all": 0.99})
+    with pytest.raises(InfeasibleError, match="every class at least"):
+        solve_robustly(p, labels, robust=robust, constraints=asked)
+
+
+def test_a_class_without_labels_is_told_once(pool):
+    p, labels = few(pool)
+    rows = labels != 2
+    with pytest.warns(DNIPWarning) as told:
+        found = solve_robustly(p[rows], labels[rows], constraints=Constraints(0.1))
+    assert [str(one.message)[:36] for one in told] == ["no labelled example of class 2: not "]
+    assert found.solution.constraints["accuracy_loss"] <= 0.1 + 1e-9
+
+
+def test_without_constraints_a_decision_does_not_speak_of_them(pool):
+    decision = solve_robustly(*few(pool)).decision
+    assert decision.toward_constraints is None
+    assert "toward_constraints" not in decision.to_dict()
+
+
+def test_freezing_lays_weights_on_the_frozen_ones():
+    log_weights = np.log([0.5, 0.25, 1.0])
+    assert freeze(log_weights, ()) is log_weights
+    np.testing.assert_allclose(np.exp(freeze(log_weights, [0])), [1.0, 0.5, 1.0])
+    np.testing.assert_allclose(np.exp(freeze(log_weights, [0, 2])), [1, 0.25 / 0.5**0.5, 1])
+
+
+def test_the_first_weights_on_the_way_that_keep_are_taken():
+    scale = WeightScale.of(100)
+    start, end = (round_to_scale(np.log([1.0, w]), scale) for w in (1.0, 0.25))
+
+    def keeps(multipliers):
+        return multipliers[1] / multipliers[0] <= 0.5
+
+    weights, part = go_until_kept(start, end, keeps, scale)
+    assert (weights.multipliers[1] / weights.multipliers[0], part) == (0.5, 0.5)
+    assert go_until_kept(end, start, keeps, scale) == (end, 0.0)
+    assert go_until_kept(start, end, lambda _: False, scale) == (end, 1.0)

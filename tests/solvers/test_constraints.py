@@ -1,0 +1,290 @@
+"""Constraints and costs in every solver, against enumeration and exhaustive search."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import oracles
+from dnip import Constraints, Objective, Status, solve
+from dnip.errors import DNIPWarning, InfeasibleError, InvalidInputError
+from dnip.solvers import SOLVERS, Anneal, Coordinate, Search, StreamedProblem
+from problems import KNOWN
+from strategies import KINDS, random_probabilities, seeded
+
+SCALES = {2: 30, 3: 12, 4: 6}
+COSTS = [[0, 4, 1, 1], [1, 0, 1, 9], [0.5, 1, 0.25, 1], [1, 1, 3, 0]]
+FOUR = KNOWN["four classes"]
+
+each_solver = pytest.mark.parametrize("solver", list(SOLVERS))
+
+
+class Case:
+    """A random problem with constraints that some of its points keep, or none."""
+
+    def __init__(self, seed, n_classes, kind, n_rows=60):
+        rng = np.random.default_rng(seed)
+        self.p = random_probabilities(rng, n_rows, n_classes, kind)
+        self.labels = np.append(
+            np.arange(n_classes), rng.integers(n_classes, size=n_rows - n_classes)
+        )
+        self.mass = rng.choice([1, 1, 2, 5], n_rows)
+        self.scale = SCALES[n_classes]
+        self.max_loss = rng.choice([None, 0.0, 0.02, 0.1])
+        chosen = rng.choice(n_classes, rng.integers(0, n_classes + 1), replace=False)
+        self.least = {int(c): float(rng.choice([0.2, 0.4, 0.5, 0.6, 0.8])) for c in chosen}
+        self.frozen = tuple(rng.choice(n_classes, rng.integers(0, 2), replace=False).tolist())
+        self.costs = np.array(COSTS)[:n_classes, :n_classes] if rng.random() < 0.5 else None
+        self.objective = Objective(
+            beta=float(rng.choice([0.0, 2.7])), tau=float(rng.choice([0.0, 0.2])), costs=self.costs
+        )
+
+    @property
+    def constraints(self):
+        return Constraints(self.max_loss, self.least, self.frozen)
+
+    def solve(self, solver, **settings):
+        """Return the solution, or the error of constraints that are not kept."""
+        try:
+            return solve(
+                self.p,
+                self.labels,
+                self.objective,
+                scale=self.scale,
+                solver=solver,
+                sample_weight=self.mass,
+                constraints=self.constraints,
+                **settings,
+            )
+        except InfeasibleError as error:
+            return error
+
+    def value(self, confusion):
+        """Z from the definitions."""
+        z = oracles.objective(confusion, beta=self.objective.beta, tau=self.objective.tau)
+        if self.costs is not None:
+            z += oracles.mean_cost(confusion, self.costs) - oracles.mean_cost(
+                confusion, 1 - np.eye(len(confusion))
+            )
+        return z
+
+    def keeps(self, confusion):
+        raw = oracles.confusion_at(self.p, self.labels, np.ones(self.p.shape[1]), self.mass)
+        return oracles.keeps(confusion, raw, self.max_loss, self.least)
+
+    def optimum(self):
+        """The lowest Z over all points that keep the constraints, None if none does."""
+        values = [
+            self.value(confusion)
+            for point in oracles.every_point(self.p.shape[1], self.scale)
+            if all(point[c] == self.scale for c in self.frozen)
+            for confusion in [oracles.confusion_at(self.p, self.labels, point, self.mass)]
+            if self.keeps(confusion)
+        ]
+        return min(values, default=None)
+
+
+each_case = given(
+    seed=st.integers(0, 2**32 - 1),
+    n_classes=st.sampled_from([2, 3, 4]),
+    kind=st.sampled_from(KINDS),
+)
+
+
+@settings(seeded, max_examples=40)
+@given(seed=st.integers(0, 2**32 - 1), kind=st.sampled_from(KINDS))
+def test_exhaustive_search_equals_enumeration(seed, kind):
+    case = Case(seed, 3, kind, n_rows=40)
+    case.scale = 6
+    solution, optimum = case.solve("exhaustive"), case.optimum()
+    if optimum is None:
+        assert isinstance(solution, InfeasibleError)
+        return
+    assert solution.value == pytest.approx(optimum, abs=1e-12)
+    assert case.keeps(solution.confusion)
+    assert all(solution.weight_indices[c] == case.scale for c in case.frozen)
+
+
+@pytest.fixture
+def blind(monkeypatch):
+    """Let coordinate search find nothing, so that the optimum is up to branch and bound."""
+    monkeypatch.setattr(Coordinate, "search", lambda self, landscape, rng: iter(()))
+
+
+@pytest.mark.usefixtures("blind")
+@settings(seeded, max_examples=250)
+@each_case
+def test_proofs_equal_exhaustive_search(seed, n_classes, kind):
+    case = Case(seed, n_classes, kind)
+    proven, oracle = case.solve("exact"), case.solve("exhaustive")
+    if isinstance(oracle, InfeasibleError):
+        assert isinstance(proven, InfeasibleError)
+        assert "no weights on this scale keep to" in str(proven)
+        for name, reach in oracle.nearest.items():
+            assert proven.nearest[name]["with_others"] == reach["with_others"]
+        return
+    assert proven.status is Status.OPTIMAL
+    assert proven.value == pytest.approx(oracle.value, abs=1e-9)
+    assert (proven.lower_bound, proven.gap) == (proven.value, 0.0)
+    assert case.keeps(proven.confusion)
+
+
+@settings(seeded, max_examples=150)
+@each_case
+def test_coordinate_search_is_as_good_as_exhaustive_search_on_small_problems(seed, n_classes, kind):
+    case = Case(seed, n_classes, kind)
+    found, oracle = case.solve("coordinate"), case.solve("exhaustive")
+    assert isinstance(found, InfeasibleError) == isinstance(oracle, InfeasibleError)
+    if not isinstance(found, InfeasibleError):
+        assert case.keeps(found.confusion)
+        assert found.value == pytest.approx(oracle.value, abs=0.02)
+
+
+@each_solver
+def test_a_solution_keeps_to_its_constraints_and_says_so(solver):
+    free = solve(FOUR.p, FOUR.labels, scale=5)
+    raw = oracles.confusion_at(FOUR.p, FOUR.labels, [1, 1, 1, 1])
+    lost = (np.trace(raw) - np.trace(free.confusion)) / raw.sum()
+    assert lost > 0.03
+    asked = Constraints(0.03, freeze=[3])
+    solution = solve(FOUR.p, FOUR.labels, scale=5, solver=solver, constraints=asked)
+    assert oracles.keeps(solution.confusion, raw, max_loss=0.03)
+    assert solution.weight_indices[3] == 5
+    told = solution.constraints
+    assert told == solution.to_dict()["constraints"]
+    assert (told["max_accuracy_loss"], told["freeze"]) == (0.03, ["3"])
+    assert told["accuracy_loss"] == pytest.approx(
+        (np.trace(raw) - np.trace(solution.confusion)) / raw.sum()
+    )
+    assert solution.value == Objective()(solution.confusion)
+    assert "keep to the constraints" in solution.sentence or solver in ("coordinate", "anneal")
+
+
+def test_without_constraints_nothing_is_said_of_them():
+    for none in (None, Constraints()):
+        solution = solve(FOUR.p, FOUR.labels, scale=5, constraints=none)
+        assert solution.constraints is None
+        assert "constraints" not in solution.to_dict()
+        assert solution.sentence == solution.status.sentence
+
+
+def test_the_price_of_a_constraint_never_falls():
+    values = [
+        solve(FOUR.p, FOUR.labels, scale=5, solver="exact", constraints=Constraints(max_loss)).value
+        for max_loss in (1.0, 0.1, 0.05, 0.02, 0.0)
+    ]
+    assert values == sorted(values)
+    assert values[0] == solve(FOUR.p, FOUR.labels, scale=5, solver="exact").value < values[-1]
+
+
+@pytest.mark.parametrize("solver", ["coordinate", "exhaustive", "anneal"])
+def test_functions_of_ones_own_keep_to_constraints(solver):
+    def undefined_at_the_raw_argmax(confusion):
+        return np.inf if (confusion == raw).all() else oracles.objective(confusion)
+
+    raw = oracles.confusion_at(FOUR.p, FOUR.labels, [1, 1, 1, 1])
+    asked = Constraints(0.03)
+    solution = solve(
+        FOUR.p,
+        FOUR.labels,
+        undefined_at_the_raw_argmax,
+        scale=5,
+        solver=Anneal(t_max=1.0, t_min=0.001) if solver == "anneal" else solver,
+        constraints=asked,
+    )
+    assert oracles.keeps(solution.confusion, raw, max_loss=0.03)
+    assert np.isfinite(solution.value)
+    if solver != "anneal":
+        plain = solve(FOUR.p, FOUR.labels, scale=5, solver=solver, constraints=asked)
+        assert solution.value == pytest.approx(plain.value, abs=1e-12)
+
+
+@pytest.mark.parametrize("scale", [30, "log:30", "continuous"])
+def test_every_scale_keeps_to_constraints(scale):
+    p, labels = FOUR.p, FOUR.labels
+    asked = Constraints(0.1, {1: 0.5}, freeze=[0])
+    solution = solve(p, labels, scale=scale, constraints=asked)
+    raw = oracles.confusion_at(p, labels, [1, 1, 1, 1])
+    assert oracles.keeps(oracles.confusion_at(p, labels, solution.weights), raw, 0.1, {1: 0.5})
+    assert solution.weights[0] == 1.0
+    assert solution.weights.max() == 1.0
+
+
+@pytest.mark.parametrize("solver", ["coordinate", "exact"])
+def test_the_log_scale_equals_exhaustive_search(solver):
+    asked = Constraints(0.1, {1: 0.5}, freeze=[2])
+    found = [
+        solve(FOUR.p, FOUR.labels, scale="log:6", solver=name, constraints=asked).value
+        for name in (solver, "exhaustive")
+    ]
+    assert found[0] == pytest.approx(found[1], abs=1e-9)
+
+
+def test_a_table_in_passes_finds_what_it_finds_in_memory():
+    asked = Constraints(0.1, {1: 0.5, 0: 0.5}, freeze=[2])
+    objective = Objective(costs=COSTS)
+    whole = solve(FOUR.p, FOUR.labels, objective, constraints=asked)
+    chunks = [(FOUR.p[:30], FOUR.labels[:30]), (FOUR.p[30:], FOUR.labels[30:])]
+    with StreamedProblem(chunks, "0123", scale=30, memory=0) as problem:
+        passes = Search(objective, constraints=asked).solve(problem, 0.0)
+    assert passes.weight_indices.tolist() == whole.weight_indices.tolist()
+    assert (passes.value, passes.constraints) == (whole.value, whole.constraints)
+
+
+def test_repeated_rows_are_whole_weights_also_for_floors():
+    weight = np.random.default_rng(0).integers(1, 4, FOUR.n_rows)
+    asked = Constraints(0.01, {2: 0.55})
+    weighted = solve(FOUR.p, FOUR.labels, scale=5, sample_weight=weight, constraints=asked)
+    p, labels = np.repeat(FOUR.p, weight, axis=0), np.repeat(FOUR.labels, weight)
+    repeated = solve(p, labels, scale=5, constraints=asked)
+    assert weighted.weight_indices.tolist() == repeated.weight_indices.tolist()
+    assert weighted.constraints == repeated.constraints
+
+
+@each_solver
+def test_a_class_without_examples_stays_in_the_middle_or_is_frozen(solver):
+    rows = FOUR.labels != 2
+    p, labels = FOUR.p[rows], FOUR.labels[rows]
+    raw = oracles.confusion_at(p, labels, [1, 1, 1, 1])
+    asked = Constraints(0.03)
+    with pytest.warns(DNIPWarning, match="class 2"):
+        solution = solve(p, labels, scale=5, solver=solver, constraints=asked)
+    assert solution.unfitted == (2,)
+    assert oracles.keeps(solution.confusion, raw, max_loss=0.03)
+    frozen = solve(p, labels, scale=5, solver=solver, constraints=Constraints(0.03, freeze=[2]))
+    assert (frozen.unfitted, frozen.weight_indices[2]) == ((), 5)
+
+
+def test_proofs_with_a_frozen_class_are_proofs():
+    frozen = Constraints(freeze=[0, 2])
+    proven = solve(FOUR.p, FOUR.labels, scale=12, solver="exact", constraints=frozen)
+    least = min(
+        oracles.objective(oracles.confusion_at(FOUR.p, FOUR.labels, [12, a, 12, b]))
+        for a in range(1, 13)
+        for b in range(1, 13)
+    )
+    assert proven.status is Status.OPTIMAL
+    assert proven.lower_bound == pytest.approx(least, abs=1e-12)
+
+
+def test_a_search_cut_short_keeps_to_constraints_and_has_a_bound():
+    rng = np.random.default_rng(0)
+    labels = rng.integers(8, size=1500)
+    z = rng.normal(size=(1500, 8)) + rng.normal(size=8)
+    z[np.arange(1500), labels] += 1.0
+    p = np.exp(z)
+    p /= p.sum(axis=1, keepdims=True)
+    asked = Constraints(min_class_accuracies={"all": 0.3})
+    solution = solve(p, labels, solver="exact", time_limit=1.0, constraints=asked)
+    assert solution.status is Status.TIME_LIMIT
+    assert solution.lower_bound < solution.value
+    accuracies = oracles.class_accuracies(solution.confusion)
+    assert min(accuracies) >= 0.3
+    raw = oracles.class_accuracies(oracles.confusion_at(p, labels, np.ones(8)))
+    assert min(raw) < 0.3
+    assert solution.trace[0].value == np.inf
+
+
+def test_constraints_are_of_their_own_kind():
+    with pytest.raises(InvalidInputError, match="constraints must be a Constraints; got"):
+        solve(FOUR.p, FOUR.labels, constraints={"max_accuracy_loss": 0.1})
