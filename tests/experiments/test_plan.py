@@ -67,6 +67,7 @@ def test_options_of_an_experiment_are_its_defaults_and_what_the_plan_says(plan_o
         (MINIMAL + "[grid]\nbeta = []", "grid.beta must be a list"),
         (MINIMAL + "[grid]\nscale = [1]", "grid.scale must be whole numbers from 2"),
         (MINIMAL + "[grid]\ntau = [-1]", "grid.tau must be numbers from 0"),
+        (MINIMAL + "[grid]\nsmoothing = [0]", "grid.smoothing must be numbers above 0"),
         (MINIMAL + "[grid]\ngamma = [1]", "grid.gamma is no key"),
         (MINIMAL + "models = 3", "models must be [[models]] tables"),
         (MINIMAL + '[[models]]\nmodel = "m"\ntemperatur = 1', "temperatur is no key"),

@@ -9,12 +9,13 @@ import signal
 import threading
 import time
 import traceback
+import warnings
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing.connection import wait
 from typing import TYPE_CHECKING, Any, Protocol
 
-from dnip.errors import DNIPError, OutputError
+from dnip.errors import DNIPError, DNIPWarning, OutputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -224,7 +225,10 @@ def _do(job: Job, connection: Connection) -> Done | Failed:
 
     began = time.perf_counter()
     try:
-        result = job.run(tell)
+        with warnings.catch_warnings():
+            # Such as of a class without a row: results show it, and hundreds of cells would tell.
+            warnings.simplefilter("ignore", DNIPWarning)
+            result = job.run(tell)
     except DNIPError as error:
         return Failed(str(error), fatal=isinstance(error, OutputError))
     except Exception as error:  # any bug of one cell, which others must survive

@@ -354,6 +354,9 @@ def _models(
     return tuple(models)
 
 
+_GRID_KINDS = {"scale": "whole numbers from 2", "smoothing": "numbers above 0"}
+
+
 def _grid(table: Any, source: str) -> Grid:  # noqa: ANN401
     reader = _Reader(table, "grid", source)
     default = Grid()
@@ -361,11 +364,13 @@ def _grid(table: Any, source: str) -> Grid:  # noqa: ANN401
     for key in ("beta", "tau", "scale", "smoothing"):
         given = reader.several(key, list(getattr(default, key)))
         sound = all(
-            _is_whole(value, 2) if key == "scale" else _is_number(value) and value >= 0
+            _is_whole(value, 2)
+            if key == "scale"
+            else _is_number(value) and (value > 0 if key == "smoothing" else value >= 0)
             for value in given
         )
         if not sound:
-            kind = "whole numbers from 2" if key == "scale" else "numbers from 0"
+            kind = _GRID_KINDS.get(key, "numbers from 0")
             raise reader.refuse(key, f"must be {kind}; got {given!r}")
         values[key] = tuple(given)
     reader.done()

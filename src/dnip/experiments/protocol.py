@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import time
-from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from dnip.evaluation import evaluate
 from dnip.fitting import fit_table
-from dnip.metrics import accuracy, cobias
 from dnip.objective import Objective
+from dnip.selection import Grid, tune
 from dnip.solvers import Anneal
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from dnip.coefficients import Coefficients
     from dnip.experiments.plan import Plan
     from dnip.tables import ProbabilityTable
-    from dnip.typing import Counts
 
 #: The two methods that every experiment reports: annealing with settings chosen on dev, as
 #: published; and this package's defaults, as ``dnip fit`` takes them.
@@ -71,13 +69,17 @@ def debias(
         choice of settings).
     """
     fitted_on, dev = cut(opt, dev_share)
+    settings: dict[str, Any] = {}
     if method == PUBLISHED:
         settings = choose_on_dev(fitted_on, dev, grid, seed=seed)
-        began = time.perf_counter()
-        fitted = published_fit(fitted_on, settings, seed=seed)
+    began = time.perf_counter()
+    if method == PUBLISHED:
+        objective = Objective(settings["beta"], settings["tau"], settings["smoothing"])
+        scale = settings["scale"]
+        fitted = fit_table(
+            fitted_on, objective, robust="off", scale=scale, solver=Anneal(), seed=seed
+        )
     else:
-        settings = {}
-        began = time.perf_counter()
         fitted = fit_table(fitted_on, seed=seed)
     seconds = time.perf_counter() - began
     return {
@@ -102,47 +104,34 @@ def debias_settings(plan: Plan, method: str, seed: int | None) -> dict[str, Any]
     }
 
 
-def published_fit(opt: ProbabilityTable, settings: Mapping[str, Any], *, seed: int) -> Any:  # noqa: ANN401
-    """Fit as published: annealing under given β, τ, K and μ, the plain optimum of Z."""
-    objective = Objective(settings["beta"], settings["tau"], settings["smoothing"])
-    return fit_table(
-        opt, objective, robust="off", scale=settings["scale"], solver=Anneal(), seed=seed
-    )
-
-
 def choose_on_dev(
     opt: ProbabilityTable,
     dev: ProbabilityTable,
-    grid: Mapping[str, list[float]],
+    grid: Mapping[str, Sequence[float]],
     *,
     seed: int,
 ) -> dict[str, Any]:
-    """Return the settings of the grid whose fit has the lowest COBias on dev.
+    """Return the β, τ, K and μ whose fit by annealing has the lowest COBias on dev.
 
-    Among those within a point of the lowest COBias, the most accurate wins: the paper's stated
-    priority.
+    Of those that are equal the most accurate is taken: the paper's stated priority.
     """
-    tried = []
-    names = ("beta", "tau", "scale", "smoothing")
-    for values in product(*(grid[name] for name in names)):
-        settings = dict(zip(names, values, strict=True))
-        confusion = confusion_after(dev, published_fit(opt, settings, seed=seed).coefficients)
-        tried.append((cobias(confusion), accuracy(confusion), settings))
-    lowest = min(gap for gap, _, _ in tried)
-    near = [
-        (right, -gap, number)
-        for number, (gap, right, _) in enumerate(tried)
-        if gap <= lowest + 0.01
-    ]
-    _, _, best = max(near, key=lambda one: (one[0], one[1], -one[2]))
-    return tried[best][2]
-
-
-def confusion_after(table: ProbabilityTable, coefficients: Coefficients) -> Counts:
-    """Return the confusion counts of a table under coefficients."""
-    counted = evaluate([table], coefficients).reweighted
-    assert counted is not None
-    return counted
+    found = tune(
+        opt,
+        grid=Grid(
+            betas=tuple(grid["beta"]),
+            taus=tuple(grid["tau"]),
+            scales=tuple(int(scale) for scale in grid["scale"]),
+            smoothings=tuple(grid["smoothing"]),
+            robust_modes=("off",),
+        ),
+        criterion="cobias",
+        confidence=0.0,
+        dev=dev,
+        solver=Anneal(),
+        seed=seed,
+    )
+    chosen = found.choice.chosen.to_dict()
+    return {name: chosen[name] for name in ("beta", "tau", "scale", "smoothing")}
 
 
 def score_before_and_after(test: ProbabilityTable, coefficients: Coefficients) -> dict[str, Any]:
