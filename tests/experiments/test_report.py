@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 """The report: every table, figure and statement, beside the paper's own numbers."""
 
 import json
@@ -7,6 +9,7 @@ import pytest
 from dnip.errors import MissingDependencyError, OutputError
 from dnip.experiments import report
 from dnip.experiments.artefacts import Column, Figure, Row, Section, Statement, Table, Text
+from dnip.experiments.plan import ModelPlan, load_plan
 from dnip.experiments.report import write_report
 
 MANIFEST = {
@@ -63,9 +66,15 @@ def test_page_holds_the_papers_numbers_what_failed_and_that_models_differ(tmp_pa
 
 
 def test_models_of_the_plan_are_named_where_they_were_prompted(tmp_path):
-    inputs = {"saved_tables": None, "plan": {"models": [{"name": "small"}, {"name": "large"}]}}
-    write_report(tmp_path, [], {**MANIFEST, "inputs": inputs})
-    assert "Measured here: small, large." in (tmp_path / "report.md").read_text()
+    small = ModelPlan("small", None, (1,))
+    plan = replace(load_plan("small"), models=(small, replace(small, name="large")))
+    write_report(
+        tmp_path, [], {**MANIFEST, "inputs": {"saved_tables": None, "plan": plan.to_dict()}}
+    )
+    text = (tmp_path / "report.md").read_text()
+    assert "Measured here: small, large." in text
+    assert "cut off the test split by seed" in text
+    assert "seeds 0, 1, 2" in text
 
 
 def test_figures_are_left_out_and_named_without_matplotlib(tmp_path, monkeypatch):

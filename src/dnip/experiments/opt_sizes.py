@@ -146,7 +146,6 @@ def _figure(results: Results, plan: Plan) -> Figure:
             axes.set_title({"accuracy": "accuracy (%)", "cobias": "COBias (%)"}[metric])
             axes.grid(alpha=0.3)
         figure.axes[0].legend(frameon=False)
-        figure.tight_layout()
 
     return Figure(
         "opt-size",

@@ -70,9 +70,10 @@ def planned_sources(plan: Plan, data: Path, folder: Path) -> Sources:
             hint="Give a folder with one folder per task, such as agnews/train.jsonl",
         )
     asked = _Asked(plan, folder)
+    hashes = {f"data {of_task.task.name}": of_task.hash for of_task in tasks}
     rows, reasoned = [], []
     for model in plan.models:
-        asked.begin(model)
+        hashes[f"model {model.name}"] = asked.begin(model)
         for of_task in tasks:
             for shots in model.shots:
                 rows += [asked.source(of_task, shots, seed) for seed in plan.seeds]
@@ -83,7 +84,7 @@ def planned_sources(plan: Plan, data: Path, folder: Path) -> Sources:
                     if (row.model, row.task, row.shots) == (model.name, of_task.task.name, 1)
                 ]
                 reasoned += [asked.reasoned(of_task, row) for row in plain]
-    return Sources(tuple(rows), tuple(reasoned), missing, asked.requests)
+    return Sources(tuple(rows), tuple(reasoned), missing, asked.requests, hashes)
 
 
 class _Asked:
@@ -97,8 +98,8 @@ class _Asked:
         self._cot = plan.of(cot)
         self.requests: dict[str, PromptRequest] = {}
 
-    def begin(self, model: ModelPlan) -> None:
-        """Turn to a model."""
+    def begin(self, model: ModelPlan) -> str:
+        """Turn to a model, and return its hash."""
         if model.model is None:
             raise InvalidInputError(
                 f"the plan {self._plan.name} leaves the model open", hint="Give --model"
@@ -106,6 +107,7 @@ class _Asked:
         self._model = model
         self._options = ModelOptions(model.model, **model.options)
         self._hash = hash_model(self._options)
+        return self._hash
 
     def source(self, of_task: _TaskData, shots: int | str, seed: int) -> Source:
         """Ask for the tables of one task under one prompt."""

@@ -100,6 +100,8 @@ def _opening(
         "standard deviation over seeds. “DNIP as published” is the paper's annealing, “DNIP, ours” "
         "what `dnip fit` does by default."
     )
+    if inputs["saved_tables"] is None:
+        yield Paragraph(_protocol(inputs["plan"]))
     if manifest["runs"]:
         command = shlex.join(["dnip", *manifest["runs"][-1]["command"][1:]])
         yield Code(command)
@@ -118,6 +120,24 @@ def _opening(
             "significance."
         )
         yield _statement_table(statements)
+
+
+def _protocol(plan: dict[str, Any]) -> str:
+    """Say what was prompted and where the labels come from."""
+    most = {part: plan[f"{part}_rows"] for part in ("opt", "test")}
+    rows = {part: "all" if n is None else f"up to {n:,}" for part, n in most.items()}
+    if plan["opt_split"] == "train":
+        where = "The opt pool is of the training split, as in the paper"
+    else:
+        where = (
+            "The opt pool is cut off the test split by seed, for the model has seen the training "
+            "split; the paper's is of the training split"
+        )
+    return (
+        f"Plan {plan['name']}: tasks {', '.join(plan['tasks'])}; seeds "
+        f"{', '.join(map(str, plan['seeds']))}. {where}: {rows['opt']} rows, of which "
+        f"{plan['dev_share']:.0%} are the dev split; {rows['test']} test rows."
+    )
 
 
 def _statement_table(statements: Sequence[tuple[Section, Statement]]) -> Table:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import json
 import os
 import platform
@@ -140,6 +141,7 @@ def reproduce(
             "missing": dict(work.sources.missing),
             "failures": outcome.failures,
             "traces": outcome.traces,
+            "results_sha256": {path.name: _hash(path) for path in written},
         }
         manifest["runs"].append(_describe_run(work, outcome, jobs))
         _write_json(folder / MANIFEST, manifest)
@@ -322,6 +324,7 @@ def _inputs(
                     for row in sources
                     for ref in (row.opt, row.test)
                 },
+                "hashes": dict(sources.hashes),
                 "package_version": version("dnip"),
             }
         )
@@ -376,6 +379,10 @@ def _describe_run(work: _Work, outcome: Outcome, jobs: int) -> dict[str, Any]:
         "tables": outcome.n_tables,
         "tables_reused": outcome.n_tables_reused,
     }
+
+
+def _hash(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def _version(library: str) -> str | None:

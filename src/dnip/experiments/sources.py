@@ -81,12 +81,15 @@ class Sources:
         Tasks or folders that are left out, and why.
     requests : mapping of str to PromptRequest
         By table key, what prompting has to make; empty on saved tables.
+    hashes : mapping of str to str
+        Of models and data, by name.
     """
 
     rows: tuple[Source, ...]
     reasoned: tuple[ReasonedSource, ...] = ()
     missing: Mapping[str, str] = field(default_factory=dict)
     requests: Mapping[str, PromptRequest] = field(default_factory=dict)
+    hashes: Mapping[str, str] = field(default_factory=dict)
 
     def __iter__(self) -> Iterator[Source]:
         """Iterate over the sources."""
