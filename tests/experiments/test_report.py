@@ -1,8 +1,7 @@
-from dataclasses import replace
-
 """The report: every table, figure and statement, beside the paper's own numbers."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
