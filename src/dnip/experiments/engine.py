@@ -152,8 +152,10 @@ class _Run:
 
     def _hand_out(self, crew: Crew, prompters: int) -> None:
         for number in crew.idle():
-            # Cells that are ready go first: they are short, and their results are worth having.
-            if number < prompters and self._to_prompt and not self._ready:
+            # A worker kept for prompting prompts, lest the model wait; others first do the cells
+            # that are ready, which are short and whose results are worth having.
+            kept = prompters < crew.size or not self._ready
+            if number < prompters and self._to_prompt and kept:
                 key = self._to_prompt.popleft()
                 self._left.start(key)
                 crew.give(number, ("table", key), PromptJob(self._requests[key]))

@@ -225,7 +225,7 @@ def _prepare(
         sources,
         {one.name: one.cells(plan, sources) for one in experiments},
         Store(folder / _CELLS),
-        _inputs(plan, data, tables, sources),
+        _inputs(plan, tables, sources),
     )
 
 
@@ -305,19 +305,16 @@ def _that_can_run(
     return tuple(one for one in chosen if not one.prompts), left_out
 
 
-def _inputs(
-    plan: Plan,
-    data: str | os.PathLike[str] | None,
-    tables: str | os.PathLike[str] | None,
-    sources: Sources,
-) -> dict[str, Any]:
-    """Return all that the results depend on, the machine apart."""
+def _inputs(plan: Plan, tables: str | os.PathLike[str] | None, sources: Sources) -> dict[str, Any]:
+    """Return all that the results depend on, the machine and the places of files apart."""
     content = plan.to_dict()
+    for model in content["models"]:
+        if model["model"] is not None and Path(model["model"]).is_dir():
+            model["model"] = Path(model["model"]).name  # its hash stands beside it
     return json.loads(  # type: ignore[no-any-return]
         json.dumps(
             {
                 "plan": content,
-                "data": None if data is None else Path(data).name,
                 "saved_tables": None if tables is None else Path(tables).name,
                 "tables": {
                     " ".join(filter(None, (row.model, ref.name, ref.part))): ref.content
