@@ -12,7 +12,7 @@ from collections import defaultdict
 import numpy as np
 
 from benchmarks.tables import Table, print_markdown
-from dnip import Coefficients, ProbabilityTable
+from dnip import Coefficients, Objective, ProbabilityTable
 from dnip.errors import DNIPWarning
 from dnip.fitting import fit_table
 from dnip.metrics import class_accuracies, cobias, confusion_matrix
@@ -36,6 +36,7 @@ def run(tables: list[Table]) -> None:
         _estimates(few)
         _moves(few, "off", "the plain optimum")
         _moves(few, "auto", "the robust fit")
+        _without_pmi([table for table in few if table.opt.n_classes == 4])
 
 
 def _estimates(tables: list[Table]) -> None:
@@ -121,6 +122,29 @@ def _moves(tables: list[Table], robust: str, title: str) -> None:
     )
     print(f"\nMore often right in {np.mean(after > before):.0%} of the changes of mix, ", end="")
     print(f"less often in {np.mean(after < before):.0%}; worst {np.min(after - before):+.3f}.")
+
+
+def _without_pmi(tables: list[Table]) -> None:
+    """Print what another mix changes in a fit of error and COBias alone, and in one with PMI."""
+    rows_ = []
+    for tau in (0.0, Objective().tau):
+        found: dict[str, list[tuple[float, float]]] = {"before": [], "after": []}
+        for table in tables:
+            opt, test = table.opt.labelled(), table.test.labelled()
+            assert opt.labels is not None
+            equal, *others = _mixes(opt.n_classes)
+            rows = opt.take(_resampled(opt.labels, equal, np.random.default_rng(0)))
+            for mix in others:
+                for name, target in (("before", None), ("after", mix)):
+                    fitted = fit_table(rows, Objective(tau=tau), robust="off", target_prior=target)
+                    found[name].append(_score(fitted.coefficients.weights, test, mix))
+        means = [np.mean(scores, axis=0) for scores in found.values()]
+        rows_.append([f"{tau:g}", *[f"{mean[0]:.3f} / {mean[1]:.3f}" for mean in means]])
+    print_markdown(
+        f"Fits of equal shares, and of 85% of one class: {len(tables)} tables of 4 classes",
+        ["τ", "for equal shares", "`--target-prior MIX`"],
+        rows_,
+    )
 
 
 def _score(weights: Floats, test: ProbabilityTable, mix: Floats) -> tuple[float, float]:

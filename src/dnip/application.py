@@ -80,7 +80,7 @@ def estimate_stream(
 ) -> PriorEstimate:
     """Estimate the class mix of a table of any size, whose labels are not read.
 
-    A uniform sample of its rows is looked at: 20,000, or a million cells where that is less.
+    A uniform sample of its rows is looked at: 20,000, or half a million cells where that is less.
 
     Parameters
     ----------

@@ -75,3 +75,17 @@ def test_the_gain_in_accuracy_and_its_error(rows):
     found = evidence.accuracy_gain(indices, shares)
     expected = (shares @ rates, shares @ gains, np.sqrt(shares**2 @ variances))
     np.testing.assert_allclose(found, expected)
+
+
+def test_known_shares_make_the_mass_of_each_class_in_a_problem():
+    rng = np.random.default_rng(5)
+    p, labels, mass = rng.dirichlet(np.ones(3), 60), rng.integers(0, 3, 60), rng.random(60)
+    target = np.array([0.7, 0.3, 0.0])
+    evidence = Evidence(p, labels, mass, target)
+    problem = evidence.as_problem(["a", "b", "c"])
+    counted = problem.class_mass * problem.unit
+    np.testing.assert_allclose(counted, target * mass.sum(), atol=1e-6)
+    within = problem.mass[labels == 0] / mass[labels == 0]
+    np.testing.assert_allclose(within, within[0], rtol=1e-6)
+    plain = Evidence(p, labels, mass).as_problem(["a", "b", "c"])
+    np.testing.assert_allclose(plain.class_mass * plain.unit, np.bincount(labels, mass), atol=1e-6)

@@ -41,5 +41,5 @@ def move_to(mix: str, fitted: Coefficients, chunks: Scan) -> Moved:
     part = 0.0 if moved is fitted else float(moved.fit["adjusted"]["part"])
     complain("note", target.sentence(fitted.classes))
     if part == 0:
-        complain("note", "the coefficients stay as they are: they suit this mix already")
+        complain("note", "the coefficients stay as they are, as this mix asks for no other")
     return Moved(moved, target, part)

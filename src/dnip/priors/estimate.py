@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from dnip.typing import Booleans, Floats, Probabilities
 
 #: Cells of the rows that are looked at; of more, a sample.
-MOST_ROWS, MOST_CELLS = 20_000, 1_000_000
+MOST_ROWS, MOST_CELLS = 20_000, 500_000
 
 # Jeffreys' prior: half a row of each class, so that none is ruled out.
 _HALF_A_ROW = 0.5
@@ -78,7 +78,7 @@ def most_rows(n_classes: int) -> int:
     Examples
     --------
     >>> most_rows(4), most_rows(100)
-    (20000, 10000)
+    (20000, 5000)
     """
     return min(MOST_ROWS, MOST_CELLS // n_classes)
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 # Rows of each class that a calibration is learned from, and cells in all: enough for parameters as
 # few as these, and milliseconds.
-_ROWS, _CELLS, _LEAST_ROWS = 1_000, 500_000, 20
+_ROWS, _CELLS, _LEAST_ROWS = 1_000, 100_000, 10
 
 # Precision of the prior on log-odds. Weaker than for the weights of a robust fit: class shares that
 # are read off a calibration follow its errors at once.
@@ -31,7 +31,7 @@ def rows_per_class(n_classes: int) -> int:
     Examples
     --------
     >>> rows_per_class(4), rows_per_class(100)
-    (1000, 50)
+    (1000, 10)
     """
     return min(_ROWS, max(_CELLS // n_classes**2, _LEAST_ROWS))
 
