@@ -9,7 +9,7 @@ import pytest
 
 from dnip import ProbabilityTable
 from dnip.errors import OutputError
-from dnip.pareto import Rule, trace_front
+from dnip.pareto import Rule, expected_cobias, trace_front
 from dnip.report.front_files import prepare_folder, write_front
 from dnip.report.front_picture import draw_front
 from dnip.report.front_text import choose_shown, describe_front
@@ -48,7 +48,8 @@ def test_the_text_holds_the_ends_the_choice_and_what_they_are(found):
     best = found.front.points[0]
     assert first[1:3] == [f"{best.accuracy:.4f}", f"{best.cobias:.4f}"]
     tested = found.test.points[0]
-    assert first[4] == f"{np.trace(tested) / tested.sum():.4f}"
+    assert first[3] == f"{expected_cobias(best.confusion):.4f}"
+    assert first[5] == f"{np.trace(tested) / tested.sum():.4f}"
     assert f"of {last} points." in text
     assert len({len(line) for line in lines[1:5]}) == 1
 
@@ -58,7 +59,6 @@ def test_few_labels_are_told_of():
     assert few.splitlines()[0].split() == ["opt", "test", "left", "out"]
     assert "Few labels: class" in few
     assert "'left out' scores each row under a front found without it" in few
-    assert "the COBias to expect of new rows" in few
     assert "no rows were left out to check them" in describe_front(made(3, 60, cross="off"))
     assert "Few labels" not in describe_front(made(2, 400))
 

@@ -155,3 +155,5 @@ def pareto(
     if rule is not None:
         typer.echo(describe_choice(found, rule))
     typer.echo("\nwritten: " + ", ".join(str(path) for path in written))
+    if not any(path.suffix == ".png" for path in written):
+        complain("note", "the picture needs matplotlib: pip install 'dnip[plot]'")

@@ -46,9 +46,8 @@ def expected_cobias(confusion: Counts) -> float:
 
 
 def _folded_mean(mean: float, variance: float) -> float:
-    """Return the mean of the absolute value of a normal variable."""
+    """Return the mean of the absolute value of a normal variable, at most 1."""
     deviation = math.sqrt(variance)
     tail = math.exp(-(mean**2) / (2 * variance))
-    return deviation * math.sqrt(2 / math.pi) * tail + mean * math.erf(
-        mean / (deviation * math.sqrt(2))
-    )
+    beyond = mean * math.erf(mean / (deviation * math.sqrt(2)))
+    return min(deviation * math.sqrt(2 / math.pi) * tail + beyond, 1.0)

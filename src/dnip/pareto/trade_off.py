@@ -145,11 +145,11 @@ class TradeOff:
                     "terms": point.terms,
                     "beta_range": _ends(point),
                     "found_from": _origin(point),
-                    "opt": _summary(point.confusion),
+                    "opt": _hedged_summary(point.confusion),
                     "test": None if test is None else _summary(test.points[place]),
                     "cross_fitted": None
                     if cross is None
-                    else _left_out_summary(cross.confusions[place]),
+                    else _hedged_summary(cross.confusions[place]),
                 }
                 for place, point in enumerate(found.points)
             ],
@@ -176,9 +176,9 @@ class TradeOff:
             "rule": str(rule),
             "number": place + 1,
             "weight_indices": point.weight_indices.tolist(),
-            "opt": _summary(point.confusion),
+            "opt": _hedged_summary(point.confusion),
             "test": None if self.test is None else _summary(self.test.points[place]),
-            "cross_fitted": None if cross is None else _left_out_summary(cross),
+            "cross_fitted": None if cross is None else _hedged_summary(cross),
         }
 
     def cross_fitted(self, rule: Rule) -> Confusion | None:
@@ -199,7 +199,7 @@ def _summary(confusion: Counts) -> dict[str, Any]:
     return {name: told[name] for name in names}
 
 
-def _left_out_summary(confusion: Counts) -> dict[str, Any]:
+def _hedged_summary(confusion: Counts) -> dict[str, Any]:
     return {**_summary(confusion), "expected_cobias": expected_cobias(confusion)}
 
 

@@ -86,12 +86,12 @@ def _write_points(found: TradeOff, writer: Any) -> None:  # noqa: ANN401
     header = ["number", *(f"weight_index:{name}" for name in found.classes)]
     for side in sides:
         header += [f"{side}:{name}" for name in (*measures, *found.classes)]
-    if cross is not None:
-        header.append("left_out:expected_cobias")
+    hedged = [side for side in ("opt", "left_out") if side in sides]
+    header += [f"{side}:expected_cobias" for side in hedged]
     writer.writerow(header)
     for place, point in enumerate(front.points):
         numbers = (number for side in sides.values() for number in _numbers(side[place]))
-        expected = [] if cross is None else [expected_cobias(cross.confusions[place])]
+        expected = (expected_cobias(sides[side][place]) for side in hedged)
         writer.writerow([place + 1, *point.weight_indices.tolist(), *numbers, *expected])
 
 

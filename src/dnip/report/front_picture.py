@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnip.files import atomic_path
-from dnip.metrics import accuracy, class_accuracies, cobias
+from dnip.metrics import accuracy, class_accuracies, cobias, worst_class_accuracy
 from dnip.optional import load_optional
 from dnip.pareto.expectation import expected_cobias
 
@@ -122,7 +122,10 @@ def _draw_classes(axes: Any, found: TradeOff, chosen: int | None) -> None:  # no
         axes.plot(at, middle, color=_OPT, label="median class")
         axes.plot(at, low, color=_TEST, marker=marker, ms=3, label="worst class")
         axes.plot(front.raw.cobias, np.nanmin(raw), "X", color=_TEST, ms=8, mec="white")
-        note = ""
+        note = "" if test is None else "; dotted on test"
+        if test is not None:
+            worst = [worst_class_accuracy(counts) for counts in test.points]
+            axes.plot(at, worst, ":", color=_TEST, lw=1.2)
     if chosen is not None:
         axes.axvline(at[chosen], color=_CHOSEN, lw=0.8, ls="--")
     axes.set_ylim(-0.02, 1.02)

@@ -18,9 +18,11 @@ if TYPE_CHECKING:
 # Points to print; all are in the files.
 _MOST = 12
 
-_MEASURES = (("accuracy", accuracy), ("COBias", cobias), ("worst", worst_class_accuracy))
-# Rows left out are few: what they measure of COBias is hedged.
-_LEFT_OUT = (("accuracy", accuracy), ("COBias", expected_cobias), ("worst", worst_class_accuracy))
+_ACCURACY, _WORST = ("accuracy", accuracy), ("worst", worst_class_accuracy)
+_COBIAS, _EXPECTED = ("COBias", cobias), ("expect", expected_cobias)
+_OPT = (_ACCURACY, _COBIAS, _EXPECTED, _WORST)
+_TEST = (_ACCURACY, _COBIAS, _WORST)
+_LEFT_OUT = (_ACCURACY, _EXPECTED, _WORST)  # few: what they count of COBias says too little
 
 
 def describe_front(found: TradeOff, rule: Rule | None = None) -> str:
@@ -40,11 +42,11 @@ def describe_front(found: TradeOff, rule: Rule | None = None) -> str:
     >>> table = ProbabilityTable(p, np.array([0, 0, 0, 1]))
     >>> text = describe_front(trace_front(table, cross="off"))
     >>> print("\n".join(text.splitlines()[:5]))
-                              opt
-           point  accuracy  COBias   worst
-             raw    0.7500  1.0000  0.0000
-         default    1.0000  0.0000  1.0000
-    knee       1    1.0000  0.0000  1.0000
+                                  opt
+           point  accuracy  COBias  expect   worst
+             raw    0.7500  1.0000  1.0000  0.0000
+         default    1.0000  0.0000  0.4188  1.0000
+    knee       1    1.0000  0.0000  0.4188  1.0000
     """
     front = found.front
     chosen = None if rule is None else rule.choose(front)
@@ -53,18 +55,23 @@ def describe_front(found: TradeOff, rule: Rule | None = None) -> str:
     rows = [["", "raw", *_cells(found, "raw")], ["", "default", *_cells(found, "optimum")]]
     shown = choose_shown(front, {best, *([] if chosen is None else [chosen])})
     rows += [[marks.get(place, ""), str(place + 1), *_cells(found, place)] for place in shown]
-    groups = ["opt", *(["test"] if found.test else []), *(["left out"] if found.cross else [])]
-    header = ["", "point", *(name for _ in groups for name, _ in _MEASURES)]
+    groups = {"opt": _OPT, "test": _TEST, "left out": _LEFT_OUT}
+    if found.test is None:
+        del groups["test"]
+    if found.cross is None:
+        del groups["left out"]
+    header = ["", "point", *(name for measures in groups.values() for name, _ in measures)]
     widths = [
         max(4 if column else 0, *(len(row[column]) for row in [header, *rows]))
         for column in range(len(header))
     ]
     above = " " * (widths[0] + widths[1] + 3)
-    span = len(_MEASURES)
-    for number, group in enumerate(groups):
-        first = 2 + span * number
+    first = 2
+    for group, measures in groups.items():
+        span = len(measures)
         width = sum(widths[first : first + span]) + 2 * (span - 1)
         above += "  " + f"{group:^{width}}"
+        first += span
     lines = [above.rstrip()]
     for row in [header, *rows]:
         mark = f"{row[0]:<{widths[0]}} {row[1]:>{widths[1]}}"
@@ -113,9 +120,7 @@ def _cells(found: TradeOff, what: int | str) -> list[str]:
     given = [True, test is not None, cross is not None]
     return [
         "" if confusion is None else f"{measure(confusion):.4f}"
-        for confusion, there, measures in zip(
-            counts, given, (_MEASURES, _MEASURES, _LEFT_OUT), strict=True
-        )
+        for confusion, there, measures in zip(counts, given, (_OPT, _TEST, _LEFT_OUT), strict=True)
         if there
         for _, measure in measures
     ]
@@ -126,15 +131,19 @@ def _remarks(found: TradeOff) -> list[str]:
     present = support[support > 0]
     least, most = present.min(), present.max()
     each = f"{least:,.0f}" if least == most else f"{least:,.0f} to {most:,.0f}"
-    remarks = [f"{found.front.sentence} Labelled rows per class: {each}."]
+    remarks = [
+        f"{found.front.sentence} Labelled rows per class: {each}.",
+        "'expect' is the COBias that new rows are likely to show: accuracies are measured on few.",
+    ]
     if len(found.front.points) == 1:
         remarks.append("One point beats all others in both: there is nothing to trade here.")
     if found.few is not None:
-        remark = f"Few labels: class {found.few} has {least:,.0f}, below {FEW}. The opt columns "
-        remark += "promise too much"
+        remark = (
+            f"Few labels: class {found.few} has {least:,.0f}, below {FEW}. Accuracy and COBias "
+        )
+        remark += "on opt promise too much"
         if found.cross is not None:
-            remark += ";\n'left out' scores each row under a front found without it, and gives the "
-            remark += "COBias to expect of new rows."
+            remark += ";\n'left out' scores each row under a front found without it."
         else:
             remark += ", and no rows were left out to check them."
         remarks.append(remark)
