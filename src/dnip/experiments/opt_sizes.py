@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from dnip.experiments.artefacts import Column, Figure, Row, Spread, Statement, Table
 from dnip.experiments.cell import Cell
+from dnip.experiments.drawing.style import colours, tidy
 from dnip.experiments.measures.opt_sizes import FULL, debias_on_draw
 from dnip.experiments.naming import METHOD_TITLES, short_task
 from dnip.experiments.protocol import METHODS
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from dnip.experiments.plan import Plan
     from dnip.experiments.sources import Sources
 
+_RAW = "raw argmax"
 # The paper's smallest set, and the one that covers a task of more classes than it has rows.
 _SMALLEST, _SMALLEST_OF_MANY = 10, 15
 
@@ -126,6 +128,8 @@ def _averages(results: Results, method: str, metric: str) -> dict[int, float]:
 def _figure(results: Results, plan: Plan) -> Figure:
     raw = results.where(method=METHODS[0], size=FULL)
 
+    colour = colours([_RAW, *METHOD_TITLES.values()])
+
     def draw(figure: Any) -> None:  # noqa: ANN401
         for axes, metric in zip(figure.subplots(1, 2), ("accuracy", "cobias"), strict=True):
             for method, title in METHOD_TITLES.items():
@@ -134,17 +138,18 @@ def _figure(results: Results, plan: Plan) -> Figure:
                     [_size_title(size) for size in means],
                     [100 * mean for mean in means.values()],
                     marker="o",
+                    color=colour[title],
                     label=title,
                 )
             axes.axhline(
                 100 * fmean(raw.numbers("raw", metric)),
-                color="grey",
+                color=colour[_RAW],
                 linestyle=":",
-                label="raw argmax",
+                label=_RAW,
             )
             axes.set_xlabel("opt rows")
             axes.set_title({"accuracy": "accuracy (%)", "cobias": "COBias (%)"}[metric])
-            axes.grid(alpha=0.3)
+            tidy(axes)
         figure.axes[0].legend(frameon=False)
 
     return Figure(

@@ -121,8 +121,9 @@ def reproduce(
     folder = make_folder(out)
     with _alone(folder):
         work = _prepare(name, plan, folder, data=data, tables=tables)
-        for inner in (_PROMPTS, _CELLS):
-            make_folder(folder / inner)
+        make_folder(folder / _CELLS)
+        if work.sources.requests:
+            make_folder(folder / _PROMPTS)
         manifest = _begin_manifest(folder, work.inputs, replan=replan)
         outcome = run_cells(
             work.cells,
