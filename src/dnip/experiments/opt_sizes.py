@@ -78,7 +78,7 @@ def _table(cells: Results, name: str) -> Table:
     rows = [_row(cells.where(method=METHODS[0], size=FULL), tasks, "raw", "0 (raw argmax)", "")]
     for method, title in METHOD_TITLES.items():
         rows.append(Row((), heading=title))
-        for size in cells.values("size"):
+        for size in _sizes(cells):
             some = cells.where(method=method, size=size)
             rows.append(_row(some, tasks, "reweighted", _size_title(size), "same as full"))
     columns = [
@@ -108,6 +108,11 @@ def _row(cells: Results, tasks: Sequence[str], when: str, title: str, lacking: s
     return Row(tuple(values))
 
 
+def _sizes(results: Results) -> list[int]:
+    """Return the sizes in order, the full one last."""
+    return sorted(results.values("size"), key=lambda size: (size == FULL, size))
+
+
 def _size_title(size: int) -> str:
     return "Full" if size == FULL else f"{size:,}"
 
@@ -115,13 +120,14 @@ def _size_title(size: int) -> str:
 def _averages(results: Results, method: str, metric: str) -> dict[int, float]:
     """Return the mean over tasks by size; a task whose pool is smaller counts with its full set."""
     averages = {}
-    for size in results.values("size"):
+    for size in _sizes(results):
         values = []
         for task in results.values("task"):
             of_task = results.where(task=task, method=method)
             found = of_task.where(size=size).numbers("reweighted", metric)
             values += found or of_task.where(size=FULL).numbers("reweighted", metric)
-        averages[size] = fmean(values)
+        if values:
+            averages[size] = fmean(values)
     return averages
 
 
