@@ -72,6 +72,21 @@ def test_chain_of_thought_of_a_family(tmp_path):
     assert 0 <= only.result["fallbacks"] <= 1
 
 
+def test_demonstrations_are_shortened_where_they_leave_no_room(tmp_path):
+    pytest.importorskip("torch")
+    pytest.importorskip("transformers")
+    from tiny_models import save_model
+
+    (tmp_path / "model").mkdir()
+    model = save_model(tmp_path / "model", "gpt2")  # a context of 1,024 tokens
+    plan = in_little(load_plan("gpt2-xl"), model=str(model), shots=(5,))
+    data = write_texts(tmp_path / "data", words=150)
+    done = reproduce("main", plan, tmp_path / "out", data=data)
+    assert done.outcome.failures == {}
+    kept = {settings["demonstration_words"] for settings in settings_of(tmp_path / "out")}
+    assert kept <= {10, 15, 25, 35, 50, 75}
+
+
 def answer(body):
     """One token's probabilities, by the text's length."""
     first = 0.1 + (len(body["prompt"]) % 7) / 10

@@ -11,7 +11,7 @@ from dnip.prompting.task import load_task
 _COMMON = ["the", "a", "new", "old", "first", "of", "in", "on", "with", "said", "won", "fell"]
 
 
-def write_texts(folder, tasks=("agnews", "trec"), rows=60, seed=0):
+def write_texts(folder, tasks=("agnews", "trec"), rows=60, seed=0, words=8):
     """Write train and test texts of some tasks; a class's own words stand in its texts."""
     rng = np.random.default_rng(seed)
     for name in tasks:
@@ -22,8 +22,10 @@ def write_texts(folder, tasks=("agnews", "trec"), rows=60, seed=0):
                 for number in range(rows):
                     label = number % task.n_classes
                     own = [task.label_words[label].lower()] * 2
-                    words = rng.permutation([*rng.choice(_COMMON, rng.integers(4, 12)), *own])
-                    row = dict.fromkeys(task.fields, " ".join(words)) | {"label": label}
+                    text = rng.permutation(
+                        [*rng.choice(_COMMON, rng.integers(words // 2, 2 * words)), *own]
+                    )
+                    row = dict.fromkeys(task.fields, " ".join(text)) | {"label": label}
                     file.write(json.dumps(row) + "\n")
     return folder
 
