@@ -25,7 +25,7 @@ MOST_CLASSES = 20
 FREQUENT = 0.85
 UNLABELLED = 2_000
 SIZES = (10, 30, 100, 500, 0)  # labels, class-balanced; 0: all of the opt half
-DRAWS = 5
+DRAWS, FEW_DRAWS = 5, 3
 
 
 def run(tables: list[Table]) -> None:
@@ -36,6 +36,7 @@ def run(tables: list[Table]) -> None:
         _estimates(few)
         _moves(few, "off", "the plain optimum")
         _moves(few, "auto", "the robust fit")
+        _few_labels([table for table in few if table.opt.n_classes <= 4])
         _without_pmi([table for table in few if table.opt.n_classes == 4])
 
 
@@ -122,6 +123,42 @@ def _moves(tables: list[Table], robust: str, title: str) -> None:
     )
     print(f"\nMore often right in {np.mean(after > before):.0%} of the changes of mix, ", end="")
     print(f"less often in {np.mean(after < before):.0%}; worst {np.min(after - before):+.3f}.")
+
+
+def _few_labels(tables: list[Table]) -> None:
+    """Print what a move does to robust fits of few labels, class-balanced, and 85% of one class."""
+    found: dict[str, dict[int, list[tuple[float, float]]]] = defaultdict(lambda: defaultdict(list))
+    sizes = SIZES[:3]
+    for table in tables:
+        opt, test = table.opt.labelled(), table.test.labelled()
+        assert opt.labels is not None
+        assert test.labels is not None
+        for size in sizes:
+            for seed in range(FEW_DRAWS):
+                rng = np.random.default_rng(seed)
+                rows = opt.take(np.unique(_balanced(opt.labels, size, rng)))
+                fitted = fit_table(rows).coefficients
+                for mix in _mixes(opt.n_classes)[1:]:
+                    drawn = test.probabilities[_draw(test.labels, mix, UNLABELLED, rng)]
+                    ways: dict[str, Floats] = {
+                        "left as they are": fitted.weights,
+                        "times target / fitted share": fitted.weights * mix / fitted.class_shares,
+                        "`apply --target-prior MIX`": fitted.adjusted(mix).weights,
+                        "`apply --target-prior estimate`": fitted.adjusted(
+                            fitted.estimate_prior(drawn)
+                        ).weights,
+                    }
+                    for name, weights in ways.items():
+                        found[name][size].append(_score(weights, test, mix))
+    rows_ = []
+    for name, by in found.items():
+        means = [np.mean(by[size], axis=0) for size in sizes]
+        rows_.append([name, *[f"{mean[0]:.3f} / {mean[1]:.3f}" for mean in means]])
+    print_markdown(
+        f"Few labels, class-balanced; then 85% of one class: {len(tables)} tables",
+        ["accuracy / COBias", *[_name(size) for size in sizes]],
+        rows_,
+    )
 
 
 def _without_pmi(tables: list[Table]) -> None:

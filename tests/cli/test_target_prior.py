@@ -112,6 +112,16 @@ def test_the_mix_of_the_fit_changes_nothing(dnip, fitted):
     assert Path("same.csv").read_bytes() == Path("plain.csv").read_bytes()
 
 
+def test_a_class_that_does_not_occur_is_not_predicted(dnip, fitted):
+    command = ("apply", "new.csv", "--coefficients", "c.json", "--out", "out.csv", "--json")
+    own = fitted.class_shares
+    mix = f"0,{own[1] / (own[1] + own[2])},{own[2] / (own[1] + own[2])}"
+    run = dnip(*command, "--target-prior", mix)
+    assert "stay as they are" not in run.err
+    assert run.json["target_prior"]["weights"]["bad"] == 1e-12
+    assert "bad" not in {line.split(",")[1] for line in Path("out.csv").read_text().split()[1:]}
+
+
 def test_evaluate_scores_a_population_of_the_mix(dnip, fitted):
     command = ("evaluate", "opt.npz", "--coefficients", "c.json", "--json")
     plain = dnip(*command).json

@@ -40,6 +40,6 @@ def move_to(mix: str, fitted: Coefficients, chunks: Scan) -> Moved:
     moved = fitted.adjusted(target.estimate or target.shares)
     part = 0.0 if moved is fitted else float(moved.fit["adjusted"]["part"])
     complain("note", target.sentence(fitted.classes))
-    if part == 0:
+    if moved is fitted:
         complain("note", "the coefficients stay as they are, as this mix asks for no other")
     return Moved(moved, target, part)
