@@ -17,7 +17,8 @@ from dnip.selection.splits import fold_rows
 from dnip.selection.trials import Fold, Workbench
 from dnip.typing import Floats, Labels
 
-SIZES = (30, 100, 500)
+ALL = 0  # labels: every row of the opt half
+SIZES = (30, 100, 500, ALL)
 DRAWS = 5
 
 CRITERIA = {
@@ -46,12 +47,17 @@ def run(tables: list[Table]) -> None:
     for size in SIZES:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DNIPWarning)
+            if size == ALL:
+                _print(
+                    [_draw(table, ALL, 0) for table in chosen], f"All labels: {len(chosen)} tables"
+                )
+                continue
             draws = [_draw(table, size, seed) for table in shared for seed in range(DRAWS)]
-        _print(draws, size, len(shared))
+        _print(draws, f"{size} labels: {len(shared)} tables of 4 classes, {DRAWS} draws of each")
 
 
 def _draw(table: Table, size: int, seed: int) -> Drawn:
-    few = table.opt.draw(size, seed)
+    few = table.opt if size == ALL else table.opt.draw(size, seed)
     p, y = few.probabilities, few.labels
     assert y is not None
     splits = fold_rows(y, few.classes, None, seed)
@@ -77,7 +83,7 @@ def _scores(test: ProbabilityTable, predicted: Labels) -> Floats:
     return np.array([accuracy(confusion), cobias(confusion)])
 
 
-def _print(draws: list[Drawn], size: int, n_tables: int) -> None:
+def _print(draws: list[Drawn], title: str) -> None:
     plain = np.array([drawn.scores[Settings()] for drawn in draws])
     rows = [["dnip fit", *[f"{value:.3f}" for value in plain.mean(axis=0)], "", ""]]
     for name, criterion in CRITERIA.items():
@@ -99,7 +105,7 @@ def _print(draws: list[Drawn], size: int, n_tables: int) -> None:
                     ]
                 )
     print_markdown(
-        f"{size} labels: {n_tables} tables of 4 classes, {DRAWS} draws of each (test halves)",
+        f"{title} (test halves)",
         ["criterion", "accuracy", "COBias", "gain in the criterion", "defaults left"],
         rows,
     )

@@ -1,7 +1,10 @@
 """Trials against fits made one by one, in any number of threads, cut short or whole."""
 
+import os
+import signal
 import time
 import warnings
+from threading import Timer
 
 import numpy as np
 import pytest
@@ -83,6 +86,14 @@ def test_an_interruption_keeps_whole_candidates_only(monkeypatch):
     assert 0 < len(found.predictions) < len(whole)
     assert Settings() in found.predictions
     same(found.predictions, {settings: whole[settings] for settings in found.predictions})
+
+
+def test_ctrl_c_ends_searches_that_would_go_on_for_long():
+    endless = Workbench(folds_of(skewed(6000, n_classes=12)), Objective(), None, "exact", 0)
+    hurry = Timer(1.0, os.kill, [os.getpid(), signal.SIGINT])
+    hurry.start()
+    found = endless.run([Settings(robust="off")])
+    assert (found.predictions, found.interrupted) == ({}, True)
 
 
 def test_a_deadline_that_is_over_leaves_nothing():

@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from itertools import groupby
+from threading import Event
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -24,8 +25,12 @@ if TYPE_CHECKING:
     from dnip.objective import Objective
     from dnip.robust import RobustSolution
     from dnip.selection.settings import Settings
+    from dnip.solution import TraceEntry
     from dnip.solvers import Solver
     from dnip.typing import Labels, Probabilities
+
+# Seconds between two looks at the clock and at Ctrl-C.
+_PATIENCE = 1.0
 
 #: Told after every fit: how many of how many are done.
 Progress = Callable[[int, int], None]
@@ -73,6 +78,7 @@ class Workbench:
         self._unlabelled = unlabelled
         self._solver = solver
         self._seed = seed
+        self._stopped = Event()
 
     def run(
         self,
@@ -91,6 +97,7 @@ class Workbench:
         jobs = iter(_jobs(candidates, len(self.folds)))
         total = len(candidates) * len(self.folds)
         interrupted = False
+        self._stopped.clear()
         n_threads = _cores()
         with warnings.catch_warnings(), ThreadPoolExecutor(n_threads, "dnip-tune") as pool:
             # Of classes without labels; the final fit says it once.
@@ -102,7 +109,7 @@ class Workbench:
                         running.add(pool.submit(self._fit, *job, deadline))
                     if not running:
                         break
-                    done, running = wait(running, return_when=FIRST_COMPLETED)
+                    done, running = wait(running, _PATIENCE, FIRST_COMPLETED)
                     for future in done:
                         found |= future.result()
                     if progress is not None:
@@ -112,6 +119,7 @@ class Workbench:
             except KeyboardInterrupt:
                 interrupted = True
             finally:
+                self._stopped.set()
                 for future in running:
                     future.cancel()
         for future in running:
@@ -137,7 +145,7 @@ class Workbench:
                 found[settings, number] = plain
                 continue
             left = None if deadline is None else deadline - time.perf_counter()
-            if left is not None and left <= 0:
+            if self._stopped.is_set() or (left is not None and left <= 0):
                 break
             fitted = solve_robustly(
                 fold.probabilities,
@@ -149,6 +157,7 @@ class Workbench:
                 solver=self._solver,
                 seed=self._seed,
                 time_limit=left,
+                progress=self._heed,
             )
             if fitted.solution.status in (Status.TIME_LIMIT, Status.INTERRUPTED):
                 break
@@ -158,6 +167,11 @@ class Workbench:
             if _is_plain(fitted):
                 plain = found[settings, number]
         return found
+
+    def _heed(self, _entry: TraceEntry) -> None:
+        """Interrupt the search of this thread; Ctrl-C itself comes to the main thread alone."""
+        if self._stopped.is_set():
+            raise KeyboardInterrupt
 
 
 def _is_plain(fitted: RobustSolution) -> bool:
