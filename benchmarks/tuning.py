@@ -18,8 +18,10 @@ from dnip.selection.trials import Fold, Workbench
 from dnip.typing import Floats, Labels
 
 ALL = 0  # labels: every row of the opt half
-SIZES = (30, 100, 500, ALL)
-DRAWS = 5
+DRAWS = {30: 5, 100: 5, 500: 2, ALL: 1}
+# Up to so many labels plain fits are offered, too. On all labels every fit is a plain one: robust
+# ones hardly differ there, and take long.
+FEW = 100
 
 CRITERIA = {
     "accuracy, then COBias": Criterion("accuracy"),
@@ -27,7 +29,8 @@ CRITERIA = {
     "accuracy - COBias": Criterion("weighted"),
     "accuracy - 2.7·COBias": Criterion("weighted", {"accuracy": 1, "cobias": 2.7}),
 }
-GRIDS = {"": Grid(), ", also --robust-modes off": Grid(robust_modes=("auto", "off"))}
+BOTH = Grid(robust_modes=("auto", "off"))
+PLAIN = Grid(robust_modes=("off",))
 CONFIDENCES = {"": 0.9, ", --confidence 0": 0.0}
 
 
@@ -44,16 +47,17 @@ def run(tables: list[Table]) -> None:
     """Print what `dnip tune` makes of draws of 4-class tables, less what `dnip fit` does."""
     chosen = [table for table in tables if table.opt.n_classes == 4]
     shared = [table for table in chosen if "bundled" not in table.name] or chosen
-    for size in SIZES:
+    for size, n_draws in DRAWS.items():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DNIPWarning)
-            if size == ALL:
-                _print(
-                    [_draw(table, ALL, 0) for table in chosen], f"All labels: {len(chosen)} tables"
-                )
-                continue
-            draws = [_draw(table, size, seed) for table in shared for seed in range(DRAWS)]
-        _print(draws, f"{size} labels: {len(shared)} tables of 4 classes, {DRAWS} draws of each")
+            drawn_from = chosen if size == ALL else shared
+            draws = [_draw(table, size, seed) for table in drawn_from for seed in range(n_draws)]
+        title = f"{'All' if size == ALL else size} labels: {len(drawn_from)} tables of 4 classes"
+        grids = {"": PLAIN if size == ALL else Grid()}
+        if 0 < size <= FEW:
+            grids[", also --robust-modes off"] = BOTH
+        how = "--robust off" if size == ALL else f"{n_draws} draws of each"
+        _print(draws, f"{title}, {how}", grids)
 
 
 def _draw(table: Table, size: int, seed: int) -> Drawn:
@@ -62,7 +66,8 @@ def _draw(table: Table, size: int, seed: int) -> Drawn:
     assert y is not None
     splits = fold_rows(y, few.classes, None, seed)
     folds = [Fold(p[split.opt], y[split.opt], p[split.dev]) for split in splits]
-    candidates = GRIDS[", also --robust-modes off"].candidates()
+    grid = PLAIN if size == ALL else BOTH if size <= FEW else Grid()
+    candidates = grid.candidates()
 
     def predict(parts: list[Fold]) -> dict[Settings, tuple[Labels, ...]]:
         bench = Workbench(parts, Objective(), None, "coordinate", 0)
@@ -83,19 +88,20 @@ def _scores(test: ProbabilityTable, predicted: Labels) -> Floats:
     return np.array([accuracy(confusion), cobias(confusion)])
 
 
-def _print(draws: list[Drawn], title: str) -> None:
-    plain = np.array([drawn.scores[Settings()] for drawn in draws])
-    rows = [["dnip fit", *[f"{value:.3f}" for value in plain.mean(axis=0)], "", ""]]
+def _print(draws: list[Drawn], title: str, grids: dict[str, Grid]) -> None:
+    usual = grids[""].candidates()[0]
+    plain = np.array([drawn.scores[usual] for drawn in draws])
+    rows = [["default settings", *[f"{value:.3f}" for value in plain.mean(axis=0)], "", ""]]
     for name, criterion in CRITERIA.items():
         for confidence_name, confidence in CONFIDENCES.items():
-            for grid_name, grid in GRIDS.items():
+            for grid_name, grid in grids.items():
                 picked = [_choose(drawn, criterion, grid, confidence) for drawn in draws]
                 found = np.array([d.scores[s] for d, s in zip(draws, picked, strict=True)])
                 weights = criterion.steps[0]
                 worth = [weights.get("accuracy", 0.0), -weights.get("cobias", 0.0)]
                 gains = (found - plain) @ worth
                 error = gains.std() / np.sqrt(len(gains))
-                left = np.mean([settings != Settings() for settings in picked])
+                left = np.mean([settings != usual for settings in picked])
                 rows.append(
                     [
                         f"{name}{grid_name}{confidence_name}",

@@ -48,6 +48,7 @@ def test_the_text_is_one_table(dnip, tables):
         "raw", "z1", "z2", "z3", "z1+βz2", "z1-τz3", "βz2-τz3", "z1+βz2-τz3"
     ]  # fmt: skip
     assert "z2          COBias_single" in text
+    assert lines[0].count("COBias_single") == 2
     assert "β = 1, τ = 0.2, μ = 1, scale 30, coordinate, seed 0" in text
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from dnip.files import atomic_path
 from dnip.optional import load_optional
-from dnip.report.ablation_text import FORMULAS, TITLES, minimised
+from dnip.report.ablation_text import FORMULAS, minimised, shown_metrics
 from dnip.report.picture import AFTER, BEFORE
 
 if TYPE_CHECKING:
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from dnip.ablation import Ablation, Scored
     from dnip.typing import Floats
+
+_DRAWN = ("accuracy", "cobias", "cobias_single")
 
 
 def draw_ablation(found: Ablation, path: str | os.PathLike[str]) -> None:
@@ -35,13 +37,14 @@ def draw_ablation(found: Ablation, path: str | os.PathLike[str]) -> None:
         If the file cannot be written.
     """
     figure_module = load_optional("matplotlib.figure", purpose="draw pictures", extra="plot")
-    figure = figure_module.Figure(figsize=(8.6, 5.2), layout="constrained")
-    panels = figure.subplots(2, 1, sharex=True)
+    titles = {name: title for name, title in shown_metrics(found).items() if name in _DRAWN}
+    figure = figure_module.Figure(figsize=(8.6, 0.8 + 2.2 * len(titles)), layout="constrained")
+    panels = figure.subplots(len(titles), 1, sharex=True)
     sides = ["opt"] if found.test is None else ["opt", "test"]
     looks = {"opt": BEFORE if len(sides) > 1 else AFTER, "test": AFTER}
     at = np.arange(len(found.rows), dtype=float)
     at[1:] += 0.4  # the plain argmax stands apart
-    for axes, (metric, title) in zip(panels, list(TITLES.items())[:2], strict=True):
+    for axes, (metric, title) in zip(panels, titles.items(), strict=True):
         for place, side in enumerate(sides):
             shift = 0.2 * (2 * place - 1) if len(sides) > 1 else 0.0
             scored = [getattr(row, side) for row in found.rows]
@@ -54,11 +57,12 @@ def draw_ablation(found: Ablation, path: str | os.PathLike[str]) -> None:
     labels = [
         f"{FORMULAS.get(row.name, row.name)}\n{_on_lines(minimised(row))}" for row in found.rows
     ]
-    panels[1].set_xticks(at, labels, fontsize=8)
+    panels[-1].set_xticks(at, labels, fontsize=8)
     if len(sides) > 1:
         panels[0].legend(frameon=False, loc="lower right", bbox_to_anchor=(1, 1.0), ncols=2)
-    panels[0].set_title("higher is better", fontsize=9, loc="left", color="#555555")
-    panels[1].set_title("lower is better", fontsize=9, loc="left", color="#555555")
+    for axes, metric in zip(panels, titles, strict=True):
+        better = "higher" if metric == "accuracy" else "lower"
+        axes.set_title(f"{better} is better", fontsize=9, loc="left", color="#555555")
     with atomic_path(path) as temporary:
         figure.savefig(temporary, dpi=160)
 
@@ -73,14 +77,14 @@ def _draw_bars(
     n_sides: int,
 ) -> None:
     means = [side.mean(metric) for side in scored]
-    spreads = [side.deviation(metric) for side in scored]
+    spreads = [side.deviation(metric) or np.nan for side in scored]
     bars = axes.bar(
         at,
         means,
         width=0.76 / n_sides,
         color=colour,
         label=name,
-        yerr=spreads if any(spreads) else None,
+        yerr=None if np.isnan(spreads).all() else spreads,
         error_kw={"elinewidth": 1, "ecolor": "#333333", "capsize": 2},
     )
     axes.bar_label(bars, [f"{mean:.3f}" for mean in means], fontsize=7, padding=2, color="#333333")

@@ -46,11 +46,19 @@ def describe_ablation(found: Ablation) -> str:
         ("minimises", [minimised(row) for row in found.rows]),
     ]
     for side in ("opt",) if found.test is None else ("opt", "test"):
-        for number, (metric, title) in enumerate(TITLES.items()):
+        for number, (metric, title) in enumerate(shown_metrics(found).items()):
             head = f"{side} {title}" if number == 0 else title
             columns.append((head, [_told(getattr(row, side), metric) for row in found.rows]))
     table = align(columns, named=frozenset({"objective", "minimises"}))
     return f"{table}\n\n{_settings(found)}"
+
+
+def shown_metrics(found: Ablation) -> dict[str, str]:
+    """Return the titles of the metrics to show: COBias_single, too, where it is minimised."""
+    if all(row.objective is None or row.objective.gap == "pairwise" for row in found.rows):
+        return TITLES
+    titles = dict(list(TITLES.items())[:2])
+    return {**titles, "cobias_single": "COBias_single", **TITLES}
 
 
 def minimised(row: AblationRow) -> str:
