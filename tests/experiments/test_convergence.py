@@ -64,7 +64,7 @@ def test_reached_after_is_the_first_entry_at_the_value():
     first = next(entry for entry in solution.trace if entry.incumbent < value + 1e-9)
     assert reached_after(solution, value) == first.evaluations
     assert reached_after(solution, value - 1) is None
-    assert gap_above(solution, value) == 0
+    assert gap_above(solution, value) == gap_above(solution, value - 1e-12) == 0
     assert gap_above(solution, value - 0.5) == pytest.approx(0.5)
 
 

@@ -92,6 +92,7 @@ class Convergence:
             self._gaps(results, factors),
             self._curves(results, factors),
             self._exponents(results),
+            _tell_ours(results),
             *_judge(results, max(factors)),
             _judge_scale(results),
         ]
@@ -172,6 +173,14 @@ class Convergence:
             "runs, of those tasks and K at which at least half of the runs found it.",
             paper=self.paper,
         )
+
+
+def _tell_ours(results: Results) -> Text:
+    gaps = [gap for row in results for gap in row.result["coordinate"]["gaps"]]
+    return Text(
+        f"The default solver of `dnip fit`, coordinate search, ended at the optimum in "
+        f"{sum(gap == 0 for gap in gaps)} of {len(gaps)} runs."
+    )
 
 
 def _run(row: CellResult, schedule: str, factor: float) -> dict[str, Any]:

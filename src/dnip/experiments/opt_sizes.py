@@ -64,16 +64,19 @@ class OptSizes:
     def present(self, plan: Plan, results: Results) -> Sequence[Artefact]:
         """Return the paper's table for each model, a picture and what the paper says of it."""
         found: list[Artefact] = []
-        for number, model in enumerate(results.values("model")):
-            suffix = f"-{number + 1}" if number else ""
-            found.append(_table(results.where(model=model), f"opt-size{suffix}"))
+        if results.values("shots") == (None,):  # saved tables, each of a model of its own
+            found.append(_table(results, "opt-size", "saved tables"))
+        else:
+            for number, model in enumerate(results.values("model")):
+                suffix = f"-{number + 1}" if number else ""
+                found.append(_table(results.where(model=model), f"opt-size{suffix}", model))
         if len(results):
             found.append(_figure(results, plan))
             found += _statements(results)
         return found
 
 
-def _table(cells: Results, name: str) -> Table:
+def _table(cells: Results, name: str, model: str) -> Table:
     tasks = cells.values("task")
     rows = [_row(cells.where(method=METHODS[0], size=FULL), tasks, "raw", "0 (raw argmax)", "")]
     for method, title in METHOD_TITLES.items():
@@ -88,7 +91,7 @@ def _table(cells: Results, name: str) -> Table:
     ]
     return Table(
         name,
-        f"{OptSizes.title}, {cells.rows[0].labels['model']}",
+        f"{OptSizes.title}, {model}",
         [Column("Opt rows"), *columns],
         rows,
         caption="Test accuracy and COBias (%), mean and standard deviation over seeds. Up to 100 "

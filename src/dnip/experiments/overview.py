@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from functools import partial
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from dnip.experiments.artefacts import Column, Row, Statement, Table
+import numpy as np
+
+from dnip.experiments.artefacts import Column, Figure, Row, Statement, Table
 from dnip.experiments.cell import Cell
 from dnip.experiments.comparison import task_titles
-from dnip.experiments.drawing import confusion_figure
+from dnip.experiments.drawing.style import colours
 from dnip.experiments.measures.variants import RAW, TITLES
 from dnip.experiments.protocol import METHODS, OURS, PUBLISHED, debias, debias_settings
+from dnip.metrics import accuracy, cobias
+from dnip.report.flows import FlowSide, draw_sides, flow_size
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +28,7 @@ if TYPE_CHECKING:
     from dnip.experiments.sources import Sources
 
 _WAYS = (RAW, *METHODS)
-# Classes beyond which a matrix cannot be read.
+# Classes beyond which flows side by side cannot be read.
 _MOST_CLASSES = 8
 
 
@@ -89,13 +94,22 @@ class Overview:
                 values.append(task.scores[way]["class_accuracies"][c])
                 values.append(None if odd is None else task.classes[odd])
             rows.append(Row(tuple(values)))
-        matrices = {TITLES[way]: task.scores[way]["confusion"] for way in _WAYS}
-        title = f"{self.title} of {task.title} (%)"
-        picture = f"Where the examples of {task.title} go"
         return [
-            Table(f"{self.name}-classes", title, columns, rows, paper=self.paper),
-            confusion_figure(
-                f"{self.name}-confusion", picture, matrices, task.classes, paper=self.paper
+            Table(
+                f"{self.name}-classes",
+                f"{self.title} of {task.title} (%)",
+                columns,
+                rows,
+                paper=self.paper,
+            ),
+            Figure(
+                f"{self.name}-flows",
+                f"Odd classes of {task.title}",
+                partial(_draw, task=task),
+                flow_size(len(_WAYS), task.classes),
+                caption="Bars: class accuracy. Arrows: the wrong class that a class's examples are "
+                "predicted as most often, as thick as the share of its examples.",
+                paper=self.paper,
             ),
         ]
 
@@ -156,3 +170,13 @@ def _judge(tasks: Sequence[_Task]) -> list[Statement]:
             rates[PUBLISHED] > rates[RAW],
         )
     ]
+
+
+def _draw(figure: Any, task: _Task) -> None:  # noqa: ANN401 - the library's own type
+    looks = colours(TITLES[way] for way in _WAYS)
+    sides = []
+    for way in _WAYS:
+        counts = np.array(task.scores[way]["confusion"])
+        told = f"{TITLES[way]}: accuracy {accuracy(counts):.3f}, COBias {cobias(counts):.3f}"
+        sides.append(FlowSide(told, counts, looks[TITLES[way]]))
+    draw_sides(figure, sides, task.classes)

@@ -103,32 +103,72 @@ def draw_flows(evaluation: Evaluation, path: str | os.PathLike[str]) -> None:
         If the file cannot be written.
     """
     figure_module = load_optional("matplotlib.figure", purpose="draw pictures", extra="plot")
-    sides = [("before", evaluation.raw, BEFORE)]
+    counted = [("before", evaluation.raw, BEFORE)]
     if evaluation.reweighted is not None:
-        sides.append(("after", evaluation.reweighted, AFTER))
+        counted.append(("after", evaluation.reweighted, AFTER))
     if evaluation.adjusted is not None:
-        sides.append(("adjusted", evaluation.adjusted, _ADJUSTED))
-    shown = _least_accurate(evaluation.raw)
-    height = 1.35 + _ROW_INCHES * max(len(shown), 2)
-    longest = max(len(_short(name)) for name in evaluation.classes)
-    size = ((_PANEL_INCHES + 2 * _LETTER_INCHES * longest) * len(sides), height)
-    figure = figure_module.Figure(figsize=size, layout="constrained")
-    panels = figure.subplots(1, len(sides), squeeze=False)[0]
-    found = [flows(confusion) for _, confusion, _ in sides]
-    looks = _looks([[flow[c] for c in shown] for flow in found])
-    for axes, flow, (name, confusion, colour) in zip(panels, found, sides, strict=True):
-        _draw_side(axes, flow, evaluation.classes, shown, colour, looks)
+        counted.append(("adjusted", evaluation.adjusted, _ADJUSTED))
+    sides = []
+    for name, confusion, colour in counted:
         right = accuracy(evaluation.in_population(confusion))
         told = f"{name}: accuracy {right:.3f}, COBias {cobias(confusion):.3f}"
-        if len(sides) == 1:
+        if len(counted) == 1:
             told = told.removeprefix("before: ")
-        axes.set_title(told, fontsize=10.5, loc="left", pad=24)
-    if len(shown) < len(evaluation.classes):
-        note = f"The {len(shown)} least accurate of {len(evaluation.classes)} classes"
-        figure.supxlabel(note, fontsize=9, color=_FAINT)
-    figure.get_layout_engine().set(w_pad=0.12, h_pad=0.08, wspace=0.06)
+        sides.append(FlowSide(told, confusion, colour))
+    size = flow_size(len(sides), evaluation.classes)
+    figure = figure_module.Figure(figsize=size, layout="constrained")
+    draw_sides(figure, sides, evaluation.classes)
     with atomic_path(path) as temporary:
         figure.savefig(temporary, dpi=160)
+
+
+class FlowSide(NamedTuple):
+    """One panel of the picture: its title, the counts, and the colour of its bars."""
+
+    title: str
+    confusion: Confusion
+    colour: str
+
+
+def flow_size(n_sides: int, classes: Sequence[str]) -> tuple[float, float]:
+    """Return width and height of the picture, in inches.
+
+    Examples
+    --------
+    >>> width, height = flow_size(2, ["ham", "spam"])
+    >>> width > height
+    True
+    """
+    longest = max(len(_short(name)) for name in classes)
+    width = (_PANEL_INCHES + 2 * _LETTER_INCHES * longest) * n_sides
+    return width, 1.35 + _ROW_INCHES * max(min(len(classes), MOST_CLASSES), 2)
+
+
+def draw_sides(
+    figure: Any,  # noqa: ANN401 - the library's own type
+    sides: Sequence[FlowSide],
+    classes: Sequence[str],
+) -> None:
+    """Draw panels side by side into an empty figure; the first says which classes are shown.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+        With constrained layout, best of the size that `flow_size` gives.
+    sides : sequence of FlowSide
+    classes : sequence of str
+    """
+    shown = _least_accurate(sides[0].confusion)
+    panels = figure.subplots(1, len(sides), squeeze=False)[0]
+    found = [flows(side.confusion) for side in sides]
+    looks = _looks([[flow[c] for c in shown] for flow in found])
+    for axes, flow, side in zip(panels, found, sides, strict=True):
+        _draw_side(axes, flow, classes, shown, side.colour, looks)
+        axes.set_title(side.title, fontsize=10.5, loc="left", pad=24)
+    if len(shown) < len(classes):
+        note = f"The {len(shown)} least accurate of {len(classes)} classes"
+        figure.supxlabel(note, fontsize=9, color=_FAINT)
+    figure.get_layout_engine().set(w_pad=0.12, h_pad=0.08, wspace=0.06)
 
 
 def _least_accurate(raw: Confusion) -> Integers:

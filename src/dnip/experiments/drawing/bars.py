@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dnip.experiments.artefacts import Figure
-from dnip.experiments.drawing.style import colours, tidy
+from dnip.experiments.drawing.style import colours, legend_below, tidy
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -78,5 +78,4 @@ def _draw(
     all_axes[-1].set_xticks(at, [task.replace("__", "\n", 2) for task in tasks], fontsize=7.5)
     all_axes[-1].set_xlim(-0.6, len(tasks) - 0.4)
     handles, labels = all_axes[0].get_legend_handles_labels()
-    columns = min(len(methods), 5)
-    figure.legend(handles, labels, loc="outside lower center", ncols=columns, frameon=False)
+    legend_below(figure, dict(zip(labels, handles, strict=True)), figure.get_figwidth())

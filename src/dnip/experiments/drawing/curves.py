@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dnip.experiments.artefacts import Figure
-from dnip.experiments.drawing.style import MARKS, line_looks, tidy
+from dnip.experiments.drawing.style import MARKS, legend_below, line_looks, tidy
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -117,10 +117,7 @@ def _draw(
     for axes in grid.flat:
         lines, labels = axes.get_legend_handles_labels()
         handles |= dict(zip(labels, lines, strict=True))
-    columns = min(len(handles), 5 if max(map(len, names)) < 20 else 2 * len(rows[0]))
-    figure.legend(
-        handles.values(), handles.keys(), loc="outside lower center", ncols=columns, frameon=False
-    )
+    legend_below(figure, handles, figure.get_figwidth())
 
 
 def _draw_panel(
