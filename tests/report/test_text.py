@@ -5,7 +5,7 @@ import pytest
 
 from dnip import Coefficients
 from dnip.evaluation import Evaluation
-from dnip.report.text import describe
+from dnip.report.text import describe, describe_constraints
 
 NAMES = ("a", "long name")
 RAW, AFTER = np.array([[8, 2], [4, 6]]), np.array([[7, 3], [3, 7]])
@@ -52,3 +52,13 @@ def test_a_class_without_rows_shows_a_dash():
     raw = np.array([[2, 0, 0], [1, 1, 0], [0, 0, 0]])
     lines = describe(Evaluation(("x", "y", "z"), 4, 0, raw, None)).splitlines()
     assert lines[3].split() == ["z", "0", "-"]
+
+
+def test_many_classes_with_one_floor_are_told_by_their_lowest():
+    floors = dict.fromkeys("abcde", 0.5) | {"f": 0.7}
+    reached = {"a": 0.9, "b": 0.6, "c": 0.55, "d": 0.8, "e": 0.51, "f": 0.75}
+    told = describe_constraints({"min_class_accuracies": floors, "class_accuracies": reached})
+    assert told == (
+        "constraints kept: e 0.510, c 0.550, b 0.600 and 2 classes above (at least 0.5); "
+        "f 0.750 (at least 0.7)"
+    )

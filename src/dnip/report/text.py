@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from dnip.coefficients import Coefficients
     from dnip.evaluation import Evaluation
 
+# Classes with one floor that are named, the lowest.
+_FEW = 3
 # What is said of a whole table, and the metric that says it.
 _TOTALS = {"accuracy": "accuracy", "COBias": "cobias", "worst class": "worst_class_accuracy"}
 
@@ -90,9 +92,13 @@ def describe_constraints(constraints: Mapping[str, Any]) -> str:
     if "max_accuracy_loss" in constraints:
         loss, most = constraints["accuracy_loss"], constraints["max_accuracy_loss"]
         parts.append(f"accuracy loss {loss:.3f} (at most {most:g})")
-    for name, least in constraints.get("min_class_accuracies", {}).items():
-        reached = constraints["class_accuracies"][name]
-        parts.append(f"{name} {reached:.3f} (at least {least:g})")
+    floors = constraints.get("min_class_accuracies", {})
+    for least in dict.fromkeys(floors.values()):
+        reached = {c: constraints["class_accuracies"][c] for c in floors if floors[c] == least}
+        lowest = sorted(reached, key=lambda c: reached[c])
+        told = ", ".join(f"{c} {reached[c]:.3f}" for c in lowest[:_FEW])
+        more = f" and {len(lowest) - _FEW} classes above" if len(lowest) > _FEW else ""
+        parts.append(f"{told}{more} (at least {least:g})")
     if "freeze" in constraints:
         parts.append(f"frozen: {', '.join(constraints['freeze'])}")
     return f"constraints kept: {'; '.join(parts)}"

@@ -262,8 +262,8 @@ class Search:
         InfeasibleError
             If they are not.
         """
-        proves = isinstance(self._solver, Exact | Exhaustive)
-        solver = self._solver if proves else Coordinate()
+        able = isinstance(self._solver, Exact | Exhaustive | Coordinate)
+        solver = self._solver if able else Coordinate()
         spare = max(_LEAST_SPARE, _SPARE * found.outcome.trace[-1].seconds)
 
         def attempt(goal: ObjectiveLike, demands: Demands) -> Attempt:
@@ -276,6 +276,8 @@ class Search:
                 solver,
                 end if deadline is None else min(end, deadline),
             )
+            if tried.outcome.status is Status.INTERRUPTED:
+                raise KeyboardInterrupt  # there is nothing to keep
             return Attempt(
                 tried.indices,
                 tried.landscape.confusion(tried.indices),
