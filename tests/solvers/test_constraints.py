@@ -112,7 +112,7 @@ def blind(monkeypatch):
 
 
 @pytest.mark.usefixtures("blind")
-@settings(seeded, max_examples=250)
+@settings(seeded, max_examples=150)
 @each_case
 def test_proofs_equal_exhaustive_search(seed, n_classes, kind):
     case = Case(seed, n_classes, kind)
@@ -283,6 +283,18 @@ def test_a_search_cut_short_keeps_to_constraints_and_has_a_bound():
     raw = oracles.class_accuracies(oracles.confusion_at(p, labels, np.ones(8)))
     assert min(raw) < 0.3
     assert solution.trace[0].value == np.inf
+
+
+def test_fractional_weights_are_proven_too():
+    weight = np.random.default_rng(0).uniform(0.1, 3, FOUR.n_rows)
+    asked = Constraints(0.01, {1: 0.6})
+    both = [
+        solve(FOUR.p, FOUR.labels, scale=5, solver=name, sample_weight=weight, constraints=asked)
+        for name in ("exact", "exhaustive")
+    ]
+    assert both[0].value == pytest.approx(both[1].value, abs=1e-9)
+    assert both[0].constraints["accuracy_loss"] <= 0.01 + 1e-9
+    assert both[0].constraints["class_accuracies"]["1"] >= 0.6 - 1e-9
 
 
 def test_constraints_are_of_their_own_kind():
