@@ -113,8 +113,8 @@ class Constraints:
                 )
             if not present[c]:
                 raise InvalidInputError(
-                    f"class {classes[c]} has no labelled example, so that nothing is known of its "
-                    f"accuracy, but it is to be at least {rate:g}",
+                    f"class {classes[c]} has no labelled example that counts, so that nothing is "
+                    f"known of its accuracy, but it is to be at least {rate:g}",
                     hint="Label examples of it, or leave it out of the constraints",
                 )
             given[c] = float(rate)

@@ -97,7 +97,7 @@ def describe_constraints(constraints: Mapping[str, Any]) -> str:
         reached = {c: constraints["class_accuracies"][c] for c in floors if floors[c] == least}
         lowest = sorted(reached, key=lambda c: reached[c])
         told = ", ".join(f"{c} {reached[c]:.3f}" for c in lowest[:_FEW])
-        more = f" and {len(lowest) - _FEW} classes above" if len(lowest) > _FEW else ""
+        more = f" and {len(lowest) - _FEW} more" if len(lowest) > _FEW else ""
         parts.append(f"{told}{more} (at least {least:g})")
     if "freeze" in constraints:
         parts.append(f"frozen: {', '.join(constraints['freeze'])}")
