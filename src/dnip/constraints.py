@@ -160,6 +160,12 @@ class Demands:
         """Whether any number of correct predictions is asked for."""
         return self.max_accuracy_loss is not None or bool((self.least > 0).any())
 
+    @property
+    def members(self) -> Integers:
+        """Classes that `every` is asked of."""
+        named = np.isin(np.arange(len(self.classes)), self.named)
+        return np.flatnonzero(~named & (self.least > 0))
+
     def correct_counts(self, true: Integers) -> Integers:
         """Return the correct counts that classes with `true` examples must reach, (N,) each."""
         counts = [

@@ -9,12 +9,13 @@ from hypothesis import strategies as st
 
 import oracles
 from dnip import Constraints, solve
-from dnip.errors import InfeasibleError
+from dnip.errors import DNIPWarning, InfeasibleError
 from dnip.solvers import Coordinate, Proposal
 from problems import KNOWN
 from strategies import KINDS, random_probabilities, seeded
 
 THREE = KNOWN["three classes"]
+FOUR = KNOWN["four classes"]
 SCALE = 8
 
 
@@ -81,6 +82,21 @@ def test_what_every_class_can_reach(solver):
     reach = error.nearest["every class"]
     assert worst - 0.001 <= reach["with_others"] <= worst + 1e-12
     assert reach["proven"] == (solver == "exact")
+
+
+def test_what_is_asked_of_every_class_where_each_has_a_floor_of_its_own():
+    error = refusal(THREE.p, THREE.labels, Constraints(None, {"all": 0.9, 0: 0.9, 1: 0.9, 2: 0.9}))
+    assert error.nearest
+    assert all(name.startswith("class ") for name in error.nearest)
+
+
+def test_no_weights_reach_more_than_is_told_also_where_a_class_has_no_examples():
+    rows = FOUR.labels != 2
+    p, labels = FOUR.p[rows], FOUR.labels[rows]
+    with pytest.warns(DNIPWarning, match="class 2"):
+        error = refusal(p, labels, Constraints(0.0, {0: 1.0, 3: 1.0}), "coordinate")
+    most = max(oracles.class_accuracies(c)[3] for c in counts(p, labels))
+    assert error.nearest["class 3"]["alone"] == pytest.approx(most)
 
 
 def test_what_is_told_can_be_asked_for():

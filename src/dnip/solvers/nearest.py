@@ -20,6 +20,8 @@ from dnip.metrics import accuracy, class_accuracies
 from dnip.objective import Objective
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from dnip.constraints import Demands
     from dnip.solvers.landscape import Landscape
     from dnip.typing import Counts, Floats
@@ -140,7 +142,7 @@ class _Class:
         return float(class_accuracies(confusion)[self._c])
 
     def alone(self, landscape: Landscape) -> float:
-        return _most(landscape, self._c)
+        return _most(landscape, self.others.frozen, self._c)
 
     def best(self, raw: Counts, attempt: Try) -> Attempt:
         costs = np.zeros(raw.shape)
@@ -157,8 +159,7 @@ class _EveryClass:
     def __init__(self, demands: Demands) -> None:
         assert demands.every is not None
         self.asked = demands.every
-        named = np.isin(np.arange(len(demands.classes)), demands.named)
-        self._members = np.flatnonzero(~named & (demands.least > 0))
+        self._members = demands.members
         self._demands = demands
         self.others = self._asking(0.0)
 
@@ -166,7 +167,7 @@ class _EveryClass:
         return float(class_accuracies(confusion)[self._members].min())
 
     def alone(self, landscape: Landscape) -> float:
-        return min(_most(landscape, int(c)) for c in self._members)
+        return min(_most(landscape, self.others.frozen, int(c)) for c in self._members)
 
     def best(self, raw: Counts, attempt: Try) -> Attempt:
         """Halve the interval between a floor that was kept and one that was not."""
@@ -241,17 +242,16 @@ def _parts(demands: Demands) -> list[_Loss | _Class | _EveryClass]:
     if demands.max_accuracy_loss is not None:
         parts.append(_Loss(demands))
     parts += [_Class(demands, c) for c in demands.named if demands.least[c] > 0]
-    if demands.every:
+    if demands.every and len(demands.members):
         parts.append(_EveryClass(demands))
     return parts
 
 
-def _most(landscape: Landscape, c: int) -> float:
+def _most(landscape: Landscape, frozen: Sequence[int], c: int) -> float:
     """Return the accuracy of a class where its weight is highest and all others are lowest."""
     indices = landscape.lowest_weights()
-    indices[c] = landscape.equal_weights()[c]
-    for frozen, index in landscape.held.items():
-        indices[frozen] = index
+    highest = [c, *frozen]
+    indices[highest] = landscape.equal_weights()[highest]
     return float(class_accuracies(landscape.confusion(indices))[c])
 
 
