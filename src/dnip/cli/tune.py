@@ -200,7 +200,8 @@ def tune(
         if told is not None:
             told = {"mode": tuning.chosen.robust, **told}
         summary = {**fitted.solution.to_dict(), **tuning.to_dict()}
-        print_json({**summary, "robust": told, "out": str(out)})
+        unused = dict.fromkeys(("constraints", "target_prior"))  # keys of `fit` all the same
+        print_json({**unused, **summary, "robust": told, "out": str(out)})
     else:
         typer.echo(describe_tuning(tuning))
         typer.echo(f"\nfitted on all labels\n{describe(fitted.evaluation, fitted.coefficients)}")
