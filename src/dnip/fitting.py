@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dnip.bootstrap import LEAST, EvidenceSettings, FitEvidence, assess, n_affordable
 from dnip.coefficients import Coefficients
-from dnip.errors import InvalidInputError
+from dnip.errors import InfeasibleError, InvalidInputError
 from dnip.evaluation import Evaluation, evaluate
 from dnip.priors import (
     TargetPrior,
@@ -22,10 +23,11 @@ from dnip.priors import (
     most_rows,
     read_prior,
 )
-from dnip.robust import ROBUST, Decision, solve_robustly
+from dnip.robust import ROBUST, Decision, RobustSolution, solve_robustly
 from dnip.robust.calibrating import calibrate, rows_per_class
-from dnip.scales import Spacing
-from dnip.solvers import Search, StreamedProblem, not_in_passes
+from dnip.scales import Spacing, WeightScale
+from dnip.solution import Status
+from dnip.solvers import Coordinate, Exact, Exhaustive, Search, StreamedProblem, not_in_passes
 from dnip.tables import ProbabilityTable, Scan
 from dnip.tables.hashing import DataHash
 from dnip.tables.labels import UNLABELLED
@@ -42,10 +44,15 @@ if TYPE_CHECKING:
     from dnip.solution import Solution
     from dnip.solvers import Progress, Solver
     from dnip.tables import Chunk
-    from dnip.typing import Integers, Labels, Probabilities
+    from dnip.typing import Floats, Integers, Labels, Probabilities
 
 #: What the interpreter, its libraries, compiling and the blocks in flight need.
 LEAST_MEMORY = 500 * 10**6
+
+# Refits would prove what nobody asks of them; the coordinate solver finds the same optima.
+_DEAR_SOLVERS = (Exact.name, Exhaustive.name)
+# Times the evidence may take longer than it should, on a busy machine, before it is cut.
+_PATIENCE = 60
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +61,8 @@ class Fit:
 
     `decision` says how a robust fit came about; it is None for a plain optimum that was asked for.
     `target` is the class mix that the fit is for, None for that of the labelled rows.
+    `evidence` says what the labels tell of other rows; it is None where nobody asked for it, and
+    where the refits would take longer than they may.
     """
 
     coefficients: Coefficients
@@ -61,6 +70,7 @@ class Fit:
     evaluation: Evaluation
     decision: Decision | None = None
     target: TargetPrior | None = None
+    evidence: FitEvidence | None = None
 
 
 def fit_table(
@@ -70,6 +80,7 @@ def fit_table(
     robust: str = "auto",
     unlabelled: ProbabilityTable | None = None,
     target_prior: PriorLike | None = None,
+    evidence: EvidenceSettings | None = None,
     scale: int | str = 30,
     solver: str | Solver = "coordinate",
     seed: int = 0,
@@ -90,6 +101,8 @@ def fit_table(
     target_prior : mapping, sequence, "uniform" or "estimate", optional
         The class mix to fit for, by class name or in class order: a labelled row counts by target
         over observed share of its class. ``"estimate"`` takes that of the rows without a label.
+    evidence : EvidenceSettings, optional
+        Also repeat the fit on bootstrap resamples of the labels and judge it by them.
     objective, scale, solver, seed, time_limit, constraints, progress
         As for :func:`dnip.solve`.
 
@@ -125,19 +138,22 @@ def fit_table(
     target = None
     if target_prior is not None:
         target = _find_target(target_prior, table.classes, calibration, support, rows)
+    settings: dict[str, Any] = {
+        "robust": robust,
+        "unlabelled": None if robust == "off" else rows,
+        "scale": scale,
+        "solver": solver,
+        "target_prior": None if target is None else target.shares,
+        "constraints": constraints,
+    }
     found = solve_robustly(
         labelled.probabilities,
         labelled.labels,
         objective,
-        robust=robust,
-        unlabelled=None if robust == "off" else rows,
-        scale=scale,
-        solver=solver,
+        **settings,
         seed=seed,
-        target_prior=None if target is None else target.shares,
         time_limit=time_limit,
         classes=table.classes,
-        constraints=constraints,
         progress=progress,
     )
     solution, decision = found
@@ -150,11 +166,69 @@ def fit_table(
     if unlabelled is not None and (decision is not None or is_estimate(target_prior)):
         data = _data(unlabelled.source, unlabelled.data_hash)
         provenance["unlabelled"] = {**data, "rows": len(unlabelled)}
-    coefficients = Coefficients.from_solution(solution, table.classes, provenance=provenance)
     shares = None if target is None else target.shares
-    return Fit(
-        coefficients, solution, evaluate([table], coefficients, target=shares), decision, target
+    judged = None
+    if evidence is not None and solution.status is not Status.INTERRUPTED:
+        if decision is None:
+            settings |= {"robust": "off", "unlabelled": None}
+        judged = _gather(labelled, found, evidence, objective, settings, seed, time_limit)
+        if judged is not None:
+            provenance["evidence"] = judged.summary()
+    coefficients = Coefficients.from_solution(solution, table.classes, provenance=provenance)
+    evaluation = evaluate([table], coefficients, target=shares)
+    return Fit(coefficients, solution, evaluation, decision, target, judged)
+
+
+def _gather(
+    labelled: ProbabilityTable,
+    found: RobustSolution,
+    evidence: EvidenceSettings,
+    objective: ObjectiveLike | ConfusionFunction | None,
+    settings: dict[str, Any],
+    seed: int,
+    time_limit: float | None,
+) -> FitEvidence | None:
+    """Repeat a fit on resamples of its labels; None where that would take too long."""
+    solution, decision = found
+    p, y = labelled.probabilities, labelled.labels
+    assert y is not None
+    seconds = evidence.seconds if time_limit is None else min(evidence.seconds, time_limit)
+    n_unlabelled = 0 if settings["unlabelled"] is None else len(settings["unlabelled"])
+    resamples = n_affordable(len(p), p.shape[1], n_unlabelled, seconds, robust=decision is not None)
+    if not resamples and not evidence.always:
+        return None
+    refitted_by = solution.solver
+    if solution.solver in _DEAR_SOLVERS:
+        settings = {**settings, "solver": Coordinate.name}
+        refitted_by = Coordinate.name
+
+    def refit(rows: Integers, refit_seed: int) -> Floats:
+        try:
+            again = solve_robustly(p[rows], y[rows], objective, **settings, seed=refit_seed)
+        except InfeasibleError:  # such labels would have left the raw argmax
+            return np.ones(p.shape[1])
+        return _multipliers(again.solution)
+
+    return assess(
+        p,
+        y,
+        _multipliers(solution),
+        refit,
+        resamples=resamples or LEAST,
+        classes=labelled.classes,
+        settings=evidence,
+        shares=settings["target_prior"],
+        refitted_by=refitted_by,
+        seed=seed,
+        deadline=None if evidence.always else time.perf_counter() + _PATIENCE * seconds,
     )
+
+
+def _multipliers(solution: Solution) -> Floats:
+    """Return what probabilities are multiplied by: ties fall as in any prediction."""
+    if solution.continuous_weights is not None:
+        return solution.continuous_weights
+    return WeightScale(solution.spacing, solution.scale).multipliers(solution.weight_indices)
 
 
 def unlabelled_rows(table: ProbabilityTable, more: ProbabilityTable | None) -> Probabilities | None:
@@ -267,6 +341,7 @@ def fit_file(
     robust: str = "auto",
     unlabelled: Path | None = None,
     target_prior: str | None = None,
+    evidence: EvidenceSettings | None = None,
     scale: int | str = 30,
     solver: str | Solver = "coordinate",
     seed: int = 0,
@@ -290,6 +365,8 @@ def fit_file(
         A table of more rows without a label.
     target_prior : str, optional
         A class mix as `dnip.priors.read_prior` takes it, or ``"estimate"``.
+    evidence : EvidenceSettings, optional
+        As for :func:`fit_table`; there is none for a table that is read in passes.
     objective, scale, solver, seed, time_limit, constraints, progress
         As for :func:`dnip.solve`.
 
@@ -319,13 +396,25 @@ def fit_file(
         if target_prior is not None and not is_estimate(target_prior):
             mix = read_prior(target_prior, table.classes)
         return fit_table(
-            table, objective, robust=robust, unlabelled=more, target_prior=mix, **settings
+            table,
+            objective,
+            robust=robust,
+            unlabelled=more,
+            target_prior=mix,
+            evidence=evidence,
+            **settings,
         )
     if target_prior is not None:
         raise InvalidInputError(
             f"{path} is too large to be read whole into {memory:,} bytes, as a fit for a target "
             "prior has to",
             hint="Give more memory, or draw fewer rows",
+        )
+    if evidence is not None and evidence.always:
+        raise InvalidInputError(
+            f"{path} is too large to be read whole into {memory:,} bytes, as evidence from its own "
+            "labels has to",
+            hint="Give more memory, or leave --evidence out: so many labels need none",
         )
     if robust == "on" or unlabelled is not None:
         raise InvalidInputError(

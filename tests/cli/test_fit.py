@@ -259,8 +259,10 @@ def test_an_existing_file_is_replaced_whole(dnip, opt):
 def test_a_fit_in_passes_writes_the_same_coefficients(dnip, opt, monkeypatch):
     dnip("fit", opt, "--out", "whole.json", "--robust", "off")
     monkeypatch.setattr("dnip.fitting._fits_into", lambda *_: False)
-    run = dnip("fit", opt, "--out", "passed.json", "--memory", "500MB")
+    run = dnip("fit", opt, "--out", "passed.json", "--memory", "500MB", "--no-evidence")
     assert (run.status, run.err) == (0, "")
+    run = dnip("fit", opt, "--out", "no.json", "--memory", "500MB", "--evidence")
+    run.assert_refused("is too large to be read whole", "as evidence from its own labels has to")
     whole, passed = Coefficients.load("whole.json"), Coefficients.load("passed.json")
     assert passed.weight_indices.tolist() == whole.weight_indices.tolist()
     assert passed.fit["data"] == whole.fit["data"]

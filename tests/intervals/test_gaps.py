@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dnip.intervals import Bounds, difference_of, gap_bounds
+from dnip.intervals import Bounds, GapTest, difference_of, gap_correlation
 from dnip.metrics.cobias import cobias_of
 
 REPEATS = 80
@@ -11,7 +11,7 @@ REPEATS = 80
 
 def bounds_of(hits, sizes, level=0.9):
     counts = (np.asarray(values, float) for values in (hits, sizes))
-    return gap_bounds(*counts, cobias_of, level, np.random.default_rng(0))
+    return GapTest(*counts, cobias_of, np.random.default_rng(0), level).bounds(level)
 
 
 @pytest.mark.parametrize("n", [8, 60])
@@ -83,3 +83,17 @@ def test_a_difference_adds_deviations_in_squares():
     assert difference_of(first, second) == pytest.approx(
         (-0.2 - np.hypot(0.1, 0.03), -0.2, -0.2 + np.hypot(0.04, 0.1))
     )
+
+
+def test_gaps_on_the_same_rows_go_together_as_far_as_the_rows_agree():
+    rng = np.random.default_rng(0)
+    same = np.array([[[20, 0], [0, 80]], [[60, 0], [0, 40]]])
+    apart = np.array([[[4, 16], [16, 64]], [[36, 24], [24, 16]]])  # right independently
+    closed = np.array([[[20, 20], [20, 40]], [[20, 20], [20, 40]]])
+    assert gap_correlation(same, 0.4, 0.4, cobias_of, rng) > 0.99
+    assert gap_correlation(apart, 0.4, 0.4, cobias_of, rng) < 0.15
+    assert gap_correlation(closed, 0.0, 0.0, cobias_of, rng) < 0.3
+    # a correlation takes from the width of a difference
+    one, other = Bounds(0.3, 0.4, 0.5), Bounds(0.2, 0.3, 0.4)
+    wide, narrow = difference_of(one, other), difference_of(one, other, 0.9)
+    assert narrow.high - narrow.low < 0.5 * (wide.high - wide.low)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,9 +17,11 @@ from dnip.cli.constraint_options import (
     read_constraints,
 )
 from dnip.cli.options import (
+    DEFAULT_CONFIDENCE,
     DEFAULT_MEMORY,
     AsJson,
     Classes,
+    Confidence,
     Memory,
     TablePath,
     TargetPrior,
@@ -28,6 +30,7 @@ from dnip.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from dnip.bootstrap import FitEvidence
     from dnip.fitting import Fit
     from dnip.solvers import Solver
 
@@ -149,6 +152,23 @@ def fit(
         ),
     ] = None,
     target_prior: TargetPrior = None,
+    evidence: Annotated[
+        bool | None,
+        typer.Option(
+            "--evidence/--no-evidence",
+            help="Refit on bootstrap resamples of the labels: intervals for other rows, the spread "
+            "of the weights, a verdict, and how many more labels would settle it.  [default: where "
+            "it fits into --evidence-time]",
+            show_default=False,
+        ),
+    ] = None,
+    evidence_time: Annotated[
+        float, typer.Option(help="Seconds that the refits may take, about.", metavar="S")
+    ] = 1.0,
+    confidence: Confidence = DEFAULT_CONFIDENCE,
+    tolerance: Annotated[
+        float, typer.Option(help="Accuracy that may be lost for the verdict to be: apply.")
+    ] = 0.05,
     trace: Annotated[
         Path | None,
         typer.Option(
@@ -163,6 +183,7 @@ def fit(
     Minimises error + β·COBias - τ·ΣPMI on the labelled rows of OPT over one weight per class, and
     writes the weights with their provenance to a JSON file.
     """
+    from dnip.bootstrap import EvidenceSettings
     from dnip.costs import Costs
     from dnip.errors import InvalidInputError
     from dnip.files import check_separate, check_writable, temporary_folder
@@ -185,6 +206,7 @@ def fit(
             "unlabelled rows serve a robust fit only, but it is off",
             hint="Leave --unlabelled out, or give --robust auto",
         )
+    wanted = EvidenceSettings(bool(evidence), evidence_time, confidence, tolerance)
     for target in (out, trace):
         if target is not None:
             check_writable(target)
@@ -202,6 +224,7 @@ def fit(
             robust=mode.value,
             unlabelled=unlabelled,
             target_prior=target_prior,
+            evidence=None if evidence is False else wanted,
             scale=scale,
             solver=searcher,
             seed=seed,
@@ -212,38 +235,62 @@ def fit(
     fitted.coefficients.save(out)
     if trace is not None:
         write_trace(fitted.solution, trace)
+    _complain_of(fitted, unlabelled)
+    if evidence is not False:
+        _complain_of_refits(fitted.evidence)
+    if json:
+        print_json({**_content(fitted, mode), "out": str(out)})
+    else:
+        _print_text(fitted)
+        typer.echo(f"coefficients written to {out}")
+
+
+def _complain_of(fitted: Fit, unlabelled: Path | None) -> None:
     decision, mix = fitted.decision, fitted.target
     counted = mix is not None and mix.estimate is not None
     if decision is None and unlabelled is not None and not counted:
         complain("note", f"the fit is plain, {unlabelled} was not used")
     if decision is None and fitted.evaluation.n_unlabelled and not counted:
         complain("note", f"rows without a label, not used: {fitted.evaluation.n_unlabelled:,}")
-    if json:
-        told = None if decision is None else {"mode": mode.value, **decision.to_dict()}
-        told_mix = None if mix is None else mix.to_dict(fitted.coefficients.classes)
-        summary = {"constraints": None, **fitted.solution.to_dict()}
-        print_json({**summary, "robust": told, "target_prior": told_mix, "out": str(out)})
-    else:
-        _print_text(fitted, out)
 
 
-def _print_text(fitted: Fit, out: Path) -> None:
-    """Print what the fit came to, for people."""
+def _complain_of_refits(evidence: FitEvidence | None) -> None:
+    if evidence is None:
+        complain("note", "no evidence from refits: they would take long; --evidence asks for it")
+    elif evidence.resamples < evidence.planned:
+        complain("note", f"evidence from {evidence.resamples} of {evidence.planned} refits")
+
+
+def _content(fitted: Fit, mode: Robust) -> dict[str, Any]:
+    """Return what ``--json`` prints, but for the file that was written."""
+    decision, mix, evidence = fitted.decision, fitted.target, fitted.evidence
+    return {
+        "constraints": None,
+        **fitted.solution.to_dict(),
+        "robust": None if decision is None else {"mode": mode.value, **decision.to_dict()},
+        "target_prior": None if mix is None else mix.to_dict(fitted.coefficients.classes),
+        "evidence": None if evidence is None else evidence.to_dict(),
+    }
+
+
+def _print_text(fitted: Fit) -> None:
+    from dnip.report.evidence import describe_evidence
     from dnip.report.text import describe, describe_constraints
 
-    solution, decision, mix = fitted.solution, fitted.decision, fitted.target
+    solution, mix = fitted.solution, fitted.target
     typer.echo(describe(fitted.evaluation, fitted.coefficients))
     bound = "" if not solution.gap else f", no weights below {solution.lower_bound:.6f}"
     if mix is not None:
         typer.echo(f"\n{mix.sentence(fitted.coefficients.classes)}")
         told_rows = f"{mix.effective_rows:,.0f} of {fitted.evaluation.n:,}"
         typer.echo(f"accuracy is that of this mix; labels tell it as {told_rows} would")
-    if decision is not None:
-        typer.echo(f"\n{decision.sentence}")
+    if fitted.decision is not None:
+        typer.echo(f"\n{fitted.decision.sentence}")
+    if fitted.evidence is not None:
+        typer.echo(f"\n{describe_evidence(fitted.evidence)}")
     if solution.constraints is not None:
         typer.echo(f"\n{describe_constraints(solution.constraints)}")
     typer.echo(f"\nobjective {solution.value:.6f}{bound}. {solution.sentence}")
-    typer.echo(f"coefficients written to {out}")
 
 
 def _make_solver(name: SolverName, effort: float | None, gap: float | None) -> Solver:

@@ -4,17 +4,19 @@ Nothing is read twice: a table of any size comes down to its confusion matrix, a
 the same rows to how many of each class both got right, one of them, or neither.
 """
 
-from dnip.intervals.gaps import Bounds, difference_of, gap_bounds
+from dnip.intervals.gaps import Bounds, GapTest, difference_of, gap_correlation
 from dnip.intervals.hierarchy import draw_accuracies
-from dnip.intervals.metrics import difference_intervals, metric_intervals
+from dnip.intervals.metrics import cobias_test, difference_intervals, metric_intervals
 from dnip.intervals.proportions import mean_bounds, paired_bounds, wilson
 
 __all__ = [
     "Bounds",
+    "GapTest",
+    "cobias_test",
     "difference_intervals",
     "difference_of",
     "draw_accuracies",
-    "gap_bounds",
+    "gap_correlation",
     "mean_bounds",
     "metric_intervals",
     "paired_bounds",

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 # (0 to π/2); all are equally likely.
 _SPREADS = np.concatenate([[0.0], np.geomspace(0.004, 0.8, 60)])
 _STEPS = np.gradient(_SPREADS)
-# Keeps quotients of nothing by nothing at nothing.
+# Where the rows show no chance at all, equal accuracies leave all of it open.
 _TINY = 1e-12
 
 
@@ -70,8 +70,8 @@ def draw_accuracies(
     observed = np.arcsin(np.sqrt((hits + 0.375) / (sizes + 0.75)))
     chance = 1 / (4 * sizes + 2)
     left = (1 - followed) ** 2 * chance
-    real = _SPREADS[:, None] ** 2 + np.asarray(jitter)
-    precision = 1 / (real + left + _TINY)
+    real = _SPREADS[:, None] ** 2 + np.asarray(jitter) + _TINY
+    precision = 1 / (real + left)
     mean = (precision * observed).sum(axis=1) / precision.sum(axis=1)
     log_likelihood = (
         np.log(precision).sum(axis=1)
@@ -81,7 +81,7 @@ def draw_accuracies(
     likelihood = _STEPS * np.exp(log_likelihood - log_likelihood.max())
     spread = rng.choice(len(_SPREADS), n_draws, p=likelihood / likelihood.sum())
 
-    total = real[spread] + left + _TINY
+    total = real[spread] + left
     middle = mean[spread] + rng.standard_normal(n_draws) / np.sqrt((1 / total).sum(axis=1))
     # given x_i, spread and mean: a normal variable, by the rule of joint normal ones
     kept = (real[spread] - followed * (1 - followed) * chance) / total

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnip.intervals.f1 import macro_f1_bounds
-from dnip.intervals.gaps import Bounds, difference_of, gap_bounds
+from dnip.intervals.gaps import GapTest, difference_of, gap_correlation
 from dnip.intervals.hierarchy import draw_accuracies
 from dnip.intervals.proportions import mean_bounds, paired_bounds, wilson
 from dnip.metrics import odd_classes
@@ -59,8 +59,9 @@ def metric_intervals(confusion: Counts, level: float = 0.9) -> dict[str, Any]:
     present = np.flatnonzero(confusion.sum(axis=1))
     hits = np.diag(confusion)[present].astype(np.float64)
     sizes = confusion.sum(axis=1)[present].astype(np.float64)
-    gaps = cobias_bounds(hits, sizes, level)
-    single = gap_bounds(hits, sizes, _SingleGap(confusion, present), level, _rng())
+    gaps = cobias_test(hits, sizes, level).bounds(level)
+    odd = _SingleGap(confusion, present)
+    single = GapTest(hits, sizes, odd, _rng(), level).bounds(level)
     worst = draw_accuracies(hits, sizes, _DRAWS, _rng()).min(axis=1)
     by_class: list[Interval | None] = [None] * len(confusion)
     for c, bounds in zip(present.tolist(), wilson(hits, sizes, level).tolist(), strict=True):
@@ -98,7 +99,7 @@ def difference_intervals(agreement: Counts, level: float = 0.9) -> dict[str, Any
     >>> [round(bound, 2) for bound in intervals["accuracy"]]
     [0.1, 0.22]
     >>> [round(bound, 2) for bound in intervals["cobias"]]
-    [-0.56, -0.3]
+    [-0.54, -0.33]
     """
     check_level("confidence", level)
     sizes = agreement.sum(axis=(1, 2)).astype(np.float64)
@@ -107,10 +108,11 @@ def difference_intervals(agreement: Counts, level: float = 0.9) -> dict[str, Any
     by_class = paired_bounds(gained, lost, sizes, level).tolist()
     first, second = agreement[:, 1, :].sum(axis=1), agreement[:, :, 1].sum(axis=1)
     before, after = (
-        cobias_bounds(hits[present].astype(np.float64), sizes[present], level)
+        cobias_test(hits[present].astype(np.float64), sizes[present], level).bounds(level)
         for hits in (first, second)
     )
-    change = difference_of(before, after)
+    together = gap_correlation(agreement[present], before.middle, after.middle, cobias_of, _rng())
+    change = difference_of(before, after, together)
     bounds = paired_bounds([gained.sum()], [lost.sum()], [sizes.sum()], level)[0]
     return {
         "accuracy": bounds.tolist(),
@@ -119,16 +121,16 @@ def difference_intervals(agreement: Counts, level: float = 0.9) -> dict[str, Any
     }
 
 
-def cobias_bounds(hits: Floats, sizes: Floats, level: float) -> Bounds:
-    """Return the interval of COBias, and its middle.
+def cobias_test(hits: Floats, sizes: Floats, level: float = 0.9) -> GapTest:
+    """Return the test that tells the intervals of COBias, at levels up to this one.
 
     Examples
     --------
-    >>> bounds = cobias_bounds(np.array([45.0, 30.0]), np.array([50.0, 50.0]), 0.9)
+    >>> bounds = cobias_test(np.array([45.0, 30.0]), np.array([50.0, 50.0])).bounds(0.9)
     >>> round(bounds.low, 2), round(bounds.high, 2)
     (0.15, 0.43)
     """
-    return gap_bounds(hits, sizes, cobias_of, level, _rng())
+    return GapTest(hits, sizes, cobias_of, _rng(), level)
 
 
 def _rng() -> np.random.Generator:

@@ -62,10 +62,10 @@ def describe(
     if adjusted is not None:
         sides.append(("adjusted", "adjusted"))
     for title, side in sides:
-        columns.append((title, _rates(told[side]["class_accuracies"])))
+        columns.append((title, rates(told[side]["class_accuracies"])))
         if confidence is not None:
             intervals = told[side]["intervals"]["class_accuracies"]
-            columns.append(("", [_interval(bounds) for bounds in intervals]))
+            columns.append(("", [interval(bounds) for bounds in intervals]))
     last = next(counts for counts in (adjusted, reweighted, raw) if counts is not None)
     odd = ["" if c < 0 else evaluation.classes[c] for c in odd_classes(last)]
     columns.append(("taken for", odd))
@@ -111,7 +111,7 @@ def _totals(told: dict[str, Any]) -> str:
         values = []
         for side in sides:
             bounds = side["intervals"][metric] if "intervals" in side else None
-            values.append(f"{side[metric]:.3f} {_interval(bounds)}".rstrip())
+            values.append(f"{side[metric]:.3f} {interval(bounds)}".rstrip())
         lines.append(f"{name:<12} {' -> '.join(values)}")
     if "confidence" not in told:
         return "\n".join(lines)
@@ -122,18 +122,20 @@ def _totals(told: dict[str, Any]) -> str:
         return "\n".join([*lines, "", level])
     intervals = told["difference"]["intervals"]
     changes = [
-        f"{name} {told['difference'][metric]:+.3f} {_interval(intervals[metric], '+')}"
+        f"{name} {told['difference'][metric]:+.3f} {interval(intervals[metric], '+')}"
         for name, metric in _TOTALS.items()
         if metric in intervals
     ]
     return "\n".join([*lines, f"{'change':<12} {', '.join(changes)}", "", level])
 
 
-def _rates(rates: Sequence[float | None]) -> list[str]:
-    return ["-" if rate is None else f"{rate:.3f}" for rate in rates]
+def rates(values: Sequence[float | None]) -> list[str]:
+    """Return rates as cells; a dash for none."""
+    return ["-" if rate is None else f"{rate:.3f}" for rate in values]
 
 
-def _interval(bounds: Sequence[float] | None, sign: str = "") -> str:
+def interval(bounds: Sequence[float] | None, sign: str = "") -> str:
+    """Return an interval in brackets; nothing for none."""
     return "" if bounds is None else f"[{bounds[0]:{sign}.3f}, {bounds[1]:{sign}.3f}]"
 
 
