@@ -123,8 +123,11 @@ def test_classes_without_labels_are_left_out():
 
 @pytest.mark.parametrize("n_each", [1, 2])
 def test_one_label_of_a_class_is_little_but_no_error(n_each):
-    evidence = judge(n_each, 1.0)
+    evidence = judge(n_each, 3.0)
     assert not evidence.apply
+    assert not evidence.settled
+    assert "labels are too few to be sure of anything" in evidence.reason
+    assert evidence.more.sum() + 3 * n_each >= 8
     assert all(0 <= low <= high <= 1 for low, high in evidence.raw["intervals"]["class_accuracies"])
 
 

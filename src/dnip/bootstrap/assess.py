@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dnip.bootstrap.estimates import Marks, central, estimate, fitted_draws
-from dnip.bootstrap.evidence import FitEvidence
+from dnip.bootstrap.evidence import FEWEST, FitEvidence
 from dnip.bootstrap.plan import more_labels
 from dnip.bootstrap.resamples import LEAST, draw_resample
 from dnip.bootstrap.settings import EvidenceSettings
@@ -150,6 +150,7 @@ def assess(
         apply=verdict.apply,
         sure=told.sure,
         needed=NEEDED,
+        n_labels=len(labels),
         tolerance=tolerance,
         more=more,
         settled=verdict.settled,
@@ -330,6 +331,10 @@ class _Verdict(NamedTuple):
 
 def _judge(told: _Telling, tolerance: float) -> _Verdict:
     """Apply where COBias surely falls and accuracy is not lost beyond the tolerance."""
+    sizes = told.estimates.sizes
+    if sizes.sum() < FEWEST:
+        each = int(np.ceil((FEWEST - sizes.sum()) / len(sizes)))
+        return _Verdict(False, False, np.full(len(sizes), each))
     spare = told.accuracy_change() + tolerance
     if spare < 0:  # accuracy is at stake
         now, distance = told.accuracy_variances(), -spare

@@ -10,6 +10,9 @@ import numpy as np
 if TYPE_CHECKING:
     from dnip.typing import Floats, Integers
 
+#: Labels below which nothing is sure.
+FEWEST = 8
+
 # Classes that advice names; of many, those that need most.
 _NAMED = 6
 
@@ -46,6 +49,8 @@ class FitEvidence:
         How sure it has to be.
     tolerance : float
         Accuracy that may be lost.
+    n_labels : int
+        Labels of the fit.
     more : ndarray of shape (N,) or None
         More labels of each class that would probably settle it; None where it is settled, or too
         close to call.
@@ -69,6 +74,7 @@ class FitEvidence:
     sure: float
     needed: float
     tolerance: float
+    n_labels: int
     more: Integers | None
     settled: bool
 
@@ -87,6 +93,8 @@ class FitEvidence:
             f"{self.sure:.0%} sure that it falls (needed: {self.needed:.0%}); "
             f"accuracy by {change:+.3f} [{worst:+.3f}, {best:+.3f}]"
         )
+        if self.n_labels < FEWEST:
+            said += f"; but {self.n_labels} labels are too few to be sure of anything"
         if change < -self.tolerance:
             said += f", more than the {self.tolerance:g} that may be lost"
         return said
