@@ -57,3 +57,20 @@ def test_models_are_named_only_where_a_task_has_several():
         ({"task": "a", "model": "x"}, {}), ({"task": "a", "model": "y"}, {}), ({"task": "b"}, {})
     )
     assert task_titles(found) == ["a, x", "a, y", "b"]
+
+
+def test_lower_is_what_exceeds_the_standard_error_over_tasks():
+    def runs(*values):
+        names = "abcd"[: len(values)]
+        return {task: [{"x": value}] for task, value in zip(names, values, strict=True)}
+
+    base = runs(0.5, 0.5, 0.5, 0.5)
+    one = Comparison(tuple("abcd"), {"base": base, "down": runs(0.4, 0.45, 0.42, 0.41)})
+    assert one.is_lower("down", "base", "x")
+    assert not one.is_lower("base", "down", "x")
+    # mean difference -0.01 with a standard error of 0.06
+    noisy = Comparison(tuple("abcd"), {"base": base, "noise": runs(0.6, 0.4, 0.6, 0.36)})
+    assert not noisy.is_lower("noise", "base", "x")
+    assert not noisy.is_lower("base", "base", "x")
+    single = Comparison(("a",), {"base": runs(0.5), "down": runs(0.49)})
+    assert single.is_lower("down", "base", "x")

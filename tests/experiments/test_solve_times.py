@@ -3,7 +3,7 @@
 import pytest
 
 from dnip import Objective, solve
-from dnip.errors import InvalidInputError
+from dnip.errors import DNIPWarning
 from dnip.experiments.artefacts import Table
 from dnip.experiments.measures.solve_times import measure_solve_times
 from dnip.experiments.protocol import cut
@@ -65,7 +65,18 @@ def test_hours_are_not_minutes_and_work_that_grows_with_nk_is_seen():
     assert verdicts(experiment("time").present(PLAN, found)) == [False, True]
 
 
-def test_a_class_without_rows_is_named():
+def test_loops_are_left_out_where_a_class_has_no_rows():
     opt = starving_table(60, 2)
-    with pytest.raises(InvalidInputError, match="no labelled row of class b"):
-        measure_solve_times(opt.take(opt.labels != 1), dev_share=0.1, seed=0, time_limit=1.0)
+    with pytest.warns(DNIPWarning, match="no labelled example of class b"):
+        found = measure_solve_times(
+            opt.take(opt.labels != 1), dev_share=0.1, seed=0, time_limit=1.0
+        )
+    assert "loops" not in found["ways"]
+    half = results(({"task": "t"}, found))
+    seconds, objectives = of_kind(experiment("time").present(PLAN, half), Table)
+    assert seconds.rows[0].values[3] is None
+    assert seconds.rows[0].values[-4:] == (None,) * 4
+    assert objectives.rows[0].values[-1] == "none"
+    whole = {"task": "whole"}, cell(60, 100, 10.0, 700, PROVEN)
+    both = experiment("time").present(PLAN, results(({"task": "t"}, found), whole))
+    assert verdicts(both) == [True]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from statistics import fmean
+from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Any
 
 from dnip.experiments.artefacts import Column, Row, Spread, Table
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 #: The mean over tasks, as the paper names it.
 ALL = "All"
+
+# Differences this small are sums in another order.
+_ROUNDING = 1e-12
 
 METRICS = {"accuracy": "Accuracy", "cobias": "COBias", "cobias_single": "COBias_single"}
 
@@ -82,6 +85,26 @@ class Comparison:
         """Return the mean alone; nan where there is none."""
         found = self.spread(variant, task, metric)
         return float("nan") if found is None else found.mean
+
+    def is_lower(self, first: str, second: str, metric: str) -> bool:
+        """Say whether a variant is lower than another, by more than chance from task to task.
+
+        That is: whether the mean of the differences, task by task, is below 0 by more than its
+        standard error; with one task alone, whether it is below 0.
+
+        Examples
+        --------
+        >>> runs = {"a": [{"cobias": 0.1}], "b": [{"cobias": 0.3}]}
+        >>> more = {"a": [{"cobias": 0.2}], "b": [{"cobias": 0.31}]}
+        >>> compared = Comparison(("a", "b"), {"z": runs, "raw": more})
+        >>> compared.is_lower("z", "raw", "cobias"), compared.is_lower("raw", "z", "cobias")
+        (True, False)
+        """
+        differences = [
+            self.mean(first, task, metric) - self.mean(second, task, metric) for task in self.tasks
+        ]
+        error = stdev(differences) / len(differences) ** 0.5 if len(differences) > 1 else 0.0
+        return fmean(differences) < -error - _ROUNDING
 
     def table(
         self, name: str, title: str, metrics: Sequence[str], *, caption: str = "", paper: str = ""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from dnip.experiments.artefacts import Statement, Text
 from dnip.experiments.cell import Cell
-from dnip.experiments.comparison import ALL, Comparison
+from dnip.experiments.comparison import Comparison
 from dnip.experiments.measures.prior_methods import ADAPTER, BATCH, measure_prior_methods
 from dnip.experiments.measures.variants import RAW, TITLES, seeded
 from dnip.experiments.protocol import METHODS, OURS, PUBLISHED, debias, debias_settings
@@ -75,8 +75,8 @@ def _judge(of: Comparison, other: str) -> Statement:
     def is_ahead(method: str) -> bool | None:
         if other not in of.variants:
             return None
-        better = of.mean(TITLES[method], ALL, "accuracy") > of.mean(other, ALL, "accuracy")
-        return better and of.mean(TITLES[method], ALL, "cobias") < of.mean(other, ALL, "cobias")
+        ours = TITLES[method]
+        return of.is_lower(other, ours, "accuracy") and of.is_lower(ours, other, "cobias")
 
     named = "the linear adapter" if other == ADAPTER else other
     return Statement(

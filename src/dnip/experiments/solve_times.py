@@ -81,8 +81,8 @@ class SolveTimes:
                         title,
                         row.result["rows"],
                         row.result["variable_space"],
-                        *(_seconds(row, way) for way in (*_WAYS, "fit")),
-                        *(_seconds(row, "loops") / _seconds(row, way) for way in ratios),
+                        *(_number(row, way, "seconds") for way in (*_WAYS, "fit")),
+                        *(_ratio(row, way) for way in ratios),
                     )
                 )
                 for title, row in zip(titles, results, strict=True)
@@ -106,7 +106,7 @@ class SolveTimes:
                 Row(
                     (
                         title,
-                        *(row.result["ways"][way]["objective"] for way in _WAYS),
+                        *(_number(row, way, "objective") for way in _WAYS),
                         row.result["ways"]["exact"]["lower_bound"],
                         _certificate(row),
                     )
@@ -118,8 +118,15 @@ class SolveTimes:
         return [seconds, objectives, *_judge(results)]
 
 
-def _seconds(row: CellResult, way: str) -> float:
-    return float(row.result["ways"][way]["seconds"])
+def _number(row: CellResult, way: str, what: str) -> float | None:
+    """Return seconds or objective; None for loops that could not run for want of a class."""
+    found = row.result["ways"].get(way)
+    return None if found is None else float(found[what])
+
+
+def _ratio(row: CellResult, way: str) -> float | None:
+    loops, this = _number(row, "loops", "seconds"), _number(row, way, "seconds")
+    return None if loops is None or this is None else loops / this
 
 
 def _certificate(row: CellResult) -> str:
@@ -130,15 +137,18 @@ def _certificate(row: CellResult) -> str:
 
 
 def _judge(results: Results) -> list[Statement]:
-    taken = {way: [_seconds(row, way) for row in results] for way in (*_WAYS, "fit")}
+    rows = [row for row in results if "loops" in row.result["ways"]]
+    if not rows:
+        return []
+    taken = {way: [row.result["ways"][way]["seconds"] for row in rows] for way in (*_WAYS, "fit")}
     told = ", ".join(
         f"{_WAYS.get(way, 'dnip fit')} {min(seconds):.3g} to {max(seconds):.3g} s"
         for way, seconds in taken.items()
         if way != "exact"
     )
-    spaces = [float(row.result["variable_space"]) for row in results]
-    cells = [float(row.result["rows"] * row.result["n_classes"]) for row in results]
-    evaluations = [float(row.result["ways"]["loops"]["evaluations"]) for row in results]
+    spaces = [float(row.result["variable_space"]) for row in rows]
+    cells = [float(row.result["rows"] * row.result["n_classes"]) for row in rows]
+    evaluations = [float(row.result["ways"]["loops"]["evaluations"]) for row in rows]
     in_space, in_cells = power_law(spaces, taken["loops"])[1], power_law(cells, taken["loops"])[1]
     statements = [
         Statement(

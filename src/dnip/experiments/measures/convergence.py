@@ -6,6 +6,7 @@ import math
 import time
 from typing import TYPE_CHECKING, Any
 
+from dnip.experiments.measures.variants import rehearse
 from dnip.experiments.protocol import cut
 from dnip.objective import Objective
 from dnip.solvers import Anneal, solve
@@ -70,7 +71,7 @@ def measure_convergence(
     def anneal(solver: Anneal, seed: int) -> Solution:
         return solve(p, labels, goal, scale=scale, solver=solver, seed=seed)
 
-    solve(p, labels, goal, scale=scale, solver="exact", time_limit=0.0)  # compiled before the clock
+    rehearse(rows)
     best = solve(p, labels, goal, scale=scale, solver="exact", time_limit=time_limit)
     ended = []
     for schedule, t_min in SCHEDULES.items():

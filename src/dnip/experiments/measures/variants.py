@@ -9,6 +9,7 @@ from dnip.experiments.naming import METHOD_TITLES
 from dnip.experiments.protocol import PUBLISHED
 from dnip.fitting import fit_table
 from dnip.objective import Objective
+from dnip.solvers import solve
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -86,3 +87,29 @@ def seeded(sources: Sources, plan: Plan) -> list[tuple[Source, int]]:
         seeds: Sequence[int] = plan.seeds if source.seed is None else [source.seed]
         pairs += [(source, seed) for seed in seeds]
     return pairs
+
+
+# Rows and seconds of a rehearsal: enough to reach every kernel of the exact solver.
+_FEW_ROWS, _FEW_SECONDS = 60, 5.0
+
+
+def rehearse(rows: ProbabilityTable) -> None:
+    """Run every solver on a few rows, so that nothing is compiled while a clock runs.
+
+    Examples
+    --------
+    >>> from dnip.demonstration import bundled_table
+    >>> rehearse(bundled_table("opt"))
+    """
+    few = rows.draw(min(len(rows), max(_FEW_ROWS, rows.n_classes)), seed=0)
+    assert few.labels is not None
+    for solver in ("anneal", "coordinate", "exact"):
+        solve(
+            few.probabilities,
+            few.labels,
+            Objective.published(),
+            scale=SCALE,
+            solver=solver,
+            time_limit=_FEW_SECONDS,
+            classes=rows.classes,
+        )
