@@ -74,6 +74,7 @@ def test_models_of_the_plan_are_named_where_they_were_prompted(tmp_path):
     assert "Measured here: small, large." in text
     assert "cut off the test split by seed" in text
     assert "seeds 0, 1, 2" in text
+    assert "up to 1,000 test rows; of ddi 750 opt, 750 test; of sst5" in text
 
 
 def test_figures_are_left_out_and_named_without_matplotlib(tmp_path, monkeypatch):

@@ -134,10 +134,14 @@ def _protocol(plan: dict[str, Any]) -> str:
             "The opt pool is cut off the test split by seed, for the model has seen the training "
             "split; the paper's is of the training split"
         )
+    exceptions = "".join(
+        f"; of {task} " + ", ".join(f"{n:,} {part}" for part, n in sizes.items())
+        for task, sizes in sorted(plan["rows_of"].items())
+    )
     return (
         f"Plan {plan['name']}: tasks {', '.join(plan['tasks'])}; seeds "
         f"{', '.join(map(str, plan['seeds']))}. {where}: {rows['opt']} rows, of which "
-        f"{plan['dev_share']:.0%} are the dev split; {rows['test']} test rows."
+        f"{plan['dev_share']:.0%} are the dev split; {rows['test']} test rows{exceptions}."
     )
 
 
