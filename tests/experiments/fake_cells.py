@@ -20,6 +20,7 @@ class FakeRequest:
     fails: bool = False
     log: str | None = None
     rows: int = 2
+    model: str = "m"
 
     @property
     def is_made(self):

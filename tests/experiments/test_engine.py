@@ -161,6 +161,25 @@ def test_cells_wait_for_their_tables_and_those_of_a_table_that_fails_are_reporte
     assert by_label(again)["bad"]["rows"] == 2
 
 
+@pytest.mark.parametrize("answers", [False, True])
+def test_a_model_that_never_answers_is_given_up(tmp_path, answers):
+    log = tmp_path / "log"
+    refs = [table_at(tmp_path / f"{n}.csv") for n in range(8)]
+    fails = [not (answers and n == 0) for n in range(8)]
+    requests = {
+        ref.key: FakeRequest(ref.path, fails=bad, log=str(log))
+        for ref, bad in zip(refs, fails, strict=True)
+    }
+    other = table_at(tmp_path / "other.csv")
+    requests[other.key] = FakeRequest(other.path, model="another")
+    cells = [fake(describe, n, {"table": ref}, factor=n) for n, ref in enumerate([*refs, other])]
+    outcome = run(cells, tmp_path / "cells", requests)
+    assert len(log.read_text().split()) == (8 if answers else 3)
+    assert set(by_label(outcome)) == ({0, 8} if answers else {8})
+    given_up = outcome.failures.get("5 more tables of m")
+    assert given_up == (None if answers else "not tried: the model cannot be loaded")
+
+
 def test_a_table_is_not_made_where_no_cell_needs_it(tmp_path):
     ref = table_at(tmp_path / "t.csv")
     requests = {ref.key: FakeRequest(ref.path)}

@@ -10,6 +10,9 @@ import typer
 from dnip.cli.console import complain, live_progress, print_json
 from dnip.cli.options import AsJson
 
+# So many failures are told one by one.
+_NAMED = 10
+
 
 def reproduce(
     experiment: Annotated[
@@ -110,8 +113,11 @@ def reproduce(
         )
     for name, reason in {**done.missing, **done.left_out}.items():
         complain("note", f"{name} is left out: {reason}")
-    for name, reason in done.outcome.failures.items():
+    failures = list(done.outcome.failures.items())
+    for name, reason in failures[:_NAMED]:
         complain("failed", f"{name}: {reason}")
+    if failures[_NAMED:]:
+        complain("failed", f"{len(failures) - _NAMED} more; manifest.json names all of them")
     if json:
         print_json(done.to_dict())
     else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections import deque
+from collections import Counter, deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 # Seconds between two looks at the workers where none has anything to tell.
 _LOOK = 1.0
+# After so many failures with the same words, a model that never has answered is given up.
+_ALIKE = 3
 
 
 @dataclass
@@ -125,6 +127,8 @@ class _Run:
         self._tables = {key: ref for key, ref in wanted.items() if key not in made}
         self._requests = requests
         self._to_prompt = deque(self._tables)
+        self._failed_alike: Counter[tuple[str, str]] = Counter()
+        self._answering: set[str] = set()
         self._waiting = {cell.key: cell for cell in cells}
         self._missing = {
             cell.key: {ref.key for ref in cell.tables.values()} & set(self._tables)
@@ -181,8 +185,29 @@ class _Run:
 
     def _take_table(self, table: str, told: Done | Failed) -> None:
         ref = self._tables[table]
+        model = self._requests[table].model
         if isinstance(told, Failed):
             self._fail(ref.name, told)
+            self._failed_alike[model, told.message] += 1
+            if model not in self._answering and self._failed_alike[model, told.message] >= _ALIKE:
+                self._give_up(model, told)
+        else:
+            self._answering.add(model)
+        self._pass_on(table, told)
+
+    def _give_up(self, model: str, told: Failed) -> None:
+        """Fail all tables of a model that fails every time, and never has answered."""
+        left = [key for key in self._to_prompt if self._requests[key].model == model]
+        self._to_prompt = deque(key for key in self._to_prompt if key not in set(left))
+        if left:
+            self._fail(f"{len(left)} more tables of {model}", Failed(f"not tried: {told.message}"))
+        for key in left:
+            self._left.finish(key)
+            self._pass_on(key, told)
+
+    def _pass_on(self, table: str, told: Done | Failed) -> None:
+        """Let the cells of a table begin, or fail."""
+        ref = self._tables[table]
         for key, missing in self._missing.items():
             if table not in missing:
                 continue

@@ -66,6 +66,11 @@ class PromptRequest:
     path: str
 
     @property
+    def model(self) -> str:
+        """The model's folder, name or address."""
+        return self.options.model
+
+    @property
     def is_made(self) -> bool:
         """Whether the table is there, whole: its metadata are written last."""
         table = Path(self.path)
