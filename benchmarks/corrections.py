@@ -25,7 +25,7 @@ def run(tables: list[Table]) -> None:
     _print_against_raw(whole)
     few = [table for table in tables if table.opt.n_classes == 4 and "bundled" not in table.name]
     if few:
-        _print_few_labels(few, methods, whole)
+        _print_by_size(_few_labels(few, methods, whole), len(few))
 
 
 def _compare(
@@ -84,16 +84,20 @@ def _print_against_raw(comparisons: dict[str, Comparison]) -> None:
     print_markdown(f"Clearly better and clearly worse, of {len(comparisons)} tables", header, rows)
 
 
-def _print_few_labels(
+def _few_labels(
     tables: list[Table], methods: Sequence[Method], whole: dict[str, Comparison]
-) -> None:
+) -> dict[str, list[Comparison]]:
     by_size = {
         f"{size} labels": [_compare(table, methods, DRAWS, size) for table in tables]
         for size in SIZES
     }
     by_size["all labels"] = [whole[table.name] for table in tables]
+    return by_size
+
+
+def _print_by_size(by_size: dict[str, list[Comparison]], n_tables: int) -> None:
     rows = []
-    for outcome in by_size["all labels"][0].outcomes:
+    for outcome in next(iter(by_size.values()))[0].outcomes:
         cells = []
         for comparisons in by_size.values():
             means = [
@@ -102,5 +106,5 @@ def _print_few_labels(
             ]
             cells.append(f"{means[0]:.3f} / {means[1]:.3f}")
         rows.append([outcome.name, *cells])
-    title = f"Few labels: {len(tables)} tables of 4 classes, {DRAWS} draws of each"
+    title = f"Few labels: {n_tables} tables of 4 classes, {DRAWS} draws of each"
     print_markdown(title, ["accuracy / COBias", *by_size], rows)

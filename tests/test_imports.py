@@ -39,6 +39,10 @@ def test_importing_the_solvers_loads_numba_and_no_more():
     assert loaded_after("from dnip import solve") == ["numba"]
 
 
+def test_importing_the_comparison_loads_no_library_that_only_some_methods_need():
+    assert loaded_after("from dnip.comparison import compare") == ["numba"]
+
+
 def test_every_name_of_the_package_can_be_asked_for():
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         dnip.nonsense  # noqa: B018

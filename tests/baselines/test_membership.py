@@ -162,11 +162,12 @@ def test_the_objective_is_never_above_that_of_weights_alone(seed):
     assert fitted.notes["objective"] <= alone.value + 1e-12
 
 
-def test_large_tables_are_searched_without_keeping_all_values(monkeypatch):
+@pytest.mark.parametrize(("setting", "value"), [("_KEPT_CELLS", 0), ("_BLOCK", 7)])
+def test_large_tables_are_counted_in_blocks_without_keeping_all_values(monkeypatch, setting, value):
     p, labels = problem(3, 80)
     opt = OptSet.of(p, labels)
     kept = Membership(effort=0.2).fit(opt)
-    monkeypatch.setattr("dnip.baselines.membership_search._KEPT_CELLS", 0)
+    monkeypatch.setattr(f"dnip.baselines.membership_search.{setting}", value)
     assert (Membership(effort=0.2).fit(opt).chosen == kept.chosen).all()
 
 

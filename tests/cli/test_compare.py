@@ -114,7 +114,10 @@ def test_ctrl_c_keeps_what_is_finished(dnip, tables, monkeypatch):
             ["opt.csv", "test.csv", "--methods", "contextual-calibration"],
             "contextual-calibration needs content-free rows, and there are none",
         ),
-        (["opt.csv", "test.csv", "--labels", "91"], "there are only 90 rows to draw from"),
+        (
+            ["opt.csv", "test.csv", "--labels", "91"],
+            "at least 2 and at most 90; got 91",
+        ),
         (["opt.csv", "test.csv", "--seeds", "0"], "seeds must be a whole number of at least 1"),
         (["opt.csv", "test.csv", "--beta", "-1"], "beta must be"),
         (["opt.csv", "test.csv", "--confidence", "1"], "confidence must lie between 0 and 1"),

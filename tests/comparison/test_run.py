@@ -41,6 +41,7 @@ class Fake:
     reads: ClassVar[tuple[str, ...]] = ()
     library: str = ""
     extra: str = "fakes"
+    seeded: bool = True
 
     def fit(self, opt, seed=0):
         if self.raises is not None:
@@ -98,6 +99,18 @@ def test_all_methods_see_the_same_rows_and_seeds():
     assert (result.n_opt, result.n_unlabelled, result.n_test) == (9, 141, 150)
 
 
+def test_without_chance_and_draws_one_fit_will_do():
+    given = []
+    progress = lambda what, _number, _total: given.append(what)  # noqa: E731
+    methods = [Fake("chance"), Fake("none", seeded=False)]
+    result = compare(material(), methods, n_seeds=3, progress=progress)
+    assert given == ["raw", *["chance"] * 3, "none"]
+    assert [run.seed for run in result.of("none").runs] == [0, 1, 2]
+    given.clear()
+    compare(material(), methods, n_seeds=3, n_labels=9, progress=progress)
+    assert given == [name for name in ("raw", "chance", "none") for _ in range(3)]
+
+
 def test_what_cannot_run_is_skipped_with_its_reason_or_refused():
     methods = [Fake("broken", InvalidInputError("no rows")), Fake("absent", library="no_such_lib")]
     result = compare(material(), methods)
@@ -149,7 +162,7 @@ def test_everything_can_be_told_as_json():
     [
         ({"n_seeds": 0}, "seeds must be"),
         ({"confidence": 90}, "confidence must lie between 0 and 1"),
-        ({"n_labels": 999}, "there are only 150 rows"),
+        ({"n_labels": 999}, "at most 150; got 999"),
         ({"methods": [Fake(), Fake()]}, "different names"),
     ],
 )

@@ -157,6 +157,11 @@ class Method(Protocol):
         ...
 
     @property
+    def seeded(self) -> bool:
+        """Whether the seed of a fit changes what it learns."""
+        ...
+
+    @property
     def library(self) -> str:
         """The optional module that it needs; empty for none."""
         ...

@@ -45,6 +45,7 @@ class BatchCalibration:
 
     over: str = "batch"
 
+    seeded: ClassVar[bool] = False
     library: ClassVar[str] = ""
     extra: ClassVar[str] = ""
 

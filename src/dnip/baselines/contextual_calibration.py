@@ -34,6 +34,7 @@ class ContextualCalibration:
     name: ClassVar[str] = "contextual-calibration"
     summary: ClassVar[str] = "divide by the mean probabilities of content-free texts"
     reads: ClassVar[tuple[str, ...]] = ("content-free",)
+    seeded: ClassVar[bool] = False
     library: ClassVar[str] = ""
     extra: ClassVar[str] = ""
 

@@ -37,6 +37,7 @@ class PaperDNIP:
     name: ClassVar[str] = "dnip-paper"
     summary: ClassVar[str] = "DNIP as published: annealing, β = 2.7, τ = 0.2, μ = 4000, K = 30"
     reads: ClassVar[tuple[str, ...]] = ("labels",)
+    seeded: ClassVar[bool] = True
     library: ClassVar[str] = ""
     extra: ClassVar[str] = ""
 
@@ -78,6 +79,7 @@ class OurDNIP:
     objective: Objective = field(default_factory=Objective)
     scale: int | str = 30
 
+    seeded: ClassVar[bool] = True
     library: ClassVar[str] = ""
     extra: ClassVar[str] = ""
 

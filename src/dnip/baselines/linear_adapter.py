@@ -59,6 +59,7 @@ class LinearAdapter:
     name: ClassVar[str] = "linear-adapter"
     summary: ClassVar[str] = "two linear layers trained toward the objective, smoothed"
     reads: ClassVar[tuple[str, ...]] = ("labels",)
+    seeded: ClassVar[bool] = True
     library: ClassVar[str] = "torch"
     extra: ClassVar[str] = "torch"
 
@@ -99,7 +100,8 @@ class LinearAdapter:
             for rows in _split(opt.labels, n, seed)
         )
         optimizer = torch.optim.Adam(parameters, lr=_RATE)
-        best, waited, step, kept = np.inf, 0, 0, parameters
+        best, waited, step = np.inf, 0, 0
+        kept = [part.detach().clone() for part in parameters]
         while step < _MAX_STEPS and waited < _PATIENCE:
             with torch.no_grad():
                 reached = float(loss(dev_rows))

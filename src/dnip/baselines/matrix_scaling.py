@@ -40,6 +40,7 @@ class MatrixScaling:
     balanced: bool = False
 
     reads: ClassVar[tuple[str, ...]] = ("labels",)
+    seeded: ClassVar[bool] = False
     library: ClassVar[str] = "sklearn"
     extra: ClassVar[str] = "sklearn"
 
@@ -58,9 +59,12 @@ class MatrixScaling:
         linear_model = load_optional(
             "sklearn.linear_model", purpose="fit matrix scaling", extra=self.extra
         )
+        threads = load_optional("threadpoolctl", purpose="fit matrix scaling", extra=self.extra)
         model = linear_model.LogisticRegression(
             class_weight="balanced" if self.balanced else None, max_iter=_MAX_STEPS
-        ).fit(log(opt.probabilities), opt.labels)
+        )
+        with threads.threadpool_limits(1):  # more wait for each other on matrices so small
+            model.fit(log(opt.probabilities), opt.labels)
         matrix = np.zeros((opt.n_classes, opt.n_classes))
         bias = np.full(opt.n_classes, -np.inf)
         coefficients, intercept = model.coef_, model.intercept_

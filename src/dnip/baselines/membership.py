@@ -83,16 +83,18 @@ class Choices:
         heights = self.scale * np.maximum(1 - slopes * np.abs(column - peaks), 0)
         return np.vstack([weights, heights])
 
+    def height(self, column: Floats, choice: int) -> Floats:
+        """Return the score of one class under one choice, shape (M,)."""
+        if choice < self.scale:
+            return (choice + 1.0) * column
+        peak, slope = TRIANGLES[choice - self.scale]
+        return np.asarray(self.scale * np.maximum(1 - slope * np.abs(column - peak), 0))
+
     def scores(self, probabilities: Probabilities, chosen: Integers) -> Floats:
         """Return the score of every class under its choice, shape (M, N)."""
         scores = np.empty_like(probabilities)
-        for c, choice in enumerate(chosen):
-            column = probabilities[:, c]
-            if choice < self.scale:
-                scores[:, c] = (choice + 1.0) * column
-            else:
-                peak, slope = TRIANGLES[choice - self.scale]
-                scores[:, c] = self.scale * np.maximum(1 - slope * np.abs(column - peak), 0)
+        for c, choice in enumerate(chosen.tolist()):
+            scores[:, c] = self.height(probabilities[:, c], choice)
         return scores
 
 

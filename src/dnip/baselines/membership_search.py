@@ -26,6 +26,10 @@ _RANDOM_STARTS = 4
 _FRUITLESS = 64
 # Choices × rows × classes that are computed once and kept.
 _KEPT_CELLS = 30_000_000
+# Rows that are counted at a time.
+_BLOCK = 1 << 14
+# What an objective must be lower by to count as lower: sums of rates are rounded.
+_TOLERANCE = 1e-12
 
 
 class Position(NamedTuple):
@@ -71,6 +75,7 @@ class Membership:
     name: ClassVar[str] = "membership"
     summary: ClassVar[str] = "a weight or one of 19 triangular functions for each class"
     reads: ClassVar[tuple[str, ...]] = ("labels",)
+    seeded: ClassVar[bool] = True
     library: ClassVar[str] = ""
     extra: ClassVar[str] = ""
 
@@ -146,11 +151,9 @@ class Lines:
     ) -> None:
         self.choices = choices
         self.searched = 0
-        self._p, self._objective = probabilities, objective
+        self._p, self._labels, self._objective = probabilities, labels, objective
         self._n = probabilities.shape[1]
         self._raw = probabilities.argmax(axis=1)
-        # where a row counts: choice, label and prediction make one cell of a flat tally
-        self._cells = np.arange(len(choices))[:, None] * self._n**2 + labels * self._n
         self._remembered: dict[tuple[int, bytes], Floats] = {}
         kept = len(choices) * probabilities.size <= _KEPT_CELLS
         self._heights = [choices.values(column) for column in probabilities.T] if kept else None
@@ -174,12 +177,12 @@ class Lines:
         for c in cycle(order.tolist()):
             values = self._line(here, scores, c)
             best = int(values.argmin())
-            value = float(values[best])
             at_rest += 1
-            if values[here[c]] > value:
+            if values[here[c]] > values[best] + _TOLERANCE:
                 at_rest = 1
                 here[c] = best
-                scores[:, c] = self._heights_of(c)[best]
+                scores[:, c] = self.choices.height(self._p[:, c], best)
+            value = float(values[here[c]])
             if at_rest == len(order):
                 break
         return Position(here, value)
@@ -206,28 +209,35 @@ class Lines:
         -------
         ndarray of shape (choices, N, N)
         """
-        others = scores.copy()
-        others[:, c] = -1.0
-        rival = others.argmax(axis=1)
-        height = others[np.arange(len(others)), rival]
-        own = self._heights_of(c)
-        wins = (own > height) | ((own == height) & (c < rival))
-        winner = np.where(wins, c, rival)
-        if not height.all():  # a row in which every score is 0 keeps its raw argmax
-            winner = np.where((own == 0) & (height == 0), self._raw, winner)
-        n = self._n
-        tally = np.bincount((self._cells + winner).ravel(), minlength=len(own) * n**2)
-        return np.asarray(tally.reshape(-1, n, n))
+        n, n_choices = self._n, len(self.choices)
+        # choice, label and prediction of a row make one cell of a flat tally
+        tally = np.zeros(n_choices * n**2, np.int64)
+        first_cells = np.arange(n_choices)[:, None] * n**2
+        for first in range(0, len(scores), _BLOCK):
+            rows = slice(first, first + _BLOCK)
+            others = scores[rows].copy()
+            others[:, c] = -1.0
+            rival = others.argmax(axis=1)
+            height = others[np.arange(len(others)), rival]
+            own = self._own(c, rows)
+            wins = (own > height) | ((own == height) & (c < rival))
+            winner = np.where(wins, c, rival)
+            if not height.all():  # a row in which every score is 0 keeps its raw argmax
+                winner = np.where((own == 0) & (height == 0), self._raw[rows], winner)
+            cells = first_cells + self._labels[rows] * n + winner
+            tally += np.bincount(cells.ravel(), minlength=len(tally))
+        return tally.reshape(n_choices, n, n)
 
     def count(self, chosen: Integers) -> Integers:
         """Count examples by true and predicted class under the choices of all classes."""
         counts = self.along(self.choices.scores(self._p, chosen), 0)
         return np.asarray(counts[chosen[0]])
 
-    def _heights_of(self, c: int) -> Floats:
+    def _own(self, c: int, rows: slice) -> Floats:
+        """Return the scores of a class under every choice, shape (choices, rows)."""
         if self._heights is None:
-            return self.choices.values(self._p[:, c])
-        return self._heights[c]
+            return self.choices.values(self._p[rows, c])
+        return self._heights[c][:, rows]
 
 
 def objective_values(confusions: Integers, objective: Objective) -> Floats:

@@ -35,6 +35,7 @@ class PriorDivision:
     name: ClassVar[str] = "prior-division"
     summary: ClassVar[str] = "divide by the mean opt probabilities, multiply by the label shares"
     reads: ClassVar[tuple[str, ...]] = ("labels",)
+    seeded: ClassVar[bool] = False
     library: ClassVar[str] = ""
     extra: ClassVar[str] = ""
 

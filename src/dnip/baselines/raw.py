@@ -27,6 +27,7 @@ class RawArgmax:
     name: ClassVar[str] = "raw"
     summary: ClassVar[str] = "the argmax of the probabilities as they are"
     reads: ClassVar[tuple[str, ...]] = ()
+    seeded: ClassVar[bool] = False
     library: ClassVar[str] = ""
     extra: ClassVar[str] = ""
 

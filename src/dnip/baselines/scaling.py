@@ -42,6 +42,7 @@ class TemperatureScaling:
     name: ClassVar[str] = "temperature-scaling"
     summary: ClassVar[str] = "one temperature by log-loss; the argmax stays"
     reads: ClassVar[tuple[str, ...]] = ("labels",)
+    seeded: ClassVar[bool] = False
     library: ClassVar[str] = "scipy"
     extra: ClassVar[str] = "sklearn"
 
@@ -106,6 +107,7 @@ class VectorScaling:
     name: ClassVar[str] = "vector-scaling"
     summary: ClassVar[str] = "a factor and a shift of each log-probability, by log-loss"
     reads: ClassVar[tuple[str, ...]] = ("labels",)
+    seeded: ClassVar[bool] = False
     library: ClassVar[str] = "scipy"
     extra: ClassVar[str] = "sklearn"
 

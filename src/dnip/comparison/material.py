@@ -140,7 +140,7 @@ class Material:
         """
         rows = np.arange(len(self.labels))
         if n_labels is not None:
-            check_integer("labels", n_labels, at_least=2)
+            check_integer("labels", n_labels, at_least=2, at_most=len(rows))
             balanced = n_labels <= BALANCED_UP_TO
             rows = draw_rows(self.labels, self.n_classes, n_labels, seed, balanced=balanced)
         rest = np.delete(self.probabilities, rows, axis=0)

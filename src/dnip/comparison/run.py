@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dnip.comparison.choosing import RAW, choose, missing_library
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
 #: Told before every fit: the method, and the number of this fit and of all.
 Progress = Callable[[str, int, int], None]
 
-# A first fit that took longer is not repeated to learn what it takes without loading and compiling.
+# A first fit is repeated, to learn what it takes without loading and compiling, unless it took
+# longer than this and there are others to tell.
 _REPEAT_BELOW = 5.0
 
 
@@ -103,9 +105,12 @@ def compare(
     interrupted = False
     try:
         for place, method in enumerate(ready):
-            runs = []
+            runs: list[Run] = []
             try:
                 for seed, opt in enumerate(draws):
+                    if seed > 0 and n_labels is None and not method.seeded:
+                        runs.append(replace(runs[0], seed=seed))  # the same rows, no chance
+                        continue
                     progress(method.name, place * n_seeds + seed + 1, len(ready) * n_seeds)
                     correction, seconds = _fit(method, opt, seed)
                     predicted = correction.predict(material.test)
@@ -168,7 +173,7 @@ def _fit(method: Method, opt: OptSet, seed: int) -> tuple[Correction, float]:
     began = time.perf_counter()
     correction = method.fit(opt, seed)
     seconds = time.perf_counter() - began
-    if seed == 0 and seconds < _REPEAT_BELOW:
+    if seed == 0 and (seconds < _REPEAT_BELOW or not method.seeded):
         began = time.perf_counter()
         correction = method.fit(opt, seed)
         seconds = min(seconds, time.perf_counter() - began)
