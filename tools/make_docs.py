@@ -13,6 +13,7 @@ import sys
 import tomllib
 from html import escape
 from pathlib import Path
+from textwrap import wrap
 
 ROOT = Path(__file__).parents[1]
 COMMANDS = (
@@ -65,35 +66,39 @@ def purpose(room: str) -> str:
 
 def picture() -> str:
     """Return the rooms as an SVG: a room imports only from rooms below its own row."""
-    width, row, left = 960, 46, 24
-    layers = rooms()
-    height = row * len(layers) + 60
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
-        'font-family="sans-serif">',
-        f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
-        f'<text x="{left}" y="26" font-size="15" fill="#333333">'
-        "Rooms of src/dnip: each imports only from rows below its own</text>",
-    ]
-    for number, layer in enumerate(layers):
-        y = 42 + row * number
+    width, left, y = 960, 24, 42
+    parts = []
+    for layer in rooms():
         share = (width - 2 * left) / len(layer)
-        for place, room in enumerate(layer):
+        # a room alone has its purpose beside its name, rooms in company below theirs
+        beside = len(layer) == 1
+        told = [wrap(purpose(room), 110 if beside else int((share - 28) / 6.4)) for room in layer]
+        height = 38 if beside else 37 + 17 * max(map(len, told))
+        for place, (room, lines) in enumerate(zip(layer, told, strict=True)):
             x = left + share * place
             is_folder = (ROOT / "src" / "dnip" / room).is_dir()
             fill, name = ("#dbe9f6", f"{room}/") if is_folder else ("#f3f4f6", f"{room}.py")
-            text = purpose(room)
-            most = int((share - 180) / 6.6)
-            text = text if len(text) <= most else text[: most - 1].rstrip() + "…"
             parts += [
-                f'<rect x="{x + 2:.0f}" y="{y}" width="{share - 4:.0f}" height="{row - 8}" rx="6" '
+                f'<rect x="{x + 2:.0f}" y="{y}" width="{share - 4:.0f}" height="{height}" rx="6" '
                 f'fill="{fill}" stroke="#9aa5b1"/>',
                 f'<text x="{x + 14:.0f}" y="{y + 24}" font-size="14" font-weight="bold" '
                 f'fill="#1f2933">{escape(name)}</text>',
-                f'<text x="{x + 168:.0f}" y="{y + 24}" font-size="12.5" fill="#52606d">'
-                f"{escape(text)}</text>",
+                *(
+                    f'<text x="{x + (168 if beside else 14):.0f}" '
+                    f'y="{y + (24 if beside else 43) + 17 * number}" font-size="12.5" '
+                    f'fill="#52606d">{escape(line)}</text>'
+                    for number, line in enumerate(lines)
+                ),
             ]
-    return "\n".join([*parts, "</svg>\n"])
+        y += height + 8
+    head = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {y + 10}" '
+        'font-family="sans-serif">',
+        f'<rect width="{width}" height="{y + 10}" fill="#ffffff"/>',
+        f'<text x="{left}" y="26" font-size="15" fill="#333333">'
+        "Rooms of src/dnip: each imports only from rows below its own</text>",
+    ]
+    return "\n".join([*head, *parts, "</svg>\n"])
 
 
 def main() -> int:
