@@ -200,7 +200,9 @@ def tune(
         if told is not None:
             told = {"mode": tuning.chosen.robust, **told}
         summary = {**fitted.solution.to_dict(), **tuning.to_dict()}
-        unused = dict.fromkeys(("constraints", "target_prior"))  # keys of `fit` all the same
+        unused = dict.fromkeys(
+            ("constraints", "target_prior", "evidence")
+        )  # keys of `fit` all the same
         print_json({**unused, **summary, "robust": told, "out": str(out)})
     else:
         typer.echo(describe_tuning(tuning))
