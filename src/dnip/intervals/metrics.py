@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 #: Draws of class accuracies for a worst class.
 _DRAWS = 2_000
+# The ends of two intervals go together less than what lies between: with all of the correlation
+# the change of COBias under fixed weights is held 83 % of the time, with half of it 88 %.
+_TOGETHER = 0.5
 # What is drawn is the same at every call.
 _SEED = 0
 
@@ -99,7 +102,7 @@ def difference_intervals(agreement: Counts, level: float = 0.9) -> dict[str, Any
     >>> [round(bound, 2) for bound in intervals["accuracy"]]
     [0.1, 0.22]
     >>> [round(bound, 2) for bound in intervals["cobias"]]
-    [-0.54, -0.33]
+    [-0.55, -0.31]
     """
     check_level("confidence", level)
     sizes = agreement.sum(axis=(1, 2)).astype(np.float64)
@@ -112,7 +115,7 @@ def difference_intervals(agreement: Counts, level: float = 0.9) -> dict[str, Any
         for hits in (first, second)
     )
     together = gap_correlation(agreement[present], before.middle, after.middle, cobias_of, _rng())
-    change = difference_of(before, after, together)
+    change = difference_of(before, after, _TOGETHER * together)
     bounds = paired_bounds([gained.sum()], [lost.sum()], [sizes.sum()], level)[0]
     return {
         "accuracy": bounds.tolist(),
