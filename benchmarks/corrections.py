@@ -11,7 +11,7 @@ from dnip.baselines import Method
 from dnip.comparison import Comparison, Material, Outcome, choose, compare
 from dnip.errors import DNIPWarning
 
-SIZES = (10, 100, 500)
+SIZES = (10, 100)
 SEEDS, DRAWS = 3, 3
 
 
