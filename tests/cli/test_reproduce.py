@@ -115,6 +115,7 @@ def test_other_tables_in_the_same_folder_are_refused(work, dnip):
 )
 def test_wrong_input_is_refused(work, dnip, arguments, told):
     dnip("reproduce", *arguments).assert_refused(told)
+    assert not (work / "out").exists()
 
 
 def test_a_plan_without_model_needs_one(work, dnip):

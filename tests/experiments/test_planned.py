@@ -77,7 +77,17 @@ def test_a_task_without_data_is_left_out_and_named(plan, tmp_path):
 
 
 def test_no_task_with_data_is_refused(plan, tmp_path):
+    with pytest.raises(InvalidInputError, match="no such folder"):
+        sources_of(plan, tmp_path)
+    (tmp_path / "data").mkdir()
     with pytest.raises(InvalidInputError, match="no task of the plan has data there"):
+        sources_of(plan, tmp_path)
+
+
+def test_options_that_do_not_go_together_are_refused_in_terms_of_the_plan(tmp_path):
+    write_texts(tmp_path / "data")
+    plan = with_model(load_plan("quick"), "http://127.0.0.1:9/v1")
+    with pytest.raises(InvalidInputError, match=r"needs the name of its model.*served_model = "):
         sources_of(plan, tmp_path)
 
 

@@ -58,6 +58,10 @@ def planned_sources(plan: Plan, data: Path, folder: Path) -> Sources:
     InvalidInputError
         If no task has data, a model has no name or its options do not go together.
     """
+    if not data.is_dir():
+        raise InvalidInputError(
+            f"{data}: there is no such folder", hint="Give the folder with one folder per task"
+        )
     tasks, missing = [], {}
     for name in plan.tasks:
         try:
@@ -105,7 +109,14 @@ class _Asked:
                 f"the plan {self._plan.name} leaves the model open", hint="Give --model"
             )
         self._model = model
-        self._options = ModelOptions(model.model, **model.options)
+        try:
+            self._options = ModelOptions(model.model, **model.options)
+        except InvalidInputError as error:
+            raise InvalidInputError(
+                f"model {model.name} of the plan {self._plan.name}: {error.message}",
+                hint="Options of a model stand in the plan, under [[models]]: --served-model of "
+                'dnip prompt is served_model = "…" there',
+            ) from error
         self._hash = hash_model(self._options)
         return self._hash
 

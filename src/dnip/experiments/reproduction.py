@@ -118,9 +118,9 @@ def reproduce(
     OutputError
         If outputs cannot be written.
     """
+    work = _prepare(name, plan, Path(out), data=data, tables=tables)
     folder = make_folder(out)
     with _alone(folder):
-        work = _prepare(name, plan, folder, data=data, tables=tables)
         make_folder(folder / _CELLS)
         if work.sources.requests:
             make_folder(folder / _PROMPTS)
