@@ -77,6 +77,19 @@ def test_models_of_the_plan_are_named_where_they_were_prompted(tmp_path):
     assert "up to 1,000 test rows; of ddi 750 opt, 750 test; of sst5" in text
 
 
+@pytest.mark.parametrize(
+    ("names", "differ"), [(["Llama-2-7B"], False), (["Llama-2-7B", "small"], True)]
+)
+def test_models_are_said_to_differ_unless_all_are_the_papers(tmp_path, names, differ):
+    models = tuple(ModelPlan(name, None, (1,)) for name in names)
+    plan = replace(load_plan("small"), models=models)
+    inputs = {"saved_tables": None, "plan": plan.to_dict()}
+    write_report(tmp_path, [], {**MANIFEST, "inputs": inputs})
+    text = (tmp_path / "report.md").read_text()
+    assert ("models differ" in text) == differ
+    assert ("models of the same name" in text) != differ
+
+
 def test_figures_are_left_out_and_named_without_matplotlib(tmp_path, monkeypatch):
     def missing(module, *, purpose, extra):
         raise MissingDependencyError(module, purpose=purpose, extra=extra)

@@ -82,20 +82,8 @@ def _opening(
 ) -> Iterator[Block]:
     inputs = manifest["inputs"]
     yield Heading("The paper's experiments, reproduced", 1)
-    if inputs["saved_tables"] is not None:
-        measured = (
-            f"Measured here are saved probability tables ({inputs['saved_tables']}), from other "
-            "models and mostly other tasks than the paper's."
-        )
-    else:
-        models = ", ".join(model["name"] for model in inputs["plan"]["models"])
-        measured = (
-            f"Measured here: {models}. The paper's models are GPT-2-XL, Gemma-2-2B and Llama-2 of "
-            "7, 13 and 70 billion parameters."
-        )
     yield Paragraph(
-        f"The paper is {citation()}. {measured} **The models differ, so the two sides' numbers do "
-        "not have to agree**: what can be compared is the direction and the order of effects. "
+        f"The paper is {citation()}. {_measured(inputs)} "
         "All scores are of test rows, which no fit and no choice of settings has seen; ± is the "
         "standard deviation over seeds. “DNIP as published” is the paper's annealing, “DNIP, ours” "
         "what `dnip fit` does by default."
@@ -121,6 +109,28 @@ def _opening(
             "are judged as they stand."
         )
         yield _statement_table(statements)
+
+
+def _measured(inputs: dict[str, Any]) -> str:
+    """Say what was measured, and how far it can be compared with the paper."""
+    differ = (
+        "**The models differ, so the two sides' numbers do not have to agree**: what can be "
+        "compared is the direction and the order of effects."
+    )
+    if inputs["saved_tables"] is not None:
+        return (
+            f"Measured here are saved probability tables ({inputs['saved_tables']}), from other "
+            f"models and mostly other tasks than the paper's. {differ}"
+        )
+    names = [model["name"] for model in inputs["plan"]["models"]]
+    theirs = list(dict.fromkeys(row["model"] for row in published("main").numbers["rows"]))
+    measured = f"Measured here: {', '.join(names)}."
+    if names and set(names) <= set(theirs):
+        return (
+            f"{measured} The paper has models of the same name; weights, prompts and scores of "
+            "labels may differ in what it leaves open."
+        )
+    return f"{measured} The paper's models are {', '.join(theirs)}. {differ}"
 
 
 def _protocol(plan: dict[str, Any]) -> str:
