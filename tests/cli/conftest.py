@@ -13,11 +13,12 @@ SMALL = "label,p0,p1\n0,0.9,0.1\n0,0.8,0.2\n1,0.6,0.4\n1,0.55,0.45\n"
 
 
 class Outcome(NamedTuple):
-    """What a run of the command came to."""
+    """What a run of the command came to; progress, which comes by the clock, stands apart."""
 
     status: int
     out: str
     err: str
+    progress: tuple[str, ...]
 
     @property
     def json(self):
@@ -51,7 +52,10 @@ def dnip(monkeypatch, capsys):
         out, err = capsys.readouterr()
         assert "Traceback" not in err
         assert "internal error" not in err
-        return Outcome(stop.value.code or 0, out, err)
+        lines = err.splitlines(keepends=True)
+        progress = tuple(line for line in lines if line.startswith("progress: "))
+        told = "".join(line for line in lines if line not in progress)
+        return Outcome(stop.value.code or 0, out, told, progress)
 
     return run
 

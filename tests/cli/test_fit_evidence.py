@@ -53,7 +53,7 @@ def test_it_can_be_left_out_and_is_where_it_would_take_long(dnip, opt):
         run.err == "note: no evidence from refits: they would take long; --evidence asks for it\n"
     )
     run = dnip("fit", opt, *PLAIN, "--evidence-time", "0.001", "--evidence", "--json")
-    assert run.json["evidence"]["resamples"] == 16
+    assert run.json["evidence"]["resamples"] == 10
 
 
 def test_a_dear_solver_is_not_asked_again(dnip, opt):

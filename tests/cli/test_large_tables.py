@@ -230,5 +230,5 @@ def test_long_work_shows_its_progress(fitted, monkeypatch, dnip):
     monkeypatch.setattr("dnip.cli.console._QUIET_SECONDS", 0.0)
     write_part("t.parquet", 100)
     run = dnip("evaluate", "t.parquet", "--coefficients", "c.json", "--json")
-    assert run.err == "progress: evaluating 100 rows\n"
+    assert (run.progress, run.err) == (("progress: evaluating 100 rows\n",), "")
     assert json.loads(run.out)["n"] == 100

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from dnip.typing import Integers, Labels
 
 #: Fewer resamples say too little of how a fit follows chance.
-LEAST = 16
+LEAST = 10
 # More are made only by who gives them more time: of each second at most these.
 _MOST = 24
 
