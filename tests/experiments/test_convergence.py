@@ -103,10 +103,11 @@ def cell(size, reached, gap=0.0, optimum=0.1):
 @pytest.mark.parametrize(
     ("cells", "expected"),
     [
-        ([cell(20, 20), cell(40, 40)], [True, True, True, True]),
-        ([cell(20, 20), cell(40, 80)], [True, True, False, True]),
-        ([cell(20, 20), cell(40, None, 0.1)], [False, True, None, True]),
-        ([cell(20, 20, optimum=0.2), cell(40, 40)], [True, True, True, False]),
+        ([cell(20, 20), cell(40, 40), cell(80, 80)], [True, True, True, True]),
+        ([cell(20, 20), cell(40, 80), cell(80, 320)], [True, True, False, True]),
+        ([cell(20, 20), cell(40, 40), cell(80, None, 0.1)], [False, True, None, True]),
+        ([cell(20, 20), cell(40, 40, optimum=0.2), cell(80, 80)], [True, True, True, False]),
+        ([cell(20, 20), cell(40, 40)], [True, None, None, True]),
         ([cell(20, 20)], [True, None, None, None]),
     ],
 )
@@ -115,5 +116,5 @@ def test_verdicts_follow_gaps_and_exponents(cells, expected):
     artefacts = experiment("convergence").present(plan, results(*cells))
     assert verdicts(artefacts) == expected
     exponents = of_kind(artefacts, Table)[1]
-    wanted = 1 if len(cells) > 1 else np.nan
+    wanted = 1 if len(cells) > 2 else np.nan
     assert exponents.rows[0].values[2] == pytest.approx(wanted, nan_ok=True)

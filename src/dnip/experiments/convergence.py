@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 _SHOWN = {"published": "published temperatures", "cold": "cooled on to 0.1"}
 # Part of the gain of a finer scale that makes a coarser one sufficient.
 _ENOUGH = 0.95
+# Different sizes that an exponent needs at least.
+_LEAST_SIZES = 3
 # Below this gap the axis is linear, so that 0 has a place.
 _LINEAR = 1e-3
 
@@ -216,7 +218,9 @@ def _fits(results: Results) -> dict[tuple[str, str], tuple[float, float, int]]:
                     of_one.append((size, cost))
         for what, pairs in points.items():
             sizes, costs = [a for a, _ in pairs], [b for _, b in pairs]
-            exponent, correlation = power_law(sizes, costs) if pairs else (math.nan, math.nan)
+            exponent = correlation = math.nan
+            if len(set(sizes)) >= _LEAST_SIZES:
+                exponent, correlation = power_law(sizes, costs)
             found[schedule, what] = (exponent, correlation, len(pairs))
     return found
 
