@@ -124,8 +124,8 @@ def reproduce(
         found = done.outcome
         typer.echo(
             f"{found.n_cells:,} cells ({found.n_reused:,} from an earlier run), "
-            f"{found.n_tables:,} tables prompted for ({found.n_tables_reused:,} from an earlier "
-            f"run), {found.seconds:.0f} s\nwritten to {out}"
+            f"{found.n_tables - found.n_tables_reused:,} tables prompted for, "
+            f"{found.seconds:.0f} s\nwritten to {out}"
         )
     if done.outcome.failures:
         failed = len(done.outcome.failures)

@@ -41,7 +41,7 @@ class Outcome:
     n_cells, n_reused : int
         Different computations, and how many of them an earlier run had made.
     n_tables, n_tables_reused : int
-        Tables prompted for, and how many of them an earlier run had made.
+        Tables that cells left to do wait for, and how many of them an earlier run had made.
     seconds : float
     """
 
