@@ -145,6 +145,7 @@ def fit_table(
         "solver": solver,
         "target_prior": None if target is None else target.shares,
         "constraints": constraints,
+        "classes": table.classes,
     }
     found = solve_robustly(
         labelled.probabilities,
@@ -153,7 +154,6 @@ def fit_table(
         **settings,
         seed=seed,
         time_limit=time_limit,
-        classes=table.classes,
         progress=progress,
     )
     solution, decision = found

@@ -55,6 +55,15 @@ def test_a_clear_gain_is_to_be_applied():
     assert evidence.log_weights.max() == 0
 
 
+@pytest.mark.parametrize("n_each", [2, 3, 5])
+def test_what_is_not_settled_asks_for_labels(n_each):
+    for seed in range(40):
+        evidence = judge(n_each, 0.5, seed=seed)
+        assert (evidence.advice == "") == evidence.settled
+        if not evidence.settled and evidence.more is not None:
+            assert evidence.more.sum() > 0
+
+
 def test_without_a_gain_the_raw_argmax_stays():
     for seed in range(5):
         evidence = judge(40, 0.0, seed=seed)

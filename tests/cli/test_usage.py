@@ -5,13 +5,14 @@ import sys
 
 import pytest
 
-COMMANDS = ["demo", "fit", "tune", "evaluate", "ablate", "apply", "bench"]
+COMMANDS = "demo fit tune pareto evaluate ablate apply compare reproduce bench".split()
 
 
 def test_the_version_is_that_of_the_package(dnip):
     from dnip import __version__
 
-    assert dnip("--version") == (0, f"dnip {__version__}\n", "")
+    run = dnip("--version")
+    assert (run.status, run.out, run.err) == (0, f"dnip {__version__}\n", "")
 
 
 def test_help_names_every_command(dnip):

@@ -355,7 +355,9 @@ def _judge(told: _Telling, tolerance: float) -> _Verdict:
     if settled or distance <= 0 or inflated <= 0:
         return _Verdict(fit, settled, None)
     clear = NormalDist().inv_cdf(NEEDED) + NormalDist().inv_cdf(_POWER)
-    more = more_labels(told.estimates.sizes, now, distance / (clear * inflated))
+    more = more_labels(sizes, now, distance / (clear * inflated))
+    if more is not None and not more.any():  # as good as settled: the next ones will tell
+        more = np.ones_like(more)
     return _Verdict(fit, settled, more)
 
 
