@@ -5,7 +5,8 @@ import sys
 
 import pytest
 
-COMMANDS = "demo fit tune pareto evaluate ablate apply compare reproduce bench".split()
+COMMANDS = ["demo", "fit", "tune", "pareto", "evaluate"]
+COMMANDS += ["ablate", "apply", "compare", "reproduce", "bench"]
 
 
 def test_the_version_is_that_of_the_package(dnip):
