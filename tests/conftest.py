@@ -3,6 +3,11 @@
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# Every run tries the same examples, also where a test has no settings of its own.
+settings.register_profile("repeatable", derandomize=True, deadline=None)
+settings.load_profile("repeatable")
 
 #: Helpers that need torch: test files import them where it is installed.
 collect_ignore = ["plain_language_model.py", "tiny_models.py"]

@@ -8,6 +8,7 @@ from hypothesis.extra.numpy import array_shapes, arrays
 
 from dnip.errors import DNIPWarning, InvalidInputError
 from dnip.validation import (
+    ROW_SUM_TOLERANCE,
     check_choice,
     check_classes,
     check_ids,
@@ -67,7 +68,7 @@ class TestProbabilities:
     )
     def test_normalised_rows_sum_to_one(self, p):
         checked = check_probabilities(p, warn=False)
-        np.testing.assert_allclose(checked.sum(axis=1), 1, atol=2e-6)
+        np.testing.assert_allclose(checked.sum(axis=1), 1, atol=ROW_SUM_TOLERANCE)
 
 
 class TestLabels:
