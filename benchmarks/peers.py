@@ -9,7 +9,7 @@ import sys
 from benchmarks.tables import Table, print_markdown
 from dnip.benchmarking import DEFAULT_SOLVERS, PEERS, Race, choose, race
 from dnip.benchmarking.text import describe_race, speedup
-from dnip.benchmarking.writing import prepare_folder, write_race
+from dnip.benchmarking.writing import FILES, write_race
 
 TIME_LIMIT = 10.0
 SEEDS = 3
@@ -22,7 +22,7 @@ def run(tables: list[Table]) -> None:
     races = []
     for name, opt, _ in tables:
         folder = f"{OUT}/{name.replace(' ', '-')}"
-        prepare_folder(folder)
+        FILES.prepare(folder)
         races.append(
             race(
                 opt,

@@ -10,7 +10,7 @@ from dnip.benchmarking.arena import Moment
 from dnip.benchmarking.picture import draw_race
 from dnip.benchmarking.results import Race, Run
 from dnip.benchmarking.text import describe_race
-from dnip.benchmarking.writing import prepare_folder, write_race
+from dnip.benchmarking.writing import FILES, write_race
 from dnip.errors import OutputError
 
 
@@ -49,7 +49,7 @@ def test_a_race_without_runs_has_a_page():
 
 
 def test_the_folder_holds_results_courses_picture_and_page(tmp_path):
-    prepare_folder(tmp_path / "new" / "folder")
+    FILES.prepare(tmp_path / "new" / "folder")
     written = write_race(RACE, tmp_path / "new" / "folder")
     assert [path.name for path in written] == ["bench.json", "bench.csv", "bench.png", "bench.md"]
     results, courses, _, page = (path.read_bytes().decode(errors="replace") for path in written)
@@ -82,7 +82,7 @@ def test_the_picture_shows_everyone_in_the_panel_of_its_weights(tmp_path):
 def test_a_folder_that_cannot_be_written_is_told_before_the_race(tmp_path):
     (tmp_path / "file").write_text("old")
     with pytest.raises(OutputError, match="cannot make the folder"):
-        prepare_folder(tmp_path / "file")
+        FILES.prepare(tmp_path / "file")
     (tmp_path / "bench.csv").mkdir()
     with pytest.raises(OutputError, match="it is a folder"):
-        prepare_folder(tmp_path)
+        FILES.prepare(tmp_path)

@@ -11,7 +11,7 @@ from dnip.comparison import Comparison, Estimate, Outcome, Run
 from dnip.comparison.picture import draw_comparison, spread_out
 from dnip.comparison.results import DIFFERENCES
 from dnip.comparison.text import describe_comparison
-from dnip.comparison.writing import prepare_folder, write_comparison
+from dnip.comparison.writing import FILES, write_comparison
 from dnip.errors import OutputError
 
 
@@ -64,7 +64,7 @@ def test_tables_of_two_folders_are_named_by_file():
 
 
 def test_the_folder_holds_results_runs_picture_and_page(tmp_path):
-    prepare_folder(tmp_path / "new" / "folder")
+    FILES.prepare(tmp_path / "new" / "folder")
     written = write_comparison(WHOLE, tmp_path / "new" / "folder")
     names = ["results.json", "runs.csv", "comparison.png", "results.md"]
     assert [path.name for path in written] == names
@@ -96,7 +96,7 @@ def test_without_matplotlib_or_methods_the_page_goes_without_its_picture(tmp_pat
 def test_a_folder_that_cannot_be_written_is_told_first(tmp_path):
     (tmp_path / "runs.csv").mkdir()
     with pytest.raises(OutputError, match="it is a folder"):
-        prepare_folder(tmp_path)
+        FILES.prepare(tmp_path)
 
 
 def test_every_method_is_named_in_the_picture_and_no_name_covers_another(tmp_path):

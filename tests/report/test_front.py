@@ -10,7 +10,7 @@ import pytest
 from dnip import ProbabilityTable
 from dnip.errors import OutputError
 from dnip.pareto import Rule, expected_cobias, trace_front
-from dnip.report.front_files import prepare_folder, write_front
+from dnip.report.front_files import FILES, write_front
 from dnip.report.front_picture import draw_front
 from dnip.report.front_text import choose_shown, describe_front
 from strategies import random_probabilities
@@ -71,7 +71,7 @@ def test_the_points_shown_are_spread(found):
 
 
 def test_the_files_hold_every_point(found, tmp_path):
-    prepare_folder(tmp_path / "results")
+    FILES.prepare(tmp_path / "results")
     summary = found.to_dict()
     written = write_front(found, summary, tmp_path / "results")
     assert [path.name for path in written] == ["pareto.json", "pareto.csv", "pareto.png"]
@@ -123,4 +123,4 @@ def test_a_class_without_rows_has_no_line(tmp_path):
 def test_a_folder_that_cannot_be_written_is_told_of_beforehand(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(OutputError):
-        prepare_folder(tmp_path / "file")
+        FILES.prepare(tmp_path / "file")

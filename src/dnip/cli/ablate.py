@@ -72,18 +72,18 @@ def ablate(
     from dnip.ablation import ablate as ablate_table
     from dnip.files import check_separate
     from dnip.objective import Objective
-    from dnip.report.ablation_files import PICTURE, RESULTS, ROWS, prepare_folder, write_ablation
+    from dnip.report.ablation_files import FILES, write_ablation
     from dnip.report.ablation_text import describe_ablation
     from dnip.tables import ProbabilityTable
 
     objective = Objective(beta, tau, smoothing, gap=cobias.value)
-    files = {"results": folder / RESULTS, "rows": folder / ROWS, "picture": folder / PICTURE}
+    files = FILES.within(folder)
     check_separate(opt=opt, **files)
     check_separate(test=test, **files)
     names = split_classes(classes)
     rows = ProbabilityTable.read(opt, names)
     held_out = None if test is None else ProbabilityTable.read(test, names)
-    prepare_folder(folder)
+    FILES.prepare(folder)
     with live_progress("fitting") as show:
         found = ablate_table(
             rows,

@@ -60,7 +60,7 @@ def bench(
     """
     from dnip.benchmarking import DEFAULT_SOLVERS, choose, race
     from dnip.benchmarking.text import describe_race
-    from dnip.benchmarking.writing import prepare_folder, write_race
+    from dnip.benchmarking.writing import FILES, write_race
     from dnip.demonstration import bundled_table
     from dnip.objective import Objective
     from dnip.tables import ProbabilityTable
@@ -68,7 +68,7 @@ def bench(
     objective = Objective(beta, tau, smoothing)
     named = ",".join(DEFAULT_SOLVERS) if solvers is None else solvers
     contestants = choose(named, peers, kernels=kernels)
-    prepare_folder(out)
+    FILES.prepare(out)
     names = split_classes(classes)
     rows = bundled_table("opt") if table is None else ProbabilityTable.read(table, names)
     with live_progress("racing") as show:

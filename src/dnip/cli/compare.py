@@ -90,13 +90,13 @@ def compare(
     from dnip.comparison import Material, choose
     from dnip.comparison import compare as compare_methods
     from dnip.comparison.text import describe_comparison
-    from dnip.comparison.writing import prepare_folder, write_comparison
+    from dnip.comparison.writing import FILES, write_comparison
     from dnip.objective import Objective
     from dnip.tables import ProbabilityTable
 
     objective = Objective(beta, tau, smoothing)
     chosen = choose(methods, objective, scale=scale)
-    prepare_folder(out)
+    FILES.prepare(out)
     names = split_classes(classes)
     paths = (opt, test, unlabelled, content_free)
     tables = [None if path is None else ProbabilityTable.read(path, names) for path in paths]

@@ -98,7 +98,7 @@ def pareto(
     from dnip.errors import InvalidInputError
     from dnip.files import check_separate, check_writable
     from dnip.pareto import Rule, trace_front
-    from dnip.report.front_files import PICTURE, POINTS, RESULTS, prepare_folder, write_front
+    from dnip.report.front_files import FILES, write_front
     from dnip.report.front_text import describe_choice, describe_front
     from dnip.solution import Status
     from dnip.tables import ProbabilityTable
@@ -113,12 +113,12 @@ def pareto(
     names = split_classes(classes)
     if rule is not None:
         check_writable(target)
-    files = {"results": folder / RESULTS, "points": folder / POINTS, "picture": folder / PICTURE}
+    files = FILES.within(folder)
     check_separate(opt=opt, out=None if rule is None else target, **files)
     check_separate(test=test, out=None if rule is None else target, **files)
     rows = ProbabilityTable.read(opt, names)
     held_out = None if test is None else ProbabilityTable.read(test, names)
-    prepare_folder(folder)
+    FILES.prepare(folder)
     with live_progress("searching") as show:
         found = trace_front(
             rows,

@@ -2,37 +2,23 @@
 
 from __future__ import annotations
 
-import csv
-import json
-from pathlib import Path
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from dnip.errors import MissingDependencyError
-from dnip.files import atomic_path, check_writable, make_folder
 from dnip.metrics import accuracy, class_accuracies, cobias, worst_class_accuracy
 from dnip.pareto.expectation import expected_cobias
 from dnip.report.front_picture import draw_front
+from dnip.report.result_files import ResultFiles
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Iterator
+    from pathlib import Path
 
     from dnip.pareto import Rule, TradeOff
     from dnip.typing import Counts
 
-RESULTS, POINTS, PICTURE = "pareto.json", "pareto.csv", "pareto.png"
-
-
-def prepare_folder(folder: str | os.PathLike[str]) -> None:
-    """Make the folder and see that all files can be written there, before the search.
-
-    Raises
-    ------
-    OutputError
-        If one cannot.
-    """
-    target = make_folder(folder)
-    for name in (RESULTS, POINTS, PICTURE):
-        check_writable(target / name)
+FILES = ResultFiles("pareto.json", "pareto.csv", "pareto.png")
 
 
 def write_front(
@@ -59,23 +45,12 @@ def write_front(
     OutputError
         If a file cannot be written.
     """
-    target = Path(folder)
-    written = [target / RESULTS, target / POINTS]
-    with atomic_path(target / RESULTS) as temporary:
-        text = json.dumps(summary, indent=2, allow_nan=False)
-        temporary.write_text(text + "\n", encoding="utf-8")
-    with atomic_path(target / POINTS) as temporary, temporary.open("w", newline="") as file:
-        _write_points(found, csv.writer(file))
-    try:
-        draw_front(found, target / PICTURE, rule)
-        written.append(target / PICTURE)
-    except MissingDependencyError:
-        pass  # the data goes without its picture
-    return tuple(written)
+    draw = partial(draw_front, found, rule=rule)
+    return FILES.write(folder, summary, _points(found), draw)
 
 
-def _write_points(found: TradeOff, writer: Any) -> None:  # noqa: ANN401
-    """Write a line for each point: weights, then scores and class accuracies on each side."""
+def _points(found: TradeOff) -> Iterator[list[Any]]:
+    """Yield a header, then for each point its weights, scores and class accuracies on each side."""
     front, test, cross = found.front, found.test, found.cross
     sides: dict[str, list[Counts]] = {
         "opt": [point.confusion for point in front.points],
@@ -88,11 +63,11 @@ def _write_points(found: TradeOff, writer: Any) -> None:  # noqa: ANN401
         header += [f"{side}:{name}" for name in (*measures, *found.classes)]
     hedged = [side for side in ("opt", "left_out") if side in sides]
     header += [f"{side}:expected_cobias" for side in hedged]
-    writer.writerow(header)
+    yield header
     for place, point in enumerate(front.points):
         numbers = (number for side in sides.values() for number in _numbers(side[place]))
         expected = (expected_cobias(sides[side][place]) for side in hedged)
-        writer.writerow([place + 1, *point.weight_indices.tolist(), *numbers, *expected])
+        yield [place + 1, *point.weight_indices.tolist(), *numbers, *expected]
 
 
 def _numbers(confusion: Counts) -> list[float]:
