@@ -168,8 +168,11 @@ def ablate(
     test : ProbabilityTable, optional
         Other rows of the same classes.
     objective : Objective, optional
-        β, τ, μ, and COBias or COBias_single; its terms are those that are taken away.
-    scale, solver
+        β, τ, μ, and COBias or COBias_single; its terms are those that are taken away. The
+        published settings by default.
+    scale : int or str, default=30
+        The paper's K; as for :func:`dnip.solve`.
+    solver
         As for :func:`dnip.solve`.
     seeds : sequence of int, default=(0,)
         One fit of each objective per seed.
@@ -198,7 +201,7 @@ def ablate(
     >>> full.mean("cobias") < raw.mean("cobias")
     True
     """
-    base = Objective() if objective is None else objective
+    base = Objective.published() if objective is None else objective
     if base.terms != Objective.TERMS:
         raise InvalidInputError(
             f"the objective keeps {', '.join(base.terms)} only, and all three terms are ablated",

@@ -39,6 +39,9 @@ class Constraints:
         that has labels and no floor of its own.
     freeze : sequence of classes, optional
         Classes whose weight stays 1. Weights are at most 1, so that others can only go down.
+    allow_silence : bool, default=False
+        Whether a class that the raw argmax gets right on some rows may be left with none. The
+        published objective, one with a `smoothing` in examples, always may.
 
     Raises
     ------
@@ -56,6 +59,7 @@ class Constraints:
     max_accuracy_loss: float | None = None
     min_class_accuracies: Mapping[str | int, float] = field(default_factory=dict)
     freeze: Sequence[str | int] = ()
+    allow_silence: bool = False
 
     def __post_init__(self) -> None:
         if self.max_accuracy_loss is not None:
@@ -79,7 +83,7 @@ class Constraints:
 
     def __bool__(self) -> bool:
         """Whether anything is asked for."""
-        return bool(self.max_accuracy_loss is not None or self.min_class_accuracies or self.freeze)
+        return self != Constraints()
 
     def on(self, classes: Sequence[str], present: Booleans) -> Demands:
         """Return the constraints of one opt set, by class index.
@@ -127,7 +131,9 @@ class Constraints:
                 hint="Freeze fewer classes",
             )
         loss = None if self.max_accuracy_loss is None else float(self.max_accuracy_loss)
-        return Demands(tuple(classes), loss, least, every, tuple(given), frozen)
+        return Demands(
+            tuple(classes), loss, least, every, tuple(given), frozen, not self.allow_silence
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,6 +152,8 @@ class Demands:
     named : tuple of int
         Classes with a floor of their own.
     frozen : tuple of int
+    no_silence : bool
+        Whether every class that the raw argmax gets right on some rows has to keep one.
     """
 
     classes: tuple[str, ...]
@@ -154,11 +162,17 @@ class Demands:
     every: float | None
     named: tuple[int, ...]
     frozen: tuple[int, ...]
+    no_silence: bool
+
+    @property
+    def are_asked(self) -> bool:
+        """Whether the user asked for any number of correct predictions."""
+        return self.max_accuracy_loss is not None or bool((self.least > 0).any())
 
     @property
     def has_floors(self) -> bool:
-        """Whether any number of correct predictions is asked for."""
-        return self.max_accuracy_loss is not None or bool((self.least > 0).any())
+        """Whether any number of correct predictions has to be reached."""
+        return self.no_silence or self.are_asked
 
     @property
     def members(self) -> Integers:
@@ -166,13 +180,22 @@ class Demands:
         named = np.isin(np.arange(len(self.classes)), self.named)
         return np.flatnonzero(~named & (self.least > 0))
 
-    def correct_counts(self, true: Integers) -> Integers:
-        """Return the correct counts that classes with `true` examples must reach, (N,) each."""
+    def correct_counts(self, true: Integers, raw: Integers) -> Integers:
+        """Return the correct counts that classes must reach, (N,).
+
+        Parameters
+        ----------
+        true : ndarray of shape (N,)
+            Examples of each class.
+        raw : ndarray of shape (N,)
+            Those that the raw argmax gets right.
+        """
         counts = [
             _least_count(Fraction(repr(rate)), int(n))
             for rate, n in zip(self.least.tolist(), true, strict=True)
         ]
-        return np.array(counts, np.int64)
+        alive = (raw > 0) & self.no_silence
+        return np.maximum(np.array(counts, np.int64), alive)
 
     def total_count(self, raw: int, n_examples: int) -> int:
         """Return the correct count that all classes together must reach.
@@ -271,6 +294,7 @@ def by_label(constraints: Constraints | None, labels: Sequence[object]) -> Const
         constraints.max_accuracy_loss,
         {index(key): rate for key, rate in constraints.min_class_accuracies.items()},
         tuple(index(key) for key in constraints.freeze),
+        constraints.allow_silence,
     )
 
 

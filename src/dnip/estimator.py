@@ -14,6 +14,7 @@ from dnip.errors import DNIPWarning, InvalidInputError, MissingDependencyError
 from dnip.objective import Objective
 from dnip.priors import check_prior
 from dnip.robust import ROBUST, solve_robustly, what_labels_tell
+from dnip.scales import DEFAULT_SCALE
 from dnip.solvers import SOLVERS
 from dnip.validation import MAX_SCALE, check_classes, check_sample_weight
 
@@ -49,7 +50,7 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
     """Correct a classifier with one learned coefficient per class, so that no class starves.
 
     Predicts argmax_n ξ_n·p_mn, the first class on a tie: p are the class probabilities of
-    `estimator`, ξ the weight indices 1..K that minimise error + β·COBias - τ·Σ PMI [1]_. They are
+    `estimator`, ξ one weight per class, such that error + β·COBias - τ·Σ PMI [1]_ is low. They are
     fitted on out-of-fold probabilities, as an estimator is too sure of what it was fitted on;
     then the estimator is fitted on all data. Without an estimator, X itself is the matrix of
     class probabilities, such as an LLM's.
@@ -58,16 +59,17 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
     ----------
     estimator : classifier with ``predict_proba``, default=None
         Fitted as a clone; a ``FrozenEstimator`` is used as it is. None: X holds probabilities.
-    beta, tau, smoothing : float, default=2.7, 0.2, 1.0
-        β and τ, at least 0, and μ, above 0, of :class:`~dnip.Objective`.
-    scale : int or str, default=30
+    beta, tau : float, default=2.7, 0.0
+        β and τ, at least 0, of :class:`~dnip.Objective`.
+    smoothing : float, default=None
+        μ, above 0, of the same; 0.4·M if None.
+    scale : int or str, default="log:1000"
         K for weights k/K, "log:K" for K geometric steps from 1/K to 1, "continuous" for any.
     solver : {"coordinate", "anneal", "exhaustive"} or Solver, default="coordinate"
         Name of a solver, or a solver with settings of its own.
-    robust : {"off", "auto", "on"}, default="off"
-        ``"auto"``: safe on few labels, where the optimum over-fits, and the plain optimum on many;
-        see :func:`dnip.robust.solve_robustly`. Weighted examples then do not count exactly as
-        repeated ones do.
+    robust : {"auto", "on", "off"}, default="auto"
+        ``"off"``: the plain optimum, which over-fits few labels; see
+        :func:`dnip.robust.solve_robustly`.
     target_prior : "uniform", dict or array-like of shape (N,), default=None
         The class mix to fit for, by class label or in the order of `classes_`: an example counts by
         target over observed share of its class. None: the mix of y.
@@ -139,7 +141,7 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         "estimator": [HasMethods(["fit", "predict_proba"]), None],
         "beta": [Interval(Real, 0, None, closed="left")],
         "tau": [Interval(Real, 0, None, closed="left")],
-        "smoothing": [Interval(Real, 0, None, closed="neither")],
+        "smoothing": [Interval(Real, 0, None, closed="neither"), None],
         "scale": [Interval(Integral, 1, MAX_SCALE, closed="both"), str],
         "solver": [StrOptions(set(SOLVERS)), HasMethods(["search"])],
         "robust": [StrOptions(set(ROBUST))],
@@ -157,11 +159,11 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         estimator: Any = None,
         *,
         beta: float = 2.7,
-        tau: float = 0.2,
-        smoothing: float = 1.0,
-        scale: int | str = 30,
+        tau: float = 0.0,
+        smoothing: float | None = None,
+        scale: int | str = DEFAULT_SCALE,
         solver: str | Solver = "coordinate",
-        robust: str = "off",
+        robust: str = "auto",
         target_prior: PriorLike | None = None,
         objective: ObjectiveLike | ConfusionFunction | None = None,
         constraints: Constraints | None = None,

@@ -10,7 +10,7 @@ import numpy as np
 
 from dnip.costs import Costs
 from dnip.errors import InvalidInputError
-from dnip.metrics import accuracy, cobias, cobias_single, pmi
+from dnip.metrics import accuracy, cobias, cobias_single, pmi, smoothing_over
 from dnip.validation import check_choice, check_number
 
 if TYPE_CHECKING:
@@ -20,12 +20,28 @@ if TYPE_CHECKING:
 
     from dnip.typing import Floats
 
+#: τ of the paper.
+PUBLISHED_TAU = 0.2
+
 #: Any function of a confusion matrix (N, N), rows true, that is to be minimised.
 ConfusionFunction = Callable[[Any], float]
 
 
-def term_values(confusion: ArrayLike, smoothing: float) -> dict[str, float]:
+def smoothing_name(smoothing: float | None) -> str:
+    """Return a setting of μ in words.
+
+    Examples
+    --------
+    >>> smoothing_name(None), smoothing_name(4000.0)
+    ('μ = 0.4·M', 'μ = 4000')
+    """
+    return "μ = 0.4·M" if smoothing is None else f"μ = {smoothing:g}"
+
+
+def term_values(confusion: ArrayLike, smoothing: float | None = None) -> dict[str, float]:
     """Return every term by name, in rates and unweighted; ``pmi`` is the sum over classes.
+
+    `smoothing` is that of :func:`dnip.metrics.pmi`.
 
     Examples
     --------
@@ -62,14 +78,18 @@ class ObjectiveLike(Protocol):
 class Objective:
     """Z = error + β·COBias - τ·Σ_j PMI_j (equation 2), in rates, to be minimised.
 
+    The default leaves the PMI term out. With add-μ smoothing, a class that is never predicted has
+    the largest PMI it can have, so the term pays for silence. ``Objective.published()`` has it.
+
     Parameters
     ----------
     beta : float, default=2.7
         β, the weight of COBias, at least 0.
-    tau : float, default=0.2
-        τ, the weight of the PMI term, at least 0.
-    smoothing : float, default=1.0
-        μ, added to the counts inside PMI, above 0. The published setting is 4000.
+    tau : float, default=0.0
+        τ, the weight of the PMI term, at least 0. The published setting is 0.2.
+    smoothing : float, optional
+        μ, added to the counts inside PMI, above 0. The published setting is 4000. Left out, it is
+        0.4·M, which is 4000 at the paper's 10,000 examples and does not depend on M.
     terms : tuple of str, default=("error", "cobias", "pmi")
         The terms that Z keeps.
     gap : {"pairwise", "single"}, default="pairwise"
@@ -94,8 +114,8 @@ class Objective:
     """
 
     beta: float = 2.7
-    tau: float = 0.2
-    smoothing: float = 1.0
+    tau: float = 0.0
+    smoothing: float | None = None
     terms: tuple[str, ...] = ("error", "cobias", "pmi")
     gap: str = "pairwise"
     costs: ArrayLike | Costs | None = None
@@ -106,7 +126,8 @@ class Objective:
     def __post_init__(self) -> None:
         check_number("beta", self.beta, at_least=0)
         check_number("tau", self.tau, at_least=0)
-        check_number("smoothing", self.smoothing, above=0)
+        if self.smoothing is not None:
+            check_number("smoothing", self.smoothing, above=0)
         check_choice("gap", self.gap, self.GAPS)
         for term in self.terms:
             check_choice("terms", term, self.TERMS)
@@ -130,10 +151,27 @@ class Objective:
         >>> Objective.published().smoothing
         4000.0
         """
-        return cls(beta=2.7, tau=0.2, smoothing=4000.0)
+        return cls(beta=2.7, tau=PUBLISHED_TAU, smoothing=4000.0)
+
+    @property
+    def is_published(self) -> bool:
+        """Whether μ is a number of examples, as in the paper: Z is then taken as it stands."""
+        return self.smoothing is not None
+
+    def smoothing_over(self, n_examples: float) -> float:
+        """Return μ for M examples.
+
+        Examples
+        --------
+        >>> Objective().smoothing_over(10_000), Objective(smoothing=1.0).smoothing_over(10_000)
+        (4000.0, 1.0)
+        """
+        return smoothing_over(n_examples) if self.smoothing is None else float(self.smoothing)
 
     def ablations(self) -> dict[str, Objective]:
         """Return the paper's seven objectives (section 5.5): each subset of the terms.
+
+        Where τ is 0, the published 0.2 takes its place.
 
         Examples
         --------
@@ -149,8 +187,9 @@ class Objective:
             "z2-z3": ("cobias", "pmi"),
             "z1+z2-z3": ("error", "cobias", "pmi"),
         }
+        base = replace(self, tau=self.tau or PUBLISHED_TAU)
         return {
-            name: replace(self, terms=terms, costs=self.costs if "error" in terms else None)
+            name: replace(base, terms=terms, costs=self.costs if "error" in terms else None)
             for name, terms in subsets.items()
         }
 
@@ -238,8 +277,8 @@ class CustomObjective:
         return float(self.function(confusion))
 
     def terms_of(self, confusion: ArrayLike) -> dict[str, float]:
-        """Return the terms of the paper's objective, for reading only; μ is 1."""
-        return term_values(confusion, smoothing=1.0)
+        """Return the terms of the paper's objective, for reading only."""
+        return term_values(confusion)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the function's name, as it stands in a coefficients file."""

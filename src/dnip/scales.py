@@ -17,6 +17,9 @@ from dnip.validation import MAX_SCALE, check_scale
 if TYPE_CHECKING:
     from dnip.typing import Floats, WeightIndices
 
+#: Ratios up to 1,000 in steps of 0.7 %: neither the ends nor the steps are in the way of a fit.
+DEFAULT_SCALE = "log:1000"
+
 #: Weights on the continuous scale are within this factor of one another, as far apart as those of
 #: the largest K.
 WIDEST = float(MAX_SCALE)

@@ -11,7 +11,7 @@ from dnip.baselines.base import ClassWeights
 from dnip.errors import DNIPWarning
 from dnip.objective import Objective
 from dnip.robust import solve_robustly
-from dnip.scales import WeightScale
+from dnip.scales import DEFAULT_SCALE, WeightScale
 from dnip.solvers import solve
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class OurDNIP:
     robust : {"auto", "on", "off"}, default="auto"
         As for :func:`dnip.robust.solve_robustly`; ``"off"`` is the plain optimum.
     objective : Objective
-    scale : int or str, default=30
+    scale : int or str, default="log:1000"
 
     Examples
     --------
@@ -77,7 +77,7 @@ class OurDNIP:
 
     robust: str = "auto"
     objective: Objective = field(default_factory=Objective)
-    scale: int | str = 30
+    scale: int | str = DEFAULT_SCALE
 
     seeded: ClassVar[bool] = True
     library: ClassVar[str] = ""

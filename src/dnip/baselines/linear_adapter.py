@@ -193,7 +193,7 @@ def smooth_objective(torch: ModuleType, soft: Any, objective: Objective) -> Any:
         ranks = 2 * torch.arange(seen, dtype=soft.dtype) - seen + 1
         z = z + objective.beta * (ranks @ rates) / (seen * (seen - 1) / 2)
     if "pmi" in objective.terms:
-        mu = objective.smoothing
+        mu = objective.smoothing_over(float(total.detach()))
         joint = (correct + mu) / (total + mu * n**2)
         chance = (predicted + mu) * (true + mu) / (total + mu * n) ** 2
         z = z - objective.tau * torch.log(joint / chance).sum()

@@ -271,7 +271,7 @@ def objective_values(confusions: Integers, objective: Objective) -> Floats:
         seen = rates.shape[1]
         z += objective.beta * (rates @ (2 * np.arange(seen) - seen + 1)) / (seen * (seen - 1) / 2)
     if "pmi" in objective.terms:
-        mu = objective.smoothing
+        mu = objective.smoothing_over(total)
         joint = (correct + mu) / (total + mu * n**2)
         predicted = (confusions.sum(axis=1) + mu) / (total + mu * n)
         chance = predicted * (true + mu) / (total + mu * n)

@@ -14,12 +14,15 @@ from dnip.baselines.prior_division import PriorDivision
 from dnip.baselines.raw import RawArgmax
 from dnip.baselines.scaling import TemperatureScaling, VectorScaling
 from dnip.objective import Objective
+from dnip.scales import DEFAULT_SCALE
 
 if TYPE_CHECKING:
     from dnip.baselines.base import Method
 
 
-def all_methods(objective: Objective | None = None, *, scale: int = 30) -> dict[str, Method]:
+def all_methods(
+    objective: Objective | None = None, *, scale: int | str = DEFAULT_SCALE
+) -> dict[str, Method]:
     """Return every method by name, in the order in which they are shown.
 
     Parameters
@@ -27,8 +30,8 @@ def all_methods(objective: Objective | None = None, *, scale: int = 30) -> dict[
     objective : Objective, optional
         Of the methods that minimise one, but for the paper's, whose settings are its own;
         ``Objective()`` by default.
-    scale : int, default=30
-        K, likewise.
+    scale : int or str, default="log:1000"
+        Of this package's own fits.
 
     Examples
     --------
@@ -49,7 +52,7 @@ membership dnip-paper dnip-plain dnip'
         MatrixScaling(),
         MatrixScaling(balanced=True),
         LinearAdapter(objective=goal),
-        Membership(goal, scale),
+        Membership(goal),
         PaperDNIP(),
         OurDNIP("off", goal, scale),
         OurDNIP("auto", goal, scale),

@@ -42,7 +42,8 @@ class PlainObjective:
         self._p = probabilities
         self._n_rows, self._n = probabilities.shape
         self._label_cells = labels * self._n
-        self._beta, self._tau, self._mu = objective.beta, objective.tau, objective.smoothing
+        self._beta, self._tau = objective.beta, objective.tau
+        self._mu = objective.smoothing_over(self._n_rows)
         self._true = np.bincount(labels, minlength=self._n)
         n, m, mu = self._n, self._n_rows, self._mu
         # Σ_{i<j} |A_i - A_j| = Σ_i (2i - n + 1) A_i over ascending A

@@ -45,7 +45,7 @@ def ablate(
             help="K: weights are 1/K, 2/K, …, 1. log:K: K geometric steps from 1/K to 1.",
         ),
     ] = "30",
-    smoothing: Annotated[float, typer.Option(help="μ, added to the counts inside PMI.")] = 1.0,
+    smoothing: Annotated[float, typer.Option(help="μ, added to the counts inside PMI.")] = 4000.0,
     cobias: Annotated[
         Pairs, typer.Option(help="COBias over all pairs of classes, or over odd classes only.")
     ] = Pairs.PAIRWISE,

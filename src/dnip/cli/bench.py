@@ -47,7 +47,7 @@ def bench(
     beta: Annotated[float, typer.Option(help="β, weight of COBias.")] = 2.7,
     tau: Annotated[float, typer.Option(help="τ, weight of the PMI term.")] = 0.2,
     scale: Annotated[int, typer.Option(help="K: weights are 1/K, 2/K, …, 1.")] = 30,
-    smoothing: Annotated[float, typer.Option(help="μ, added to the counts inside PMI.")] = 1.0,
+    smoothing: Annotated[float, typer.Option(help="μ, added to the counts inside PMI.")] = 4000.0,
     json: AsJson = False,
 ) -> None:
     """Race the solvers against what one might pick instead.

@@ -10,11 +10,17 @@ import typer
 from dnip.cli.console import complain, live_progress, print_json
 from dnip.cli.options import (
     DEFAULT_CONFIDENCE,
+    DEFAULT_SCALE,
     AsJson,
+    Beta,
     Classes,
     Confidence,
+    Scale,
+    Smoothing,
     TablePath,
+    Tau,
     split_classes,
+    tau_of,
 )
 
 
@@ -71,10 +77,10 @@ def compare(
             readable=False,
         ),
     ] = None,
-    beta: Annotated[float, typer.Option(help="β, weight of COBias.")] = 2.7,
-    tau: Annotated[float, typer.Option(help="τ, weight of the PMI term.")] = 0.2,
-    scale: Annotated[int, typer.Option(help="K: weights are 1/K, 2/K, …, 1.")] = 30,
-    smoothing: Annotated[float, typer.Option(help="μ, added to the counts inside PMI.")] = 1.0,
+    beta: Beta = 2.7,
+    tau: Tau = None,
+    scale: Scale = DEFAULT_SCALE,
+    smoothing: Smoothing = None,
     confidence: Confidence = DEFAULT_CONFIDENCE,
     json: AsJson = False,
 ) -> None:
@@ -94,7 +100,7 @@ def compare(
     from dnip.objective import Objective
     from dnip.tables import ProbabilityTable
 
-    objective = Objective(beta, tau, smoothing)
+    objective = Objective(beta, tau_of(tau, smoothing), smoothing)
     chosen = choose(methods, objective, scale=scale)
     FILES.prepare(out)
     names = split_classes(classes)

@@ -42,6 +42,14 @@ Freeze: TypeAlias = Annotated[
         show_default=False,
     ),
 ]
+AllowSilence: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--allow-silence",
+        help="Let the fit leave a class with no right prediction that the raw argmax gets right.",
+        rich_help_panel=_PANEL,
+    ),
+]
 CostsFile: TypeAlias = Annotated[
     Path | None,
     typer.Option(
@@ -55,9 +63,13 @@ CostsFile: TypeAlias = Annotated[
 
 
 def read_constraints(
-    max_accuracy_loss: float | None, floors: Sequence[str] | None, freeze: Sequence[str] | None
-) -> Constraints | None:
-    """Return the constraints that options ask for, None for none.
+    max_accuracy_loss: float | None,
+    floors: Sequence[str] | None,
+    freeze: Sequence[str] | None,
+    *,
+    allow_silence: bool = False,
+) -> Constraints:
+    """Return the constraints that options ask for.
 
     Raises
     ------
@@ -86,4 +98,4 @@ def read_constraints(
                 hint="Give each class once",
             )
     names = [name.strip() for text in freeze or () for name in text.split(",")]
-    return Constraints(max_accuracy_loss, rates, names) or None
+    return Constraints(max_accuracy_loss, rates, names, allow_silence)

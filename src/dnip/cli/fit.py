@@ -10,6 +10,7 @@ import typer
 
 from dnip.cli.console import complain, print_json, search_progress
 from dnip.cli.constraint_options import (
+    AllowSilence,
     CostsFile,
     Freeze,
     MaxAccuracyLoss,
@@ -19,14 +20,19 @@ from dnip.cli.constraint_options import (
 from dnip.cli.options import (
     DEFAULT_CONFIDENCE,
     DEFAULT_MEMORY,
+    DEFAULT_SCALE,
     AsJson,
+    Beta,
     Classes,
     Confidence,
     Memory,
+    Smoothing,
     TablePath,
     TargetPrior,
+    Tau,
     scale_name,
     split_classes,
+    tau_of,
 )
 
 if TYPE_CHECKING:
@@ -71,24 +77,20 @@ def fit(
         Path, typer.Option(help="Where to write the coefficients.", readable=False)
     ] = Path("coefficients.json"),
     classes: Classes = None,
-    beta: Annotated[float, typer.Option(help="β, weight of COBias.")] = 2.7,
-    tau: Annotated[float, typer.Option(help="τ, weight of the PMI term.")] = 0.2,
+    beta: Beta = 2.7,
+    tau: Tau = None,
     scale: Annotated[
-        str,
+        str | None,
         typer.Option(
             parser=scale_name,
             metavar="K|log:K|continuous",
             help="K: weights are 1/K, 2/K, …, 1. log:K: K geometric steps from 1/K to 1. "
-            "continuous: any weights, for the coordinate solver.",
-        ),
-    ] = "30",
-    smoothing: Annotated[
-        float | None,
-        typer.Option(
-            help="μ, added to the counts inside PMI.  [default: 1; 4000 with --preset paper]",
+            "continuous: any weights, for the coordinate solver.  [default: log:1000; 30 with "
+            "--preset paper]",
             show_default=False,
         ),
     ] = None,
+    smoothing: Smoothing = None,
     terms: Annotated[
         str, typer.Option(help="Terms of the objective to keep, comma-separated.")
     ] = "error,cobias,pmi",
@@ -99,6 +101,7 @@ def fit(
     max_accuracy_loss: MaxAccuracyLoss = None,
     min_class_accuracy: MinClassAccuracy = None,
     freeze: Freeze = None,
+    allow_silence: AllowSilence = False,
     solver: Annotated[
         SolverName | None,
         typer.Option(
@@ -136,9 +139,9 @@ def fit(
     robust: Annotated[
         Robust | None,
         typer.Option(
-            help="auto: safe on few labels, the plain optimum on many or with another solver than "
-            "coordinate. on: always drawn to what unlabelled rows suggest. off: the plain optimum "
-            "of the objective.  [default: auto; off with --preset paper]",
+            help="auto: weights that hold on other rows, however few the labels; the plain optimum "
+            "for large tables and other solvers than coordinate. on: never the plain optimum. off: "
+            "the plain optimum of the objective.  [default: auto; off with --preset paper]",
             show_default=False,
         ),
     ] = None,
@@ -180,8 +183,8 @@ def fit(
 ) -> None:
     """Learn coefficients from a labelled table.
 
-    Minimises error + β·COBias - τ·ΣPMI on the labelled rows of OPT over one weight per class, and
-    writes the weights with their provenance to a JSON file.
+    Minimises error + β·COBias - τ·ΣPMI over one weight per class, on the labelled rows of OPT and,
+    in expectation, on unlabelled ones. Writes the weights with their provenance to a JSON file.
     """
     from dnip.bootstrap import EvidenceSettings
     from dnip.costs import Costs
@@ -192,12 +195,14 @@ def fit(
     from dnip.report.trace import write_trace
 
     paper = preset is Preset.PAPER
-    if smoothing is None:
-        smoothing = Objective.published().smoothing if paper else Objective().smoothing
+    if paper:
+        smoothing = smoothing or Objective.published().smoothing
     kept = tuple(term.strip() for term in terms.split(","))
     matrix = None if costs is None else Costs.read(costs)
-    objective = Objective(beta, tau, smoothing, kept, cobias.value, matrix)
-    constraints = read_constraints(max_accuracy_loss, min_class_accuracy, freeze)
+    objective = Objective(beta, tau_of(tau, smoothing), smoothing, kept, cobias.value, matrix)
+    constraints = read_constraints(
+        max_accuracy_loss, min_class_accuracy, freeze, allow_silence=allow_silence
+    )
     name = solver or (SolverName.ANNEAL if paper else SolverName.COORDINATE)
     searcher = _make_solver(name, effort, gap)
     mode = robust or (Robust.OFF if paper else Robust.AUTO)
@@ -225,7 +230,7 @@ def fit(
             unlabelled=unlabelled,
             target_prior=target_prior,
             evidence=None if evidence is False else wanted,
-            scale=scale,
+            scale=scale or ("30" if paper else DEFAULT_SCALE),
             solver=searcher,
             seed=seed,
             time_limit=time_limit,

@@ -108,6 +108,44 @@ def scale_name(name: str) -> str:
     return name
 
 
+Beta: TypeAlias = Annotated[float, typer.Option(help="β, weight of COBias.")]
+Tau: TypeAlias = Annotated[
+    float | None,
+    typer.Option(
+        help="τ, weight of the PMI term.  [default: 0; 0.2 with --smoothing]", show_default=False
+    ),
+]
+Smoothing: TypeAlias = Annotated[
+    float | None,
+    typer.Option(
+        metavar="MU",
+        help="μ, the paper's: added to the counts inside PMI. The objective is then the paper's "
+        "as it stands, and may silence classes.  [default: 0.4·M where τ is above 0]",
+        show_default=False,
+    ),
+]
+Scale: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        parser=scale_name,
+        metavar="K|log:K|continuous",
+        help="K: weights are 1/K, 2/K, …, 1, with K = 30 in the paper. log:K: K geometric steps "
+        "from 1/K to 1. continuous: any weights, for the coordinate solver.",
+    ),
+]
+#: That of `dnip.scales`, which is too slow to import for a list of options.
+DEFAULT_SCALE = "log:1000"
+
+
+def tau_of(tau: float | None, smoothing: float | None) -> float:
+    """Return τ: the published one beside a μ of the paper's kind, where none is given."""
+    from dnip.objective import PUBLISHED_TAU
+
+    if tau is not None:
+        return tau
+    return 0.0 if smoothing is None else PUBLISHED_TAU
+
+
 def split_classes(classes: str | None) -> tuple[str, ...] | None:
     """Return the names in a comma-separated list, None for none."""
     if classes is None:

@@ -9,7 +9,15 @@ from typing import Annotated
 import typer
 
 from dnip.cli.console import complain, live_progress, print_json
-from dnip.cli.options import AsJson, Classes, TablePath, scale_name, split_classes
+from dnip.cli.options import (
+    DEFAULT_SCALE,
+    AsJson,
+    Classes,
+    Smoothing,
+    TablePath,
+    scale_name,
+    split_classes,
+)
 
 
 class CrossFitting(StrEnum):
@@ -64,8 +72,8 @@ def pareto(
             metavar="K|log:K",
             help="K: weights are 1/K, 2/K, …, 1. log:K: K geometric steps from 1/K to 1.",
         ),
-    ] = "30",
-    smoothing: Annotated[float, typer.Option(help="μ, added to the counts inside PMI.")] = 1.0,
+    ] = DEFAULT_SCALE,
+    smoothing: Smoothing = None,
     effort: Annotated[
         float,
         typer.Option(

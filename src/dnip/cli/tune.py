@@ -11,7 +11,7 @@ import typer
 
 from dnip.cli.console import complain, live_progress, print_json
 from dnip.cli.fit import Pairs, SolverName
-from dnip.cli.options import AsJson, Classes, TablePath, split_classes
+from dnip.cli.options import DEFAULT_SCALE, AsJson, Classes, TablePath, split_classes
 
 if TYPE_CHECKING:
     from dnip.selection import Criterion, Grid
@@ -66,14 +66,19 @@ def tune(
     taus: Annotated[
         str,
         typer.Option(parser=_numbers, metavar="A,B,C", help="τ, weights of the PMI term to try."),
-    ] = "0,0.2,1",
+    ] = "0,0.2",
     scales: Annotated[
         str, typer.Option(metavar="A,B,C", help="Scales to try: K, log:K, continuous.")
-    ] = "30,100",
+    ] = DEFAULT_SCALE,
     smoothings: Annotated[
-        str,
-        typer.Option(parser=_numbers, metavar="A,B,C", help="μ, counts to add inside PMI, to try."),
-    ] = "1",
+        str | None,
+        typer.Option(
+            parser=_numbers,
+            metavar="A,B,C",
+            help="μ, counts to add inside PMI, to try.  [default: 0.4·M]",
+            show_default=False,
+        ),
+    ] = None,
     robust_modes: Annotated[
         str, typer.Option(metavar="A,B,C", help="Modes of --robust to try.")
     ] = "auto",
@@ -214,14 +219,14 @@ def tune(
         typer.echo(f"coefficients written to {out}")
 
 
-def _grid(betas: str, taus: str, scales: str, smoothings: str, robust_modes: str) -> Grid:
+def _grid(betas: str, taus: str, scales: str, smoothings: str | None, robust_modes: str) -> Grid:
     from dnip.selection import Grid
 
     return Grid(
         betas=tuple(map(float, _split(betas))),
         taus=tuple(map(float, _split(taus))),
         scales=tuple(_split(scales)),
-        smoothings=tuple(map(float, _split(smoothings))),
+        smoothings=(None,) if smoothings is None else tuple(map(float, _split(smoothings))),
         robust_modes=tuple(_split(robust_modes)),
     )
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from dnip.baselines import all_methods
 from dnip.errors import MissingDependencyError
+from dnip.scales import DEFAULT_SCALE
 from dnip.validation import check_choice
 
 if TYPE_CHECKING:
@@ -17,7 +18,10 @@ RAW = "raw"
 
 
 def choose(
-    names: str | None = None, objective: Objective | None = None, *, scale: int = 30
+    names: str | None = None,
+    objective: Objective | None = None,
+    *,
+    scale: int | str = DEFAULT_SCALE,
 ) -> list[Method]:
     """Return the methods that comma-separated names ask for, the raw argmax always first.
 

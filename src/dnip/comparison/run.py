@@ -13,6 +13,7 @@ from dnip.comparison.results import Comparison, Outcome, Run
 from dnip.errors import DNIPError, DNIPWarning, InvalidInputError
 from dnip.metrics.confusion import count_pairs
 from dnip.objective import Objective
+from dnip.scales import DEFAULT_SCALE
 from dnip.validation import check_integer, check_level
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def compare(
     confidence: float = 0.9,
     strict: bool = False,
     objective: Objective | None = None,
-    scale: int = 30,
+    scale: int | str = DEFAULT_SCALE,
     progress: Progress = lambda _what, _number, _total: None,
 ) -> Comparison:
     """Fit every method on the same opt rows and score it on the same test rows.
@@ -59,7 +60,7 @@ def compare(
         Raise where a method cannot run, instead of leaving it out.
     objective : Objective, optional
         Told in the result, and given to the methods where these are left out.
-    scale : int, default=30
+    scale : int or str, default="log:1000"
         Likewise.
     progress : callable, optional
         Told before every fit.

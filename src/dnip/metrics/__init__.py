@@ -13,7 +13,7 @@ from dnip.metrics.accuracy import (
 )
 from dnip.metrics.cobias import cobias, cobias_single, odd_classes
 from dnip.metrics.confusion import confusion_matrix, prediction_ratios
-from dnip.metrics.pmi import pmi
+from dnip.metrics.pmi import pmi, smoothing_over
 
 __all__ = [
     "accuracy",
@@ -26,5 +26,6 @@ __all__ = [
     "odd_classes",
     "pmi",
     "prediction_ratios",
+    "smoothing_over",
     "worst_class_accuracy",
 ]

@@ -47,7 +47,7 @@ class Explorer:
     problem : Problem
     scale : WeightScale
         Linear or log.
-    smoothing : float
+    smoothing : float, optional
         μ of the PMI term.
     held : mapping of int to int
         Classes that stay at a given index.
@@ -68,7 +68,7 @@ class Explorer:
         self,
         problem: Problem,
         scale: WeightScale,
-        smoothing: float,
+        smoothing: float | None,
         held: Mapping[int, int],
         expected: int,
     ) -> None:

@@ -72,7 +72,7 @@ def cross_fit(
     labels: Labels,
     found: Front,
     *,
-    smoothing: float = 1.0,
+    smoothing: float | None = None,
     effort: float = 1.0,
     time_limit: float | None = None,
     progress: Callable[[int, int], None] | None = None,

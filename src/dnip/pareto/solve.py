@@ -16,7 +16,7 @@ from dnip.objective import Objective, term_values
 from dnip.pareto.explorer import Explorer
 from dnip.pareto.search import Origin, fill, sweep, sweep_settings
 from dnip.problem import Problem
-from dnip.scales import Spacing, WeightScale
+from dnip.scales import DEFAULT_SCALE, Spacing, WeightScale
 from dnip.solution import Status
 from dnip.solvers import Search
 from dnip.validation import check_integer, check_number
@@ -142,8 +142,8 @@ def front(
     probabilities: ArrayLike,
     labels: ArrayLike,
     *,
-    scale: int | str | WeightScale = 30,
-    smoothing: float = 1.0,
+    scale: int | str | WeightScale = DEFAULT_SCALE,
+    smoothing: float | None = None,
     effort: float = 1.0,
     seed: int = 0,
     sample_weight: ArrayLike | None = None,
@@ -163,9 +163,9 @@ def front(
         Class probabilities.
     labels : array-like of shape (M,)
         Class indices 0..N-1, of at least two classes.
-    scale : int, str or WeightScale, default=30
+    scale : int, str or WeightScale, default="log:1000"
         K or ``"log:K"``.
-    smoothing : float, default=1.0
+    smoothing : float, optional
         μ of the PMI term, which the sweep uses and the default optimum.
     effort : float, default=1.0
         Multiplies the lines visited, 2,000 + 500·N. All weight indices are tried, and the front is
@@ -255,7 +255,7 @@ def front(
 class _Points:
     """Makes points of what an explorer has found."""
 
-    def __init__(self, explorer: Explorer, unit: float, smoothing: float) -> None:
+    def __init__(self, explorer: Explorer, unit: float, smoothing: float | None) -> None:
         self._explorer = explorer
         self._unit = unit
         self._smoothing = smoothing

@@ -18,6 +18,7 @@ from dnip.pareto.expectation import expected_cobias
 from dnip.pareto.left_out import FEW, CrossFit, cross_fit
 from dnip.pareto.rules import Rule
 from dnip.pareto.solve import Front, FrontProgress, Point, front
+from dnip.scales import DEFAULT_SCALE
 from dnip.solution import Status
 from dnip.tables.apart import check_apart
 from dnip.tables.labels import UNLABELLED
@@ -221,8 +222,8 @@ def trace_front(
     table: ProbabilityTable,
     test: ProbabilityTable | None = None,
     *,
-    scale: int | str = 30,
-    smoothing: float = 1.0,
+    scale: int | str = DEFAULT_SCALE,
+    smoothing: float | None = None,
     effort: float = 1.0,
     seed: int = 0,
     time_limit: float | None = None,

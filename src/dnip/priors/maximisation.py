@@ -14,6 +14,7 @@ def maximise_shares(
     posterior: Probabilities,
     start: Floats,
     extra: Floats,
+    weight: Floats | None = None,
     *,
     rounds: int,
     tolerance: float,
@@ -31,6 +32,8 @@ def maximise_shares(
         Shares to start from.
     extra : ndarray of shape (N,)
         Rows of each class to be counted beside those given: a Dirichlet prior.
+    weight : ndarray of shape (M,), optional
+        How often each row counts.
     rounds : int
         At most so many.
     tolerance : float
@@ -47,7 +50,7 @@ def maximise_shares(
     for _ in range(rounds):
         joint = posterior * shares
         joint /= joint.sum(axis=1, keepdims=True)
-        counts = joint.sum(axis=0) + extra
+        counts = (joint.sum(axis=0) if weight is None else weight @ joint) + extra
         updated = counts / counts.sum()
         moved = np.abs(updated - shares).max()
         shares = updated

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dnip.objective import smoothing_name
 from dnip.report.text import align
 
 if TYPE_CHECKING:
@@ -78,6 +79,8 @@ def _settings(found: Ablation) -> str:
     plural = "s" if len(found.seeds) > 1 else ""
     base = next((row.objective for row in found.rows if row.objective is not None), None)
     weights = (
-        "" if base is None else f"β = {base.beta:g}, τ = {base.tau:g}, μ = {base.smoothing:g}, "
+        ""
+        if base is None
+        else f"β = {base.beta:g}, τ = {base.tau:g}, {smoothing_name(base.smoothing)}, "
     )
     return f"{weights}scale {found.scale}, {found.solver}, seed{plural} {seeds}{spread}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dnip.objective import smoothing_name
 from dnip.report.text import align
 from dnip.selection import METRICS
 
@@ -22,14 +23,14 @@ def describe_tuning(tuning: Tuning) -> str:
     >>> import numpy as np
     >>> from dnip.selection import Grid, tune
     >>> p = np.array([[0.9, 0.1], [0.6, 0.4], [0.8, 0.2], [0.55, 0.45]] * 5)
-    >>> grid = Grid(betas=(2.7, 5.0), taus=(0.2,), scales=(30,), robust_modes=("off",))
+    >>> grid = Grid((2.7, 5.0), taus=(0.0,), scales=(30,), robust_modes=("off",))
     >>> print(describe_tuning(tune(p, [0, 1, 0, 1] * 5, grid)))
-         β    τ   K  μ  robust  accuracy  COBias  worst class    ahead       ±
-    *  2.7  0.2  30  1  off        1.000   0.000        1.000  +0.0000  0.0000
-         5  0.2  30  1  off        1.000   0.000        1.000  +0.0000  0.0000
+         β  τ   K      μ  robust  accuracy  COBias  worst class    ahead       ±
+    *  2.7  0  30  0.4·M  off        1.000   0.000        1.000  +0.0000  0.0000
+         5  0  30  0.4·M  off        1.000   0.000        1.000  +0.0000  0.0000
     <BLANKLINE>
     2 candidates, scored by 5 folds, best first by accuracy - cobias
-    chosen: β = 2.7, τ = 0.2, K = 30, μ = 1, robust off
+    chosen: β = 2.7, τ = 0, K = 30, μ = 0.4·M, robust off
     No candidate is better than what is nearest to the defaults.
     """
     shown = list(tuning.candidates[:MOST])
@@ -41,7 +42,7 @@ def describe_tuning(tuning: Tuning) -> str:
         ("β", [f"{c.settings.beta:g}" for c in shown]),
         ("τ", [f"{c.settings.tau:g}" for c in shown]),
         ("K", [c.settings.scale for c in shown]),
-        ("μ", [f"{c.settings.smoothing:g}" for c in shown]),
+        ("μ", [smoothing_name(c.settings.smoothing)[4:] for c in shown]),
         ("robust", [c.settings.robust for c in shown]),
         *((title, [f"{s[metric]:.3f}" for s in scores]) for metric, title in titles.items()),
         ("ahead", [f"{c.standing.ahead:+.4f}" for c in shown]),

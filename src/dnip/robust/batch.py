@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 _ROUNDS = 10
 
 
-def batch_shift(probabilities: Probabilities, shares: Floats) -> Floats:
+def batch_shift(
+    probabilities: Probabilities, shares: Floats, weight: Floats | None = None
+) -> Floats:
     """Return log-weights that make the classes of a batch equally likely on average.
 
     Batch calibration (Zhou et al. 2024) divides by the mean probability of each class, which is
@@ -28,6 +30,8 @@ def batch_shift(probabilities: Probabilities, shares: Floats) -> Floats:
     probabilities : ndarray of shape (M, N)
     shares : ndarray of shape (N,)
         Class shares of the batch.
+    weight : ndarray of shape (M,), optional
+        How often each row counts.
 
     Returns
     -------
@@ -41,21 +45,25 @@ def batch_shift(probabilities: Probabilities, shares: Floats) -> Floats:
     >>> batch_shift(p, np.array([0.5, 0.5])).round(2)
     array([-0.68,  0.68])
     """
-    n_rows = len(probabilities)
-    mean = _smooth(probabilities.mean(axis=0), n_rows)
-    chance = float((probabilities.var(axis=0) / mean**2).mean()) / n_rows
+    if weight is None:
+        weight = np.ones(len(probabilities))
+    n_rows = weight.sum()
+    average = weight @ probabilities / n_rows
+    mean = _smooth(average, n_rows)
+    variance = weight @ (probabilities - average) ** 2 / n_rows
+    chance = float((variance / mean**2).mean()) / n_rows
     shift = _against(mean)
     if np.ptp(shares) > 0:
         log_p = np.log(np.maximum(probabilities, np.finfo(np.float64).tiny))
         for _ in range(_ROUNDS):
-            membership = softmax(log_p + shift + np.log(shares))
+            membership = weight[:, None] * softmax(log_p + shift + np.log(shares))
             class_means = membership.T @ probabilities / membership.sum(axis=0)[:, None]
             shift = _against(_smooth(class_means.mean(axis=0), n_rows))
     spread = float((shift**2).mean())
     return np.asarray(shift * max(0.0, 1 - chance / spread) if spread > 0 else shift)
 
 
-def _smooth(mean: Floats, n_rows: int) -> Floats:
+def _smooth(mean: Floats, n_rows: float) -> Floats:
     """Add half a row of each class, lest one that is not in the batch be boosted without end."""
     return np.asarray((n_rows * mean + 0.5) / (n_rows + len(mean) / 2))
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from dnip.priors.calibration import log_probabilities
 from dnip.robust.batch import batch_shift
-from dnip.robust.sampling import draw_per_class
+from dnip.robust.rows import draw_per_class
 from dnip.robust.shift import fit_shift
 
 if TYPE_CHECKING:

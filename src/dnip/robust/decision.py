@@ -1,4 +1,4 @@
-"""What a robust fit decided, and on which numbers."""
+"""How the coefficients of a robust fit came about."""
 
 from __future__ import annotations
 
@@ -15,11 +15,6 @@ class Decision:
 
     Attributes
     ----------
-    route : {"optimum", "blend"}
-        The plain optimum of the labels, or a blend of the smooth estimator and the optimum of
-        labels and unlabelled rows.
-    kept : float
-        Part of the change that does no harm to accuracy and was made, 0..1.
     n_unlabelled : int
         Unlabelled rows that were given; of many, a sample is read.
     support : ndarray of shape (N,)
@@ -27,19 +22,19 @@ class Decision:
     trust : ndarray of shape (N,)
         Part of the way from the smooth estimator to the optimum, 0..1.
     shares : ndarray of shape (N,)
-        Estimated class shares.
+        Class shares, estimated unless they were given.
     sharpness : float
         Inverse temperature at which the probabilities are calibrated.
     batch, smooth, optimum : ndarray of shape (N,)
-        Log-weights of the prior, of the smooth estimator, and of the optimum (of a blend, the mean
-        of resampled ones).
-    toward_constraints : float or None
-        Part of the way that was gone from there to the optimum that keeps the constraints, 0..1;
-        None without constraints.
+        Log-weights of the prior, of the smooth estimator, and of the optimum of labels and
+        unlabelled rows.
+    drift : float or None
+        The p value that unlabelled rows are like the labelled ones, where it is so small that these
+        were moved; else None.
+    toward_constraints : float
+        Part of the way that was gone from there to the optimum that keeps the constraints, 0..1.
     """
 
-    route: str
-    kept: float
     n_unlabelled: int
     support: Floats
     trust: Floats
@@ -48,29 +43,25 @@ class Decision:
     batch: Floats
     smooth: Floats
     optimum: Floats
-    toward_constraints: float | None = None
+    drift: float | None
+    toward_constraints: float
 
     @property
     def sentence(self) -> str:
-        """What was decided and why, in one or two lines of text."""
+        """What was decided and why, in a few lines of text."""
         present = self.support > 0
-        least, most = self.support[present].min(), self.support[present].max()
-        each = f"{least:,.0f}" if least == most else f"{least:,.0f} to {most:,.0f}"
-        labels = f"with {each} labels per class"
-        if self.route == "optimum":
-            said = f"robust: the plain optimum, {labels} it is to be trusted."
-        else:
-            low, high = self.trust[present].min(), self.trust[present].max()
-            part = f"{high:.0%}" if f"{low:.0%}" == f"{high:.0%}" else f"{low:.0%} to {high:.0%}"
-            rows = f" of {self.n_unlabelled:,} unlabelled rows" if self.n_unlabelled else ""
-            said = (
-                f"robust: {labels} the optimum counts {part},\n"
-                f"a smooth fit drawn to batch calibration{rows} the rest."
-            )
-        if self.kept < 1:
+        labels = _span(self.support[present], "{:,.0f}")
+        part = _span(self.trust[present], "{:.0%}")
+        rows = f" and {self.n_unlabelled:,} unlabelled rows" if self.n_unlabelled else ""
+        said = (
+            f"robust: with {labels} labels per class, the optimum of labels{rows} counts {part},\n"
+            "a smooth fit the rest."
+        )
+        if self.drift is not None:
             said += (
-                f"\n{self.kept:.0%} of the change is kept: more would cost accuracy, as the most "
-                f"frequent class has {self.shares.max():.0%} of the rows."
+                f"\nThe unlabelled rows differ from the labelled ones beyond chance (p = "
+                f"{self.drift:.1g}), and not by their\nclass mix alone. The weights follow the "
+                "unlabelled rows: labelled ones were moved to where these lie."
             )
         if self.toward_constraints:
             said += (
@@ -82,8 +73,6 @@ class Decision:
     def to_dict(self) -> dict[str, Any]:
         """Return the decision, as it stands in a coefficients file."""
         return {
-            "route": self.route,
-            "kept": self.kept,
             "unlabelled_rows": self.n_unlabelled,
             "labels": self.support.tolist(),
             "trust": self.trust.tolist(),
@@ -94,9 +83,11 @@ class Decision:
                 "smooth": self.smooth.tolist(),
                 "optimum": self.optimum.tolist(),
             },
-            **(
-                {}
-                if self.toward_constraints is None
-                else {"toward_constraints": self.toward_constraints}
-            ),
+            "drift_p_value": self.drift,
+            "toward_constraints": self.toward_constraints,
         }
+
+
+def _span(values: Floats, form: str) -> str:
+    low, high = form.format(values.min()), form.format(values.max())
+    return low if low == high else f"{low} to {high}"

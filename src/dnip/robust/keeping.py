@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnip.constraints import Constraints
+from dnip.priors.calibration import log_probabilities
 from dnip.robust.rounding import Rounded, lower, round_to_scale
 
 if TYPE_CHECKING:
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from dnip.typing import Counts, Floats, Integers
 
 _STEPS = 20
+# Log-odds by which a class that was silenced comes ahead: more than rounding to a scale takes.
+_CLEAR = 0.02
 
 
 class Keeper:
@@ -26,69 +29,79 @@ class Keeper:
     Attributes
     ----------
     demands : Demands or None
-    has_floors : bool
-        Whether any number of right predictions is asked for.
     freezing : Constraints
         Those on frozen classes alone, which hold in every search of the fit.
     anchored : bool
         Whether any class is frozen, so that the largest weight has to be 1.
     """
 
-    def __init__(self, constraints: Constraints | None, problem: Problem) -> None:
-        self.demands = constraints.on(problem.classes, problem.present) if constraints else None
-        self.has_floors = self.demands is not None and self.demands.has_floors
-        self._frozen = () if self.demands is None else self.demands.frozen
-        self.freezing = Constraints(freeze=self._frozen)
+    def __init__(self, constraints: Constraints, problem: Problem) -> None:
+        self.demands = constraints.on(problem.classes, problem.present)
+        self._frozen = self.demands.frozen
+        self.freezing = Constraints(freeze=self._frozen, allow_silence=True)
         self.anchored = bool(self._frozen)
         self._problem = problem
+        self._raw = self._count_correct(np.ones(problem.n_classes))
+        self._least = self.demands.correct_counts(problem.class_mass, self._raw)
+        self._total = self.demands.total_count(int(self._raw.sum()), int(problem.class_mass.sum()))
 
     def freeze(self, log_weights: Floats) -> Floats:
         """Return log-weights with those of frozen classes at 0 and no other above."""
         return freeze(log_weights, self._frozen)
 
+    def wake(self, log_weights: Floats) -> Floats:
+        """Raise silenced classes just so far that each is right once more.
+
+        Of a class that the raw argmax gets right on some rows, the row that needs least is taken.
+        """
+        if not self.demands.no_silence:
+            return log_weights
+        awake = log_weights.copy()
+        problem = self._problem
+        silenced = (self._count_correct(np.exp(awake)) == 0) & (self._raw > 0)
+        for c in np.flatnonzero(silenced).tolist():
+            p = problem.probabilities[problem.labels == c]
+            scores = log_probabilities(p) + awake
+            own = scores[:, c].copy()
+            scores[:, c] = -np.inf
+            awake[c] += max((scores.max(axis=1) - own).min(), 0.0) + _CLEAR
+        return awake
+
     def correct(
         self,
         weights: Rounded,
-        optimum: Solution | None,
+        find_optimum: Callable[[], Solution],
         scale: WeightScale,
         absent: Sequence[int] = (),
-    ) -> tuple[Rounded, float | None]:
+    ) -> tuple[Rounded, float]:
         """Return the first weights on the way to an optimum that keep all floors, and how far.
 
         Parameters
         ----------
         weights : Rounded
-        optimum : Solution or None
-            It keeps them; None where no floors are asked for, and there is nowhere to go.
+        find_optimum : callable
+            Returns an optimum that keeps them; called only if `weights` do not.
         scale : WeightScale
         absent : sequence of int
             Classes with the least weight.
         """
-        if optimum is None or not self.has_floors:
-            return weights, None
+        if self.keeps(weights.multipliers):
+            return weights, 0.0
+        optimum = find_optimum()
         indices = optimum.weight_indices
         multipliers = optimum.continuous_weights
         end = Rounded(scale.multipliers(indices) if multipliers is None else multipliers, indices)
-        return go_until_kept(
-            weights, end, self._make_check(), scale, absent, anchored=self.anchored
-        )
+        return go_until_kept(weights, end, self.keeps, scale, absent, anchored=self.anchored)
 
     def told(self, confusion: Counts, raw: Counts) -> dict[str, Any] | None:
         """Return what was asked for and what is reached, None where nothing was."""
-        return None if self.demands is None else self.demands.to_dict(confusion, raw)
+        asked = self.demands.are_asked or self.demands.frozen
+        return self.demands.to_dict(confusion, raw) if asked else None
 
-    def _make_check(self) -> Callable[[Floats], bool]:
-        demands, problem = self.demands, self._problem
-        assert demands is not None
-        raw = self._count_correct(np.ones(problem.n_classes))
-        least = demands.correct_counts(problem.class_mass)
-        total = demands.total_count(int(raw.sum()), int(problem.class_mass.sum()))
-
-        def keeps(multipliers: Floats) -> bool:
-            correct = self._count_correct(multipliers)
-            return bool((correct >= least).all() and correct.sum() >= total)
-
-        return keeps
+    def keeps(self, multipliers: Floats) -> bool:
+        """Whether enough is right under multipliers of shape (N,)."""
+        correct = self._count_correct(multipliers)
+        return bool((correct >= self._least).all() and correct.sum() >= self._total)
 
     def _count_correct(self, multipliers: Floats) -> Integers:
         problem = self._problem

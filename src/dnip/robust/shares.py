@@ -48,7 +48,9 @@ def label_shares(support: Floats) -> Floats:
     return np.asarray((support + 0.5) / (support.sum() + n_classes / 2))
 
 
-def update_shares(posterior: Probabilities, prior: Floats, support: Floats) -> Floats:
+def update_shares(
+    posterior: Probabilities, prior: Floats, support: Floats, weight: Floats | None = None
+) -> Floats:
     """Return the class shares of unlabelled rows by expectation maximisation (Saerens et al. 2002).
 
     Parameters
@@ -61,6 +63,8 @@ def update_shares(posterior: Probabilities, prior: Floats, support: Floats) -> F
         is too uncertain to tell shares from it.
     support : ndarray of shape (N,)
         Labels of each class.
+    weight : ndarray of shape (M,), optional
+        How often each row counts.
 
     Examples
     --------
@@ -69,7 +73,8 @@ def update_shares(posterior: Probabilities, prior: Floats, support: Floats) -> F
     >>> update_shares(posterior, np.array([0.5, 0.5]), np.array([3e3, 3e3])).round(2)
     array([0.8, 0.2])
     """
-    strength = len(posterior) * _HALFWAY / support.mean()
+    n_rows = len(posterior) if weight is None else weight.sum()
+    extra = n_rows * _HALFWAY / support.mean() * prior
     return maximise_shares(
-        posterior, prior, strength * prior, rounds=_MAX_ROUNDS, tolerance=_TOLERANCE
+        posterior, prior, extra, weight, rounds=_MAX_ROUNDS, tolerance=_TOLERANCE
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -12,8 +12,8 @@ from dnip.priors.softmax import softmax
 if TYPE_CHECKING:
     from dnip.typing import Floats, Labels
 
-# Precision of the prior on the shift: a standard deviation of 0.22 in log-odds.
-_PULL = 20.0
+# Precisions of the prior on the shift to choose from: standard deviations of 3 to 0.1 in log-odds.
+_PULLS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
 # Precision of the prior on the inverse temperature around 1.
 _SHARPNESS_PULL = 1.0
 # Labels may contradict the probabilities, but never turn their order around.
@@ -24,12 +24,13 @@ _TOLERANCE = 1e-9
 
 
 def fit_shift(
-    log_p: Floats, labels: Labels, weight: Floats, prior: Floats, pull: float = _PULL
+    log_p: Floats, labels: Labels, weight: Floats, prior: Floats, pull: float | None = None
 ) -> Calibration:
     """Fit by class-balanced log-loss, with an L2 pull of the log-odds to those of a prior.
 
     The scores s·(ln p + prior) + δ are linear in s and δ, so the loss is convex and Newton's
-    method finds its one minimum; v = prior + δ/s.
+    method finds its one minimum; v = prior + δ/s. How strong the pull is, the labels say: the one
+    under which they are most probable is taken (empirical Bayes, by Laplace's approximation).
 
     Parameters
     ----------
@@ -41,8 +42,8 @@ def fit_shift(
         How much each example counts.
     prior : ndarray of shape (N,)
         Log-weights to be drawn to.
-    pull : float, default=20.0
-        Precision of the prior in log-odds.
+    pull : float, optional
+        Precision of the prior in log-odds; chosen from 0.1 to 100 if left out.
 
     Returns
     -------
@@ -54,13 +55,13 @@ def fit_shift(
     >>> p = np.array([[0.9, 0.1], [0.6, 0.4]] * 20)
     >>> fitted = fit_shift(np.log(p), np.array([0, 1] * 20), np.ones(40), np.zeros(2))
     >>> fitted.log_weights.round(2)
-    array([-0.27,  0.27])
+    array([-0.64,  0.64])
     """
     scores = log_p + prior
     balanced = _balance(weight, labels, scores.shape[1])
-    sharpness, delta = _newton(scores, labels, balanced, pull, hold_sharpness=False)
-    if sharpness < _LEAST_SHARPNESS:
-        sharpness, delta = _newton(scores, labels, balanced, pull, hold_sharpness=True)
+    pulls = _PULLS if pull is None else (pull,)
+    found = max((_fit(scores, labels, balanced, one) for one in pulls), key=lambda f: f.evidence)
+    sharpness, delta = found.sharpness, found.delta
     shift = prior + delta / sharpness
     support = np.bincount(labels, weight, len(shift)).astype(np.float64)
     return Calibration(shift - shift.mean(), sharpness, support)
@@ -73,9 +74,22 @@ def _balance(weight: Floats, labels: Labels, n_classes: int) -> Floats:
     return np.asarray(weight * share / support[labels])
 
 
+class _Fitted(NamedTuple):
+    sharpness: float
+    delta: Floats  # (N,)
+    evidence: float  # log-probability of the labels under the prior
+
+
+def _fit(scores: Floats, labels: Labels, weight: Floats, pull: float) -> _Fitted:
+    fitted = _newton(scores, labels, weight, pull, hold_sharpness=False)
+    if fitted.sharpness < _LEAST_SHARPNESS:
+        fitted = _newton(scores, labels, weight, pull, hold_sharpness=True)
+    return fitted
+
+
 def _newton(
     scores: Floats, labels: Labels, weight: Floats, pull: float, *, hold_sharpness: bool
-) -> tuple[float, Floats]:
+) -> _Fitted:
     n_rows, n_classes = scores.shape
     rows = np.arange(n_rows)
 
@@ -112,4 +126,5 @@ def _newton(
         x, now = x - length * step, then
         if decrement < _TOLERANCE:
             break
-    return float(x[0]), x[1:]
+    spread = np.linalg.slogdet(hessian[free, free])[1]
+    return _Fitted(float(x[0]), x[1:], float(n_classes * np.log(pull) - spread) / 2 - now)

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from dnip.priors.calibration import log_probabilities
 from dnip.robust.batch import batch_shift
-from dnip.robust.evidence import Evidence
-from dnip.robust.sampling import draw_per_class
+from dnip.robust.rows import CountedRows, draw_per_class
 from dnip.robust.shares import label_shares, update_shares
 from dnip.robust.shift import fit_shift
 
 if TYPE_CHECKING:
-    from dnip.problem import Problem
-    from dnip.typing import Booleans, Floats, Probabilities
+    from dnip.typing import Booleans, Floats, Labels, Probabilities
 
-# Rows that are looked at: of each class, and of labelled and unlabelled rows together.
-_ROWS_PER_CLASS, _ROWS = 4_000, 4_000
-# Cells of these that a fit is worth in which nobody asked for robustness.
-_MOST_CELLS = 10_000_000
+#: Labelled rows of a class that are looked at; and of labelled and unlabelled rows together.
+ROWS_PER_CLASS, _ROWS = 4_000, 4_000
 
 
 class Smooth(NamedTuple):
@@ -31,11 +26,8 @@ class Smooth(NamedTuple):
     batch: Floats  # (N,) log-weights of the prior
     log_weights: Floats  # (N,) classes without labels in the middle of the others
     sharpness: float  # inverse temperature
-    shares: Floats  # (N,) how frequent each class is
-    labelled: Evidence  # of labels
-    expected: Evidence  # of labels and of unlabelled rows
-    accuracies: Floats  # (N,) of labels under the log-weights
-    slopes: Floats  # (N,) accuracy of each class that a unit of log-odds moves
+    shares: Floats  # (N,) how frequent each class is where weights will be used
+    rows: CountedRows  # labels, and unlabelled rows in expectation
 
     @property
     def present(self) -> Booleans:
@@ -43,100 +35,68 @@ class Smooth(NamedTuple):
         return self.support > 0
 
 
-def is_quick(problem: Problem) -> bool:
-    """Whether a robust fit takes but a few times as long as a plain one, in seconds.
-
-    It does not with very many classes, each of which has rows to read and a weight to resample.
-    """
-    n_rows = min(len(problem.labels), _ROWS_PER_CLASS * problem.n_classes)
-    return n_rows * problem.n_classes <= _MOST_CELLS
-
-
 def fit_smooth(
-    problem: Problem,
+    probabilities: Probabilities,
+    labels: Labels,
+    weight: Floats,
     unlabelled: Probabilities,
     rng: np.random.Generator,
     target: Floats | None = None,
 ) -> Smooth:
     """Fit the smooth estimator to labels, drawn to the batch calibration of all rows.
 
-    Of large sets, a sample is read: some thousand rows of each class tell all that matters here.
-
     Parameters
     ----------
-    problem : Problem
-        The opt set.
+    probabilities : ndarray of shape (M, N)
+    labels : ndarray of shape (M,)
+        Class indices.
+    weight : ndarray of shape (M,)
+        How often each example counts.
     unlabelled : ndarray of shape (U, N)
     rng : numpy.random.Generator
-        For the sample.
+        For samples of large sets.
     target : ndarray of shape (N,), optional
         Class shares of the unlabelled rows, and where the weights will be used, if they are known.
     """
-    n_classes = problem.n_classes
-    weight = _effective_weights(problem) if target is None else _weights_within_classes(problem)
-    support = np.bincount(problem.labels, weight, n_classes).astype(np.float64)
-    everywhere = _draw_rows(problem.probabilities, unlabelled, rng)
+    n_classes = probabilities.shape[1]
+    labelled = CountedRows(probabilities, labels, weight)
+    support = np.bincount(labels, weight, n_classes).astype(np.float64)
+    everywhere, count = _sample(labelled, unlabelled, rng)
     prior_shares = label_shares(support)
     if target is not None:
-        drawn_as = np.bincount(problem.labels, minlength=n_classes) + 0.5
-        mixed = drawn_as + len(unlabelled) * target
+        mixed = support + 0.5 + len(unlabelled) * target
         prior_shares = mixed / mixed.sum()
-    batch = batch_shift(everywhere, prior_shares)
+    batch = batch_shift(everywhere, prior_shares, count)
 
-    drawn = draw_per_class(problem.labels, n_classes, rng, _ROWS_PER_CLASS)
-    drawn = drawn[weight[drawn] > 0]
-    labelled = Evidence(problem.probabilities[drawn], problem.labels[drawn], weight[drawn])
-    log_p = log_probabilities(labelled.probabilities)
-    shift = fit_shift(log_p, labelled.labels, labelled.mass, batch)
+    drawn = draw_per_class(labels, n_classes, rng, ROWS_PER_CLASS)
+    log_p = log_probabilities(probabilities[drawn])
+    shift = fit_shift(log_p, labels[drawn], weight[drawn], batch)
     middle = shift.log_weights[support > 0].mean()
     log_weights = np.where(support > 0, shift.log_weights, middle)
 
     posterior = shift.posterior(log_probabilities(everywhere))
-    shares = prior_shares
-    if target is None:
-        shares = update_shares(posterior, prior_shares, support)
-    membership = posterior * shares
+    shares = target
+    if shares is None:
+        shares = update_shares(posterior, prior_shares, support, count)
+    membership = posterior * np.where(shares > 0, shares, np.finfo(np.float64).tiny)
     membership /= membership.sum(axis=1, keepdims=True)
-    expected = labelled.and_expected(everywhere, membership, rng)
-    if target is not None:
-        shares = target
-        labelled, expected = (replace(rows, target=target) for rows in (labelled, expected))
-
-    right = (log_weights + log_p).argmax(axis=1) == labelled.labels
-    scores = shift.sharpness * (log_weights + log_probabilities(expected.probabilities))
     return Smooth(
         support,
         batch,
         log_weights,
         shift.sharpness,
         shares,
-        labelled,
-        expected,
-        labelled.class_means(right.astype(np.float64), n_classes),
-        expected.slopes(scores),
+        labelled.and_expected(everywhere, membership, count),
     )
 
 
-def _effective_weights(problem: Problem) -> Floats:
-    """Return sample weights that sum to the number of equally weighted examples worth as much."""
-    mass = problem.mass.astype(np.float64)
-    return np.asarray(mass * (mass.sum() / (mass**2).sum()))
-
-
-def _weights_within_classes(problem: Problem) -> Floats:
-    """Return weights that sum, class by class, to the number of equally weighted examples."""
-    mass = problem.mass.astype(np.float64)
-    total, squared = (np.bincount(problem.labels, values) for values in (mass, mass**2))
-    return np.round(mass * (total / np.maximum(squared, 1.0))[problem.labels], 9)  # 1 is 1
-
-
-def _draw_rows(
-    labelled: Probabilities, unlabelled: Probabilities, rng: np.random.Generator
-) -> Probabilities:
-    n_rows = len(labelled) + len(unlabelled)
-    if n_rows <= _ROWS:
-        return np.vstack([labelled, unlabelled])
-    rows = np.sort(rng.choice(n_rows, _ROWS, replace=False))
-    of_labelled = rows[rows < len(labelled)]
-    of_unlabelled = rows[len(of_labelled) :] - len(labelled)
-    return np.vstack([labelled[of_labelled], unlabelled[of_unlabelled]])
+def _sample(
+    labelled: CountedRows, unlabelled: Probabilities, rng: np.random.Generator
+) -> tuple[Probabilities, Floats]:
+    """Return probabilities of all rows, or of a sample, and how often each counts."""
+    p = np.concatenate([labelled.probabilities, unlabelled])
+    count = np.concatenate([labelled.mass, np.ones(len(unlabelled))])
+    if len(p) <= _ROWS:
+        return p, count
+    rows = np.sort(rng.choice(len(p), _ROWS, replace=False))
+    return p[rows], count[rows]

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import time
-import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from dnip.errors import DNIPWarning, InvalidInputError
+from dnip.errors import InvalidInputError
 from dnip.metrics.confusion import count_pairs
 from dnip.objective import Objective, as_objective, on_classes
 from dnip.priors import check_prior, weigh_rows
 from dnip.problem import Problem
-from dnip.robust.blend import blend, trust_labels
 from dnip.robust.decision import Decision
-from dnip.robust.guard import go_as_far_as_harmless, is_harmless
+from dnip.robust.drift import find_drift
 from dnip.robust.keeping import Keeper
-from dnip.robust.resampling import SAMPLES, repeatable_part, resampled_optima
-from dnip.robust.smooth import fit_smooth, is_quick
+from dnip.robust.rounding import lower, round_to_scale
+from dnip.robust.smooth import ROWS_PER_CLASS, fit_smooth
+from dnip.scales import DEFAULT_SCALE
 from dnip.solution import Status
 from dnip.solvers import Coordinate, Search
 from dnip.validation import ArrayPlace, check_choice, check_probabilities
@@ -37,13 +36,13 @@ if TYPE_CHECKING:
     from dnip.solvers import Progress, Solver
     from dnip.typing import Counts, Floats, Probabilities
 
-#: When to fit robustly: where few labels ask for it, always, or never.
+#: When to fit robustly: where it is quick, always, or never.
 ROBUST = ("auto", "on", "off")
 
-# From here on, `auto` takes the plain optimum itself.
-_ENOUGH_TRUST = 0.95
-# The least μ of a search on few labels: PMI sums logarithms of their small counts.
-_SMOOTHING = 10.0
+# Labels of a class at which it has gone half the way from the smooth estimator to the optimum.
+_HALFWAY = 5.0
+# Cells, and products of Newton's method, that a fit is worth in which nobody asked for robustness.
+_MOST_CELLS, _MOST_PRODUCTS = 10_000_000, 200_000_000
 
 _CUT_SHORT = (Status.TIME_LIMIT, Status.INTERRUPTED)
 
@@ -62,7 +61,7 @@ def solve_robustly(
     *,
     robust: str = "auto",
     unlabelled: ArrayLike | None = None,
-    scale: int | str = 30,
+    scale: int | str = DEFAULT_SCALE,
     solver: str | Solver = "coordinate",
     seed: int = 0,
     sample_weight: ArrayLike | None = None,
@@ -72,39 +71,41 @@ def solve_robustly(
     constraints: Constraints | None = None,
     progress: Progress | None = None,
 ) -> RobustSolution:
-    """Find weight indices that are safe on few labels, and the plain optimum on many.
+    """Find weight indices that hold on other rows, however few the labels.
 
-    Between a smooth fit, which wastes no label but only makes classes equally likely, and the
-    optimum of the objective, which follows the noise of few labels, every class goes as far as its
-    labels are to be trusted. Unlabelled rows serve both. See "Few labels" in the documentation.
+    Two estimates are made: a smooth one, which wastes no label but only makes classes equally
+    likely, and the optimum of the objective on the labels and on unlabelled rows of which the
+    smooth one says how probably they are of each class. A class with n labels goes n/(n + 5) of the
+    way from the first to the second. See "Few labels" in the documentation.
 
     Parameters
     ----------
     probabilities, labels, objective
         As for :func:`dnip.solve`.
     robust : {"auto", "on", "off"}, default="auto"
-        ``"off"`` is :func:`dnip.solve`. ``"auto"`` takes the plain optimum where every class has
-        labels enough; it is that of `solve` for objectives without COBias, for solvers other than
-        coordinate, as who names one asks for its optimum, and for tables of so many classes (10
-        million cells, 4,000 rows of each class counted) that it would take long. ``"on"`` always
-        blends.
+        ``"off"`` is :func:`dnip.solve`. ``"auto"`` is, too, for objectives without COBias, for
+        solvers other than coordinate, and for tables that are large (10 million cells) or of very
+        many classes.
     unlabelled : array-like of shape (U, N), optional
-        Class probabilities of rows without a label, from where the weights will be used.
+        Class probabilities of rows without a label, from where the weights will be used. Where they
+        differ from the labelled ones by more than chance and class mix, the weights follow them.
     target_prior : mapping, sequence or "uniform", optional
         Class shares where the weights will be used. Examples then count by target over observed
         share of their class; one without a share does not count, and gets the least weight.
-    scale, solver, seed, sample_weight, time_limit, classes, progress
+    scale, solver, seed, time_limit, classes, progress
         As for :func:`dnip.solve`.
+    sample_weight : array-like of shape (M,), optional
+        How often each example counts: 2 is as good as the example twice.
     constraints : Constraints, optional
-        What the weights have to keep to on the labelled rows, a robust fit's as well: where it does
-        not, it goes toward the optimum that does until it does.
+        What the weights have to keep to on the labelled rows. Where those of a robust fit do not,
+        they go toward the optimum that does until they do.
 
     Returns
     -------
     solution : Solution
         Its value and terms are those of the final weights on the labelled rows.
     decision : Decision or None
-        What was decided; None where `solve` alone was asked.
+        How they came about; None for the plain optimum.
 
     Raises
     ------
@@ -122,69 +123,56 @@ def solve_robustly(
     --------
     >>> p = [[0.9, 0.1], [0.6, 0.4], [0.8, 0.2], [0.55, 0.45]]
     >>> found = solve_robustly(p, [0, 1, 0, 1], unlabelled=[[0.7, 0.3]] * 50)
-    >>> found.solution.weight_indices
-    array([12, 28])
+    >>> found.solution.weights.round(2)
+    array([0.37, 1.  ])
     >>> print(found.decision.sentence)
-    robust: with 2 labels per class the optimum counts 0%,
-    a smooth fit drawn to batch calibration of 50 unlabelled rows the rest.
+    robust: with 2 labels per class, the optimum of labels and 50 unlabelled rows counts 29%,
+    a smooth fit the rest.
     """
     began = time.perf_counter()
     check_choice("robust", robust, ROBUST)
-    problem = Problem.of(probabilities, labels, sample_weight=sample_weight, classes=classes)
+    given = Problem.of(probabilities, labels, sample_weight=sample_weight, classes=classes)
+    problem = given
     target: Floats | None = None
     absent: tuple[int, ...] = ()
     if target_prior is not None:
-        target = check_prior(target_prior, problem.classes)
-        problem = _weighed(problem, target)
+        target = check_prior(target_prior, given.classes)
+        problem = _weighed(given, target)
         absent = tuple(np.flatnonzero(target == 0).tolist())
     search = Search(objective, scale, solver, seed, time_limit, progress, absent, constraints)
     unseen = _check_unlabelled(unlabelled, problem)
     goal = on_classes(as_objective(objective), problem.classes)
     searches = solver == Coordinate.name or isinstance(solver, Coordinate)
-    applies = searches and _closes_gaps(goal) and is_quick(problem)
+    applies = searches and _closes_gaps(goal) and _is_quick(problem)
     if robust == "off" or (robust == "auto" and not applies):
         return RobustSolution(search.solve(problem, began), None)
 
-    keeper = Keeper(constraints, problem)
-    rng = np.random.default_rng(seed)
-    smooth = fit_smooth(problem, unseen, rng, target)
-    trust = trust_labels(smooth.accuracies, smooth.support, smooth.slopes)
-    plain = robust == "auto" and trust[smooth.present].min() >= _ENOUGH_TRUST
-    best = search.solve(problem, began) if plain or keeper.has_floors else None
-    if plain and best is not None:
-        evidence = smooth.labelled
-        found = best
-        goal_weights = optimum = np.log(found.weights)
-    else:
-        evidence = smooth.expected
-        easier = _smoothed(goal)
-        search = Search(easier, scale, solver, seed, time_limit, progress, absent, keeper.freezing)
-        with warnings.catch_warnings():
-            if best is not None:  # the search before has told of classes without examples
-                warnings.simplefilter("ignore", DNIPWarning)
-            found = search.solve(evidence.as_problem(problem.classes), began)
-        left = _time_left(time_limit, began, found)
-        resampled = resampled_optima(
-            evidence, easier, problem.classes, search.scale, rng, left, absent, keeper.freezing
-        )
-        trust = np.minimum(trust, repeatable_part(resampled, smooth.log_weights))
-        optimum = np.vstack([np.log(found.weights), resampled]).mean(axis=0)
-        goal_weights = blend(smooth.log_weights, optimum, trust, smooth.present)
-    kept, toward = 1.0, 0.0 if keeper.has_floors else None
-    if not (plain and is_harmless(evidence, found.weights, smooth.shares)):
-        weights, kept = go_as_far_as_harmless(
-            evidence,
-            keeper.freeze(goal_weights),
-            smooth.shares,
-            search.scale,
-            absent,
-            anchored=keeper.anchored,
-        )
-        weights, toward = keeper.correct(weights, best, search.scale, absent)
-        found = _restate(found, weights, problem, goal, keeper, began)
+    p = np.asarray(given.probabilities, np.float64)
+    drift = find_drift(p, given.labels, unseen, target) if len(unseen) else None
+    smooth = fit_smooth(
+        p if drift is None else drift.probabilities,
+        given.labels,
+        np.asarray(given.mass * given.unit, np.float64),
+        unseen,
+        np.random.default_rng(seed),
+        target,
+    )
+    keeper = Keeper(search.constraints, problem)
+    inner = Search(goal, scale, solver, seed, time_limit, progress, absent, keeper.freezing)
+    found = inner.solve(smooth.rows.as_problem(problem.classes, smooth.shares), began)
+    optimum = np.log(found.weights)
+    trust = smooth.support / (smooth.support + _HALFWAY)
+    goal_weights = blend(smooth.log_weights, optimum, trust)
+    weights = round_to_scale(
+        keeper.freeze(keeper.wake(goal_weights)), inner.scale, anchored=keeper.anchored
+    )
+    weights, toward = keeper.correct(
+        lower(weights, absent, inner.scale),
+        lambda: search.solve(problem, time.perf_counter()),
+        inner.scale,
+        absent,
+    )
     decision = Decision(
-        "optimum" if plain else "blend",
-        kept,
         len(unseen),
         smooth.support,
         trust,
@@ -193,9 +181,40 @@ def solve_robustly(
         smooth.batch,
         smooth.log_weights,
         optimum,
+        None if drift is None else drift.p_value,
         toward,
     )
-    return RobustSolution(found, decision)
+    return RobustSolution(_restate(found, weights, problem, goal, keeper, began), decision)
+
+
+def blend(smooth: Floats, optimum: Floats, trust: Floats) -> Floats:
+    """Return log-weights between two estimates; classes without labels stay in their middle.
+
+    Only differences of log-weights matter, so the two are laid on each other first.
+
+    Parameters
+    ----------
+    smooth, optimum : ndarray of shape (N,)
+        Log-weights.
+    trust : ndarray of shape (N,)
+        How much of the way from `smooth` to `optimum` each class goes; 0 for one without labels.
+
+    Examples
+    --------
+    >>> blend(np.zeros(3), np.array([0.4, -0.4, 9.0]), np.array([0.5, 0.5, 0]))
+    array([ 0.2, -0.2,  0. ])
+    """
+    present = trust > 0
+    way = optimum - smooth
+    blended = smooth + trust * (way - way[present].mean())
+    blended[~present] = blended[present].mean()
+    return np.asarray(blended)
+
+
+def _is_quick(problem: Problem) -> bool:
+    n_rows, n_classes = len(problem.labels), problem.n_classes
+    products = min(n_rows, ROWS_PER_CLASS * n_classes) * n_classes**2
+    return problem.n_cells <= _MOST_CELLS and products <= _MOST_PRODUCTS
 
 
 def _weighed(problem: Problem, target: Floats) -> Problem:
@@ -209,21 +228,6 @@ def _weighed(problem: Problem, target: Floats) -> Problem:
 
 def _closes_gaps(goal: ObjectiveLike) -> bool:
     return isinstance(goal, Objective) and goal.beta > 0 and "cobias" in goal.terms
-
-
-def _smoothed(goal: ObjectiveLike) -> ObjectiveLike:
-    if isinstance(goal, Objective) and goal.smoothing < _SMOOTHING:
-        return replace(goal, smoothing=_SMOOTHING)
-    return goal
-
-
-def _time_left(time_limit: float | None, began: float, found: Solution) -> float | None:
-    """Return the seconds that each resampled search may take: none once the user has had enough."""
-    if found.status is Status.INTERRUPTED:
-        return 0.0
-    if time_limit is None:
-        return None
-    return max(0.0, began + time_limit - time.perf_counter()) / SAMPLES
 
 
 def _check_unlabelled(unlabelled: ArrayLike | None, problem: Problem) -> Probabilities:

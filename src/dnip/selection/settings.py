@@ -8,9 +8,9 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from dnip.errors import InvalidInputError
-from dnip.objective import Objective
+from dnip.objective import Objective, smoothing_name
 from dnip.robust import ROBUST
-from dnip.scales import Spacing, WeightScale
+from dnip.scales import DEFAULT_SCALE, WeightScale
 from dnip.validation import check_choice, check_number
 
 if TYPE_CHECKING:
@@ -25,38 +25,39 @@ class Settings:
     ----------
     beta : float, default=2.7
         β, at least 0.
-    tau : float, default=0.2
+    tau : float, default=0.0
         τ, at least 0.
-    scale : str, default="30"
+    scale : str, default="log:1000"
         ``"K"``, ``"log:K"`` or ``"continuous"``; a number is taken as K.
-    smoothing : float, default=1.0
-        μ, above 0.
+    smoothing : float, optional
+        μ, above 0; 0.4·M if left out.
     robust : {"auto", "on", "off"}, default="auto"
         As for :func:`dnip.robust.solve_robustly`.
 
     Examples
     --------
     >>> print(Settings(beta=1.0))
-    β = 1, τ = 0.2, K = 30, μ = 1, robust auto
+    β = 1, τ = 0, scale log:1000, μ = 0.4·M, robust auto
     """
 
     beta: float = 2.7
-    tau: float = 0.2
-    scale: str = "30"
-    smoothing: float = 1.0
+    tau: float = 0.0
+    scale: str = DEFAULT_SCALE
+    smoothing: float | None = None
     robust: str = "auto"
 
     def __post_init__(self) -> None:
         check_number("beta", self.beta, at_least=0)
         check_number("tau", self.tau, at_least=0)
-        check_number("smoothing", self.smoothing, above=0)
+        if self.smoothing is not None:
+            check_number("smoothing", self.smoothing, above=0)
         check_choice("robust", self.robust, ROBUST)
         object.__setattr__(self, "scale", str(WeightScale.of(self.scale)))
 
     def __str__(self) -> str:
         scale = f"K = {self.scale}" if self.scale.isdigit() else f"scale {self.scale}"
         return (
-            f"β = {self.beta:g}, τ = {self.tau:g}, {scale}, μ = {self.smoothing:g}, "
+            f"β = {self.beta:g}, τ = {self.tau:g}, {scale}, {smoothing_name(self.smoothing)}, "
             f"robust {self.robust}"
         )
 
@@ -88,11 +89,12 @@ class Settings:
         differ = sum(getattr(self, f.name) != getattr(default, f.name) for f in fields(self))
         far = abs(math.log1p(self.beta) - math.log1p(default.beta))
         far += abs(math.log1p(self.tau) - math.log1p(default.tau))
-        far += abs(math.log(self.smoothing / default.smoothing))
+        # A μ in examples comes after the default, the smaller ones last.
+        far += 0.0 if self.smoothing is None else 10.0 + abs(math.log(self.smoothing / 4000))
         scale, usual = WeightScale.of(self.scale), WeightScale.of(default.scale)
-        # No distance between kinds of scales: geometric ones come after linear ones.
+        # No distance between kinds of scales: linear ones come after geometric ones.
         far += abs(math.log(scale.size / usual.size)) if scale.size else 20.0
-        far += 10.0 * (scale.spacing is not Spacing.LINEAR)
+        far += 10.0 * (scale.spacing is not usual.spacing)
         return differ, far
 
 
@@ -112,15 +114,15 @@ class Grid:
 
     Examples
     --------
-    >>> grid = Grid(betas=(1.0, 2.7), taus=(0.2,), scales=(30,), robust_modes=("auto",))
-    >>> [str(settings) for settings in grid.candidates()]  # the nearest to the defaults first
-    ['β = 2.7, τ = 0.2, K = 30, μ = 1, robust auto', 'β = 1, τ = 0.2, K = 30, μ = 1, robust auto']
+    >>> grid = Grid(betas=(1.0, 2.7), taus=(0.2,), smoothings=(4000.0,), scales=(30,))
+    >>> [str(settings) for settings in grid.candidates()][0]  # the nearest to the defaults first
+    'β = 2.7, τ = 0.2, K = 30, μ = 4000, robust auto'
     """
 
     betas: tuple[float, ...] = (0.5, 1.0, 2.7, 5.0, 10.0)
-    taus: tuple[float, ...] = (0.0, 0.2, 1.0)
-    scales: tuple[int | str, ...] = (30, 100)
-    smoothings: tuple[float, ...] = (1.0,)
+    taus: tuple[float, ...] = (0.0, 0.2)
+    scales: tuple[int | str, ...] = (DEFAULT_SCALE,)
+    smoothings: tuple[float | None, ...] = (None,)
     robust_modes: tuple[str, ...] = ("auto",)
 
     def __post_init__(self) -> None:

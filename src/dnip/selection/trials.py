@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from dnip.objective import Objective
-    from dnip.robust import RobustSolution
     from dnip.selection.settings import Settings
     from dnip.solution import TraceEntry
     from dnip.solvers import Solver
@@ -164,7 +163,7 @@ class Workbench:
             classes = [str(c) for c in range(fold.probabilities.shape[1])]
             weights = Coefficients.from_solution(fitted.solution, classes).multipliers
             found[settings, number] = decide(fold.dev, weights).astype(np.int64)
-            if _is_plain(fitted):
+            if fitted.decision is None:  # the plain optimum, which need not be fitted again
                 plain = found[settings, number]
         return found
 
@@ -174,21 +173,15 @@ class Workbench:
             raise KeyboardInterrupt
 
 
-def _is_plain(fitted: RobustSolution) -> bool:
-    """Say whether a robust fit is the plain optimum, which need then not be fitted again."""
-    decision = fitted.decision
-    return decision is None or (decision.route == "optimum" and decision.kept == 1)
-
-
 def _jobs(
     candidates: Sequence[Settings], n_folds: int
 ) -> Iterable[tuple[tuple[Settings, ...], int]]:
     """Put candidates that differ in their robust mode only together, in the order they come."""
 
-    def shared(settings: Settings) -> tuple[float, float, str, float]:
+    def shared(settings: Settings) -> tuple[float, float, str, float | None]:
         return settings.beta, settings.tau, settings.scale, settings.smoothing
 
-    first: dict[tuple[float, float, str, float], int] = {}
+    first: dict[tuple[float, float, str, float | None], int] = {}
     for place, settings in enumerate(candidates):
         first.setdefault(shared(settings), place)
     together = sorted(candidates, key=lambda s: (first[shared(s)], s.robust == "off"))

@@ -231,10 +231,9 @@ class Landscape:
         if demands is None or not demands.has_floors:
             return no_floors()
         true = self.problem.class_mass
-        raw = 0
-        if demands.max_accuracy_loss is not None:
-            raw = int(np.trace(self._passes.count(self.equal_weights())))
-        return Floors(demands.correct_counts(true), demands.total_count(raw, int(true.sum())))
+        raw = np.diag(self._passes.count(self.equal_weights()))
+        total = demands.total_count(int(raw.sum()), int(true.sum()))
+        return Floors(demands.correct_counts(true, raw), total)
 
     def _shortfall(self, confusion: Confusion) -> float:
         if not len(self.floors.correct):
@@ -316,7 +315,7 @@ def compile_terms(
         cobias=gap if objective.gap == "pairwise" else 0.0,
         single=gap if objective.gap == "single" else 0.0,
         tau=float(objective.tau) if "pmi" in objective.terms else 0.0,
-        smoothing=objective.smoothing / problem.unit,
+        smoothing=objective.smoothing_over(problem.n_examples) / problem.unit,
         costs=objective.cost_matrix,
         floors=no_floors() if floors is None else floors,
     )

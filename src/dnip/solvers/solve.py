@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 import time
 import warnings
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from dnip.constraints import Constraints
 from dnip.errors import DNIPWarning, InfeasibleError, InvalidInputError
-from dnip.objective import as_objective, on_classes
+from dnip.objective import Objective, as_objective, on_classes
 from dnip.problem import Problem
 from dnip.scales import WIDEST, Spacing, WeightScale
 from dnip.solution import Solution, Status
@@ -95,7 +96,9 @@ def solve(
     classes : sequence of str, optional
         Class names, for messages.
     constraints : Constraints, optional
-        What the weights have to keep to on these examples.
+        What the weights have to keep to on these examples. Whatever they are, a class that the raw
+        argmax gets right on some examples is not left with none, unless they allow it or the
+        objective is the published one.
     progress : callable, optional
         Receives a :class:`~dnip.solution.TraceEntry` at every event.
 
@@ -173,17 +176,18 @@ class Search:
                 f"constraints must be a Constraints; got {constraints!r}",
                 hint="Give dnip.Constraints(max_accuracy_loss=..., min_class_accuracies=..., ...)",
             )
-        self._constraints = constraints or None
+        constraints = Constraints() if constraints is None else constraints
+        if isinstance(self._goal, Objective) and self._goal.is_published:
+            constraints = replace(constraints, allow_silence=True)  # the paper's, as it stands
+        self.constraints = constraints
 
     def solve(self, problem: Problem | StreamedProblem, began: float) -> Solution:
         """Search one opt set; time counts from `began`, a ``time.perf_counter`` reading."""
         deadline = None if self._time_limit is None else began + self._time_limit
         names = problem.classes
         goal = on_classes(self._goal, names)
-        demands = None
-        if self._constraints is not None:
-            demands = self._constraints.on(names, problem.present)
-        frozen = () if demands is None else demands.frozen
+        demands = self.constraints.on(names, problem.present)
+        frozen = demands.frozen
         for c in frozen:
             if c in self._absent:
                 raise InvalidInputError(
@@ -196,7 +200,7 @@ class Search:
             _warn_unfitted([names[c] for c in unfitted])
 
         found = self._search(problem, goal, demands, unfitted, self._solver, deadline)
-        if demands is not None and not found.landscape.keeps_floors(found.indices):
+        if not found.landscape.keeps_floors(found.indices):
             found = self._search_again(problem, goal, demands, unfitted, found, deadline)
         return _conclude(
             found,
@@ -212,7 +216,7 @@ class Search:
         self,
         problem: Problem | StreamedProblem,
         goal: ObjectiveLike,
-        demands: Demands | None,
+        demands: Demands,
         unfitted: tuple[int, ...],
         solver: Solver,
         deadline: float | None,
@@ -220,7 +224,7 @@ class Search:
     ) -> _Found:
         """Search in rounds, in which classes without examples follow the middle of the others."""
         top = float(self.scale.size or 1)
-        frozen = {} if demands is None else dict.fromkeys(demands.frozen, top)
+        frozen = dict.fromkeys(demands.frozen, top)
         held = dict.fromkeys(unfitted, top) | self._absent
         evaluations = 0
         for _ in range(_MAX_ROUNDS):
@@ -320,7 +324,7 @@ def _conclude(
     found: _Found,
     scale: WeightScale,
     unfitted: tuple[int, ...],
-    demands: Demands | None,
+    demands: Demands,
     *,
     solver: str,
     seed: int,
@@ -341,7 +345,7 @@ def _conclude(
     if bound is not None:  # the two values of one point may differ by rounding
         bound = value if status is Status.OPTIMAL else min(bound, value)
     kept = None
-    if demands is not None:
+    if demands.are_asked or demands.frozen:
         kept = demands.to_dict(confusion, landscape.confusion(landscape.equal_weights()))
     return Solution(
         weight_indices=(indices if weights is None else np.empty(0)).astype(np.int64),

@@ -239,16 +239,18 @@ class _Model:
                 self.model.add(gap >= -difference)
                 goal += gap * (objective.beta / len(pairs) / _ACCURACY)
         if objective.tau > 0:
-            goal += objective.tau * self._n * _pmi_shift(m, self._n, objective.smoothing)
+            mu = objective.smoothing_over(m)
+            goal += objective.tau * self._n * _pmi_shift(m, self._n, mu)
             for c, size in enumerate(sizes):
-                goal += objective.tau * math.log(size + objective.smoothing)
+                goal += objective.tau * math.log(size + mu)
                 goal += self._log(predicted[c], m) * (objective.tau / _LOG)
                 goal -= self._log(correct[c], size) * (objective.tau / _LOG)
         self.model.minimize(goal)
 
     def _log(self, count: _Count, largest: int) -> _Variable:
         """Return ln(count + μ) in whole units, from a table."""
-        table = np.log(np.arange(largest + 1) + self._arena.objective.smoothing) * _LOG
+        mu = self._arena.objective.smoothing_over(len(self._arena.labels))
+        table = np.log(np.arange(largest + 1) + mu) * _LOG
         logarithms = np.rint(table).astype(int).tolist()
         index = self._whole(0, largest, count.hint)
         value = self._whole(logarithms[0], logarithms[-1], logarithms[count.hint])

@@ -38,7 +38,7 @@ def search(arena: Arena, seed: int) -> None:
         scale=arena.scale,
         beta=arena.objective.beta,
         tau=arena.objective.tau,
-        smoothing=arena.objective.smoothing,
+        smoothing=arena.objective.smoothing_over(len(arena.labels)),
         seed=seed,
         note=arena.note,
     )

@@ -64,7 +64,7 @@ def measure_solve_times(
             scale=SCALE,
             beta=goal.beta,
             tau=goal.tau,
-            smoothing=goal.smoothing,
+            smoothing=goal.smoothing_over(len(labels)),
             seed=seed,
         )
 

@@ -33,7 +33,7 @@ def usual_objective(method: str) -> Objective:
     Examples
     --------
     >>> usual_objective("published").smoothing, usual_objective("ours").smoothing
-    (4000.0, 1.0)
+    (4000.0, None)
     """
     return Objective.published() if method == PUBLISHED else Objective()
 
@@ -62,7 +62,7 @@ def fit_by(
     goal = usual_objective(method) if objective is None else objective
     if method == PUBLISHED:
         return fit_table(opt, goal, robust="off", scale=SCALE, solver="anneal", seed=seed)
-    return fit_table(opt, goal, scale=SCALE, seed=seed)
+    return fit_table(opt, goal, seed=seed)
 
 
 def scores_after(fit: Fit, test: ProbabilityTable) -> dict[str, Any]:
