@@ -213,6 +213,55 @@ def _refuse_cell(p: NDArray[np.floating[Any]], place: Place) -> NoReturn:
     )
 
 
+def check_mass(
+    mass: ArrayLike, *, n_examples: int, place: Place | None = None, column: int | None = None
+) -> Floats:
+    """Return captured mass as float64, a number from 0 to 1 in each row.
+
+    Parameters
+    ----------
+    mass : array-like of shape (M,)
+        What a language model put on all labels of a row together.
+    n_examples : int
+        M of the probabilities that it belongs to.
+    place : Place, optional
+        How to name a cell in a message.
+    column : int, optional
+        Which column of the place it is.
+
+    Raises
+    ------
+    InvalidInputError
+        For a wrong length, and a value that is NaN, below 0, or above 1 by more than rounding.
+
+    Examples
+    --------
+    >>> check_mass([0.5, 1], n_examples=2)
+    array([0.5, 1. ])
+    """
+    place = place or ArrayPlace("mass")
+    try:
+        values = np.asarray(mass, np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(
+            f"{place.whole()} is not a list of numbers: {error}", hint="Give one number per row"
+        ) from error
+    if values.shape != (n_examples,):
+        raise InvalidInputError(
+            f"{place.whole()} has shape {values.shape}, but {n_examples} rows need ({n_examples},)",
+            hint="Give one number per row",
+        )
+    bad = ~((values >= 0) & (values <= 1 + ROW_SUM_TOLERANCE))
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise InvalidInputError(
+            f"{place.cell(row, column)}: the captured mass is {values[row]:g}, outside 0..1",
+            hint="Give the probability of all labels together before normalising, or leave the "
+            "column out",
+        )
+    return values
+
+
 def check_labels(
     labels: ArrayLike,
     *,
