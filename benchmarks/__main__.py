@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from benchmarks import (
+    classifier,
     constraints,
     corrections,
     coverage,
@@ -44,6 +45,7 @@ BENCHMARKS = {
     "weights": weights.run,
     "peers": peers.run,
     "corrections": corrections.run,
+    "classifier": classifier.run,
     "startup": startup.run,
     "prompting": prompting.run,
     "equality": equality.run,

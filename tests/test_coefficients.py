@@ -6,6 +6,8 @@ import math
 import pickle
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -152,6 +154,60 @@ def test_prediction_and_reweighting_equal_numpy(kind):
 def test_a_tie_goes_to_the_lowest_class():
     fitted = Coefficients(["a", "b", "c"], [30, 15, 15], 30)
     assert fitted.predict([[0.2, 0.4, 0.4], [0.0, 0.5, 0.5]]).tolist() == [0, 1]
+
+
+PETS = ("cat", "dog", "owl")
+
+
+def frame_of(columns, frames=pd):
+    p = random_probabilities(np.random.default_rng(0), 20, len(columns), "mixed")
+    return frames.DataFrame(dict(zip(columns, p.T, strict=True)))
+
+
+@pytest.mark.parametrize(
+    ("classes", "columns"),
+    [
+        (PETS, PETS),
+        (PETS, ("p0", "p1", "p2")),
+        (PETS, (0, 1, 2)),
+        (PETS, (7, 8, 9)),
+        (("0", "1", "2"), (0, 1, 2)),
+        (("0", "1", "2"), PETS),
+        (("p2", "p1", "p0"), ("p2", "p1", "p0")),
+    ],
+)
+def test_columns_in_order_and_without_a_name_are_taken_by_position(classes, columns):
+    fitted, frame = Coefficients(classes, [30, 12, 7], 30), frame_of(columns)
+    np.testing.assert_array_equal(fitted.predict(frame), fitted.predict(frame.to_numpy()))
+    np.testing.assert_array_equal(fitted.apply(frame), fitted.apply(frame.to_numpy()))
+
+
+@pytest.mark.parametrize("frames", [pd, pl])
+@pytest.mark.parametrize(
+    ("classes", "columns"),
+    [
+        (PETS, ("owl", "dog", "cat")),
+        (PETS, ("cat", "dog", "bat")),
+        (PETS, ("red", "green", "blue")),
+        (PETS, ("p0", "p2", "p1")),
+        (PETS, ("p1", "p2", "p3")),
+        (PETS, ("2", "1", "0")),
+        (PETS, ("label", *PETS)),
+        (("0", "1", "2"), ("1", "2", "3")),
+        (("0", "1", "2"), ("p1", "p0", "p2")),
+    ],
+)
+def test_columns_of_other_classes_or_another_order_are_refused(frames, classes, columns):
+    fitted, frame = Coefficients(classes, [30, 12, 7], 30), frame_of(columns, frames)
+    told = (
+        f"the columns of probabilities are {', '.join(columns)}, but the classes in order are "
+        f"{', '.join(classes)}. Put the columns into this order; frame.to_numpy() is taken by "
+        "position"
+    )
+    for use in (fitted.predict, fitted.apply, fitted.estimate_prior):
+        with pytest.raises(InvalidInputError) as caught:
+            use(frame)
+        assert str(caught.value) == told
 
 
 def test_logit_bias_is_what_multiplies_a_probability_by_its_weight():

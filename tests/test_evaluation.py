@@ -46,6 +46,7 @@ def test_the_summary_is_what_the_interface_promises():
         "n_classes",
         "n_unlabelled",
         "classes",
+        "mass",
         "raw",
         "reweighted",
         "difference",

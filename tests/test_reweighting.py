@@ -1,5 +1,7 @@
 """Predictions of a fitted DNIPClassifier, and the containers that hold them."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -79,3 +81,18 @@ def test_output_is_chosen_per_method_and_survives_clone(frame, y, shy):
     assert isinstance(classifier.set_output(predict="default").predict(frame), np.ndarray)
     with pytest.raises(InvalidInputError, match="predict must be one of"):
         classifier.set_output(predict="spark")
+
+
+@pytest.mark.parametrize("library", [pd, pl])
+@pytest.mark.parametrize("fitted_on_a_frame", [True, False])
+def test_probabilities_in_another_order_of_classes_are_refused(library, fitted_on_a_frame):
+    p = np.array([[0.9, 0.1], [0.6, 0.4], [0.8, 0.2], [0.55, 0.45]])
+    frame = library.DataFrame({"ham": p[:, 0], "spam": p[:, 1]})
+    classifier = DNIPClassifier().fit(frame if fitted_on_a_frame else p, ["ham", "spam"] * 2)
+    # scikit-learn tells a frame with names from the array of the fit
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "X has feature names", UserWarning)
+        assert classifier.predict(frame).tolist() == ["ham", "spam"] * 2
+        for method in (classifier.predict, classifier.predict_proba):
+            with pytest.raises(ValueError, match=r"feature names|columns of X are spam, ham"):
+                method(frame[["spam", "ham"]])

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from dnip.captured_mass import MassCounts
 from dnip.decisions import decide, reweight
 from dnip.errors import InvalidInputError
 from dnip.evaluation import check_same_classes
@@ -19,9 +20,26 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from dnip.captured_mass import CapturedMass
     from dnip.coefficients import Coefficients
     from dnip.priors import PriorEstimate
     from dnip.tables import Rows
+
+
+class Application(NamedTuple):
+    """What came of applying coefficients to a table.
+
+    Attributes
+    ----------
+    n_rows, n_changed : int
+        Rows written, and those whose decision differs from the raw argmax.
+    captured_mass : CapturedMass or None
+        How many rows have a low captured mass; None where the table does not say.
+    """
+
+    n_rows: int
+    n_changed: int
+    captured_mass: CapturedMass | None
 
 
 def apply_stream(
@@ -30,10 +48,11 @@ def apply_stream(
     out: str | os.PathLike[str],
     *,
     progress: Callable[[int], None] | None = None,
-) -> tuple[int, int]:
+) -> Application:
     """Write reweighted probabilities and predictions, holding a few chunks in memory.
 
-    A chunk is written while the next one is computed in another thread.
+    Labels, ids and captured mass are carried along. A chunk is written while the next one is
+    computed in another thread.
 
     Parameters
     ----------
@@ -49,8 +68,7 @@ def apply_stream(
 
     Returns
     -------
-    n_rows, n_changed : int
-        Rows written, and those whose decision differs from the raw argmax.
+    Application
 
     Raises
     ------
@@ -62,14 +80,17 @@ def apply_stream(
         If `out` cannot be written.
     """
     n_rows = n_changed = 0
+    masses = MassCounts()
     with open_writer(out, coefficients.classes) as writer:
         for applied in ahead(_apply(chunks, coefficients)):
             writer.write(applied.rows, applied.predictions)
             n_rows += len(applied.rows)
             n_changed += applied.n_changed
+            if applied.rows.mass is not None:
+                masses.add(applied.rows.mass)
             if progress is not None:
                 progress(n_rows)
-    return n_rows, n_changed
+    return Application(n_rows, n_changed, masses.summary)
 
 
 def estimate_stream(
@@ -128,5 +149,6 @@ def _apply(chunks: Iterable[Rows], coefficients: Coefficients) -> Iterator[_Appl
         check_same_classes(chunk, coefficients)
         p = chunk.probabilities
         predictions = decide(p, multipliers)
-        rows = Chunk(reweight(p, multipliers), chunk.labels, chunk.ids, chunk.classes, chunk.source)
+        reweighted = reweight(p, multipliers)
+        rows = Chunk(reweighted, chunk.labels, chunk.ids, chunk.classes, chunk.source, chunk.mass)
         yield _Applied(rows, predictions, int(np.count_nonzero(predictions != decide(p))))

@@ -17,6 +17,7 @@ from dnip.priors import Calibration, PriorEstimate, adjust, check_prior, estimat
 from dnip.scales import Spacing, WeightScale
 from dnip.validation import (
     check_classes,
+    check_column_names,
     check_probabilities,
     check_scale,
     check_weight_indices,
@@ -178,7 +179,8 @@ class Coefficients:
 
         Parameters
         ----------
-        probabilities : array-like of shape (M, N)
+        probabilities : array-like or DataFrame of shape (M, N)
+            Columns of a data frame are checked if they have names: those of the classes, in order.
 
         Returns
         -------
@@ -187,7 +189,7 @@ class Coefficients:
         Raises
         ------
         InvalidInputError
-            For probabilities that break their contract, or of another number of classes.
+            For probabilities that break their contract, or of other classes.
         """
         return reweight(self._checked(probabilities), self.multipliers)
 
@@ -196,7 +198,8 @@ class Coefficients:
 
         Parameters
         ----------
-        probabilities : array-like of shape (M, N)
+        probabilities : array-like or DataFrame of shape (M, N)
+            Columns of a data frame are checked if they have names: those of the classes, in order.
 
         Returns
         -------
@@ -206,11 +209,12 @@ class Coefficients:
         Raises
         ------
         InvalidInputError
-            For probabilities that break their contract, or of another number of classes.
+            For probabilities that break their contract, or of other classes.
         """
         return decide(self._checked(probabilities), self.multipliers).astype(np.int64)
 
     def _checked(self, probabilities: ArrayLike) -> Probabilities:
+        check_column_names(probabilities, self.classes)
         p = check_probabilities(probabilities)
         if p.shape[1] != len(self.classes):
             raise InvalidInputError(

@@ -16,7 +16,7 @@ from dnip.priors import check_prior
 from dnip.robust import ROBUST, solve_robustly, what_labels_tell
 from dnip.scales import DEFAULT_SCALE
 from dnip.solvers import SOLVERS
-from dnip.validation import MAX_SCALE, check_classes, check_sample_weight
+from dnip.validation import MAX_SCALE, check_classes, check_column_names, check_sample_weight
 
 try:
     from sklearn import get_config
@@ -335,13 +335,8 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
                 f"classes ({', '.join(names)})",
                 hint="Pass classes=, the class of each column in order, also those that y lacks",
             )
-        columns = list(getattr(self, "feature_names_in_", names))
-        if columns != names and sorted(columns) == sorted(names):
-            raise InvalidInputError(
-                f"the columns of X are {', '.join(columns)}, but {source} has the classes in the "
-                f"order {', '.join(names)}",
-                hint="Pass classes=list(X.columns), or reorder the columns",
-            )
+        hint = "Pass classes=list(X.columns), or X.to_numpy() to take columns by position"
+        check_column_names(X, names, name="X", hint=hint)
         return p
 
     def _take_estimator(self, estimator: Any) -> None:

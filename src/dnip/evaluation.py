@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dnip.captured_mass import MassCounts
 from dnip.decisions import decide
 from dnip.errors import CoefficientsFormatError, InvalidInputError
 from dnip.intervals import difference_intervals, metric_intervals, paired_bounds, wilson
@@ -28,6 +29,7 @@ from dnip.validation import check_level
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from dnip.captured_mass import CapturedMass
     from dnip.coefficients import Coefficients
     from dnip.tables import Rows
     from dnip.typing import Confusion, Counts, Floats
@@ -55,6 +57,8 @@ class Evaluation:
         Counts under the coefficients moved to another class mix, if any were given.
     target : ndarray of shape (N,) or None
         Class shares that the scores are told for; None for those of the rows.
+    captured_mass : CapturedMass or None
+        How many of all rows have a low captured mass; None where the table does not say.
     """
 
     classes: tuple[str, ...]
@@ -65,6 +69,7 @@ class Evaluation:
     agreement: Confusion | None = None
     adjusted: Confusion | None = None
     target: Floats | None = None
+    captured_mass: CapturedMass | None = None
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -111,6 +116,7 @@ class Evaluation:
             "n_unlabelled": self.n_unlabelled,
             "n_classes": len(self.classes),
             "classes": list(self.classes),
+            "mass": None if self.captured_mass is None else self.captured_mass.to_dict(),
         }
         if confidence is not None:
             summary["confidence"] = check_level("confidence", confidence)
@@ -255,6 +261,7 @@ def evaluate(
     ([[1, 0], [1, 0]], [[1, 0], [0, 1]])
     """
     n_rows = n_unlabelled = 0
+    masses = MassCounts()
     raw: Confusion | None = None
     agreement: Confusion | None = None
     both = {
@@ -272,6 +279,8 @@ def evaluate(
             if coefficients is not None:
                 agreement = np.zeros((n_classes, 2, 2), np.int64)
         n_rows += len(p)
+        if chunk.mass is not None:
+            masses.add(chunk.mass)
         if chunk.labels is None:
             n_unlabelled += len(p)
         else:
@@ -311,4 +320,5 @@ def evaluate(
         agreement,
         counts_by.get("adjusted"),
         target,
+        masses.summary,
     )

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
+    from dnip.captured_mass import CapturedMass
     from dnip.constraints import Constraints
     from dnip.objective import ConfusionFunction, ObjectiveLike
     from dnip.priors import Calibration, PriorLike
@@ -71,6 +72,11 @@ class Fit:
     decision: Decision | None = None
     target: TargetPrior | None = None
     evidence: FitEvidence | None = None
+
+    @property
+    def captured_mass(self) -> CapturedMass | None:
+        """How many rows of the opt table have a low captured mass; None where it does not say."""
+        return self.evaluation.captured_mass
 
 
 def fit_table(

@@ -9,7 +9,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dnip.optional import load_optional
-from dnip.validation import ArrayPlace, check_choice, check_probabilities
+from dnip.validation import ArrayPlace, check_choice, check_column_names, check_probabilities
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -101,6 +101,8 @@ class ReweightingMixin(ClassifierMixin):  # type: ignore[misc]
         """Return the class probabilities that the coefficients weigh."""
         if self.estimator_ is None:
             p = validate_data(self, X, reset=reset, dtype=np.float64, ensure_min_features=2)
+            if not reset:
+                check_column_names(X, [str(c) for c in self.classes_.tolist()], name="X")
             return check_probabilities(p, place=ArrayPlace("X"))
         return check_estimated(self.estimator_.predict_proba(X))
 

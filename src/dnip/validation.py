@@ -133,6 +133,61 @@ def check_probabilities(
     return cast("Probabilities", p)
 
 
+def check_column_names(
+    table: object,
+    classes: Sequence[str],
+    *,
+    name: str = "probabilities",
+    hint: str = "Put the columns into this order; frame.to_numpy() is taken by position",
+) -> None:
+    """Refuse a data frame whose columns are named after classes, but not these in this order.
+
+    Columns `p0`, `p1`, ... in order and columns without names of their own, such as 0, 1, 2, are
+    taken by position; so are all names where the classes have none but their indices.
+
+    Parameters
+    ----------
+    table : object
+        What holds the probabilities; anything but a data frame has no names to check.
+    classes : sequence of str
+        Class names, in the order that is needed.
+    name, hint : str
+        What the message calls the table, and the remedy.
+
+    Raises
+    ------
+    InvalidInputError
+        For other columns, or another order of them.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"cat": [0.5], "dog": [0.5]})
+    >>> check_column_names(frame, ["cat", "dog"])
+    >>> check_column_names(frame[["dog", "cat"]], ["cat", "dog"])
+    Traceback (most recent call last):
+    ...
+    dnip.errors.InvalidInputError: the columns of probabilities are dog, cat, but the classes in \
+order are cat, dog. Put the columns into this order; frame.to_numpy() is taken by position
+    """
+    if all(kind.__name__ != "DataFrame" for kind in type(table).__mro__):
+        return
+    columns = list(cast("Any", table).columns)
+    names = [str(column) for column in columns]
+    numbers = [str(index) for index in range(len(classes))]
+    accepted = [list(classes), [f"p{number}" for number in numbers], numbers]
+    if names in accepted:
+        return
+    disordered = any(sorted(names) == sorted(order) for order in accepted)
+    named = numbers != list(classes) and any(isinstance(column, str) for column in columns)
+    if disordered or named or not set(names).isdisjoint(classes):
+        raise InvalidInputError(
+            f"the columns of {name} are {', '.join(names)}, but the classes in order are "
+            f"{', '.join(classes)}",
+            hint=hint,
+        )
+
+
 def normalise_rows(p: Probabilities, place: Place) -> tuple[Probabilities, Integers, Floats]:
     """Return rows that sum to 1, the numbers of those that did not, and what these summed to.
 
@@ -211,6 +266,55 @@ def _refuse_cell(p: NDArray[np.floating[Any]], place: Place) -> NoReturn:
         f"{place.cell(row, column)}: the probability is {kind} ({value})",
         hint="Probabilities are finite numbers of 0 or more; convert logits with a softmax first",
     )
+
+
+def check_mass(
+    mass: ArrayLike, *, n_examples: int, place: Place | None = None, column: int | None = None
+) -> Floats:
+    """Return captured mass as float64, a number from 0 to 1 in each row.
+
+    Parameters
+    ----------
+    mass : array-like of shape (M,)
+        What a language model put on all labels of a row together.
+    n_examples : int
+        M of the probabilities that it belongs to.
+    place : Place, optional
+        How to name a cell in a message.
+    column : int, optional
+        Which column of the place it is.
+
+    Raises
+    ------
+    InvalidInputError
+        For a wrong length, and a value that is NaN, below 0, or above 1 by more than rounding.
+
+    Examples
+    --------
+    >>> check_mass([0.5, 1], n_examples=2)
+    array([0.5, 1. ])
+    """
+    place = place or ArrayPlace("mass")
+    try:
+        values = np.asarray(mass, np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(
+            f"{place.whole()} is not a list of numbers: {error}", hint="Give one number per row"
+        ) from error
+    if values.shape != (n_examples,):
+        raise InvalidInputError(
+            f"{place.whole()} has shape {values.shape}, but {n_examples} rows need ({n_examples},)",
+            hint="Give one number per row",
+        )
+    bad = ~((values >= 0) & (values <= 1 + ROW_SUM_TOLERANCE))
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise InvalidInputError(
+            f"{place.cell(row, column)}: the captured mass is {values[row]:g}, outside 0..1",
+            hint="Give the probability of all labels together before normalising, or leave the "
+            "column out",
+        )
+    return values
 
 
 def check_labels(

@@ -150,3 +150,15 @@ def test_a_run_that_was_refused_before_its_first_row_binds_nobody(plan, tmp_path
     with pytest.raises(InvalidInputError, match="labels collide"):
         run(plan, Refusing(), out)
     assert list(tmp_path.glob("table*")) == []
+
+
+def test_label_words_that_begin_alike_have_a_mass_of_one_at_most(plan, tmp_path, monkeypatch):
+    monkeypatch.setattr("fakes.scores", lambda text, n: np.full(n, 0.9))
+    run(plan, FakeEngine(), tmp_path / "table.csv")
+    assert ProbabilityTable.read(tmp_path / "table.csv", TASK.classes).mass.tolist() == [1.0] * 9
+
+
+def test_means_of_tokens_are_no_captured_mass(plan, tmp_path):
+    out = tmp_path / "table.csv"
+    run_plan(plan, FakeEngine(), scoring=Scoring.PER_TOKEN, out=out)
+    assert ProbabilityTable.read(out, TASK.classes).mass is None

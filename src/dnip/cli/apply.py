@@ -36,11 +36,11 @@ def apply(
 ) -> None:
     """Reweight a table and predict, at any size.
 
-    The output has the columns id and label (where TABLE has them), prediction, and the reweighted
-    probabilities p0, p1, …, which sum to 1 and are scores for ranking classes, not calibrated. It
-    appears under its name when it is whole, and never in place of TABLE. With --target-prior the
-    weights are first moved toward those of most accuracy in that class mix; estimate reads TABLE
-    once more for it, without its labels.
+    The output has the columns id, label and mass (where TABLE has them), prediction, and the
+    reweighted probabilities p0, p1, …, which sum to 1 and are scores for ranking classes, not
+    calibrated. It appears under its name when it is whole, and never in place of TABLE. With
+    --target-prior the weights are first moved toward those of most accuracy in that class mix;
+    estimate reads TABLE once more for it, without its labels.
     """
     from dnip.application import apply_stream
     from dnip.cli.target_prior import move_to
@@ -63,11 +63,11 @@ def apply(
     if moved is not None:
         fitted = moved.coefficients
     with live_progress("applying") as show:
-        n_rows, changed = apply_stream(
-            chunks, fitted, out, progress=lambda done: show(f"{done:,} rows")
-        )
+        done = apply_stream(chunks, fitted, out, progress=lambda n_rows: show(f"{n_rows:,} rows"))
     if json:
         told = {} if moved is None else {"target_prior": moved.to_dict()}
-        print_json({"n": n_rows, "changed": changed, "out": str(out), **told})
+        mass = None if done.captured_mass is None else done.captured_mass.to_dict()
+        content = {"n": done.n_rows, "changed": done.n_changed, "mass": mass, "out": str(out)}
+        print_json({**content, **told})
     else:
-        typer.echo(f"{n_rows:,} rows, {changed:,} decisions changed, written to {out}")
+        typer.echo(f"{done.n_rows:,} rows, {done.n_changed:,} decisions changed, written to {out}")

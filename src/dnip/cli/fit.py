@@ -269,7 +269,9 @@ def _complain_of_refits(evidence: FitEvidence | None) -> None:
 def _content(fitted: Fit, mode: Robust) -> dict[str, Any]:
     """Return what ``--json`` prints, but for the file that was written."""
     decision, mix, evidence = fitted.decision, fitted.target, fitted.evidence
+    mass = fitted.captured_mass
     return {
+        "mass": None if mass is None else mass.to_dict(),
         "constraints": None,
         **fitted.solution.to_dict(),
         "robust": None if decision is None else {"mode": mode.value, **decision.to_dict()},

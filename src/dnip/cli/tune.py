@@ -200,7 +200,7 @@ def tune(
     if tuning.interrupted:
         complain("interrupted", f"chosen among {len(tuning.candidates)} finished candidates")
     if json:
-        decision = fitted.decision
+        decision, mass = fitted.decision, fitted.captured_mass
         told = None if decision is None else decision.to_dict()
         if told is not None:
             told = {"mode": tuning.chosen.robust, **told}
@@ -208,7 +208,8 @@ def tune(
         unused = dict.fromkeys(
             ("constraints", "target_prior", "evidence")
         )  # keys of `fit` all the same
-        print_json({**unused, **summary, "robust": told, "out": str(out)})
+        counted = None if mass is None else mass.to_dict()
+        print_json({"mass": counted, **unused, **summary, "robust": told, "out": str(out)})
     else:
         typer.echo(describe_tuning(tuning))
         typer.echo(f"\nfitted on all labels\n{describe(fitted.evaluation, fitted.coefficients)}")

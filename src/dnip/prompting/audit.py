@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dnip.captured_mass import LOW_MASS
 from dnip.errors import InvalidInputError
 from dnip.prompting.engines.base import FALLBACK, Scoring
 from dnip.prompting.labels import (
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     from dnip.prompting.prompt import Prompt
     from dnip.prompting.task import Task
 
-#: Below this mean captured mass, most of what the model wants to say is no label.
-LOW_MASS = 0.1
 #: Beyond this share of answers without a label, chain of thought does not work.
 MOST_FALLBACKS = 0.5
 

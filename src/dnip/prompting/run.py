@@ -12,7 +12,7 @@ import numpy as np
 
 from dnip.errors import BackendError, InvalidInputError
 from dnip.files import atomic_path, check_writable
-from dnip.prompting.engines.base import FALLBACK, SAMPLES
+from dnip.prompting.engines.base import FALLBACK, SAMPLES, Scoring
 from dnip.prompting.fill import Fill, fill_unreported, open_decisions
 from dnip.prompting.journal import changed_settings, open_journal
 from dnip.prompting.plan import hash_prompts
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable
 
-    from dnip.prompting.engines.base import Engine, ScoredRow, Scoring
+    from dnip.prompting.engines.base import Engine, ScoredRow
     from dnip.prompting.plan import Plan
 
 
@@ -136,9 +136,8 @@ def run_plan(
                 hint="Run the same command again to go on",
                 retryable=True,
             )
-        summary = _write(
-            target, plan, [journal.rows[i] for i in range(len(prompts))], fill, n_resumed
-        )
+        rows = [journal.rows[i] for i in range(len(prompts))]
+        summary = _write(target, plan, scoring, rows, fill, n_resumed)
     with atomic_path(metadata_path(target)) as temporary:
         content = {"settings": settings, "summary": summary.to_dict()}
         temporary.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", "utf-8")
@@ -171,11 +170,17 @@ def _finished(target: Path, settings: dict[str, Any]) -> RunSummary | None:
 
 
 def _write(
-    target: Path, plan: Plan, rows: list[ScoredRow], fill: Fill, n_resumed: int
+    target: Path,
+    plan: Plan,
+    scoring: Scoring,
+    rows: list[ScoredRow],
+    fill: Fill,
+    n_resumed: int,
 ) -> RunSummary:
     captured = np.array([row.captured for row in rows])
     ceiling = np.array([row.captured if row.ceiling is None else row.ceiling for row in rows])
-    mass = captured.sum(axis=1)
+    # Label words that begin alike are counted twice in a sum.
+    mass = np.minimum(captured.sum(axis=1), 1.0)
     labels = plan.examples.labels
     table = ProbabilityTable(
         fill_unreported(captured, ceiling, fill),
@@ -188,8 +193,10 @@ def _write(
         for name in (SAMPLES, FALLBACK)
         if all(name in row.details for row in rows)
     }
+    # The mean of a word's tokens is no part of the whole probability.
+    known = None if scoring is Scoring.PER_TOKEN else mass
     with open_writer(target, plan.task.classes) as writer:
-        writer.write(table, mass=mass, **beside)
+        writer.write(table, mass=known, **beside)
     numbers: dict[str, float] = {}
     for row in rows:
         for name, value in row.details.items():

@@ -97,6 +97,7 @@ def block_of(
         leading[LABEL] = rows.labels
     if predictions is not None:
         leading[PREDICTION] = check_labels(predictions, n_examples=n_rows, n_classes=n_classes)
+    mass = rows.mass if mass is None else mass
     if mass is not None:
         leading[MASS] = _one_per_row(MASS, np.asarray(mass, np.float64), n_rows)
     if samples is not None:

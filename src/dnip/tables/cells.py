@@ -118,7 +118,7 @@ def _check_cell(cell: object, convert: Callable[[Any], NDArray[Any]], where: str
     if cell is None or (isinstance(cell, str) and not cell.strip()):
         raise InvalidInputError(
             f"{where}: the cell is empty",
-            hint="Give a probability for every class, 0 where the class is ruled out",
+            hint="Give a number in every row; a class that is ruled out has 0",
         )
     try:
         convert([cell])

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING
 
-from dnip.errors import InvalidInputError
+from dnip.captured_mass import MassCounts
+from dnip.errors import DNIPWarning, InvalidInputError
 from dnip.tables.chunk import Chunk
 from dnip.tables.ids import IdsSeen, read_ids, refuse_repeated
 from dnip.tables.labels import LabelRule
-from dnip.validation import normalise_rows, warn_normalised
+from dnip.validation import check_mass, normalise_rows, warn_normalised
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -34,12 +36,14 @@ def check_chunks(
     id_memory : int
         Bytes that may be spent on finding ids that stand twice.
     as_a_whole : bool, default=True
-        Whether to look for ids that stand in two chunks, and to tell of normalised rows.
+        Whether to look for ids that stand in two chunks, and to tell of normalised rows and of low
+        captured mass.
 
     Yields
     ------
     Chunk
-        The same rows. After the last, one warning tells how many rows were normalised.
+        The same rows. After the last, one warning tells how many rows were normalised, and one of
+        how many the captured mass is low.
 
     Raises
     ------
@@ -49,6 +53,7 @@ def check_chunks(
     """
     layout: Layout | None = None
     sums = _SumsSeen()
+    masses = MassCounts()
     with IdsSeen(id_memory) as ids_seen:
         for raw in read():
             if layout is None:
@@ -62,7 +67,12 @@ def check_chunks(
             ids = read_ids(raw)
             if ids is not None and as_a_whole:
                 ids_seen.add(ids)
-            yield Chunk(probabilities, labels, ids, layout.classes, source)
+            mass = raw.mass
+            if mass is not None:
+                column = len(layout.classes)
+                mass = check_mass(mass, n_examples=len(mass), place=place, column=column)
+                masses.add(mass)
+            yield Chunk(probabilities, labels, ids, layout.classes, source, mass)
         if not sums.total:
             raise InvalidInputError(
                 f"{source}: there are no rows", hint="Give at least one row per class to learn from"
@@ -72,6 +82,9 @@ def check_chunks(
         refuse_repeated(read(), repeated)
     if as_a_whole:
         sums.tell(source)
+        captured = masses.summary
+        if captured is not None and captured.worth_telling:
+            warnings.warn(f"{source}: {captured.sentence}", DNIPWarning, stacklevel=2)
 
 
 class _SumsSeen:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dnip.tables.columns import Layout
-    from dnip.typing import Integers, Labels, Probabilities
+    from dnip.typing import Floats, Integers, Labels, Probabilities
 
 #: Row ids: Python texts, or where they come from Parquet a pyarrow array of texts.
 Ids: TypeAlias = "NDArray[np.object_] | pa.Array"
@@ -34,14 +34,14 @@ class Codes(NamedTuple):
 
 @dataclass(frozen=True)
 class RawChunk:
-    """Rows as a reader found them: probabilities are numbers, nothing more is checked.
+    """Rows as a reader found them: cells of numbers are numbers, nothing more is checked.
 
     Parameters
     ----------
     layout : Layout
         The columns of the file.
-    probabilities : ndarray of shape (M, N)
-        Class columns in class order, each contiguous.
+    numbers : ndarray of shape (M, N) or (M, N + 1)
+        Class columns in class order and `mass` where present, each contiguous.
     labels : sequence of length M, Codes, or None
         Cells of the column `label`; None where there is no such column.
     ids : sequence of length M, pyarrow array of texts, or None
@@ -51,15 +51,25 @@ class RawChunk:
     """
 
     layout: Layout
-    probabilities: Probabilities
+    numbers: Floats
     labels: Sequence[object] | Codes | None
     ids: Sequence[object] | pa.Array | None
     first_row: int = 0
 
     @property
+    def probabilities(self) -> Probabilities:
+        """The class columns, shape (M, N)."""
+        return self.numbers[:, : len(self.layout.probabilities)]
+
+    @property
+    def mass(self) -> Floats | None:
+        """The column `mass`, shape (M,); None where there is no such column."""
+        return self.numbers[:, -1] if self.layout.has_mass else None
+
+    @property
     def place(self) -> FilePlace:
         """How to name the chunk's cells in a message."""
-        return FilePlace(self.layout.source, self.layout.probabilities, self.first_row)
+        return FilePlace(self.layout.source, self.layout.numbers, self.first_row)
 
 
 class Rows(Protocol):
@@ -78,6 +88,11 @@ class Rows(Protocol):
     @property
     def ids(self) -> Ids | None:
         """A text for each row, None where there is no id column."""
+        ...
+
+    @property
+    def mass(self) -> Floats | None:
+        """What a language model put on all labels together, None where that is not known."""
         ...
 
     @property
@@ -107,6 +122,8 @@ class Chunk:
         Class names.
     source : str
         The table that the rows belong to, for messages.
+    mass : ndarray of shape (M,) or None
+        Captured mass of each row; None where there is no such column.
     """
 
     probabilities: Probabilities
@@ -114,6 +131,7 @@ class Chunk:
     ids: Ids | None
     classes: tuple[str, ...]
     source: str
+    mass: Floats | None = None
 
     def __len__(self) -> int:
         """Return the number of rows."""

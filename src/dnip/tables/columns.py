@@ -43,8 +43,8 @@ class Layout:
         Class names.
     probabilities : tuple of str
         Names of the class columns, in the order of `classes`.
-    has_labels, has_ids : bool
-        Whether there are the columns `label` and `id`.
+    has_labels, has_ids, has_mass : bool
+        Whether there are the columns `label`, `id` and `mass`.
     """
 
     source: str
@@ -52,11 +52,17 @@ class Layout:
     probabilities: tuple[str, ...]
     has_labels: bool
     has_ids: bool
+    has_mass: bool
+
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        """The columns of numbers: the class columns, then mass where present."""
+        return (*self.probabilities, *[MASS] * self.has_mass)
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns that are read: id and label where present, then the class columns."""
-        return (*[ID] * self.has_ids, *[LABEL] * self.has_labels, *self.probabilities)
+        """The columns that are read: id and label where present, then those of numbers."""
+        return (*[ID] * self.has_ids, *[LABEL] * self.has_labels, *self.numbers)
 
 
 def default_classes(n_classes: int) -> tuple[str, ...]:
@@ -87,7 +93,7 @@ def resolve_columns(
     """Find out which column is what.
 
     The class columns are `p0`, `p1`, ... in any order, or else carry the names of `classes`.
-    `label` and `id` may be absent; `prediction`, `mass`, `samples` and `fallback`, which this
+    `label`, `id` and `mass` may be absent; `prediction`, `samples` and `fallback`, which this
     package writes itself, are ignored.
 
     Parameters
@@ -143,6 +149,7 @@ def resolve_columns(
         probabilities=columns,
         has_labels=LABEL in names,
         has_ids=ID in names,
+        has_mass=MASS in names,
     )
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from dnip.captured_mass import CapturedMass
 from dnip.errors import InvalidInputError
 from dnip.optional import load_optional
 from dnip.tables.block import block_of
@@ -24,6 +25,7 @@ from dnip.validation import (
     check_classes,
     check_ids,
     check_labels,
+    check_mass,
     check_probabilities,
 )
 
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import ArrayLike, NDArray
 
-    from dnip.typing import Labels, Probabilities
+    from dnip.typing import Floats, Labels, Probabilities
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -54,6 +56,9 @@ class ProbabilityTable:
         Class names; when left out, the indices "0", "1", ...
     source : str, default="table"
         Where the rows come from, for messages.
+    mass : ndarray of shape (M,), optional
+        Captured mass: what a language model put on all labels of a row together before
+        normalising; None where that is not known.
 
     Raises
     ------
@@ -79,6 +84,7 @@ class ProbabilityTable:
     ids: NDArray[np.object_] | None = None
     classes: tuple[str, ...] = ()
     source: str = "table"
+    mass: Floats | None = None
 
     def __post_init__(self) -> None:
         probabilities = check_probabilities(self.probabilities)
@@ -90,17 +96,20 @@ class ProbabilityTable:
                 f"{', '.join(classes)}",
                 hint="Name every class once, in the order of the columns",
             )
-        labels, ids = self.labels, self.ids
+        labels, ids, mass = self.labels, self.ids, self.mass
         if labels is not None:
             labels = check_labels(
                 labels, n_examples=n_examples, n_classes=n_classes, unlabelled=True
             )
         if ids is not None:
             ids = check_ids(ids, n_examples=n_examples)
+        if mass is not None:
+            mass = check_mass(mass, n_examples=n_examples)
         for name, value in (
             ("probabilities", probabilities),
             ("labels", labels),
             ("ids", ids),
+            ("mass", mass),
             ("classes", classes),
         ):
             object.__setattr__(self, name, value)
@@ -125,6 +134,11 @@ class ProbabilityTable:
         return len(self.classes)
 
     @property
+    def captured_mass(self) -> CapturedMass | None:
+        """How many rows have a low captured mass; None where it is not known."""
+        return None if self.mass is None else CapturedMass.of(self.mass)
+
+    @property
     def data_hash(self) -> str:
         """SHA-256 of probabilities, labels and class names, the same in every file format.
 
@@ -146,7 +160,7 @@ class ProbabilityTable:
 
         The class columns are `p0`, `p1`, ... or carry the names of `classes`. The column `label`
         holds class names or class indices, empty for an unlabelled row; it may be absent, and so
-        may `id`.
+        may `id` and `mass`. A warning tells when many rows have a low captured mass.
 
         Parameters
         ----------
@@ -305,6 +319,7 @@ class ProbabilityTable:
             None if self.ids is None else self.ids[chosen],
             self.classes,
             self.source,
+            None if self.mass is None else self.mass[chosen],
         )
 
     def _row_numbers(self, rows: NDArray[Any]) -> NDArray[np.intp]:
@@ -351,7 +366,7 @@ class ProbabilityTable:
         if self.labels is None:
             return self
         rows = self.take(self.labels == UNLABELLED)
-        return ProbabilityTable(rows.probabilities, None, rows.ids, rows.classes, rows.source)
+        return replace(rows, labels=None)
 
     def split(
         self, fractions: Mapping[str, float], seed: int, *, stratify: bool = True
@@ -440,10 +455,12 @@ def _joined(checked: Iterable[Chunk], source: str) -> ProbabilityTable:
     chunks = list(checked)
     labels = [chunk.labels for chunk in chunks if chunk.labels is not None]
     ids = [np.array(c.ids.tolist(), np.object_) for c in chunks if c.ids is not None]
+    mass = [chunk.mass for chunk in chunks if chunk.mass is not None]
     return ProbabilityTable(
         np.concatenate([chunk.probabilities for chunk in chunks]),
         np.concatenate(labels) if labels else None,
         np.concatenate(ids) if ids else None,
         chunks[0].classes,
         source,
+        np.concatenate(mass) if mass else None,
     )

@@ -48,7 +48,8 @@ class TableWriter:
         predictions : array-like of shape (M,), optional
             Predicted class indices, for a column `prediction`.
         mass : array-like of shape (M,), optional
-            Captured mass: what a language model put on all labels together before normalising.
+            Captured mass, where the rows do not hold it: what a language model put on all labels
+            together before normalising.
         samples : array-like of shape (M,), optional
             Answers that the probabilities are vote shares of.
         fallback : array-like of shape (M,), optional

@@ -33,13 +33,13 @@ def read_csv(
         position = {name: index for index, name in enumerate(header)}
         first_row = 0
         while chunk := list(islice(rows, rows_per_chunk(chunk_rows, len(header)))):
-            place = FilePlace(source, layout.probabilities, first_row)
+            place = FilePlace(source, layout.numbers, first_row)
             _check_widths(chunk, header, place)
             columns = list(zip(*chunk, strict=True))
             yield RawChunk(
                 layout=layout,
-                probabilities=matrix_from_text(
-                    [columns[position[name]] for name in layout.probabilities], place
+                numbers=matrix_from_text(
+                    [columns[position[name]] for name in layout.numbers], place
                 ),
                 labels=columns[position[LABEL]] if layout.has_labels else None,
                 ids=columns[position[ID]] if layout.has_ids else None,

@@ -37,9 +37,9 @@ def read_frame(frame: pd.DataFrame | pl.DataFrame, classes: tuple[str, ...] | No
     cells = {name: read(frame[own_name[name]]) for name in layout.columns}
     return RawChunk(
         layout=layout,
-        probabilities=matrix_from_numbers(
-            [cells[name] for name in layout.probabilities],
-            FilePlace(_SOURCE, layout.probabilities),
+        numbers=matrix_from_numbers(
+            [cells[name] for name in layout.numbers],
+            FilePlace(_SOURCE, layout.numbers),
         ),
         labels=list(cells[LABEL]) if layout.has_labels else None,
         ids=list(cells[ID]) if layout.has_ids else None,

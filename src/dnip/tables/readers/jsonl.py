@@ -36,12 +36,12 @@ def read_jsonl(
         n_rows = rows_per_chunk(chunk_rows, len(first))
         chunk = [first, *islice(rows, n_rows - 1)]
         while chunk:
-            place = FilePlace(source, layout.probabilities, first_row)
+            place = FilePlace(source, layout.numbers, first_row)
             _check_keys(chunk, first, place)
             yield RawChunk(
                 layout=layout,
-                probabilities=matrix_from_numbers(
-                    [[row[name] for row in chunk] for name in layout.probabilities], place
+                numbers=matrix_from_numbers(
+                    [[row[name] for row in chunk] for name in layout.numbers], place
                 ),
                 labels=_scalars(chunk, LABEL, place) if layout.has_labels else None,
                 ids=_scalars(chunk, ID, place) if layout.has_ids else None,

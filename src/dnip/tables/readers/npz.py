@@ -48,15 +48,15 @@ def read_npz(path: Path, classes: tuple[str, ...] | None, chunk_rows: int) -> It
         list(columns), classes=reconcile_classes(own, classes, source), source=source
     )
     _check_lengths(columns, layout.probabilities[0], source)
-    probabilities = matrix_from_numbers(
-        [columns[name] for name in layout.probabilities],
-        FilePlace(source, layout.probabilities),
+    numbers = matrix_from_numbers(
+        [columns[name] for name in layout.numbers],
+        FilePlace(source, layout.numbers),
     )
-    for start in range(0, len(probabilities), chunk_rows):
+    for start in range(0, len(numbers), chunk_rows):
         rows = slice(start, start + chunk_rows)
         yield RawChunk(
             layout=layout,
-            probabilities=probabilities[rows],
+            numbers=numbers[rows],
             labels=columns[LABEL][rows].tolist() if layout.has_labels else None,
             ids=columns[ID][rows].tolist() if layout.has_ids else None,
             first_row=start,

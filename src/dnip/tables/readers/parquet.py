@@ -115,9 +115,9 @@ def _read_part(path: Path, classes: tuple[str, ...] | None, chunk_rows: int) -> 
 def _chunk(batch: pa.RecordBatch, layout: Layout, first_row: int) -> RawChunk:
     return RawChunk(
         layout=layout,
-        probabilities=matrix_from_numbers(
-            [_cells(batch.column(name)) for name in layout.probabilities],
-            FilePlace(layout.source, layout.probabilities, first_row),
+        numbers=matrix_from_numbers(
+            [_cells(batch.column(name)) for name in layout.numbers],
+            FilePlace(layout.source, layout.numbers, first_row),
         ),
         labels=_codes(batch.column(LABEL), len(layout.classes)) if layout.has_labels else None,
         ids=_texts(batch.column(ID)) if layout.has_ids else None,
