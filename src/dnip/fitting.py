@@ -301,7 +301,7 @@ def fit_scan(
     """
     began = time.perf_counter()
     search = Search(objective, scale, solver, seed, time_limit, progress, constraints=constraints)
-    if search.scale.spacing is not Spacing.LINEAR:
+    if search.scale.spacing is Spacing.CONTINUOUS:
         raise not_in_passes(search.scale)
     if memory < LEAST_MEMORY:
         raise InvalidInputError(
@@ -312,7 +312,7 @@ def fit_scan(
     with StreamedProblem(
         rows,
         rows.classes,
-        scale=search.scale.size,
+        scale=search.scale,
         memory=memory - LEAST_MEMORY,
         folder=folder,
     ) as problem:
