@@ -98,7 +98,7 @@ def test_a_table_searched_where_it_stands_has_the_front_of_its_copy(monkeypatch,
     monkeypatch.setattr(rows, "_COPIED", 0)
     monkeypatch.setattr(rows, "_LISTED", -1)
     monkeypatch.setattr(passes, "_LEADERS_FROM", leaders_from)
-    assert not isinstance(passes.passes_over(Problem.of(p, labels), 12), passes.CompiledPasses)
+    assert not isinstance(passes.passes_over(Problem.of(p, labels), levels_of(12)), passes.CompiledPasses)
     there = front(p, labels, scale=12, effort=0.1)
     assert [point.weight_indices.tolist() for point in there.points] == [
         point.weight_indices.tolist() for point in copied.points

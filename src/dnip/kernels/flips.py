@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from dnip.kernels.jit import jit
+from dnip.kernels.jit import lean
 from dnip.kernels.levels import Levels, first_winning_indices
 from dnip.kernels.rows import BLOCK, DenseRows, Rows, SparseRows, by_layout
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 # Measured: a cell of a tally is cleared and looked at in the time in which a row is listed and
 # walked, over so much.
-_CELLS_PER_ROW = 4
+_CELLS_PER_ROW = 8
 
 
 class Flips(NamedTuple):
@@ -89,7 +89,7 @@ def _workspace(scale: int, n_flips: int, n_found: int, n_cells: int) -> Workspac
     )
 
 
-@jit
+@lean
 def find_dense_flips(
     rows: DenseRows, weights: Floats, c: int, levels: Levels, workspace: Workspace
 ) -> None:
@@ -113,7 +113,7 @@ def find_dense_flips(
     end_flips(scale, flips.start)
 
 
-@jit
+@lean
 def tally_dense_flips(
     rows: DenseRows, weights: Floats, c: int, levels: Levels, workspace: Workspace
 ) -> None:
@@ -131,7 +131,7 @@ def tally_dense_flips(
             tally[slot[i]] += mass[i]
 
 
-@jit
+@lean
 def _find_dense_slots(
     rows: DenseRows,
     weights: Floats,
@@ -160,7 +160,7 @@ def _find_dense_slots(
     first_winning_indices(rows.columns[c, first : first + n], best, rival, c, levels, slot)
 
 
-@jit
+@lean
 def list_tally(tally: Integers, n_classes: int, scale: int, flips: Flips) -> None:
     """List what a tally of shape (K + 2, N, N), flat, holds at the indices 1..K."""
     n_flips = 0
@@ -178,7 +178,7 @@ def list_tally(tally: Integers, n_classes: int, scale: int, flips: Flips) -> Non
     flips.start[scale + 1] = n_flips
 
 
-@jit
+@lean
 def find_rivals(
     rows: SparseRows, weights: Floats, c: int, rival: SmallIntegers, best: Floats
 ) -> int:
@@ -200,7 +200,7 @@ def find_rivals(
     return int(n_rows)
 
 
-@jit
+@lean
 def find_sparse_flips(
     rows: SparseRows, weights: Floats, c: int, levels: Levels, workspace: Workspace
 ) -> None:
@@ -213,7 +213,7 @@ def find_sparse_flips(
     list_sparse_flips(rows, c, levels.size, workspace)
 
 
-@jit
+@lean
 def list_sparse_flips(rows: SparseRows, c: int, scale: int, workspace: Workspace) -> None:
     """List the flips of class `c` by the indices that stand in the workspace's `slot`."""
     flips, rival, slot = workspace.flips, workspace.rival, workspace.slot
@@ -230,7 +230,7 @@ def list_sparse_flips(rows: SparseRows, c: int, scale: int, workspace: Workspace
 # A counting sort in three steps: flips are few and go straight to where they belong.
 
 
-@jit
+@lean
 def start_flips(slot: SmallIntegers, n: int, scale: int, start: Integers) -> None:
     """Make `start[k]` the place of the first flip at k, for n flips at the indices `slot`."""
     start[:] = 0
@@ -241,7 +241,7 @@ def start_flips(slot: SmallIntegers, n: int, scale: int, start: Integers) -> Non
         start[k] += start[k - 1]
 
 
-@jit
+@lean
 def add_flip(flips: Flips, k: int, true: int, rival: int, mass: int) -> None:
     """Put a flip in its place, and move the start of those at k behind it."""
     at = flips.start[k]
@@ -251,7 +251,7 @@ def add_flip(flips: Flips, k: int, true: int, rival: int, mass: int) -> None:
     flips.mass[at] = mass
 
 
-@jit
+@lean
 def end_flips(scale: int, start: Integers) -> None:
     """Move each start, which filling took to its end, back."""
     for k in range(scale + 1, 0, -1):
@@ -265,7 +265,7 @@ find_flips: Callable[[Rows, Floats, int, Levels, Workspace], None] = by_layout(
 )
 
 
-@jit
+@lean
 def add_flips(part: Flips, scale: int, flips: Flips) -> None:
     """Put each flip of a part in its place; `flips.start` must have room for it."""
     for k in range(1, scale + 1):
@@ -273,15 +273,18 @@ def add_flips(part: Flips, scale: int, flips: Flips) -> None:
             add_flip(flips, k, part.true[i], part.rival[i], part.mass[i])
 
 
-@jit
+@lean
 def walk(
     flips: Flips, c: int, origin: int, target: int, confusion: Confusion, predicted: Integers
 ) -> None:
     """Carry the counts from index `origin` of class `c`, 1..K, to index `target`, in place."""
     low, high = min(origin, target), max(origin, target)
+    sign = 1 if target > origin else -1
+    gained = 0
     for i in range(flips.start[low + 1], flips.start[high + 1]):
-        mass = flips.mass[i] if target > origin else -flips.mass[i]
-        confusion[flips.true[i], flips.rival[i]] -= mass
-        confusion[flips.true[i], c] += mass
-        predicted[flips.rival[i]] -= mass
-        predicted[c] += mass
+        true, rival, mass = flips.true[i], flips.rival[i], sign * flips.mass[i]
+        confusion[true, rival] -= mass
+        confusion[true, c] += mass
+        predicted[rival] -= mass
+        gained += mass
+    predicted[c] += gained

@@ -12,7 +12,7 @@ import numpy as np
 
 from dnip.kernels.counting import count
 from dnip.kernels.flips import Flips, Workspace, find_flips, walk
-from dnip.kernels.jit import inner, jit
+from dnip.kernels.jit import inner, jit, lean
 from dnip.kernels.levels import Levels, weights_at
 from dnip.kernels.lines import Lines, find, keep, mix
 from dnip.kernels.values import Memo, Terms, value
@@ -73,7 +73,7 @@ def new_cells(total: int, n_classes: int, most: int) -> Cells:
     )
 
 
-@jit
+@lean
 def offer(
     cells: Cells, correct: int, cobias: float, indices: Floats, c: int, k: int, origin: int
 ) -> None:
@@ -89,7 +89,7 @@ def offer(
         cells.indices[cell, c] = k
 
 
-@jit
+@lean
 def visit_line(
     flips: Flips,
     metres: Metres,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dnip.kernels.flips import Flips, add_flip, end_flips, start_flips
-from dnip.kernels.jit import jit
+from dnip.kernels.jit import jit, lean
 from dnip.kernels.levels import Levels, first_winning_indices
 from dnip.kernels.rows import BLOCK
 
@@ -93,7 +93,7 @@ def find_in_place(
                 tally[cell] += rows.mass[row[i] if weighted else 0]
 
 
-@jit
+@lean
 def list_in_place(
     rows: InPlaceRows, rival: SmallIntegers, slot: SmallIntegers, scale: int, flips: Flips
 ) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from dnip.kernels.flips import Flips, add_flip, end_flips, start_flips
-from dnip.kernels.jit import jit
+from dnip.kernels.jit import jit, lean
 from dnip.kernels.levels import Levels, first_winning_index
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def new_flip_list(n_rows: int) -> FlipList:
     return FlipList(np.empty(n_rows, np.uint32), np.empty(n_rows, np.uint32))
 
 
-@jit
+@lean
 def _grade(bits: int) -> np.uint8:
     """Grade a number of at least 0 by the bits of its float64: larger ones are never lower."""
     return np.uint8(min(max((bits >> _SHIFT) - _LOWEST, 0), 255))
@@ -86,7 +86,7 @@ def grade(rows: InPlaceRows, first: int, last: int, leaders: Leaders) -> None:
             leaders.grade[n, r] = _grade(bits[n])
 
 
-@jit
+@lean
 def _set_marks(r: int, most: float, room: Floats, bits: Integers, leaders: Leaders) -> None:
     """Grade what it takes to beat the leaders at `most`; rounded down, for they may tie."""
     room[0] = leaders.first_score[r] / most * (1 - 1e-15)
@@ -95,7 +95,7 @@ def _set_marks(r: int, most: float, room: Floats, bits: Integers, leaders: Leade
     leaders.to_follow[r] = _grade(bits[0])
 
 
-@jit
+@lean
 def _rank(rows: InPlaceRows, weights: Floats, r: int, leaders: Leaders) -> None:
     p = rows.p[rows.row[r]]
     first = second = np.uint32(0)
@@ -138,13 +138,13 @@ def count_leaders(rows: InPlaceRows, leaders: Leaders) -> Confusion:
     return confusion
 
 
-@jit
+@lean
 def _beats(score: float, c: int, other_score: float, other: int) -> bool:
     """Whether class `c` is ahead of another one: the lower class on a tie."""
     return score > other_score or (score == other_score and c < other)
 
 
-@jit
+@lean
 def _mark(c: int, least: Grades, first: int, leaders: Leaders, concerned: Booleans) -> None:
     """Mark the open rows from `first` on where class `c` is graded high enough, or leads now."""
     last = first + len(concerned)
@@ -233,7 +233,7 @@ def list_flips(
     return n - first
 
 
-@jit
+@lean
 def sort_flips(
     rows: InPlaceRows,
     c: int,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from dnip.kernels.jit import jit
+from dnip.kernels.jit import jit, lean
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -73,7 +73,7 @@ def weights_at(levels: Levels, indices: Floats) -> Floats:
     return weights
 
 
-@jit
+@lean
 def _by_quotient(p: float, rival_score: float, ties_win: bool, levels: Levels) -> int:
     """Two products settle it, for rounding moves the quotient by less than one."""
     k = max(np.floor(rival_score / p), 1.0)  # infinite for tiny p: only the result is an integer
@@ -85,7 +85,7 @@ def _by_quotient(p: float, rival_score: float, ties_win: bool, levels: Levels) -
     return int(min(k + losses, levels.size + 1.0))
 
 
-@jit
+@lean
 def _by_bucket(p: float, rival_score: float, ties_win: bool, levels: Levels) -> int:
     """One product settles it, for the bucket of the quotient leaves one weight in doubt."""
     quotient = rival_score / p
@@ -98,7 +98,7 @@ def _by_bucket(p: float, rival_score: float, ties_win: bool, levels: Levels) -> 
     return int(k) + (1 if loses else 0)
 
 
-@jit
+@lean
 def first_winning_index(p: float, rival_score: float, ties_win: bool, levels: Levels) -> int:
     """Smallest k in 1..K whose weight times p beats `rival_score`; K + 1 if there is none."""
     if len(levels.lowest) == 0:
@@ -106,7 +106,7 @@ def first_winning_index(p: float, rival_score: float, ties_win: bool, levels: Le
     return _by_bucket(p, rival_score, ties_win, levels)
 
 
-@jit
+@lean
 def first_winning_indices(
     p: Probabilities,
     rival_score: Floats,
@@ -124,7 +124,7 @@ def first_winning_indices(
             slot[i] = _by_bucket(p[i], rival_score[i], c < rival[i], levels)
 
 
-@jit
+@lean
 def nearest(weight: float, levels: Levels) -> float:
     """Return the position of the weight nearest to this one, as a ratio where steps are ratios."""
     if len(levels.lowest) == 0:

@@ -51,6 +51,9 @@ T = TypeVar("T")
 # From so many bytes of a row on, its two best classes are kept rather than found in every pass;
 # the memory for them and for the grades is then small beside the row itself.
 _LEADERS_FROM = 256
+# Rows in place are tallied where there are so many of them per cell of the tallies; of fewer, a list
+# takes less memory.
+_ROWS_PER_CELL = 1
 # What a look at a row costs in a line search, in cells read one after another.
 _CELLS_PER_LOOK = 4
 
@@ -116,7 +119,7 @@ class InPlacePasses:
         self._parts = threads.share(n_rows, n_rows * n_classes)
         n_parts = len(self._parts)
         n_cells = (levels.size + 2) * n_classes**2
-        if n_cells * (n_parts + 1) > n_rows:
+        if n_cells * (n_parts + 1) * _ROWS_PER_CELL > n_rows:
             n_cells = 0
         self._tallies = np.empty((n_parts, n_cells), np.int64)
         self._found = np.empty((2, 0 if n_cells else n_rows), np.uint32)  # rivals, and indices
