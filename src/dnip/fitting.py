@@ -25,7 +25,7 @@ from dnip.priors import (
 )
 from dnip.robust import ROBUST, Decision, RobustSolution, solve_robustly
 from dnip.robust.calibrating import calibrate, rows_per_class
-from dnip.scales import Spacing, WeightScale
+from dnip.scales import DEFAULT_SCALE, Spacing, WeightScale
 from dnip.solution import Status
 from dnip.solvers import Coordinate, Exact, Exhaustive, Search, StreamedProblem, not_in_passes
 from dnip.tables import ProbabilityTable, Scan
@@ -81,7 +81,7 @@ def fit_table(
     unlabelled: ProbabilityTable | None = None,
     target_prior: PriorLike | None = None,
     evidence: EvidenceSettings | None = None,
-    scale: int | str = 30,
+    scale: int | str = DEFAULT_SCALE,
     solver: str | Solver = "coordinate",
     seed: int = 0,
     time_limit: float | None = None,
@@ -252,7 +252,7 @@ def fit_scan(
     *,
     memory: int,
     folder: Path | None = None,
-    scale: int | str = 30,
+    scale: int | str = DEFAULT_SCALE,
     solver: str | Solver = "coordinate",
     seed: int = 0,
     time_limit: float | None = None,
@@ -342,7 +342,7 @@ def fit_file(
     unlabelled: Path | None = None,
     target_prior: str | None = None,
     evidence: EvidenceSettings | None = None,
-    scale: int | str = 30,
+    scale: int | str = DEFAULT_SCALE,
     solver: str | Solver = "coordinate",
     seed: int = 0,
     time_limit: float | None = None,

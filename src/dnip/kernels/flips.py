@@ -17,7 +17,7 @@ from dnip.kernels.levels import Levels, first_winning_indices
 from dnip.kernels.rows import BLOCK, DenseRows, Rows, SparseRows, by_layout
 
 if TYPE_CHECKING:
-    from dnip.typing import Confusion, Floats, Integers, SmallIntegers
+    from dnip.typing import Confusion, Floats, Integers, ShortIntegers, SmallIntegers
 
 # Measured: a cell of a tally is cleared and looked at in the time in which a row is listed and
 # walked, over so much.
@@ -231,7 +231,7 @@ def list_sparse_flips(rows: SparseRows, c: int, scale: int, workspace: Workspace
 
 
 @lean
-def start_flips(slot: SmallIntegers, n: int, scale: int, start: Integers) -> None:
+def start_flips(slot: SmallIntegers | ShortIntegers, n: int, scale: int, start: Integers) -> None:
     """Make `start[k]` the place of the first flip at k, for n flips at the indices `slot`."""
     start[:] = 0
     for i in range(n):

@@ -18,12 +18,8 @@ from dnip.kernels.lines import Lines, find, keep, mix
 from dnip.kernels.values import Memo, Terms, value
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from dnip.kernels.rows import Rows
-    from dnip.typing import Confusion, Floats, Integers
-
-    ShortIntegers = NDArray[np.uint16]
+    from dnip.typing import Confusion, Floats, Integers, ShortIntegers
 
 # COBias is a sum of rounded numbers: a point is lower by more than this, or it is not.
 _SAME = 1e-12

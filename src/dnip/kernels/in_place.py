@@ -16,7 +16,7 @@ from dnip.kernels.rows import BLOCK
 
 if TYPE_CHECKING:
     from dnip.kernels.rows import InPlaceRows
-    from dnip.typing import Confusion, Floats, Integers, SmallIntegers
+    from dnip.typing import Confusion, Floats, Integers, ShortIntegers
 
 
 @jit
@@ -47,8 +47,8 @@ def find_in_place(
     levels: Levels,
     first: int,
     last: int,
-    rival: SmallIntegers,
-    slot: SmallIntegers,
+    rival: ShortIntegers,
+    slot: ShortIntegers,
     tally: Integers,
 ) -> None:
     """Find the flips of class `c` in the open rows first..last - 1, the others having `weights`.
@@ -95,7 +95,7 @@ def find_in_place(
 
 @lean
 def list_in_place(
-    rows: InPlaceRows, rival: SmallIntegers, slot: SmallIntegers, scale: int, flips: Flips
+    rows: InPlaceRows, rival: ShortIntegers, slot: ShortIntegers, scale: int, flips: Flips
 ) -> None:
     """List the flips of all open rows."""
     weighted = len(rows.mass) > 1

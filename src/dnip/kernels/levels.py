@@ -15,9 +15,7 @@ import numpy as np
 from dnip.kernels.jit import jit, lean
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from dnip.typing import Floats, Probabilities, SmallIntegers
+    from dnip.typing import Floats, Probabilities, ShortIntegers, SmallIntegers
 
 # A class that can win a row but for the rounding of products is kept among its candidates.
 _ROUNDING = 1 + 1e-9
@@ -31,7 +29,7 @@ class Levels(NamedTuple):
     size: int  # K
     weight: Floats  # (K + 2,) at positions 1..K; infinite at K + 1
     span: float  # largest ratio of two weights, with room for rounding
-    lowest: NDArray[np.uint16]  # (B,) least position that may win, by bucket; (0,) if linear
+    lowest: ShortIntegers  # (B,) least position that may win, by bucket; (0,) if linear
     shift: int  # bits of a float64 that do not tell its bucket
     first: int  # the leading bits of the first bucket
     least: float  # quotients below share the first bucket
@@ -110,10 +108,10 @@ def first_winning_index(p: float, rival_score: float, ties_win: bool, levels: Le
 def first_winning_indices(
     p: Probabilities,
     rival_score: Floats,
-    rival: SmallIntegers,
+    rival: SmallIntegers | ShortIntegers,
     c: int,
     levels: Levels,
-    slot: SmallIntegers,
+    slot: SmallIntegers | ShortIntegers,
 ) -> None:
     """Fill `slot` with the first winning index of class `c` in each of many rows."""
     if len(levels.lowest) == 0:

@@ -51,7 +51,7 @@ T = TypeVar("T")
 # From so many bytes of a row on, its two best classes are kept rather than found in every pass;
 # the memory for them and for the grades is then small beside the row itself.
 _LEADERS_FROM = 256
-# Rows in place are tallied where there are so many of them per cell of the tallies; of fewer, a list
+# Rows in place are tallied where there are so many of them per cell of the tallies: a list of fewer
 # takes less memory.
 _ROWS_PER_CELL = 1
 # What a look at a row costs in a line search, in cells read one after another.
@@ -122,7 +122,7 @@ class InPlacePasses:
         if n_cells * (n_parts + 1) * _ROWS_PER_CELL > n_rows:
             n_cells = 0
         self._tallies = np.empty((n_parts, n_cells), np.int64)
-        self._found = np.empty((2, 0 if n_cells else n_rows), np.uint32)  # rivals, and indices
+        self._found = np.empty((2, 0 if n_cells else n_rows), np.uint16)  # rivals, and indices
         self._flips = new_flips(levels.size, n_cells or n_rows)
 
     def count(self, indices: Floats) -> Confusion:
@@ -140,7 +140,7 @@ class InPlacePasses:
 
         def find_part(part: int, first: int, last: int) -> None:
             tally = self._tallies[part]
-            rival, slot = np.empty((2, BLOCK), np.uint32) if len(tally) else self._found
+            rival, slot = np.empty((2, BLOCK), np.uint16) if len(tally) else self._found
             find_in_place(self._rows, weights, c, self._levels, first, last, rival, slot, tally)
 
         self._threads.run(find_part, self._parts)
