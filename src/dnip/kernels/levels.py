@@ -84,16 +84,28 @@ def _by_quotient(p: float, rival_score: float, ties_win: bool, levels: Levels) -
 
 
 @lean
-def _by_bucket(p: float, rival_score: float, ties_win: bool, levels: Levels) -> int:
-    """One product settles it, for the bucket of the quotient leaves one weight in doubt."""
-    quotient = rival_score / p
+def _bucket(quotient: float, levels: Levels) -> np.uint64:
     quotient = quotient if quotient > levels.least else levels.least
     quotient = quotient if quotient < levels.most else levels.most
-    bucket = (np.float64(quotient).view(np.int64) >> levels.shift) - levels.first
-    k = np.uint64(levels.lowest[np.uint64(bucket)])
+    bits = np.float64(quotient).view(np.uint64)
+    return (bits >> np.uint64(levels.shift)) - np.uint64(levels.first)
+
+
+@lean
+def _decide(
+    bucket: np.unsignedinteger, p: float, rival_score: float, ties_win: bool, levels: Levels
+) -> np.uint32:
+    """Settle by one product who wins, for a bucket leaves one weight in doubt."""
+    k = np.uint32(levels.lowest[bucket])
     score = levels.weight[k] * p  # not a number where p is 0, at K + 1
-    loses = (score < rival_score) | ((score == rival_score) & (not ties_win))
-    return int(k) + (1 if loses else 0)
+    if score <= rival_score:
+        k += np.uint32((score < rival_score) | (not ties_win))
+    return k
+
+
+@lean
+def _by_bucket(p: float, rival_score: float, ties_win: bool, levels: Levels) -> int:
+    return int(_decide(_bucket(rival_score / p, levels), p, rival_score, ties_win, levels))
 
 
 @lean
@@ -118,8 +130,10 @@ def first_winning_indices(
         for i in range(len(slot)):
             slot[i] = _by_quotient(p[i], rival_score[i], c < rival[i], levels)
     else:
+        for i in range(len(slot)):  # twice, for this loop has no look-ups and becomes a fast one
+            slot[i] = _bucket(rival_score[i] / p[i], levels)
         for i in range(len(slot)):
-            slot[i] = _by_bucket(p[i], rival_score[i], c < rival[i], levels)
+            slot[i] = _decide(slot[i], p[i], rival_score[i], c < rival[i], levels)
 
 
 @lean
