@@ -23,12 +23,11 @@ def confusion_at(p, labels, indices, mass=None):
     return confusion
 
 
-def first_winning_index(p, rival_score, ties_win, scale):
-    """The smallest index whose product beats the rival's, by trying all."""
-    for k in range(1, scale + 1):
-        if k * p > rival_score or (ties_win and k * p == rival_score):
-            return k
-    return scale + 1
+def first_winning_index(p, rival_score, ties_win, weights):
+    """The smallest index, from 1 on, whose product beats the rival's, by looking at all."""
+    products = weights * p
+    wins = (products > rival_score) | (ties_win & (products == rival_score))
+    return int(np.argmax(wins)) + 1 if wins.any() else len(weights) + 1
 
 
 def class_accuracies(confusion):

@@ -26,12 +26,18 @@ class Table(NamedTuple):
     mass: np.ndarray  # (M,)
 
 
+def scales(most):
+    """Linear and geometric scales of up to so many weights."""
+    sizes = st.integers(1, most)
+    return st.one_of(sizes, sizes.map("log:{}".format))
+
+
 @st.composite
 def tables(draw, min_rows=1, max_rows=10, max_classes=12):
     """Tables that mix tied, tiny, zero and one-hot rows; some examples have no mass."""
     m, n = draw(st.integers(min_rows, max_rows)), draw(st.integers(2, max_classes))
     p = draw(arrays(np.float64, (m, n), elements=probability, fill=st.just(0.0)))
-    p[p.max(axis=1) == 0, draw(st.integers(0, n - 1))] = 1.0
+    p[p.max(axis=1) < 1e-3, draw(st.integers(0, n - 1))] = 1.0  # rows of a problem sum to 1
     labels = draw(arrays(np.int64, m, elements=st.integers(0, n - 1)))
     mass = draw(arrays(np.int64, m, elements=st.sampled_from([0, 1, 1, 1, 2, 1000])))
     return Table(p, labels, mass)

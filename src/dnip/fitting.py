@@ -25,7 +25,7 @@ from dnip.priors import (
 )
 from dnip.robust import ROBUST, Decision, RobustSolution, solve_robustly
 from dnip.robust.calibrating import calibrate, rows_per_class
-from dnip.scales import Spacing, WeightScale
+from dnip.scales import DEFAULT_SCALE, Spacing, WeightScale
 from dnip.solution import Status
 from dnip.solvers import Coordinate, Exact, Exhaustive, Search, StreamedProblem, not_in_passes
 from dnip.tables import ProbabilityTable, Scan
@@ -87,7 +87,7 @@ def fit_table(
     unlabelled: ProbabilityTable | None = None,
     target_prior: PriorLike | None = None,
     evidence: EvidenceSettings | None = None,
-    scale: int | str = 30,
+    scale: int | str = DEFAULT_SCALE,
     solver: str | Solver = "coordinate",
     seed: int = 0,
     time_limit: float | None = None,
@@ -258,7 +258,7 @@ def fit_scan(
     *,
     memory: int,
     folder: Path | None = None,
-    scale: int | str = 30,
+    scale: int | str = DEFAULT_SCALE,
     solver: str | Solver = "coordinate",
     seed: int = 0,
     time_limit: float | None = None,
@@ -307,7 +307,7 @@ def fit_scan(
     """
     began = time.perf_counter()
     search = Search(objective, scale, solver, seed, time_limit, progress, constraints=constraints)
-    if search.scale.spacing is not Spacing.LINEAR:
+    if search.scale.spacing is Spacing.CONTINUOUS:
         raise not_in_passes(search.scale)
     if memory < LEAST_MEMORY:
         raise InvalidInputError(
@@ -318,7 +318,7 @@ def fit_scan(
     with StreamedProblem(
         rows,
         rows.classes,
-        scale=search.scale.size,
+        scale=search.scale,
         memory=memory - LEAST_MEMORY,
         folder=folder,
     ) as problem:
@@ -348,7 +348,7 @@ def fit_file(
     unlabelled: Path | None = None,
     target_prior: str | None = None,
     evidence: EvidenceSettings | None = None,
-    scale: int | str = 30,
+    scale: int | str = DEFAULT_SCALE,
     solver: str | Solver = "coordinate",
     seed: int = 0,
     time_limit: float | None = None,

@@ -6,7 +6,7 @@ import decimal
 import re
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,15 +17,16 @@ from dnip.validation import MAX_SCALE, check_scale
 if TYPE_CHECKING:
     from dnip.typing import Floats, WeightIndices
 
-#: Ratios up to 1,000 in steps of 0.7 %: neither the ends nor the steps are in the way of a fit.
-DEFAULT_SCALE = "log:1000"
-
 #: Weights on the continuous scale are within this factor of one another, as far apart as those of
 #: the largest K.
 WIDEST = float(MAX_SCALE)
 
 #: What `WeightScale.of` reads.
 SCALE_NAME = re.compile(r"continuous|(log:)?(-?[0-9]{1,9})")
+
+#: The scale where none is named: ratios of weights up to 1,000, all in steps of 0.7 %.
+#: A linear scale is as fine at its top only, and coarse where weights are small.
+DEFAULT_SCALE = "log:1000"
 
 # Digits that weights are computed with before they are rounded to the nearest float64.
 _DIGITS = 50
@@ -105,7 +106,7 @@ class WeightScale:
         """
         if self.spacing is Spacing.LINEAR:
             return np.arange(1.0, self.size + 1)
-        return _geometric(self.size) if self.size else np.empty(0)
+        return np.array(_geometric(self.size) if self.size else ())
 
     def multipliers(self, indices: WeightIndices) -> Floats:
         """Return what probabilities are multiplied by at weight indices of shape (N,)."""
@@ -123,7 +124,8 @@ class WeightScale:
         return weights / self.size if self.spacing is Spacing.LINEAR else weights
 
 
-def _geometric(size: int) -> Floats:
+@lru_cache(maxsize=8)
+def _geometric(size: int) -> tuple[float, ...]:
     with decimal.localcontext() as context:
         context.prec = _DIGITS
         weights = [decimal.Decimal(1)]
@@ -131,4 +133,4 @@ def _geometric(size: int) -> Floats:
             step = (decimal.Decimal(size).ln() / (size - 1)).exp()
             for _ in range(size - 1):
                 weights.append(weights[-1] / step)
-    return np.array([float(weight) for weight in reversed(weights)])
+    return tuple(float(weight) for weight in reversed(weights))

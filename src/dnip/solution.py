@@ -137,6 +137,14 @@ class Solution:
         return WeightScale(self.spacing, self.scale).weights(self.weight_indices)
 
     @property
+    def at_the_end(self) -> tuple[int, ...]:
+        """Fitted classes that have the least weight of the scale: it may have kept them there."""
+        if self.scale == 1:  # there was nothing to choose
+            return ()
+        indices = enumerate(self.weight_indices.tolist())
+        return tuple(c for c, index in indices if index == 1 and c not in self.unfitted)
+
+    @property
     def sentence(self) -> str:
         """What the status means for this solution."""
         if self.constraints is None:

@@ -7,19 +7,22 @@ from hypothesis import strategies as st
 
 import oracles
 from dnip.kernels.counting import count
-from layouts import each_layout, lay_out_as
-from strategies import KINDS, random_probabilities, seeded, tables
+from dnip.scales import WeightScale
+from layouts import each_layout, lay_out_as, weights_of
+from strategies import KINDS, random_probabilities, scales, seeded, tables
 
 
 @each_layout
 @seeded
-@given(table=tables(), scale=st.integers(1, 40), data=st.data())
+@given(table=tables(), scale=scales(40), data=st.data())
 def test_counts_equal_the_twin(layout, table, scale, data):
     n_classes = table.p.shape[1]
-    indices = data.draw(st.lists(st.integers(1, scale), min_size=n_classes, max_size=n_classes))
-    counted = count(lay_out_as(layout, *table, scale), np.array(indices, np.float64))
+    index = st.integers(1, WeightScale.of(scale).size)
+    indices = data.draw(st.lists(index, min_size=n_classes, max_size=n_classes))
+    weights = weights_of(scale, indices)
+    rows, _ = lay_out_as(layout, *table, scale)
     np.testing.assert_array_equal(
-        counted, oracles.confusion_at(table.p, table.labels, indices, table.mass)
+        count(rows, weights), oracles.confusion_at(table.p, table.labels, weights, table.mass)
     )
 
 
@@ -31,7 +34,7 @@ def test_counts_of_many_rows_equal_the_twin(layout, kind, n_classes, scale):
     p = random_probabilities(rng, 400, n_classes, kind)
     labels = rng.integers(n_classes, size=400)
     mass = rng.integers(0, 4, 400)
-    rows = lay_out_as(layout, p, labels, mass, scale)
+    rows, _ = lay_out_as(layout, p, labels, mass, scale)
     for _ in range(5):
         indices = rng.integers(1, scale + 1, n_classes)
         np.testing.assert_array_equal(
@@ -43,6 +46,6 @@ def test_counts_of_many_rows_equal_the_twin(layout, kind, n_classes, scale):
 @each_layout
 def test_a_tie_goes_to_the_lowest_class(layout):
     p = np.array([[0.2, 0.4, 0.4], [0.25, 0.25, 0.5]])
-    rows = lay_out_as(layout, p, np.array([2, 2]), np.array([1, 1]), 10)
+    rows, _ = lay_out_as(layout, p, np.array([2, 2]), np.array([1, 1]), 10)
     assert count(rows, np.array([1.0, 1.0, 1.0]))[2].tolist() == [0, 1, 1]
     assert count(rows, np.array([2.0, 1.0, 1.0]))[2].tolist() == [2, 0, 0]

@@ -5,26 +5,26 @@ import pytest
 
 import oracles
 from dnip.kernels.descent import descend
-from dnip.kernels.flips import new_workspace
 from dnip.kernels.lines import new_lines
 from dnip.kernels.values import Terms, new_memo
+from dnip.solvers.levels import levels_of
 from layouts import each_layout, lay_out_as
 from strategies import KINDS, random_probabilities
 
 SCALE = 6
+LEVELS = levels_of(SCALE)
 TERMS = Terms(error=1.0, cobias=2.7, single=0.0, tau=0.2, smoothing=1.0)
 
 
 def descents(layout, p, labels, starts, lines_of):
     """Descend from each start, and yield (start, end, value, searches)."""
     mass = np.ones(len(p), np.int64)
-    rows = lay_out_as(layout, p, labels, mass, SCALE)
-    workspace = new_workspace(rows, SCALE)
+    rows, workspace = lay_out_as(layout, p, labels, mass, SCALE)
     memo = new_memo(np.bincount(labels, minlength=p.shape[1]), 1.0)
     order = np.arange(p.shape[1])
     for start in starts:
         here = start.astype(np.float64)
-        value, n_searches = descend(rows, workspace, TERMS, memo, lines_of(), here, order, SCALE)
+        value, n_searches = descend(rows, LEVELS, workspace, TERMS, memo, lines_of(), here, order)
         yield start, here, value, n_searches
 
 
@@ -76,10 +76,10 @@ def test_a_full_memory_takes_no_more_lines():
 
 def test_only_the_classes_of_the_order_move():
     p, labels, starts = random_table("random")
-    rows = lay_out_as("dense", p, labels, np.ones(60, np.int64), SCALE)
+    rows, workspace = lay_out_as("dense", p, labels, np.ones(60, np.int64), SCALE)
     memo = new_memo(np.bincount(labels), 1.0)
     for start in starts:
         here = start.astype(np.float64)
-        workspace, lines = new_workspace(rows, SCALE), new_lines(100)
-        descend(rows, workspace, TERMS, memo, lines, here, np.array([2, 0]), SCALE)
+        lines = new_lines(100)
+        descend(rows, LEVELS, workspace, TERMS, memo, lines, here, np.array([2, 0]))
         assert here[1] == start[1]

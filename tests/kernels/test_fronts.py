@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import oracles
-from dnip.kernels.flips import new_workspace
 from dnip.kernels.fronts import Aim, Metres, new_cells, visit_lines
 from dnip.kernels.lines import new_lines
 from dnip.kernels.values import Terms, new_memo
+from dnip.solvers.levels import levels_of
 from layouts import each_layout, lay_out_as
 from strategies import random_probabilities, seeded, tables
 
@@ -25,20 +25,20 @@ class Walk:
     """A table in a layout, and what a walk over it needs."""
 
     def __init__(self, layout, p, labels, mass, scale, most=10_000):
-        self.p, self.labels, self.mass, self.scale = p, labels, mass, scale
-        self.rows = lay_out_as(layout, p, labels, mass, scale)
+        self.p, self.labels, self.mass, self.levels = p, labels, mass, levels_of(scale)
+        self.rows, self.workspace = lay_out_as(layout, p, labels, mass, scale)
         true = np.bincount(labels, mass, p.shape[1]).astype(np.int64)
         cobias, pmi = Terms(0.0, 1.0, 0.0, 0.0, 1.0), Terms(0.0, 0.0, 0.0, 1.0, 1.0)
         self.metres = Metres(cobias, pmi, new_memo(true, 1.0), new_memo(true, 1.0))
         self.cells = new_cells(int(true.sum()), p.shape[1], most)
         self.lines = new_lines(100)
-        self.workspace = new_workspace(self.rows, scale)
 
     def visit(self, indices, aim=AIMS["sum"], stay=True):
         here = np.array(indices, np.float64)
         order = np.arange(len(here))
         count = visit_lines(
             self.rows,
+            self.levels,
             self.workspace,
             self.metres,
             aim,
@@ -47,7 +47,6 @@ class Walk:
             7,
             here,
             order,
-            self.scale,
             stay,
         )
         return here, count

@@ -11,6 +11,7 @@ from dnip.pareto import front
 from dnip.pareto.solve import beta_ranges
 from dnip.problem import Problem
 from dnip.solvers import passes
+from dnip.solvers.levels import levels_of
 from fronts import hypervolume, measures, true_front
 from problems import KNOWN, Known
 from strategies import random_probabilities
@@ -98,7 +99,8 @@ def test_a_table_searched_where_it_stands_has_the_front_of_its_copy(monkeypatch,
     monkeypatch.setattr(rows, "_COPIED", 0)
     monkeypatch.setattr(rows, "_LISTED", -1)
     monkeypatch.setattr(passes, "_LEADERS_FROM", leaders_from)
-    assert not isinstance(passes.passes_over(Problem.of(p, labels), 12), passes.CompiledPasses)
+    there = passes.passes_over(Problem.of(p, labels), levels_of(12))
+    assert not isinstance(there, passes.CompiledPasses)
     there = front(p, labels, scale=12, effort=0.1)
     assert [point.weight_indices.tolist() for point in there.points] == [
         point.weight_indices.tolist() for point in copied.points

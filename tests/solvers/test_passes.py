@@ -15,22 +15,21 @@ from dnip.kernels.flips import walk
 from dnip.kernels.rows import DenseRows, InPlaceRows, SparseRows, lay_out
 from dnip.kernels.threads import Threads
 from dnip.problem import Problem
+from dnip.scales import WeightScale
 from dnip.solvers import Coordinate, Landscape, passes
+from dnip.solvers.levels import levels_of
 from dnip.solvers.passes import CompiledPasses, InPlacePasses, LeaderPasses, passes_over
-from strategies import KINDS, TINY, random_probabilities, seeded, tables
+from layouts import weights_of
+from strategies import KINDS, TINY, random_probabilities, scales, seeded, tables
 
 #: What makes `passes_over` take a layout that it would not take for a small table.
+IN_PLACE = [(rows, "_COPIED", 0), (rows, "_LISTED", -1), (passes, "_LEADERS_FROM", 10**6)]
 FORCED = {
-    "dense": (CompiledPasses, [(rows, "_SPARSE_ROW", 1e300)]),
-    "sparse": (CompiledPasses, [(rows, "_LARGEST_TALLY", 0)]),
-    "in place": (
-        InPlacePasses,
-        [(rows, "_COPIED", 0), (rows, "_LISTED", -1), (passes, "_LEADERS_FROM", 10**6)],
-    ),
-    "leaders": (
-        LeaderPasses,
-        [(rows, "_COPIED", 0), (rows, "_LISTED", -1), (passes, "_LEADERS_FROM", 2)],
-    ),
+    "dense": (CompiledPasses, [(rows, "prefers_dense", lambda _: True)]),
+    "sparse": (CompiledPasses, [(rows, "prefers_dense", lambda _: False)]),
+    "in place": (InPlacePasses, IN_PLACE),
+    "in place, tallied": (InPlacePasses, [*IN_PLACE, (passes, "_ROWS_PER_CELL", 0)]),
+    "leaders": (LeaderPasses, [*IN_PLACE[:2], (passes, "_LEADERS_FROM", 2)]),
 }
 
 each_way = pytest.mark.parametrize("way", list(FORCED))
@@ -51,7 +50,7 @@ def force(monkeypatch):
 
 def made(way, p, labels, mass, scale):
     problem = Problem(p, labels, mass, 1.0, tuple(map(str, range(p.shape[1]))))
-    passes = passes_over(problem, scale)
+    passes = passes_over(problem, levels_of(scale))
     assert isinstance(passes, FORCED[way][0])
     return passes
 
@@ -61,13 +60,14 @@ def assert_walks_to_recounts(passes, table, scale, start, steps):
     p, labels, mass = table
     here = np.array(start, np.float64)
     confusion = passes.count(here)
-    np.testing.assert_array_equal(confusion, oracles.confusion_at(p, labels, here, mass))
+    recount = oracles.confusion_at(p, labels, weights_of(scale, here), mass)
+    np.testing.assert_array_equal(confusion, recount)
     predicted = confusion.sum(axis=0)
     for c, index in steps:
         flips = passes.find_flips(here, c)
         walk(flips, c, int(here[c]), index, confusion, predicted)
         here[c] = index
-        recount = oracles.confusion_at(p, labels, here, mass)
+        recount = oracles.confusion_at(p, labels, weights_of(scale, here), mass)
         np.testing.assert_array_equal(confusion, recount)
         np.testing.assert_array_equal(predicted, recount.sum(axis=0))
 
@@ -76,27 +76,29 @@ def assert_walks_to_recounts(passes, table, scale, start, steps):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("weighted", [True, False])
-def test_walking_equals_recounting(force, way, kind, dtype, weighted):
+@pytest.mark.parametrize("name", ["{}", "log:{}"])
+def test_walking_equals_recounting(force, way, kind, dtype, weighted, name):
     force(way)
     rng = np.random.default_rng(0)
-    for n_classes, scale in ((2, 30), (3, 9), (12, 7), (40, 5)):
+    for n_classes, size in ((2, 30), (3, 9), (12, 7), (40, 5)):
+        scale = name.format(size)
         p = random_probabilities(rng, 90, n_classes, kind).astype(dtype)
         p = p[p.max(axis=1) > 0]  # float32 has no room for the tiniest
         labels = rng.integers(n_classes, size=len(p))
         mass = rng.integers(0, 4, len(p)) if weighted else np.broadcast_to(np.int64(1), len(p))
         passes = made(way, p, labels, mass, scale)
-        start = rng.integers(1, scale + 1, n_classes)
-        classes, indices = rng.integers(n_classes, size=60), rng.integers(1, scale + 1, 60)
+        start = rng.integers(1, size + 1, n_classes)
+        classes, indices = rng.integers(n_classes, size=60), rng.integers(1, size + 1, 60)
         steps = zip(classes.tolist(), indices.tolist(), strict=True)
         assert_walks_to_recounts(passes, (p, labels, mass), scale, start, steps)
 
 
 @each_way
 @seeded
-@given(table=tables(), scale=st.integers(1, 40), data=st.data())
+@given(table=tables(), scale=scales(40), data=st.data())
 def test_walking_equals_recounting_on_wild_tables(way, table, scale, data):
     n_classes = table.p.shape[1]
-    index = st.integers(1, scale)
+    index = st.integers(1, WeightScale.of(scale).size)
     start = data.draw(st.lists(index, min_size=n_classes, max_size=n_classes))
     steps = data.draw(st.lists(st.tuples(st.integers(0, n_classes - 1), index), max_size=6))
     with pytest.MonkeyPatch.context() as patch:
@@ -165,16 +167,18 @@ def solutions(p, labels, **settings):
     return [solve(p, labels, Objective(), seed=seed, **settings) for seed in range(2)]
 
 
-@pytest.mark.parametrize("way", ["sparse", "in place", "leaders"])
+@pytest.mark.parametrize("way", ["sparse", "in place", "in place, tallied", "leaders"])
 @pytest.mark.parametrize("weighted", [True, False])
-def test_every_layout_leads_to_the_same_solution(force, way, weighted):
+@pytest.mark.parametrize("scale", [30, "log:100"])
+def test_every_layout_leads_to_the_same_solution(force, way, weighted, scale):
     rng = np.random.default_rng(5)
     p = random_probabilities(rng, 300, 6, "mixed")
     labels = np.where(rng.random(300) < 0.6, p.argmax(axis=1), rng.integers(6, size=300))
     weight = rng.integers(0, 3, 300) if weighted else None
-    expected = solutions(p, labels, sample_weight=weight)
+    settings = {"sample_weight": weight, "scale": scale}
+    expected = solutions(p, labels, **settings)
     force(way)
-    for one, other in zip(expected, solutions(p, labels, sample_weight=weight), strict=True):
+    for one, other in zip(expected, solutions(p, labels, **settings), strict=True):
         np.testing.assert_array_equal(one.weight_indices, other.weight_indices)
         assert (one.value, one.evaluations) == (other.value, other.evaluations)
         assert [entry.value for entry in one.trace] == [entry.value for entry in other.trace]
@@ -204,16 +208,15 @@ EDGES = {
 
 
 @each_way
-@pytest.mark.parametrize("scale", [1, 30, 10_000])
+@pytest.mark.parametrize("scale", [1, 30, 10_000, "log:1", "log:1000"])
 @pytest.mark.parametrize("edge", EDGES)
 def test_edges_of_the_input(force, way, scale, edge):
     force(way)
     rng = np.random.default_rng(7)
     p, labels = EDGES[edge](rng), np.arange(60) % 3
     solution = solve(p, labels, scale=scale)
-    confusion = oracles.confusion_at(p, labels, solution.weight_indices)
-    np.testing.assert_array_equal(solution.confusion, confusion)
-    assert ((solution.weight_indices >= 1) & (solution.weight_indices <= scale)).all()
+    weights = weights_of(scale, solution.weight_indices)
+    np.testing.assert_array_equal(solution.confusion, oracles.confusion_at(p, labels, weights))
     raw = oracles.objective(oracles.confusion_at(p, labels, [1, 1, 1]))
     assert solution.value <= raw + 1e-12
 
@@ -253,13 +256,14 @@ def test_the_clock_stops_a_descent_over_many_rows(force, way):
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize(("n_rows", "n_classes"), [(300_000, 4), (100_000, 14), (60_000, 64)])
-def test_a_fit_takes_at_most_half_of_its_input_beside_it(n_rows, n_classes, dtype):
+@pytest.mark.parametrize("scale", [30, "log:1000"])
+def test_a_fit_takes_at_most_half_of_its_input_beside_it(n_rows, n_classes, dtype, scale):
     rng = np.random.default_rng(9)
     p = rng.dirichlet(np.ones(n_classes), n_rows).astype(dtype)
     labels = rng.integers(n_classes, size=n_rows)
-    solve(p, labels, time_limit=0)  # what is compiled stays
+    solve(p, labels, scale=scale, time_limit=0)  # what is compiled stays
     tracemalloc.start()
-    solve(p, labels, solver=Coordinate(effort=1e-3))
+    solve(p, labels, scale=scale, solver=Coordinate(effort=1e-3))
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak <= 0.5 * (p.nbytes + labels.nbytes)

@@ -214,9 +214,13 @@ def test_a_class_without_examples_has_the_middle_weight(scale):
     assert solution.status is Status.FINISHED
 
 
-@pytest.mark.parametrize("scale", ["log:30", "continuous"])
-def test_a_fit_in_passes_refuses_it(tmp_path, scale):
-    p, labels = random_problem(0, 2, "random")
-    ProbabilityTable(p, labels).write(tmp_path / "t.csv")
-    with pytest.raises(InvalidInputError, match=f"scale {scale} needs the whole table in memory"):
-        fit_scan(Scan(tmp_path / "t.csv"), memory=10**9, scale=scale)
+def test_a_fit_in_passes_takes_geometric_weights_and_refuses_continuous_ones(tmp_path):
+    table = ProbabilityTable(*random_problem(0, 3, "tied", n_rows=300))
+    table.write(tmp_path / "t.csv")
+    scan = Scan(tmp_path / "t.csv")
+    passed = fit_scan(scan, memory=10**9, scale="log:100").coefficients
+    whole = fit_table(table, scale="log:100", robust="off").coefficients
+    assert passed.weight_indices.tolist() == whole.weight_indices.tolist()
+    assert passed.weights.tolist() == whole.weights.tolist()
+    with pytest.raises(InvalidInputError, match="scale continuous needs the whole table in memory"):
+        fit_scan(scan, memory=10**9, scale="continuous")

@@ -14,14 +14,17 @@ from hypothesis import strategies as st
 import oracles
 from dnip import Objective, solve
 from dnip.errors import DNIPWarning, InvalidInputError, OutputError
-from dnip.kernels import rows
+from dnip.kernels import flips
 from dnip.kernels.flips import walk
+from dnip.scales import WeightScale
 from dnip.solvers import SOLVERS, Search, StreamedProblem, streamed
+from dnip.solvers.levels import levels_of
 from dnip.solvers.passes import BlockPasses, passes_over
+from layouts import weights_of
 from problems import KNOWN
-from strategies import random_probabilities, seeded, tables
+from strategies import random_probabilities, scales, seeded, tables
 
-LAYOUTS = {"dense": ("_SPARSE_ROW", 1e300), "sparse": ("_LARGEST_TALLY", 0)}
+LAYOUTS = {"dense": (True, 1e300), "dense, listed": (True, 0), "sparse": (False, 0)}
 
 each_layout = pytest.mark.parametrize("layout", list(LAYOUTS))
 # everything on disk, some of it, nothing
@@ -42,6 +45,13 @@ def problem_of(p, labels, scale, memory, chunk=37):
     return StreamedProblem(in_chunks(p, labels, chunk), names, scale=scale, memory=memory)
 
 
+def force(patch, layout):
+    """Take one layout for every block."""
+    dense, cells_per_row = LAYOUTS[layout]
+    patch.setattr(streamed, "prefers_dense", lambda _: dense)
+    patch.setattr(flips, "_CELLS_PER_ROW", cells_per_row)
+
+
 def random_table(n_rows=300, n_classes=6):
     rng = np.random.default_rng(0)
     p = random_probabilities(rng, n_rows, n_classes, "mixed")
@@ -53,17 +63,20 @@ def random_table(n_rows=300, n_classes=6):
 
 @each_layout
 @each_memory
-@pytest.mark.parametrize("solver", ["coordinate", "anneal"])
-def test_the_solution_is_that_of_the_whole_table(monkeypatch, layout, memory, solver):
+@pytest.mark.parametrize(
+    ("solver", "scale"), [("coordinate", 30), ("coordinate", "log:100"), ("anneal", 30)]
+)
+def test_the_solution_is_that_of_the_whole_table(monkeypatch, layout, memory, solver, scale):
     p, labels = random_table()
-    monkeypatch.setattr(rows, *LAYOUTS[layout])
+    force(monkeypatch, layout)
     for seed in range(2):
-        whole = solve(p, labels, seed=seed, solver=solver)
-        with problem_of(p, labels, 30, memory) as problem:
-            assert problem.dense == (layout == "dense")
+        settings = {"scale": scale, "solver": solver, "seed": seed}
+        whole = solve(p, labels, **settings)
+        with problem_of(p, labels, scale, memory) as problem:
+            assert problem.dense == LAYOUTS[layout][0]
             assert len(problem.blocks) > 5
             assert (problem.blocks.spilled_bytes > 0) == (memory < 10**9)
-            passed = Search(seed=seed, solver=solver).solve(problem, began=0.0)
+            passed = Search(**settings).solve(problem, began=0.0)
         np.testing.assert_array_equal(passed.weight_indices, whole.weight_indices)
         np.testing.assert_array_equal(passed.confusion, whole.confusion)
         assert (passed.value, passed.evaluations) == (whole.value, whole.evaluations)
@@ -98,29 +111,31 @@ def test_a_called_objective_and_a_class_without_examples():
 
 @each_layout
 @seeded
-@given(table=tables(min_rows=3), scale=st.integers(1, 40), data=st.data())
+@given(table=tables(min_rows=3), scale=scales(40), data=st.data())
 def test_walking_equals_recounting(layout, table, scale, data):
     p, labels, _ = table
     labels[:2] = [0, 1]
     n_classes = p.shape[1]
-    index = st.integers(1, scale)
+    index = st.integers(1, WeightScale.of(scale).size)
     here = np.array(data.draw(st.lists(index, min_size=n_classes, max_size=n_classes)), float)
     steps = data.draw(st.lists(st.tuples(st.integers(0, n_classes - 1), index), max_size=4))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rows, *LAYOUTS[layout])
+        force(patch, layout)
         patch.setattr(streamed, "_BLOCK_CELLS", 2 * n_classes)
         memory = data.draw(st.sampled_from([0, 100, 10**6]))
         with problem_of(p, labels, scale, memory, chunk=3) as problem:
-            passes = passes_over(problem, scale)
+            passes = passes_over(problem, levels_of(scale))
             assert isinstance(passes, BlockPasses)
             confusion = passes.count(here)
-            np.testing.assert_array_equal(confusion, oracles.confusion_at(p, labels, here))
+            np.testing.assert_array_equal(
+                confusion, oracles.confusion_at(p, labels, weights_of(scale, here))
+            )
             predicted = confusion.sum(axis=0)
             for c, index in steps:
                 flips = passes.find_flips(here, c)
                 walk(flips, c, int(here[c]), index, confusion, predicted)
                 here[c] = index
-                recount = oracles.confusion_at(p, labels, here)
+                recount = oracles.confusion_at(p, labels, weights_of(scale, here))
                 np.testing.assert_array_equal(confusion, recount)
                 np.testing.assert_array_equal(predicted, recount.sum(axis=0))
 

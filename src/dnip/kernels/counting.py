@@ -1,4 +1,4 @@
-"""Confusion counts under the prediction rule: argmax of ξ_n·p_mn, lowest class on a tie."""
+"""Confusion counts under the prediction rule: argmax of ω_n·p_mn, lowest class on a tie."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @jit
-def _count_dense(rows: DenseRows, indices: Floats) -> Confusion:
+def _count_dense(rows: DenseRows, weights: Floats) -> Confusion:
     confusion = rows.settled.copy()
     n_classes, n_rows = rows.columns.shape
     best = np.empty(BLOCK)
@@ -24,10 +24,10 @@ def _count_dense(rows: DenseRows, indices: Floats) -> Confusion:
         n = min(BLOCK, n_rows - first)
         best[:] = -1.0
         for j in range(n_classes):
-            index = indices[j]
+            weight = weights[j]
             column = rows.columns[j, first : first + n]
             for i in range(n):
-                score = index * column[i]
+                score = weight * column[i]
                 ahead = score > best[i]
                 winner[i] = j if ahead else winner[i]
                 best[i] = score if ahead else best[i]
@@ -37,13 +37,13 @@ def _count_dense(rows: DenseRows, indices: Floats) -> Confusion:
 
 
 @jit
-def _count_sparse(rows: SparseRows, indices: Floats) -> Confusion:
+def _count_sparse(rows: SparseRows, weights: Floats) -> Confusion:
     confusion = rows.settled.copy()
     for r in range(len(rows.label)):
         winner = -1
         best = -1.0
         for entry in range(rows.row_start[r], rows.row_start[r + 1]):
-            score = indices[rows.row_class[entry]] * rows.row_p[entry]
+            score = weights[rows.row_class[entry]] * rows.row_p[entry]
             if score > best:
                 best = score
                 winner = rows.row_class[entry]
@@ -51,5 +51,5 @@ def _count_sparse(rows: SparseRows, indices: Floats) -> Confusion:
     return confusion
 
 
-#: Confusion counts of shape (N, N) of rows at weight indices of shape (N,).
+#: Confusion counts of shape (N, N) of rows at weights of shape (N,).
 count: Callable[[Rows, Floats], Confusion] = by_layout(dense=_count_dense, sparse=_count_sparse)

@@ -9,6 +9,7 @@ import numpy as np
 from dnip.kernels.counting import count
 from dnip.kernels.flips import Workspace, find_flips
 from dnip.kernels.jit import jit
+from dnip.kernels.levels import Levels, nearest, weights_at
 from dnip.kernels.line_search import settle
 from dnip.kernels.lines import Lines, find, keep, mix
 from dnip.kernels.values import Memo, Terms
@@ -120,13 +121,13 @@ def set_counts(descent: Descent, confusion: Confusion) -> None:
 @jit
 def descend(
     rows: Rows,
+    levels: Levels,
     workspace: Workspace,
     terms: Terms,
     memo: Memo,
     lines: Lines,
     indices: Floats,
     order: Integers,
-    scale: int,
 ) -> tuple[float, int]:
     """Search the classes of `order` round and round until a whole round moves none.
 
@@ -155,42 +156,43 @@ def descend(
         c = next_class(descent, lines)
         if c < 0:
             return descent.value[0], n_searches
+        weights = weights_at(levels, indices)
         if not descent.counted[0]:
-            set_counts(descent, count(rows, indices))
-        find_flips(rows, indices, c, scale, workspace)
+            set_counts(descent, count(rows, weights))
+        find_flips(rows, weights, c, levels, workspace)
         now = int(indices[c])
-        value = settle(
-            workspace.flips, terms, memo, indices, descent.confusion, descent.predicted, c, scale
-        )
+        counts = descent.confusion, descent.predicted
+        value = settle(workspace.flips, terms, memo, indices, *counts, c, levels.size)
         pass_class(descent, lines, now, value)
         n_searches += 1
 
 
 @jit
-def kick(indices: Floats, factors: Floats, top: float, order: Integers, scale: int) -> Floats:
-    """Move the classes of `order` away from a local optimum: scaled, rounded, clamped to 1..K.
+def kick(indices: Floats, factors: Floats, top: float, order: Integers, levels: Levels) -> Floats:
+    """Move the classes of `order` away from a local optimum: scaled, then rounded to the scale.
 
     Parameters
     ----------
     indices, factors : ndarray of shape (N,)
-        The optimum, and what each index is multiplied by.
+        The optimum, and what each weight is multiplied by.
     top : float
-        Where the largest of them shall stand then; 0 leaves it.
+        The index where the largest weight shall stand then; 0 leaves it.
     """
     kicked = indices.copy()
     largest = 0.0
     for c in order:
-        kicked[c] *= factors[c]
+        kicked[c] = levels.weight[int(indices[c])] * factors[c]
         largest = max(largest, kicked[c])
-    height = top / largest if top > 0 else 1.0
+    height = levels.weight[int(top)] / largest if top > 0 else 1.0
     for c in order:
-        kicked[c] = min(max(np.rint(kicked[c] * height), 1.0), float(scale))
+        kicked[c] = nearest(kicked[c] * height, levels)
     return kicked
 
 
 @jit
 def explore(
     rows: Rows,
+    levels: Levels,
     workspace: Workspace,
     terms: Terms,
     memo: Memo,
@@ -200,7 +202,6 @@ def explore(
     factors: Floats,
     tops: Floats,
     orders: Integers,
-    scale: int,
     enough: int,
 ) -> tuple[float, int]:
     """Kick and descend again and again; what is no worse becomes the optimum to kick next.
@@ -225,8 +226,8 @@ def explore(
     """
     n_searches = 0
     for b in range(len(tops)):
-        trial = kick(indices, factors[b], tops[b], orders[b], scale)
-        reached, searched = descend(rows, workspace, terms, memo, lines, trial, orders[b], scale)
+        trial = kick(indices, factors[b], tops[b], orders[b], levels)
+        reached, searched = descend(rows, levels, workspace, terms, memo, lines, trial, orders[b])
         n_searches += searched
         if reached <= value:
             value = reached

@@ -12,17 +12,14 @@ import numpy as np
 
 from dnip.kernels.counting import count
 from dnip.kernels.flips import Flips, Workspace, find_flips, walk
-from dnip.kernels.jit import inner, jit
+from dnip.kernels.jit import inner, jit, lean
+from dnip.kernels.levels import Levels, weights_at
 from dnip.kernels.lines import Lines, find, keep, mix
 from dnip.kernels.values import Memo, Terms, value
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from dnip.kernels.rows import Rows
-    from dnip.typing import Confusion, Floats, Integers
-
-    ShortIntegers = NDArray[np.uint16]
+    from dnip.typing import Confusion, Floats, Integers, ShortIntegers
 
 # COBias is a sum of rounded numbers: a point is lower by more than this, or it is not.
 _SAME = 1e-12
@@ -72,7 +69,7 @@ def new_cells(total: int, n_classes: int, most: int) -> Cells:
     )
 
 
-@jit
+@lean
 def offer(
     cells: Cells, correct: int, cobias: float, indices: Floats, c: int, k: int, origin: int
 ) -> None:
@@ -88,7 +85,7 @@ def offer(
         cells.indices[cell, c] = k
 
 
-@jit
+@lean
 def visit_line(
     flips: Flips,
     metres: Metres,
@@ -168,6 +165,7 @@ def is_new_line(lines: Lines, indices: Floats, c: int) -> bool:
 @jit
 def visit_lines(
     rows: Rows,
+    levels: Levels,
     workspace: Workspace,
     metres: Metres,
     aim: Aim,
@@ -176,7 +174,6 @@ def visit_lines(
     origin: int,
     indices: Floats,
     order: Integers,
-    scale: int,
     stay: bool,
 ) -> int:
     """Visit the lines through a point, or descend from it, and return how many lines it took.
@@ -193,7 +190,7 @@ def visit_lines(
     stay : bool
         Visit each line once from where the point stands, instead of descending.
     """
-    confusion = count(rows, indices)
+    confusion = count(rows, weights_at(levels, indices))
     predicted = confusion.sum(axis=0)
     n_lines = 0
     unmoved = 0
@@ -204,7 +201,7 @@ def visit_lines(
         unmoved += 1
         if not is_new_line(lines, indices, c) and stay:
             continue
-        find_flips(rows, indices, c, scale, workspace)
+        find_flips(rows, weights_at(levels, indices), c, levels, workspace)
         now = indices[c]
         visit_line(
             workspace.flips,
@@ -216,7 +213,7 @@ def visit_lines(
             confusion,
             predicted,
             c,
-            scale,
+            levels.size,
             stay,
         )
         n_lines += 1

@@ -9,19 +9,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dnip.kernels.flips import first_winning_index
-from dnip.kernels.jit import jit
+from dnip.kernels.flips import Flips, add_flip, end_flips, start_flips
+from dnip.kernels.jit import jit, lean
+from dnip.kernels.levels import Levels, first_winning_indices
 from dnip.kernels.rows import BLOCK
 
 if TYPE_CHECKING:
     from dnip.kernels.rows import InPlaceRows
-    from dnip.typing import Confusion, Floats, Integers
+    from dnip.typing import Confusion, Floats, Integers, ShortIntegers
 
 
 @jit
-def count_in_place(rows: InPlaceRows, indices: Floats, first: int, last: int) -> Confusion:
-    """Count the open rows first..last - 1 at weight indices of shape (N,)."""
-    n_classes = len(indices)
+def count_in_place(rows: InPlaceRows, weights: Floats, first: int, last: int) -> Confusion:
+    """Count the open rows first..last - 1 at weights of shape (N,)."""
+    n_classes = len(weights)
     confusion = np.zeros((n_classes, n_classes), np.int64)
     weighted = len(rows.mass) > 1
     for r in range(first, last):
@@ -30,7 +31,7 @@ def count_in_place(rows: InPlaceRows, indices: Floats, first: int, last: int) ->
         best = -1.0
         winner = np.uint32(0)
         for j in range(n_classes):
-            score = indices[j] * p[j]
+            score = weights[j] * p[j]
             ahead = score > best
             winner = np.uint32(j) if ahead else winner
             best = score if ahead else best
@@ -39,34 +40,40 @@ def count_in_place(rows: InPlaceRows, indices: Floats, first: int, last: int) ->
 
 
 @jit
-def tally_in_place(
+def find_in_place(
     rows: InPlaceRows,
-    indices: Floats,
+    weights: Floats,
     c: int,
-    scale: int,
+    levels: Levels,
     first: int,
     last: int,
+    rival: ShortIntegers,
+    slot: ShortIntegers,
     tally: Integers,
 ) -> None:
-    """Tally the flips of class `c` per (index, true class, rival), the others at `indices`.
+    """Find the flips of class `c` in the open rows first..last - 1, the others having `weights`.
 
     Parameters
     ----------
-    tally : ndarray of shape ((K + 2)·N·N,)
-        Filled with the flips of the open rows first..last - 1.
+    rival, slot : ndarray of shape (R,)
+        Filled, for these rows, with the rivals and the indices at which the rows flip. With a
+        tally, they are room for a block of rows, and of no further use.
+    tally : ndarray of shape ((K + 2)·N·N,) or (0,)
+        Filled with the mass per index, true class and rival.
     """
     tally[:] = 0
-    n_classes = len(indices)
-    others = indices.copy()
+    tallied = len(tally) > 0
+    n_classes = len(weights)
+    others = weights.copy()
     others[c] = -1.0  # below every rival: a row's largest product is above 0
     weighted = len(rows.mass) > 1
     p_c = np.empty(BLOCK)
     best = np.empty(BLOCK)
-    rival = np.empty(BLOCK, np.uint32)
-    slot = np.empty(BLOCK, np.uint32)
     for start in range(first, last, BLOCK):
         row = rows.row[start : min(start + BLOCK, last)]
         n = len(row)
+        at = 0 if tallied else start
+        block_rival, block_slot = rival[at : at + n], slot[at : at + n]
         for i in range(n):
             p = rows.p[row[i]]
             row_best = -2.0
@@ -77,10 +84,24 @@ def tally_in_place(
                 row_rival = np.uint32(j) if ahead else row_rival
                 row_best = score if ahead else row_best
             best[i] = row_best
-            rival[i] = row_rival
+            block_rival[i] = row_rival
             p_c[i] = p[c]
-        for i in range(n):
-            slot[i] = first_winning_index(p_c[i], best[i], c < rival[i], scale)
-        for i in range(n):
-            cell = (slot[i] * n_classes + rows.label[row[i]]) * n_classes + rival[i]
-            tally[cell] += rows.mass[row[i] if weighted else 0]
+        first_winning_indices(p_c, best, block_rival, c, levels, block_slot)
+        if tallied:
+            for i in range(n):
+                cell = (block_slot[i] * n_classes + rows.label[row[i]]) * n_classes + block_rival[i]
+                tally[cell] += rows.mass[row[i] if weighted else 0]
+
+
+@lean
+def list_in_place(
+    rows: InPlaceRows, rival: ShortIntegers, slot: ShortIntegers, scale: int, flips: Flips
+) -> None:
+    """List the flips of all open rows."""
+    weighted = len(rows.mass) > 1
+    start_flips(slot, len(slot), scale, flips.start)
+    for r in range(len(slot)):
+        if slot[r] <= scale:
+            m = rows.row[r]
+            add_flip(flips, slot[r], rows.label[m], rival[r], rows.mass[m if weighted else 0])
+    end_flips(scale, flips.start)

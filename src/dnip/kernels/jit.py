@@ -27,6 +27,15 @@ def jit(function: F) -> F:
     return _compile(function)
 
 
+def lean(function: F) -> F:
+    """Compile a function that allocates nothing.
+
+    It does not count references to the arrays it is given, which would take several times as long
+    as a short loop over them does. An allocation in it is refused while it is compiled.
+    """
+    return _compile(function, _nrt=False)
+
+
 def inner(function: F) -> F:
     """Compile a function that only compiled ones call.
 

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from dnip.kernels.flips import Flips, add_flip, end_flips, first_winning_index, start_flips
-from dnip.kernels.jit import jit
+from dnip.kernels.flips import Flips, add_flip, end_flips, start_flips
+from dnip.kernels.jit import jit, lean
+from dnip.kernels.levels import Levels, first_winning_index
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -67,7 +68,7 @@ def new_flip_list(n_rows: int) -> FlipList:
     return FlipList(np.empty(n_rows, np.uint32), np.empty(n_rows, np.uint32))
 
 
-@jit
+@lean
 def _grade(bits: int) -> np.uint8:
     """Grade a number of at least 0 by the bits of its float64: larger ones are never lower."""
     return np.uint8(min(max((bits >> _SHIFT) - _LOWEST, 0), 255))
@@ -85,22 +86,22 @@ def grade(rows: InPlaceRows, first: int, last: int, leaders: Leaders) -> None:
             leaders.grade[n, r] = _grade(bits[n])
 
 
-@jit
-def _set_marks(r: int, scale: int, room: Floats, bits: Integers, leaders: Leaders) -> None:
-    """Grade what it takes, at index K, to beat the leaders; rounded down, for they may tie."""
-    room[0] = leaders.first_score[r] / scale * (1 - 1e-15)
+@lean
+def _set_marks(r: int, most: float, room: Floats, bits: Integers, leaders: Leaders) -> None:
+    """Grade what it takes to beat the leaders at `most`; rounded down, for they may tie."""
+    room[0] = leaders.first_score[r] / most * (1 - 1e-15)
     leaders.to_lead[r] = _grade(bits[0])
-    room[0] = leaders.second_score[r] / scale * (1 - 1e-15)
+    room[0] = leaders.second_score[r] / most * (1 - 1e-15)
     leaders.to_follow[r] = _grade(bits[0])
 
 
-@jit
-def _rank(rows: InPlaceRows, indices: Floats, r: int, leaders: Leaders) -> None:
+@lean
+def _rank(rows: InPlaceRows, weights: Floats, r: int, leaders: Leaders) -> None:
     p = rows.p[rows.row[r]]
     first = second = np.uint32(0)
     best = second_best = -1.0
-    for j in range(len(indices)):
-        score = indices[j] * p[j]
+    for j in range(len(weights)):
+        score = weights[j] * p[j]
         if score > second_best:
             if score > best:
                 second, second_best = first, best
@@ -115,14 +116,15 @@ def _rank(rows: InPlaceRows, indices: Floats, r: int, leaders: Leaders) -> None:
 
 @jit
 def rank(
-    rows: InPlaceRows, indices: Floats, scale: int, first: int, last: int, leaders: Leaders
+    rows: InPlaceRows, weights: Floats, levels: Levels, first: int, last: int, leaders: Leaders
 ) -> None:
-    """Find the leaders of the open rows first..last - 1 at weight indices of shape (N,)."""
+    """Find the leaders of the open rows first..last - 1 at weights of shape (N,)."""
+    most = levels.weight[levels.size]
     room = np.empty(1)
     bits = room.view(np.int64)
     for r in range(first, last):
-        _rank(rows, indices, r, leaders)
-        _set_marks(r, scale, room, bits, leaders)
+        _rank(rows, weights, r, leaders)
+        _set_marks(r, most, room, bits, leaders)
 
 
 @jit
@@ -136,13 +138,13 @@ def count_leaders(rows: InPlaceRows, leaders: Leaders) -> Confusion:
     return confusion
 
 
-@jit
+@lean
 def _beats(score: float, c: int, other_score: float, other: int) -> bool:
     """Whether class `c` is ahead of another one: the lower class on a tie."""
     return score > other_score or (score == other_score and c < other)
 
 
-@jit
+@lean
 def _mark(c: int, least: Grades, first: int, leaders: Leaders, concerned: Booleans) -> None:
     """Mark the open rows from `first` on where class `c` is graded high enough, or leads now."""
     last = first + len(concerned)
@@ -156,15 +158,16 @@ def _mark(c: int, least: Grades, first: int, leaders: Leaders, concerned: Boolea
 @jit
 def move_leaders(
     rows: InPlaceRows,
-    indices: Floats,
+    weights: Floats,
     c: int,
-    scale: int,
+    levels: Levels,
     first: int,
     last: int,
     leaders: Leaders,
 ) -> None:
-    """Bring the leaders of the open rows first..last - 1 to `indices`, where only `c` is new."""
-    index = indices[c]
+    """Bring the leaders of the open rows first..last - 1 to `weights`, where only `c` is new."""
+    weight = weights[c]
+    most = levels.weight[levels.size]
     room = np.empty(1)
     bits = room.view(np.int64)
     concerned = np.empty(last - first, np.bool_)
@@ -174,14 +177,14 @@ def move_leaders(
             continue
         r = first + i
         best, second = leaders.first[r], leaders.second[r]
-        score = index * rows.p[rows.row[r], c]
+        score = weight * rows.p[rows.row[r], c]
         if c == best:
             if _beats(score, c, leaders.second_score[r], second):
                 leaders.first_score[r] = score
             else:
-                _rank(rows, indices, r, leaders)
+                _rank(rows, weights, r, leaders)
         elif c == second and score < leaders.second_score[r]:
-            _rank(rows, indices, r, leaders)
+            _rank(rows, weights, r, leaders)
         elif _beats(score, c, leaders.first_score[r], best):
             leaders.second[r] = best
             leaders.second_score[r] = leaders.first_score[r]
@@ -192,14 +195,14 @@ def move_leaders(
             leaders.second_score[r] = score
         else:
             continue
-        _set_marks(r, scale, room, bits, leaders)
+        _set_marks(r, most, room, bits, leaders)
 
 
 @jit
 def list_flips(
     rows: InPlaceRows,
     c: int,
-    scale: int,
+    levels: Levels,
     first: int,
     last: int,
     leaders: Leaders,
@@ -210,6 +213,7 @@ def list_flips(
     They are listed from place `first` on; returned is how many they are.
     """
     n = first
+    most = levels.weight[levels.size]
     concerned = np.empty(last - first, np.bool_)
     _mark(c, leaders.to_lead[first:last], first, leaders, concerned)
     for i in range(len(concerned)):
@@ -219,17 +223,17 @@ def list_flips(
         leads = leaders.first[r] == c
         p = rows.p[rows.row[r], c]
         score = leaders.second_score[r] if leads else leaders.first_score[r]
-        if scale * p >= score:  # products keep the order of indices: others never flip
+        if most * p >= score:  # products keep the order of weights: others never flip
             rival = leaders.second[r] if leads else leaders.first[r]
-            k = first_winning_index(p, score, c < rival, scale)
-            if k <= scale:
+            k = first_winning_index(p, score, c < rival, levels)
+            if k <= levels.size:
                 flip_list.position[n] = r
                 flip_list.slot[n] = k
                 n += 1
     return n - first
 
 
-@jit
+@lean
 def sort_flips(
     rows: InPlaceRows,
     c: int,

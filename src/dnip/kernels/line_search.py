@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dnip.kernels.flips import Flips, walk
-from dnip.kernels.jit import jit
+from dnip.kernels.jit import lean
 from dnip.kernels.values import Memo, Terms, value
 
 if TYPE_CHECKING:
     from dnip.typing import Confusion, Floats, Integers
 
 
-@jit
+@lean
 def settle(
     flips: Flips,
     terms: Terms,

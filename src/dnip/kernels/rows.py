@@ -1,7 +1,8 @@
 """A problem laid out for search: settled rows counted once, open rows kept.
 
-Class n can win row m only if K·p_mn ≥ max_j p_mj: every index is at least 1, so the row's largest
-probability never weighs less than itself, and rounding of products keeps that order. The classes
+Class n can win row m only if p_mn times the *span*, the largest ratio of two weights, is at least
+max_j p_mj. On a linear scale rounding of products keeps that order; on others the span leaves room
+for it. The classes
 that can win a row are its *candidates*; a row with one candidate is *settled* for every weight.
 Real tables have two to four candidates per row whatever N is.
 """
@@ -101,8 +102,6 @@ def by_layout(*, dense: Callable[..., T], sparse: Callable[..., T]) -> Callable[
 _DENSE_ROW, _DENSE_CELL = 4.0, 0.25
 _SPARSE_ROW, _SPARSE_ENTRY = 4.0, 5.0
 _IN_PLACE_ROW = 5.0
-# Dense flips are tallied per (index, true class, rival): a larger tally outgrows the cache.
-_LARGEST_TALLY = 1 << 17
 # Tables of more bytes are not copied, and lists of candidates may take this part of their size.
 _COPIED, _LISTED = 1 << 22, 0.35
 
@@ -112,7 +111,7 @@ def _survey(
     p: Probabilities,
     labels: Labels,
     mass: Integers,
-    scale: float,
+    span: float,
     is_open: Booleans,
     first: int,
     last: int,
@@ -130,14 +129,14 @@ def _survey(
                 top = n
         count = 0
         for n in range(n_classes):
-            count += scale * row[n] >= row[top]
+            count += span * row[n] >= row[top]
         weight = mass[m if weighted else 0]
         if count == 1:
             settled[labels[m], top] += weight
         elif weight > 0:
             is_open[m] = True
             for n in range(n_classes):
-                class_size[n] += scale * row[n] >= row[top]
+                class_size[n] += span * row[n] >= row[top]
     return class_size, settled
 
 
@@ -161,7 +160,7 @@ def _fill_dense(p: Probabilities, is_open: Booleans, columns: Probabilities) -> 
 
 
 @jit
-def _fill_sparse(p: Probabilities, is_open: Booleans, scale: float, rows: SparseRows) -> None:
+def _fill_sparse(p: Probabilities, is_open: Booleans, span: float, rows: SparseRows) -> None:
     class_end = rows.class_start[:-1].copy()
     r = 0
     entry = 0
@@ -171,7 +170,7 @@ def _fill_sparse(p: Probabilities, is_open: Booleans, scale: float, rows: Sparse
         row = p[m]
         top = row.max()
         for n in range(p.shape[1]):
-            if scale * row[n] >= top:
+            if span * row[n] >= top:
                 rows.row_class[entry] = n
                 rows.row_p[entry] = row[n]
                 rows.class_row[class_end[n]] = r
@@ -191,13 +190,13 @@ class Survey(NamedTuple):
 
 
 def survey(
-    p: Probabilities, labels: Labels, mass: Integers, scale: float, threads: Threads
+    p: Probabilities, labels: Labels, mass: Integers, span: float, threads: Threads
 ) -> Survey:
     """Tell open rows from settled ones; for the arguments see `lay_out`."""
     is_open = np.zeros(len(p), np.bool_)
 
     def survey_part(_: int, first: int, last: int) -> tuple[Integers, Confusion]:
-        return _survey(p, labels, mass, float(scale), is_open, first, last)
+        return _survey(p, labels, mass, span, is_open, first, last)
 
     few_rows = len(p) < p.shape[1] ** 2  # each part's counts would take more than is_open does
     shares = [(0, len(p))] if few_rows else threads.share(len(p), p.size)
@@ -210,7 +209,7 @@ def lay_out(
     p: Probabilities,
     labels: Labels,
     mass: Integers,
-    scale: int,
+    span: float,
     threads: Threads | None = None,
 ) -> Rows | InPlaceRows:
     """Settle what can be settled and lay the open rows out for search.
@@ -223,31 +222,31 @@ def lay_out(
         Class indices.
     mass : ndarray of shape (M,)
         How many examples each row counts as; one number that is seen M times takes no memory.
-    scale : int
-        K, the largest weight index.
+    span : float
+        Largest ratio of two weights, with room for rounding.
     threads : Threads, optional
         Whom to share the work with.
     """
     if mass.strides == (0,):
         mass = mass[:1].copy()
-    surveyed = survey(p, labels, mass, scale, threads or Threads(1))
+    surveyed = survey(p, labels, mass, span, threads or Threads(1))
     if p.nbytes <= _COPIED:
-        return copy_rows(p, labels, mass, scale, surveyed, dense=prefers_dense(surveyed, scale))
+        return copy_rows(p, labels, mass, span, surveyed, dense=prefers_dense(surveyed))
     n_open = int(np.count_nonzero(surveyed.is_open))
     listed_bytes = int(surveyed.class_size.sum()) * 2 * (4 + p.itemsize) + n_open * 20
     if listed_bytes <= _LISTED * p.nbytes and _sparse_cost(surveyed) <= n_open * _IN_PLACE_ROW:
-        return copy_rows(p, labels, mass, scale, surveyed, dense=False)
+        return copy_rows(p, labels, mass, span, surveyed, dense=False)
     row = np.empty(n_open, np.uint32)
     _open_rows(surveyed.is_open, row)
     return InPlaceRows(p, labels, mass, row, surveyed.settled)
 
 
-def prefers_dense(surveyed: Survey, scale: int) -> bool:
+def prefers_dense(surveyed: Survey) -> bool:
     """Say whether columns are searched faster than lists of candidates."""
     n_classes = len(surveyed.class_size)
     n_open = int(np.count_nonzero(surveyed.is_open))
     dense_cost = n_open * (_DENSE_ROW + _DENSE_CELL * n_classes)
-    return scale * n_classes**2 <= _LARGEST_TALLY and dense_cost <= _sparse_cost(surveyed)
+    return dense_cost <= _sparse_cost(surveyed)
 
 
 def _sparse_cost(surveyed: Survey) -> float:
@@ -261,7 +260,7 @@ def copy_rows(
     p: Probabilities,
     labels: Labels,
     mass: Integers,
-    scale: float,
+    span: float,
     surveyed: Survey,
     *,
     dense: bool,
@@ -287,5 +286,5 @@ def copy_rows(
         mass=open_mass,
         settled=settled,
     )
-    _fill_sparse(p, is_open, float(scale), rows)
+    _fill_sparse(p, is_open, span, rows)
     return rows

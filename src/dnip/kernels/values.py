@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from dnip.kernels.jit import jit
+from dnip.kernels.jit import lean
 
 if TYPE_CHECKING:
     from dnip.typing import Confusion, Floats, Integers
@@ -78,7 +78,7 @@ def new_memo(true: Integers, smoothing: float) -> Memo:
     )
 
 
-@jit
+@lean
 def value(confusion: Confusion, predicted: Integers, terms: Terms, memo: Memo) -> float:
     """Z of confusion counts of shape (N, N) whose column sums are `predicted`."""
     n_classes = len(predicted)
@@ -111,7 +111,7 @@ def value(confusion: Confusion, predicted: Integers, terms: Terms, memo: Memo) -
     return z
 
 
-@jit
+@lean
 def shortfall(correct: Integers, floors: Floors, true: Integers) -> float:
     """By how much correct counts of shape (N,) miss their floors: in rates, summed."""
     missing = 0.0
@@ -126,7 +126,7 @@ def shortfall(correct: Integers, floors: Floors, true: Integers) -> float:
     return missing
 
 
-@jit
+@lean
 def cost_of(confusion: Confusion, costs: Floats) -> float:
     """Sum costs of shape (N, N) over the examples of confusion counts."""
     total = 0.0
@@ -136,7 +136,7 @@ def cost_of(confusion: Confusion, costs: Floats) -> float:
     return total
 
 
-@jit
+@lean
 def _cobias(memo: Memo) -> float:
     """Equation 1: over ascending A, Σ_{i<j} |A_j - A_i| = Σ_i (2i - n + 1) A_i."""
     ranking = memo.ranking
@@ -156,7 +156,7 @@ def _cobias(memo: Memo) -> float:
     return total / (n * (n - 1) / 2)
 
 
-@jit
+@lean
 def _cobias_single(confusion: Confusion, memo: Memo) -> float:
     """Appendix A.2: mean over classes of |A_odd(i) - A_i|, where both have examples."""
     n_classes = confusion.shape[0]

@@ -20,17 +20,15 @@ from dnip.kernels.lines import new_lines
 from dnip.kernels.values import new_memo
 from dnip.metrics import cobias
 from dnip.objective import Objective
-from dnip.scales import Spacing
 from dnip.solvers.landscape import compile_terms
+from dnip.solvers.levels import levels_of
 from dnip.solvers.passes import CompiledPasses, passes_over
-from dnip.solvers.spaced import ListedPasses
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from dnip.problem import Problem
     from dnip.scales import WeightScale
-    from dnip.solvers.passes import Passes
     from dnip.typing import Booleans, Confusion, Floats, Integers, WeightIndices
 
 # Points kept at most, which resolves accuracy to a ten-thousandth.
@@ -77,11 +75,7 @@ class Explorer:
         self.n_lines = 0
         self.deadline: float | None = None
         self._held = dict(held)
-        self._passes: Passes = (
-            passes_over(problem, scale.size)
-            if scale.spacing is Spacing.LINEAR
-            else ListedPasses(problem, float(scale.size), scale.levels)
-        )
+        self._passes = passes_over(problem, levels_of(scale))
         gap = compile_terms(Objective(terms=("cobias",), beta=1.0), problem)
         pmi = compile_terms(Objective(terms=("pmi",), tau=1.0, smoothing=smoothing), problem)
         self._metres = Metres(
@@ -170,13 +164,13 @@ class Explorer:
         if isinstance(passes, CompiledPasses):
             self.n_lines += visit_lines(
                 passes.rows,
+                passes.levels,
                 passes.workspace,
                 *common,
                 self._lines,
                 origin,
                 indices,
                 order,
-                size,
                 stay,
             )
             return

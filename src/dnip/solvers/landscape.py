@@ -23,6 +23,8 @@ from dnip.kernels.line_search import settle
 from dnip.kernels.lines import new_lines
 from dnip.kernels.values import MISSED, Floors, Terms, new_memo, no_floors, shortfall, value
 from dnip.objective import Objective
+from dnip.scales import WeightScale
+from dnip.solvers.levels import levels_of
 from dnip.solvers.passes import CompiledPasses, Passes, passes_over
 
 if TYPE_CHECKING:
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from dnip.constraints import Demands
     from dnip.kernels.boxes import BoxRows
     from dnip.kernels.flips import Flips, Workspace
+    from dnip.kernels.levels import Levels
     from dnip.kernels.lines import Lines
     from dnip.kernels.rows import Rows
     from dnip.kernels.values import Memo
@@ -40,7 +43,7 @@ if TYPE_CHECKING:
     from dnip.solvers.streamed import StreamedProblem
     from dnip.typing import Confusion, Counts, Floats, Integers, WeightIndices
 
-    CompiledState: TypeAlias = tuple[Rows, Workspace, Terms, Memo, Lines]
+    CompiledState: TypeAlias = tuple[Rows, Levels, Workspace, Terms, Memo, Lines]
 
 # Lines to remember in the first place; a fit of 100 classes searches 5,000.
 _EXPECTED_LINES = 1 << 13
@@ -74,18 +77,22 @@ class Landscape:
     objective : ObjectiveLike
         What to minimise. An :class:`Objective` is evaluated by compiled code, any other one by
         calling it.
-    scale : int
-        K.
+    scale : int or WeightScale
+        The weights that a class may have.
     held : mapping of int to float
         Classes that stay at a given index.
     demands : Demands, optional
         What points have to keep to. The value of one that does not is at least ``MISSED``, and the
         higher the more it falls short.
     passes : Passes, optional
-        Over the rows of the problem; those for weights k/K where it is left out.
+        Over the rows of the problem; those for a list of weights where it is left out.
 
     Attributes
     ----------
+    scale : int
+        K; 0 on the continuous scale.
+    levels : ndarray
+        What indices 1..K multiply probabilities by, shape (K,).
     free : ndarray
         The other classes.
     evaluations : int
@@ -100,20 +107,21 @@ class Landscape:
         self,
         problem: Problem | StreamedProblem,
         objective: ObjectiveLike,
-        scale: int,
+        scale: int | WeightScale,
         held: Mapping[int, float],
         demands: Demands | None = None,
         passes: Passes | None = None,
     ) -> None:
         self.problem = problem
         self.objective = objective
-        self.scale = scale
+        self._weights = WeightScale.of(scale)
+        self.scale, self.levels = self._weights.size, self._weights.levels
         self.held = dict(held)
         self.free = np.array([c for c in range(problem.n_classes) if c not in held], np.int64)
         self.evaluations = 0
         self.line_searches = 0
         self.deadline: float | None = None
-        self._passes = passes_over(problem, scale) if passes is None else passes
+        self._passes = passes_over(problem, levels_of(self._weights)) if passes is None else passes
         self._lines = new_lines(_EXPECTED_LINES)
         self._compiled = isinstance(objective, Objective)
         self._state: CompiledState | None = None  # what a search needs that is compiled whole
@@ -122,13 +130,9 @@ class Landscape:
             self._terms = compile_terms(objective, problem, self.floors)
             self._memo = new_memo(problem.class_mass, self._terms.smoothing)
             if isinstance(self._passes, CompiledPasses):
-                rows, workspace = self._passes.rows, self._passes.workspace
-                self._state = (rows, workspace, self._terms, self._memo, self._lines)
-
-    @property
-    def levels(self) -> Floats:
-        """What indices 1..K multiply probabilities by, shape (K,)."""
-        return np.arange(1.0, self.scale + 1)
+                rows, levels = self._passes.rows, self._passes.levels
+                state = self._passes.workspace, self._terms, self._memo, self._lines
+                self._state = (rows, levels, *state)
 
     @property
     def n_classes(self) -> int:
@@ -175,7 +179,7 @@ class Landscape:
         """
         here = self._with_held(indices)
         if self._state is not None:
-            reached, n_searches = descend(*self._state, here, order, self.scale)
+            reached, n_searches = descend(*self._state, here, order)
             self._count_searches(n_searches)
             return Position(here, reached)
         descent = begin(here, order)
@@ -202,9 +206,7 @@ class Landscape:
         """
         if self._state is not None:
             here = optimum.indices.copy()
-            reached, n_searches = explore(
-                *self._state, here, optimum.value, *kicks, self.scale, enough
-            )
+            reached, n_searches = explore(*self._state, here, optimum.value, *kicks, enough)
             self._count_searches(n_searches)
             return Position(here, reached)
         before = self.line_searches
@@ -248,7 +250,7 @@ class Landscape:
         return here
 
     def _kick(self, indices: Floats, factors: Floats, top: float, order: Integers) -> Floats:
-        return kick(indices, factors, top, order, self.scale)
+        return kick(indices, factors, top, order, levels_of(self._weights))
 
     def _count_searches(self, n_searches: int) -> None:
         self.line_searches += n_searches

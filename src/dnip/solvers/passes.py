@@ -12,16 +12,17 @@ from dnip.kernels.counting import count
 from dnip.kernels.flips import (
     Flips,
     add_flips,
-    dense_workspace,
     end_flips,
     find_flips,
     list_tally,
+    list_workspace,
     new_flips,
     new_workspace,
-    sparse_workspace,
+    prefers_tally,
     tally_dense_flips,
+    tally_workspace,
 )
-from dnip.kernels.in_place import count_in_place, tally_in_place
+from dnip.kernels.in_place import count_in_place, find_in_place, list_in_place
 from dnip.kernels.leaders import (
     count_leaders,
     grade,
@@ -32,13 +33,15 @@ from dnip.kernels.leaders import (
     rank,
     sort_flips,
 )
-from dnip.kernels.rows import InPlaceRows, lay_out
+from dnip.kernels.levels import weights_at
+from dnip.kernels.rows import BLOCK, InPlaceRows, lay_out
 from dnip.kernels.threads import Threads
 from dnip.solvers.streamed import StreamedProblem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from dnip.kernels.levels import Levels
     from dnip.kernels.rows import Rows
     from dnip.problem import Problem
     from dnip.typing import Confusion, Floats
@@ -48,6 +51,9 @@ T = TypeVar("T")
 # From so many bytes of a row on, its two best classes are kept rather than found in every pass;
 # the memory for them and for the grades is then small beside the row itself.
 _LEADERS_FROM = 256
+# Rows in place are tallied where there are so many of them per cell of the tallies: a list of fewer
+# takes less memory.
+_ROWS_PER_CELL = 1
 # What a look at a row costs in a line search, in cells read one after another.
 _CELLS_PER_LOOK = 4
 
@@ -67,68 +73,83 @@ class Passes(Protocol):
         ...
 
 
-def passes_over(problem: Problem | StreamedProblem, scale: int) -> Passes:
+def passes_over(problem: Problem | StreamedProblem, levels: Levels) -> Passes:
     """Lay out the rows of a problem and return how to pass over them."""
     threads = Threads()
     if isinstance(problem, StreamedProblem):
-        return BlockPasses(problem, scale, threads)
-    rows = lay_out(problem.probabilities, problem.labels, problem.mass, scale, threads)
+        return BlockPasses(problem, levels, threads)
+    rows = lay_out(problem.probabilities, problem.labels, problem.mass, levels.span, threads)
     if not isinstance(rows, InPlaceRows):
-        return CompiledPasses(rows, scale)
+        return CompiledPasses(rows, levels)
     if rows.p.strides[0] < _LEADERS_FROM:
-        return InPlacePasses(rows, scale, threads)
-    return LeaderPasses(rows, scale, threads)
+        return InPlacePasses(rows, levels, threads)
+    return LeaderPasses(rows, levels, threads)
 
 
 class CompiledPasses:
     """Passes over rows that were copied into a layout for compiled searches."""
 
-    def __init__(self, rows: Rows, scale: int) -> None:
+    def __init__(self, rows: Rows, levels: Levels) -> None:
         self.rows = rows
-        self.workspace = new_workspace(rows, scale)
-        self._scale = scale
+        self.levels = levels
+        self.workspace = new_workspace(rows, levels.size)
 
     def count(self, indices: Floats) -> Confusion:
         """Return the counts at weight indices."""
-        return count(self.rows, indices)
+        return count(self.rows, weights_at(self.levels, indices))
 
     def find_flips(self, indices: Floats, c: int) -> Flips:
         """Return the flips of class `c`."""
-        find_flips(self.rows, indices, c, self._scale, self.workspace)
+        find_flips(self.rows, weights_at(self.levels, indices), c, self.levels, self.workspace)
         return self.workspace.flips
 
 
 class InPlacePasses:
-    """Passes over rows in place, each row read whole: for few classes."""
+    """Passes over rows in place, each row read whole: for few classes.
 
-    def __init__(self, rows: InPlaceRows, scale: int, threads: Threads) -> None:
+    Every thread tallies the flips it finds. Where the tallies would take more memory than a list
+    of all flips, they are listed.
+    """
+
+    def __init__(self, rows: InPlaceRows, levels: Levels, threads: Threads) -> None:
         self._rows = rows
-        self._scale = scale
+        self._levels = levels
         self._threads = threads
-        n_classes = rows.p.shape[1]
-        self._parts = threads.share(len(rows.row), len(rows.row) * n_classes)
-        n_cells = (scale + 2) * n_classes**2
-        self._tallies = np.empty((len(self._parts), n_cells), np.int64)
-        self._flips = new_flips(scale, min(len(rows.row), n_cells))
+        n_rows, n_classes = len(rows.row), rows.p.shape[1]
+        self._parts = threads.share(n_rows, n_rows * n_classes)
+        n_parts = len(self._parts)
+        n_cells = (levels.size + 2) * n_classes**2
+        if n_cells * (n_parts + 1) * _ROWS_PER_CELL > n_rows:
+            n_cells = 0
+        self._tallies = np.empty((n_parts, n_cells), np.int64)
+        self._found = np.empty((2, 0 if n_cells else n_rows), np.uint16)  # rivals, and indices
+        self._flips = new_flips(levels.size, n_cells or n_rows)
 
     def count(self, indices: Floats) -> Confusion:
         """Return the counts at weight indices."""
+        weights = weights_at(self._levels, indices)
 
         def count_part(_: int, first: int, last: int) -> Confusion:
-            return count_in_place(self._rows, indices, first, last)
+            return count_in_place(self._rows, weights, first, last)
 
         return reduce(add, self._threads.run(count_part, self._parts), self._rows.settled)
 
     def find_flips(self, indices: Floats, c: int) -> Flips:
         """Return the flips of class `c`."""
+        weights = weights_at(self._levels, indices)
 
-        def tally_part(part: int, first: int, last: int) -> None:
+        def find_part(part: int, first: int, last: int) -> None:
             tally = self._tallies[part]
-            tally_in_place(self._rows, indices, c, self._scale, first, last, tally)
+            rival, slot = np.empty((2, BLOCK), np.uint16) if len(tally) else self._found
+            find_in_place(self._rows, weights, c, self._levels, first, last, rival, slot, tally)
 
-        self._threads.run(tally_part, self._parts)
-        tally = reduce(add, self._tallies)
-        list_tally(tally, len(indices), self._scale, self._flips)
+        self._threads.run(find_part, self._parts)
+        scale = self._levels.size
+        if self._tallies.size:
+            list_tally(reduce(add, self._tallies), len(indices), scale, self._flips)
+        else:
+            rival, slot = self._found
+            list_in_place(self._rows, rival, slot, scale, self._flips)
         return self._flips
 
 
@@ -139,9 +160,9 @@ class LeaderPasses:
     where the descent has come since, which is a step of one class, or to a new start.
     """
 
-    def __init__(self, rows: InPlaceRows, scale: int, threads: Threads) -> None:
+    def __init__(self, rows: InPlaceRows, levels: Levels, threads: Threads) -> None:
         self._rows = rows
-        self._scale = scale
+        self._levels = levels
         self._threads = threads
         n_rows, n_classes = len(rows.row), rows.p.shape[1]
         self._rank_parts = threads.share(n_rows, n_rows * n_classes)
@@ -151,7 +172,7 @@ class LeaderPasses:
             lambda _, first, last: grade(rows, first, last, self._leaders), self._rank_parts
         )
         self._flip_list = new_flip_list(n_rows)
-        self._flips = new_flips(scale, n_rows)
+        self._flips = new_flips(levels.size, n_rows)
         self._standing: Floats | None = None  # indices that the leaders belong to
 
     def count(self, indices: Floats) -> Confusion:
@@ -165,7 +186,7 @@ class LeaderPasses:
 
         def list_part(_: int, first: int, last: int) -> int:
             return list_flips(
-                self._rows, c, self._scale, first, last, self._leaders, self._flip_list
+                self._rows, c, self._levels, first, last, self._leaders, self._flip_list
             )
 
         found = self._threads.run(list_part, self._line_parts)
@@ -174,7 +195,8 @@ class LeaderPasses:
             for numbers in self._flip_list:
                 numbers[n_flips : n_flips + n] = numbers[first : first + n]
             n_flips += n
-        sort_flips(self._rows, c, self._scale, self._leaders, self._flip_list, n_flips, self._flips)
+        scale = self._levels.size
+        sort_flips(self._rows, c, scale, self._leaders, self._flip_list, n_flips, self._flips)
         return self._flips
 
     def _stand(self, indices: Floats) -> None:
@@ -185,18 +207,19 @@ class LeaderPasses:
         if len(moved) == 0:
             return
         self._standing = None  # an interruption leaves the leaders nowhere
+        weights = weights_at(self._levels, indices)
         if len(moved) == 1:
             c = int(moved[0])
             self._threads.run(
                 lambda _, first, last: move_leaders(
-                    self._rows, indices, c, self._scale, first, last, self._leaders
+                    self._rows, weights, c, self._levels, first, last, self._leaders
                 ),
                 self._line_parts,
             )
         else:
             self._threads.run(
                 lambda _, first, last: rank(
-                    self._rows, indices, self._scale, first, last, self._leaders
+                    self._rows, weights, self._levels, first, last, self._leaders
                 ),
                 self._rank_parts,
             )
@@ -206,52 +229,53 @@ class LeaderPasses:
 class BlockPasses:
     """Passes over the blocks of a problem that was read in passes, wherever they lie."""
 
-    def __init__(self, problem: StreamedProblem, scale: int, threads: Threads) -> None:
+    def __init__(self, problem: StreamedProblem, levels: Levels, threads: Threads) -> None:
         self._problem = problem
         self._blocks = problem.blocks
-        self._scale = scale
+        self._levels = levels
         self._threads = threads
         self._n_parts = max(min(threads.most, len(self._blocks)), 1)
-        if problem.dense:
-            made = partial(dense_workspace, problem.n_open, problem.n_classes, scale)
-        else:
-            made = partial(sparse_workspace, problem.largest_list, scale)
+        shape = problem.n_open, problem.n_classes, levels.size
+        self._tallied = problem.dense and prefers_tally(*shape)
+        made = partial(list_workspace, problem.largest_list, levels.size)
+        if self._tallied:
+            made = partial(tally_workspace, *shape)
         self._workspaces = [made() for _ in range(self._n_parts)]
 
     def count(self, indices: Floats) -> Confusion:
         """Return the counts at weight indices."""
+        weights = weights_at(self._levels, indices)
 
         def count_part(part: int, *_: int) -> Confusion:
-            counts = (count(rows, indices) for rows in self._rows_of(part))
+            counts = (count(rows, weights) for rows in self._rows_of(part))
             return reduce(add, counts, np.zeros_like(self._problem.settled))
 
         return reduce(add, self._run(count_part), self._problem.settled)
 
     def find_flips(self, indices: Floats, c: int) -> Flips:
         """Return the flips of class `c`."""
-        if self._problem.dense:
-            return self._add_tallies(indices, c)
-        return self._join_lists(indices, c)
+        weights = weights_at(self._levels, indices)
+        return self._add_tallies(weights, c) if self._tallied else self._join_lists(weights, c)
 
-    def _add_tallies(self, indices: Floats, c: int) -> Flips:
+    def _add_tallies(self, weights: Floats, c: int) -> Flips:
         def tally_part(part: int, *_: int) -> None:
             workspace = self._workspaces[part]
             workspace.tally[:] = 0
             for rows in self._rows_of(part):
-                tally_dense_flips(rows, indices, c, self._scale, workspace)
+                tally_dense_flips(rows, weights, c, self._levels, workspace)
 
         self._run(tally_part)
         tally = reduce(add, (workspace.tally for workspace in self._workspaces))
         flips = self._workspaces[0].flips
-        list_tally(tally, len(indices), self._scale, flips)
+        list_tally(tally, len(weights), self._levels.size, flips)
         return flips
 
-    def _join_lists(self, indices: Floats, c: int) -> Flips:
+    def _join_lists(self, weights: Floats, c: int) -> Flips:
         def find_part(part: int, *_: int) -> list[Flips]:
             workspace = self._workspaces[part]
             found = []
             for rows in self._rows_of(part):
-                find_flips(rows, indices, c, self._scale, workspace)
+                find_flips(rows, weights, c, self._levels, workspace)
                 start, true, rival, mass = workspace.flips
                 n = start[-1]
                 found.append(
@@ -261,11 +285,12 @@ class BlockPasses:
 
         parts = [flips for found in self._run(find_part) for flips in found]
         sizes = np.sum([np.diff(flips.start[1:]) for flips in parts], axis=0)
-        joined = new_flips(self._scale, int(sizes.sum()))
+        scale = self._levels.size
+        joined = new_flips(scale, int(sizes.sum()))
         joined.start[2:] = np.cumsum(sizes)
         for flips in parts:
-            add_flips(flips, self._scale, joined)
-        end_flips(self._scale, joined.start)
+            add_flips(flips, scale, joined)
+        end_flips(scale, joined.start)
         return joined
 
     def _rows_of(self, part: int) -> Iterator[Any]:

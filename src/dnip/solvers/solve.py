@@ -14,7 +14,7 @@ from dnip.constraints import Constraints
 from dnip.errors import DNIPWarning, InfeasibleError, InvalidInputError
 from dnip.objective import Objective, as_objective, on_classes
 from dnip.problem import Problem
-from dnip.scales import WIDEST, Spacing, WeightScale
+from dnip.scales import DEFAULT_SCALE, WIDEST, Spacing, WeightScale
 from dnip.solution import Solution, Status
 from dnip.solvers.anneal import Anneal
 from dnip.solvers.coordinate import Coordinate
@@ -57,7 +57,7 @@ def solve(
     labels: ArrayLike,
     objective: ObjectiveLike | ConfusionFunction | None = None,
     *,
-    scale: int | str | WeightScale = 30,
+    scale: int | str | WeightScale = DEFAULT_SCALE,
     solver: str | Solver = "coordinate",
     seed: int = 0,
     sample_weight: ArrayLike | None = None,
@@ -68,7 +68,8 @@ def solve(
 ) -> Solution:
     """Find weight indices ξ, one per class, that minimise an objective on an opt set.
 
-    Examples are predicted as argmax_n ξ_n·p_mn, the lowest class on a tie.
+    Examples are predicted as argmax_n ω_n·p_mn, the lowest class on a tie; ω_n is the weight that
+    the index ξ_n stands for.
 
     Parameters
     ----------
@@ -80,10 +81,10 @@ def solve(
     objective : Objective or callable, optional
         What to minimise; ``Objective()`` by default. Any function of a confusion matrix (N, N)
         will do, at the price of calling it for each candidate.
-    scale : int, str or WeightScale, default=30
-        K: indices are 1..K and weights ξ/K. ``"log:K"``: K geometric steps from 1/K to 1;
-        examples are then predicted as argmax_n ω_n·p_mn. ``"continuous"``: any weights, without
-        indices; for the coordinate solver only.
+    scale : int, str or WeightScale, default="log:1000"
+        ``"log:K"``: indices are 1..K and weights K geometric steps from 1/K to 1. K alone: weights
+        ξ/K, as in the paper. ``"continuous"``: any weights, without indices; for the coordinate
+        solver only.
     solver : str or Solver, default="coordinate"
         ``"coordinate"``, ``"exact"``, ``"anneal"``, ``"exhaustive"``, or a solver with settings
         of its own.
@@ -146,7 +147,7 @@ class Search:
     def __init__(
         self,
         objective: ObjectiveLike | ConfusionFunction | None = None,
-        scale: int | str | WeightScale = 30,
+        scale: int | str | WeightScale = DEFAULT_SCALE,
         solver: str | Solver = "coordinate",
         seed: int = 0,
         time_limit: float | None = None,

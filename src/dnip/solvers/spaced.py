@@ -1,22 +1,21 @@
 """Landscapes of weights that are not k/K: geometric steps, or any weight at all.
 
-Both keep the open rows as lists of candidates and search a line over an ascending list of weights.
-On the geometric scale that list is the scale; on the continuous one it is made anew for each line:
-one weight from between any two neighbouring weights at which a row flips.
+On the continuous scale the open rows are kept as lists of candidates, and the weights to choose
+from are made anew for each line: one from between any two neighbours at which a row flips.
 """
 
 from __future__ import annotations
 
 import time
 from collections import deque
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 
 from dnip.errors import InvalidInputError
 from dnip.kernels.counting import count
-from dnip.kernels.flips import find_rivals, sparse_workspace
-from dnip.kernels.levels import find_level_flips
+from dnip.kernels.flips import find_rivals, list_workspace
+from dnip.kernels.halving import find_level_flips
 from dnip.kernels.rows import SparseRows, copy_rows, survey
 from dnip.kernels.threads import Threads
 from dnip.problem import Problem
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from dnip.kernels.boxes import BoxRows
     from dnip.kernels.flips import Flips
     from dnip.objective import ObjectiveLike
+    from dnip.solvers.passes import Passes
     from dnip.solvers.streamed import StreamedProblem
     from dnip.typing import Confusion, Floats, Integers, WeightIndices
 
@@ -59,34 +59,26 @@ def landscape_over(
 ) -> Landscape:
     """Return a problem seen through an objective, over the weights of a scale."""
     if scale.spacing is Spacing.LINEAR:
-        return Landscape(problem, objective, scale.size, held, demands)
+        return Landscape(problem, objective, scale, held, demands)
+    if scale.spacing is Spacing.LOG:
+        return GeometricLandscape(problem, objective, scale, held, demands)
     if not isinstance(problem, Problem):
         raise not_in_passes(scale)
-    kind = GeometricLandscape if scale.spacing is Spacing.LOG else ContinuousLandscape
-    return kind(problem, objective, scale, held, demands)
+    return ContinuousLandscape(problem, objective, scale, held, demands)
 
 
 def not_in_passes(scale: WeightScale) -> InvalidInputError:
     """Return the error for a scale that a search in passes does not know."""
     return InvalidInputError(
         f"scale {scale} needs the whole table in memory, but it is read in passes",
-        hint="Give more memory, or a linear scale",
+        hint="Give more memory, or a scale of many points such as log:1000",
     )
 
 
 class ListedPasses:
-    """Passes over rows as lists of candidates, for any ascending list of weights.
+    """Passes over rows as lists of candidates, at any weights within a factor of one another."""
 
-    Parameters
-    ----------
-    problem : Problem
-    span : float
-        Largest ratio of two weights.
-    levels : ndarray of shape (K,)
-        The weights at positions 1..K; none where points are weights themselves.
-    """
-
-    def __init__(self, problem: Problem, span: float, levels: Floats) -> None:
+    def __init__(self, problem: Problem, span: float) -> None:
         p, labels, mass = problem.probabilities, problem.labels, problem.mass
         if mass.strides == (0,):
             mass = mass[:1].copy()
@@ -96,21 +88,14 @@ class ListedPasses:
         assert isinstance(rows, SparseRows)
         self._rows = rows
         n_most = int(np.diff(rows.class_start).max())
-        self._workspace = sparse_workspace(n_most, max(len(levels), n_most + 2))
-        self._levels = levels
+        self._workspace = list_workspace(n_most, n_most + 2)
 
-    def count(self, indices: Floats) -> Confusion:
-        """Return the counts at positions of shape (N,), or at weights."""
-        return count(self._rows, self._multipliers(indices))
+    def count(self, weights: Floats) -> Confusion:
+        """Return the counts at weights of shape (N,)."""
+        return count(self._rows, weights)
 
-    def find_flips(self, indices: Floats, c: int) -> Flips:
-        """Return the flips of class `c` from position 1 to K."""
-        self.breakpoints(indices, c)
-        return self.flips_over(self._levels, c)
-
-    def breakpoints(self, indices: Floats, c: int) -> Floats:
-        """Return the weights of class `c` at which rows flip, the others standing at `indices`."""
-        weights = self._multipliers(indices)
+    def breakpoints(self, weights: Floats, c: int) -> Floats:
+        """Return the weights of class `c` at which rows flip, the others having `weights`."""
         n_rows = find_rivals(self._rows, weights, c, self._workspace.rival, self._workspace.score)
         first = self._rows.class_start[c]
         p = self._rows.class_p[first : first + n_rows]
@@ -122,30 +107,9 @@ class ListedPasses:
         find_level_flips(self._rows, c, levels, self._workspace)
         return self._workspace.flips
 
-    def _multipliers(self, indices: Floats) -> Floats:
-        return self._levels[indices.astype(np.int64) - 1] if len(self._levels) else indices
-
 
 class GeometricLandscape(Landscape):
     """The objective over weight indices 1..K of geometric steps."""
-
-    def __init__(
-        self,
-        problem: Problem,
-        objective: ObjectiveLike,
-        scale: WeightScale,
-        held: Mapping[int, float],
-        demands: Demands | None = None,
-    ) -> None:
-        passes = ListedPasses(problem, float(scale.size), scale.levels)
-        super().__init__(problem, objective, scale.size, held, demands, passes)
-        self._levels = scale.levels
-        self._step = float(np.log(scale.size)) / (scale.size - 1) if scale.size > 1 else 1.0
-
-    @property
-    def levels(self) -> Floats:
-        """The weights at indices 1..K, shape (K,)."""
-        return self._levels
 
     def draw_tops(self, rng: np.random.Generator, size: int) -> Floats:
         """Return K: no height resolves ratios better, but the top leaves most room below."""
@@ -157,11 +121,12 @@ class GeometricLandscape(Landscape):
         Weights that are all a step higher predict alike, up to rounding: where some row comes so
         near to a tie between two positions that rounding might decide it, every point counts.
         """
+        step = float(np.log(self.scale)) / (self.scale - 1) if self.scale > 1 else 1.0
         row = np.repeat(np.arange(len(rows.label)), np.diff(rows.row_start))
         for apart in range(1, self.n_classes):
             pairs = np.flatnonzero(row[apart:] == row[:-apart])
             differing = pairs[rows.row_p[pairs + apart] != rows.row_p[pairs]]
-            steps = (rows.row_log_p[differing + apart] - rows.row_log_p[differing]) / self._step
+            steps = (rows.row_log_p[differing + apart] - rows.row_log_p[differing]) / step
             if (np.abs(steps - np.rint(steps)) < _NEAR_A_TIE).any():
                 return 0
         return self.scale - 1
@@ -169,13 +134,6 @@ class GeometricLandscape(Landscape):
     def middle(self, indices: Floats) -> float:
         """Return the index of the geometric middle of weights."""
         return float(np.rint(indices.mean()))
-
-    def _kick(self, indices: Floats, factors: Floats, top: float, order: Integers) -> Floats:
-        kicked = indices.copy()
-        kicked[order] += np.rint(np.log(factors[order]) / self._step)
-        if top > 0:
-            kicked[order] += top - kicked[order].max()
-        return np.clip(kicked, 1, self.scale)
 
 
 class ContinuousLandscape(Landscape):
@@ -194,8 +152,9 @@ class ContinuousLandscape(Landscape):
         held: Mapping[int, float],
         demands: Demands | None = None,
     ) -> None:
-        self._listed = ListedPasses(problem, WIDEST, scale.levels)
-        super().__init__(problem, objective, 0, held, demands, self._listed)
+        self._listed = ListedPasses(problem, WIDEST)
+        passes = cast("Passes", self._listed)  # the descents here find flips in their own way
+        super().__init__(problem, objective, scale, held, demands, passes)
         self._coarse = None if held else Landscape(problem, objective, _COARSE, {}, demands)
         self._refined: dict[bytes, Position] = {}
         # a frozen class has weight 1, and no weight is above that

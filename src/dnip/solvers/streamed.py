@@ -11,6 +11,7 @@ from dnip.kernels.rows import copy_rows, prefers_dense, survey
 from dnip.kernels.threads import Threads
 from dnip.problem import check_present
 from dnip.solvers.blocks import Blocks
+from dnip.solvers.levels import levels_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
+    from dnip.scales import WeightScale
     from dnip.typing import Booleans, Integers, Labels, Probabilities
 
 _ONE = np.ones(1, np.int64)  # how many examples each row counts as
@@ -38,8 +40,8 @@ class StreamedProblem:
         Checked rows, all labelled; read once.
     classes : sequence of str
         Class names.
-    scale : int
-        K: which rows are settled depends on it.
+    scale : int, str or WeightScale
+        Linear or geometric: which rows are settled depends on its span.
     memory : int
         Bytes of open rows to hold in memory; the others go to a temporary file.
     folder : path-like, optional
@@ -67,19 +69,19 @@ class StreamedProblem:
         chunks: Iterable[tuple[Probabilities, Labels]],
         classes: Sequence[str],
         *,
-        scale: int,
+        scale: int | str | WeightScale,
         memory: int,
         folder: Path | None = None,
     ) -> None:
         self.classes = tuple(classes)
-        self.scale = scale
+        self._span = levels_of(scale).span
         n_classes = len(self.classes)
         self.class_mass: Integers = np.zeros(n_classes, np.int64)
         self.settled = np.zeros((n_classes, n_classes), np.int64)
         self.blocks = Blocks(memory, folder)
         self.dense = True  # whether the blocks are columns, or lists of candidates
         self.n_open = 0
-        self.largest_list = 0  # rows that a class can win in one block, at most
+        self.largest_list = 0  # rows that a line search visits in one block, at most
         self._threads = Threads()
         self._n_pending = 0
         n_rows = max(_BLOCK_CELLS // n_classes, 1)
@@ -144,7 +146,7 @@ class StreamedProblem:
     def _take(self, p: Probabilities, labels: Labels) -> None:
         """Count the settled rows of a chunk and keep the others."""
         self.class_mass += np.bincount(labels, minlength=self.n_classes)
-        surveyed = survey(p, labels, _ONE, self.scale, self._threads)
+        surveyed = survey(p, labels, _ONE, self._span, self._threads)
         self.settled += surveyed.settled
         is_open = np.flatnonzero(surveyed.is_open)
         n_most = len(self._pending_labels)
@@ -161,11 +163,12 @@ class StreamedProblem:
     def _keep_pending(self) -> None:
         """Make a block of the open rows that have come together."""
         p, labels = self._pending_p[: self._n_pending], self._pending_labels[: self._n_pending]
-        surveyed = survey(p, labels, _ONE, self.scale, self._threads)
+        surveyed = survey(p, labels, _ONE, self._span, self._threads)
         if not self.n_open:  # the first block decides for all
-            self.dense = prefers_dense(surveyed, self.scale)
-        rows = copy_rows(p, labels, _ONE, self.scale, surveyed, dense=self.dense)
+            self.dense = prefers_dense(surveyed)
+        rows = copy_rows(p, labels, _ONE, self._span, surveyed, dense=self.dense)
         self.blocks.add(rows)
         self.n_open += self._n_pending
-        self.largest_list = max(self.largest_list, int(surveyed.class_size.max()))
+        most = self._n_pending if self.dense else int(surveyed.class_size.max())
+        self.largest_list = max(self.largest_list, most)
         self._n_pending = 0

@@ -1,0 +1,21 @@
+"""The weights of a scale as compiled searches take them."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from dnip.kernels.levels import linear_levels, listed_levels
+from dnip.scales import Spacing, WeightScale
+
+if TYPE_CHECKING:
+    from dnip.kernels.levels import Levels
+
+
+@lru_cache(maxsize=8)
+def levels_of(scale: int | str | WeightScale) -> Levels:
+    """Return the levels of a linear or geometric scale."""
+    scale = WeightScale.of(scale)
+    if scale.spacing is Spacing.LINEAR:
+        return linear_levels(scale.size)
+    return listed_levels(scale.levels)
