@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 ROBUST = ("auto", "on", "off")
 
 # Labels of a class at which it has gone half the way from the smooth estimator to the optimum.
-_HALFWAY = 5.0
+_HALFWAY = 4.0
 # Cells, and products of Newton's method, that a fit is worth in which nobody asked for robustness.
 _MOST_CELLS, _MOST_PRODUCTS = 10_000_000, 200_000_000
 
@@ -75,7 +75,7 @@ def solve_robustly(
 
     Two estimates are made: a smooth one, which wastes no label but only makes classes equally
     likely, and the optimum of the objective on the labels and on unlabelled rows of which the
-    smooth one says how probably they are of each class. A class with n labels goes n/(n + 5) of the
+    smooth one says how probably they are of each class. A class with n labels goes n/(n + 4) of the
     way from the first to the second. See "Few labels" in the documentation.
 
     Parameters
@@ -126,7 +126,7 @@ def solve_robustly(
     >>> found.solution.weights.round(2)
     array([0.37, 1.  ])
     >>> print(found.decision.sentence)
-    robust: with 2 labels per class, the optimum of labels and 50 unlabelled rows counts 29%,
+    robust: with 2 labels per class, the optimum of labels and 50 unlabelled rows counts 33%,
     a smooth fit the rest.
     """
     began = time.perf_counter()
