@@ -179,10 +179,11 @@ def test_rows_without_a_label_serve_a_robust_fit(table):
         np.concatenate([few.labels, rest.labels]),
         classes=NAMES,
     )
-    fit = fit_table(joined, unlabelled=more)
+    fit = fit_table(joined, unlabelled=more, scale=100)
     expected = solve_robustly(
         few.probabilities,
         few.labels,
+        scale=100,
         unlabelled=np.vstack([rest.probabilities, more.probabilities]),
     )
     np.testing.assert_array_equal(fit.solution.weight_indices, expected.solution.weight_indices)

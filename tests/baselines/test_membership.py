@@ -175,7 +175,7 @@ def test_a_class_without_labels_keeps_its_weight():
     p, labels = problem(4, 100)
     opt = OptSet.of(p, np.where(labels == 2, 0, labels))
     with pytest.warns(match="no labelled example of class 2"):
-        alone = solve(p, opt.labels)
+        alone = solve(p, opt.labels, scale=30)
     assert Membership().fit(opt).chosen[2] == alone.weight_indices[2] - 1
 
 

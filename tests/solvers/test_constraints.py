@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 import oracles
 from dnip import Constraints, Objective, Status, solve
 from dnip.errors import DNIPWarning, InfeasibleError, InvalidInputError
+from dnip.scales import DEFAULT_SCALE
 from dnip.solvers import SOLVERS, Anneal, Coordinate, Search, StreamedProblem
 from problems import KNOWN
 from strategies import KINDS, random_probabilities, seeded
@@ -225,7 +226,7 @@ def test_a_table_in_passes_finds_what_it_finds_in_memory():
     objective = Objective(costs=COSTS)
     whole = solve(FOUR.p, FOUR.labels, objective, constraints=asked)
     chunks = [(FOUR.p[:30], FOUR.labels[:30]), (FOUR.p[30:], FOUR.labels[30:])]
-    with StreamedProblem(chunks, "0123", scale=30, memory=0) as problem:
+    with StreamedProblem(chunks, "0123", scale=DEFAULT_SCALE, memory=0) as problem:
         passes = Search(objective, constraints=asked).solve(problem, 0.0)
     assert passes.weight_indices.tolist() == whole.weight_indices.tolist()
     assert (passes.value, passes.constraints) == (whole.value, whole.constraints)

@@ -6,7 +6,9 @@ import pytest
 import oracles
 from dnip import Objective, ProbabilityTable, solve
 from dnip.problem import Problem
+from dnip.scales import DEFAULT_SCALE
 from dnip.solvers import Landscape
+from layouts import weights_of
 
 TIED = "emotion4__qwen-7b__task_icl1"
 
@@ -23,7 +25,7 @@ def test_coordinate_is_no_worse_than_twenty_published_annealings(opt_set, smooth
     found = solve(p, labels, objective)
     annealed = [solve(p, labels, objective, solver="anneal", seed=seed) for seed in range(20)]
     assert found.value <= min(solution.value for solution in annealed)
-    confusion = oracles.confusion_at(p, labels, found.weight_indices)
+    confusion = oracles.confusion_at(p, labels, weights_of(DEFAULT_SCALE, found.weight_indices))
     np.testing.assert_array_equal(found.confusion, confusion)
     assert found.value == pytest.approx(oracles.objective(confusion, mu=smoothing), abs=1e-12)
 

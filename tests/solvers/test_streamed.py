@@ -16,7 +16,7 @@ from dnip import Objective, solve
 from dnip.errors import DNIPWarning, InvalidInputError, OutputError
 from dnip.kernels import flips
 from dnip.kernels.flips import walk
-from dnip.scales import WeightScale
+from dnip.scales import DEFAULT_SCALE, WeightScale
 from dnip.solvers import SOLVERS, Search, StreamedProblem, streamed
 from dnip.solvers.levels import levels_of
 from dnip.solvers.passes import BlockPasses, passes_over
@@ -101,7 +101,7 @@ def test_a_called_objective_and_a_class_without_examples():
     with pytest.warns(DNIPWarning, match="class 2"):
         whole = solve(p, labels, error)
     with (
-        problem_of(p, labels, 30, 0) as problem,
+        problem_of(p, labels, DEFAULT_SCALE, 0) as problem,
         pytest.warns(DNIPWarning, match="class 2"),
     ):
         passed = Search(error).solve(problem, began=0.0)
@@ -142,7 +142,7 @@ def test_walking_equals_recounting(layout, table, scale, data):
 
 def test_settled_rows_take_no_memory():
     p = np.eye(3)[np.arange(900) % 3]
-    with problem_of(p, np.arange(900) % 3, 30, 0) as problem:
+    with problem_of(p, np.arange(900) % 3, DEFAULT_SCALE, 0) as problem:
         assert problem.n_open == problem.blocks.spilled_bytes == 0
         assert problem.settled.tolist() == (300 * np.eye(3)).tolist()
         assert Search().solve(problem, began=0.0).value == pytest.approx(
@@ -159,7 +159,7 @@ def test_a_solver_that_needs_the_whole_table_says_so():
 
     p, labels = random_table()
     with (
-        problem_of(p, labels, 30, 0) as problem,
+        problem_of(p, labels, DEFAULT_SCALE, 0) as problem,
         pytest.raises(InvalidInputError, match=r"needs the whole table in memory.*more memory"),
     ):
         Search(solver=Whole()).solve(problem, began=0.0)
@@ -168,7 +168,7 @@ def test_a_solver_that_needs_the_whole_table_says_so():
 def test_one_class_alone_is_refused():
     p, _ = random_table()
     with pytest.raises(InvalidInputError, match="only class 1 has labelled examples"):
-        problem_of(p, np.ones(len(p), int), 30, 0)
+        problem_of(p, np.ones(len(p), int), DEFAULT_SCALE, 0)
 
 
 @pytest.fixture
@@ -211,19 +211,19 @@ def test_a_full_disk_is_told(folder, monkeypatch):
     with Path("/dev/full").open("wb", buffering=0) as full:
         monkeypatch.setattr(tempfile, "TemporaryFile", lambda **_: full)
         with pytest.raises(OutputError, match=f"{folder}: the rows .* kept there: No space"):
-            problem_of(p, labels, 30, 0)
+            problem_of(p, labels, DEFAULT_SCALE, 0)
 
 
 def test_a_file_that_cannot_be_made_is_told(folder):
     folder.rmdir()
     p, labels = random_table()
     with pytest.raises(OutputError, match=os.strerror(errno.ENOENT)):
-        problem_of(p, labels, 30, 0)
+        problem_of(p, labels, DEFAULT_SCALE, 0)
 
 
 def test_a_file_that_was_cut_is_told(folder):
     p, labels = random_table()
-    with problem_of(p, labels, 30, 0) as problem:
+    with problem_of(p, labels, DEFAULT_SCALE, 0) as problem:
         problem.blocks._file.truncate(100)
         with pytest.raises(OutputError, match="has lost its end"):
             Search().solve(problem, began=0.0)

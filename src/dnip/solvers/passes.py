@@ -230,6 +230,7 @@ class BlockPasses:
     """Passes over the blocks of a problem that was read in passes, wherever they lie."""
 
     def __init__(self, problem: StreamedProblem, levels: Levels, threads: Threads) -> None:
+        assert levels.span <= problem.span  # or rows were settled that are open
         self._problem = problem
         self._blocks = problem.blocks
         self._levels = levels

@@ -74,7 +74,7 @@ class StreamedProblem:
         folder: Path | None = None,
     ) -> None:
         self.classes = tuple(classes)
-        self._span = levels_of(scale).span
+        self.span = levels_of(scale).span
         n_classes = len(self.classes)
         self.class_mass: Integers = np.zeros(n_classes, np.int64)
         self.settled = np.zeros((n_classes, n_classes), np.int64)
@@ -146,7 +146,7 @@ class StreamedProblem:
     def _take(self, p: Probabilities, labels: Labels) -> None:
         """Count the settled rows of a chunk and keep the others."""
         self.class_mass += np.bincount(labels, minlength=self.n_classes)
-        surveyed = survey(p, labels, _ONE, self._span, self._threads)
+        surveyed = survey(p, labels, _ONE, self.span, self._threads)
         self.settled += surveyed.settled
         is_open = np.flatnonzero(surveyed.is_open)
         n_most = len(self._pending_labels)
@@ -163,10 +163,10 @@ class StreamedProblem:
     def _keep_pending(self) -> None:
         """Make a block of the open rows that have come together."""
         p, labels = self._pending_p[: self._n_pending], self._pending_labels[: self._n_pending]
-        surveyed = survey(p, labels, _ONE, self._span, self._threads)
+        surveyed = survey(p, labels, _ONE, self.span, self._threads)
         if not self.n_open:  # the first block decides for all
             self.dense = prefers_dense(surveyed)
-        rows = copy_rows(p, labels, _ONE, self._span, surveyed, dense=self.dense)
+        rows = copy_rows(p, labels, _ONE, self.span, surveyed, dense=self.dense)
         self.blocks.add(rows)
         self.n_open += self._n_pending
         most = self._n_pending if self.dense else int(surveyed.class_size.max())
