@@ -276,7 +276,7 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         encoded = _encode(labels, self.classes_)[rows]
         counted = None if weight is None else weight[rows]
         target = self._target(names)
-        self.solution_, self.decision_ = solve_robustly(
+        found = solve_robustly(
             p,
             encoded,
             Objective(self.beta, self.tau, self.smoothing) if goal is None else goal,
@@ -290,6 +290,7 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
             classes=names,
             constraints=by_label(self.constraints, self.classes_.tolist()),
         )
+        self.solution_, self.decision_ = found.solution, found.decision
         learned = what_labels_tell(p, encoded, counted, target)
         self.coefficients_ = Coefficients.from_solution(self.solution_, names, provenance=learned)
         self.weight_indices_ = self.coefficients_.weight_indices

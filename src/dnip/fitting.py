@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnip.bootstrap import LEAST, EvidenceSettings, FitEvidence, assess, n_affordable
+from dnip.class_notes import notes_on_classes
 from dnip.coefficients import Coefficients
 from dnip.errors import InfeasibleError, InvalidInputError
 from dnip.evaluation import Evaluation, evaluate
+from dnip.evidence import FOLDS, FitEvidence, gather
+from dnip.objective import Objective
 from dnip.priors import (
     TargetPrior,
     check_prior,
@@ -27,7 +29,15 @@ from dnip.robust import ROBUST, Decision, RobustSolution, solve_robustly
 from dnip.robust.calibrating import calibrate, rows_per_class
 from dnip.scales import DEFAULT_SCALE, Spacing, WeightScale
 from dnip.solution import Status
-from dnip.solvers import Coordinate, Exact, Exhaustive, Search, StreamedProblem, not_in_passes
+from dnip.solvers import (
+    Coordinate,
+    Exact,
+    Exhaustive,
+    Search,
+    StreamedProblem,
+    may_silence,
+    not_in_passes,
+)
 from dnip.tables import ProbabilityTable, Scan
 from dnip.tables.hashing import DataHash
 from dnip.tables.labels import UNLABELLED
@@ -52,8 +62,8 @@ LEAST_MEMORY = 500 * 10**6
 
 # Refits would prove what nobody asks of them; the coordinate solver finds the same optima.
 _DEAR_SOLVERS = (Exact.name, Exhaustive.name)
-# Times the evidence may take longer than it should, on a busy machine, before it is cut.
-_PATIENCE = 60
+# Rows times squared classes of a table whose refits nobody has to ask for.
+_MOST_PRODUCTS = 5_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +73,7 @@ class Fit:
     `decision` says how a robust fit came about; it is None for a plain optimum that was asked for.
     `target` is the class mix that the fit is for, None for that of the labelled rows.
     `evidence` says what the labels tell of other rows; it is None where nobody asked for it, and
-    where the refits would take longer than they may.
+    where it would take long. `notes` are things to know about single classes.
     """
 
     coefficients: Coefficients
@@ -72,6 +82,7 @@ class Fit:
     decision: Decision | None = None
     target: TargetPrior | None = None
     evidence: FitEvidence | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def captured_mass(self) -> CapturedMass | None:
@@ -86,7 +97,7 @@ def fit_table(
     robust: str = "auto",
     unlabelled: ProbabilityTable | None = None,
     target_prior: PriorLike | None = None,
-    evidence: EvidenceSettings | None = None,
+    evidence: bool | None = False,
     scale: int | str = DEFAULT_SCALE,
     solver: str | Solver = "coordinate",
     seed: int = 0,
@@ -107,8 +118,8 @@ def fit_table(
     target_prior : mapping, sequence, "uniform" or "estimate", optional
         The class mix to fit for, by class name or in class order: a labelled row counts by target
         over observed share of its class. ``"estimate"`` takes that of the rows without a label.
-    evidence : EvidenceSettings, optional
-        Also repeat the fit on bootstrap resamples of the labels and judge it by them.
+    evidence : bool, optional
+        Also judge the fit by refits that leave labels out; None: where that is quick.
     objective, scale, solver, seed, time_limit, constraints, progress
         As for :func:`dnip.solve`.
 
@@ -162,7 +173,7 @@ def fit_table(
         time_limit=time_limit,
         progress=progress,
     )
-    solution, decision = found
+    solution, decision = found.solution, found.decision
     provenance = provenance_of(table.source, table.data_hash, len(table), support, calibration)
     if target is not None:
         provenance["class_shares"] = target.shares.tolist()
@@ -174,60 +185,69 @@ def fit_table(
         provenance["unlabelled"] = {**data, "rows": len(unlabelled)}
     shares = None if target is None else target.shares
     judged = None
-    if evidence is not None and solution.status is not Status.INTERRUPTED:
-        if decision is None:
-            settings |= {"robust": "off", "unlabelled": None}
-        judged = _gather(labelled, found, evidence, objective, settings, seed, time_limit)
-        if judged is not None:
-            provenance["evidence"] = judged.summary()
+    wanted = _is_cheap(labelled) if evidence is None else evidence
+    if wanted and solution.status is not Status.INTERRUPTED:
+        judged = _gather(labelled, found, objective, settings, seed, time_limit)
+        provenance["evidence"] = {"verdict": judged.verdict, "reason": judged.reason}
     coefficients = Coefficients.from_solution(solution, table.classes, provenance=provenance)
     evaluation = evaluate([table], coefficients, target=shares)
-    return Fit(coefficients, solution, evaluation, decision, target, judged)
+    notes = notes_on_classes(
+        labelled.probabilities,
+        labelled.labels,
+        solution,
+        evaluation,
+        objective,
+        may_silence=may_silence(objective, constraints),
+    )
+    return Fit(coefficients, solution, evaluation, decision, target, judged, notes)
 
 
 def _gather(
     labelled: ProbabilityTable,
     found: RobustSolution,
-    evidence: EvidenceSettings,
     objective: ObjectiveLike | ConfusionFunction | None,
     settings: dict[str, Any],
     seed: int,
     time_limit: float | None,
-) -> FitEvidence | None:
-    """Repeat a fit on resamples of its labels; None where that would take too long."""
-    solution, decision = found
-    p, y = labelled.probabilities, labelled.labels
+) -> FitEvidence:
+    """Judge a fit by refits that leave labels out."""
+    p = labelled.probabilities if found.moved is None else found.moved
+    y = labelled.labels
     assert y is not None
-    seconds = evidence.seconds if time_limit is None else min(evidence.seconds, time_limit)
-    n_unlabelled = 0 if settings["unlabelled"] is None else len(settings["unlabelled"])
-    resamples = n_affordable(len(p), p.shape[1], n_unlabelled, seconds, robust=decision is not None)
-    if not resamples and not evidence.always:
-        return None
-    refitted_by = solution.solver
-    if solution.solver in _DEAR_SOLVERS:
+    if found.decision is None:
+        settings = {**settings, "robust": "off", "unlabelled": None}
+    if found.solution.solver in _DEAR_SOLVERS:
         settings = {**settings, "solver": Coordinate.name}
-        refitted_by = Coordinate.name
 
-    def refit(rows: Integers, refit_seed: int) -> Floats:
+    def refit(rows: Integers) -> Floats:
         try:
-            again = solve_robustly(p[rows], y[rows], objective, **settings, seed=refit_seed)
+            again = solve_robustly(
+                p[rows],
+                y[rows],
+                objective,
+                **settings,
+                seed=seed,
+                time_limit=None if time_limit is None else time_limit / FOLDS,
+            )
         except InfeasibleError:  # such labels would have left the raw argmax
             return np.ones(p.shape[1])
         return _multipliers(again.solution)
 
-    return assess(
+    return gather(
         p,
         y,
-        _multipliers(solution),
         refit,
-        resamples=resamples or LEAST,
         classes=labelled.classes,
-        settings=evidence,
-        shares=settings["target_prior"],
-        refitted_by=refitted_by,
+        beta=objective.beta if isinstance(objective, Objective) else Objective().beta,
+        target=settings["target_prior"],
+        captured_mass=labelled.captured_mass,
         seed=seed,
-        deadline=None if evidence.always else time.perf_counter() + _PATIENCE * seconds,
     )
+
+
+def _is_cheap(table: ProbabilityTable) -> bool:
+    """Whether refits take but a few seconds."""
+    return len(table) * table.n_classes**2 <= _MOST_PRODUCTS
 
 
 def _multipliers(solution: Solution) -> Floats:
@@ -347,7 +367,7 @@ def fit_file(
     robust: str = "auto",
     unlabelled: Path | None = None,
     target_prior: str | None = None,
-    evidence: EvidenceSettings | None = None,
+    evidence: bool | None = False,
     scale: int | str = DEFAULT_SCALE,
     solver: str | Solver = "coordinate",
     seed: int = 0,
@@ -371,7 +391,7 @@ def fit_file(
         A table of more rows without a label.
     target_prior : str, optional
         A class mix as `dnip.priors.read_prior` takes it, or ``"estimate"``.
-    evidence : EvidenceSettings, optional
+    evidence : bool, optional
         As for :func:`fit_table`; there is none for a table that is read in passes.
     objective, scale, solver, seed, time_limit, constraints, progress
         As for :func:`dnip.solve`.
@@ -416,7 +436,7 @@ def fit_file(
             "prior has to",
             hint="Give more memory, or draw fewer rows",
         )
-    if evidence is not None and evidence.always:
+    if evidence:
         raise InvalidInputError(
             f"{path} is too large to be read whole into {memory:,} bytes, as evidence from its own "
             "labels has to",

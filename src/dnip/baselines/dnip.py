@@ -102,7 +102,7 @@ class OurDNIP:
     def fit(self, opt: OptSet, seed: int = 0) -> ClassWeights:
         """Fit as ``dnip fit`` does."""
         with quiet_about_classes():
-            found, decision = solve_robustly(
+            found, decision, _ = solve_robustly(
                 opt.probabilities,
                 opt.labels,
                 self.objective,

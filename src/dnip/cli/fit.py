@@ -36,7 +36,6 @@ from dnip.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from dnip.bootstrap import FitEvidence
     from dnip.fitting import Fit
     from dnip.solvers import Solver
 
@@ -159,19 +158,12 @@ def fit(
         bool | None,
         typer.Option(
             "--evidence/--no-evidence",
-            help="Refit on bootstrap resamples of the labels: intervals for other rows, the spread "
-            "of the weights, a verdict, and how many more labels would settle it.  [default: where "
-            "it fits into --evidence-time]",
+            help="Judge the fit by five refits, each on labels that it has not seen: what to "
+            "expect on other rows, and a verdict.  [default: where that is quick]",
             show_default=False,
         ),
     ] = None,
-    evidence_time: Annotated[
-        float, typer.Option(help="Seconds that the refits may take, about.", metavar="S")
-    ] = 1.0,
     confidence: Confidence = DEFAULT_CONFIDENCE,
-    tolerance: Annotated[
-        float, typer.Option(help="Accuracy that may be lost for the verdict to be: apply.")
-    ] = 0.05,
     trace: Annotated[
         Path | None,
         typer.Option(
@@ -186,13 +178,13 @@ def fit(
     Minimises error + β·COBias - τ·ΣPMI over one weight per class, on the labelled rows of OPT and,
     in expectation, on unlabelled ones. Writes the weights with their provenance to a JSON file.
     """
-    from dnip.bootstrap import EvidenceSettings
     from dnip.costs import Costs
     from dnip.errors import InvalidInputError
     from dnip.files import check_separate, check_writable, temporary_folder
     from dnip.fitting import fit_file
     from dnip.objective import Objective
     from dnip.report.trace import write_trace
+    from dnip.validation import check_level
 
     paper = preset is Preset.PAPER
     if paper:
@@ -211,7 +203,7 @@ def fit(
             "unlabelled rows serve a robust fit only, but it is off",
             hint="Leave --unlabelled out, or give --robust auto",
         )
-    wanted = EvidenceSettings(bool(evidence), evidence_time, confidence, tolerance)
+    check_level("confidence", confidence)
     for target in (out, trace):
         if target is not None:
             check_writable(target)
@@ -229,7 +221,7 @@ def fit(
             robust=mode.value,
             unlabelled=unlabelled,
             target_prior=target_prior,
-            evidence=None if evidence is False else wanted,
+            evidence=evidence,
             scale=scale or ("30" if paper else DEFAULT_SCALE),
             solver=searcher,
             seed=seed,
@@ -241,12 +233,14 @@ def fit(
     if trace is not None:
         write_trace(fitted.solution, trace)
     _complain_of(fitted, unlabelled)
-    if evidence is not False:
-        _complain_of_refits(fitted.evidence)
+    if evidence is None and fitted.evidence is None:
+        complain("note", "no verdict, as refits would take long; --evidence asks for it")
+    for note in fitted.notes:
+        complain("note", note)
     if json:
-        print_json({**_content(fitted, mode), "out": str(out)})
+        print_json({**_content(fitted, mode, confidence), "out": str(out)})
     else:
-        _print_text(fitted)
+        _print_text(fitted, confidence)
         typer.echo(f"coefficients written to {out}")
 
 
@@ -259,14 +253,7 @@ def _complain_of(fitted: Fit, unlabelled: Path | None) -> None:
         complain("note", f"rows without a label, not used: {fitted.evaluation.n_unlabelled:,}")
 
 
-def _complain_of_refits(evidence: FitEvidence | None) -> None:
-    if evidence is None:
-        complain("note", "no evidence from refits: they would take long; --evidence asks for it")
-    elif evidence.resamples < evidence.planned:
-        complain("note", f"evidence from {evidence.resamples} of {evidence.planned} refits")
-
-
-def _content(fitted: Fit, mode: Robust) -> dict[str, Any]:
+def _content(fitted: Fit, mode: Robust, confidence: float) -> dict[str, Any]:
     """Return what ``--json`` prints, but for the file that was written."""
     decision, mix, evidence = fitted.decision, fitted.target, fitted.evidence
     mass = fitted.captured_mass
@@ -276,11 +263,11 @@ def _content(fitted: Fit, mode: Robust) -> dict[str, Any]:
         **fitted.solution.to_dict(),
         "robust": None if decision is None else {"mode": mode.value, **decision.to_dict()},
         "target_prior": None if mix is None else mix.to_dict(fitted.coefficients.classes),
-        "evidence": None if evidence is None else evidence.to_dict(),
+        "evidence": None if evidence is None else evidence.to_dict(confidence),
     }
 
 
-def _print_text(fitted: Fit) -> None:
+def _print_text(fitted: Fit, confidence: float) -> None:
     from dnip.report.evidence import describe_evidence
     from dnip.report.text import describe, describe_constraints
 
@@ -294,7 +281,7 @@ def _print_text(fitted: Fit) -> None:
     if fitted.decision is not None:
         typer.echo(f"\n{fitted.decision.sentence}")
     if fitted.evidence is not None:
-        typer.echo(f"\n{describe_evidence(fitted.evidence)}")
+        typer.echo(f"\n{describe_evidence(fitted.evidence, confidence)}")
     if solution.constraints is not None:
         typer.echo(f"\n{describe_constraints(solution.constraints)}")
     typer.echo(f"\nobjective {solution.value:.6f}{bound}. {solution.sentence}")

@@ -4,36 +4,31 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
+from dnip.evidence import FOLDS
 from dnip.report.text import align, interval, rates
 
 if TYPE_CHECKING:
-    from dnip.bootstrap import FitEvidence
+    from dnip.evidence import FitEvidence
 
 
-def describe_evidence(evidence: FitEvidence) -> str:
-    """Return what the labels say of other rows: classes, weights, totals and the verdict."""
-    before, after, change = evidence.raw, evidence.reweighted, evidence.difference
+def describe_evidence(evidence: FitEvidence, confidence: float) -> str:
+    """Return what the labels say of other rows: every class, and the verdict."""
+    told = evidence.evaluation.to_dict(confidence)
+    after = told["reweighted"]
     columns = [
-        ("class", list(evidence.classes)),
-        ("weight", [f"{weight:.3f}" for weight in np.exp(evidence.log_weights)]),
-        ("", [interval(bounds) for bounds in np.exp(evidence.ranges)]),
+        ("class", told["classes"]),
+        ("weights of refits", [f"{low:.3f} to {high:.3f}" for low, high in evidence.ranges]),
+        ("before", rates(told["raw"]["class_accuracies"])),
+        ("after", rates(after["class_accuracies"])),
+        ("", [interval(i) for i in after["intervals"]["class_accuracies"]]),
     ]
-    for title, side in (("before", before), ("after", after)):
-        columns.append((title, rates(side["class_accuracies"])))
-        columns.append(("", [interval(i) for i in side["intervals"]["class_accuracies"]]))
-    lines = [
-        f"Expected on other rows, from {evidence.resamples} bootstrap refits, with "
-        f"{100 * evidence.confidence:g} % intervals:",
-        align(columns),
-        "",
-    ]
-    for name, metric in (("accuracy", "accuracy"), ("COBias", "cobias")):
-        values = [
-            f"{side[metric]:{sign}.3f} {interval(side['intervals'][metric], sign)}"
-            for side, sign in ((before, ""), (after, ""), (change, "+"))
+    return "\n".join(
+        [
+            f"Expected on other rows, by {FOLDS} refits, each judged on labels that it has not "
+            f"seen, with {100 * confidence:g} % intervals:",
+            align(columns),
+            "",
+            f"verdict: {evidence.verdict}",
+            evidence.reason,
         ]
-        lines.append(f"{name:<9} {values[0]} -> {values[1]}, change {values[2]}")
-    lines += ["", f"verdict: {evidence.verdict}", f"{evidence.reason}."]
-    return "\n".join([*lines, evidence.advice] if evidence.advice else lines)
+    )

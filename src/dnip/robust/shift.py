@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from dnip.typing import Floats, Labels
 
 # Precisions of the prior on the shift to choose from: standard deviations of 3 to 0.1 in log-odds.
-_PULLS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
+_PULLS = (100.0, 10.0, 1.0, 0.1)
 # Precision of the prior on the inverse temperature around 1.
 _SHARPNESS_PULL = 1.0
 # Labels may contradict the probabilities, but never turn their order around.
@@ -60,7 +60,10 @@ def fit_shift(
     scores = log_p + prior
     balanced = _balance(weight, labels, scores.shape[1])
     pulls = _PULLS if pull is None else (pull,)
-    found = max((_fit(scores, labels, balanced, one) for one in pulls), key=lambda f: f.evidence)
+    found = fitted = _fit(scores, labels, balanced, pulls[0])
+    for one in pulls[1:]:  # each begins where the one before ended
+        fitted = _fit(scores, labels, balanced, one, fitted)
+        found = max(found, fitted, key=lambda f: f.evidence)
     sharpness, delta = found.sharpness, found.delta
     shift = prior + delta / sharpness
     support = np.bincount(labels, weight, len(shift)).astype(np.float64)
@@ -80,15 +83,23 @@ class _Fitted(NamedTuple):
     evidence: float  # log-probability of the labels under the prior
 
 
-def _fit(scores: Floats, labels: Labels, weight: Floats, pull: float) -> _Fitted:
-    fitted = _newton(scores, labels, weight, pull, hold_sharpness=False)
+def _fit(
+    scores: Floats, labels: Labels, weight: Floats, pull: float, start: _Fitted | None = None
+) -> _Fitted:
+    fitted = _newton(scores, labels, weight, pull, start, hold_sharpness=False)
     if fitted.sharpness < _LEAST_SHARPNESS:
         fitted = _newton(scores, labels, weight, pull, hold_sharpness=True)
     return fitted
 
 
 def _newton(
-    scores: Floats, labels: Labels, weight: Floats, pull: float, *, hold_sharpness: bool
+    scores: Floats,
+    labels: Labels,
+    weight: Floats,
+    pull: float,
+    start: _Fitted | None = None,
+    *,
+    hold_sharpness: bool,
 ) -> _Fitted:
     n_rows, n_classes = scores.shape
     rows = np.arange(n_rows)
@@ -101,7 +112,11 @@ def _newton(
         return float(weight @ surprise + penalty / 2)
 
     x = np.zeros(n_classes + 1)
-    x[0] = _LEAST_SHARPNESS if hold_sharpness else 1.0
+    x[0] = 1.0
+    if start is not None:
+        x[0], x[1:] = start.sharpness, start.delta
+    if hold_sharpness:
+        x[0] = _LEAST_SHARPNESS
     free = slice(1 if hold_sharpness else 0, None)
     now = loss(x)
     for _ in range(_MAX_STEPS):

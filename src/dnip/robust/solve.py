@@ -48,10 +48,14 @@ _CUT_SHORT = (Status.TIME_LIMIT, Status.INTERRUPTED)
 
 
 class RobustSolution(NamedTuple):
-    """A solution, and how it came about; None where the plain optimum was asked for."""
+    """A solution, and how it came about; None where it is the plain optimum.
+
+    `moved` are the labelled rows, moved to where unlabelled ones lie, if these are different.
+    """
 
     solution: Solution
     decision: Decision | None
+    moved: Probabilities | None = None
 
 
 def solve_robustly(
@@ -124,7 +128,7 @@ def solve_robustly(
     >>> p = [[0.9, 0.1], [0.6, 0.4], [0.8, 0.2], [0.55, 0.45]]
     >>> found = solve_robustly(p, [0, 1, 0, 1], unlabelled=[[0.7, 0.3]] * 50)
     >>> found.solution.weights.round(2)
-    array([0.37, 1.  ])
+    array([0.36, 1.  ])
     >>> print(found.decision.sentence)
     robust: with 2 labels per class, the optimum of labels and 50 unlabelled rows counts 33%,
     a smooth fit the rest.
@@ -184,7 +188,11 @@ def solve_robustly(
         None if drift is None else drift.p_value,
         toward,
     )
-    return RobustSolution(_restate(found, weights, problem, goal, keeper, began), decision)
+    return RobustSolution(
+        _restate(found, weights, problem, goal, keeper, began),
+        decision,
+        None if drift is None else drift.probabilities,
+    )
 
 
 def blend(smooth: Floats, optimum: Floats, trust: Floats) -> Floats:

@@ -6,7 +6,7 @@ from dnip.solvers.driver import Progress, Proposal, Solver
 from dnip.solvers.exact import Exact
 from dnip.solvers.exhaustive import Exhaustive
 from dnip.solvers.landscape import Landscape, Position
-from dnip.solvers.solve import SOLVERS, Search, solve
+from dnip.solvers.solve import SOLVERS, Search, may_silence, solve
 from dnip.solvers.spaced import not_in_passes
 from dnip.solvers.streamed import StreamedProblem
 
@@ -23,6 +23,7 @@ __all__ = [
     "Search",
     "Solver",
     "StreamedProblem",
+    "may_silence",
     "not_in_passes",
     "solve",
 ]

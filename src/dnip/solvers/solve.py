@@ -178,8 +178,8 @@ class Search:
                 hint="Give dnip.Constraints(max_accuracy_loss=..., min_class_accuracies=..., ...)",
             )
         constraints = Constraints() if constraints is None else constraints
-        if isinstance(self._goal, Objective) and self._goal.is_published:
-            constraints = replace(constraints, allow_silence=True)  # the paper's, as it stands
+        if may_silence(self._goal, constraints):
+            constraints = replace(constraints, allow_silence=True)
         self.constraints = constraints
 
     def solve(self, problem: Problem | StreamedProblem, began: float) -> Solution:
@@ -301,6 +301,14 @@ class Search:
         if not again.landscape.keeps_floors(again.indices):  # the classes without examples moved
             raise InfeasibleError("no weights were found that keep to the constraints")
         return again
+
+
+def may_silence(
+    objective: ObjectiveLike | ConfusionFunction | None, constraints: Constraints | None
+) -> bool:
+    """Whether a fit may leave a class with none right: if allowed, or as the paper has it."""
+    published = isinstance(objective, Objective) and objective.is_published
+    return published or (constraints is not None and constraints.allow_silence)
 
 
 class _Found(NamedTuple):
