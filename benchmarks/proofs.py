@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 import time
+from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,12 +11,18 @@ import numpy as np
 from benchmarks.tables import Table, print_markdown
 from dnip import Objective, Solution, solve
 from dnip.benchmarking.peers import published
+from dnip.scales import DEFAULT_SCALE
 
 if TYPE_CHECKING:
     from dnip.typing import Labels, Probabilities
 
-#: Every combination of these is proven on tables of up to six classes.
+#: Every combination of these is proven on tables of up to six classes, at K = 30.
 SMOOTHINGS, BETAS, TAUS = (1.0, 4000.0), (0.0, 1.0, 2.7, 10.0), (0.0, 0.2, 1.0)
+PUBLISHED = [
+    Objective(beta, tau, smoothing) for smoothing, beta, tau in product(SMOOTHINGS, BETAS, TAUS)
+]
+#: And these on the default scale.
+DEFAULTS = [Objective(beta) for beta in BETAS]
 #: Seconds for one proof, and seeds that `coordinate` is tried with.
 SECONDS, SEEDS = 120.0, 20
 #: Larger tables get this long, and the default objective only.
@@ -29,15 +35,21 @@ def run(tables: list[Table]) -> None:
     """Print the tables."""
     solve(*_synthetic(2, 100), solver="exact")  # compile before the clock starts
     small = [case for case in _cases(tables) if case[1][0].shape[1] <= 6]
-    objectives = [
-        Objective(beta, tau, smoothing)
-        for smoothing, beta, tau in itertools.product(SMOOTHINGS, BETAS, TAUS)
-    ]
+    over = f"β ∈ {{{', '.join(f'{beta:g}' for beta in BETAS)}}}"
+    _run_small(small, DEFAULTS, DEFAULT_SCALE, f"Proofs with default settings, over {over}")
+    title = f"Proofs at K = 30, over μ ∈ {{1, 4000}}, {over}, τ ∈ {{0, 0.2, 1}}"
+    _run_small(small, PUBLISHED, 30, title)
+    _run_large([(table.name, _rows(table)) for table in tables if 6 < table.opt.n_classes <= 20])
+
+
+def _run_small(
+    small: list[tuple[str, Rows]], objectives: list[Objective], scale: int | str, title: str
+) -> None:
     rows = []
     for name, (p, labels) in small:
         loops = _time_of_loops(p, labels)
         proofs = [
-            solve(p, labels, objective, solver="exact", time_limit=SECONDS)
+            solve(p, labels, objective, scale=scale, solver="exact", time_limit=SECONDS)
             for objective in objectives
         ]
         seconds = [proof.seconds for proof in proofs]
@@ -52,11 +64,11 @@ def run(tables: list[Table]) -> None:
                 f"{max(seconds):.2f}",
                 f"{loops:.1f}",
                 f"{max(seconds) / loops:.2f}",
-                f"{_least_found(p, labels, objectives, proofs)} of {SEEDS}",
+                f"{_least_found(p, labels, objectives, proofs, scale)} of {SEEDS}",
             ]
         )
     print_markdown(
-        "Proofs at K = 30, over μ ∈ {1, 4000}, β ∈ {0, 1, 2.7, 10}, τ ∈ {0, 0.2, 1}",
+        title,
         [
             "table",
             "N",
@@ -70,14 +82,15 @@ def run(tables: list[Table]) -> None:
         ],
         rows,
     )
-    _run_large([(table.name, _rows(table)) for table in tables if 6 < table.opt.n_classes <= 20])
 
 
 def _run_large(cases: list[tuple[str, Rows]]) -> None:
     rows = []
     for name, (p, labels) in [*cases, ("synthetic, 14 classes", _synthetic(14))]:
-        for objective in (Objective(tau=0.0), Objective.published(), Objective()):
-            solution = solve(p, labels, objective, solver="exact", time_limit=LARGE_SECONDS)
+        for objective, scale in ((Objective(), DEFAULT_SCALE), (Objective.published(), 30)):
+            solution = solve(
+                p, labels, objective, scale=scale, solver="exact", time_limit=LARGE_SECONDS
+            )
             raw = solution.trace[0].value
             assert solution.gap is not None
             rows.append(
@@ -85,7 +98,7 @@ def _run_large(cases: list[tuple[str, Rows]]) -> None:
                     name,
                     f"{p.shape[1]}",
                     f"{objective.tau:g}",
-                    f"{objective.smoothing:g}",
+                    f"{scale}",
                     solution.status.value,
                     f"{raw:.4f}",
                     f"{solution.value:.4f}",
@@ -96,18 +109,22 @@ def _run_large(cases: list[tuple[str, Rows]]) -> None:
             )
     print_markdown(
         f"More classes, at most {LARGE_SECONDS:g} s",
-        ["table", "N", "τ", "μ", "status", "raw", "best", "bound", "gap / (raw − best)", "s"],
+        ["table", "N", "τ", "scale", "status", "raw", "best", "bound", "gap / (raw − best)", "s"],
         rows,
     )
 
 
 def _least_found(
-    p: Probabilities, labels: Labels, objectives: list[Objective], proofs: list[Solution]
+    p: Probabilities,
+    labels: Labels,
+    objectives: list[Objective],
+    proofs: list[Solution],
+    scale: int | str,
 ) -> int:
     """Return how many seeds reach the proven optimum, for the objective with the fewest."""
     return min(
         sum(
-            solve(p, labels, objective, seed=seed).value <= proof.value + 1e-9
+            solve(p, labels, objective, scale=scale, seed=seed).value <= proof.value + 1e-9
             for seed in range(SEEDS)
         )
         for objective, proof in zip(objectives, proofs, strict=True)
@@ -117,7 +134,7 @@ def _least_found(
 
 def _time_of_loops(p: Probabilities, labels: Labels) -> float:
     began = time.perf_counter()
-    published.anneal(p.tolist(), labels.tolist(), smoothing=Objective.published().smoothing)
+    published.anneal(p.tolist(), labels.tolist())
     return time.perf_counter() - began
 
 

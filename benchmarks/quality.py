@@ -15,7 +15,7 @@ def run(tables: list[Table]) -> None:
     rows = []
     for name, opt, _ in tables:
         for smoothing in (1.0, 4000.0):
-            objective = Objective(smoothing=smoothing)
+            objective = Objective(tau=0.2, smoothing=smoothing)
 
             def values(solver: str | Solver, n_seeds: int) -> list[float]:
                 return [_fit(opt, objective, solver, seed).value for seed in range(n_seeds)]  # noqa: B023
@@ -54,4 +54,4 @@ def _fit(
     table: ProbabilityTable, objective: Objective, solver: str | Solver, seed: int
 ) -> Solution:
     assert table.labels is not None
-    return solve(table.probabilities, table.labels, objective, solver=solver, seed=seed)
+    return solve(table.probabilities, table.labels, objective, scale=30, solver=solver, seed=seed)

@@ -9,9 +9,10 @@ import numpy as np
 from benchmarks.tables import Table, print_markdown
 from dnip import Coefficients, ProbabilityTable, Solution, solve
 from dnip.evaluation import evaluate, scores
+from dnip.scales import DEFAULT_SCALE
 
-SCALES = (10, 30, 100, 300, "log:10", "log:30", "log:100", "log:300", "continuous")
-DEFAULT = 30
+SCALES = (10, 30, 100, 300, "log:10", "log:30", "log:100", "log:300", "log:1000", "continuous")
+DEFAULT = DEFAULT_SCALE
 REPEATS = 3
 LABELS = 500
 DRAWS = 5

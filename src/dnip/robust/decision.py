@@ -53,10 +53,8 @@ class Decision:
         labels = _span(self.support[present], "{:,.0f}")
         part = _span(self.trust[present], "{:.0%}")
         rows = f" and {self.n_unlabelled:,} unlabelled rows" if self.n_unlabelled else ""
-        said = (
-            f"robust: with {labels} labels per class, the optimum of labels{rows} counts {part},\n"
-            "a smooth fit the rest."
-        )
+        said = f"robust: with {labels} labels per class, the optimum of labels{rows} counts {part}"
+        said += "." if part == "100%" else ",\na smooth fit the rest."
         if self.drift is not None:
             said += (
                 f"\nThe unlabelled rows differ from the labelled ones beyond chance (p = "

@@ -1,0 +1,326 @@
+"""Default fits on every class mix and size, beside others: `docs/few-labels.md`.
+
+    python -m benchmarks mixes
+
+Draws of the opt halves, class shares shuffled over the classes; scored on draws of the test halves
+with the same shares. Printed is error + 2.7·COBias, lower is better, unless a heading says else.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from benchmarks.tables import Table, print_markdown
+from dnip import Constraints, Objective, ProbabilityTable, solve
+from dnip.errors import DNIPWarning
+from dnip.fitting import fit_table
+from dnip.metrics import class_accuracies, cobias, confusion_matrix
+from dnip.typing import Floats, Integers, Labels, Probabilities
+
+MIXES: dict[str, list[float] | None] = {
+    "balanced": None,
+    "mild, .55/.25/.14/.06": [0.55, 0.25, 0.14, 0.06],
+    "strong, .80/.12/.06/.02": [0.80, 0.12, 0.06, 0.02],
+}
+SIZES = (30, 100, 300, 1_000)
+UNLABELLED, SCORED = 1_000, 3_000
+DRAWS, TAIL_DRAWS = 4, 4
+#: Labels per class of long tails, whose rarest class has this part of the first one's share.
+TAIL_SIZES, TAIL = (10, 30, 100), 0.02
+#: What a verdict has to find on other rows.
+GAIN = 0.02
+
+
+class Draw(NamedTuple):
+    """Rows to fit on, rows without labels, and rows to score on."""
+
+    mix: str
+    size: int
+    p: Probabilities
+    labels: Labels
+    unlabelled: Probabilities
+    test_p: Probabilities
+    test_labels: Labels
+
+
+class Scored(NamedTuple):
+    """What weights do on the test rows."""
+
+    z: float
+    accuracy: float
+    cobias: float
+    worst: float
+    silenced: int
+
+
+def raw(draw: Draw) -> Floats:
+    return np.ones(draw.p.shape[1])
+
+
+def batch_calibration(draw: Draw) -> Floats:
+    return np.asarray(1 / np.concatenate([draw.p, draw.unlabelled]).mean(axis=0))
+
+
+def published(draw: Draw) -> Floats:
+    return solve(draw.p, draw.labels, Objective.published(), scale=30, solver="anneal").weights
+
+
+def optimum(draw: Draw, objective: Objective | None = None, part: float = 0.0) -> Floats:
+    """Fit the plain optimum; with a μ of this part of the rows, without floors."""
+    if part:
+        objective = Objective(tau=0.2, smoothing=part * len(draw.labels))
+    free = Constraints(allow_silence=objective is not None)
+    return solve(draw.p, draw.labels, objective, constraints=free).weights
+
+
+def ours(draw: Draw, *, alone: bool = False) -> Floats:
+    table = ProbabilityTable(draw.p, draw.labels)
+    more = None if alone else ProbabilityTable(draw.unlabelled)
+    return fit_table(table, unlabelled=more).coefficients.weights
+
+
+METHODS: dict[str, Callable[[Draw], Floats]] = {
+    "raw argmax": raw,
+    "batch calibration": batch_calibration,
+    "published annealing": published,
+    "plain optimum": optimum,
+    "ours, no unlabelled rows": partial(ours, alone=True),
+    "ours": ours,
+}
+#: Plain optima of other objectives, free to silence classes.
+OBJECTIVES: dict[str, Callable[[Draw], Floats]] = {
+    "no PMI": partial(optimum, objective=Objective()),
+    "τ = 0.2, μ = 0.4·M": partial(optimum, objective=Objective(tau=0.2)),
+    "τ = 0.2, μ = 1": partial(optimum, objective=Objective(tau=0.2, smoothing=1.0)),
+    "τ = 0.2, μ = 4000": partial(optimum, objective=Objective.published()),
+}
+
+
+def run(tables: list[Table]) -> None:
+    """Print mixes and sizes, objectives, verdicts, long tails, and all labels."""
+    shared = [table for table in tables if "bundled" not in table.name] or tables
+    four = [table for table in shared if table.opt.n_classes == 4]
+    with ProcessPoolExecutor(os.cpu_count()) as crew:
+        jobs = [(table, seed) for table in four for seed in range(DRAWS)]
+        for title, methods in (("Methods", METHODS), ("Objectives, plain optima", OBJECTIVES)):
+            work = [crew.submit(_score_all, *job, methods) for job in jobs]
+            _print_cells(title, methods, [row for one in work for row in one.result()])
+        judged = [crew.submit(_judge_all, *job) for job in jobs]
+        _print_verdicts([row for one in judged for row in one.result()])
+        tails = [table for table in shared if table.opt.n_classes in (10, 20)]
+        _print_tails(tails, crew)
+    _print_all_labels(shared)
+
+
+def _score_all(
+    table: Table, seed: int, methods: dict[str, Callable[[Draw], Floats]]
+) -> list[tuple[str, int, str, Scored]]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DNIPWarning)  # of classes that a draw misses
+        return [
+            (draw.mix, draw.size, name, _score(draw, method(draw)))
+            for draw in draws_of(table, seed)
+            for name, method in methods.items()
+        ]
+
+
+def _judge_all(table: Table, seed: int) -> list[tuple[int, bool, float]]:
+    """Return labels, verdict and true change of error + 2.7·COBias of fits to draws."""
+    found = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DNIPWarning)
+        for draw in draws_of(table, seed):
+            for more in (None, ProbabilityTable(draw.unlabelled)):
+                fit = fit_table(
+                    ProbabilityTable(draw.p, draw.labels), unlabelled=more, evidence=True
+                )
+                assert fit.evidence is not None
+                after = _score(draw, fit.coefficients.weights)
+                change = after.z - _score(draw, raw(draw)).z
+                found.append((draw.size, fit.evidence.apply, change))
+    return found
+
+
+def draws_of(table: Table, seed: int) -> Iterator[Draw]:
+    """Yield draws of one table, one of each mix and size that it has rows for."""
+    rng = np.random.default_rng([seed, zlib.crc32(table.name.encode())])
+    n = table.opt.n_classes
+    halves = []
+    for half in (table.opt, table.test):
+        labelled = half.labelled()
+        halves.append((labelled.probabilities, np.asarray(labelled.labels)))
+    (p, labels), (test_p, test_labels) = halves
+    for mix, shares in MIXES.items():
+        share = np.full(n, 1 / n) if shares is None else rng.permutation(shares)
+        test = draw_mix(test_labels, share, SCORED, rng)
+        opt = draw_mix(labels, share, len(labels), rng)
+        for size in SIZES:
+            if size > len(opt) - 200:
+                continue
+            yield Draw(
+                mix,
+                size,
+                p[opt[:size]],
+                labels[opt[:size]],
+                p[opt[size:]][:UNLABELLED],
+                test_p[test],
+                test_labels[test],
+            )
+
+
+def draw_mix(labels: Labels, shares: Floats, most: int, rng: np.random.Generator) -> Integers:
+    """Draw shuffled row numbers in these class shares: as many as there are, or `most`."""
+    sizes = np.bincount(labels, minlength=len(shares))
+    n = min(most, int((sizes / shares).min()))
+    drawn = [
+        rng.choice(np.flatnonzero(labels == c), max(2, round(n * share)), replace=False)
+        for c, share in enumerate(shares.tolist())
+    ]
+    return rng.permutation(np.concatenate(drawn))
+
+
+def _score(draw: Draw, weights: Floats) -> Scored:
+    n = draw.p.shape[1]
+    before, after = (
+        confusion_matrix(draw.test_labels, (draw.test_p * w).argmax(axis=1), n)
+        for w in (np.ones(n), weights)
+    )
+    accuracy, gap = float(np.trace(after) / after.sum()), cobias(after)
+    silenced = (np.diag(before) > 0) & (np.diag(after) == 0)
+    worst = float(np.nanmin(class_accuracies(after)))
+    return Scored(1 - accuracy + 2.7 * gap, accuracy, gap, worst, int(silenced.sum()))
+
+
+def _print_cells(
+    title: str, methods: Iterable[str], rows: list[tuple[str, int, str, Scored]]
+) -> None:
+    cells = dict.fromkeys((mix, size) for mix, size, _, _ in rows)
+    for what, form in (("error + 2.7·COBias", "z"), ("accuracy / COBias / worst class", "all")):
+        printed = []
+        for mix, size in cells:
+            line = [f"{mix}, {size:,} labels"]
+            for name in methods:
+                found = [s for m, k, other, s in rows if (m, k, other) == (mix, size, name)]
+                mean = np.mean(found, axis=0)
+                silent = f" ({int(sum(s.silenced for s in found))} silenced)"
+                shown = (
+                    f"{mean[0]:.3f}" if form == "z" else " / ".join(f"{v:.3f}" for v in mean[1:4])
+                )
+                line.append(shown + (silent if any(s.silenced for s in found) else ""))
+            printed.append(line)
+        print_markdown(f"{title}: {what}", ["draws", *methods], printed)
+
+
+def _print_verdicts(rows: list[tuple[int, bool, float]]) -> None:
+    printed = []
+    for name, sizes in [*((f"{n:,} labels", (n,)) for n in SIZES), ("all", SIZES)]:
+        here = [(apply, change) for size, apply, change in rows if size in sizes]
+        worse = [apply for apply, change in here if change > 0]
+        better = [apply for apply, change in here if change < -GAIN]
+        applied = [change > 0 for apply, change in here if apply]
+        printed.append(
+            [
+                name,
+                f"{len(here)}",
+                f"{sum(worse)} of {len(worse)}",
+                f"{sum(better)} of {len(better)}",
+                f"{sum(applied)} of {len(applied)}",
+            ]
+        )
+    print_markdown(
+        "Verdicts",
+        [
+            "labels",
+            "fits",
+            '"apply" where other rows lose',
+            f'"apply" where they gain more than {GAIN:g}',
+            'losses among "apply"',
+        ],
+        printed,
+    )
+
+
+def _print_tails(tables: list[Table], crew: ProcessPoolExecutor) -> None:
+    work = {
+        (table.name, size): [crew.submit(_tail, table, size, seed) for seed in range(TAIL_DRAWS)]
+        for table in tables
+        for size in TAIL_SIZES
+    }
+    printed = []
+    for (name, size), futures in work.items():
+        before, after = zip(*(future.result() for future in futures), strict=True)
+        means = [np.mean(side, axis=0) for side in (before, after)]
+        worse = sum(b.cobias > a.cobias for a, b in zip(before, after, strict=True))
+        printed.append(
+            [
+                f"{name}, {size} labels per class",
+                *(" / ".join(f"{v:.3f}" for v in mean[1:4]) for mean in means),
+                f"{worse} of {TAIL_DRAWS}",
+                f"{sum(s.silenced for s in after)}",
+            ]
+        )
+    print_markdown(
+        "Long tails: accuracy / COBias / worst class",
+        ["draws", "raw argmax", "ours", "COBias higher", "classes silenced"],
+        printed,
+    )
+
+
+def _tail(table: Table, size: int, seed: int) -> tuple[Scored, Scored]:
+    rng = np.random.default_rng(seed)
+    n = table.opt.n_classes
+    share = TAIL ** (np.arange(n) / (n - 1))
+    share = rng.permutation(share / share.sum())
+    test_labels, labels = np.asarray(table.test.labels), np.asarray(table.opt.labels)
+    test = draw_mix(test_labels, share, len(test_labels), rng)
+    opt = draw_mix(labels, share, size * n, rng)
+    draw = Draw(
+        "tail",
+        size,
+        table.opt.probabilities[opt],
+        labels[opt],
+        np.empty((0, n)),
+        table.test.probabilities[test],
+        test_labels[test],
+    )
+    return _score(draw, raw(draw)), _score(draw, ours(draw, alone=True))
+
+
+def _print_all_labels(tables: list[Table]) -> None:
+    printed = []
+    for table in tables:
+        opt, test = table.opt.labelled(), table.test.labelled()
+        draw = Draw(
+            "all",
+            len(opt),
+            opt.probabilities,
+            np.asarray(opt.labels),
+            test.probabilities,
+            test.probabilities,
+            np.asarray(test.labels),
+        )
+        line = [table.name]
+        for method in (raw, published, optimum, partial(ours, alone=True), ours):
+            scored = _score(draw, method(draw))
+            line.append(f"{scored.accuracy:.3f} / {scored.cobias:.3f} / {scored.worst:.3f}")
+        printed.append(line)
+    print_markdown(
+        "All labels of the opt half: accuracy / COBias / worst class on the test half",
+        [
+            "table",
+            "raw argmax",
+            "published annealing",
+            "plain optimum",
+            "ours",
+            "ours, test rows as unlabelled ones",
+        ],
+        printed,
+    )
