@@ -148,11 +148,12 @@ def solve_robustly(
         return RobustSolution(search.solve(problem, began), None)
 
     p = np.asarray(given.probabilities, np.float64)
-    drift = find_drift(p, given.labels, unseen, target) if len(unseen) else None
+    mass = np.asarray(given.mass * given.unit, np.float64)
+    drift = find_drift(p, given.labels, unseen, target, mass) if len(unseen) else None
     smooth = fit_smooth(
         p if drift is None else drift.probabilities,
         given.labels,
-        np.asarray(given.mass * given.unit, np.float64),
+        mass,
         unseen,
         np.random.default_rng(seed),
         target,
