@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oracles
-from dnip import ProbabilityTable, fit_table
+from dnip import ProbabilityTable
 from dnip.errors import DNIPWarning, InvalidInputError
+from dnip.fitting import fit_table
 from dnip.robust import solve_robustly
 from strategies import KINDS, random_probabilities, seeded, tables
 
@@ -43,8 +44,10 @@ AWKWARD = [
     all_equal,
     a_column_of_zeros,
 ]
+SMALL = [make for make in AWKWARD if make is not most_classes_without_labels]
 
 each_table = pytest.mark.parametrize("make", AWKWARD, ids=lambda make: make.__name__)
+each_small_table = pytest.mark.parametrize("make", SMALL, ids=lambda make: make.__name__)
 
 
 def check(solution, p, labels, mass=None):
@@ -59,7 +62,7 @@ def check(solution, p, labels, mass=None):
     assert np.isfinite(solution.value)
 
 
-@each_table
+@each_small_table
 @pytest.mark.parametrize("robust", ["auto", "on", "off"])
 @pytest.mark.filterwarnings("ignore::dnip.errors.DNIPWarning")
 def test_every_fit_ends_in_weights(make, robust):
@@ -67,7 +70,7 @@ def test_every_fit_ends_in_weights(make, robust):
     check(solve_robustly(p, labels, robust=robust).solution, p, labels)
 
 
-@each_table
+@each_small_table
 @pytest.mark.filterwarnings("ignore::dnip.errors.DNIPWarning")
 def test_with_unlabelled_rows_too(make):
     p, labels = make(np.random.default_rng(0))
@@ -81,9 +84,17 @@ def test_with_unlabelled_rows_too(make):
 def test_a_table_is_fitted_and_told(make):
     p, labels = make(np.random.default_rng(0))
     classes = [f"class {c}" for c in range(p.shape[1])]
-    fit = fit_table(ProbabilityTable(p, labels, classes=classes))
+    fit = fit_table(ProbabilityTable(p, labels, classes=classes), scale=30)
     check(fit.solution, p, labels)
     assert fit.coefficients.predict(p).shape == labels.shape
+
+
+def test_many_classes_without_labels_and_many_unlabelled_rows():
+    p, labels = most_classes_without_labels(np.random.default_rng(0))
+    with pytest.warns(DNIPWarning, match="no labelled example"):
+        found = solve_robustly(p, labels, unlabelled=p, scale=30)
+    check(found.solution, p, labels)
+    assert set(found.solution.unfitted) == set(range(1_000)) - set(labels)
 
 
 @settings(seeded, max_examples=40)

@@ -43,20 +43,20 @@ def test_another_class_mix_alone_is_no_drift(here, shares):
     assert find_drift(here.probabilities, here.labels, others.probabilities, known) is None
 
 
-@pytest.mark.parametrize(("shift", "sharpness"), [([0, 0, 1.5], 1.0), ([0, 0, 0], 3.0)])
+@pytest.mark.parametrize(("shift", "sharpness"), [([1.5, 0, -1.5], 1.0), ([1, 0, -2], 0.5)])
 def test_labelled_rows_move_to_where_the_others_lie(here, shift, sharpness):
     others = moved(rows(1, 2_000).probabilities, shift, sharpness)
     drift = find_drift(here.probabilities, here.labels, others)
     assert drift.p_value < 0.01
     expected = moved(here.probabilities, shift, sharpness)
     before = np.abs(here.probabilities - expected).mean()
-    assert np.abs(drift.probabilities - expected).mean() < 0.3 * before
+    assert np.abs(drift.probabilities - expected).mean() < 0.2 * before
     np.testing.assert_allclose(drift.probabilities.sum(axis=1), 1)
 
 
 def test_weights_count_as_repetitions(here):
     times = np.random.default_rng(2).integers(0, 4, len(here.labels))
-    others = moved(rows(1).probabilities, [0, 0, 0.4])
+    others = moved(rows(1).probabilities, [1.5, 0, -1.5])
     weighed = find_drift(here.probabilities, here.labels, others, mass=times.astype(float))
     repeated = find_drift(
         np.repeat(here.probabilities, times, axis=0), np.repeat(here.labels, times), others
@@ -69,7 +69,7 @@ def test_weights_count_as_repetitions(here):
 
 def test_a_class_without_labels_is_no_failure(here):
     seen = here.labels < 2
-    others = moved(rows(1).probabilities, [0, 0, 1.5])
+    others = moved(rows(1).probabilities, [1.5, 0, -1.5])
     drift = find_drift(here.probabilities[seen], here.labels[seen], others)
     assert drift.p_value < 0.01
     assert np.isfinite(drift.probabilities).all()
