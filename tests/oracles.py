@@ -79,9 +79,9 @@ def pmi(confusion, mu):
 
 
 def objective(
-    confusion, beta=2.7, tau=0.2, mu=1.0, terms=("error", "cobias", "pmi"), gap="pairwise"
+    confusion, beta=2.7, tau=0.0, mu=None, terms=("error", "cobias", "pmi"), gap="pairwise"
 ):
-    """Z = error + β·COBias - τ·ΣPMI (equation 2), or what `terms` keeps of it."""
+    """Z = error + β·COBias - τ·ΣPMI (equation 2), or what `terms` keeps of it; μ is 0.4·M if None."""
     confusion = np.asarray(confusion)
     z = 0.0
     if "error" in terms:
@@ -89,7 +89,7 @@ def objective(
     if "cobias" in terms:
         z += beta * {"pairwise": cobias, "single": cobias_single}[gap](confusion)
     if "pmi" in terms:
-        z -= tau * math.fsum(pmi(confusion, mu))
+        z -= tau * math.fsum(pmi(confusion, 0.4 * int(confusion.sum()) if mu is None else mu))
     return z
 
 
@@ -111,16 +111,21 @@ def keeps(confusion, raw, max_loss=None, least=None):
     return (np.trace(raw) - np.trace(confusion)) / total <= max_loss + 1e-9
 
 
+def silenced(confusion, raw):
+    """Classes that are never right, though the raw argmax gets some of their rows right."""
+    return [c for c in range(len(raw)) if raw[c][c] > 0 and confusion[c][c] == 0]
+
+
 def every_point(n_classes, scale):
     """All K^N weight vectors."""
     return itertools.product(range(1, scale + 1), repeat=n_classes)
 
 
-def optimum(p, labels, scale, value=objective):
-    """The lowest value over all K^N weight vectors."""
-    return min(
-        value(confusion_at(p, labels, indices)) for indices in every_point(p.shape[1], scale)
-    )
+def optimum(p, labels, scale, value=objective, may_silence=False):
+    """The lowest value over all K^N weight vectors, of those that silence no class."""
+    raw = confusion_at(p, labels, [1] * p.shape[1])
+    confusions = (confusion_at(p, labels, indices) for indices in every_point(p.shape[1], scale))
+    return min(value(c) for c in confusions if may_silence or not silenced(c, raw))
 
 
 def anneal(p, labels, scale, rng, value=objective, t_max=200_000.0, t_min=200.0):

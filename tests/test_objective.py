@@ -5,13 +5,15 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import oracles
 from dnip import CustomObjective, Objective
 from dnip.errors import InvalidInputError
 from dnip.metrics import macro_f1
 from dnip.objective import ObjectiveLike
-from strategies import random_confusion
+from strategies import random_confusion, seeded
 
 ABLATIONS = {
     "z1": ("error",),
@@ -44,6 +46,54 @@ def test_ablations_change_nothing_but_the_terms():
         assert ablations[name] == dataclasses.replace(whole, terms=terms)
 
 
+def test_ablations_take_the_published_weight_of_pmi_where_there_is_none():
+    assert {one.tau for one in Objective().ablations().values()} == {0.2}
+
+
+def test_smoothing_is_in_proportion_to_the_examples_unless_it_is_given():
+    assert Objective().smoothing_over(10_000) == Objective.published().smoothing == 4000.0
+    assert Objective().smoothing_over(25) == 10.0
+    assert Objective(smoothing=1.0).smoothing_over(10_000) == 1.0
+
+
+@seeded
+@given(seed=st.integers(0, 2**32 - 1), times=st.integers(2, 100))
+def test_the_default_does_not_depend_on_how_often_every_row_is_repeated(seed, times):
+    confusion = random_confusion(np.random.default_rng(seed), 4, n_missing=seed % 2)
+    for objective in (Objective(), Objective(tau=0.2)):
+        assert objective(times * confusion) == pytest.approx(objective(confusion), abs=1e-12)
+    published = Objective(tau=0.2, smoothing=1.0)
+    assert published(times * confusion) != pytest.approx(published(confusion), abs=1e-6)
+
+
+def silence(confusion, c, heir):
+    """Counts after every prediction of class c has become one of another class."""
+    moved = confusion.copy()
+    moved[:, heir] += moved[:, c]
+    moved[:, c] = 0
+    return moved
+
+
+def test_the_published_objective_pays_for_silence():
+    """Nothing is right any more of a class that is never predicted, and Z is the lower for it."""
+    confusion = np.array([[8, 1, 91], [1, 8, 91], [1, 1, 98]])
+    silent = silence(silence(confusion, 0, heir=2), 1, heir=2)
+    pmi_of = [Objective().terms_of(c)["pmi"] for c in (confusion, silent)]
+    assert Objective(tau=0.2, smoothing=1.0).terms_of(silent)["pmi"] > pmi_of[1]
+    published = Objective(beta=0.0, tau=0.2, smoothing=1.0)
+    assert published(silent) < published(confusion)
+
+
+@seeded
+@given(seed=st.integers(0, 2**32 - 1), c=st.integers(0, 3))
+def test_the_default_pays_for_no_prediction_pattern_but_by_error_and_gaps(seed, c):
+    confusion = random_confusion(np.random.default_rng(seed), 4)
+    silent = silence(confusion, c, heir=(c + 1) % 4)
+    for counts in (confusion, silent):
+        terms = Objective().terms_of(counts)
+        assert Objective()(counts) == pytest.approx(terms["error"] + 2.7 * terms["cobias"])
+
+
 def test_terms_are_reported_unweighted_also_where_left_out():
     confusion = [[8, 2], [4, 6]]
     terms = Objective(beta=9.0, tau=9.0, smoothing=5.0, terms=("error",)).terms_of(confusion)
@@ -65,7 +115,9 @@ def test_published_settings():
         "terms": ["error", "cobias", "pmi"],
         "gap": "pairwise",
     }
-    assert Objective() == dataclasses.replace(Objective.published(), smoothing=1.0)
+    assert Objective() == dataclasses.replace(Objective.published(), tau=0.0, smoothing=None)
+    assert Objective.published().is_published
+    assert not Objective().is_published
 
 
 @pytest.mark.parametrize(

@@ -107,14 +107,14 @@ def _any_positive(p: Probabilities, labels: Labels) -> Booleans:
     return np.bincount(labels, own > 0, p.shape[1]) > 0
 
 
-def _reachable(p: Probabilities, labels: Labels, solution: Solution) -> list[int]:
+def _reachable(p: Probabilities, labels: Labels, solution: Solution) -> Integers:
     """Return how many rows of each class are right where its weight is as far up as it can be."""
     span = float(solution.scale or WIDEST)
     own = p[np.arange(len(labels)), labels]
     others = p.copy()
     others[np.arange(len(labels)), labels] = 0
     right = own * span > others.max(axis=1)
-    return np.bincount(labels, right, p.shape[1]).astype(int).tolist()
+    return np.bincount(labels[right], minlength=p.shape[1])
 
 
 def _what_silence_pays(

@@ -6,8 +6,9 @@ import pytest
 import oracles
 from dnip import Constraints, solve
 from dnip.errors import DNIPWarning, InfeasibleError
+from dnip.problem import Problem
 from dnip.robust import solve_robustly
-from dnip.robust.keeping import freeze, go_until_kept
+from dnip.robust.keeping import Keeper, freeze, go_until_kept
 from dnip.robust.rounding import round_to_scale
 from dnip.scales import WeightScale
 from populations import biased_rows
@@ -37,7 +38,6 @@ def test_a_blend_goes_toward_the_constrained_optimum_until_it_keeps_them(pool, s
     found = solve_robustly(
         p, labels, unlabelled=pool.probabilities[:500], scale=scale, constraints=asked
     )
-    assert found.decision.route == "blend"
     reached = oracles.confusion_at(p, labels, found.solution.weights)
     assert oracles.keeps(reached, raw, 0.0, {0: 0.7, 3: 0.5})
     np.testing.assert_array_equal(found.solution.confusion, reached)
@@ -68,23 +68,9 @@ def test_frozen_classes_keep_their_weight(pool, scale):
     p, labels = few(pool)
     for asked in (Constraints(freeze=[1, 2]), Constraints(0.05, freeze=[1, 2])):
         found = solve_robustly(p, labels, scale=scale, constraints=asked)
-        assert found.decision.route == "blend"
         assert found.solution.weights[[1, 2]].tolist() == [1.0, 1.0]
         assert found.solution.weights.max() == 1.0
         assert found.solution.weights[0] < 1
-
-
-def test_the_optimum_of_many_labels_keeps_constraints_too(pool):
-    p, labels = np.tile(pool.probabilities, (3, 1)), np.tile(pool.labels, 3)
-    free = solve(p, labels)
-    raw = oracles.confusion_at(p, labels, np.ones(4))
-    least = float(oracles.class_accuracies(free.confusion)[0]) + 0.05
-    asked = Constraints(None, {0: least})
-    found, plain = solve_robustly(p, labels, constraints=asked), solve(p, labels, constraints=asked)
-    assert found.decision.route == "optimum"
-    assert found.decision.toward_constraints == 0.0
-    np.testing.assert_array_equal(found.solution.weight_indices, plain.weight_indices)
-    assert oracles.keeps(found.solution.confusion, raw, None, {0: least})
 
 
 @pytest.mark.parametrize("robust", ["auto", "on", "off"])
@@ -104,10 +90,36 @@ def test_a_class_without_labels_is_told_once(pool):
     assert found.solution.constraints["accuracy_loss"] <= 0.1 + 1e-9
 
 
-def test_without_constraints_a_decision_does_not_speak_of_them(pool):
-    decision = solve_robustly(*few(pool)).decision
-    assert decision.toward_constraints is None
-    assert "toward_constraints" not in decision.to_dict()
+def test_without_constraints_nothing_is_said_of_them(pool):
+    found = solve_robustly(*few(pool))
+    assert found.decision.toward_constraints == 0.0
+    assert "constraints" not in found.decision.sentence
+    assert found.solution.constraints is None
+
+
+def keeper_of(p, labels, constraints=Constraints()):
+    return Keeper(constraints, Problem.of(p, labels))
+
+
+def test_a_silenced_class_wakes_by_the_row_that_needs_least():
+    p = np.array([[0.8, 0.2], [0.6, 0.4], [0.3, 0.7], [0.1, 0.9]])
+    keeper = keeper_of(p, [0, 0, 1, 1])
+    silencing = np.log([10.0, 1.0])
+    assert not keeper.keeps(np.exp(silencing))
+    awake = keeper.wake(silencing)
+    assert awake[0] == silencing[0]
+    assert awake[1] == pytest.approx(np.log(10 / 9), abs=0.03)  # the last row just wins
+    assert awake[1] > np.log(10 / 9)
+    assert keeper.keeps(np.exp(awake))
+
+
+def test_waking_leaves_alone_who_is_awake_who_never_was_and_who_may_be_silent():
+    p = np.array([[0.8, 0.1, 0.1], [0.6, 0.4, 0.0], [0.2, 0.7, 0.1], [0.5, 0.4, 0.1]])
+    labels = [0, 0, 1, 2]  # the raw argmax is never right on the last class
+    np.testing.assert_array_equal(keeper_of(p, labels).wake(np.zeros(3)), np.zeros(3))
+    silencing = np.log([10.0, 1.0, 1.0])
+    allowed = keeper_of(p, labels, Constraints(allow_silence=True))
+    assert allowed.wake(silencing) is silencing
 
 
 def test_freezing_lays_weights_on_the_frozen_ones():

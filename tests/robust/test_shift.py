@@ -6,6 +6,9 @@ from dnip.robust.shift import fit_shift
 from populations import biased_rows
 
 
+PULL = 20.0
+
+
 def loss(x, scores, labels, weight):
     """Class-balanced log-loss and the two pulls, written out row by row."""
     n_classes = scores.shape[1]
@@ -16,7 +19,7 @@ def loss(x, scores, labels, weight):
         of_class = weight[labels == label].sum()
         balanced = w / of_class * weight.sum() / n_present
         total += balanced * (np.log(np.exp(z - z.max()).sum()) + z.max() - z[label])
-    return total + 20.0 / 2 * (x[1 : n_classes + 1] ** 2).sum() + 1.0 / 2 * (x[0] - 1) ** 2
+    return total + PULL / 2 * (x[1 : n_classes + 1] ** 2).sum() + 1.0 / 2 * (x[0] - 1) ** 2
 
 
 @pytest.mark.parametrize("n_classes", [2, 4])
@@ -25,7 +28,7 @@ def test_the_minimum_is_that_of_a_general_optimiser(n_classes):
     rows = biased_rows(rng, 60, bias=rng.normal(0, 1, n_classes), sharpness=0.6)
     log_p, prior = np.log(rows.probabilities), rng.normal(0, 0.3, n_classes)
     weight = rng.uniform(0.5, 2, 60)
-    fitted = fit_shift(log_p, rows.labels, weight, prior)
+    fitted = fit_shift(log_p, rows.labels, weight, prior, PULL)
     start = np.r_[1.0, np.zeros(n_classes)]
     arguments = (log_p + prior, rows.labels, weight)
     best = minimize(loss, start, arguments, method="BFGS", options={"gtol": 1e-7}).x
@@ -64,3 +67,29 @@ def test_labels_that_contradict_the_probabilities_do_not_turn_their_order_around
     fitted = fit_shift(np.log(p), np.array([1, 0] * 200), np.ones(400), np.zeros(2))
     assert fitted.sharpness == 0.1
     assert np.isfinite(fitted.log_weights).all()
+
+
+def test_the_labels_choose_how_strong_the_pull_is():
+    rng = np.random.default_rng(4)
+    prior = np.array([0.5, 0, -0.5])
+    told, surprised = np.zeros(3), np.array([2.0, 0, -2.0])
+    distances = []
+    for truth in (told, surprised):  # the first is what the prior makes up for
+        rows = biased_rows(rng, 40, bias=truth - prior)
+        log_p = np.log(rows.probabilities)
+        chosen = fit_shift(log_p, rows.labels, np.ones(40), prior)
+        strong = fit_shift(log_p, rows.labels, np.ones(40), prior, pull=100.0)
+        distances.append(np.abs(chosen.log_weights - strong.log_weights).max())
+    assert distances[0] < 0.2 < 1.0 < distances[1]
+
+
+def test_weights_count_as_repetitions():
+    rng = np.random.default_rng(5)
+    rows = biased_rows(rng, 60, bias=[1.0, 0, -1.0])
+    times = rng.integers(0, 4, 60)
+    log_p, prior = np.log(rows.probabilities), np.zeros(3)
+    weighed = fit_shift(log_p, rows.labels, times.astype(float), prior)
+    repeated = fit_shift(
+        np.repeat(log_p, times, axis=0), np.repeat(rows.labels, times), np.ones(times.sum()), prior
+    )
+    np.testing.assert_allclose(weighed.log_weights, repeated.log_weights, atol=1e-6)

@@ -20,14 +20,14 @@ def fit(**settings):
 
 def test_unlabelled_examples_serve_the_coefficients():
     classifier = fit(robust="auto", unlabelled=X[REST])
-    assert classifier.decision_.route == "blend"
     assert classifier.decision_.n_unlabelled == 540
     assert fit(robust="auto").decision_.n_unlabelled == 0
 
 
-def test_a_plain_fit_is_the_default():
-    assert fit().decision_ is None
-    assert fit().weight_indices_.tolist() == fit(robust="off").weight_indices_.tolist()
+def test_a_robust_fit_is_the_default():
+    assert fit().weight_indices_.tolist() == fit(robust="auto").weight_indices_.tolist()
+    assert fit(robust="off").decision_ is None
+    assert fit(beta=0).decision_ is None
 
 
 def test_unlabelled_probabilities_go_beside_a_matrix_of_them():

@@ -63,11 +63,11 @@ def calibrate(
     counted = weight > 0
     p, y, weight = probabilities[counted], labels[counted], weight[counted]
     n_classes = p.shape[1]
-    rows = np.bincount(y, minlength=n_classes)
-    shares = (rows + 0.5) / (len(y) + n_classes / 2)
-    found = fit_shift(log_probabilities(p), y, weight, batch_shift(p, shares), _PULL)
-    middle = found.log_weights[rows > 0].mean()
-    return replace(found, log_weights=np.where(rows > 0, found.log_weights, middle))
+    support = np.bincount(y, weight, n_classes)
+    shares = (support + 0.5) / (weight.sum() + n_classes / 2)
+    found = fit_shift(log_probabilities(p), y, weight, batch_shift(p, shares, weight), _PULL)
+    middle = found.log_weights[support > 0].mean()
+    return replace(found, log_weights=np.where(support > 0, found.log_weights, middle))
 
 
 def what_labels_tell(

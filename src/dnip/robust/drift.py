@@ -30,7 +30,11 @@ class Drift(NamedTuple):
 
 
 def find_drift(
-    labelled: Probabilities, labels: Labels, unlabelled: Probabilities, target: Floats | None = None
+    labelled: Probabilities,
+    labels: Labels,
+    unlabelled: Probabilities,
+    target: Floats | None = None,
+    mass: Floats | None = None,
 ) -> Drift | None:
     """Return moved labelled rows where the two sets differ beyond chance and class mix, else None.
 
@@ -47,6 +51,8 @@ def find_drift(
     unlabelled : ndarray of shape (U, N)
     target : ndarray of shape (N,), optional
         The class mix of the unlabelled rows, if it is known.
+    mass : ndarray of shape (M,), optional
+        How often each labelled row counts.
 
     Examples
     --------
@@ -62,23 +68,30 @@ def find_drift(
     """
     n_classes = labelled.shape[1]
     log_u = log_probabilities(unlabelled)
+    if mass is None:
+        mass = np.ones(len(labels))
     if target is None:
         target = maximise_shares(
-            calibrate(labelled, labels).posterior(log_u),
+            calibrate(labelled, labels, mass).posterior(log_u),
             np.full(n_classes, 1 / n_classes),
             np.full(n_classes, 0.5),
             rounds=_MAX_ROUNDS,
             tolerance=_TOLERANCE,
         )
-    weight = (target / np.maximum(np.bincount(labels, minlength=n_classes), 1))[labels]
+    support = np.bincount(labels, mass, n_classes)
+    factor = (target / np.where(support > 0, support, 1.0))[labels]
+    weight = mass * factor
+    n_rows = float(weight.sum() ** 2 / (weight @ factor))  # equally weighted ones worth as much
     p_value = n_classes * min(
-        _smirnov(labelled[:, c], weight, unlabelled[:, c]) for c in range(n_classes)
+        _smirnov(labelled[:, c], weight, n_rows, unlabelled[:, c]) for c in range(n_classes)
     )
     if p_value >= _LEVEL:
         return None
     here, there = (_centred(log_p) for log_p in (log_probabilities(labelled), log_u))
-    spread = np.sqrt(there.var(axis=0).mean() / max(here.var(axis=0).mean(), 1e-12))
-    moved = (here - here.mean(axis=0)) * spread + there.mean(axis=0)
+    away = here - np.average(here, axis=0, weights=mass)
+    variance = np.average(away**2, axis=0, weights=mass).mean()
+    spread = np.sqrt(there.var(axis=0).mean() / max(variance, 1e-12))
+    moved = away * spread + there.mean(axis=0)
     return Drift(softmax(moved), float(p_value))
 
 
@@ -86,16 +99,18 @@ def _centred(log_p: Floats) -> Floats:
     return np.asarray(log_p - log_p.mean(axis=1, keepdims=True))
 
 
-def _smirnov(x: Floats, weight: Floats, y: Floats) -> float:
-    """Return the p value that a weighed sample and another one are of the same distribution."""
+def _smirnov(x: Floats, weight: Floats, n_rows: float, y: Floats) -> float:
+    """Return the p value that a weighed sample and another one are of the same distribution.
+
+    The first is worth `n_rows` rows of equal weight (Kish 1965).
+    """
     order = np.argsort(x)
     x, y = x[order], np.sort(y)
     height = np.concatenate(([0.0], np.cumsum(weight[order]) / weight.sum()))
     everywhere = np.concatenate([x, y])
     below_x = height[np.searchsorted(x, everywhere, side="right")]
     below_y = np.searchsorted(y, everywhere, side="right") / len(y)
-    rows = weight.sum() ** 2 / (weight**2).sum()  # equally weighted ones worth as much (Kish)
-    root = np.sqrt(rows * len(y) / (rows + len(y)))
+    root = np.sqrt(n_rows * len(y) / (n_rows + len(y)))
     distance = np.abs(below_x - below_y).max() * (root + 0.12 + 0.11 / root)
     if distance < 0.2:  # the series converges slowly there, to 1
         return 1.0

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from dnip.errors import InvalidInputError
-from dnip.metrics.confusion import count_pairs
 from dnip.objective import Objective, as_objective, on_classes
 from dnip.priors import check_prior, weigh_rows
 from dnip.problem import Problem
@@ -151,12 +150,15 @@ def solve_robustly(
     if robust == "off" or (robust == "auto" and not applies):
         return RobustSolution(search.solve(problem, began), None)
 
-    p = np.asarray(given.probabilities, np.float64)
-    drift = find_drift(p, given.labels, unseen, target) if len(unseen) else None
+    counted = given.mass > 0
+    p = np.asarray(given.probabilities[counted], np.float64)
+    y = given.labels[counted]
+    mass = np.asarray(given.mass[counted] * given.unit, np.float64)
+    drift = find_drift(p, y, unseen, target, mass) if len(unseen) else None
     smooth = fit_smooth(
         p if drift is None else drift.probabilities,
-        given.labels,
-        np.asarray(given.mass * given.unit, np.float64),
+        y,
+        mass,
         unseen,
         np.random.default_rng(seed),
         target,
@@ -278,9 +280,6 @@ def _restate(
 
 def _confusion(problem: Problem, multipliers: Floats) -> Counts:
     predicted = (multipliers * problem.probabilities).argmax(axis=1)
-    n_classes = problem.n_classes
-    if problem.unit == 1 and problem.mass.max() == 1:
-        return count_pairs(problem.labels, predicted, n_classes, n_classes)
-    cells = problem.labels * n_classes + predicted
-    weighed = np.bincount(cells, problem.mass * problem.unit, n_classes**2)
-    return weighed.reshape(n_classes, n_classes)
+    counts = np.zeros((problem.n_classes, problem.n_classes), np.int64)
+    np.add.at(counts, (problem.labels, predicted), problem.mass)
+    return counts if problem.unit == 1 else counts * problem.unit
