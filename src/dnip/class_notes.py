@@ -83,14 +83,21 @@ def notes_on_classes(
             for c in np.flatnonzero(woken)[:_MOST_NAMES].tolist()
         )
         notes.append(f"Silent before, awake now: {counts}.")
+    most = _reachable(probabilities, labels, solution)
     asleep = silent & (after == 0) & ~hopeless
+    beyond = asleep & (most == 0)
+    if beyond.any():
+        notes.append(
+            f"Out of reach: class {_listed(names, beyond)}. No weights on this scale make any of "
+            "its labelled rows right."
+        )
+    asleep &= most > 0
     if asleep.any():
-        most = _reachable(probabilities, labels, solution)
         counts = "; ".join(
             f"{names[c]} (weights could make {most[c]:,} of {rows[c]:,} rows right)"
             for c in np.flatnonzero(asleep)[:_MOST_NAMES].tolist()
         )
-        notes.append(f"Silent before and after, as the objective is lower so: {counts}.")
+        notes.append(f"Silent before and after: {counts}.")
     end = np.isin(np.arange(len(names)), solution.at_the_end) & (rows > 0)
     if end.any() and solution.spacing is Spacing.LOG:
         notes.append(

@@ -53,7 +53,8 @@ class Decision:
         labels = _span(self.support[present], "{:,.0f}")
         part = _span(self.trust[present], "{:.0%}")
         rows = f" and {self.n_unlabelled:,} unlabelled rows" if self.n_unlabelled else ""
-        said = f"robust: with {labels} labels per class, the optimum of labels{rows} counts {part}"
+        noun = "label" if labels == "1" else "labels"
+        said = f"robust: with {labels} {noun} per class, the optimum of labels{rows} counts {part}"
         said += "." if part == "100%" else ",\na smooth fit the rest."
         if self.drift is not None:
             said += (

@@ -48,6 +48,8 @@ SOLVERS: dict[str, Callable[[], Solver]] = {
 # Seconds that a search for what a constraint can reach may take: this, or so many times what the
 # search itself took.
 _LEAST_SPARE, _SPARE = 2.0, 3.0
+# Classes that a warning names.
+_MOST_NAMES = 8
 # Rounds in which classes without examples follow the middle of the fitted ones.
 _MAX_ROUNDS = 5
 
@@ -321,9 +323,10 @@ class _Found(NamedTuple):
 
 
 def _warn_unfitted(names: Sequence[str]) -> None:
+    more = f" and {len(names) - _MOST_NAMES:,} more" if len(names) > _MOST_NAMES else ""
     warnings.warn(
-        f"no labelled example of class {', '.join(names)}: not fitted, its weight is the "
-        "geometric middle of the fitted ones",
+        f"no labelled example of class {', '.join(names[:_MOST_NAMES])}{more}: not fitted, its "
+        "weight is the geometric middle of the fitted ones",
         DNIPWarning,
         stacklevel=4,
     )
