@@ -49,4 +49,5 @@ def test_what_silence_would_pay_is_told_unless_it_is_allowed():
         f"The objective would be lower by {4 / 86:.3f} if class c were never predicted right. No "
         "class is silenced, unless --allow-silence is given.",
     )
-    assert notes_of(p, y, objective=error, constraints=Constraints(allow_silence=True)) == ()
+    free = notes_of(p, y, objective=error, constraints=Constraints(allow_silence=True))
+    assert not any("would be lower" in note for note in free)
