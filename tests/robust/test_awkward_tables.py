@@ -84,7 +84,7 @@ def test_with_unlabelled_rows_too(make):
 def test_a_table_is_fitted_and_told(make):
     p, labels = make(np.random.default_rng(0))
     classes = [f"class {c}" for c in range(p.shape[1])]
-    fit = fit_table(ProbabilityTable(p, labels, classes=classes), scale=30)
+    fit = fit_table(ProbabilityTable(p, labels, classes=classes), time_limit=1.0)
     check(fit.solution, p, labels)
     assert fit.coefficients.predict(p).shape == labels.shape
 
@@ -92,7 +92,7 @@ def test_a_table_is_fitted_and_told(make):
 def test_many_classes_without_labels_and_many_unlabelled_rows():
     p, labels = most_classes_without_labels(np.random.default_rng(0))
     with pytest.warns(DNIPWarning, match="no labelled example"):
-        found = solve_robustly(p, labels, unlabelled=p, scale=30)
+        found = solve_robustly(p, labels, unlabelled=p, time_limit=1.0)
     check(found.solution, p, labels)
     assert set(found.solution.unfitted) == set(range(1_000)) - set(labels)
 
