@@ -41,14 +41,17 @@ def test_a_row_that_counts_twice_is_two_rows(rows, labelled):
     repeated = labelled.and_expected(
         np.repeat(p, times, axis=0), np.repeat(membership, times, axis=0), np.ones(times.sum())
     )
-    counts = [np.bincount(one.labels, one.mass * one.probabilities[:, 0]) for one in
-              (weighed, repeated)]
+    counts = [
+        np.bincount(one.labels, one.mass * one.probabilities[:, 0]) for one in (weighed, repeated)
+    ]
     np.testing.assert_allclose(*counts)
 
 
 def test_a_class_without_labels_gets_no_expected_rows(rows):
     seen = rows.labels[:30] < 2
-    labelled = CountedRows(rows.probabilities[:30][seen], rows.labels[:30][seen], np.ones(sum(seen)))
+    labelled = CountedRows(
+        rows.probabilities[:30][seen], rows.labels[:30][seen], np.ones(sum(seen))
+    )
     both = labelled.and_expected(rows.probabilities, rows.posterior, np.ones(4_000))
     assert set(both.labels) == {0, 1}
 
