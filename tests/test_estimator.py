@@ -126,6 +126,17 @@ def test_every_check_passes_around_an_estimator(estimator, check):
     check(estimator)
 
 
+@pytest.mark.parametrize("robust", ["auto", "off"])
+def test_sample_weights_count_as_repetitions(X, y, shy, robust):
+    times = np.random.default_rng(0).integers(0, 4, len(y))
+    rows = np.random.default_rng(1).permutation(np.repeat(np.arange(len(y)), times))
+    p = shy.fit(X, y).predict_proba(X)
+    weighed = DNIPClassifier(robust=robust).fit(p, y, sample_weight=times)
+    repeated = DNIPClassifier(robust=robust).fit(p[rows], y[rows])
+    np.testing.assert_array_equal(weighed.weights_, repeated.weights_)
+    np.testing.assert_array_equal(weighed.solution_.confusion, repeated.solution_.confusion)
+
+
 @pytest.mark.filterwarnings("ignore")
 def test_a_matrix_fails_the_declared_checks_and_no_other():
     results = check_estimator(
@@ -148,7 +159,7 @@ def test_a_matrix_fails_the_declared_checks_and_no_other():
 def test_coefficients_are_fitted_out_of_fold_and_the_estimator_on_all_data(X, y, shy):
     codes = np.searchsorted(WINES, y)
     p = cross_val_predict(shy, X, y, cv=5, method="predict_proba")
-    classifier = DNIPClassifier(shy).fit(X, y)
+    classifier = DNIPClassifier(shy, robust="off").fit(X, y)
     solution = solve(p, codes)
     np.testing.assert_array_equal(classifier.weight_indices_, solution.weight_indices)
     np.testing.assert_array_equal(classifier.solution_.confusion, solution.confusion)
@@ -170,7 +181,7 @@ def test_it_lifts_the_starving_class(X, y, shy):
 def test_a_fitted_estimator_is_used_as_it_is(X, y, shy, make):
     fitted = make(shy.fit(X[::2], y[::2]))
     cv = None if isinstance(fitted, FrozenEstimator) else "prefit"
-    classifier = DNIPClassifier(fitted, cv=cv).fit(X[1::2], y[1::2])
+    classifier = DNIPClassifier(fitted, cv=cv, robust="off").fit(X[1::2], y[1::2])
     assert classifier.estimator_ is fitted
     solution = solve(shy.predict_proba(X[1::2]), np.searchsorted(WINES, y[1::2]))
     np.testing.assert_array_equal(classifier.weight_indices_, solution.weight_indices)
@@ -224,7 +235,7 @@ def test_examples_of_a_class_that_their_fold_has_not_seen_are_left_out(X, y, shy
 )
 def test_the_matrix_form_is_solve(matrix, settings, objective, solver):
     p, labels = matrix
-    classifier = DNIPClassifier(scale=12, random_state=3, **settings).fit(p, labels)
+    classifier = DNIPClassifier(scale=12, robust="off", random_state=3, **settings).fit(p, labels)
     solution = solve(p, labels, objective, scale=12, solver=solver, seed=3)
     np.testing.assert_array_equal(classifier.weight_indices_, solution.weight_indices)
     assert classifier.solution_.value == solution.value
@@ -238,7 +249,7 @@ def test_the_matrix_form_is_solve(matrix, settings, objective, solver):
 @pytest.mark.parametrize("scale", ["log:12", "continuous"])
 def test_other_scales_predict_by_weights(matrix, scale):
     p, labels = matrix
-    classifier = DNIPClassifier(scale=scale).fit(p, labels)
+    classifier = DNIPClassifier(scale=scale, robust="off").fit(p, labels)
     solution = solve(p, labels, scale=scale)
     np.testing.assert_array_equal(classifier.weights_, solution.weights)
     np.testing.assert_array_equal(classifier.predict(p), np.argmax(solution.weights * p, axis=1))
@@ -260,7 +271,7 @@ def test_classes_names_the_columns_in_their_own_order(matrix):
     )
     assert classifier.classes_.tolist() == names.tolist()
     np.testing.assert_array_equal(
-        classifier.predict(p), names[np.argmax(classifier.weight_indices_ * p, axis=1)]
+        classifier.predict(p), names[np.argmax(classifier.weights_ * p, axis=1)]
     )
 
 
@@ -379,7 +390,7 @@ def test_a_frame_as_the_matrix(matrix, make):
     classifier = DNIPClassifier().fit(table, labels)
     assert classifier.feature_names_in_.tolist() == ["p0", "p1", "p2", "p3"]
     np.testing.assert_array_equal(
-        classifier.predict(table), np.argmax(classifier.weight_indices_ * p, axis=1)
+        classifier.predict(table), np.argmax(classifier.weights_ * p, axis=1)
     )
 
 
@@ -455,8 +466,8 @@ class TestTargetPrior:
     def test_a_plain_one_equals_sample_weights(self, rows):
         p, y, labels = rows
         weight = (np.array([0.1, 0.2, 0.7]) * 400 / np.bincount(labels))[labels]
-        fitted = DNIPClassifier(target_prior=[0.1, 0.2, 0.7]).fit(p, y)
-        weighed = DNIPClassifier().fit(p, y, sample_weight=weight)
+        fitted = DNIPClassifier(robust="off", target_prior=[0.1, 0.2, 0.7]).fit(p, y)
+        weighed = DNIPClassifier(robust="off").fit(p, y, sample_weight=weight)
         np.testing.assert_array_equal(fitted.weights_, weighed.weights_)
         np.testing.assert_allclose(weighed.coefficients_.class_shares, [0.1, 0.2, 0.7])
 

@@ -9,6 +9,7 @@ from dnip.fitting import fit_table
 from dnip.metrics import accuracy, class_accuracies
 from dnip.priors import PriorEstimate
 from dnip.robust import solve_robustly
+from dnip.scales import DEFAULT_SCALE
 from populations import biased_rows
 
 
@@ -31,9 +32,9 @@ def test_a_target_prior_equals_a_table_resampled_to_that_mix(seed, scale):
     many = repeated(p, labels, [3, 2, 1])
     mix = np.bincount(many.labels) / len(many)
     # as many rows in both: μ is counted in rows
-    objective = Objective(smoothing=len(few) / len(many))
+    objective = Objective(tau=0.2, smoothing=len(few) / len(many))
     weighed = fit_table(few, objective, robust="off", scale=scale, target_prior=mix)
-    plain = fit_table(many, Objective(smoothing=1.0), robust="off", scale=scale)
+    plain = fit_table(many, Objective(tau=0.2, smoothing=1.0), robust="off", scale=scale)
     assert weighed.solution.value == pytest.approx(plain.solution.value, abs=1e-9)
     np.testing.assert_array_equal(weighed.coefficients.predict(p), plain.coefficients.predict(p))
     if scale == 30:
@@ -240,7 +241,7 @@ class TestAdjusted:
     @pytest.mark.parametrize("name", ["class_shares", "calibration"])
     def test_a_file_of_an_older_version(self, fitted, name):
         fit = {key: value for key, value in fitted.fit.items() if key != name}
-        old = Coefficients(fitted.classes, fitted.weight_indices, 30, fit=fit)
+        old = Coefficients(fitted.classes, fitted.weight_indices, DEFAULT_SCALE, fit=fit)
         with pytest.raises(CoefficientsFormatError, match=f"fit.{name} is missing.*Fit again"):
             old.adjusted("uniform")
 
@@ -256,8 +257,7 @@ class TestAdjusted:
         ],
     )
     def test_a_damaged_file(self, fitted, name, value):
-        broken = Coefficients(
-            fitted.classes, fitted.weight_indices, 30, fit={**fitted.fit, name: value}
-        )
+        fit = {**fitted.fit, name: value}
+        broken = Coefficients(fitted.classes, fitted.weight_indices, DEFAULT_SCALE, fit=fit)
         with pytest.raises(CoefficientsFormatError, match=f"fit.{name}"):
             broken.adjusted("uniform")

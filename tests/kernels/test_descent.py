@@ -44,7 +44,7 @@ def test_ends_where_no_class_improves_by_itself(layout, kind, remembers):
     lines_of = (lambda: shared) if remembers else (lambda: new_lines(1000))
 
     def z(indices):
-        return oracles.objective(oracles.confusion_at(p, labels, indices))
+        return oracles.objective(oracles.confusion_at(p, labels, indices), tau=0.2, mu=1.0)
 
     for start, end, value, _ in descents(layout, p, labels, starts, lines_of):
         assert value == pytest.approx(z(end), abs=1e-12)

@@ -55,7 +55,7 @@ def test_value_equals_the_plain_objective(terms, gap, seed, n_classes, mu):
     factors = compiled(terms, gap, mu=mu)
     for _ in range(4):
         z = value(confusion, confusion.sum(axis=0), factors, memo)
-        plain = oracles.objective(confusion, mu=mu, terms=terms, gap=gap)
+        plain = oracles.objective(confusion, tau=0.2, mu=mu, terms=terms, gap=gap)
         assert z == pytest.approx(plain, rel=1e-12, abs=1e-12)
         confusion = shuffle_predictions(rng, confusion)
 
@@ -92,7 +92,7 @@ def test_costs_add_their_mean(seed, n_classes):
     terms = compiled(("cobias", "pmi"), "pairwise")._replace(costs=costs)
     memo = new_memo(confusion.sum(axis=1), 1.0)
     z = value(confusion, confusion.sum(axis=0), terms, memo)
-    plain = oracles.objective(confusion, terms=("cobias", "pmi"))
+    plain = oracles.objective(confusion, tau=0.2, mu=1.0, terms=("cobias", "pmi"))
     plain += oracles.mean_cost(confusion, costs)
     assert z == pytest.approx(plain, rel=1e-12, abs=1e-12)
 

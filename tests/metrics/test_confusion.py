@@ -7,8 +7,9 @@ from dnip import metrics
 from dnip.errors import InvalidInputError
 from dnip.metrics import confusion_matrix, prediction_ratios
 
+OF_OTHER_THINGS = ("confusion_matrix", "smoothing_over")
 OF_A_CONFUSION_MATRIX = [
-    getattr(metrics, name) for name in metrics.__all__ if name != "confusion_matrix"
+    getattr(metrics, name) for name in metrics.__all__ if name not in OF_OTHER_THINGS
 ]
 
 

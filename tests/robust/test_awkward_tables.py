@@ -4,12 +4,12 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import oracles
 from dnip import ProbabilityTable
-from dnip.errors import DNIPWarning, InvalidInputError
+from dnip.errors import DNIPWarning
 from dnip.fitting import fit_table
 from dnip.robust import solve_robustly
 from strategies import KINDS, random_probabilities, seeded, tables
@@ -84,7 +84,7 @@ def test_with_unlabelled_rows_too(make):
 def test_a_table_is_fitted_and_told(make):
     p, labels = make(np.random.default_rng(0))
     classes = [f"class {c}" for c in range(p.shape[1])]
-    fit = fit_table(ProbabilityTable(p, labels, classes=classes), scale=30)
+    fit = fit_table(ProbabilityTable(p, labels, classes=classes), time_limit=1.0)
     check(fit.solution, p, labels)
     assert fit.coefficients.predict(p).shape == labels.shape
 
@@ -92,7 +92,7 @@ def test_a_table_is_fitted_and_told(make):
 def test_many_classes_without_labels_and_many_unlabelled_rows():
     p, labels = most_classes_without_labels(np.random.default_rng(0))
     with pytest.warns(DNIPWarning, match="no labelled example"):
-        found = solve_robustly(p, labels, unlabelled=p, scale=30)
+        found = solve_robustly(p, labels, unlabelled=p, time_limit=1.0)
     check(found.solution, p, labels)
     assert set(found.solution.unfitted) == set(range(1_000)) - set(labels)
 
@@ -104,22 +104,18 @@ def test_many_classes_without_labels_and_many_unlabelled_rows():
     unlabelled=st.booleans(),
 )
 def test_tables_of_any_kind(table, scale, unlabelled):
+    assume(len(np.unique(table.labels[table.mass > 0])) > 1)
     p = table.p / table.p.sum(axis=1, keepdims=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DNIPWarning)
-        try:
-            found = solve_robustly(
-                p,
-                table.labels,
-                robust="on",
-                scale=scale,
-                sample_weight=table.mass,
-                unlabelled=p[::-1] if unlabelled else None,
-            )
-        except InvalidInputError as error:
-            counted = len(np.unique(table.labels[table.mass > 0]))
-            assert counted < 2, error
-            return
+        found = solve_robustly(
+            p,
+            table.labels,
+            robust="on",
+            scale=scale,
+            sample_weight=table.mass,
+            unlabelled=p[::-1] if unlabelled else None,
+        )
     check(found.solution, p, table.labels, table.mass)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import oracles
-from dnip import Constraints, solve
+from dnip import Constraints
 from dnip.errors import DNIPWarning, InfeasibleError
 from dnip.problem import Problem
 from dnip.robust import solve_robustly
@@ -97,8 +97,8 @@ def test_without_constraints_nothing_is_said_of_them(pool):
     assert found.solution.constraints is None
 
 
-def keeper_of(p, labels, constraints=Constraints()):
-    return Keeper(constraints, Problem.of(p, labels))
+def keeper_of(p, labels, **constraints):
+    return Keeper(Constraints(**constraints), Problem.of(p, labels))
 
 
 def test_a_silenced_class_wakes_by_the_row_that_needs_least():
@@ -118,7 +118,7 @@ def test_waking_leaves_alone_who_is_awake_who_never_was_and_who_may_be_silent():
     labels = [0, 0, 1, 2]  # the raw argmax is never right on the last class
     np.testing.assert_array_equal(keeper_of(p, labels).wake(np.zeros(3)), np.zeros(3))
     silencing = np.log([10.0, 1.0, 1.0])
-    allowed = keeper_of(p, labels, Constraints(allow_silence=True))
+    allowed = keeper_of(p, labels, allow_silence=True)
     assert allowed.wake(silencing) is silencing
 
 

@@ -5,7 +5,6 @@ from scipy.optimize import minimize
 from dnip.robust.shift import fit_shift
 from populations import biased_rows
 
-
 PULL = 20.0
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import oracles
-from dnip import CustomObjective, solve
+from dnip import Constraints, CustomObjective, solve
 from dnip.errors import InvalidInputError
 from dnip.solvers import Anneal
 from problems import KNOWN
@@ -30,6 +30,7 @@ def test_equals_the_plain_loops_move_by_move(name, t_max):
             scale=known.scale,
             solver=Anneal(t_max, t_min),
             seed=seed,
+            constraints=Constraints(allow_silence=True),
         )
         assert solution.weight_indices.tolist() == list(best)
         statistics = [entry.statistics for entry in solution.trace[1:]]

@@ -21,13 +21,13 @@ def opt_set(request, shared_tables):
 @pytest.mark.parametrize("smoothing", [1.0, 4000.0])
 def test_coordinate_is_no_worse_than_twenty_published_annealings(opt_set, smoothing):
     p, labels = opt_set.probabilities, opt_set.labels
-    objective = Objective(smoothing=smoothing)
+    objective = Objective(tau=0.2, smoothing=smoothing)
     found = solve(p, labels, objective)
     annealed = [solve(p, labels, objective, solver="anneal", seed=seed) for seed in range(20)]
     assert found.value <= min(solution.value for solution in annealed)
     confusion = oracles.confusion_at(p, labels, weights_of(DEFAULT_SCALE, found.weight_indices))
     np.testing.assert_array_equal(found.confusion, confusion)
-    assert found.value == pytest.approx(oracles.objective(confusion, mu=smoothing), abs=1e-12)
+    assert found.value == pytest.approx(oracles.objective(confusion, tau=0.2, mu=smoothing), abs=1e-12)
 
 
 def test_ties_are_counted_as_the_prediction_rule_breaks_them(shared_tables):
@@ -46,7 +46,7 @@ def test_ties_are_counted_as_the_prediction_rule_breaks_them(shared_tables):
 def test_exact_proves_what_coordinate_finds(shared_tables, beta, smoothing):
     table = ProbabilityTable.read(shared_tables / "mmlu16__llama-13b__gptprompt0" / "opt.csv.gz")
     p, labels = table.probabilities, table.labels
-    objective = Objective(beta=beta, smoothing=smoothing)
+    objective = Objective(beta=beta, tau=0.2, smoothing=smoothing)
     proven = solve(p, labels, objective, solver="exact")
     assert (proven.status, proven.gap) == ("optimal", 0.0)
     assert proven.value == pytest.approx(solve(p, labels, objective).value, abs=1e-9)

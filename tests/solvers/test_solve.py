@@ -176,9 +176,15 @@ def test_fractional_weights_count_in_examples(solver):
 def test_weights_in_quarters_are_exact():
     weight = np.random.default_rng(2).integers(1, 9, THREE.n_rows) / 4
     quarters = solve(
-        THREE.p, THREE.labels, Objective(smoothing=0.25), scale=9, sample_weight=weight
+        THREE.p, THREE.labels, Objective(tau=0.2, smoothing=0.25), scale=9, sample_weight=weight
     )
-    wholes = solve(THREE.p, THREE.labels, scale=9, sample_weight=weight * 4)
+    wholes = solve(
+        THREE.p,
+        THREE.labels,
+        Objective(tau=0.2, smoothing=1.0),
+        scale=9,
+        sample_weight=weight * 4,
+    )
     np.testing.assert_array_equal(quarters.confusion * 4, wholes.confusion)
     assert quarters.value == pytest.approx(wholes.value, abs=1e-12)
 

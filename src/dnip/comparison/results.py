@@ -183,7 +183,7 @@ class Comparison:
         Level of the intervals.
     objective : dict
         What DNIP, the adapter and the membership functions minimise.
-    scale : int
+    scale : int or str
         K.
     outcomes : tuple of Outcome
         In the order in which the methods ran, the raw argmax first.
@@ -203,7 +203,7 @@ class Comparison:
     n_seeds: int
     confidence: float
     objective: dict[str, Any]
-    scale: int
+    scale: int | str
     outcomes: tuple[Outcome, ...]
     skipped: dict[str, str]
     interrupted: bool

@@ -282,4 +282,4 @@ def _confusion(problem: Problem, multipliers: Floats) -> Counts:
     predicted = (multipliers * problem.probabilities).argmax(axis=1)
     counts = np.zeros((problem.n_classes, problem.n_classes), np.int64)
     np.add.at(counts, (problem.labels, predicted), problem.mass)
-    return counts if problem.unit == 1 else counts * problem.unit
+    return counts if problem.unit == 1 else np.asarray(counts * problem.unit, np.float64)

@@ -1,0 +1,127 @@
+"""No fit silences a class: who is right on some rows by the raw argmax stays right on one."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import oracles
+from dnip import Constraints, Objective, ProbabilityTable, solve
+from dnip.fitting import LEAST_MEMORY, fit_scan
+from dnip.robust import solve_robustly
+from dnip.solvers import SOLVERS
+from dnip.tables import Scan
+from strategies import KINDS, random_probabilities, seeded
+
+SIZES = {"exhaustive": 6, "exact": 8}  # weights on a scale where a solver tries them all
+
+each_solver = pytest.mark.parametrize("solver", list(SOLVERS))
+
+
+def hopeless_class():
+    """Class 2 is right on one row of twenty, among ten of class 0 that look the same.
+
+    Weights decide these eleven rows alone. Z is 2.19 where they are of class 2, and 2.13 where they
+    are of class 0.
+    """
+    kinds = [
+        ([1, 0, 0], 0, 10),
+        ([0, 1, 0], 1, 20),
+        ([1, 0, 0], 2, 19),
+        ([0.3, 0.3, 0.4], 0, 10),
+        ([0.3, 0.3, 0.4], 2, 1),
+    ]
+    times = [n for _, _, n in kinds]
+    p = np.repeat(np.array([row for row, _, _ in kinds], np.float64), times, axis=0)
+    return p, np.repeat([label for _, label, _ in kinds], times)
+
+
+def random_rows(seed, n_classes, kind, n_rows=40):
+    rng = np.random.default_rng(seed)
+    p = random_probabilities(rng, n_rows, n_classes, kind)
+    return p, np.append([0, 1], rng.choice(n_classes, n_rows - 2, p=rng.dirichlet([1] * n_classes)))
+
+
+def silenced(p, labels, solution):
+    raw = oracles.confusion_at(p, labels, np.ones(p.shape[1]))
+    return oracles.silenced(oracles.confusion_at(p, labels, solution.weights), raw)
+
+
+@each_solver
+def test_silence_is_left_out_however_low_it_is(solver):
+    p, labels = hopeless_class()
+    allowed = Constraints(allow_silence=True)
+    scale = SIZES.get(solver, 30)
+    kept = solve(p, labels, scale=scale, solver=solver)
+    free = solve(p, labels, scale=scale, solver=solver, constraints=allowed)
+    assert silenced(p, labels, kept) == []
+    assert silenced(p, labels, free) == [2]
+    assert free.value < kept.value
+    assert (free.value, kept.value) == pytest.approx((2.133, 2.193), abs=1e-3)
+
+
+@pytest.mark.parametrize("may_silence", [False, True])
+@pytest.mark.parametrize("solver", ["exact", "exhaustive"])
+def test_the_best_of_all_points_that_silence_none_is_found(solver, may_silence):
+    p, labels = hopeless_class()
+    asked = Constraints(allow_silence=may_silence)
+    found = solve(p, labels, scale=8, solver=solver, constraints=asked)
+    best = oracles.optimum(p, labels, 8, may_silence=may_silence)
+    assert found.value == pytest.approx(best, abs=1e-12)
+
+
+@each_solver
+@pytest.mark.filterwarnings("ignore::dnip.errors.DNIPWarning")
+@settings(seeded, max_examples=25)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n_classes=st.integers(2, 4),
+    kind=st.sampled_from(KINDS),
+    log=st.booleans(),
+)
+def test_no_solver_silences_a_class(solver, seed, n_classes, kind, log):
+    p, labels = random_rows(seed, n_classes, kind)
+    size = SIZES.get(solver, 30)
+    scale = f"log:{size}" if log else size
+    assert silenced(p, labels, solve(p, labels, scale=scale, solver=solver)) == []
+
+
+@pytest.mark.parametrize("scale", [30, "log:1000", "continuous"])
+@pytest.mark.filterwarnings("ignore::dnip.errors.DNIPWarning")
+@settings(seeded, max_examples=25)
+@given(seed=st.integers(0, 2**32 - 1), kind=st.sampled_from(KINDS))
+def test_neither_do_searches_nor_robust_fits_on_any_scale(scale, seed, kind):
+    p, labels = random_rows(seed, 3, kind)
+    assert silenced(p, labels, solve(p, labels, scale=scale)) == []
+    few = slice(0, 12)
+    found = solve_robustly(p[few], labels[few], unlabelled=p, scale=scale)
+    assert silenced(p[few], labels[few], found.solution) == []
+
+
+@pytest.mark.parametrize("scale", [30, "log:1000"])
+def test_nor_does_a_fit_in_passes(tmp_path, scale):
+    p, labels = hopeless_class()
+    path = tmp_path / "opt.csv"
+    ProbabilityTable(p, labels).write(path)
+    allowed = Constraints(allow_silence=True)
+    fits = [
+        fit_scan(Scan(path), memory=LEAST_MEMORY, scale=scale, constraints=asked)
+        for asked in (None, allowed)
+    ]
+    assert [silenced(p, labels, fit.solution) for fit in fits] == [[], [2]]
+    whole = solve(p, labels, scale=scale)
+    np.testing.assert_array_equal(fits[0].solution.weight_indices, whole.weight_indices)
+
+
+def test_the_published_objective_is_taken_as_it_stands():
+    p, labels = hopeless_class()
+    published = Objective(tau=0.0, smoothing=1.0)
+    assert silenced(p, labels, solve(p, labels, published, scale=30)) == [2]
+    assert silenced(p, labels, solve(p, labels, published, scale=30, solver="anneal")) == [2]
+
+
+def test_classes_that_were_never_right_may_stay_so():
+    p = np.array([[0.6, 0.3, 0.1], [0.4, 0.5, 0.1], [0.5, 0.4, 0.1]])
+    found = solve(p, [0, 1, 2], scale=2)
+    assert found.confusion[2, 2] == 0
+    assert found.confusion[0, 0] == found.confusion[1, 1] == 1
