@@ -146,6 +146,11 @@ def tau_of(tau: float | None, smoothing: float | None) -> float:
     return 0.0 if smoothing is None else PUBLISHED_TAU
 
 
+def named_file(text: str | None, suffix: str) -> str | None:
+    """Return what an option names if that is a file, for it may be a word instead."""
+    return text if text is not None and text.lower().endswith(suffix) else None
+
+
 def split_classes(classes: str | None) -> tuple[str, ...] | None:
     """Return the names in a comma-separated list, None for none."""
     if classes is None:

@@ -33,8 +33,9 @@ from dnip.cli.model_options import (
     TokenizerName,
     TopLogprobs,
     Votes,
+    model_files,
 )
-from dnip.cli.options import AsJson
+from dnip.cli.options import AsJson, named_file
 from dnip.prompting.models import ModelOptions, open_model, refuse_options
 
 if TYPE_CHECKING:
@@ -161,9 +162,11 @@ def prompt(
     """
     from functools import partial
 
+    from dnip.files import check_files
+    from dnip.prompting.data import split_files
     from dnip.prompting.fill import Fill
     from dnip.prompting.plan import make_plan
-    from dnip.prompting.run import check_table_path, run_plan
+    from dnip.prompting.run import check_table_path, files_of_run, run_plan
     from dnip.prompting.task import load_task
 
     options = ModelOptions(
@@ -192,6 +195,12 @@ def prompt(
     how = check_scoring(options, scoring)
     _check_fit(options, truncate=truncate, fill=fill)
     check_table_path(out)
+    reads = {
+        "task": named_file(task, ".toml"),
+        "data": split_files(data, split),
+        "model": model_files(model, tokenizer),
+    }
+    check_files(reads, files_of_run(out))
     plan = make_plan(
         load_task(task),
         data,

@@ -76,6 +76,9 @@ def content_free_examples(task: Task) -> Examples:
 
 #: Marks the name of a data set on the Hugging Face hub: ``hf:NAME`` or ``hf:NAME:CONFIGURATION``.
 HUB = "hf:"
+#: The split that demonstrations are drawn from.
+TRAIN = "train"
+_SUFFIXES = (".jsonl", ".csv")
 
 
 def load_examples(source: str | os.PathLike[str], split: str, task: Task) -> Examples:
@@ -121,8 +124,15 @@ def load_examples(source: str | os.PathLike[str], split: str, task: Task) -> Exa
     return Examples(tuple(rows), np.array(labels, np.int64), tuple(ids))
 
 
+def split_files(source: str | os.PathLike[str], *splits: str) -> list[Path]:
+    """Return the files that rows and demonstrations may be read from, be they there or not."""
+    if str(source).startswith(HUB):
+        return []
+    return [Path(source, f"{split}{suffix}") for split in (*splits, TRAIN) for suffix in _SUFFIXES]
+
+
 def _find(folder: Path, split: str) -> Path:
-    for suffix in (".jsonl", ".csv"):
+    for suffix in _SUFFIXES:
         path = folder / f"{split}{suffix}"
         if path.is_file():
             return path
