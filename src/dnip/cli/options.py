@@ -77,7 +77,10 @@ def parse_memory(text: str | int) -> int:
         raise typer.BadParameter(f"{text!r} is no size; write it like 1G, 500MB or 512MiB")
     number, unit, binary = match.groups()
     power = "kmgt".index(unit.lower()) + 1 if unit else 0
-    return int(float(number) * (1024 if binary else 1000) ** power)
+    size = float(number) * (1024 if binary else 1000) ** power
+    if size >= 1e18:
+        raise typer.BadParameter(f"{number[:20]}… is more memory than there is; write it like 1G")
+    return int(size)
 
 
 Memory: TypeAlias = Annotated[

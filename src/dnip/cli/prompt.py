@@ -60,6 +60,9 @@ class FillName(StrEnum):
     CEILING = "ceiling"
 
 
+# A number of demonstrations has no more.
+_DIGITS = 9
+
 TaskName: TypeAlias = Annotated[
     str,
     typer.Argument(
@@ -286,9 +289,13 @@ def parse_shots(shots: str) -> int | str:
     """Return a number of demonstrations, or the word balanced."""
     from dnip.errors import InvalidInputError
     from dnip.prompting.demonstrations import BALANCED
+    from dnip.tables.place import shown
 
     if shots == BALANCED:
         return BALANCED
-    if not shots.isdecimal():
-        raise InvalidInputError(f"shots must be a number or {BALANCED}; got {shots!r}")
+    if not shots.isdecimal() or len(shots) > _DIGITS:
+        raise InvalidInputError(
+            f"shots must be a number or {BALANCED}; got {shown(shots)}",
+            hint=f"Give a number of at most {_DIGITS} digits",
+        )
     return int(shots)
