@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from dnip.errors import OutputError
-from dnip.files import atomic_path, check_separate, check_writable
+from dnip.files import atomic_path, check_files, check_writable
 
 
 @pytest.fixture
@@ -168,13 +168,35 @@ class TestStreams:
 
 
 def test_two_names_of_one_file_are_refused(tmp_path, old_file):
-    link = tmp_path / "link.txt"
+    link, hard = tmp_path / "link.txt", tmp_path / "hard.txt"
     link.symlink_to(old_file)
-    for other in [old_file, link, tmp_path / "x" / ".." / "out.txt"]:
+    hard.hardlink_to(old_file)
+    for other in [old_file, link, hard, tmp_path / "x" / ".." / "out.txt", tmp_path / "OUT.txt"]:
         with pytest.raises(OutputError, match="out and trace are the same file"):
-            check_separate(opt=tmp_path / "opt.csv", out=old_file, trace=other)
-    check_separate(opt=tmp_path / "opt.csv", out=old_file, trace=None)
-    check_separate(out="/dev/null", trace="/dev/null")
+            check_files({"opt": tmp_path / "opt.csv"}, {"out": old_file, "trace": other})
+        if other.exists():
+            with pytest.raises(OutputError, match="opt and out are the same file"):
+                check_files({"opt": [other]}, {"out": old_file})
+    check_files({"opt": tmp_path / "opt.csv"}, {"out": old_file, "trace": None})
+    check_files({}, {"out": "/dev/null", "trace": "/dev/null"})
+
+
+def test_an_input_folder_is_an_input_as_a_whole(tmp_path, old_file):
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    with pytest.raises(OutputError, match="out and opt lie one in the other"):
+        check_files({"opt": folder}, {"out": folder / "new.csv"})
+    (folder / "part.csv").hardlink_to(old_file)
+    with pytest.raises(OutputError, match="opt and out are the same file"):
+        check_files({"opt": folder}, {"out": old_file})
+    with pytest.raises(OutputError, match="opt and cells are the same file"):
+        check_files({"opt": old_file}, {}, {"cells": folder})
+
+
+def test_what_is_no_path_is_no_input(tmp_path):
+    out = tmp_path / "out.csv"
+    for text in ["gpt2", "x" * 5000, "a\0b", "http://localhost/v1", ""]:
+        check_files({"model": text}, {"out": out})
 
 
 _SLOW_WRITE = """

@@ -315,7 +315,7 @@ class Coefficients:
             sound = found.shape == (len(self.classes),) and bool((found >= 0).all())
             if not sound or not 0 < found.sum() < np.inf:
                 raise ValueError("not one share for each class")
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             raise CoefficientsFormatError(
                 f"coefficients: fit.class_shares is {shares!r}: {error}", hint=_REFIT
             ) from error

@@ -74,7 +74,7 @@ class Costs:
             return costs
         try:
             matrix = np.asarray(costs, np.float64)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             raise InvalidInputError(
                 f"{source} is not a matrix of numbers: {error}", hint=_FORMS
             ) from error

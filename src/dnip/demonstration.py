@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 CLASSES = ("World", "Sports", "Business", "Technology")
+#: What is written.
+FILES = ("coefficients.json", "class_accuracies.png", "report.md")
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,16 +70,17 @@ def run_demonstration(folder: str | os.PathLike[str]) -> Demonstration:
     target = make_folder(folder)
     fit = fit_table(bundled_table("opt"))
     test = evaluate([bundled_table("test")], fit.coefficients)
-    fit.coefficients.save(target / "coefficients.json")
-    written = [target / "coefficients.json"]
+    coefficients, picture, report = (target / name for name in FILES)
+    fit.coefficients.save(coefficients)
+    written = [coefficients]
     try:
-        draw_class_accuracies(test, target / "class_accuracies.png")
-        written.append(target / "class_accuracies.png")
+        draw_class_accuracies(test, picture)
+        written.append(picture)
     except MissingDependencyError:
         pass  # the report goes without its picture
-    with atomic_path(target / "report.md") as temporary:
+    with atomic_path(report) as temporary:
         temporary.write_text(_report(fit, test, with_picture=len(written) > 1), encoding="utf-8")
-    written.append(target / "report.md")
+    written.append(report)
     return Demonstration(fit, test, tuple(written))
 
 

@@ -13,10 +13,14 @@ from typing import TYPE_CHECKING
 from dnip.errors import OutputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Mapping
+    from typing import TypeAlias
+
+    Inputs: TypeAlias = str | os.PathLike[str] | Iterable[str | os.PathLike[str]] | None
 
 #: Failures of the disk that can strike in the middle of a write.
 _DISK_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS})
+_APART = "Give each a place of its own"
 
 
 def check_writable(path: str | os.PathLike[str]) -> Path:
@@ -177,40 +181,91 @@ def temporary_folder(beside: str | os.PathLike[str]) -> Path | None:
     return check_writable(beside).parent
 
 
-def check_separate(**paths: str | os.PathLike[str] | None) -> None:
-    """Refuse two names for one file, where a write to one would destroy the other.
+def check_files(
+    reads: Mapping[str, Inputs],
+    writes: Mapping[str, str | os.PathLike[str] | None],
+    inside: Mapping[str, str | os.PathLike[str]] | None = None,
+) -> None:
+    """Refuse a command whose outputs would destroy an input or each other, before any work.
 
     Parameters
     ----------
-    **paths : path-like or None
-        Outputs, and inputs that must survive, by the names that the user knows them by. Streams
-        may share.
+    reads : dict
+        All that is read, by the names that the user knows it by: a path, several, or None. A folder
+        is an input as a whole. What is no path of a file, such as the name of a model on a hub,
+        harms nothing.
+    writes : dict
+        All files that are written, likewise; each must be writable (see `check_writable`).
+    inside : dict, optional
+        Outputs in folders that the command makes where they are missing.
 
     Raises
     ------
     OutputError
-        If two paths lead to the same file.
+        If two of them are the same file, by whatever path, link or case of letters; if an output
+        lies in an input folder, or an input in an output folder; or one cannot be written. Streams
+        may share.
 
     Examples
     --------
-    >>> check_separate(out="coefficients.json", trace="./coefficients.json")
+    >>> check_files({}, {"out": "coefficients.json", "trace": "./coefficients.json"})
     Traceback (most recent call last):
     ...
-    dnip.errors.OutputError: coefficients.json cannot be written: out and trace are the same \
-file. Give each a file of its own
+    dnip.errors.OutputError: ./coefficients.json cannot be written: out and trace are the same \
+file. Give each a place of its own
     """
-    names: dict[str, str] = {}
-    for name, path in paths.items():
-        if path is None or _is_stream(Path(path)):
+    for path in writes.values():
+        if path is not None:
+            check_writable(path)
+    inputs = [
+        (name, Path(path))
+        for name, given in reads.items()
+        for path in _several(given)
+        if _is_there(path) and not _is_stream(Path(path))
+    ]
+    files = [(name, file) for name, path in inputs for file in _files_of(path)]
+    taken = {_key(file): name for name, file in files}
+    for name, path in [*writes.items(), *(inside or {}).items()]:
+        if path is None or (_is_there(path) and _is_stream(Path(path))):
             continue
-        real = os.path.realpath(path)
-        if real in names:
-            raise _cannot(
-                Path(path),
-                f"{names[real]} and {name} are the same file",
-                "Give each a file of its own",
-            )
-        names[real] = name
+        # Names that differ in case only are one file on many systems.
+        keys = {*map(_key, _files_of(Path(path))), os.path.realpath(path).casefold()}
+        for other in (taken[key] for key in keys if key in taken):
+            raise _cannot(path, f"{other} and {name} are the same file", _APART)
+        taken |= dict.fromkeys(keys, name)
+        target = Path(os.path.realpath(path))
+        for other, given in inputs:
+            real = Path(os.path.realpath(given))
+            if real in target.parents or target in real.parents:
+                raise _cannot(path, f"{name} and {other} lie one in the other", _APART)
+
+
+def _several(given: Inputs) -> Iterable[str | os.PathLike[str]]:
+    if given is None:
+        return ()
+    return [given] if isinstance(given, str | os.PathLike) else given
+
+
+def _is_there(path: str | os.PathLike[str]) -> bool:
+    try:
+        return Path(path).exists()
+    except (OSError, ValueError, RuntimeError):  # a name that is too long, or no name
+        return False
+
+
+def _files_of(path: Path) -> Iterator[Path]:
+    yield path
+    if path.is_dir():
+        yield from path.rglob("*")
+
+
+def _key(path: Path) -> object:
+    """Return what two paths of one file share: its number on the disk, where it is there."""
+    try:
+        status = path.stat()
+    except (OSError, ValueError, RuntimeError):
+        return os.path.realpath(path)
+    return status.st_dev, status.st_ino
 
 
 @contextmanager

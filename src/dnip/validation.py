@@ -29,6 +29,8 @@ _CELLS = 1 << 17
 
 #: Largest weight scale K: beyond it neighbouring weights no longer differ in any real decision.
 MAX_SCALE = 10_000
+# The largest number that a setting may be.
+_LARGEST = 1e12
 
 # Far below 1 / MAX_SCALE, which is the least ratio of two weights that a fit gives: weights moved
 # to another class mix may be farther apart.
@@ -106,7 +108,7 @@ def check_probabilities(
             raise TypeError("the numbers are complex")
         single = keep_single and raw.dtype == np.float32
         p: Any = np.ascontiguousarray(raw, dtype=np.float32 if single else np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InvalidInputError(
             f"{place.whole()} is not a matrix of numbers: {error}",
             hint="Give one row per example and one column of numbers per class",
@@ -297,7 +299,7 @@ def check_mass(
     place = place or ArrayPlace("mass")
     try:
         values = np.asarray(mass, np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InvalidInputError(
             f"{place.whole()} is not a list of numbers: {error}", hint="Give one number per row"
         ) from error
@@ -529,7 +531,7 @@ def check_sample_weight(sample_weight: ArrayLike, *, n_examples: int) -> Floats:
     """
     try:
         weight = np.asarray(sample_weight, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InvalidInputError(
             f"sample_weight is not a vector of numbers: {error}", hint="Give one weight per example"
         ) from error
@@ -553,9 +555,11 @@ def check_number(
     *,
     at_least: float = -math.inf,
     above: float = -math.inf,
-    at_most: float = math.inf,
+    at_most: float = _LARGEST,
 ) -> float:
     """Return a finite real setting within its range, or say what the range is.
+
+    Without a bound of its own it is at most 10¹², beyond which sums and counts would overflow.
 
     Examples
     --------
@@ -567,7 +571,7 @@ def check_number(
         return number
     bounds = [f"at least {at_least:g}"] if at_least > -math.inf else []
     bounds += [f"above {above:g}"] if above > -math.inf else []
-    bounds += [f"at most {at_most:g}"] if at_most < math.inf else []
+    bounds += [f"at most {at_most:g}"] if at_most < _LARGEST or number > at_most else []
     raise InvalidInputError(
         f"{name} must be a finite number {' and '.join(bounds)}".rstrip() + f"; got {value!r}"
     )

@@ -79,5 +79,5 @@ def test_an_output_among_the_parts_of_the_input_is_refused(dnip, table):
     Path("parts").mkdir()
     table.write("parts/0.parquet")
     run = dnip("apply", "parts", "--coefficients", "c.json", "--out", "parts/1.parquet")
-    run.assert_refused("parts/1.parquet cannot be written", "a part of it", "another folder")
+    run.assert_refused("parts/1.parquet cannot be written", "out and table lie one in the other")
     assert [part.name for part in Path("parts").iterdir()] == ["0.parquet"]

@@ -161,7 +161,7 @@ def test_settings_of_a_fit(dnip, files, options, told):
     ("out", "told"),
     [
         ("no/out.csv", "the folder no does not exist"),
-        (".", "stands for no known table format"),
+        (".", "it is a folder"),
         ("folder.csv", "it is a folder"),
         ("out.txt", "The known suffixes are .csv"),
         ("/dev/stdout", "stands for no known table format"),

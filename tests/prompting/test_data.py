@@ -53,3 +53,28 @@ def test_a_hub_name_that_cannot_be_loaded_is_refused(monkeypatch, name, kind, to
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
     with pytest.raises(kind, match=told):
         load_examples(name, "test", TASK)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "told"),
+    [
+        ("test.jsonl", '{"text": "a", "id": 7}\n{"text": "b", "id": "7"}\n', "row 2: the id '7'"),
+        ("test.jsonl", '{"text": "a", "id": "test-1"}\n{"text": "b"}\n', "row 2: the id 'test-1'"),
+        ("test.jsonl", '{"text": "a", "id": "\\u0000"}\n', "row 1: the id"),
+        ("test.jsonl", '{"text": "a", "id": "\\ud800"}\n', "row 1: the id"),
+        ("test.jsonl", '{"text": "\\ud800"}\n', "row 1: text is no valid Unicode"),
+        ("test.jsonl", '{"text": ["a", "\\ud800"]}\n', "row 1: text is no valid Unicode"),
+        ("test.jsonl", f'{{"text": "a", "label": "{"9" * 5000}"}}\n', "row 1: label '999"),
+        ("test.csv", "text,label\n,0,9\n", "row 1: 1 more cells than there are columns"),
+    ],
+)
+def test_rows_are_checked_before_a_model_is_asked(tmp_path, name, content, told):
+    (tmp_path / name).write_text(content)
+    with pytest.raises(InvalidInputError, match=told) as refusal:
+        load_examples(tmp_path, "test", TASK)
+    assert len(str(refusal.value)) < 300
+
+
+def test_an_id_of_0_is_one(tmp_path):
+    (tmp_path / "test.jsonl").write_text('{"text": "a", "id": 0}\n')
+    assert load_examples(tmp_path, "test", TASK).ids == ("0",)

@@ -70,16 +70,14 @@ def ablate(
     are finished.
     """
     from dnip.ablation import ablate as ablate_table
-    from dnip.files import check_separate
+    from dnip.files import check_files
     from dnip.objective import Objective
     from dnip.report.ablation_files import FILES, write_ablation
     from dnip.report.ablation_text import describe_ablation
     from dnip.tables import ProbabilityTable
 
     objective = Objective(beta, tau, smoothing, gap=cobias.value)
-    files = FILES.within(folder)
-    check_separate(opt=opt, **files)
-    check_separate(test=test, **files)
+    check_files({"opt": opt, "test": test}, {}, FILES.within(folder))
     names = split_classes(classes)
     rows = ProbabilityTable.read(opt, names)
     held_out = None if test is None else ProbabilityTable.read(test, names)

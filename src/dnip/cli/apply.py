@@ -16,6 +16,7 @@ from dnip.cli.options import (
     Memory,
     TablePath,
     TargetPrior,
+    named_file,
     split_classes,
 )
 
@@ -45,18 +46,16 @@ def apply(
     from dnip.application import apply_stream
     from dnip.cli.target_prior import move_to
     from dnip.coefficients import Coefficients
-    from dnip.errors import OutputError
-    from dnip.files import check_separate
+    from dnip.files import check_files
     from dnip.tables import Scan
 
     # The raw probabilities could not be had back from the reweighted ones.
-    check_separate(table=table, coefficients=coefficients, out=out)
-    if out.suffix.lower() == ".parquet" and out.resolve().parent == table.resolve():
-        raise OutputError(
-            f"{out} cannot be written: {table} is the input, and its next reader would take the "
-            "output for a part of it",
-            hint="Write to another folder",
-        )
+    reads = {
+        "table": table,
+        "coefficients": coefficients,
+        "target prior": named_file(target_prior, ".json"),
+    }
+    check_files(reads, {"out": out})
     fitted = Coefficients.load(coefficients)
     chunks = Scan(table, split_classes(classes) or fitted.classes, memory=memory)
     moved = None if target_prior is None else move_to(target_prior, fitted, chunks)

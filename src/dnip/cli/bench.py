@@ -62,12 +62,14 @@ def bench(
     from dnip.benchmarking.text import describe_race
     from dnip.benchmarking.writing import FILES, write_race
     from dnip.demonstration import bundled_table
+    from dnip.files import check_files
     from dnip.objective import Objective
     from dnip.tables import ProbabilityTable
 
     objective = Objective(beta, tau, smoothing)
     named = ",".join(DEFAULT_SOLVERS) if solvers is None else solvers
     contestants = choose(named, peers, kernels=kernels)
+    check_files({"table": table}, {}, FILES.within(out))
     FILES.prepare(out)
     names = split_classes(classes)
     rows = bundled_table("opt") if table is None else ProbabilityTable.read(table, names)

@@ -97,15 +97,19 @@ def compare(
     from dnip.comparison import compare as compare_methods
     from dnip.comparison.text import describe_comparison
     from dnip.comparison.writing import FILES, write_comparison
+    from dnip.files import check_files
     from dnip.objective import Objective
     from dnip.tables import ProbabilityTable
 
     objective = Objective(beta, tau_of(tau, smoothing), smoothing)
     chosen = choose(methods, objective, scale=scale)
+    reads = {"opt": opt, "test": test, "unlabelled": unlabelled, "content free": content_free}
+    check_files(reads, {}, FILES.within(out))
     FILES.prepare(out)
     names = split_classes(classes)
-    paths = (opt, test, unlabelled, content_free)
-    tables = [None if path is None else ProbabilityTable.read(path, names) for path in paths]
+    tables = [
+        None if path is None else ProbabilityTable.read(path, names) for path in reads.values()
+    ]
     opt_table, test_table, more, free = tables
     assert opt_table is not None
     assert test_table is not None

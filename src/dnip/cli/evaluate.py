@@ -17,6 +17,7 @@ from dnip.cli.options import (
     Memory,
     TablePath,
     TargetPrior,
+    named_file,
     split_classes,
 )
 
@@ -55,7 +56,7 @@ def evaluate(
     from dnip.coefficients import Coefficients
     from dnip.errors import InvalidInputError
     from dnip.evaluation import evaluate as evaluate_table
-    from dnip.files import check_separate
+    from dnip.files import check_files
     from dnip.priors import is_estimate, read_prior
     from dnip.report.flows import draw_flows
     from dnip.report.picture import check_picture
@@ -65,7 +66,12 @@ def evaluate(
 
     check_level("confidence", confidence)
     if picture is not None:
-        check_separate(table=table, coefficients=coefficients, picture=picture)
+        reads = {
+            "table": table,
+            "coefficients": coefficients,
+            "target prior": named_file(target_prior, ".json"),
+        }
+        check_files(reads, {"picture": picture})
         check_picture(picture)
     fitted = None if coefficients is None else Coefficients.load(coefficients)
     names = split_classes(classes) or (None if fitted is None else fitted.classes)

@@ -30,6 +30,7 @@ from dnip.cli.options import (
     TablePath,
     TargetPrior,
     Tau,
+    named_file,
     scale_name,
     split_classes,
     tau_of,
@@ -180,12 +181,19 @@ def fit(
     """
     from dnip.costs import Costs
     from dnip.errors import InvalidInputError
-    from dnip.files import check_separate, check_writable, temporary_folder
+    from dnip.files import check_files, temporary_folder
     from dnip.fitting import fit_file
     from dnip.objective import Objective
     from dnip.report.trace import write_trace
     from dnip.validation import check_level
 
+    reads = {
+        "opt": opt,
+        "unlabelled": unlabelled,
+        "costs": costs,
+        "target prior": named_file(target_prior, ".json"),
+    }
+    check_files(reads, {"out": out, "trace": trace})
     paper = preset is Preset.PAPER
     if paper:
         smoothing = smoothing or Objective.published().smoothing
@@ -204,13 +212,6 @@ def fit(
             hint="Leave --unlabelled out, or give --robust auto",
         )
     check_level("confidence", confidence)
-    for target in (out, trace):
-        if target is not None:
-            check_writable(target)
-
-    check_separate(opt=opt, out=out, trace=trace)
-    check_separate(costs=costs, out=out, trace=trace)
-    check_separate(unlabelled=unlabelled, out=out, trace=trace)
     with search_progress() as progress:
         fitted = fit_file(
             opt,

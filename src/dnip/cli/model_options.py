@@ -5,7 +5,9 @@ An option that was not given is None, so that one for another kind of model can 
 
 from __future__ import annotations
 
+import os
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated, TypeAlias
 
 import typer
@@ -21,6 +23,22 @@ class EndpointName(StrEnum):
 
     COMPLETIONS = "completions"
     CHAT = "chat"
+
+
+# Suffixes of what a model's folder holds.
+_OF_MODELS = (".json", ".safetensors", ".jinja", ".txt", ".model", ".py")
+
+
+def model_files(*models: str | None) -> list[Path]:
+    """Return the files of the models that are folders here, for `dnip.files.check_files`."""
+    folders = [Path(model) for model in models if model is not None]
+    return [
+        path
+        for folder in folders
+        if os.path.isdir(folder)  # noqa: PTH112  # no error for a name that is too long
+        for path in folder.iterdir()
+        if path.suffix in _OF_MODELS and not path.name.endswith(".meta.json")  # a table's, beside
+    ]
 
 
 ModelName: TypeAlias = Annotated[

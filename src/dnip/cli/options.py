@@ -77,7 +77,10 @@ def parse_memory(text: str | int) -> int:
         raise typer.BadParameter(f"{text!r} is no size; write it like 1G, 500MB or 512MiB")
     number, unit, binary = match.groups()
     power = "kmgt".index(unit.lower()) + 1 if unit else 0
-    return int(float(number) * (1024 if binary else 1000) ** power)
+    size = float(number) * (1024 if binary else 1000) ** power
+    if size >= 1e18:
+        raise typer.BadParameter(f"{number[:20]}… is more memory than there is; write it like 1G")
+    return int(size)
 
 
 Memory: TypeAlias = Annotated[
@@ -144,6 +147,11 @@ def tau_of(tau: float | None, smoothing: float | None) -> float:
     if tau is not None:
         return tau
     return 0.0 if smoothing is None else PUBLISHED_TAU
+
+
+def named_file(text: str | None, suffix: str) -> str | None:
+    """Return what an option names if that is a file, for it may be a word instead."""
+    return text if text is not None and text.lower().endswith(suffix) else None
 
 
 def split_classes(classes: str | None) -> tuple[str, ...] | None:

@@ -104,7 +104,7 @@ def pareto(
     import numpy as np
 
     from dnip.errors import InvalidInputError
-    from dnip.files import check_separate, check_writable
+    from dnip.files import check_files
     from dnip.pareto import Rule, trace_front
     from dnip.report.front_files import FILES, write_front
     from dnip.report.front_text import describe_choice, describe_front
@@ -119,11 +119,11 @@ def pareto(
         )
     target = out or Path("coefficients.json")
     names = split_classes(classes)
-    if rule is not None:
-        check_writable(target)
-    files = FILES.within(folder)
-    check_separate(opt=opt, out=None if rule is None else target, **files)
-    check_separate(test=test, out=None if rule is None else target, **files)
+    check_files(
+        {"opt": opt, "test": test},
+        {"out": None if rule is None else target},
+        FILES.within(folder),
+    )
     rows = ProbabilityTable.read(opt, names)
     held_out = None if test is None else ProbabilityTable.read(test, names)
     FILES.prepare(folder)

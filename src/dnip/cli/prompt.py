@@ -33,8 +33,9 @@ from dnip.cli.model_options import (
     TokenizerName,
     TopLogprobs,
     Votes,
+    model_files,
 )
-from dnip.cli.options import AsJson
+from dnip.cli.options import AsJson, named_file
 from dnip.prompting.models import ModelOptions, open_model, refuse_options
 
 if TYPE_CHECKING:
@@ -58,6 +59,9 @@ class FillName(StrEnum):
     HALF = "half"
     CEILING = "ceiling"
 
+
+# A number of demonstrations has no more.
+_DIGITS = 9
 
 TaskName: TypeAlias = Annotated[
     str,
@@ -161,9 +165,11 @@ def prompt(
     """
     from functools import partial
 
+    from dnip.files import check_files
+    from dnip.prompting.data import split_files
     from dnip.prompting.fill import Fill
     from dnip.prompting.plan import make_plan
-    from dnip.prompting.run import check_table_path, run_plan
+    from dnip.prompting.run import check_table_path, files_of_run, run_plan
     from dnip.prompting.task import load_task
 
     options = ModelOptions(
@@ -192,6 +198,12 @@ def prompt(
     how = check_scoring(options, scoring)
     _check_fit(options, truncate=truncate, fill=fill)
     check_table_path(out)
+    reads = {
+        "task": named_file(task, ".toml"),
+        "data": split_files(data, split),
+        "model": model_files(model, tokenizer),
+    }
+    check_files(reads, files_of_run(out))
     plan = make_plan(
         load_task(task),
         data,
@@ -277,9 +289,13 @@ def parse_shots(shots: str) -> int | str:
     """Return a number of demonstrations, or the word balanced."""
     from dnip.errors import InvalidInputError
     from dnip.prompting.demonstrations import BALANCED
+    from dnip.tables.place import shown
 
     if shots == BALANCED:
         return BALANCED
-    if not shots.isdecimal():
-        raise InvalidInputError(f"shots must be a number or {BALANCED}; got {shots!r}")
+    if not shots.isdecimal() or len(shots) > _DIGITS:
+        raise InvalidInputError(
+            f"shots must be a number or {BALANCED}; got {shown(shots)}",
+            hint=f"Give a number of at most {_DIGITS} digits",
+        )
     return int(shots)

@@ -8,7 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from dnip.cli.console import complain, live_progress, print_json
-from dnip.cli.options import AsJson
+from dnip.cli.model_options import model_files
+from dnip.cli.options import AsJson, named_file
 
 # So many failures are told one by one.
 _NAMED = 10
@@ -86,9 +87,17 @@ def reproduce(
     """
     from dnip.errors import DNIPError
     from dnip.experiments.plan import load_plan
+    from dnip.experiments.reproduction import OUTPUTS, survey, usable_cores, with_model
     from dnip.experiments.reproduction import reproduce as run
-    from dnip.experiments.reproduction import survey, usable_cores, with_model
+    from dnip.files import check_files
 
+    reads = {
+        "plan": named_file(plan, ".toml"),
+        "model": model_files(model),
+        "data": _of_splits(data),
+        "tables": _of_splits(tables),
+    }
+    check_files(reads, {}, {f"out/{name}": out / name for name in OUTPUTS})
     chosen = with_model(load_plan(plan), model)
     if dry_run:
         left = survey(experiment, chosen, out, data=data, tables=tables)
@@ -133,6 +142,15 @@ def reproduce(
             f"{failed} of the cells and tables failed; the others are done",
             hint="Run the same command again to try them once more",
         )
+
+
+def _of_splits(folder: Path | None) -> list[Path]:
+    """Return what is read of a folder of folders."""
+    if folder is None:
+        return []
+    return [
+        path for part in ("train", "test", "opt", "meta") for path in folder.glob(f"*/{part}.*")
+    ]
 
 
 def _describe(found: dict[str, Any]) -> str:

@@ -160,7 +160,7 @@ def tune(
     chooses among the candidates that are finished.
     """
     from dnip.errors import InvalidInputError
-    from dnip.files import check_separate, check_writable
+    from dnip.files import check_files
     from dnip.objective import Objective
     from dnip.report.text import describe
     from dnip.report.tuning import describe_tuning
@@ -174,9 +174,7 @@ def tune(
             "unlabelled rows serve robust fits only, but --robust-modes is off",
             hint="Leave --unlabelled out, or try auto, too",
         )
-    check_writable(out)
-    for others in ({"opt": opt}, {"dev": dev}, {"unlabelled": unlabelled}):
-        check_separate(**others, out=out)
+    check_files({"opt": opt, "dev": dev, "unlabelled": unlabelled}, {"out": out})
     names = split_classes(classes)
     table = ProbabilityTable.read(opt, names)
     with live_progress("tuning") as show:

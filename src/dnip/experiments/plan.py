@@ -239,7 +239,7 @@ def _is_number(value: object) -> bool:
 def _parse(content: str, source: str) -> Plan:
     try:
         table = tomllib.loads(content)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # of a number or nesting beyond bounds, too
         raise InvalidInputError(f"{source}: not valid TOML: {error}") from error
     reader = _Reader(table, "", source)
     tasks = _tasks(reader)

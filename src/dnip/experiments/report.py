@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from dnip.experiments.rendering.page import Block
 
 PAGE, WEB_PAGE, STATEMENTS = "report.md", "report.html", "statements.json"
+TABLES, FIGURES = "tables", "figures"
 
 _VERDICTS = {True: "confirmed", False: "not confirmed", None: "not tested"}
 
@@ -182,11 +183,11 @@ def _present(
 ) -> Iterator[Block]:
     match artefact:
         case Table():
-            written += _write_table(make_folder(folder / "tables"), artefact)
+            written += _write_table(make_folder(folder / TABLES), artefact)
             yield artefact
         case Figure():
             try:
-                path = _draw(make_folder(folder / "figures"), artefact)
+                path = _draw(make_folder(folder / FIGURES), artefact)
             except MissingDependencyError as error:
                 yield Paragraph(f"Not drawn: {artefact.title}. {error}.")
                 return

@@ -21,7 +21,7 @@ from dnip.experiments.artefacts import Section
 from dnip.experiments.engine import Outcome, run_cells
 from dnip.experiments.planned import planned_sources, saved_sources
 from dnip.experiments.registry import ALL, load_experiments
-from dnip.experiments.report import write_report
+from dnip.experiments.report import FIGURES, PAGE, STATEMENTS, TABLES, WEB_PAGE, write_report
 from dnip.experiments.store import Store
 from dnip.files import atomic_path, make_folder
 from dnip.prompting.journal import changed_settings
@@ -35,7 +35,9 @@ if TYPE_CHECKING:
     from dnip.experiments.sources import Sources
 
 MANIFEST = "manifest.json"
-_PROMPTS, _CELLS = "prompts", "cells"
+_PROMPTS, _CELLS, _RESULTS = "prompts", "cells", "results"
+#: Files and folders that are written.
+OUTPUTS = (_PROMPTS, _CELLS, _RESULTS, TABLES, FIGURES, MANIFEST, PAGE, WEB_PAGE, STATEMENTS)
 # Libraries whose versions the manifest names.
 _LIBRARIES = ("numpy", "numba", "scipy", "scikit-learn", "matplotlib", "torch", "transformers")
 
@@ -391,7 +393,7 @@ def _version(library: str) -> str | None:
 
 
 def _write_results(folder: Path, experiment: Experiment, results: Results) -> list[Path]:
-    target = make_folder(folder / "results")
+    target = make_folder(folder / _RESULTS)
     content = {
         "experiment": experiment.name,
         "paper": experiment.paper,

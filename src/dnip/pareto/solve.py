@@ -218,7 +218,7 @@ def front(
     objective = Objective(smoothing=smoothing)
     share = None if time_limit is None else time_limit * _FOR_THE_OPTIMUM
     solution = Search(objective, weights, seed=seed, time_limit=share).solve(problem, began)
-    budget = int(effort * (_LINES + _LINES_PER_CLASS * problem.n_classes))
+    budget = max(1, int(effort * (_LINES + _LINES_PER_CLASS * problem.n_classes)))
     held = {c: int(solution.weight_indices[c]) for c in solution.unfitted}
     explorer = Explorer(problem, weights, smoothing, held, budget)
     if time_limit is not None:

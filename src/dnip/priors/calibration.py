@@ -64,13 +64,17 @@ class Calibration:
         ValueError
             For anything else.
         """
-        if not isinstance(content, dict) or content.keys() < {"log_weights", "sharpness", "labels"}:
+        if not isinstance(content, dict) or not content.keys() >= {
+            "log_weights",
+            "sharpness",
+            "labels",
+        }:
             raise ValueError("log_weights, sharpness or labels missing")
         try:
             log_weights = np.asarray(content["log_weights"], np.float64)
             labels = np.asarray(content["labels"], np.float64)
             sharpness = float(content["sharpness"])
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             raise ValueError(f"not numbers: {error}") from error
         sound = np.isfinite(log_weights).all() and np.isfinite(labels).all()
         if not sound or log_weights.shape != (n_classes,) or labels.shape != (n_classes,):

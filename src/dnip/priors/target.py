@@ -66,7 +66,7 @@ def check_prior(prior: PriorLike, classes: Sequence[str]) -> Floats:
         prior = _in_order(prior, classes)
     try:
         shares = np.array(prior, dtype=np.float64)  # a copy: the caller's array is not ours
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InvalidInputError(f"target prior: not numbers: {error}", hint=_FORMS) from error
     if shares.shape != (n_classes,):
         raise InvalidInputError(

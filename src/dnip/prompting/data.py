@@ -15,6 +15,8 @@ from dnip.optional import load_optional
 from dnip.prompting.reachability import is_unreached, no_waiting_for_the_hub
 from dnip.tables.columns import CONTENT_FREE
 from dnip.tables.labels import UNLABELLED
+from dnip.tables.place import FilePlace, shown
+from dnip.validation import check_ids
 
 if TYPE_CHECKING:
     import os
@@ -76,6 +78,9 @@ def content_free_examples(task: Task) -> Examples:
 
 #: Marks the name of a data set on the Hugging Face hub: ``hf:NAME`` or ``hf:NAME:CONFIGURATION``.
 HUB = "hf:"
+#: The split that demonstrations are drawn from.
+TRAIN = "train"
+_SUFFIXES = (".jsonl", ".csv")
 
 
 def load_examples(source: str | os.PathLike[str], split: str, task: Task) -> Examples:
@@ -107,22 +112,42 @@ def load_examples(source: str | os.PathLike[str], split: str, task: Task) -> Exa
     rows, labels, ids = [], [], []
     for number, row in enumerate(found):
         place = f"{name}, row {number + 1}"
+        if None in row:
+            raise InvalidInputError(
+                f"{place}: {len(row[None])} more cells than there are columns",
+                hint="Quote texts that hold a comma",
+            )
         missing = [field for field in task.fields if row.get(field) in (None, "")]
         if missing:
             raise InvalidInputError(
                 f"{place}: no {', '.join(missing)}; it has {', '.join(row)}",
                 hint=f"Task {task.name} needs the fields {', '.join(task.fields)}",
             )
+        for field in task.fields:
+            if not _is_unicode(row[field]):
+                raise InvalidInputError(
+                    f"{place}: {field} is no valid Unicode: {shown(row[field])}",
+                    hint="Clean this row of the data",
+                )
         rows.append(row)
         labels.append(_label(row.get("label"), task, place))
-        ids.append(str(row.get("id") or f"{split}-{number}"))
+        own = row.get("id")
+        ids.append(f"{split}-{number}" if own in (None, "") else str(own))
     if not rows:
         raise InvalidInputError(f"{name}: there are no rows")
+    check_ids(ids, n_examples=len(ids), place=FilePlace(name, ()))
     return Examples(tuple(rows), np.array(labels, np.int64), tuple(ids))
 
 
+def split_files(source: str | os.PathLike[str], *splits: str) -> list[Path]:
+    """Return the files that rows and demonstrations may be read from, be they there or not."""
+    if str(source).startswith(HUB):
+        return []
+    return [Path(source, f"{split}{suffix}") for split in (*splits, TRAIN) for suffix in _SUFFIXES]
+
+
 def _find(folder: Path, split: str) -> Path:
-    for suffix in (".jsonl", ".csv"):
+    for suffix in _SUFFIXES:
         path = folder / f"{split}{suffix}"
         if path.is_file():
             return path
@@ -179,15 +204,23 @@ def _json_object(line: str, place: str) -> dict[str, Any]:
     return row
 
 
+def _is_unicode(value: object) -> bool:
+    try:
+        json.dumps(value, ensure_ascii=False, default=str).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def _label(value: object, task: Task, place: str) -> int:
     if value is None or value == "":
         return -1
     text = str(value)
     if text in task.classes:
         return task.classes.index(text)
-    if text.isdecimal() and int(text) < task.n_classes:
+    if text.isdecimal() and len(text) < 10 and int(text) < task.n_classes:
         return int(text)
     raise InvalidInputError(
-        f"{place}: label {value!r} is no class of task {task.name}",
+        f"{place}: label {shown(value)} is no class of task {task.name}",
         hint=f"Give a name of {', '.join(task.classes)}, or an index from 0",
     )

@@ -254,11 +254,12 @@ def _parse_extra(text: str | None) -> dict[str, Any] | None:
         return None
     try:
         fields = json.loads(text)
-    except ValueError:
+        json.dumps(fields, ensure_ascii=False).encode()  # what a request cannot hold
+    except (ValueError, RecursionError):
         fields = None
     if not isinstance(fields, dict):
         raise InvalidInputError(
-            "--extra-body must be a JSON object",
+            "--extra-body must be a JSON object in valid Unicode",
             hint="""Such as '{"reasoning_effort": "low"}'""",
         )
     return fields

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnip.errors import InvalidInputError
-from dnip.prompting.data import HUB, content_free_examples, load_examples
+from dnip.prompting.data import HUB, TRAIN, content_free_examples, load_examples
 from dnip.prompting.demonstrations import draw_demonstrations
 from dnip.prompting.prompt import PromptBuilder
 from dnip.tables.columns import CONTENT_FREE
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from dnip.prompting.prompt import Prompt
     from dnip.prompting.task import Task
 
-#: The split that demonstrations are drawn from.
-TRAIN = "train"
 # Share of a field's words that one round of shortening keeps.
 _KEPT = 0.9
 

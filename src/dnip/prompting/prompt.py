@@ -11,8 +11,9 @@ from dnip.optional import load_optional
 from dnip.prompting.chain_of_thought import INVITATION, RATIONALE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
+    from dnip.prompting.sandbox import Sandbox
     from dnip.prompting.task import Task
 
 # Mark the places of prompt and answer in a rendered demonstration.
@@ -138,28 +139,34 @@ class PromptBuilder:
     def _fill(self, name: str, parts: Mapping[str, Any]) -> str:
         template = self._templates[name]
         try:
-            return str(template.render(parts))
+            return self._sandbox.fill(template, parts)
         except Exception as error:  # a template may hold any expression
-            raise InvalidInputError(
-                f"task {self.task.name}: the template of the {name} fails: {error}",
-                hint=f"It may use {', '.join(parts)}",
+            raise self._refused(
+                f"the template of the {name} fails: {error or type(error).__name__}", parts
             ) from error
 
     @cached_property
+    def _sandbox(self) -> Sandbox:
+        load_optional("jinja2", purpose="fill prompt templates", extra="prompt")
+        from dnip.prompting.sandbox import Sandbox  # noqa: PLC0415  # jinja2 may be missing
+
+        return Sandbox()
+
+    @cached_property
     def _templates(self) -> dict[str, Any]:
-        jinja = load_optional("jinja2", purpose="fill prompt templates", extra="prompt")
-        environment = jinja.Environment(
-            undefined=jinja.StrictUndefined, keep_trailing_newline=True, autoescape=False
-        )
         example, demonstration = self.task.template, self.task.demonstration
         if self.chain_of_thought:
             wording = self.task.chain_of_thought
             example = example + INVITATION if wording.template is None else wording.template
             demonstration = wording.demonstration
+        sources = {"example": example, "demonstration": demonstration}
         try:
-            return {
-                "example": environment.from_string(example),
-                "demonstration": environment.from_string(demonstration),
-            }
-        except jinja.TemplateError as error:
-            raise InvalidInputError(f"task {self.task.name}: template: {error}") from error
+            return {name: self._sandbox.read(source) for name, source in sources.items()}
+        except Exception as error:  # the template of another may hold anything
+            raise self._refused(f"template: {error}", self.task.fields) from error
+
+    def _refused(self, reason: str, names: Iterable[str]) -> InvalidInputError:
+        return InvalidInputError(
+            f"task {self.task.name}: {reason}",
+            hint=f"It may use {', '.join(names)}, and what docs/task-files.md lists",
+        )

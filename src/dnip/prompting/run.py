@@ -118,7 +118,7 @@ def run_plan(
     if finished is not None:
         return finished
 
-    journal_path = target.with_name(f"{target.name}.progress")
+    journal_path = _journal_path(target)
     with open_journal(journal_path, settings) as journal:
         n_resumed = len(journal.rows)
         if progress is not None:
@@ -143,6 +143,15 @@ def run_plan(
         temporary.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", "utf-8")
     journal_path.unlink()
     return summary
+
+
+def files_of_run(out: Path) -> dict[str, Path]:
+    """Return the files that a run writes, by what they are."""
+    return {"out": out, "metadata": metadata_path(out), "progress": _journal_path(out)}
+
+
+def _journal_path(out: Path) -> Path:
+    return out.with_name(f"{out.name}.progress")
 
 
 def check_table_path(out: Path) -> None:

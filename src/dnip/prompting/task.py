@@ -149,7 +149,7 @@ def builtin_tasks() -> tuple[str, ...]:
 def _parse(content: str, source: str) -> Task:
     try:
         settings = tomllib.loads(content)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # of a number or nesting beyond bounds, too
         raise InvalidInputError(f"{source}: not valid TOML: {error}") from error
     missing = [key for key in _REQUIRED if key not in settings]
     if missing:

@@ -139,3 +139,10 @@ def test_what_is_shortened_leaves_room_for_the_answer(chat_model, chat, scoring)
         list(engine.score(longest.prompts, longest.task, scoring))
     fitting = longest.shortened(too_long)
     assert len(list(engine.score(fitting.prompts, longest.task, scoring))) == 45
+
+
+def test_refuses_a_template_that_does_not_end(chat_model, monkeypatch):
+    monkeypatch.setattr("dnip.prompting.engines.tokenizer._SECONDS", 0.2)
+    endless = "{% for a in range(9999) %}{% for b in range(9999) %}{% endfor %}{% endfor %}"
+    with pytest.raises(InvalidInputError, match=r"fails: TimeoutError: .* 0\.2 seconds"):
+        TransformersEngine(chat_model(endless), chat=True)

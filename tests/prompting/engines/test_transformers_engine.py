@@ -285,6 +285,17 @@ def test_refuses_what_is_no_model(tmp_path, tiny_model):
         TransformersEngine(cut)
 
 
+def test_refuses_pickled_weights_which_can_run_code(tmp_path, tiny_model):
+    from safetensors.torch import load_file
+
+    folder = shutil.copytree(tiny_model("llama"), tmp_path / "pickled")
+    weights = folder / "model.safetensors"
+    torch.save(load_file(weights), folder / "pytorch_model.bin")
+    weights.unlink()
+    with pytest.raises(InvalidInputError, match=r"cannot be loaded: .*weights as \.safetensors"):
+        TransformersEngine(folder)
+
+
 def test_refuses_weights_that_are_not_all_there(tmp_path, tiny_model):
     from safetensors.torch import load_file, save_file
 

@@ -80,6 +80,7 @@ class CausalLM:
             revision=revision,
             dtype=dtype if dtype == "auto" else getattr(self._torch, dtype),
             output_loading_info=True,
+            use_safetensors=True,  # pickled weights can run code
         )
         if loading["missing_keys"]:
             raise InvalidInputError(

@@ -112,5 +112,6 @@ def _own_words(error: BaseException, name: str, what: str, revision: str | None)
     first = str(error).strip().partition("\n")[0]
     return InvalidInputError(
         f"the {what} {name!r} cannot be loaded: {type(error).__name__}: {first}",
-        hint="Give a causal language model in the format of transformers, with its tokenizer",
+        hint="Give a causal language model in the format of transformers, its weights as "
+        ".safetensors, with its tokenizer",
     )

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+from concurrent.futures import Future
 from dataclasses import replace
 from functools import cached_property
+from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 from dnip.errors import InvalidInputError
@@ -12,12 +14,14 @@ from dnip.prompting.engines.hub import library, load
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from dnip.prompting.task import Task
 
 #: Stands for a reply, to see how a chat template writes one.
 _REPLY = "reply"
+# A chat template may take this long for one prompt.
+_SECONDS = 10.0
 
 
 class HubTokenizer:
@@ -160,17 +164,38 @@ class HubTokenizer:
         turns = [{"role": "user", "content": prompt}]
         if reply is not None:
             turns.append({"role": "assistant", "content": reply})
-        try:
+
+        def render() -> str:  # in the sandbox of transformers
             return str(
                 self._tokenizer.apply_chat_template(
                     turns, tokenize=False, add_generation_prompt=reply is None
                 )
             )
+
+        try:
+            return _in_time(render)
         except Exception as error:
             raise InvalidInputError(
                 f"the chat template of {self.name!r} fails: {type(error).__name__}: {error}",
                 hint="Score the prompts without it",
             ) from error
+
+
+def _in_time(render: Callable[[], str]) -> str:
+    """Render, or raise a TimeoutError where the template, which another wrote, does not end."""
+    done: Future[str] = Future()
+
+    def work() -> None:
+        try:
+            done.set_result(render())
+        except BaseException as error:  # raised where the result is asked for
+            done.set_exception(error)
+
+    Thread(target=work, daemon=True).start()
+    try:
+        return done.result(_SECONDS)
+    except TimeoutError:
+        raise TimeoutError(f"it takes more than {_SECONDS:g} seconds") from None
 
 
 def _is_unicode(text: str) -> bool:

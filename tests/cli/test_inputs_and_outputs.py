@@ -1,0 +1,173 @@
+"""No command destroys what it reads, or one output with another, by whatever path it is told of.
+
+All commands are walked: an option that takes a text or a path must be named here.
+"""
+
+import json
+from itertools import product
+from pathlib import Path
+from typing import get_args, get_type_hints
+
+import pytest
+import typer
+
+from dnip.cli.app import app
+from dnip.experiments.reproduction import OUTPUTS
+
+COMMANDS = typer.main.get_command(app).commands
+
+#: Options that name what is read, and how the path of a file there is made of the option's value.
+READS = {
+    **dict.fromkeys(("opt", "test", "table", "unlabelled", "dev", "content_free"), ""),
+    "coefficients": "",
+    "costs": "",
+    "target_prior": ".json",
+    "task": ".toml",
+    "plan": ".toml",
+    "model": "/config.json",
+    "tokenizer": "/config.json",
+    "data": "/test.jsonl",
+    "tables": "/news/test.csv",
+}
+#: Options that name what is written: the suffix of a file, or the files in a folder.
+WRITES = {
+    "fit": {"out": "", "trace": ""},
+    "tune": {"out": ""},
+    "apply": {"out": ".csv"},
+    "prompt": {"out": ".csv"},
+    "evaluate": {"picture": ".png"},
+    "pareto": {"out": "", "folder": ("pareto.json", "pareto.csv", "pareto.png")},
+    "ablate": {"folder": ("ablation.json", "ablation.csv", "ablation.png")},
+    "compare": {"out": ("results.json", "runs.csv", "comparison.png", "results.md")},
+    "bench": {"out": ("bench.json", "bench.csv", "bench.png", "bench.md")},
+    "demo": {"out": ("coefficients.json", "class_accuracies.png", "report.md")},
+    "reproduce": {"out": tuple(name if "." in name else f"{name}/x.csv" for name in OUTPUTS)},
+    "audit": {},
+}
+BESIDE = {"prompt": (".meta.json", ".progress")}
+#: Options whose text is no path.
+WORDS = {
+    *("classes", "scale", "scales", "memory", "betas", "taus", "smoothings", "robust_modes"),
+    *("weights", "terms", "min_class_accuracy", "freeze", "choose", "seeds", "methods"),
+    *("solvers", "peers", "shots", "split", "dtype", "device", "revision", "served_model"),
+    *("key_variable", "extra_body", "experiment"),
+}
+GIVEN = {"pareto": ["--choose", "knee"], "reproduce": ["--jobs", "1"]}
+SERVER = ["--model", "http://127.0.0.1:9/v1", "--served-model", "m"]
+WAYS = ("itself", "symbolic link", "hard link")
+
+
+def texts_of(command):
+    """The options of a command that take a text or a path, one or several."""
+    hints = get_type_hints(COMMANDS[command].callback.__wrapped__)
+    parts = {name: {hint, *get_args(hint)} for name, hint in hints.items() if name != "return"}
+    return {name for name, types in parts.items() if types & {str, Path, list[str]}}
+
+
+def reads_of(command):
+    names = [one.name for one in COMMANDS[command].params if one.name not in WRITES[command]]
+    found = {name: READS[name] for name in names if name in READS}
+    return found | ({"data": "/news/test.jsonl"} if command == "reproduce" else {})
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_option_that_may_hold_a_path_is_named_here(command):
+    found = texts_of(command)
+    assert found - {*WRITES[command], *READS} - WORDS == set()
+    assert set(WRITES[command]) <= found
+
+
+def line(command, values):
+    """The command line with these values, and others where a value is needed."""
+    arguments = [command]
+    for one in COMMANDS[command].params:
+        value = values.get(one.name)
+        if one.name == "model" and "tokenizer" in values:
+            continue
+        if value is None and one.required:
+            value = f"some-{one.name}"
+        if value is not None:
+            is_option = one.param_type_name == "option"
+            arguments += [one.opts[0], str(value)] if is_option else [str(value)]
+        elif one.param_type_name == "argument" and set(values) & {"test"}:
+            arguments += [f"some-{one.name}"]
+    given = SERVER if "tokenizer" in values else GIVEN.get(command, [])
+    return [*arguments, *given]
+
+
+def clashes():
+    for command, outputs in WRITES.items():
+        others = {**reads_of(command), **{o: s for o, s in outputs.items() if isinstance(s, str)}}
+        for (option, kind), other, way in product(outputs.items(), others, WAYS):
+            if other == option or (way == "itself" and others[other].startswith("/")):
+                continue
+            suffix = others[other]
+            names = kind
+            if isinstance(kind, str):
+                whole = f"victim{kind or ('' if suffix.startswith('/') else suffix)}"
+                names = (whole, *(whole + end for end in BESIDE.get(command, ())))
+            for name in names if way == "itself" else dict.fromkeys((names[0], names[-1])):
+                if way == "itself" and not name.endswith(suffix):
+                    continue
+                yield pytest.param(
+                    command, option, kind, name, other, suffix, way,
+                    id=f"{command} --{option} {name}: {other} by {way}",
+                )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("command", "option", "kind", "name", "other", "suffix", "way"), list(clashes())
+)
+def test_a_clash_is_refused_and_the_input_stays(
+    dnip, folder, command, option, kind, name, other, suffix, way
+):
+    in_folder = not isinstance(kind, str)
+    victim = folder / ("made" if in_folder else ".") / name
+    victim.parent.mkdir(parents=True, exist_ok=True)
+    victim.write_bytes(b"kept")
+    alias = victim
+    if way != "itself":
+        alias = folder / f"input{suffix}"
+        alias.parent.mkdir(parents=True, exist_ok=True)
+        (alias.symlink_to if way == "symbolic link" else alias.hardlink_to)(victim)
+    value = str(alias).removesuffix(suffix) if suffix.startswith("/") else str(alias)
+    written = folder / "made" if in_folder else folder / name
+    for beside in BESIDE.get(command, ()):
+        written = Path(str(written).removesuffix(beside))
+    before = sorted(folder.rglob("*"))
+    run = dnip(*line(command, {option: written, other: value}))
+    run.assert_refused("cannot be written", "the same file", "Give each a place of its own")
+    assert victim.read_bytes() == alias.read_bytes() == b"kept"
+    assert sorted(folder.rglob("*")) == before
+
+
+def test_every_command_that_reads_and_writes_has_been_tried():
+    tried = {(case.values[0], case.values[1], case.values[4]) for case in clashes()}
+    for command, outputs in WRITES.items():
+        for option, other in product(outputs, reads_of(command)):
+            assert (command, option, other) in tried
+
+
+def test_an_input_table_may_not_become_a_part_of_the_outputs(dnip, folder):
+    (folder / "o.csv").write_text("label,p0,p1\n0,0.9,0.1\n1,0.6,0.4\n")
+    (folder / "parts").mkdir()
+    run = dnip("fit", "parts", "--out", "parts/c.json")
+    run.assert_refused("out and opt lie one in the other")
+    tables = ("--tables", "out/tables", "--out", "out")
+    (folder / "out/tables/news").mkdir(parents=True)
+    (folder / "out/tables/news/test.csv").write_text("")
+    dnip("reproduce", "main", *tables).assert_refused("tables and out/tables are the same file")
+
+
+def test_a_run_may_be_repeated_beside_its_input(dnip, files):
+    for _ in range(2):
+        assert dnip("compare", "t.csv", "t2.csv", "--methods", "raw", "--out", ".").status == 1
+        assert dnip("bench", "t.csv", "--out", ".", "--solvers", "coordinate", "--peers", "none",
+                    "--time-limit", "0.05", "--seeds", "1").status == 0  # fmt: skip
+        assert dnip("apply", "t.csv", "--coefficients", "c.json", "--out", "o.csv").status == 0
+    assert json.loads((files / "bench.json").read_text())
+
+
+def test_names_that_differ_in_case_only_are_not_relied_on(dnip, files):
+    run = dnip("fit", "t.csv", "--out", "made.json", "--trace", "MADE.json")
+    run.assert_refused("out and trace are the same file")
