@@ -24,11 +24,11 @@ _CLEAR = 0.02
 
 
 class Keeper:
-    """Constraints on the labelled rows of a robust fit, if there are any.
+    """Constraints on the labelled rows of a robust fit.
 
     Attributes
     ----------
-    demands : Demands or None
+    demands : Demands
     freezing : Constraints
         Those on frozen classes alone, which hold in every search of the fit.
     anchored : bool
