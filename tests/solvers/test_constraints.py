@@ -39,10 +39,11 @@ class Case:
         self.objective = Objective(
             beta=float(rng.choice([0.0, 2.7])), tau=float(rng.choice([0.0, 0.2])), costs=self.costs
         )
+        self.may_silence = rng.random() < 0.5
 
     @property
     def constraints(self):
-        return Constraints(self.max_loss, self.least, self.frozen)
+        return Constraints(self.max_loss, self.least, self.frozen, self.may_silence)
 
     def solve(self, solver, **settings):
         """Return the solution, or the error of constraints that are not kept."""
@@ -71,6 +72,8 @@ class Case:
 
     def keeps(self, confusion):
         raw = oracles.confusion_at(self.p, self.labels, np.ones(self.p.shape[1]), self.mass)
+        if not self.may_silence and oracles.silenced(confusion, raw):
+            return False
         return oracles.keeps(confusion, raw, self.max_loss, self.least)
 
     def optimum(self):

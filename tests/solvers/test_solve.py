@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import oracles
-from dnip import CustomObjective, Objective, Status, solve
+from dnip import Constraints, CustomObjective, Objective, Status, solve
 from dnip.errors import DNIPWarning, InvalidInputError
 from dnip.metrics import macro_f1
 from dnip.solvers import SOLVERS, Anneal, Proposal
@@ -144,7 +144,12 @@ def test_an_interrupted_search_is_not_begun_again_for_a_missing_class():
     solver = Interrupted([5, 4, 1, 1])
     with pytest.warns(DNIPWarning, match="class 2"):
         solution = solve(
-            FOUR.p[rows], FOUR.labels[rows], lambda c: -c[:, 0].sum(), scale=5, solver=solver
+            FOUR.p[rows],
+            FOUR.labels[rows],
+            lambda c: -c[:, 0].sum(),
+            scale=5,
+            solver=solver,
+            constraints=Constraints(allow_silence=True),
         )
     assert solver.searches == 1
     assert solution.status is Status.INTERRUPTED
