@@ -4,6 +4,7 @@ import dataclasses
 import json
 import math
 import pickle
+from copy import deepcopy
 
 import numpy as np
 import pandas as pd
@@ -387,3 +388,13 @@ def test_a_value_that_json_cannot_hold_leaves_the_old_file(tmp_path):
         Coefficients(["a", "b"], [1, 1], 1, {"value": math.nan}).save(path)
     assert path.read_bytes() == old
     assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("copy", [lambda c: pickle.loads(pickle.dumps(c)), deepcopy])
+def test_copies_are_read_only_and_the_same(copy):
+    first = Coefficients(["a", "b"], [15, 30], 30)
+    second = copy(first)
+    assert second.predict([[0.5, 0.5]]).tolist() == [1]
+    for array in (second.weight_indices, second.multipliers):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1

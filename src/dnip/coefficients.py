@@ -126,6 +126,12 @@ class Coefficients:
         object.__setattr__(self, "objective", dict(objective or {}))
         object.__setattr__(self, "fit", dict(fit or {}))
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Keep the arrays of a copy read-only, too."""
+        vars(self).update(state)
+        self.weight_indices.setflags(write=False)
+        self.multipliers.setflags(write=False)
+
     @classmethod
     def from_solution(
         cls,

@@ -122,3 +122,21 @@ def test_a_picture_that_cannot_be_is_refused_before_the_work(dnip, files, pictur
     assert (run.status, run.out) == (1, "")
     assert told in run.err
     assert {path: path.read_bytes() for path in files.iterdir()} == before
+
+
+@pytest.mark.parametrize("command", [["evaluate"], ["fit"], ["pareto", "--effort", "0.1"]])
+def test_names_steer_no_terminal(dnip, files, command):
+    np = pytest.importorskip("numpy")
+    steering = "\x1b]0;PWNED\x07\x1b[2J"
+    p = np.array([[0.9, 0.1], [0.8, 0.2], [0.6, 0.4], [0.3, 0.7]] * 9)
+    labels = np.array([0, 0, 1, 1] * 9)
+    np.savez(
+        files / "n.npz", probabilities=p, labels=labels, classes=np.array([steering, "$5 to $"])
+    )
+    run = dnip(command[0], "n.npz", *command[1:])
+    assert run.status == 0, run.err
+    assert "\x1b" not in run.out + run.err
+    assert r"\x1b]0;PWNED\x07" in run.out
+    refused = dnip("fit", "n.npz", "--freeze", "\x1b[2J")
+    assert refused.status == 1
+    assert "\x1b" not in refused.err

@@ -1,4 +1,4 @@
-"""Numbers are checked where they come in: none is too large, too long or too deep for what follows."""
+"""Numbers are checked where they come in: none is too large or too long for what follows."""
 
 import json
 

@@ -112,12 +112,37 @@ class TestInterruption:
         assert old.read_text() == "old"
         assert not list(Path().glob(".dnip-*"))
 
+    def test_sigterm_cleans_up_as_ctrl_c_does(self, old):
+        process = self.start()
+        process.terminate()
+        out, err = process.communicate(timeout=30)
+        assert (process.returncode, out) == (143, "")
+        assert err == "terminated: every output file is whole, or as it was before\n"
+        assert old.read_text() == "old"
+        assert not list(Path().glob(".dnip-*"))
+
     def test_kill_9_leaves_the_old_file(self, old):
         process = self.start()
         process.kill()
         process.communicate(timeout=30)
         assert process.returncode == -signal.SIGKILL
         assert old.read_text() == "old"
+
+
+@pytest.mark.parametrize(
+    ("command", "status", "told"),
+    [
+        ("apply f.csv --coefficients c.json --out out.csv", 0, "4 rows"),
+        ("evaluate f.csv --coefficients c.json", 0, "class"),
+        ("fit f.csv --out d.json", 0, "coefficients written"),
+        ("evaluate f.csv --target-prior 0.5,0.5", 1, "f.csv is a pipe, which can be read once"),
+    ],
+)
+def test_a_pipe_is_read_once(files, command, status, told):
+    os.mkfifo("f.csv")
+    run = shell(f"timeout 20 cat t.csv >f.csv & timeout 20 dnip {command}")
+    assert run.returncode == status, run.stderr
+    assert told in run.stdout + run.stderr
 
 
 def test_the_folder_of_a_killed_write_can_still_be_read(folder, files):

@@ -11,6 +11,7 @@ from dnip.benchmarking.contestants import ON_KERNELS
 from dnip.benchmarking.results import REFERENCE
 from dnip.files import atomic_path
 from dnip.optional import load_optional
+from dnip.report.escaping import literal
 
 if TYPE_CHECKING:
     import os
@@ -69,7 +70,7 @@ def draw_race(race: Race, path: str | os.PathLike[str]) -> None:
         _draw(axes, race, reference, times, looks)
     panels[0].set_ylabel("objective above the best known (0: reached)")
     figure.suptitle(
-        f"{race.table}: {race.n_rows:,} rows, {race.n_classes} classes",
+        f"{literal(race.table)}: {race.n_rows:,} rows, {race.n_classes} classes",
         fontsize=11,
         x=0.01,
         ha="left",

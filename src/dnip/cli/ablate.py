@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from dnip.cli.console import complain, live_progress, print_json
+from dnip.cli.console import complain, live_progress, print_json, say
 from dnip.cli.fit import Pairs, SolverName
 from dnip.cli.options import AsJson, Classes, TablePath, scale_name, split_classes
 
@@ -99,5 +99,5 @@ def ablate(
     if json:
         print_json({**found.to_dict(), "written": [str(path) for path in written]})
     else:
-        typer.echo(describe_ablation(found))
-        typer.echo("\nwritten: " + ", ".join(str(path) for path in written))
+        say(describe_ablation(found))
+        say("\nwritten: " + ", ".join(str(path) for path in written))

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from dnip.cli.console import live_progress, print_json
+from dnip.cli.console import live_progress, print_json, say
 from dnip.cli.options import (
     DEFAULT_MEMORY,
     AsJson,
@@ -69,4 +69,4 @@ def apply(
         content = {"n": done.n_rows, "changed": done.n_changed, "mass": mass, "out": str(out)}
         print_json({**content, **told})
     else:
-        typer.echo(f"{done.n_rows:,} rows, {done.n_changed:,} decisions changed, written to {out}")
+        say(f"{done.n_rows:,} rows, {done.n_changed:,} decisions changed, written to {out}")

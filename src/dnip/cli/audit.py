@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from dnip.cli.console import complain, print_json
+from dnip.cli.console import complain, print_json, say
 from dnip.cli.model_options import (
     BatchTokens,
     ChainOfThought,
@@ -130,14 +130,14 @@ def audit(
         for one in result.classes:
             tokens = " ".join(repr(text) for text in one.texts)
             mass = "" if one.mass is None else f"  mass {one.mass:.4f}"
-            typer.echo(f"{one.name:<24} {one.word:<16} {tokens}{mass}")
+            say(f"{one.name:<24} {one.word:<16} {tokens}{mass}")
         if result.mass is not None:
-            typer.echo(
+            say(
                 f"\ncaptured mass {result.mass:.3f} on average over {result.n_measured} prompts, "
                 f"{result.lowest_mass:.3g} at least"
             )
             if result.fallbacks is not None:
-                typer.echo(f"answers without a label: {result.fallbacks} of {result.n_measured}")
+                say(f"answers without a label: {result.fallbacks} of {result.n_measured}")
     for note in result.notes:
         complain("note", note)
     if not result.passed:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from dnip.cli.console import complain, live_progress, print_json
+from dnip.cli.console import complain, live_progress, print_json, say
 from dnip.cli.options import AsJson, Classes, split_classes
 
 
@@ -90,5 +90,5 @@ def bench(
     if json:
         print_json({**result.to_dict(), "written": [str(path) for path in written]})
     else:
-        typer.echo(describe_race(result))
-        typer.echo("\nwritten: " + ", ".join(str(path) for path in written))
+        say(describe_race(result))
+        say("\nwritten: " + ", ".join(str(path) for path in written))

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from dnip.cli.console import complain, live_progress, print_json
+from dnip.cli.console import complain, live_progress, print_json, say
 from dnip.cli.options import (
     DEFAULT_CONFIDENCE,
     DEFAULT_SCALE,
@@ -132,5 +132,5 @@ def compare(
     if json:
         print_json({**result.to_dict(), "written": [str(path) for path in written]})
     else:
-        typer.echo(describe_comparison(result))
-        typer.echo("\nwritten: " + ", ".join(str(path) for path in written))
+        say(describe_comparison(result))
+        say("\nwritten: " + ", ".join(str(path) for path in written))

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from dnip.report.escaping import printable
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -20,9 +22,14 @@ if TYPE_CHECKING:
 _QUIET_SECONDS = 10.0
 
 
+def say(text: str, *, err: bool = False) -> None:
+    """Write text to standard output, or to standard error; names in it steer no terminal."""
+    typer.echo(printable(text), err=err)
+
+
 def complain(kind: str, message: str) -> None:
     """Write one message to standard error."""
-    typer.echo(f"{kind}: {message}", err=True)
+    say(f"{kind}: {message}", err=True)
 
 
 def print_json(content: dict[str, Any]) -> None:
@@ -39,9 +46,10 @@ def live_progress(title: str) -> Iterator[Callable[[str], None]]:
     """
     if sys.stderr is not None and sys.stderr.isatty():  # None where the shell has closed it
         from rich.console import Console
+        from rich.markup import escape
 
         with Console(stderr=True).status(title) as status:
-            yield lambda text: status.update(f"{title} {text}")
+            yield lambda text: status.update(escape(printable(f"{title} {text}")))
         return
     last = time.monotonic()
 

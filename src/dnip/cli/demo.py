@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from dnip.cli.console import live_progress, print_json
+from dnip.cli.console import live_progress, print_json, say
 from dnip.cli.options import AsJson
 
 
@@ -38,11 +38,11 @@ def demo(
             }
         )
         return
-    typer.echo(
+    say(
         f"AG News, a small language model that starves one class: coefficients fitted on "
         f"{result.fit.evaluation.n:,} rows,\nscored on {result.test.n:,} others.\n"
     )
-    typer.echo(describe(result.test, result.fit.coefficients))
-    typer.echo("\nwritten: " + ", ".join(str(path) for path in result.written))
+    say(describe(result.test, result.fit.coefficients))
+    say("\nwritten: " + ", ".join(str(path) for path in result.written))
     if not any(path.suffix == ".png" for path in result.written):
-        typer.echo("The picture needs matplotlib: pip install 'dnip[plot]'", err=True)
+        say("The picture needs matplotlib: pip install 'dnip[plot]'", err=True)

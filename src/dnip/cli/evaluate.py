@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from dnip.cli.console import complain, live_progress, print_json
+from dnip.cli.console import complain, live_progress, print_json, say
 from dnip.cli.options import (
     DEFAULT_CONFIDENCE,
     DEFAULT_MEMORY,
@@ -104,6 +104,6 @@ def evaluate(
         drawn = {} if picture is None else {"picture": str(picture)}
         print_json({**result.to_dict(confidence), **told, **drawn})
     else:
-        typer.echo(describe(result, confidence=confidence))
+        say(describe(result, confidence=confidence))
         if picture is not None:
-            typer.echo(f"\npicture written to {picture}")
+            say(f"\npicture written to {picture}")

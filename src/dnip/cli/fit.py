@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dnip.cli.console import complain, print_json, search_progress
+from dnip.cli.console import complain, print_json, say, search_progress
 from dnip.cli.constraint_options import (
     AllowSilence,
     CostsFile,
@@ -242,7 +242,7 @@ def fit(
         print_json({**_content(fitted, mode, confidence), "out": str(out)})
     else:
         _print_text(fitted, confidence)
-        typer.echo(f"coefficients written to {out}")
+        say(f"coefficients written to {out}")
 
 
 def _complain_of(fitted: Fit, unlabelled: Path | None) -> None:
@@ -273,19 +273,19 @@ def _print_text(fitted: Fit, confidence: float) -> None:
     from dnip.report.text import describe, describe_constraints
 
     solution, mix = fitted.solution, fitted.target
-    typer.echo(describe(fitted.evaluation, fitted.coefficients))
+    say(describe(fitted.evaluation, fitted.coefficients))
     bound = "" if not solution.gap else f", no weights below {solution.lower_bound:.6f}"
     if mix is not None:
-        typer.echo(f"\n{mix.sentence(fitted.coefficients.classes)}")
+        say(f"\n{mix.sentence(fitted.coefficients.classes)}")
         told_rows = f"{mix.effective_rows:,.0f} of {fitted.evaluation.n:,}"
-        typer.echo(f"accuracy is that of this mix; labels tell it as {told_rows} would")
+        say(f"accuracy is that of this mix; labels tell it as {told_rows} would")
     if fitted.decision is not None:
-        typer.echo(f"\n{fitted.decision.sentence}")
+        say(f"\n{fitted.decision.sentence}")
     if fitted.evidence is not None:
-        typer.echo(f"\n{describe_evidence(fitted.evidence, confidence)}")
+        say(f"\n{describe_evidence(fitted.evidence, confidence)}")
     if solution.constraints is not None:
-        typer.echo(f"\n{describe_constraints(solution.constraints)}")
-    typer.echo(f"\nobjective {solution.value:.6f}{bound}. {solution.sentence}")
+        say(f"\n{describe_constraints(solution.constraints)}")
+    say(f"\nobjective {solution.value:.6f}{bound}. {solution.sentence}")
 
 
 def _make_solver(name: SolverName, effort: float | None, gap: float | None) -> Solver:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import warnings
 from typing import TYPE_CHECKING
@@ -14,6 +15,10 @@ if TYPE_CHECKING:
 
 #: Exit status after Ctrl-C: 128 and the number of the signal.
 INTERRUPTED = 130
+#: The same after SIGTERM.
+TERMINATED = 143
+
+_STOPPED = {INTERRUPTED: "interrupted", TERMINATED: "terminated"}
 
 #: Set to see the traceback of an unexpected error.
 TRACEBACK = "DNIP_TRACEBACK"
@@ -25,7 +30,10 @@ def main() -> None:
     """Run the command that ``sys.argv`` names, and exit.
 
     Exit status 0: done. 1: refused or failed, with a message. 2: wrong usage. 130: interrupted.
+    143: terminated.
     """
+    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, _terminate)
     warnings.showwarning = _show_warning
     warnings.simplefilter("always", DNIPWarning)
     try:
@@ -45,8 +53,8 @@ def main() -> None:
         _complain("interrupted", _LEFT)
         sys.exit(INTERRUPTED)
     except SystemExit as stop:  # typer makes one of a KeyboardInterrupt, without a word
-        if stop.code == INTERRUPTED:
-            _complain("interrupted", _LEFT)
+        if stop.code in _STOPPED:
+            _complain(_STOPPED[stop.code], _LEFT)
         raise
     except Exception as error:
         if TRACEBACK in os.environ:
@@ -57,6 +65,11 @@ def main() -> None:
             f"{TRACEBACK}=1 shows where it happened",
         )
         sys.exit(1)
+
+
+def _terminate(number: int, frame: object) -> None:
+    """Leave as after any other end, so that unfinished files are cleaned up."""
+    sys.exit(TERMINATED)
 
 
 def _complain(kind: str, message: str) -> None:

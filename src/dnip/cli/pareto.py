@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from dnip.cli.console import complain, live_progress, print_json
+from dnip.cli.console import complain, live_progress, print_json, say
 from dnip.cli.options import (
     DEFAULT_SCALE,
     AsJson,
@@ -159,9 +159,9 @@ def pareto(
     if json:
         print_json({**summary, "written": [str(path) for path in written]})
         return
-    typer.echo(describe_front(found, rule))
+    say(describe_front(found, rule))
     if rule is not None:
-        typer.echo(describe_choice(found, rule))
-    typer.echo("\nwritten: " + ", ".join(str(path) for path in written))
+        say(describe_choice(found, rule))
+    say("\nwritten: " + ", ".join(str(path) for path in written))
     if not any(path.suffix == ".png" for path in written):
         complain("note", "the picture needs matplotlib: pip install 'dnip[plot]'")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias, cast
 
 import typer
 
-from dnip.cli.console import complain, live_progress, print_json
+from dnip.cli.console import complain, live_progress, print_json, say
 from dnip.cli.model_options import (
     HERE,
     SERVER,
@@ -249,7 +249,7 @@ def prompt(
     if json:
         print_json({**summary.to_dict(), "out": str(out)})
     else:
-        typer.echo(
+        say(
             f"{summary.n:,} rows written to {out} ({summary.n_resumed:,} from an earlier run); "
             f"captured mass {summary.mean_mass:.3f} on average, {summary.least_mass:.3g} at least"
         )

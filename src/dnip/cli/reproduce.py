@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from dnip.cli.console import complain, live_progress, print_json
+from dnip.cli.console import complain, live_progress, print_json, say
 from dnip.cli.model_options import model_files
 from dnip.cli.options import AsJson, named_file
 
@@ -104,7 +104,7 @@ def reproduce(
         if json:
             print_json(left)
         else:
-            typer.echo(_describe(left))
+            say(_describe(left))
         return
     cores = usable_cores()
     workers = jobs or cores
@@ -131,7 +131,7 @@ def reproduce(
         print_json(done.to_dict())
     else:
         found = done.outcome
-        typer.echo(
+        say(
             f"{found.n_cells:,} cells ({found.n_reused:,} from an earlier run), "
             f"{found.n_tables - found.n_tables_reused:,} tables prompted for, "
             f"{found.seconds:.0f} s\nwritten to {out}"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dnip.cli.console import complain, live_progress, print_json
+from dnip.cli.console import complain, live_progress, print_json, say
 from dnip.cli.fit import Pairs, SolverName
 from dnip.cli.options import DEFAULT_SCALE, AsJson, Classes, TablePath, split_classes
 
@@ -209,13 +209,13 @@ def tune(
         counted = None if mass is None else mass.to_dict()
         print_json({"mass": counted, **unused, **summary, "robust": told, "out": str(out)})
     else:
-        typer.echo(describe_tuning(tuning))
-        typer.echo(f"\nfitted on all labels\n{describe(fitted.evaluation, fitted.coefficients)}")
+        say(describe_tuning(tuning))
+        say(f"\nfitted on all labels\n{describe(fitted.evaluation, fitted.coefficients)}")
         if fitted.decision is not None:
-            typer.echo(f"\n{fitted.decision.sentence}")
+            say(f"\n{fitted.decision.sentence}")
         solution = fitted.solution
-        typer.echo(f"\nobjective {solution.value:.6f}. {solution.status.sentence}")
-        typer.echo(f"coefficients written to {out}")
+        say(f"\nobjective {solution.value:.6f}. {solution.status.sentence}")
+        say(f"coefficients written to {out}")
 
 
 def _grid(betas: str, taus: str, scales: str, smoothings: str | None, robust_modes: str) -> Grid:

@@ -81,6 +81,8 @@ HUB = "hf:"
 #: The split that demonstrations are drawn from.
 TRAIN = "train"
 _SUFFIXES = (".jsonl", ".csv")
+# Where cells without a column stand; no column of a file is named so.
+_MORE = "\0more"
 
 
 def load_examples(source: str | os.PathLike[str], split: str, task: Task) -> Examples:
@@ -112,9 +114,9 @@ def load_examples(source: str | os.PathLike[str], split: str, task: Task) -> Exa
     rows, labels, ids = [], [], []
     for number, row in enumerate(found):
         place = f"{name}, row {number + 1}"
-        if None in row:
+        if _MORE in row:
             raise InvalidInputError(
-                f"{place}: {len(row[None])} more cells than there are columns",
+                f"{place}: {len(row[_MORE])} more cells than there are columns",
                 hint="Quote texts that hold a comma",
             )
         missing = [field for field in task.fields if row.get(field) in (None, "")]
@@ -182,7 +184,7 @@ def _read(path: Path) -> Iterator[dict[str, Any]]:
     try:
         with path.open(encoding="utf-8", newline="") as file:
             if path.suffix == ".csv":
-                yield from csv.DictReader(file)
+                yield from csv.DictReader(file, restkey=_MORE)
                 return
             for number, line in enumerate(file):
                 if not line.strip():

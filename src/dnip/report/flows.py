@@ -11,6 +11,7 @@ import numpy as np
 from dnip.files import atomic_path
 from dnip.metrics import accuracy, class_accuracies, cobias, odd_classes
 from dnip.optional import load_optional
+from dnip.report.escaping import literal
 from dnip.report.picture import AFTER, BEFORE
 
 if TYPE_CHECKING:
@@ -307,4 +308,5 @@ def _side_by_side(widths: Sequence[float]) -> Floats:
 
 
 def _short(name: str) -> str:
-    return name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1].rstrip() + "…"
+    shown = name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1].rstrip() + "…"
+    return literal(shown)

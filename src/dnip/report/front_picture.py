@@ -10,6 +10,7 @@ from dnip.files import atomic_path
 from dnip.metrics import accuracy, class_accuracies, cobias, worst_class_accuracy
 from dnip.optional import load_optional
 from dnip.pareto.expectation import expected_cobias
+from dnip.report.escaping import literal
 
 if TYPE_CHECKING:
     import os
@@ -111,7 +112,9 @@ def _draw_classes(axes: Any, found: TradeOff, chosen: int | None) -> None:  # no
     if len(present) <= _MOST_NAMED:
         on_test = None if test is None else np.array([class_accuracies(c) for c in test.points])
         for c, colour in zip(present, _CLASS_COLOURS, strict=False):
-            axes.plot(at, rates[:, c], color=colour, marker=marker, ms=3, label=found.classes[c])
+            axes.plot(
+                at, rates[:, c], color=colour, marker=marker, ms=3, label=literal(found.classes[c])
+            )
             axes.plot(front.raw.cobias, raw[c], "X", color=colour, ms=8, mec="white")
             if on_test is not None:
                 axes.plot(at, on_test[:, c], ":", color=colour, lw=1.2)

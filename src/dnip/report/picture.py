@@ -11,6 +11,7 @@ from dnip.errors import InvalidInputError
 from dnip.files import atomic_path, check_writable
 from dnip.metrics import accuracy, class_accuracies, cobias
 from dnip.optional import load_optional
+from dnip.report.escaping import literal
 
 if TYPE_CHECKING:
     import os
@@ -79,7 +80,8 @@ def draw_class_accuracies(evaluation: Evaluation, path: str | os.PathLike[str]) 
             labels = ["" if np.isnan(rate) else f"{rate:.2f}" for rate in rates]
             axes.bar_label(bars, labels, fontsize=8, padding=2, color="#333333")
     axes.set_title("\n".join(titles), fontsize=10, loc="left")
-    axes.set_xticks(at, evaluation.classes, rotation=0 if n_classes <= 6 else 90)
+    names = [literal(name) for name in evaluation.classes]
+    axes.set_xticks(at, names, rotation=0 if n_classes <= 6 else 90)
     axes.set_ylim(0, 1.08)
     axes.set_ylabel("class accuracy")
     axes.spines[["top", "right"]].set_visible(False)

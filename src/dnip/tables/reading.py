@@ -62,8 +62,9 @@ def check_readable(file: str | os.PathLike[str]) -> Format:
     try:
         if path.is_dir():
             return FORMATS[".parquet"]
-        with path.open("rb"):
-            pass
+        if not path.is_fifo():  # which can be opened once only
+            with path.open("rb"):
+                pass
     except FileNotFoundError as error:
         raise InvalidInputError(
             f"{path}: there is no such file", hint=f"Check the path; you are in {Path.cwd()}"

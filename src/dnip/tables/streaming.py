@@ -84,10 +84,16 @@ class Scan:
         self._path = path
         self._classes = None if classes is None else check_classes(classes)
         self._id_memory = memory // _ID_SHARE
-        self._checked_whole = False
+        self._checked_whole = self._begun = False
 
     def __iter__(self) -> Iterator[Chunk]:
-        """Read the table from its first row."""
+        """Read the table from its first row; InvalidInputError for a pipe that was read before."""
+        if self._begun and Path(self._path).is_fifo():
+            raise InvalidInputError(
+                f"{self.source} is a pipe, which can be read once only, but is needed twice",
+                hint="Write it to a file first",
+            )
+        self._begun = True
         chunks = read_chunks(
             self._path,
             self._classes,

@@ -1,6 +1,7 @@
 """The engine against a real server on this machine, healthy and failing."""
 
 import asyncio
+import gzip
 import hashlib
 import json
 import logging
@@ -130,6 +131,23 @@ def test_no_row_is_lost_on_a_server_that_fails_one_request_in_five():
     check_all(rows, 2_000)
     assert 2_400 <= len(server.requests) <= 3_000
     assert server.most_under_way > 8
+
+
+@pytest.mark.parametrize("status", [200, 500])
+def test_an_answer_that_unpacks_without_end_is_given_up(monkeypatch, status):
+    monkeypatch.setattr("dnip.prompting.engines.openai_client._MOST_BYTES", 10**6)
+    packed = gzip.compress(b" " * 10**8)
+
+    class Bomb(FailingServer):
+        def reply(self, handler, answer):
+            handler.send_response(status)
+            handler.send_header("Content-Encoding", "gzip")
+            handler.send_header("Content-Length", str(len(packed)))
+            handler.end_headers()
+            handler.wfile.write(packed)
+
+    with Bomb(completion) as server, pytest.raises(BackendError, match="longer than 1,000,000"):
+        score(server.url, 1)
 
 
 @pytest.mark.parametrize("fault", FAULTS)

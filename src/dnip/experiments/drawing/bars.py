@@ -9,6 +9,7 @@ import numpy as np
 
 from dnip.experiments.artefacts import Figure
 from dnip.experiments.drawing.style import colours, legend_below, tidy
+from dnip.report.escaping import literal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -75,7 +76,9 @@ def _draw(
             )
         axes.set_ylabel(f"{panel.metric}, %")
         tidy(axes)
-    all_axes[-1].set_xticks(at, [task.replace("__", "\n", 2) for task in tasks], fontsize=7.5)
+    all_axes[-1].set_xticks(
+        at, [literal(task).replace("__", "\n", 2) for task in tasks], fontsize=7.5
+    )
     all_axes[-1].set_xlim(-0.6, len(tasks) - 0.4)
     handles, labels = all_axes[0].get_legend_handles_labels()
     legend_below(figure, dict(zip(labels, handles, strict=True)), figure.get_figwidth())

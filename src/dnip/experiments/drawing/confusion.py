@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnip.experiments.artefacts import Figure
+from dnip.report.escaping import literal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -51,6 +52,7 @@ def _draw(
     classes: Sequence[str],
 ) -> None:
     n = len(classes)
+    classes = [literal(name) for name in classes]
     panels = figure.subplots(1, len(matrices), sharey=True, squeeze=False)[0]
     for axes, (heading, matrix) in zip(panels, matrices.items(), strict=True):
         counts = np.asarray(matrix)

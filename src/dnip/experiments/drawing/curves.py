@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dnip.experiments.artefacts import Figure
 from dnip.experiments.drawing.style import MARKS, legend_below, line_looks, tidy
+from dnip.report.escaping import literal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -139,7 +140,7 @@ def _draw_panel(
             linewidth=1.8,
             marker=MARKS[names.index(name) % len(MARKS)] if look.marked else None,
             markersize=5,
-            label=f"{name}: {note}" if note else name,
+            label=literal(f"{name}: {note}" if note else name),
         )
     if look.log_x:
         axes.set_xscale("log")
@@ -150,7 +151,7 @@ def _draw_panel(
         axes.set_yscale("log")
     if look.top is not None:
         axes.set_ylim(0, look.top)
-    axes.set_title(panel.title, fontsize=9.5, loc="left")
+    axes.set_title(literal(panel.title), fontsize=9.5, loc="left")
     if panel.notes:
         axes.legend(frameon=False, fontsize=7.5)
     tidy(axes)

@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+# Bytes of an answer, unpacked; 20 log-probabilities of 20,000 tokens take about half of it.
+_MOST_BYTES = 1 << 26
+
 
 @dataclass(frozen=True)
 class Server:
@@ -185,7 +188,7 @@ class _Run(Generic[T]):
                 group.create_task(self._send_some(client))
 
     def _client(self) -> httpx.AsyncClient:
-        headers = {"Content-Type": "application/json"}
+        headers = {"Content-Type": "application/json", "Accept-Encoding": "gzip"}
         if self._key is not None:
             headers["Authorization"] = f"Bearer {self._key}"
         limits = self._http.Limits(
@@ -257,7 +260,8 @@ class _Run(Generic[T]):
         try:
             async with asyncio.timeout(self._server.timeout):
                 content = json.dumps(body).encode()
-                response = await client.post(self._url, content=content)
+                async with client.stream("POST", self._url, content=content) as response:
+                    answer = await _read(response)
         except TimeoutError:
             raise RequestFailedError(
                 f"no answer within {self._server.timeout:g} s",
@@ -277,18 +281,33 @@ class _Run(Generic[T]):
         if response.status_code != 200:
             raise refusal(
                 response.status_code,
-                response.text,
+                answer.decode(errors="replace"),
                 retry_after=response.headers.get("Retry-After"),
                 key_variable=self._server.key_variable,
                 key=self._key,
             )
         try:
-            return response.json()
+            return json.loads(answer)
         except (ValueError, RecursionError):
             raise RequestFailedError(
-                f"the answer is no JSON ({len(response.content)} bytes)",
+                f"the answer is no JSON ({len(answer)} bytes)",
                 hint="Is this the address of an OpenAI-compatible server?",
             ) from None
+
+
+async def _read(response: httpx.Response) -> bytes:
+    """Return what a server answers, unpacked, as long as it is no more than an answer can be."""
+    parts, size = [], 0
+    async for part in response.aiter_bytes():
+        parts.append(part)
+        size += len(part)
+        if size > _MOST_BYTES:
+            raise RequestFailedError(
+                f"the answer is longer than {_MOST_BYTES:,} bytes",
+                hint="Is this the address of an OpenAI-compatible server?",
+                retryable=False,
+            )
+    return b"".join(parts)
 
 
 def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
