@@ -325,6 +325,6 @@ def test_unlabelled_rows_that_cannot_serve_are_refused(dnip, opt):
     dnip("fit", opt, "--unlabelled", "two.csv", "--robust", "off").assert_refused(
         "unlabelled rows serve a robust fit only"
     )
-    dnip("fit", opt, "--unlabelled", "u.csv", "--out", "u.csv").assert_refused(
+    dnip("fit", opt, "--unlabelled", "two.csv", "--out", "two.csv").assert_refused(
         "unlabelled and out are the same file"
     )
