@@ -28,7 +28,10 @@ def test_reaches_the_optimum_of_every_ablation(ablation):
     known = KNOWN["three classes"]
     objective = Objective().ablations()[ablation]
     optimum = oracles.optimum(
-        known.p, known.labels, known.scale, lambda c: oracles.objective(c, tau=0.2, terms=objective.terms)
+        known.p,
+        known.labels,
+        known.scale,
+        lambda c: oracles.objective(c, tau=0.2, terms=objective.terms),
     )
     solution = solve(known.p, known.labels, objective, scale=known.scale)
     assert solution.value == pytest.approx(optimum, abs=1e-12)

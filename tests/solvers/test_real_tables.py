@@ -27,7 +27,9 @@ def test_coordinate_is_no_worse_than_twenty_published_annealings(opt_set, smooth
     assert found.value <= min(solution.value for solution in annealed)
     confusion = oracles.confusion_at(p, labels, weights_of(DEFAULT_SCALE, found.weight_indices))
     np.testing.assert_array_equal(found.confusion, confusion)
-    assert found.value == pytest.approx(oracles.objective(confusion, tau=0.2, mu=smoothing), abs=1e-12)
+    assert found.value == pytest.approx(
+        oracles.objective(confusion, tau=0.2, mu=smoothing), abs=1e-12
+    )
 
 
 def test_ties_are_counted_as_the_prediction_rule_breaks_them(shared_tables):
