@@ -81,7 +81,10 @@ def pmi(confusion, mu):
 def objective(
     confusion, beta=2.7, tau=0.0, mu=None, terms=("error", "cobias", "pmi"), gap="pairwise"
 ):
-    """Z = error + β·COBias - τ·ΣPMI (equation 2), or what `terms` keeps of it; μ = 0.4·M if None."""
+    """Z = error + β·COBias - τ·ΣPMI (equation 2), or what `terms` keeps of it.
+
+    μ is 0.4·M where it is left out.
+    """
     confusion = np.asarray(confusion)
     z = 0.0
     if "error" in terms:

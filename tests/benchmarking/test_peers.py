@@ -113,13 +113,12 @@ def test_finer_weights_than_the_scale_reach_no_more_than_all_ratios(name):
     known = KNOWN["two classes"]
     ratios = np.sort(known.p[:, 1] / known.p[:, 0])
     between = np.concatenate(([ratios[0] / 2], (ratios[:-1] + ratios[1:]) / 2, [2 * ratios[-1]]))
-    values = [
-        z(oracles.confusion_at(known.p, known.labels, [ratio, 1.0]))
-        for ratio in between
-    ]
+    values = [z(oracles.confusion_at(known.p, known.labels, [ratio, 1.0])) for ratio in between]
     last = run(name, known)
     assert last.reference == "coordinate-continuous"
-    assert min(values) - 1e-12 <= last.best <= z(oracles.confusion_at(known.p, known.labels, [1, 1]))
+    assert (
+        min(values) - 1e-12 <= last.best <= z(oracles.confusion_at(known.p, known.labels, [1, 1]))
+    )
 
 
 def test_cma_lets_the_largest_weight_stand_at_the_scale():

@@ -49,7 +49,7 @@ def test_the_text_is_one_table(dnip, tables):
     ]  # fmt: skip
     assert "z2          COBias_single" in text
     assert lines[0].count("COBias_single") == 2
-    assert "β = 1, τ = 0.2, μ = 1, scale 30, coordinate, seed 0" in text
+    assert "β = 1, τ = 0.2, μ = 4000, scale 30, coordinate, seed 0" in text
 
 
 def test_without_matplotlib_the_picture_is_left_out(dnip, tables, monkeypatch):

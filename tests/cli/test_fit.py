@@ -10,6 +10,7 @@ import pytest
 
 import oracles
 from dnip import Coefficients, Objective, ProbabilityTable, solve
+from dnip.scales import DEFAULT_SCALE, WeightScale
 from dnip.solvers import Exhaustive
 from problems import KNOWN
 
@@ -61,7 +62,8 @@ def test_text_tells_every_class_and_where_the_file_is(dnip, opt):
     assert run.out.endswith("coefficients written to coefficients.json\n")
     assert "weight" in run.out
     assert "COBias" in run.out
-    assert Coefficients.load("coefficients.json").scale == 30
+    stored = Coefficients.load("coefficients.json")
+    assert WeightScale(stored.spacing, stored.scale) == WeightScale.of(DEFAULT_SCALE)
 
 
 @pytest.mark.parametrize(
@@ -69,17 +71,20 @@ def test_text_tells_every_class_and_where_the_file_is(dnip, opt):
     [
         ([], Objective()),
         (["--beta", "0.5", "--tau", "0"], Objective(beta=0.5, tau=0.0)),
-        (["--smoothing", "7"], Objective(smoothing=7.0)),
+        (["--tau", "0.1"], Objective(tau=0.1)),
+        (["--smoothing", "7"], Objective(tau=0.2, smoothing=7.0)),
+        (["--smoothing", "7", "--tau", "0"], Objective(smoothing=7.0)),
         (["--terms", "error, cobias"], Objective(terms=("error", "cobias"))),
-        (["--terms", "pmi"], Objective(terms=("pmi",))),
+        (["--terms", "pmi", "--tau", "1"], Objective(tau=1.0, terms=("pmi",))),
         (["--cobias", "single"], Objective(gap="single")),
-        (["--preset", "paper", "--solver", "coordinate"], Objective(smoothing=4000.0)),
+        (["--preset", "paper", "--solver", "coordinate"], Objective.published()),
     ],
 )
 def test_options_reach_the_objective(dnip, opt, options, objective):
     run = dnip("fit", opt, "--json", "--robust", "off", *options)
     assert run.status == 0
-    expected = solve(PROBLEM.p, PROBLEM.labels, objective)
+    scale = 30 if "--preset" in options else DEFAULT_SCALE
+    expected = solve(PROBLEM.p, PROBLEM.labels, objective, scale=scale)
     assert run.json["weight_indices"] == expected.weight_indices.tolist()
     assert run.json["objective"] == expected.value
     stored = Coefficients.load("coefficients.json").objective
@@ -93,9 +98,9 @@ def test_options_reach_the_objective(dnip, opt, options, objective):
         (["--preset", "paper", "--smoothing", "2"], "anneal", 2.0, 2.7),
         (["--preset", "paper", "--solver", "coordinate"], "coordinate", 4000.0, 2.7),
         (["--preset", "paper", "--beta", "1"], "anneal", 4000.0, 1.0),
-        (["--solver", "anneal"], "anneal", 1.0, 2.7),
-        (["--robust", "off"], "coordinate", 1.0, 2.7),
-        (["--effort", "0.5"], "coordinate", 1.0, 2.7),
+        (["--solver", "anneal"], "anneal", None, 2.7),
+        (["--robust", "off"], "coordinate", None, 2.7),
+        (["--effort", "0.5"], "coordinate", None, 2.7),
         (
             ["--effort", "0.5", "--preset", "paper", "--solver", "coordinate"],
             "coordinate",
@@ -170,7 +175,7 @@ def test_ctrl_c_in_a_search_keeps_the_best_so_far(dnip, opt, monkeypatch):
     assert stored.weight_indices.tolist() == run.json["weight_indices"]
     assert (
         "Interrupted; this is the best found so far."
-        in dnip("fit", opt, "--solver", "exhaustive").out
+        in dnip("fit", opt, "--solver", "exhaustive", "--scale", "9").out
     )
 
 
@@ -284,10 +289,13 @@ def test_a_memory_that_will_not_do_is_refused(dnip, opt, monkeypatch, memory, st
 
 def test_few_labels_are_fitted_robustly_and_told_so(dnip, opt):
     run = dnip("fit", opt)
-    assert "robust: with 10 to 45 labels per class the optimum counts" in run.out
+    assert (
+        "robust: with 10 to 45 labels per class, the optimum of labels counts 71% to 92%,\n"
+        in run.out
+    )
     told = dnip("fit", opt, "--json").json
-    assert (told["robust"]["mode"], told["robust"]["route"]) == ("auto", "blend")
-    confusion = oracles.confusion_at(PROBLEM.p, PROBLEM.labels, told["weight_indices"])
+    assert (told["robust"]["mode"], told["robust"]["labels"]) == ("auto", [45.0, 25.0, 10.0])
+    confusion = oracles.confusion_at(PROBLEM.p, PROBLEM.labels, told["weights"])
     assert told["objective"] == pytest.approx(oracles.objective(confusion))
     assert dnip("fit", opt, "--json", "--robust", "off").json["robust"] is None
     assert dnip("fit", opt, "--json", "--preset", "paper").json["robust"] is None

@@ -22,7 +22,7 @@ def opt(folder):
 
 
 def kept(summary, max_loss=None, least=None):
-    confusion = oracles.confusion_at(PROBLEM.p, PROBLEM.labels, summary["weight_indices"])
+    confusion = oracles.confusion_at(PROBLEM.p, PROBLEM.labels, summary["weights"])
     raw = oracles.confusion_at(PROBLEM.p, PROBLEM.labels, [1, 1, 1, 1])
     return oracles.keeps(confusion, raw, max_loss, least)
 
@@ -34,7 +34,7 @@ def test_constraints_are_kept_told_and_stored(dnip, opt, robust):
     run = dnip("fit", opt, *FOUR, *asked, "--robust", robust, "--json")
     assert (run.status, run.err) == (0, "")
     assert kept(run.json, 0.05, {3: 0.45, 1: 0.5})
-    assert run.json["weight_indices"][0] == 30
+    assert run.json["weights"][0] == 1.0
     told = run.json["constraints"]
     assert told["min_class_accuracies"] == {"Sports": 0.5, "Tech": 0.45}
     assert (told["max_accuracy_loss"], told["freeze"]) == (0.05, ["World"])
@@ -83,8 +83,8 @@ def test_costs_come_from_a_file_by_name_and_from_the_coefficients_again(dnip, op
     plain = dnip("fit", opt, *FOUR, "--beta", "0", "--tau", "0", "--robust", "off", "--json").json
     settings = ("--beta", "0", "--tau", "0", "--robust", "off", "--json")
     run = dnip("fit", opt, *FOUR, "--costs", "costs.csv", *settings, "--out", "c.json").json
-    confusion = oracles.confusion_at(PROBLEM.p, PROBLEM.labels, run["weight_indices"])
-    before = oracles.confusion_at(PROBLEM.p, PROBLEM.labels, plain["weight_indices"])
+    confusion = oracles.confusion_at(PROBLEM.p, PROBLEM.labels, run["weights"])
+    before = oracles.confusion_at(PROBLEM.p, PROBLEM.labels, plain["weights"])
     assert run["objective"] == pytest.approx(oracles.mean_cost(confusion, costs))
     assert run["objective"] < oracles.mean_cost(before, costs)
     assert confusion[3, 0] < before[3, 0]
@@ -143,3 +143,17 @@ def test_a_table_in_passes_keeps_to_them_too(dnip, opt, monkeypatch):
     passes = dnip("fit", opt, *FOUR, *asked).json
     assert passes["weight_indices"] == whole["weight_indices"]
     assert passes["constraints"] == whole["constraints"]
+
+
+def test_silence_is_allowed_where_it_is_asked_for(dnip, folder):
+    kinds = [([1, 0, 0], 0, 10), ([0, 1, 0], 1, 20), ([1, 0, 0], 2, 19)]
+    kinds += [([0.3, 0.3, 0.4], 0, 10), ([0.3, 0.3, 0.4], 2, 1)]  # only here can class 2 be right
+    times = [n for _, _, n in kinds]
+    p = np.repeat(np.array([row for row, _, _ in kinds], float), times, axis=0)
+    labels = np.repeat([label for _, label, _ in kinds], times)
+    ProbabilityTable(p, labels).write(folder / "t.csv")
+    kept = dnip("fit", "t.csv", "--robust", "off", "--json").json
+    free = dnip("fit", "t.csv", "--robust", "off", "--allow-silence", "--json").json
+    assert free["objective"] < kept["objective"]
+    right = [oracles.confusion_at(p, labels, told["weights"])[2, 2] for told in (kept, free)]
+    assert right == [1, 0]

@@ -39,7 +39,7 @@ def test_json_has_the_keys_of_fit_and_the_choice(dnip, opt):
 def test_the_text_shows_the_candidates_and_the_reason(dnip, opt):
     text = dnip("tune", "opt.csv", *QUICK, "--weights", "accuracy=1,cobias=2.7").out
     assert "2 candidates, scored by 5 folds, best first by accuracy - 2.7·cobias\n" in text
-    assert "\nchosen: β = 2.7, τ = 0.2, K = 30, μ = 1, robust auto\n" in text
+    assert "\nchosen: β = 2.7, τ = 0.2, K = 30, μ = 0.4·M, robust auto\n" in text
     assert "coefficients written to coefficients.json" in text
     assert sum(line.startswith("*") for line in text.splitlines()) == 1
 
