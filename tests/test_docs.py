@@ -28,6 +28,6 @@ def test_every_room_is_in_the_picture():
 
 def test_readme_names_files_that_exist():
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    named = [part.split(")")[0] for part in readme.split("](")[1:]]
+    named = [part.split(")")[0].split("#")[0] for part in readme.split("](")[1:]]
     assert named
     assert [path for path in named if not (ROOT / path).exists()] == []

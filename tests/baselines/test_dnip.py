@@ -35,7 +35,7 @@ def test_the_plain_one_is_solve(opt, scale):
 
 
 def test_ours_reads_the_unlabelled_rows(opt):
-    found, decision = solve_robustly(opt.probabilities, opt.labels, unlabelled=opt.unlabelled)
+    found, decision, _ = solve_robustly(opt.probabilities, opt.labels, unlabelled=opt.unlabelled)
     fitted = OurDNIP().fit(opt)
     assert (fitted.weights == found.weights).all()
     assert fitted.to_dict()["robust"] == decision.to_dict()

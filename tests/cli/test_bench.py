@@ -66,7 +66,7 @@ def test_ctrl_c_keeps_what_is_finished(dnip, files, monkeypatch):
         (["missing.csv"], "missing.csv: there is no such file"),
         (["unlabelled.csv"], "unlabelled.csv: no row has a label"),
         (["three.csv"], "three.csv: no labelled row of class 2"),
-        (["t.csv", "--out", "t.csv"], "t.csv: cannot make the folder"),
+        (["t.csv", "--out", "t.csv"], "results and table lie one in the other"),
     ],
 )
 def test_bad_input(dnip, files, arguments, told):

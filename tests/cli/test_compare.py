@@ -122,7 +122,7 @@ def test_ctrl_c_keeps_what_is_finished(dnip, tables, monkeypatch):
         (["opt.csv", "test.csv", "--beta", "-1"], "beta must be"),
         (["opt.csv", "test.csv", "--confidence", "1"], "confidence must lie between 0 and 1"),
         (["opt.csv", "test.csv", "--unlabelled", "test.csv"], "share 90 ids"),
-        (["opt.csv", "test.csv", "--out", "opt.csv"], "opt.csv: cannot make the folder"),
+        (["opt.csv", "test.csv", "--out", "opt.csv"], "results and opt lie one in the other"),
     ],
 )
 def test_bad_input(dnip, tables, arguments, told):

@@ -21,7 +21,6 @@ HUGE = "9" * 400
         ["fit", "t.csv", "--beta", "1e308"],
         ["fit", "t.csv", "--effort", "1e308"],
         ["fit", "t.csv", "--effort", "1e20"],
-        ["fit", "t.csv", "--evidence", "--evidence-time", "1e308"],
         ["fit", "t.csv", "--time-limit", "1e308"],
         ["tune", "t.csv", "--taus", "0,1e308"],
         ["tune", "t.csv", "--smoothings", "1e308"],

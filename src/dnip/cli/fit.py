@@ -236,8 +236,6 @@ def fit(
     _complain_of(fitted, unlabelled)
     if evidence is None and fitted.evidence is None:
         complain("note", "no verdict, as refits would take long; --evidence asks for it")
-    for note in fitted.notes:
-        complain("note", note)
     if json:
         print_json({**_content(fitted, mode, confidence), "out": str(out)})
     else:
@@ -264,6 +262,7 @@ def _content(fitted: Fit, mode: Robust, confidence: float) -> dict[str, Any]:
         **fitted.solution.to_dict(),
         "robust": None if decision is None else {"mode": mode.value, **decision.to_dict()},
         "target_prior": None if mix is None else mix.to_dict(fitted.coefficients.classes),
+        "notes": list(fitted.notes),
         "evidence": None if evidence is None else evidence.to_dict(confidence),
     }
 
@@ -281,6 +280,8 @@ def _print_text(fitted: Fit, confidence: float) -> None:
         say(f"accuracy is that of this mix; labels tell it as {told_rows} would")
     if fitted.decision is not None:
         say(f"\n{fitted.decision.sentence}")
+    if fitted.notes:
+        say("\n" + "\n".join(fitted.notes))
     if fitted.evidence is not None:
         say(f"\n{describe_evidence(fitted.evidence, confidence)}")
     if solution.constraints is not None:
