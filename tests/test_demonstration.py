@@ -49,8 +49,8 @@ def test_classes_come_closer_and_accuracy_rises(demonstration):
 def test_the_score_is_that_of_the_other_half(demonstration):
     result, _ = demonstration
     other = bundled_table("test")
-    indices = result.fit.coefficients.weight_indices
-    expected = oracles.confusion_at(other.probabilities, other.labels, indices)
+    weights = result.fit.coefficients.weights
+    expected = oracles.confusion_at(other.probabilities, other.labels, weights)
     np.testing.assert_array_equal(result.test.reweighted, expected)
 
 

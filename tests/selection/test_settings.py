@@ -6,6 +6,7 @@ import pytest
 
 from dnip import Objective
 from dnip.errors import InvalidInputError
+from dnip.scales import DEFAULT_SCALE
 from dnip.selection import Grid, Settings
 
 
@@ -19,19 +20,19 @@ def test_every_combination_is_a_candidate_once():
 
 def test_without_pmi_its_smoothing_is_not_tried():
     grid = Grid((2.7,), (0.0, 0.2), (30,), (4000.0, 2.0, 1000.0), ("auto",))
-    assert [(s.tau, s.smoothing) for s in grid.candidates() if s.tau == 0] == [(0.0, 2.0)]
+    assert [(s.tau, s.smoothing) for s in grid.candidates() if s.tau == 0] == [(0.0, 4000.0)]
     assert len(grid.candidates()) == 4
 
 
 def test_the_nearest_to_the_defaults_come_first():
-    grid = Grid((0.0, 10.0, 2.7, 2.0), (1.0, 0.2), ("continuous", 100, 30, "log:30"))
+    grid = Grid((0.0, 10.0, 2.7, 2.0), (1.0, 0.0), ("continuous", 30, "log:1000", "log:30"))
     order = grid.candidates()
     assert order[0] == Settings()
-    differing = [sum((s.beta != 2.7, s.tau != 0.2, s.scale != "30")) for s in order]
+    differing = [sum((s.beta != 2.7, s.tau != 0.0, s.scale != DEFAULT_SCALE)) for s in order]
     assert differing == sorted(differing)
     one = [s for s, n in zip(order, differing, strict=True) if n == 1]
     assert [s.beta for s in one if s.beta != 2.7] == [2.0, 10.0, 0.0]
-    assert [s.scale for s in one if s.scale != "30"] == ["100", "log:30", "continuous"]
+    assert [s.scale for s in one if s.scale != DEFAULT_SCALE] == ["log:30", "30", "continuous"]
 
 
 def test_settings_make_their_objective():
