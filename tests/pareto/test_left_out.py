@@ -42,7 +42,7 @@ def test_every_row_is_scored_once_by_the_front_without_its_fold():
 
 def test_luck_does_not_last():
     p, labels = noise(60)
-    found = front(p, labels)
+    found = front(p, labels, scale=30)
     checked = cross_fit(p, labels, found)
     assert found.points[0].accuracy > 0.41
     assert accuracy(checked.confusions[0]) < 0.36

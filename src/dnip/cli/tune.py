@@ -203,11 +203,10 @@ def tune(
         if told is not None:
             told = {"mode": tuning.chosen.robust, **told}
         summary = {**fitted.solution.to_dict(), **tuning.to_dict()}
-        unused = dict.fromkeys(
-            ("constraints", "target_prior", "evidence")
-        )  # keys of `fit` all the same
+        unused = dict.fromkeys(("constraints", "target_prior", "evidence"))  # keys of `fit`
         counted = None if mass is None else mass.to_dict()
-        print_json({"mass": counted, **unused, **summary, "robust": told, "out": str(out)})
+        summary |= {"robust": told, "notes": list(fitted.notes), "out": str(out)}
+        print_json({"mass": counted, **unused, **summary})
     else:
         say(describe_tuning(tuning))
         say(f"\nfitted on all labels\n{describe(fitted.evaluation, fitted.coefficients)}")
