@@ -17,10 +17,10 @@ def labelled(rows):
     return CountedRows(rows.probabilities[:30], rows.labels[:30], np.ones(30))
 
 
-def test_expected_rows_count_as_35_labels_of_each_class(rows, labelled):
+def test_expected_rows_count_as_30_labels_of_each_class(rows, labelled):
     both = labelled.and_expected(rows.probabilities, rows.posterior, np.ones(4_000))
     before = np.bincount(labelled.labels, labelled.mass)
-    np.testing.assert_allclose(np.bincount(both.labels, both.mass) - before, 35)
+    np.testing.assert_allclose(np.bincount(both.labels, both.mass) - before, 30)
 
 
 def test_expected_accuracies_are_those_of_the_memberships(rows, labelled):
