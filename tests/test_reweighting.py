@@ -36,7 +36,7 @@ def shy():
 
 def test_predictions_are_the_argmax_of_weighted_probabilities(frame, y, shy):
     X = frame.to_numpy()
-    classifier = DNIPClassifier(shy).fit(X, y)
+    classifier = DNIPClassifier(shy, scale=30).fit(X, y)
     scores = classifier.weight_indices_ * classifier.estimator_.predict_proba(X)
     np.testing.assert_array_equal(classifier.predict(X), WINES[np.argmax(scores, axis=1)])
     np.testing.assert_allclose(
@@ -48,7 +48,7 @@ def test_predictions_are_the_argmax_of_weighted_probabilities(frame, y, shy):
 def test_a_tie_goes_to_the_first_class():
     classifier = DNIPClassifier(classes=["spam", "ham"])
     classifier.fit([[0.75, 0.25], [0.25, 0.75]], ["spam", "ham"])
-    assert classifier.weight_indices_.tolist() == [30, 30]
+    assert classifier.weights_.tolist() == [1, 1]
     assert classifier.predict([[0.5, 0.5]]).tolist() == ["spam"]
 
 

@@ -263,9 +263,9 @@ class Coefficients:
         >>> from dnip.fitting import fit_table
         >>> p = np.array([[0.9, 0.1], [0.6, 0.4], [0.8, 0.2], [0.55, 0.45]] * 50)
         >>> fitted = fit_table(ProbabilityTable(p, np.array([0, 1] * 100))).coefficients
-        >>> fitted.predict([[0.65, 0.35], [0.75, 0.25]])
+        >>> fitted.predict([[0.65, 0.35], [0.85, 0.15]])
         array([1, 0])
-        >>> fitted.adjusted({"0": 0.01, "1": 0.99}).predict([[0.65, 0.35], [0.75, 0.25]])
+        >>> fitted.adjusted({"0": 0.01, "1": 0.99}).predict([[0.65, 0.35], [0.85, 0.15]])
         array([1, 1])
         """
         shares, calibration, changed = self.class_shares, self.calibration, None

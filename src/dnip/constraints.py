@@ -52,7 +52,7 @@ class Constraints:
     --------
     >>> from dnip import solve
     >>> p = [[0.9, 0.1], [0.6, 0.4], [0.7, 0.3], [0.55, 0.45]]
-    >>> solve(p, [0, 1, 0, 1], constraints=Constraints(freeze=[1])).weight_indices
+    >>> solve(p, [0, 1, 0, 1], scale=30, constraints=Constraints(freeze=[1])).weight_indices
     array([13, 30])
     """
 
