@@ -16,6 +16,7 @@ from dnip import Coefficients, Objective, ProbabilityTable
 from dnip.errors import DNIPWarning
 from dnip.fitting import fit_table
 from dnip.metrics import class_accuracies, cobias, confusion_matrix
+from dnip.objective import PUBLISHED_TAU
 from dnip.priors import estimate_prior
 from dnip.priors.maximisation import maximise_shares
 from dnip.robust import calibrate
@@ -164,7 +165,7 @@ def _few_labels(tables: list[Table]) -> None:
 def _without_pmi(tables: list[Table]) -> None:
     """Print what another mix changes in a fit of error and COBias alone, and in one with PMI."""
     rows_ = []
-    for tau in (0.0, Objective().tau):
+    for tau in (0.0, PUBLISHED_TAU):
         found: dict[str, list[tuple[float, float]]] = {"before": [], "after": []}
         for table in tables:
             opt, test = table.opt.labelled(), table.test.labelled()
