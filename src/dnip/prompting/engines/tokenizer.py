@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import hashlib
-from concurrent.futures import Future
 from dataclasses import replace
 from functools import cached_property
-from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 from dnip.errors import InvalidInputError
+from dnip.prompting.engines.chat_rendering import chat_renderer
 from dnip.prompting.engines.hub import library, load
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from dnip.prompting.task import Task
 
 #: Stands for a reply, to see how a chat template writes one.
 _REPLY = "reply"
-# A chat template may take this long for one prompt.
-_SECONDS = 10.0
 
 
 class HubTokenizer:
@@ -165,37 +162,20 @@ class HubTokenizer:
         if reply is not None:
             turns.append({"role": "assistant", "content": reply})
 
-        def render() -> str:  # in the sandbox of transformers
-            return str(
-                self._tokenizer.apply_chat_template(
-                    turns, tokenize=False, add_generation_prompt=reply is None
-                )
-            )
-
         try:
-            return _in_time(render)
+            return chat_renderer().render(
+                {
+                    "conversations": [turns],
+                    "chat_template": self._tokenizer.get_chat_template(),
+                    "add_generation_prompt": reply is None,
+                    **self._tokenizer.special_tokens_map,
+                }
+            )
         except Exception as error:
             raise InvalidInputError(
                 f"the chat template of {self.name!r} fails: {type(error).__name__}: {error}",
                 hint="Score the prompts without it",
             ) from error
-
-
-def _in_time(render: Callable[[], str]) -> str:
-    """Render, or raise a TimeoutError where the template, which another wrote, does not end."""
-    done: Future[str] = Future()
-
-    def work() -> None:
-        try:
-            done.set_result(render())
-        except BaseException as error:  # raised where the result is asked for
-            done.set_exception(error)
-
-    Thread(target=work, daemon=True).start()
-    try:
-        return done.result(_SECONDS)
-    except TimeoutError:
-        raise TimeoutError(f"it takes more than {_SECONDS:g} seconds") from None
 
 
 def _is_unicode(text: str) -> bool:
