@@ -6,7 +6,7 @@ SERVER ?= $(HOME)/.cache/dnip-integration/venv
 NEWS   := World,Sports,Business,Technology
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo demo-llm test integration lint types examples bench docs clean
+.PHONY: demo demo-llm test torch integration lint types examples bench docs clean
 .DEFAULT_GOAL := demo
 
 demo: $(VENV)/.demo          ## the main job on a bundled table
@@ -22,6 +22,8 @@ demo-llm: $(VENV)/.llm       ## from texts to better class accuracies with the s
 
 test: $(VENV)/.dev           ## all tests, docstring examples included
 	$(BIN)/python -m pytest -n 2
+
+torch: $(VENV)/.torch         ## torch and the rest that the tests of language models need: some GB
 
 integration: $(VENV)/.integration $(SERVER)/.built  ## against a real llama.cpp server, built once in some minutes
 	DNIP_LLAMA_PYTHON=$(SERVER)/bin/python $(BIN)/python -m pytest -n 0 tests/integration
@@ -57,6 +59,12 @@ $(VENV)/.demo: pyproject.toml | $(VENV)/bin/python
 $(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
 	$(PIP) --editable '.[dev]'
 	@touch $@ $(VENV)/.demo
+
+# a wheel of torch at hand (PIP_FIND_LINKS), such as the small one for CPUs, is taken before the index's
+$(VENV)/.torch: pyproject.toml | $(VENV)/bin/python
+	@$(PIP) --no-index --no-deps torch 2>/dev/null || echo "torch comes from the index"
+	$(PIP) --editable '.[dev-prompting]'
+	@touch $@ $(VENV)/.dev $(VENV)/.demo $(VENV)/.llm
 
 $(VENV)/.llm: pyproject.toml | $(VENV)/bin/python
 	$(PIP) --editable '.[transformers]'

@@ -1,5 +1,6 @@
 """What the tests of more than one room need."""
 
+import importlib.util
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,51 @@ settings.load_profile("repeatable")
 
 #: Helpers that need torch: test files import them where it is installed.
 collect_ignore = ["plain_language_model.py", "tiny_models.py"]
+
+#: Why a test may be skipped although everything that the package can install is there.
+EXPECTED_SKIPS = (
+    "the real tables are not at",  # these three lie beside the project, not within it
+    "the datasets are not at",
+    "the paper's source is not at",
+    "llama-cpp-python[server] is not installed",  # `make integration` builds it
+)
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--no-unexpected-skips",
+        action="store_true",
+        help="let a skip fail whose reason is not in EXPECTED_SKIPS of tests/conftest.py",
+    )
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_makereport(item):
+    return _checked((yield), item.config)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_make_collect_report(collector):
+    return _checked((yield), collector.config)
+
+
+def _checked(report, config):
+    """Turn a skip that nobody expects into a failure, where this is asked for."""
+    if report.skipped and not hasattr(report, "wasxfail") and config.option.no_unexpected_skips:
+        reason = report.longrepr[2]
+        if not any(expected in reason for expected in EXPECTED_SKIPS):
+            report.outcome, report.longrepr = "failed", f"unexpected: {reason}"
+    return report
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Say how to run the tests of language models, where they were skipped."""
+    skipped = len(terminalreporter.stats.get("skipped", ()))
+    if skipped and importlib.util.find_spec("torch") is None:
+        terminalreporter.write_line(
+            f"{skipped} tests, or whole files of tests, were skipped, most for want of torch. "
+            "With torch: make torch test"
+        )
 
 
 @pytest.fixture(scope="session")

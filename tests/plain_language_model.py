@@ -31,14 +31,12 @@ class PlainLanguageModel:
         self.model = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
         self.model.eval()
 
-        self.known = {}
-
+    @cache  # noqa: B019
     @torch.no_grad()
-    def logprobs(self, tokens):
-        if tokens not in self.known:
-            logits = self.model(torch.tensor([tokens]), use_cache=False).logits
-            self.known[tokens] = logits[0].log_softmax(-1)
-        return self.known[tokens]
+    def logprobs(self, before, own):
+        """What the model says of every token at the places of `own`, and of nothing else."""
+        logits = self.model(torch.tensor([before + own]), use_cache=False).logits[0]
+        return logits[len(before) - 1 :].log_softmax(-1)
 
     def score(self, prompts, task, scoring):
         return np.array([self._row(prompt.text, task, scoring) for prompt in prompts])
@@ -87,11 +85,11 @@ class PlainLanguageModel:
 
     def _probability(self, before, own, scoring):
         """What a label's tokens get after some tokens."""
-        logprobs = self.logprobs(tuple(before + own))
-        at_answer = logprobs[len(before) - 1]
+        logprobs = self.logprobs(tuple(before), tuple(own[:-1]))
+        at_answer = logprobs[0]
         if scoring is Scoring.FIRST:
             return float(at_answer[own[0]].exp())
         if scoring is Scoring.MEAN:
             return float(at_answer[own].exp().mean())
-        total = sum(logprobs[len(before) - 1 + i, t] for i, t in enumerate(own))
+        total = sum(logprobs[i, t] for i, t in enumerate(own))
         return float((total / (len(own) if scoring is Scoring.PER_TOKEN else 1)).exp())

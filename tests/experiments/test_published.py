@@ -205,7 +205,7 @@ def test_remarks_on_opt_sizes_are_true():
     assert gap("GPT-2-XL", 1000) > gap("GPT-2-XL", 500) > gap("GPT-2-XL", "full")
 
 
-@pytest.mark.skipif(not PAPER.is_file(), reason="the paper's source is not beside the project")
+@pytest.mark.skipif(not PAPER.is_file(), reason=f"the paper's source is not at {PAPER}")
 @pytest.mark.parametrize("experiment", ["main", "time", "label-order", "cot", "opt-size"])
 def test_every_number_stands_in_the_source_of_the_paper(experiment):
     tex = PAPER.read_text(encoding="utf-8").replace("1,000", "1000")

@@ -42,15 +42,6 @@ TEXTS = [
 
 
 @pytest.fixture(scope="module")
-def folder():
-    for library in ("httpx", "gguf", "torch", "transformers"):
-        pytest.importorskip(library)
-    if not (MODEL / "config.json").is_file():
-        pytest.skip(f"the small model is not at {MODEL}")
-    return MODEL
-
-
-@pytest.fixture(scope="module")
 def interpreter():
     chosen = os.environ.get("DNIP_LLAMA_PYTHON")
     if chosen is None and importlib.util.find_spec("llama_cpp") is not None:
@@ -65,6 +56,15 @@ def interpreter():
     if not found:
         pytest.skip(f"llama-cpp-python[server] is not installed, here or for {chosen}")
     return chosen
+
+
+@pytest.fixture(scope="module")
+def folder(interpreter):
+    for library in ("httpx", "gguf", "torch", "transformers"):
+        pytest.importorskip(library)
+    if not (MODEL / "config.json").is_file():
+        pytest.skip(f"the small model is not at {MODEL}")
+    return MODEL
 
 
 @pytest.fixture(scope="module")

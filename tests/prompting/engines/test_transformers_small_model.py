@@ -20,10 +20,7 @@ ROOT = Path(__file__).resolve().parents[3]
 MODEL = ROOT / "models" / "small"
 DATA = ROOT.parent / "shared" / "datasets"
 
-pytestmark = pytest.mark.skipif(
-    not (MODEL / "config.json").is_file() or not DATA.is_dir(),
-    reason=f"the small model is not at {MODEL}, or the datasets are not at {DATA}",
-)
+pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason=f"the datasets are not at {DATA}")
 
 
 @pytest.fixture(scope="module")
