@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from dnip.benchmarking.results import REFERENCE
+from dnip.report.escaping import markdown
 
 if TYPE_CHECKING:
     from dnip.benchmarking.results import Race, Standing
@@ -26,14 +27,14 @@ def describe_race(race: Race) -> str:
         "ours is faster",
     ]
     lines = [
-        f"### {race.table}: {race.n_rows:,} × {race.n_classes}\n",
+        f"### {markdown(race.table)}: {race.n_rows:,} × {race.n_classes}\n",
         f"| {' | '.join(header)} |",
         f"|{'|'.join([' --- ', *[' ---: '] * (len(header) - 1)])}|",
         *(f"| {' | '.join(_cells(race, standing))} |" for standing in race.standings),
         "",
         _verdict(race),
     ]
-    lines += [f"Left out, {name}: {reason}." for name, reason in race.skipped.items()]
+    lines += [f"Left out, {name}: {markdown(reason)}." for name, reason in race.skipped.items()]
     return "\n".join(lines)
 
 
@@ -70,7 +71,7 @@ def speedup(value: float | None) -> str:
 def _cells(race: Race, standing: Standing) -> list[str]:
     marks = dict.fromkeys(standing.behind, " *")
     return [
-        standing.contestant,
+        markdown(standing.contestant),
         *(f"{standing.at[c]:.5f}" + marks.get(c, "") for c in race.checkpoints),
         f"{standing.worst:.5f}",
         f"{standing.evaluations:,.0f}",

@@ -8,6 +8,7 @@ import numpy as np
 
 from dnip.files import atomic_path
 from dnip.optional import load_optional
+from dnip.report.escaping import literal
 
 if TYPE_CHECKING:
     import os
@@ -66,8 +67,8 @@ def draw_comparison(comparison: Comparison, path: str | os.PathLike[str]) -> Non
     axes.set_xlabel("COBias, the mean gap between class accuracies (lower is better)")
     axes.set_ylabel("accuracy")
     axes.set_title(
-        f"{comparison.title}: {comparison.n_opt:,} labels, {comparison.n_test:,} test rows, "
-        f"{comparison.confidence:.0%} intervals",
+        f"{literal(comparison.title)}: {comparison.n_opt:,} labels, "
+        f"{comparison.n_test:,} test rows, {comparison.confidence:.0%} intervals",
         fontsize=10,
         loc="left",
     )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dnip.report.escaping import markdown
+
 if TYPE_CHECKING:
     from dnip.comparison.results import Comparison, Estimate, Outcome
 
@@ -23,15 +25,17 @@ _TRANSDUCTIVE = " *"
 def describe_comparison(comparison: Comparison) -> str:
     """Return a heading, one table with a line per method, and notes."""
     lines = [
-        f"### {comparison.title}: {comparison.n_opt:,} labels of {len(comparison.classes)} "
-        f"classes, {comparison.n_test:,} test rows\n",
+        f"### {markdown(comparison.title)}: {comparison.n_opt:,} labels of "
+        f"{len(comparison.classes)} classes, {comparison.n_test:,} test rows\n",
         f"| {' | '.join(_HEADER)} |",
         f"|{'|'.join([' --- ', *[' ---: '] * (len(_HEADER) - 1)])}|",
         *(f"| {' | '.join(_cells(outcome))} |" for outcome in comparison.outcomes),
         "",
         _notes(comparison),
     ]
-    lines += [f"Left out, {name}: {reason}." for name, reason in comparison.skipped.items()]
+    lines += [
+        f"Left out, {name}: {markdown(reason)}." for name, reason in comparison.skipped.items()
+    ]
     return "\n".join(lines)
 
 
@@ -52,7 +56,7 @@ def _cells(outcome: Outcome) -> list[str]:
     mark = _TRANSDUCTIVE if "batch" in outcome.reads else ""
     estimates, differences = outcome.estimates, outcome.differences
     return [
-        outcome.name + mark,
+        markdown(outcome.name) + mark,
         _with_interval(estimates["accuracy"]),
         _signed(differences.get("accuracy")),
         _with_interval(estimates["cobias"]),

@@ -10,6 +10,7 @@ from dnip.experiments.artefacts import Column, Row, Statement, Table, Text
 from dnip.experiments.cell import Cell
 from dnip.experiments.naming import METHOD_TITLES, shots_title
 from dnip.experiments.protocol import METHODS, debias, debias_settings
+from dnip.report.escaping import markdown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,7 +53,7 @@ class LabelOrder:
             return [
                 Text(
                     f"The plan has no {shots_title(options['shots'])} prompts of "
-                    f"{options['task']}, which this table is about."
+                    f"{markdown(options['task'])}, which this table is about."
                 )
             ]
         found: list[Artefact] = []

@@ -14,9 +14,10 @@ from dnip.experiments.rendering import to_csv, to_latex, to_markdown
 from dnip.experiments.rendering.page import Bullets, Code, Heading, Page, Paragraph, Picture
 from dnip.files import atomic_path, make_folder
 from dnip.optional import load_optional
+from dnip.report.escaping import literal, markdown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from dnip.experiments.artefacts import Section
@@ -56,7 +57,7 @@ def write_report(
             blocks += _present(folder, artefact, written)
         if section.failures:
             blocks.append(Paragraph("**Failed**, and left out of the means above:"))
-            blocks.append(Bullets(tuple(f"{n}: {why}" for n, why in section.failures.items())))
+            blocks.append(Bullets(_told(section.failures)))
     page = Page(blocks)
     judged = [
         {
@@ -96,7 +97,7 @@ def _opening(
         yield Code(command)
     if manifest.get("missing"):
         yield Paragraph("Left out, for want of data:")
-        yield Bullets(tuple(f"{name}: {why}" for name, why in manifest["missing"].items()))
+        yield Bullets(_told(manifest["missing"]))
     if statements:
         yield Heading("What the paper says, and what these runs say")
         counts = [
@@ -120,12 +121,12 @@ def _measured(inputs: dict[str, Any]) -> str:
     )
     if inputs["saved_tables"] is not None:
         return (
-            f"Measured here are saved probability tables ({inputs['saved_tables']}), from other "
-            f"models and mostly other tasks than the paper's. {differ}"
+            f"Measured here are saved probability tables ({markdown(inputs['saved_tables'])}), "
+            f"from other models and mostly other tasks than the paper's. {differ}"
         )
     names = [model["name"] for model in inputs["plan"]["models"]]
     theirs = list(dict.fromkeys(row["model"] for row in published("main").numbers["rows"]))
-    measured = f"Measured here: {', '.join(names)}."
+    measured = f"Measured here: {markdown(', '.join(names))}."
     if names and set(names) <= set(theirs):
         return (
             f"{measured} The paper has models of the same name; weights, prompts and scores of "
@@ -146,14 +147,18 @@ def _protocol(plan: dict[str, Any]) -> str:
             "split; the paper's is of the training split"
         )
     exceptions = "".join(
-        f"; of {task} " + ", ".join(f"{n:,} {part}" for part, n in sizes.items())
+        f"; of {markdown(task)} " + ", ".join(f"{n:,} {part}" for part, n in sizes.items())
         for task, sizes in sorted(plan["rows_of"].items())
     )
     return (
-        f"Plan {plan['name']}: tasks {', '.join(plan['tasks'])}; seeds "
+        f"Plan {markdown(plan['name'])}: tasks {markdown(', '.join(plan['tasks']))}; seeds "
         f"{', '.join(map(str, plan['seeds']))}. {where}: {rows['opt']} rows, of which "
         f"{plan['dev_share']:.0%} are the dev split; {rows['test']} test rows{exceptions}."
     )
+
+
+def _told(reasons: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(markdown(f"{name}: {why}") for name, why in reasons.items())
 
 
 def _statement_table(statements: Sequence[tuple[Section, Statement]]) -> Table:
@@ -189,7 +194,7 @@ def _present(
             try:
                 path = _draw(make_folder(folder / FIGURES), artefact)
             except MissingDependencyError as error:
-                yield Paragraph(f"Not drawn: {artefact.title}. {error}.")
+                yield Paragraph(markdown(f"Not drawn: {artefact.title}. {error}."))
                 return
             written.append(path)
             yield Picture(path, _titled(artefact), artefact.caption)
@@ -201,7 +206,9 @@ def _present(
 
 def _write_table(folder: Path, table: Table) -> list[Path]:
     return [
-        _write(folder / f"{table.name}.md", f"**{_titled(table)}**\n\n{to_markdown(table)}\n"),
+        _write(
+            folder / f"{table.name}.md", f"**{markdown(_titled(table))}**\n\n{to_markdown(table)}\n"
+        ),
         _write(folder / f"{table.name}.tex", to_latex(table) + "\n"),
         _write(folder / f"{table.name}.csv", to_csv(table)),
     ]
@@ -211,7 +218,7 @@ def _draw(folder: Path, figure: Figure) -> Path:
     module = load_optional("matplotlib.figure", purpose="draw pictures", extra="plot")
     drawn = module.Figure(figsize=figure.size, layout="constrained")
     figure.draw(drawn)
-    drawn.suptitle(figure.title, fontsize=11, x=0.01, ha="left")
+    drawn.suptitle(literal(figure.title), fontsize=11, x=0.01, ha="left")
     path = folder / f"{figure.name}.png"
     with atomic_path(path) as temporary:
         drawn.savefig(temporary, dpi=130)
@@ -224,5 +231,6 @@ def _titled(artefact: Table | Figure) -> str:
 
 def _write(path: Path, text: str) -> Path:
     with atomic_path(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+        # a file name may hold bytes that are no text
+        temporary.write_text(text, encoding="utf-8", errors="backslashreplace")
     return path

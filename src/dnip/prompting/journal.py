@@ -39,7 +39,7 @@ class Journal:
             "ceiling": None if scored.ceiling is None else scored.ceiling.tolist(),
             "details": dict(scored.details),
         }
-        self._file.write(json.dumps(line, ensure_ascii=False).encode() + b"\n")
+        self._file.write(json.dumps(line).encode() + b"\n")
         self._file.flush()
         self.rows[scored.row] = scored
 
@@ -70,7 +70,7 @@ def open_journal(path: Path, settings: dict[str, Any]) -> Iterator[Journal]:
             rows, end = _read(file, path, settings)
             file.truncate(end)
             if end == 0:
-                header = json.dumps({**_FORMAT, "settings": settings}, ensure_ascii=False)
+                header = json.dumps({**_FORMAT, "settings": settings})
                 file.write(header.encode() + b"\n")
                 file.flush()
             journal = Journal(file, rows)

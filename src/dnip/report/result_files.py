@@ -81,7 +81,10 @@ class ResultFiles(NamedTuple):
         with atomic_path(target / self.results) as temporary:
             told = json.dumps(content, indent=2, allow_nan=False)
             temporary.write_text(told + "\n", encoding="utf-8")
-        with atomic_path(target / self.rows) as temporary, temporary.open("w", newline="") as file:
+        with (
+            atomic_path(target / self.rows) as temporary,
+            temporary.open("w", newline="", encoding="utf-8") as file,
+        ):
             csv.writer(file).writerows(rows)
         if draw is not None:
             try:

@@ -28,7 +28,7 @@ def write_trace(solution: Solution, path: str | os.PathLike[str]) -> None:
         If the file cannot be written.
     """
     statistics = list(dict.fromkeys(name for entry in solution.trace for name in entry.statistics))
-    with atomic_path(path) as temporary, temporary.open("w", newline="") as file:
+    with atomic_path(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(["seconds", "evaluations", "value", "incumbent", *statistics])
         for entry in solution.trace:

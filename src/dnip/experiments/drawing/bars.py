@@ -70,7 +70,7 @@ def _draw(
                 means,
                 width=share * 0.92,
                 color=looks[method],
-                label=method,
+                label=literal(method),
                 yerr=deviations if any(deviations) else None,
                 error_kw={"elinewidth": 1, "ecolor": "#333333", "capsize": 2},
             )

@@ -5,11 +5,11 @@ from __future__ import annotations
 import csv
 import io
 import math
-from html import escape
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 from dnip.experiments.artefacts import Spread
+from dnip.report.escaping import html, latex, markdown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -25,42 +25,6 @@ _WIDE = 9
 # Characters beyond which words in a cell may break into lines.
 _LONG = 40
 
-_MARKDOWN_SPECIAL = str.maketrans({c: f"\\{c}" for c in "\\|*_`<>[]"})
-
-_LATEX_SPECIAL = str.maketrans(
-    {
-        **{c: f"\\{c}" for c in "&%$#_{}"},
-        "\\": r"\textbackslash{}",
-        "~": r"\textasciitilde{}",
-        "^": r"\textasciicircum{}",
-        "<": r"\textless{}",
-        ">": r"\textgreater{}",
-        "|": r"\textbar{}",
-        '"': r"\textquotedbl{}",
-        "–": "--",
-        "−": "$-$",
-        "…": r"\ldots{}",
-        "×": r"$\times$",
-        "·": r"$\cdot$",
-        "±": r"$\pm$",
-        "→": r"$\rightarrow$",
-        "≤": r"$\leq$",
-        "≥": r"$\geq$",
-        "Δ": r"$\Delta$",
-        "Σ": r"$\Sigma$",
-        "α": r"$\alpha$",
-        "β": r"$\beta$",
-        "λ": r"$\lambda$",
-        "μ": r"$\mu$",
-        "ξ": r"$\xi$",
-        "τ": r"$\tau$",
-        "ω": r"$\omega$",
-        "₁": r"\textsubscript{1}",
-        "₂": r"\textsubscript{2}",
-        "₃": r"\textsubscript{3}",
-    }
-)
-
 
 def to_markdown(table: Table) -> str:
     """Return a table for GitHub and terminals, without its title and caption.
@@ -75,14 +39,14 @@ def to_markdown(table: Table) -> str:
     | --- | ---: |
     | rte | 66.3 ± 4.3 |
     """
-    titles = [_markdown(f"{column.group} {column.title}".strip()) for column in table.columns]
+    titles = [markdown(f"{column.group} {column.title}".strip()) for column in table.columns]
     marks = ["---:" if _is_numeric(table, c) else "---" for c in range(len(titles))]
     lines = [titles, marks]
     for row in table.rows:
         if row.heading:
-            lines.append([f"*{_markdown(row.heading)}*", *[""] * (len(titles) - 1)])
+            lines.append([f"*{markdown(row.heading)}*", *[""] * (len(titles) - 1)])
         else:
-            lines.append(_cells(table, row, " ± {}", _markdown, "**{}**"))
+            lines.append(_cells(table, row, " ± {}", markdown, "**{}**"))
     return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
 
 
@@ -115,15 +79,15 @@ def to_latex(table: Table) -> str:
     lines += [rf"\begin{{tabular}}{{@{{}}{sides}@{{}}}}", r"\toprule"]
     if any(column.group for column in table.columns):
         lines += _latex_groups(table)
-    titles = [_latex(column.title) for column in table.columns]
+    titles = [latex(column.title) for column in table.columns]
     lines += [f"{' & '.join(titles)} \\\\", r"\midrule"]
     for place, row in enumerate(table.rows):
         if row.heading:
             rule = [] if place == 0 else [r"\midrule"]
-            title = rf"\multicolumn{{{width}}}{{c}}{{\textit{{{_latex(row.heading)}}}}} \\"
+            title = rf"\multicolumn{{{width}}}{{c}}{{\textit{{{latex(row.heading)}}}}} \\"
             lines += [*rule, title, r"\midrule"]
         else:
-            cells = _cells(table, row, r"\textsubscript{{{}}}", _latex, r"\textbf{{{}}}")
+            cells = _cells(table, row, r"\textsubscript{{{}}}", latex, r"\textbf{{{}}}")
             lines.append(f"{' & '.join(cells)} \\\\")
     caption = ". ".join(part.rstrip(".") for part in (table.title, table.caption) if part)
     return "\n".join(
@@ -131,7 +95,7 @@ def to_latex(table: Table) -> str:
             *lines,
             r"\bottomrule",
             r"\end{tabular}" + ("}" if width > _WIDE else ""),
-            rf"\caption{{{_latex(caption)}}}",
+            rf"\caption{{{latex(caption)}}}",
             rf"\label{{tab:{table.name}}}",
             r"\end{table}",
         ]
@@ -141,23 +105,23 @@ def to_latex(table: Table) -> str:
 def to_html(table: Table) -> str:
     """Return a table element, its title as the caption."""
     sides = [_html_side(table, c) for c in range(len(table.columns))]
-    lines = [f'<table id="{escape(table.name)}">', f"<caption>{escape(table.title)}</caption>"]
+    lines = [f'<table id="{html(table.name)}">', f"<caption>{html(table.title)}</caption>"]
     lines.append("<thead>")
     if any(column.group for column in table.columns):
         cells = "".join(
-            f'<th colspan="{span}" class="group">{escape(title)}</th>'
+            f'<th colspan="{span}" class="group">{html(title)}</th>'
             for title, span in _groups(table.columns)
         )
         lines.append(f"<tr>{cells}</tr>")
     head = zip(table.columns, sides, strict=True)
-    lines.append(f"<tr>{''.join(f'<th{side}>{escape(c.title)}</th>' for c, side in head)}</tr>")
+    lines.append(f"<tr>{''.join(f'<th{side}>{html(c.title)}</th>' for c, side in head)}</tr>")
     lines += ["</thead>", "<tbody>"]
     for row in table.rows:
         if row.heading:
-            heading = escape(row.heading)
+            heading = html(row.heading)
             lines.append(f'<tr class="section"><th colspan="{len(sides)}">{heading}</th></tr>')
             continue
-        texts = _cells(table, row, "<small> ± {}</small>", escape, "<b>{}</b>")
+        texts = _cells(table, row, "<small> ± {}</small>", html, "<b>{}</b>")
         cells = "".join(f"<td{side}>{t}</td>" for t, side in zip(texts, sides, strict=True))
         lines.append(f"<tr>{cells}</tr>")
     return "\n".join([*lines, "</tbody>", "</table>"])
@@ -263,21 +227,13 @@ def _groups(columns: Sequence[Column]) -> list[tuple[str, int]]:
     return [(title, len(list(run))) for title, run in groupby(c.group for c in columns)]
 
 
-def _markdown(text: str) -> str:
-    return " ".join(text.split()).translate(_MARKDOWN_SPECIAL)
-
-
-def _latex(text: str) -> str:
-    return text.translate(_LATEX_SPECIAL)
-
-
 def _latex_groups(table: Table) -> list[str]:
     """Return the line of group headings and the short rules below them."""
     titles, rules, end = [], [], 0
     for title, span in _groups(table.columns):
         begin, end = end + 1, end + span
         if title:
-            titles.append(rf"\multicolumn{{{span}}}{{c}}{{{_latex(title)}}}")
+            titles.append(rf"\multicolumn{{{span}}}{{c}}{{{latex(title)}}}")
             rules.append(rf"\cmidrule(lr){{{begin}-{end}}}")
         else:
             titles.append(" & ".join([""] * span))

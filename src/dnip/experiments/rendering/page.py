@@ -6,12 +6,12 @@ import base64
 import os
 import re
 from dataclasses import dataclass, field
-from html import escape
 from pathlib import Path
 from typing import TypeAlias
 
 from dnip.experiments.artefacts import Table
 from dnip.experiments.rendering.formats import to_html, to_markdown
+from dnip.report.escaping import html, markdown, printable
 
 
 @dataclass(frozen=True)
@@ -24,14 +24,14 @@ class Heading:
 
 @dataclass(frozen=True)
 class Paragraph:
-    """A paragraph; `code` and **stress** may stand in it."""
+    """A paragraph, in which `code`, **stress** and what `markdown` has escaped may stand."""
 
     text: str
 
 
 @dataclass(frozen=True)
 class Bullets:
-    """A list of lines; `code` and **stress** may stand in them."""
+    """A list of lines, each as a `Paragraph`."""
 
     lines: tuple[str, ...]
 
@@ -88,7 +88,7 @@ class Page:
         return (
             '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
             '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-            f"<title>{escape(self.title)}</title>\n<style>\n{_STYLE}</style>\n</head>\n"
+            f"<title>{html(self.title)}</title>\n<style>\n{_STYLE}</style>\n</head>\n"
             f"<body>\n<main>\n{body}\n</main>\n</body>\n</html>\n"
         )
 
@@ -96,38 +96,43 @@ class Page:
 def _markdown(block: Block, folder: Path) -> str:
     match block:
         case Heading():
-            return f"{'#' * block.level} {block.text}"
+            return f"{'#' * block.level} {markdown(block.text)}"
         case Paragraph():
             return block.text
         case Bullets():
             return "\n".join(f"- {line}" for line in block.lines)
         case Code():
-            return f"```text\n{block.text}\n```"
+            fence = "`" * max(3, 1 + max(map(len, re.findall("`+", block.text)), default=0))
+            return f"{fence}text\n{printable(block.text)}\n{fence}"
         case Table():
-            parts = [f"**{_of_paper(block)}**", to_markdown(block), block.caption]
+            parts = [
+                f"**{markdown(_of_paper(block))}**",
+                to_markdown(block),
+                markdown(block.caption),
+            ]
             return "\n\n".join(part for part in parts if part)
         case Picture():
             path = Path(os.path.relpath(block.path, folder)).as_posix()
-            picture = f"![{block.title}]({path})"
-            return f"{picture}\n\n*{block.caption}*" if block.caption else picture
+            picture = f"![{markdown(block.title)}]({path})"
+            return f"{picture}\n\n*{markdown(block.caption)}*" if block.caption else picture
 
 
 def _html(block: Block) -> str:
     match block:
         case Heading():
-            return f"<h{block.level}>{escape(block.text)}</h{block.level}>"
+            return f"<h{block.level}>{html(block.text)}</h{block.level}>"
         case Paragraph():
             return f"<p>{_inline(block.text)}</p>"
         case Bullets():
             return f"<ul>{''.join(f'<li>{_inline(line)}</li>' for line in block.lines)}</ul>"
         case Code():
-            return f"<pre>{escape(block.text)}</pre>"
+            return f"<pre>{html(block.text)}</pre>"
         case Table():
-            note = f'<p class="note">{_inline(block.caption)}</p>' if block.caption else ""
+            note = f'<p class="note">{html(block.caption)}</p>' if block.caption else ""
             return f'<div class="wide">{to_html(block)}</div>{note}'
         case Picture():
             data = base64.b64encode(block.path.read_bytes()).decode("ascii")
-            title, caption = escape(block.title), escape(block.caption or block.title)
+            title, caption = html(block.title), html(block.caption or block.title)
             return (
                 f'<figure><img src="data:image/png;base64,{data}" alt="{title}">'
                 f"<figcaption>{caption}</figcaption></figure>"
@@ -139,16 +144,17 @@ def _of_paper(table: Table) -> str:
 
 
 def _inline(text: str) -> str:
-    """Turn `code` and **stress** into elements, everything else into plain text."""
-    parts = re.split(r"(`[^`]+`|\*\*[^*]+\*\*)", text)
-    return "".join(
-        f"<code>{escape(part[1:-1])}</code>"
-        if part.startswith("`") and part.endswith("`") and len(part) > 2
-        else f"<b>{escape(part[2:-2])}</b>"
-        if part.startswith("**") and part.endswith("**") and len(part) > 4
-        else escape(part)
-        for part in parts
-    )
+    r"""Turn `code` and **stress** into elements, \-escapes and everything else into plain text."""
+    parts = re.split(r"(\\.|`[^`]+`|\*\*[^*]+\*\*)", text)
+    return "".join(map(_element, parts))
+
+
+def _element(part: str) -> str:
+    if part.startswith("`") and len(part) > 2:
+        return f"<code>{html(part[1:-1])}</code>"
+    if part.startswith("**") and len(part) > 4:
+        return f"<b>{html(part[2:-2])}</b>"
+    return html(part[1:] if part.startswith("\\") and len(part) == 2 else part)
 
 
 _STYLE = """\
