@@ -232,3 +232,67 @@ def test_an_interrupted_process_also_cleans_up(old_file):
         process.send_signal(signal.SIGINT)
     assert old_file.read_text() == "old"
     assert list(old_file.parent.iterdir()) == [old_file]
+
+
+def leave_killed(path):
+    with subprocess.Popen(
+        [sys.executable, "-c", _SLOW_WRITE, str(path)], stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout.readline() == "writing\n"
+        process.kill()
+    return next(file for file in path.parent.glob(".dnip-*") if file.stat().st_size == 4)
+
+
+def write_next(path):
+    with atomic_path(path) as temporary:
+        temporary.write_text("new")
+    assert path.read_text() == "new"
+
+
+class TestLeftovers:
+    pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no file locks")
+
+    def test_the_next_write_removes_what_a_killed_one_left(self, old_file):
+        left, other = leave_killed(old_file), leave_killed(old_file.with_name("other.txt"))
+        write_next(old_file)
+        assert not left.exists()
+        assert other.exists()  # of another name
+
+    def test_that_of_a_living_writer_stays(self, old_file):
+        with atomic_path(old_file) as temporary:
+            temporary.write_text("mine")
+            write_next(old_file)
+            assert temporary.read_text() == "mine"
+        assert old_file.read_text() == "mine"
+
+    def test_that_of_another_machine_is_not_judged(self, old_file, monkeypatch):
+        left = leave_killed(old_file)
+        monkeypatch.setattr("platform.node", lambda: "elsewhere")
+        write_next(old_file)
+        assert left.exists()
+
+    def test_where_there_are_no_locks_nothing_is_judged(self, old_file, monkeypatch):
+        import fcntl
+
+        def no_locks(*_):
+            raise OSError(errno.ENOLCK, "No locks available")
+
+        left = leave_killed(old_file)
+        monkeypatch.setattr(fcntl, "flock", no_locks)
+        write_next(old_file)
+        assert left.exists()
+
+    def test_a_file_that_another_takes_for_left_is_made_anew(self, old_file, monkeypatch):
+        import fcntl
+
+        real, taken = fcntl.flock, []
+
+        def flock(held, operation):
+            if not taken:
+                taken.append(next(old_file.parent.glob(".dnip-*")))
+                taken[0].unlink()
+            real(held, operation)
+
+        monkeypatch.setattr(fcntl, "flock", flock)
+        write_next(old_file)
+        assert taken

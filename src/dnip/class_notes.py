@@ -10,6 +10,7 @@ import numpy as np
 from dnip.constraints import Constraints
 from dnip.errors import DNIPWarning
 from dnip.scales import WIDEST, Spacing
+from dnip.solution import Status
 from dnip.solvers import Coordinate, solve
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ def notes_on_classes(
     objective: ObjectiveLike | ConfusionFunction | None = None,
     *,
     may_silence: bool = False,
+    time_limit: float | None = None,
 ) -> tuple[str, ...]:
     """Return what to tell of single classes, a sentence each; none where all is well.
 
@@ -52,6 +54,8 @@ def notes_on_classes(
         What was minimised.
     may_silence : bool
         Whether the user allowed silence.
+    time_limit : float, optional
+        Seconds to look for what silence would pay; what is not known by then is not told.
 
     Examples
     --------
@@ -106,8 +110,11 @@ def notes_on_classes(
             f"At the end of the scale {solution.spacing}:{solution.scale}: class "
             f"{_listed(names, end)}. --scale log:10000 goes further."
         )
-    if not may_silence and probabilities.size <= _MOST_CELLS:
-        notes += _what_silence_pays(probabilities, labels, solution, names, before, objective)
+    has_time = time_limit is None or time_limit > 0
+    if not may_silence and has_time and probabilities.size <= _MOST_CELLS:
+        notes += _what_silence_pays(
+            probabilities, labels, solution, names, before, objective, time_limit
+        )
     return tuple(notes)
 
 
@@ -133,6 +140,7 @@ def _what_silence_pays(
     names: Sequence[str],
     before: Integers,
     objective: ObjectiveLike | ConfusionFunction | None,
+    time_limit: float | None,
 ) -> list[str]:
     """Say which classes the objective would rather silence, and what it would gain."""
     scale = "continuous" if not solution.scale else _scale_name(solution)
@@ -145,6 +153,7 @@ def _what_silence_pays(
             scale=scale,
             solver=Coordinate(_EFFORT),
             classes=names,
+            time_limit=None if time_limit is None else time_limit / 2,
             constraints=Constraints(allow_silence=allow_silence),
         )
 
@@ -152,10 +161,11 @@ def _what_silence_pays(
         warnings.simplefilter("ignore", DNIPWarning)  # the fit itself has told
         free = search(allow_silence=True)
         silenced = (before > 0) & (np.diag(free.confusion) == 0)
-        if not silenced.any():
+        if free.status is Status.TIME_LIMIT or not silenced.any():
             return []
-        gain = search(allow_silence=False).value - free.value
-    if gain <= 0:
+        awake = search(allow_silence=False)
+    gain = awake.value - free.value
+    if awake.status is Status.TIME_LIMIT or gain <= 0:
         return []
     return [
         f"The objective would be lower by {gain:.3f} if class {_listed(names, silenced)} were "

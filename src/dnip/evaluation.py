@@ -22,7 +22,7 @@ from dnip.metrics import (
     prediction_ratios,
     worst_class_accuracy,
 )
-from dnip.metrics.confusion import count_pairs
+from dnip.metrics.confusion import as_counts, count_pairs
 from dnip.priors import effective_rows
 from dnip.validation import check_level
 
@@ -97,7 +97,9 @@ class Evaluation:
         share = part / part.sum() / np.maximum(true, 1)
         return np.asarray(confusion * (share * true.sum())[:, None])
 
-    def to_dict(self, confidence: float | None = None) -> dict[str, Any]:
+    def to_dict(
+        self, confidence: float | None = None, *, with_counts: bool = True
+    ) -> dict[str, Any]:
         """Return what ``dnip evaluate --json`` prints; confusion counts are those of the rows.
 
         Parameters
@@ -105,6 +107,8 @@ class Evaluation:
         confidence : float, optional
             Add the intervals of this level, between 0 and 1. They hold for rows that the
             coefficients were not fitted on.
+        with_counts : bool, default=True
+            Also give the confusion counts, which are many where classes are.
 
         Raises
         ------
@@ -127,8 +131,9 @@ class Evaluation:
         ):
             if confusion is None:
                 continue
-            told = scores(self.in_population(confusion))
-            summary[name] = {**told, "confusion": confusion.tolist()}
+            summary[name] = scores(self.in_population(confusion), with_counts=False)
+            if with_counts:
+                summary[name]["confusion"] = confusion.tolist()
             if confidence is not None:
                 summary[name]["intervals"] = self._intervals(confusion, confidence)
         if self.reweighted is not None and self.agreement is not None:
@@ -169,8 +174,10 @@ class Evaluation:
         return rows, effective_rows(sizes, self.target)
 
 
-def scores(confusion: Counts) -> dict[str, Any]:
+def scores(confusion: Counts, *, with_counts: bool = True) -> dict[str, Any]:
     """Return every metric of a confusion matrix, ready for JSON; None where one has no value.
+
+    With the matrix itself, if not told otherwise.
 
     Examples
     --------
@@ -179,22 +186,21 @@ def scores(confusion: Counts) -> dict[str, Any]:
     >>> summary["accuracy"], summary["odd_classes"]
     (0.7, [1, 0])
     """
-    return {
-        "accuracy": accuracy(confusion),
-        "cobias": cobias(confusion),
-        "cobias_single": cobias_single(confusion),
-        "balanced_accuracy": balanced_accuracy(confusion),
-        "worst_class_accuracy": worst_class_accuracy(confusion),
-        "macro_f1": macro_f1(confusion),
-        "class_accuracies": [
-            None if np.isnan(a) else a for a in class_accuracies(confusion).tolist()
-        ],
+    counts = as_counts(confusion)
+    told = {
+        "accuracy": accuracy(counts),
+        "cobias": cobias(counts),
+        "cobias_single": cobias_single(counts),
+        "balanced_accuracy": balanced_accuracy(counts),
+        "worst_class_accuracy": worst_class_accuracy(counts),
+        "macro_f1": macro_f1(counts),
+        "class_accuracies": [None if np.isnan(a) else a for a in class_accuracies(counts).tolist()],
         "prediction_ratios": [
-            None if np.isnan(r) else r for r in prediction_ratios(confusion).tolist()
+            None if np.isnan(r) else r for r in prediction_ratios(counts).tolist()
         ],
-        "odd_classes": [None if c < 0 else c for c in odd_classes(confusion).tolist()],
-        "confusion": confusion.tolist(),
+        "odd_classes": [None if c < 0 else c for c in odd_classes(counts).tolist()],
     }
+    return {**told, "confusion": confusion.tolist()} if with_counts else told
 
 
 def _differences(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
 import stat
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dnip.errors import OutputError
+from dnip.leftovers import temporary_beside
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -113,7 +113,7 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     The temporary file lies in the same folder and ends in the same suffix. It is forced to disk
     and then renamed over `path`, so a reader sees the old file or the new one, never a part. If
     the block raises anything, Ctrl-C included, the temporary file is removed and whatever stood
-    at `path` still stands.
+    at `path` still stands. What a killed process left is removed by the next write to `path`.
 
     A stream (see `check_writable`) cannot be replaced: it is given itself, and gets the bytes as
     they are written.
@@ -149,17 +149,16 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
         with _disk_errors(path):
             yield target
         return
-    temporary = target.with_name(f".dnip-{secrets.token_hex(6)}{target.suffix}")
-    try:
+    with ExitStack() as stack:
         with _own_step(path):
-            _create_like(target, temporary)
+            temporary = stack.enter_context(temporary_beside(target))
+            if target.exists():
+                temporary.chmod(stat.S_IMODE(target.stat().st_mode))
         with _disk_errors(path):
             yield temporary
         with _own_step(path):
             _sync(temporary)
             temporary.replace(target)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def temporary_folder(beside: str | os.PathLike[str]) -> Path | None:
@@ -292,13 +291,6 @@ def _own_step(path: str | os.PathLike[str]) -> Iterator[None]:
 
 def _is_stream(path: Path) -> bool:
     return path.is_char_device() or path.is_fifo()
-
-
-def _create_like(target: Path, temporary: Path) -> None:
-    """Create an empty file with the mode of `target`, or as the umask says where it is new."""
-    os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
-    if target.exists():
-        temporary.chmod(stat.S_IMODE(target.stat().st_mode))
 
 
 def _sync(temporary: Path) -> None:

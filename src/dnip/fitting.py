@@ -42,7 +42,7 @@ from dnip.tables import ProbabilityTable, Scan
 from dnip.tables.hashing import DataHash
 from dnip.tables.labels import UNLABELLED
 from dnip.tables.reservoir import ClassSample, RowSample
-from dnip.validation import check_choice
+from dnip.validation import check_choice, check_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -142,12 +142,16 @@ def fit_table(
     array([[1, 0],
            [0, 1]])
     """
+    deadline = None
+    if time_limit is not None:
+        time_limit = check_number("time_limit", time_limit, at_least=0)
+        deadline = time.perf_counter() + time_limit
     if table.labels is None or not (table.labels != UNLABELLED).any():
         raise no_labels(table.source)
     whole = bool((table.labels != UNLABELLED).all())
     labelled = table if whole else table.labelled()
     assert labelled.labels is not None
-    calibration = calibrate_table(labelled)
+    calibration = calibrate_table(labelled, deadline)
     rows = None
     if robust != "off" or is_estimate(target_prior):
         rows = unlabelled_rows(table, unlabelled)
@@ -170,7 +174,7 @@ def fit_table(
         objective,
         **settings,
         seed=seed,
-        time_limit=time_limit,
+        time_limit=None if deadline is None else max(deadline - time.perf_counter(), 0.0),
         progress=progress,
     )
     solution, decision = found.solution, found.decision
@@ -198,6 +202,7 @@ def fit_table(
         evaluation,
         objective,
         may_silence=may_silence(objective, constraints),
+        time_limit=None if deadline is None else max(deadline - time.perf_counter(), 0.0),
     )
     return Fit(coefficients, solution, evaluation, decision, target, judged, notes)
 
@@ -502,12 +507,15 @@ def no_labels(source: str) -> InvalidInputError:
     )
 
 
-def calibrate_table(labelled: ProbabilityTable) -> Calibration:
-    """Return what labelled rows tell of each class's log-odds; of many, a sample is read."""
+def calibrate_table(labelled: ProbabilityTable, deadline: float | None = None) -> Calibration:
+    """Return what labelled rows tell of each class's log-odds; of many, a sample is read.
+
+    It takes no longer than until `deadline`, a ``time.perf_counter`` reading.
+    """
     assert labelled.labels is not None
     sample = ClassSample(labelled.n_classes, rows_per_class(labelled.n_classes))
     sample.add(labelled.probabilities, labelled.labels)
-    return calibrate(*sample.drawn())
+    return calibrate(*sample.drawn(), deadline=deadline)
 
 
 def _find_target(

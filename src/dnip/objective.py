@@ -11,6 +11,7 @@ import numpy as np
 from dnip.costs import Costs
 from dnip.errors import InvalidInputError
 from dnip.metrics import accuracy, cobias, cobias_single, pmi, smoothing_over
+from dnip.metrics.confusion import as_counts
 from dnip.validation import check_choice, check_number
 
 if TYPE_CHECKING:
@@ -49,11 +50,12 @@ def term_values(confusion: ArrayLike, smoothing: float | None = None) -> dict[st
     >>> sorted(terms), round(terms["error"], 6)
     (['cobias', 'cobias_single', 'error', 'pmi'], 0.3)
     """
+    counts = as_counts(confusion)
     return {
-        "error": 1 - accuracy(confusion),
-        "cobias": cobias(confusion),
-        "cobias_single": cobias_single(confusion),
-        "pmi": float(pmi(confusion, smoothing).sum()),
+        "error": 1 - accuracy(counts),
+        "cobias": cobias(counts),
+        "cobias_single": cobias_single(counts),
+        "pmi": float(pmi(counts, smoothing).sum()),
     }
 
 

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from dnip.kernels.rows import Rows
     from dnip.typing import Booleans, Confusion, Floats, Integers
 
+# More lines than any descent searches.
+_ALL = 1 << 62
+
 
 class Descent(NamedTuple):
     """Where a descent stands: one element each where a plain number could not be changed."""
@@ -151,11 +154,30 @@ def descend(
         Lines that had to be searched.
     """
     descent = begin(indices, order)
-    n_searches = 0
-    while True:
+    n_searches = go_on(rows, levels, workspace, terms, memo, lines, descent, _ALL)
+    return descent.value[0], n_searches
+
+
+@jit
+def go_on(
+    rows: Rows,
+    levels: Levels,
+    workspace: Workspace,
+    terms: Terms,
+    memo: Memo,
+    lines: Lines,
+    descent: Descent,
+    most: int,
+) -> int:
+    """Go on with a descent, until its end or until `most` lines are searched; return how many.
+
+    It is at its end where fewer are.
+    """
+    indices = descent.indices
+    for n_searches in range(most):
         c = next_class(descent, lines)
         if c < 0:
-            return descent.value[0], n_searches
+            return n_searches
         weights = weights_at(levels, indices)
         if not descent.counted[0]:
             set_counts(descent, count(rows, weights))
@@ -164,7 +186,7 @@ def descend(
         counts = descent.confusion, descent.predicted
         value = settle(workspace.flips, terms, memo, indices, *counts, c, levels.size)
         pass_class(descent, lines, now, value)
-        n_searches += 1
+    return most
 
 
 @jit

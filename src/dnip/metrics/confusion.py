@@ -84,7 +84,7 @@ def as_counts(confusion: ArrayLike) -> Floats:
         raise InvalidInputError(
             f"a confusion matrix is square (classes, classes); got shape {counts.shape}"
         )
-    if not (counts >= 0).all() or not counts.sum() > 0:
+    if not counts.size or not counts.min() >= 0 or not counts.max() > 0:
         raise InvalidInputError("a confusion matrix holds counts of 0 or more, and some example")
     return counts
 

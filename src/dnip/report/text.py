@@ -55,7 +55,7 @@ def describe(
     columns = [("class", list(evaluation.classes)), ("rows", true)]
     if coefficients is not None:
         columns.append(("weight", [f"{w:.3f}" for w in coefficients.weights]))
-    told = evaluation.to_dict(confidence)
+    told = evaluation.to_dict(confidence, with_counts=False)
     sides = [("accuracy", "raw")]
     if reweighted is not None:
         sides = [("before", "raw"), ("after", "reweighted")]

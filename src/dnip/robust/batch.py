@@ -57,8 +57,9 @@ def batch_shift(
         log_p = np.log(np.maximum(probabilities, np.finfo(np.float64).tiny))
         for _ in range(_ROUNDS):
             membership = weight[:, None] * softmax(log_p + shift + np.log(shares))
-            class_means = membership.T @ probabilities / membership.sum(axis=0)[:, None]
-            shift = _against(_smooth(class_means.mean(axis=0), n_rows))
+            # the mean of the classes' means, in which every class counts alike
+            part = (membership / membership.sum(axis=0)).mean(axis=1)
+            shift = _against(_smooth(part @ probabilities, n_rows))
     spread = float((shift**2).mean())
     return np.asarray(shift * max(0.0, 1 - chance / spread) if spread > 0 else shift)
 

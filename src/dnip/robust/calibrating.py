@@ -37,7 +37,10 @@ def rows_per_class(n_classes: int) -> int:
 
 
 def calibrate(
-    probabilities: Probabilities, labels: Labels, weight: Floats | None = None
+    probabilities: Probabilities,
+    labels: Labels,
+    weight: Floats | None = None,
+    deadline: float | None = None,
 ) -> Calibration:
     """Fit one additive log-weight per class and one temperature, by class-balanced log-loss.
 
@@ -50,6 +53,8 @@ def calibrate(
     labels : ndarray of shape (M,)
     weight : ndarray of shape (M,), optional
         How much each example counts, 1 on average.
+    deadline : float, optional
+        A ``time.perf_counter`` reading at which to end with what is found by then.
 
     Examples
     --------
@@ -65,7 +70,8 @@ def calibrate(
     n_classes = p.shape[1]
     support = np.bincount(y, weight, n_classes)
     shares = (support + 0.5) / (weight.sum() + n_classes / 2)
-    found = fit_shift(log_probabilities(p), y, weight, batch_shift(p, shares, weight), _PULL)
+    batch = batch_shift(p, shares, weight)
+    found = fit_shift(log_probabilities(p), y, weight, batch, _PULL, deadline)
     middle = found.log_weights[support > 0].mean()
     return replace(found, log_weights=np.where(support > 0, found.log_weights, middle))
 

@@ -33,6 +33,9 @@ class Keeper:
         Those on frozen classes alone, which hold in every search of the fit.
     anchored : bool
         Whether any class is frozen, so that the largest weight has to be 1.
+    may_stay : bool
+        Whether the raw argmax keeps them all. If not, a search for what does has a time limit of
+        its own: cut short, it would have nothing to return.
     """
 
     def __init__(self, constraints: Constraints, problem: Problem) -> None:
@@ -44,6 +47,7 @@ class Keeper:
         self._raw = self._count_correct(np.ones(problem.n_classes))
         self._least = self.demands.correct_counts(problem.class_mass, self._raw)
         self._total = self.demands.total_count(int(self._raw.sum()), int(problem.class_mass.sum()))
+        self.may_stay = self._are_enough(self._raw)
 
     def freeze(self, log_weights: Floats) -> Floats:
         """Return log-weights with those of frozen classes at 0 and no other above."""
@@ -100,7 +104,9 @@ class Keeper:
 
     def keeps(self, multipliers: Floats) -> bool:
         """Whether enough is right under multipliers of shape (N,)."""
-        correct = self._count_correct(multipliers)
+        return self._are_enough(self._count_correct(multipliers))
+
+    def _are_enough(self, correct: Integers) -> bool:
         return bool((correct >= self._least).all() and correct.sum() >= self._total)
 
     def _count_correct(self, multipliers: Floats) -> Integers:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from dnip.priors.calibration import Calibration
 from dnip.priors.softmax import softmax
+from dnip.robust.curvature import Curvature
 
 if TYPE_CHECKING:
     from dnip.typing import Floats, Labels
@@ -24,7 +26,12 @@ _TOLERANCE = 1e-9
 
 
 def fit_shift(
-    log_p: Floats, labels: Labels, weight: Floats, prior: Floats, pull: float | None = None
+    log_p: Floats,
+    labels: Labels,
+    weight: Floats,
+    prior: Floats,
+    pull: float | None = None,
+    deadline: float | None = None,
 ) -> Calibration:
     """Fit by class-balanced log-loss, with an L2 pull of the log-odds to those of a prior.
 
@@ -44,6 +51,8 @@ def fit_shift(
         Log-weights to be drawn to.
     pull : float, optional
         Precision of the prior in log-odds; chosen from 0.1 to 100 if left out.
+    deadline : float, optional
+        A ``time.perf_counter`` reading after which no further step is made.
 
     Returns
     -------
@@ -60,9 +69,12 @@ def fit_shift(
     scores = log_p + prior
     balanced = _balance(weight, labels, scores.shape[1])
     pulls = _PULLS if pull is None else (pull,)
-    found = fitted = _fit(scores, labels, balanced, pulls[0])
+    judged = len(pulls) > 1
+    found = fitted = _fit(scores, labels, balanced, pulls[0], None, deadline, judged=judged)
     for one in pulls[1:]:  # each begins where the one before ended
-        fitted = _fit(scores, labels, balanced, one, fitted)
+        if _is_over(deadline):
+            break
+        fitted = _fit(scores, labels, balanced, one, fitted, deadline, judged=judged)
         found = max(found, fitted, key=lambda f: f.evidence)
     sharpness, delta = found.sharpness, found.delta
     shift = prior + delta / sharpness
@@ -80,15 +92,27 @@ def _balance(weight: Floats, labels: Labels, n_classes: int) -> Floats:
 class _Fitted(NamedTuple):
     sharpness: float
     delta: Floats  # (N,)
-    evidence: float  # log-probability of the labels under the prior
+    evidence: float  # log-probability of the labels under the prior; 0 where nobody asks for it
+
+
+def _is_over(deadline: float | None) -> bool:
+    return deadline is not None and time.perf_counter() >= deadline
 
 
 def _fit(
-    scores: Floats, labels: Labels, weight: Floats, pull: float, start: _Fitted | None = None
+    scores: Floats,
+    labels: Labels,
+    weight: Floats,
+    pull: float,
+    start: _Fitted | None,
+    deadline: float | None,
+    *,
+    judged: bool,
 ) -> _Fitted:
-    fitted = _newton(scores, labels, weight, pull, start, hold_sharpness=False)
+    given = scores, labels, weight, pull
+    fitted = _newton(*given, start, deadline, hold_sharpness=False, judged=judged)
     if fitted.sharpness < _LEAST_SHARPNESS:
-        fitted = _newton(scores, labels, weight, pull, hold_sharpness=True)
+        fitted = _newton(*given, None, deadline, hold_sharpness=True, judged=judged)
     return fitted
 
 
@@ -97,9 +121,11 @@ def _newton(
     labels: Labels,
     weight: Floats,
     pull: float,
-    start: _Fitted | None = None,
+    start: _Fitted | None,
+    deadline: float | None,
     *,
     hold_sharpness: bool,
+    judged: bool,
 ) -> _Fitted:
     n_rows, n_classes = scores.shape
     rows = np.arange(n_rows)
@@ -117,7 +143,6 @@ def _newton(
         x[0], x[1:] = start.sharpness, start.delta
     if hold_sharpness:
         x[0] = _LEAST_SHARPNESS
-    free = slice(1 if hold_sharpness else 0, None)
     now = loss(x)
     for _ in range(_MAX_STEPS):
         q = softmax(x[0] * scores + x[1:])
@@ -128,18 +153,24 @@ def _newton(
         residual[rows, labels] -= weight
         gradient[0] = (residual * scores).sum() + _SHARPNESS_PULL * (x[0] - 1)
         gradient[1:] = residual.sum(axis=0) + pull * x[1:]
-        hessian = np.empty((n_classes + 1, n_classes + 1))
-        hessian[0, 0] = (weighted * (scores - mean[:, None]) ** 2).sum() + _SHARPNESS_PULL
-        hessian[0, 1:] = hessian[1:, 0] = (weighted * (scores - mean[:, None])).sum(axis=0)
-        hessian[1:, 1:] = np.diag(weighted.sum(axis=0) + pull) - weighted.T @ q
-        step = np.zeros(n_classes + 1)
-        step[free] = np.linalg.solve(hessian[free, free], gradient[free])
+        apart = scores - mean[:, None]
+        curvature = Curvature(
+            (weighted * apart**2).sum() + _SHARPNESS_PULL,
+            (weighted * apart).sum(axis=0),
+            weighted.sum(axis=0) + pull,
+            weighted,
+            q,
+            held=hold_sharpness,
+        )
+        step = curvature.solve(gradient, deadline)
         decrement = float(gradient @ step)
         length = 1.0
         while (then := loss(x - length * step)) > now - 1e-4 * length * decrement and length > 1e-6:
             length /= 2
         x, now = x - length * step, then
-        if decrement < _TOLERANCE:
+        if decrement < _TOLERANCE or _is_over(deadline):
             break
-    spread = np.linalg.slogdet(hessian[free, free])[1]
-    return _Fitted(float(x[0]), x[1:], float(n_classes * np.log(pull) - spread) / 2 - now)
+    evidence = 0.0
+    if judged:
+        evidence = float(n_classes * np.log(pull) - curvature.log_determinant()) / 2 - now
+    return _Fitted(float(x[0]), x[1:], evidence)

@@ -42,6 +42,7 @@ def fit_smooth(
     unlabelled: Probabilities,
     rng: np.random.Generator,
     target: Floats | None = None,
+    deadline: float | None = None,
 ) -> Smooth:
     """Fit the smooth estimator to labels, drawn to the batch calibration of all rows.
 
@@ -57,6 +58,8 @@ def fit_smooth(
         For samples of large sets.
     target : ndarray of shape (N,), optional
         Class shares of the unlabelled rows, and where the weights will be used, if they are known.
+    deadline : float, optional
+        A ``time.perf_counter`` reading at which to end with what is found by then.
     """
     n_classes = probabilities.shape[1]
     labelled = CountedRows(probabilities, labels, weight)
@@ -70,7 +73,7 @@ def fit_smooth(
 
     drawn = draw_per_class(labels, n_classes, rng, ROWS_PER_CLASS)
     log_p = log_probabilities(probabilities[drawn])
-    shift = fit_shift(log_p, labels[drawn], weight[drawn], batch)
+    shift = fit_shift(log_p, labels[drawn], weight[drawn], batch, deadline=deadline)
     middle = shift.log_weights[support > 0].mean()
     log_weights = np.where(support > 0, shift.log_weights, middle)
 

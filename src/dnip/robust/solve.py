@@ -162,6 +162,7 @@ def solve_robustly(
         unseen,
         np.random.default_rng(seed),
         target,
+        None if time_limit is None else began + time_limit,
     )
     keeper = Keeper(search.constraints, problem)
     inner = Search(goal, scale, solver, seed, time_limit, progress, absent, keeper.freezing)
@@ -174,7 +175,7 @@ def solve_robustly(
     )
     weights, toward = keeper.correct(
         lower(weights, absent, inner.scale),
-        lambda: search.solve(problem, time.perf_counter()),
+        lambda: search.solve(problem, began if keeper.may_stay else time.perf_counter()),
         inner.scale,
         absent,
     )

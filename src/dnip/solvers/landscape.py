@@ -13,6 +13,7 @@ from dnip.kernels.descent import (
     begin,
     descend,
     explore,
+    go_on,
     kick,
     next_class,
     pass_class,
@@ -23,6 +24,7 @@ from dnip.kernels.line_search import settle
 from dnip.kernels.lines import new_lines
 from dnip.kernels.values import MISSED, Floors, Terms, new_memo, no_floors, shortfall, value
 from dnip.objective import Objective
+from dnip.problem import Problem
 from dnip.scales import WeightScale
 from dnip.solvers.levels import levels_of
 from dnip.solvers.passes import CompiledPasses, Passes, passes_over
@@ -39,7 +41,6 @@ if TYPE_CHECKING:
     from dnip.kernels.rows import Rows
     from dnip.kernels.values import Memo
     from dnip.objective import ObjectiveLike
-    from dnip.problem import Problem
     from dnip.solvers.streamed import StreamedProblem
     from dnip.typing import Confusion, Counts, Floats, Integers, WeightIndices
 
@@ -47,6 +48,9 @@ if TYPE_CHECKING:
 
 # Lines to remember in the first place; a fit of 100 classes searches 5,000.
 _EXPECTED_LINES = 1 << 13
+# Cells that compiled code may read between two looks at the clock, a fraction of a second; a
+# descent of fewer is compiled whole, if it searches the line of each class so many times.
+_CELLS, _LINES_PER_CLASS = 50_000_000, 10
 
 
 class Position(NamedTuple):
@@ -100,7 +104,7 @@ class Landscape:
     line_searches : int
         Lines searched so far.
     deadline : float or None
-        A ``time.perf_counter`` reading at which a descent over many rows stops where it is.
+        A ``time.perf_counter`` reading at which a descent that takes long stops where it is.
     """
 
     def __init__(
@@ -133,6 +137,11 @@ class Landscape:
                 rows, levels = self._passes.rows, self._passes.levels
                 state = self._passes.workspace, self._terms, self._memo, self._lines
                 self._state = (rows, levels, *state)
+        # a line reads every row, and all classes wherever a row flips
+        n_rows = len(problem.labels) if isinstance(problem, Problem) else problem.n_open
+        per_line = n_rows + self.n_classes * (1 + min(n_rows, self.scale))
+        self._most_lines = max(_CELLS // per_line, 1)
+        self._is_quick = self._most_lines >= _LINES_PER_CLASS * self.n_classes
 
     @property
     def n_classes(self) -> int:
@@ -178,11 +187,19 @@ class Landscape:
         A class that is known to stand at one of its best indices stays.
         """
         here = self._with_held(indices)
-        if self._state is not None:
+        if self._state is not None and self._is_quick:
             reached, n_searches = descend(*self._state, here, order)
             self._count_searches(n_searches)
             return Position(here, reached)
         descent = begin(here, order)
+        if self._state is not None:
+            n_searches = self._most_lines
+            while n_searches == self._most_lines:
+                n_searches = go_on(*self._state, descent, self._most_lines)
+                self._count_searches(n_searches)
+                if self._is_over():
+                    break
+            return Position(here, float(descent.value[0]))
         while (c := next_class(descent, self._lines)) >= 0:
             if not descent.counted[0]:
                 set_counts(descent, self._passes.count(here))
@@ -191,9 +208,12 @@ class Landscape:
             counts = descent.confusion, descent.predicted
             reached = self._search_line(flips, here, *counts, c, self.scale)
             pass_class(descent, self._lines, now, reached)
-            if self.deadline is not None and time.perf_counter() >= self.deadline:
+            if self._is_over():
                 break
         return Position(here, float(descent.value[0]))
+
+    def _is_over(self) -> bool:
+        return self.deadline is not None and time.perf_counter() >= self.deadline
 
     def approach(self, indices: WeightIndices | Floats, order: Integers) -> Iterator[Position]:
         """Descend, and yield what is worth keeping on the way; the end comes last."""
@@ -204,7 +224,7 @@ class Landscape:
 
         No further kick is tried after `enough` line searches.
         """
-        if self._state is not None:
+        if self._state is not None and self._is_quick:
             here = optimum.indices.copy()
             reached, n_searches = explore(*self._state, here, optimum.value, *kicks, enough)
             self._count_searches(n_searches)
@@ -214,7 +234,7 @@ class Landscape:
             there = self.descend(self._kick(optimum.indices, factors, top, order), order)
             if there.value <= optimum.value:
                 optimum = there
-            if self.line_searches - before >= enough:
+            if self.line_searches - before >= enough or self._is_over():
                 break
         return optimum
 

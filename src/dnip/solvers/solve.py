@@ -162,8 +162,7 @@ class Search:
         self._time_limit = time_limit
         if time_limit is not None:
             self._time_limit = check_number("time_limit", time_limit, at_least=0)
-        if isinstance(solver, str):
-            solver = SOLVERS[check_choice("solver", solver, list(SOLVERS))]()
+        solver = solver_of(solver)
         if self.scale.spacing is Spacing.CONTINUOUS and not getattr(solver, "continuous", False):
             raise InvalidInputError(
                 f"the {solver.name} solver searches weight indices, but continuous weights have "
@@ -303,6 +302,30 @@ class Search:
         if not again.landscape.keeps_floors(again.indices):  # the classes without examples moved
             raise InfeasibleError("no weights were found that keep to the constraints")
         return again
+
+
+def solver_of(solver: str | Solver) -> Solver:
+    """Return the solver of a name, or one that is given, checked.
+
+    Raises
+    ------
+    InvalidInputError
+        If it is neither a known name nor a solver.
+
+    Examples
+    --------
+    >>> solver_of("coordinate")
+    Coordinate(effort=1.0)
+    """
+    if isinstance(solver, str):
+        return SOLVERS[check_choice("solver", solver, list(SOLVERS))]()
+    is_solver = callable(getattr(solver, "search", None)) and hasattr(solver, "name")
+    if not is_solver or isinstance(solver, type):
+        raise InvalidInputError(
+            f"solver must be the name of a solver or a solver; got {solver!r}",
+            hint=f"Give one of {', '.join(SOLVERS)}, or an object such as dnip.solvers.Exact()",
+        )
+    return solver
 
 
 def may_silence(

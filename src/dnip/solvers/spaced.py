@@ -6,7 +6,6 @@ from are made anew for each line: one from between any two neighbours at which a
 
 from __future__ import annotations
 
-import time
 from collections import deque
 from typing import TYPE_CHECKING, NamedTuple, cast
 
@@ -231,7 +230,7 @@ class ContinuousLandscape(Landscape):
             here[c] = line.levels[int(place[c]) - 1]
             unmoved = 1 if reached < value else unmoved + 1
             value = reached
-            if self.deadline is not None and time.perf_counter() >= self.deadline:
+            if self._is_over():
                 break
         return Position(here, value)
 

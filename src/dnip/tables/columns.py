@@ -131,7 +131,8 @@ def resolve_columns(
         columns = _numbered_columns(numbered, classes, source)
     else:
         raise _no_class_columns(names, classes, source)
-    extra = [name for name in names if name not in _RESERVED and name not in set(columns)]
+    known = {*_RESERVED, *columns}
+    extra = [name for name in names if name not in known]
     if extra:
         raise InvalidInputError(
             f"{source}: column {_shown(extra[0])} is not known; the known columns are label, id, "
@@ -170,7 +171,8 @@ def _numbered_columns(
     numbered: list[str], classes: tuple[str, ...] | None, source: str
 ) -> tuple[str, ...]:
     expected = probability_columns(len(numbered))
-    missing = [name for name in expected if name not in set(numbered)]
+    found = set(numbered)
+    missing = [name for name in expected if name not in found]
     if missing:
         raise InvalidInputError(
             f"{source}: column {missing[0]} is missing; the class columns found are "

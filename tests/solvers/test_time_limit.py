@@ -1,0 +1,74 @@
+"""A time limit holds inside one descent, and for all that surrounds a search."""
+
+import time
+
+import numpy as np
+import pytest
+
+from dnip import ProbabilityTable, solve
+from dnip.errors import InvalidInputError
+from dnip.fitting import fit_table
+from dnip.robust import solve_robustly
+from dnip.solution import Status
+from dnip.solvers import landscape
+from dnip.solvers.anneal import Anneal
+
+# Far more than a limit of half a second needs, far less than the search would take.
+_SECONDS = 10.0
+
+pytestmark = pytest.mark.filterwarnings("ignore:no labelled example")
+
+
+def draw(n_rows, n_classes):
+    rng = np.random.default_rng(0)
+    return rng.dirichlet(np.ones(n_classes), n_rows), rng.integers(0, n_classes, n_rows)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"scale": 30},
+        {"scale": "log:1000"},
+        {"scale": "continuous"},
+        {"solver": "exact", "scale": 30},
+        {"solver": Anneal(t_min=1e-9, cooling=0.9999)},
+    ],
+    ids=["linear", "log", "continuous", "exact", "anneal"],
+)
+def test_a_descent_over_many_classes_ends_in_time(settings):
+    p, y = draw(300, 1_500)
+    solve(*draw(300, 3), **settings, time_limit=0.5)  # compiles
+    began = time.perf_counter()
+    found = solve(p, y, **settings, time_limit=0.5)
+    assert time.perf_counter() - began < _SECONDS
+    assert found.status is Status.TIME_LIMIT
+    assert found.value <= found.trace[0].value
+
+
+@pytest.mark.parametrize("robust", ["off", "auto", "on"])
+def test_a_fit_of_many_classes_ends_in_time(robust):
+    p, y = draw(60, 3_000)
+    began = time.perf_counter()
+    found = fit_table(ProbabilityTable(p, y), robust=robust, time_limit=0.5)
+    assert time.perf_counter() - began < _SECONDS
+    assert found.solution.status is Status.TIME_LIMIT
+
+
+def test_a_descent_in_steps_is_the_descent_in_one(monkeypatch):
+    p, y = draw(200, 12)
+    whole = solve(p, y)
+    monkeypatch.setattr(landscape, "_CELLS", 1)
+    stepwise = solve(p, y)
+    np.testing.assert_array_equal(stepwise.weight_indices, whole.weight_indices)
+    assert (stepwise.value, stepwise.evaluations) == (whole.value, whole.evaluations)
+
+
+@pytest.mark.parametrize("solver", [None, 1, object(), Anneal])
+@pytest.mark.parametrize("entry", [solve, solve_robustly])
+def test_what_is_no_solver_is_refused(entry, solver):
+    p, y = draw(20, 3)
+    with pytest.raises(InvalidInputError, match="solver must be the name") as refused:
+        entry(p, y, solver=solver)
+    assert "Exact()" in refused.value.hint
+    with pytest.raises(InvalidInputError, match="solver must be the name"):
+        fit_table(ProbabilityTable(p, y), solver=solver)
