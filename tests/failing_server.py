@@ -111,7 +111,8 @@ class FailingServer:
 
     def reply(self, handler, answer):
         status, headers, text = answer if isinstance(answer, tuple) else (200, {}, answer)
-        content = (text if isinstance(text, str) else json.dumps(text)).encode()
+        content = text if isinstance(text, str | bytes) else json.dumps(text)
+        content = content if isinstance(content, bytes) else content.encode("utf-8", "replace")
         handler.send_response(status)
         for name, value in ({"Content-Length": str(len(content))} | headers).items():
             handler.send_header(name, value)

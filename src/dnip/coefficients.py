@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dnip.decisions import decide, reweight
-from dnip.errors import CoefficientsFormatError, InvalidInputError
-from dnip.files import atomic_path
+from dnip.errors import CoefficientsFormatError, InvalidInputError, listed
+from dnip.files import atomic_path, read_text
 from dnip.priors import Calibration, PriorEstimate, adjust, check_prior, estimate_prior
 from dnip.scales import Spacing, WeightScale
 from dnip.validation import (
@@ -225,7 +224,7 @@ class Coefficients:
         if p.shape[1] != len(self.classes):
             raise InvalidInputError(
                 f"probabilities have {p.shape[1]} classes, but the coefficients were fitted for "
-                f"{len(self.classes)}: {', '.join(self.classes)}",
+                f"{len(self.classes)}: {listed(self.classes)}",
                 hint="Apply coefficients to the task that they were fitted on",
             )
         return p
@@ -489,7 +488,7 @@ class Coefficients:
             If the file cannot be read, is damaged, or of a version yet unknown.
         """
         try:
-            text = Path(path).read_text(encoding="utf-8")
+            text = read_text(path)
         except (OSError, UnicodeDecodeError) as error:
             reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
             raise CoefficientsFormatError(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnip.errors import InvalidInputError
+from dnip.errors import InvalidInputError, listed
 from dnip.validation import check_number
 
 if TYPE_CHECKING:
@@ -235,6 +235,10 @@ class Demands:
         return told
 
 
+# An index has no more.
+_DIGITS = 9
+
+
 def find_class(key: str | int, classes: Sequence[str]) -> int:
     """Return the index of a class, by name or by index.
 
@@ -246,14 +250,14 @@ def find_class(key: str | int, classes: Sequence[str]) -> int:
     if isinstance(key, str):
         if key in classes:
             return list(classes).index(key)
-        if not key.isdecimal() or int(key) >= len(classes):
+        if not key.isdecimal() or len(key) > _DIGITS or int(key) >= len(classes):
             raise InvalidInputError(
-                f"unknown class {key!r}; the classes are {', '.join(classes)}",
+                f"unknown class {listed([key])}; the classes are {listed(classes)}",
                 hint="Name a class of the table, or its index from 0",
             )
     if not 0 <= int(key) < len(classes):
         raise InvalidInputError(
-            f"unknown class {key}; the {len(classes)} classes are {', '.join(classes)}",
+            f"unknown class {key}; the {len(classes)} classes are {listed(classes)}",
             hint=f"Give a name, or an index 0..{len(classes) - 1}",
         )
     return int(key)
@@ -286,7 +290,7 @@ def by_label(constraints: Constraints | None, labels: Sequence[object]) -> Const
         if isinstance(key, str) and key in names:
             return names.index(key)
         raise InvalidInputError(
-            f"unknown class {key!r} in constraints; the classes are {', '.join(names)}",
+            f"unknown class {key!r} in constraints; the classes are {listed(names)}",
             hint="Name classes by their labels",
         )
 

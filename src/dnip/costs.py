@@ -6,12 +6,12 @@ import csv
 import json
 from dataclasses import dataclass
 from io import StringIO
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnip.errors import InvalidInputError
+from dnip.errors import InvalidInputError, listed
+from dnip.files import read_text
 from dnip.validation import check_classes
 
 if TYPE_CHECKING:
@@ -95,8 +95,7 @@ class Costs:
         names = None if classes is None else check_classes(classes)
         if names is not None and len(names) != len(matrix):
             raise InvalidInputError(
-                f"{source} has {len(matrix)} rows, but {len(names)} class names: "
-                f"{', '.join(names)}",
+                f"{source} has {len(matrix)} rows, but {len(names)} class names: {listed(names)}",
                 hint=_FORMS,
             )
         return cls(tuple(tuple(row) for row in matrix.tolist()), names)
@@ -130,7 +129,7 @@ class Costs:
         """
         source = str(path)
         try:
-            text = Path(path).read_text(encoding="utf-8-sig")
+            text = read_text(path)
         except (OSError, UnicodeDecodeError) as error:
             reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
             raise InvalidInputError(f"{source}: cannot be read: {reason}", hint=_FORMS) from error
@@ -150,14 +149,14 @@ class Costs:
             if len(self.values) != len(classes):
                 raise InvalidInputError(
                     f"costs has {len(self.values)} rows and columns, but there are {len(classes)} "
-                    f"classes: {', '.join(classes)}",
+                    f"classes: {listed(classes)}",
                     hint="Give the cost of every class taken for every class",
                 )
             return self
         if set(self.classes) != set(classes):
             raise InvalidInputError(
-                f"costs is of the classes {', '.join(self.classes)}, but the classes are "
-                f"{', '.join(classes)}",
+                f"costs is of the classes {listed(self.classes)}, but the classes are "
+                f"{listed(classes)}",
                 hint="Name the classes in the costs as in the table",
             )
         place = [self.classes.index(name) for name in classes]
@@ -227,7 +226,7 @@ def _from_json(text: str, source: str) -> Costs:
         if set(row) != set(names):
             raise InvalidInputError(
                 f"{source}: {name!r} has costs for {', '.join(row) or 'no class'}, but the true "
-                f"classes are {', '.join(names)}",
+                f"classes are {listed(names)}",
                 hint=_FORMS,
             )
     return Costs.of([[content[i][j] for j in names] for i in names], names or None, source=source)

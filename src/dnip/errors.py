@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import Self
+
+# Letters of a name in a list of them.
+_LONG = 60
 
 
 class DNIPError(Exception):
@@ -110,3 +113,16 @@ class BackendError(DNIPError):
 
 class DNIPWarning(UserWarning):
     """Something that the user should know and that stops nothing."""
+
+
+def listed(names: Sequence[str], most: int = 8) -> str:
+    """Return names for a message: the first few, and how many more there are.
+
+    Examples
+    --------
+    >>> listed(["a", "b", "c"]), listed(["a", "b", "c"], most=1), listed(["x" * 100], most=1)
+    ('a, b, c', 'a and 2 more', 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…')
+    """
+    shown = (name if len(name) <= _LONG else f"{name[:_LONG]}…" for name in names[:most])
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(shown) + more

@@ -10,7 +10,7 @@ import numpy as np
 
 from dnip.coefficients import Coefficients
 from dnip.constraints import Constraints, by_label
-from dnip.errors import DNIPWarning, InvalidInputError, MissingDependencyError
+from dnip.errors import DNIPWarning, InvalidInputError, MissingDependencyError, listed
 from dnip.objective import Objective
 from dnip.priors import check_prior
 from dnip.robust import ROBUST, solve_robustly, what_labels_tell
@@ -333,7 +333,7 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         if p.shape[1] != len(names):
             raise InvalidInputError(
                 f"X has {p.shape[1]} columns of probabilities, but {source} holds {len(names)} "
-                f"classes ({', '.join(names)})",
+                f"classes ({listed(names)})",
                 hint="Pass classes=, the class of each column in order, also those that y lacks",
             )
         hint = "Pass classes=list(X.columns), or X.to_numpy() to take columns by position"

@@ -9,7 +9,7 @@ import numpy as np
 
 from dnip.captured_mass import MassCounts
 from dnip.decisions import decide
-from dnip.errors import CoefficientsFormatError, InvalidInputError
+from dnip.errors import CoefficientsFormatError, InvalidInputError, listed
 from dnip.intervals import difference_intervals, metric_intervals, paired_bounds, wilson
 from dnip.metrics import (
     accuracy,
@@ -216,8 +216,8 @@ def check_same_classes(rows: Rows, coefficients: Coefficients) -> None:
     """Refuse coefficients that were fitted for other classes than the table's."""
     if rows.classes != coefficients.classes:
         raise CoefficientsFormatError(
-            f"{rows.source} has the classes {', '.join(rows.classes)}, but the coefficients "
-            f"were fitted for {', '.join(coefficients.classes)}",
+            f"{rows.source} has the classes {listed(rows.classes)}, but the coefficients "
+            f"were fitted for {listed(coefficients.classes)}",
             hint="Apply coefficients to the task that they were fitted on",
         )
 

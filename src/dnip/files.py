@@ -21,6 +21,32 @@ if TYPE_CHECKING:
 #: Failures of the disk that can strike in the middle of a write.
 _DISK_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS})
 _APART = "Give each a place of its own"
+# Bytes of the largest file of settings or coefficients; one without an end, a device, has more.
+_MOST_BYTES = 1 << 28
+
+
+def read_text(path: str | os.PathLike[str]) -> str:
+    """Return a file of settings or coefficients whole, as text, without a byte order mark.
+
+    Raises
+    ------
+    OSError
+        If it cannot be read, or is larger than 256 MiB; ``strerror`` tells it to people.
+    UnicodeDecodeError
+        If it is not UTF-8.
+
+    Examples
+    --------
+    >>> read_text("/dev/zero")
+    Traceback (most recent call last):
+    ...
+    OSError: [Errno 27] it has no end, or is larger than 256 MiB
+    """
+    with Path(path).open("rb") as file:
+        content = file.read(_MOST_BYTES + 1)
+    if len(content) > _MOST_BYTES:
+        raise OSError(errno.EFBIG, "it has no end, or is larger than 256 MiB")
+    return content.decode("utf-8-sig")
 
 
 def check_writable(path: str | os.PathLike[str]) -> Path:

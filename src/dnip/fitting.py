@@ -12,7 +12,7 @@ import numpy as np
 
 from dnip.class_notes import notes_on_classes
 from dnip.coefficients import Coefficients
-from dnip.errors import InfeasibleError, InvalidInputError
+from dnip.errors import InfeasibleError, InvalidInputError, listed
 from dnip.evaluation import Evaluation, evaluate
 from dnip.evidence import FOLDS, FitEvidence, gather
 from dnip.objective import Objective
@@ -268,8 +268,8 @@ def unlabelled_rows(table: ProbabilityTable, more: ProbabilityTable | None) -> P
     if more is not None:
         if more.classes != table.classes:
             raise InvalidInputError(
-                f"{more.source} has the classes {', '.join(more.classes)}, but {table.source} has "
-                f"{', '.join(table.classes)}",
+                f"{more.source} has the classes {listed(more.classes)}, but {table.source} has "
+                f"{listed(table.classes)}",
                 hint="Give unlabelled rows of the same classes, in the same order",
             )
         parts.append(more.probabilities)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol, cast
 import numpy as np
 
 from dnip.decisions import row_sums
-from dnip.errors import DNIPWarning, InvalidInputError
+from dnip.errors import DNIPWarning, InvalidInputError, listed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -184,8 +184,8 @@ order are cat, dog. Put the columns into this order; frame.to_numpy() is taken b
     named = numbers != list(classes) and any(isinstance(column, str) for column in columns)
     if disordered or named or not set(names).isdisjoint(classes):
         raise InvalidInputError(
-            f"the columns of {name} are {', '.join(names)}, but the classes in order are "
-            f"{', '.join(classes)}",
+            f"the columns of {name} are {listed(names)}, but the classes in order are "
+            f"{listed(classes)}",
             hint=hint,
         )
 

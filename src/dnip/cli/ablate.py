@@ -11,11 +11,16 @@ from dnip.cli.console import complain, live_progress, print_json, say
 from dnip.cli.fit import Pairs, SolverName
 from dnip.cli.options import AsJson, Classes, TablePath, scale_name, split_classes
 
+# A seed has no more.
+_DIGITS = 18
+
 
 def _seeds(text: str) -> str:
     for part in text.split(","):
-        if not part.strip().isdecimal():
-            raise typer.BadParameter(f"{part.strip()!r} is no seed; write them like 0,1,2")
+        if not part.strip().isdecimal() or len(part) > _DIGITS:
+            raise typer.BadParameter(
+                f"{part.strip()[:_DIGITS]!r} is no seed; write them like 0,1,2"
+            )
     return text
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from dnip.errors import OutputError
 from dnip.report.escaping import printable
 
 if TYPE_CHECKING:
@@ -24,7 +25,10 @@ _QUIET_SECONDS = 10.0
 
 def say(text: str, *, err: bool = False) -> None:
     """Write text to standard output, or to standard error; names in it steer no terminal."""
-    typer.echo(printable(text), err=err)
+    if err:
+        typer.echo(printable(text), err=True)
+    else:
+        _print(printable(text))
 
 
 def complain(kind: str, message: str) -> None:
@@ -34,7 +38,19 @@ def complain(kind: str, message: str) -> None:
 
 def print_json(content: dict[str, Any]) -> None:
     """Print one JSON object on standard output, in ASCII, which every stream can take."""
-    typer.echo(json.dumps(content, allow_nan=False))
+    _print(json.dumps(content, allow_nan=False))
+
+
+def _print(text: str) -> None:
+    try:
+        typer.echo(text)
+    except BrokenPipeError:  # whose reader has left: no failure
+        raise
+    except OSError as error:
+        raise OutputError(
+            f"standard output cannot be written: {error.strerror or error}",
+            hint="Free some space, or send it elsewhere",
+        ) from error
 
 
 @contextmanager

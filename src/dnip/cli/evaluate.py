@@ -54,7 +54,7 @@ def evaluate(
     """
     from dnip.cli.target_prior import move_to
     from dnip.coefficients import Coefficients
-    from dnip.errors import InvalidInputError
+    from dnip.errors import InvalidInputError, listed
     from dnip.evaluation import evaluate as evaluate_table
     from dnip.files import check_files
     from dnip.priors import is_estimate, read_prior
@@ -96,7 +96,7 @@ def evaluate(
             progress=lambda done: show(f"{done:,} rows"),
         )
     if result.missing:
-        complain("warning", f"no labelled row of class {', '.join(result.missing)}: left out")
+        complain("warning", f"no labelled row of class {listed(result.missing)}: left out")
     if picture is not None:
         draw_flows(result, picture)
     if json:

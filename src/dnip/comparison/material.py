@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dnip.baselines import OptSet
-from dnip.errors import InvalidInputError
+from dnip.errors import InvalidInputError, listed
 from dnip.tables.columns import CONTENT_FREE
 from dnip.tables.sampling import BALANCED_UP_TO, draw_rows
 from dnip.validation import check_integer
@@ -86,8 +86,8 @@ class Material:
         for other in (test, unlabelled, content_free):
             if other is not None and other.classes != opt.classes:
                 raise InvalidInputError(
-                    f"{other.source} has the classes {', '.join(other.classes)}, but {opt.source} "
-                    f"has {', '.join(opt.classes)}",
+                    f"{other.source} has the classes {listed(other.classes)}, but {opt.source} "
+                    f"has {listed(opt.classes)}",
                     hint="Compare on tables of the same classes, in the same order",
                 )
         _refuse_common_rows(opt, test)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from dnip.comparison.choosing import RAW, choose, missing_library
 from dnip.comparison.results import Comparison, Outcome, Run
-from dnip.errors import DNIPError, DNIPWarning, InvalidInputError
+from dnip.errors import DNIPError, DNIPWarning, InvalidInputError, listed
 from dnip.metrics.confusion import count_pairs
 from dnip.objective import Objective
 from dnip.scales import DEFAULT_SCALE
@@ -165,7 +165,7 @@ def _ready(methods: Sequence[Method], strict: bool) -> tuple[list[Method], dict[
             ready.append(method)
     names = [method.name for method in ready]
     if len(set(names)) < len(names):
-        raise InvalidInputError(f"methods must have different names; got {', '.join(names)}")
+        raise InvalidInputError(f"methods must have different names; got {listed(names)}")
     return ready, skipped
 
 
@@ -188,7 +188,7 @@ def _tell_missing(material: Material, draws: Sequence[OptSet]) -> None:
     if names:
         where = material.sources[0] if len(draws) == 1 else f"some draw of {material.sources[0]}"
         warnings.warn(
-            f"{where}: no label of class {', '.join(names)}; nothing is learned of it there",
+            f"{where}: no label of class {listed(names)}; nothing is learned of it there",
             DNIPWarning,
             stacklevel=3,
         )

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dnip.errors import InvalidInputError
+from dnip.files import read_text
 from dnip.prompting.demonstrations import BALANCED
 from dnip.prompting.task import load_task
 
@@ -160,7 +161,7 @@ def load_plan(name: str | os.PathLike[str]) -> Plan:
             hint=f"Name one of {', '.join(bundled_plans())}, or a .toml file",
         )
     try:
-        content = path.read_text(encoding="utf-8")
+        content = read_text(path)
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
         raise InvalidInputError(f"{path}: the plan cannot be read: {reason}") from error

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from dnip.errors import InvalidInputError
+from dnip.errors import InvalidInputError, listed
+from dnip.files import read_text
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -70,7 +71,7 @@ def check_prior(prior: PriorLike, classes: Sequence[str]) -> Floats:
         raise InvalidInputError(f"target prior: not numbers: {error}", hint=_FORMS) from error
     if shares.shape != (n_classes,):
         raise InvalidInputError(
-            f"target prior: {shares.size} shares for {n_classes} classes: {', '.join(classes)}",
+            f"target prior: {shares.size} shares for {n_classes} classes: {listed(classes)}",
             hint="Give one share for every class; a class that does not occur gets 0",
         )
     for name, share in zip(classes, shares.tolist(), strict=True):
@@ -154,14 +155,13 @@ def _in_order(prior: Mapping[str, float], classes: Sequence[str]) -> list[float]
     unknown = [str(name) for name in prior if name not in classes]
     if unknown:
         raise InvalidInputError(
-            f"target prior: there is no class {', '.join(unknown)}; the classes are "
-            f"{', '.join(classes)}",
+            f"target prior: there is no class {listed(unknown)}; the classes are {listed(classes)}",
             hint="Name the classes as the table does",
         )
     missing = [name for name in classes if name not in prior]
     if missing:
         raise InvalidInputError(
-            f"target prior: no share is given for class {', '.join(missing)}",
+            f"target prior: no share is given for class {listed(missing)}",
             hint="Give a share for every class; one that does not occur gets 0",
         )
     return [prior[name] for name in classes]
@@ -176,7 +176,7 @@ def _share(text: str) -> float:
 
 def _load(path: Path) -> PriorLike:
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(read_text(path))
     except OSError as error:
         raise InvalidInputError(
             f"target prior: {path} cannot be read: {error.strerror}", hint=_FORMS

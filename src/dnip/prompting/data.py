@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnip.errors import BackendError, InvalidInputError
+from dnip.errors import BackendError, InvalidInputError, listed
 from dnip.optional import load_optional
 from dnip.prompting.reachability import is_unreached, no_waiting_for_the_hub
 from dnip.tables.columns import CONTENT_FREE
@@ -224,5 +224,5 @@ def _label(value: object, task: Task, place: str) -> int:
         return int(text)
     raise InvalidInputError(
         f"{place}: label {shown(value)} is no class of task {task.name}",
-        hint=f"Give a name of {', '.join(task.classes)}, or an index from 0",
+        hint=f"Give a name of {listed(task.classes)}, or an index from 0",
     )

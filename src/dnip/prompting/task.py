@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dnip.errors import InvalidInputError
+from dnip.files import read_text
 from dnip.prompting.chain_of_thought import RATIONALE, ChainOfThought, parse_chain_of_thought
 from dnip.validation import check_classes
 
@@ -127,7 +128,7 @@ def load_task(name: str | os.PathLike[str]) -> Task:
             hint=f"Name one of {', '.join(builtin_tasks())}, or a .toml file",
         )
     try:
-        content = path.read_text(encoding="utf-8")
+        content = read_text(path)
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
         raise InvalidInputError(f"{path}: the task cannot be read: {reason}") from error

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnip.coefficients import Coefficients
-from dnip.errors import DNIPWarning, InvalidInputError
+from dnip.errors import DNIPWarning, InvalidInputError, listed
 from dnip.fitting import Fit, fit_table, no_labels, unlabelled_rows
 from dnip.metrics import accuracy, cobias
 from dnip.metrics.confusion import count_pairs
@@ -349,7 +349,7 @@ def _check_dev(opt: ProbabilityTable, dev: ProbabilityTable) -> ProbabilityTable
     missing = [name for c, name in enumerate(dev.classes) if c not in found]
     if missing:
         warnings.warn(
-            f"{dev.source}: no labelled row of class {', '.join(missing)}, which has no say in "
+            f"{dev.source}: no labelled row of class {listed(missing)}, which has no say in "
             "the choice",
             DNIPWarning,
             stacklevel=4,

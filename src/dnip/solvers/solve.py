@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from dnip.constraints import Constraints
-from dnip.errors import DNIPWarning, InfeasibleError, InvalidInputError
+from dnip.errors import DNIPWarning, InfeasibleError, InvalidInputError, listed
 from dnip.objective import Objective, as_objective, on_classes
 from dnip.problem import Problem
 from dnip.scales import DEFAULT_SCALE, WIDEST, Spacing, WeightScale
@@ -48,8 +48,6 @@ SOLVERS: dict[str, Callable[[], Solver]] = {
 # Seconds that a search for what a constraint can reach may take: this, or so many times what the
 # search itself took.
 _LEAST_SPARE, _SPARE = 2.0, 3.0
-# Classes that a warning names.
-_MOST_NAMES = 8
 # Rounds in which classes without examples follow the middle of the fitted ones.
 _MAX_ROUNDS = 5
 
@@ -346,10 +344,9 @@ class _Found(NamedTuple):
 
 
 def _warn_unfitted(names: Sequence[str]) -> None:
-    more = f" and {len(names) - _MOST_NAMES:,} more" if len(names) > _MOST_NAMES else ""
     warnings.warn(
-        f"no labelled example of class {', '.join(names[:_MOST_NAMES])}{more}: not fitted, its "
-        "weight is the geometric middle of the fitted ones",
+        f"no labelled example of class {listed(names)}: not fitted, its weight "
+        "is the geometric middle of the fitted ones",
         DNIPWarning,
         stacklevel=4,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dnip.errors import InvalidInputError
+from dnip.errors import InvalidInputError, listed
 
 if TYPE_CHECKING:
     from dnip.tables.table import ProbabilityTable
@@ -40,8 +40,8 @@ other rows: scores on rows that were fitted on say nothing
     """
     if other.classes != opt.classes:
         raise InvalidInputError(
-            f"{other.source} has the classes {', '.join(other.classes)}, but {opt.source} has "
-            f"{', '.join(opt.classes)}",
+            f"{other.source} has the classes {listed(other.classes)}, but {opt.source} has "
+            f"{listed(opt.classes)}",
             hint="Give two tables of the same classes, in the same order",
         )
     hint = f"Give a {role} table of other rows: scores on rows that were fitted on say nothing"

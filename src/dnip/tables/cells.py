@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date, time, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -109,7 +110,7 @@ def _floats_from_numbers(cells: Sequence[Any] | NDArray[Any]) -> NDArray[Any]:
     if isinstance(cells, np.ndarray) and cells.dtype.kind in "fiu":
         return cells  # the matrix takes them as float64
     for kind in set(map(type, cells)):
-        if not issubclass(kind, _NUMBERS) or issubclass(kind, bool):
+        if not issubclass(kind, _NUMBERS) or issubclass(kind, bool | np.timedelta64):
             raise ValueError(f"{kind.__name__} is no type of number")
     return np.fromiter(map(float, cells), np.float64, len(cells))
 
@@ -119,6 +120,11 @@ def _check_cell(cell: object, convert: Callable[[Any], NDArray[Any]], where: str
         raise InvalidInputError(
             f"{where}: the cell is empty",
             hint="Give a number in every row; a class that is ruled out has 0",
+        )
+    if isinstance(cell, np.datetime64 | np.timedelta64 | date | time | timedelta):
+        raise InvalidInputError(
+            f"{where}: {str(cell)!r} is a date or a time, not a number",
+            hint="Give probabilities there, numbers from 0 to 1",
         )
     try:
         convert([cell])

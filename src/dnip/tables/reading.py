@@ -62,6 +62,10 @@ def check_readable(file: str | os.PathLike[str]) -> Format:
     try:
         if path.is_dir():
             return FORMATS[".parquet"]
+        if path.is_char_device():
+            raise InvalidInputError(
+                f"{path}: this is a device, not a file", hint="Give the path of a table"
+            )
         if not path.is_fifo():  # which can be opened once only
             with path.open("rb"):
                 pass

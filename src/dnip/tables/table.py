@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from dnip.captured_mass import CapturedMass
-from dnip.errors import InvalidInputError
+from dnip.errors import InvalidInputError, listed
 from dnip.optional import load_optional
 from dnip.tables.block import block_of
 from dnip.tables.checks import check_chunks
@@ -93,7 +93,7 @@ class ProbabilityTable:
         if len(classes) != n_classes:
             raise InvalidInputError(
                 f"probabilities has {n_classes} columns, but there are {len(classes)} classes: "
-                f"{', '.join(classes)}",
+                f"{listed(classes)}",
                 hint="Name every class once, in the order of the columns",
             )
         labels, ids, mass = self.labels, self.ids, self.mass

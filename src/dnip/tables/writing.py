@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dnip.errors import InvalidInputError
+from dnip.errors import InvalidInputError, listed
 from dnip.files import atomic_path
 from dnip.tables.block import block_of
 from dnip.tables.formats import format_of
@@ -62,8 +62,8 @@ class TableWriter:
         """
         if rows.classes != self._classes:
             raise InvalidInputError(
-                f"{rows.source} has the classes {', '.join(rows.classes)}, but the file is "
-                f"written for {', '.join(self._classes)}",
+                f"{rows.source} has the classes {listed(rows.classes)}, but the file is "
+                f"written for {listed(self._classes)}",
                 hint="Open a file of its own for it",
             )
         block = block_of(rows, predictions, mass, samples, fallback)

@@ -1,0 +1,47 @@
+"""Count the cases of every group, and print the table at the end of a run."""
+
+from collections import Counter, defaultdict
+
+import pytest
+import typer
+
+from dnip.cli.app import app
+from fuzzing import BUDGET, COUNTS
+
+COMMAND = typer.main.get_command(app)
+GROUPS = defaultdict(Counter)
+COLUMNS = ("cases", "internal errors", "tracebacks", "inputs changed", "parts left", "without end")
+
+
+@pytest.fixture(autouse=True)
+def _counted(request):
+    COUNTS.clear()
+    yield
+    group = request.node.path.stem.removeprefix("test_").replace("_", " ")
+    request.node.user_properties.append(("fuzz", (group, dict(COUNTS))))
+
+
+@pytest.fixture(autouse=True)
+def _alone(monkeypatch):
+    """Use no key and no proxy of the user's; and build the command once, at which typer is slow."""
+    monkeypatch.setattr(typer.main, "get_command", lambda _: COMMAND)
+    for name in ("OPENAI_API_KEY", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+
+
+def pytest_runtest_logreport(report):
+    if report.when == "teardown":
+        for name, value in report.user_properties:
+            if name == "fuzz":
+                GROUPS[value[0]].update(value[1])
+
+
+def pytest_terminal_summary(terminalreporter):
+    if BUDGET == 1 or not GROUPS:
+        return
+    write = terminalreporter.write_line
+    total = sum(GROUPS.values(), Counter())
+    write(f"{'group':<16}" + "".join(f"{name:>17}" for name in COLUMNS))
+    for group, counts in [*sorted(GROUPS.items()), ("all", total)]:
+        write(f"{group:<16}" + "".join(f"{counts[name]:>17,}" for name in COLUMNS))

@@ -1,0 +1,48 @@
+"""Coefficients files whose keys and values were changed."""
+
+import json
+from functools import cache
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dnip import ProbabilityTable
+from dnip.fitting import fit_table
+from fuzzing import fuzzed, run, workshop
+from mutations import damaged, damaged_json
+
+TABLE = "label,p0,p1\n" + "0,0.9,0.1\n0,0.8,0.2\n1,0.6,0.4\n1,0.55,0.45\n" * 5
+
+
+@cache
+def sound(scale):
+    """What a fit on some scale writes, with a calibration, as JSON."""
+    with workshop({"t.csv": TABLE}):
+        fitted = fit_table(ProbabilityTable.read("t.csv"), scale=scale, evidence=False)
+    return json.loads(fitted.coefficients.to_json())
+
+
+LINES = [
+    ["evaluate", "t.csv", "--coefficients", "c.json"],
+    ["evaluate", "t.csv", "--coefficients", "c.json", "--json", "--target-prior", "0.3,0.7"],
+    ["apply", "t.csv", "--coefficients", "c.json", "--out", "o.csv"],
+    ["apply", "t.csv", "--coefficients", "c.json", "--out", "o.csv", "--target-prior", "uniform"],
+    ["apply", "t.csv", "--coefficients", "c.json", "--out", "o.csv", "--target-prior", "estimate"],
+]
+lines = st.sampled_from(LINES)
+contents = st.sampled_from([30, "log:1000", "continuous"]).flatmap(lambda s: damaged_json(sound(s)))
+
+
+@fuzzed(30)
+@given(lines, contents)
+def test_changed_keys_and_values(line, content):
+    with workshop({"t.csv": TABLE, "c.json": json.dumps(content)}):
+        run(*line)
+
+
+@fuzzed(10)
+@given(lines, st.data())
+def test_changed_bytes(line, data):
+    content = data.draw(damaged(json.dumps(sound(30)).encode()))
+    with workshop({"t.csv": TABLE, "c.json": content}):
+        run(*line)

@@ -1,0 +1,113 @@
+"""Extreme values of every option of every command; the options are found, not listed."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dnip import Coefficients
+from failing_server import FailingServer
+from fuzzing import STOPPED, fuzzed, run, workshop
+from mutations import NUMBERS, TEXTS
+from test_inputs_and_outputs import COMMANDS, READS, WRITES
+from test_prompt import TASK
+
+#: Long work is what some values ask for: it is stopped, and must leave nothing behind either.
+PATIENCE = 1.0
+#: Folders that a command may leave half done.
+OUTPUTS = ("o", "dnip-")
+TABLE = "label,p0,p1\n" + "0,0.9,0.1\n0,0.8,0.2\n1,0.6,0.4\n1,0.55,0.45\n" * 5
+ROWS = "text,label\n" + "good,happy\nbad,sad\n" * 4
+SERVER = ["--data", ".", "--model", "{url}", "--served-model", "m"]
+#: A line of each command that works, in a folder with what it needs.
+LINES = {
+    "demo": [],
+    "fit": ["t.csv", "--out", "o.json"],
+    "tune": ["t.csv", "--betas", "1", "--taus", "0", "--out", "o.json"],
+    "pareto": ["t.csv", "--effort", "0.01"],
+    "evaluate": ["t.csv", "--coefficients", "c.json"],
+    "ablate": ["t.csv", "t2.csv"],
+    "apply": ["t.csv", "--coefficients", "c.json", "--out", "o.csv"],
+    "compare": ["t.csv", "t2.csv", "--methods", "raw", "--out", "o"],
+    "bench": [
+        "t.csv",
+        "--solvers",
+        "coordinate",
+        "--peers",
+        "none",
+        "--time-limit",
+        "0.1",
+        "--seeds",
+        "1",
+        "--out",
+        "o",
+    ],
+    "prompt": ["mood.toml", *SERVER, "--out", "o.csv"],
+    "audit": ["mood.toml", *SERVER],
+    "reproduce": ["confusion", "--tables", "tables", "--plan", "small", "--out", "o", "--dry-run"],
+}
+FILES = {
+    "t.csv": TABLE,
+    "t2.csv": TABLE.replace("0.9,0.1", "0.7,0.3"),
+    "c.json": Coefficients(["0", "1"], [15, 30], 30).to_json(),
+    "mood.toml": TASK,
+    "train.csv": ROWS,
+    "test.csv": ROWS,
+    "tables/news/opt.csv": TABLE,
+    "tables/news/test.csv": TABLE,
+}
+values = st.sampled_from(
+    [str(number) for number in NUMBERS] + ["9" * 5000, "1_0", "0x1", "²", "-0"]
+)
+lists = st.one_of(values, st.sampled_from([text for text in TEXTS if "\0" not in text]))
+
+
+def options(command):
+    """All options that hold something, but for paths."""
+    known = {*READS, *WRITES[command]}
+    return [
+        one.opts[0]
+        for one in COMMANDS[command].params
+        if one.param_type_name == "option"
+        and not getattr(one, "is_flag", False)
+        and not (known & {one.name})
+    ]
+
+
+def line(command, url):
+    return [part.format(url=url) for part in LINES[command]]
+
+
+def happy(body):
+    """Answer happy with probability 0.6, sad with 0.3."""
+    if "messages" in body:
+        return {"choices": [{"message": {"content": "happy"}}]}
+    logs = {" happy": math.log(0.6), " sad": math.log(0.3)}
+    return {"choices": [{"logprobs": {"tokens": [" happy"], "top_logprobs": [logs]}}]}
+
+
+@pytest.fixture(scope="module")
+def url():
+    with FailingServer(happy) as server:
+        yield server.url
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_a_line_that_works(command, url):
+    with workshop(FILES):
+        run(command, *line(command, url), outputs=OUTPUTS, status=(0,))
+
+
+CHOICES = [(command, option) for command in COMMANDS for option in options(command)]
+
+
+@fuzzed(40)
+@given(st.sampled_from(CHOICES), st.lists(lists, min_size=1, max_size=2))
+def test_extreme_values(url, choice, given_values):
+    command, option = choice
+    with workshop(FILES):
+        value = ",".join(given_values)
+        status = (0, 1, 2, STOPPED)
+        started = [command, *line(command, url), option, value]
+        run(*started, outputs=OUTPUTS, status=status, patience=PATIENCE)

@@ -1,0 +1,79 @@
+"""Every option that takes a path, given what is no file of the right kind."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dnip import Coefficients
+from fuzzing import fuzzed, pipe, run, workshop
+from mutations import TEXTS
+from test_inputs_and_outputs import COMMANDS, READS, WRITES
+from test_options import FILES, LINES, OUTPUTS
+
+DEVICES = ["/dev/zero", "/dev/full", "/dev/null", "/dev/tty", "/proc/self/mem", "/dev/fd/99"]
+PLACES = [
+    *DEVICES, *("missing", "no/such/folder", "folder", ".", "", "/", "loop", "dangling", "t.csv"),
+    *("a" * 300, "x/" * 3000, "t.csv/x", "wordless", "pipe"),
+    *(text for text in TEXTS if "\0" not in text and "/" not in text),
+]  # fmt: skip
+SUFFIXES = ["", ".csv", ".csv.gz", ".jsonl", ".npz", ".parquet", ".json", ".toml", ".png"]
+#: Models are looked for on a hub, where they are no folder.
+CHOICES = [
+    (command, one.name)
+    for command in COMMANDS
+    for one in COMMANDS[command].params
+    if one.name in {*READS, *WRITES[command]} - {"model", "tokenizer"}
+]
+OTHER = {"reproduce": ["--jobs", "1"], "pareto": ["--choose", "knee"]}
+
+
+def line(command, name, value):
+    """The command's line with this value for one parameter."""
+    arguments = list(LINES[command])
+    params = COMMANDS[command].params
+    one = next(one for one in params if one.name == name)
+    if one.param_type_name == "argument":
+        place = [p.name for p in params if p.param_type_name == "argument"].index(name)
+        arguments[place : place + 1] = [value]
+    elif one.opts[0] in arguments:
+        arguments[arguments.index(one.opts[0]) + 1] = value
+    else:
+        arguments += [one.opts[0], value]
+    return [command, *arguments, *OTHER.get(command, [])]
+
+
+def as_link(place, suffix):
+    """Give a device or folder a name of its own, that ends as a file of some kind does."""
+    if not suffix:
+        return place
+    Path(f"link{suffix}").symlink_to(place)
+    return f"link{suffix}"
+
+
+@fuzzed(40)
+@given(st.sampled_from(CHOICES), st.sampled_from(PLACES), st.sampled_from(SUFFIXES))
+def test_odd_places(choice, place, suffix):
+    with workshop(FILES) as folder:
+        (folder / "folder").mkdir()
+        (folder / "loop").symlink_to("loop")
+        (folder / "dangling").symlink_to("nowhere")
+        if choice[1] in READS:
+            (folder / "wordless").write_bytes(b"\xff\xfe\0")
+        if place == "pipe":
+            path = f"pipe{suffix}"
+            with pipe(path, FILES["t.csv"].encode()):
+                run(*line(*choice, path), outputs=OUTPUTS, patience=5)
+            return
+        odd = place in TEXTS or len(place) > 200
+        path = place + suffix if odd else as_link(place, suffix)
+        run(*line(*choice, path), outputs=(*OUTPUTS, path) if path else OUTPUTS)
+
+
+@pytest.mark.parametrize("command", ["evaluate", "fit", "apply"])
+def test_outputs_to_devices_are_streams(command):
+    with workshop({**FILES, "c.json": Coefficients(["0", "1"], [15, 30], 30).to_json()}):
+        for device in ("/dev/null", "/dev/full"):
+            out = {"evaluate": "--picture"}.get(command, "--out")
+            run(*line(command, out[2:], device))

@@ -1,0 +1,55 @@
+"""Plans of ``dnip reproduce`` whose keys and values were changed."""
+
+import tomllib
+from importlib.resources import files
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dnip.experiments.plan import bundled_plans
+from fuzzing import fuzzed, run, workshop
+from mutations import damaged, damaged_json
+from test_options import TABLE
+from test_tasks import as_toml
+from texts import write_texts
+
+SOURCES = [
+    (files("dnip.experiments") / "plans" / f"{name}.toml").read_text() for name in bundled_plans()
+]
+EXPERIMENTS = ["all", "main", "confusion", "opt-size", "time"]
+plans = st.sampled_from(SOURCES)
+
+
+def try_plan(experiment, plan, *options):
+    tables = {f"tables/news/{part}.csv": TABLE for part in ("opt", "test")}
+    with workshop({"plan.toml": plan, **tables}) as folder:
+        source = ["--tables", "tables"]
+        if "--model" in options:
+            source = ["--data", "data"]
+            write_texts(folder / "data", rows=4)
+        run(
+            "reproduce",
+            experiment,
+            *source,
+            *options,
+            "--plan",
+            "plan.toml",
+            "--out",
+            "o",
+            outputs=("o",),
+        )
+
+
+@fuzzed(8)
+@given(st.sampled_from(EXPERIMENTS), plans, st.data())
+def test_changed_values(experiment, plan, data):
+    changed = data.draw(damaged_json(tomllib.loads(plan)))
+    content = as_toml(changed) if isinstance(changed, dict) else "x = 1"
+    options = data.draw(st.sampled_from([[], ["--json"], ["--model", "http://127.0.0.1:9/v1"]]))
+    try_plan(experiment, content, "--dry-run", *options)
+
+
+@fuzzed(8)
+@given(st.sampled_from(EXPERIMENTS), plans, st.data())
+def test_changed_bytes(experiment, plan, data):
+    try_plan(experiment, data.draw(damaged(plan.encode())), "--dry-run")

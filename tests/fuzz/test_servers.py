@@ -1,0 +1,116 @@
+"""Servers that answer with anything but what was asked for."""
+
+import gzip
+import json
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dnip.prompting.engines.retrying import RetryPolicy
+from failing_server import FAULTS, FailingServer
+from fuzzing import fuzzed, run, workshop
+from mutations import TEXTS, damaged, damaged_json
+from test_options import ROWS, happy
+from test_prompt import TASK
+
+JOB = ["mood.toml", "--data", ".", "--served-model", "m", "--retries", "2", "--timeout", "1"]
+LINES = [
+    ["prompt", *JOB, "--out", "o.csv"],
+    ["prompt", *JOB, "--out", "o.csv", "--endpoint", "chat"],
+    ["prompt", *JOB, "--out", "o.csv", "--votes", "2"],
+    ["audit", *JOB],
+]
+CHAT = {
+    "choices": [
+        {
+            "message": {"content": "happy"},
+            "logprobs": {
+                "content": [
+                    {
+                        "token": "happy",
+                        "logprob": -0.5,
+                        "top_logprobs": [
+                            {"token": "happy", "logprob": -0.5, "bytes": [104]},
+                            {"token": "sad", "logprob": -1.2},
+                        ],
+                    }
+                ]
+            },
+        }
+    ]
+}
+SOUND = st.sampled_from([CHAT, happy({}), happy({"messages": []})])
+PACKED = {"Content-Encoding": "gzip"}
+BODIES = [
+    "<html><body>502 Bad Gateway</body></html>", "", "null", "[]", "3", "[" * 5000, "9" * 5000,
+    '{"choices": []}', '{"error": {"message": "\\u001b[2J"}}', "NaN", "\ufeff{}", "x" * 10**6,
+]  # fmt: skip
+HEADERS = [
+    {}, PACKED, {"Content-Encoding": "deflate"}, {"Content-Encoding": "unknown"},
+    {"Retry-After": "0"}, {"Retry-After": "-1"}, {"Retry-After": "soon"}, {"Retry-After": "1e400"},
+    {"Location": "/v1/completions"}, {"Location": "http://\x7f/"}, {"Content-Type": "x; charset=y"},
+    {"Content-Length": "99999999999"}, {"Content-Length": "3"}, {"Transfer-Encoding": "chunked"},
+]  # fmt: skip
+STATUS = [200, 200, 200, 201, 204, 301, 302, 307, 400, 401, 403, 404, 408, 413, 429, 500, 503, 599]
+
+
+@pytest.fixture(autouse=True)
+def _no_waiting(monkeypatch):
+    monkeypatch.setattr(RetryPolicy, "delay", lambda *_: 0.0)
+
+
+def ask(line, answer, fault=lambda _: None):
+    files = {"mood.toml": TASK, "train.csv": ROWS, "test.csv": ROWS}
+    with workshop(files), FailingServer(answer, fault, hang=0.5) as server:
+        run(*line, "--model", server.url, outputs=("o.csv.",))
+
+
+lines = st.sampled_from(LINES)
+
+
+@fuzzed(6)
+@given(lines, SOUND.flatmap(damaged_json))
+def test_changed_answers(line, answer):
+    ask(line, lambda _: (200, {}, json.dumps(answer)))
+
+
+@fuzzed(3)
+@given(lines, SOUND.map(lambda content: json.dumps(content).encode()).flatmap(damaged))
+def test_changed_bytes(line, answer):
+    ask(line, lambda _: (200, {}, answer))
+
+
+@fuzzed(8)
+@given(
+    lines,
+    st.sampled_from(STATUS),
+    st.sampled_from(HEADERS),
+    st.sampled_from(BODIES) | st.sampled_from(TEXTS) | SOUND.map(json.dumps),
+)
+def test_any_status_headers_and_body(line, status, headers, body):
+    ask(line, lambda _: (status, headers, body))
+
+
+@fuzzed(2)
+@given(lines, st.lists(st.sampled_from([*FAULTS, None]), min_size=1, max_size=6))
+def test_faults_in_any_order(line, faults):
+    ask(line, happy, lambda number: faults[number % len(faults)])
+
+
+@fuzzed(1)
+@given(lines, st.sampled_from([b"0", b"[", b'{"a":']), st.sampled_from([10**7, 10**8]))
+def test_little_that_becomes_much(line, content, size):
+    packed = gzip.compress(content * (size // len(content)), 1)
+    ask(line, lambda _: (200, PACKED, packed))
+
+
+@fuzzed(1)
+@given(lines)
+def test_slow_answers(line):
+    def slow(body):
+        time.sleep(0.3)
+        return happy(body)
+
+    ask([*line, "--timeout", "0.1"], slow)

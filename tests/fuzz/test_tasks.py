@@ -1,0 +1,107 @@
+"""Task files, templates and data of ``dnip prompt`` and ``dnip audit``."""
+
+import json
+import tomllib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from failing_server import FailingServer
+from fuzzing import fuzzed, run, workshop
+from mutations import damaged, damaged_json, texts
+from test_options import happy
+from test_prompt import TASK
+
+ROWS = [{"id": f"r{n}", "text": f"message {n}", "label": n % 2} for n in range(4)]
+LINES = [
+    ["prompt", "--out", "o.csv", "--shots", "1"],
+    ["prompt", "--out", "o.csv", "--shots", "balanced", "--endpoint", "chat", "--votes", "1"],
+    ["prompt", "--out", "o.csv", "--shots", "0", "--split", "content-free"],
+    ["audit", "--shots", "0"],
+]
+lines = st.sampled_from(LINES)
+#: What a run that failed is taken up from.
+OUTPUTS = ("o.csv.",)
+
+PIECES = [
+    *("{{ text }}", "{{ text | upper }}", "{{ text.__class__ }}", "{{ self }}", "{{ label }}"),
+    *("{{ cycler.__init__.__globals__ }}", "{% for i in range(10**9) %}x{% endfor %}", "{# x #}"),
+    *("{% if text %}", "{% endif %}", "{% raw %}", "{{ 'x' * 10**10 }}", "{{ 1/0 }}", "{{ [] }}"),
+    *("{% include 'x' %}", "{% set x = text %}", "{{ x }}", "{{ text[99999999999999999999] }}"),
+    *("{{ 9**9**9 }}", "{{ '%999999999d' % 1 }}", "{{ ''.join(text) }}", "{{ lipsum() }}", "\\n"),
+    *("{{ dict(a=text) }}", "{{ text | format }}", "{{ namespace() }}", "{%", "}}", "{{", "a"),
+    *("{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}", "{{ text | batch(0) }}", "{{ -1 }}"),
+    *("{{ (((((((((text))))))))) }}", "{{ 'a'.center(10**9) }}", "{{ text.format(text) }}"),
+]
+
+
+@pytest.fixture(scope="module")
+def url():
+    with FailingServer(happy) as server:
+        yield server.url
+
+
+def try_task(url, line, task=TASK, rows=None, suffix=".jsonl"):
+    if rows is None:
+        rows = "".join(json.dumps(row) + "\n" for row in ROWS)
+    files = {"mood.toml": task, f"train{suffix}": rows, f"test{suffix}": rows}
+    with workshop(files):
+        model = ["--model", url, "--served-model", "m", "--data", "."]
+        run(line[0], "mood.toml", *model, *line[1:], outputs=OUTPUTS)
+
+
+@fuzzed(8)
+@given(lines, damaged(TASK.encode()))
+def test_changed_bytes_of_a_task(url, line, task):
+    try_task(url, line, task)
+
+
+@fuzzed(8)
+@given(lines, damaged_json(tomllib.loads(TASK)))
+def test_changed_values_of_a_task(url, line, task):
+    try_task(
+        url, line, as_toml(task) if isinstance(task, dict) else f"{task}".encode("utf-8", "replace")
+    )
+
+
+@fuzzed(8)
+@given(lines, st.lists(st.sampled_from(PIECES) | texts, min_size=1, max_size=4))
+def test_templates(url, line, pieces):
+    try_task(url, line, as_toml({**tomllib.loads(TASK), "template": "".join(pieces)}))
+
+
+@fuzzed(8)
+@given(lines, damaged_json(ROWS))
+def test_changed_rows(url, line, rows):
+    rows = rows if isinstance(rows, list) else [rows]
+    try_task(url, line, rows="".join(json.dumps(row) + "\n" for row in rows))
+
+
+@fuzzed(8)
+@given(lines, st.sampled_from([".csv", ".jsonl"]), st.data())
+def test_changed_bytes_of_data(url, line, suffix, data):
+    rows = "".join(json.dumps(row) + "\n" for row in ROWS)
+    if suffix == ".csv":
+        rows = "id,text,label\n" + "".join(f"{r['id']},{r['text']},{r['label']}\n" for r in ROWS)
+    try_task(url, line, rows=data.draw(damaged(rows.encode())), suffix=suffix)
+
+
+def as_toml(table):
+    """Write a table as TOML, each key on a line of its own; what TOML has no word for is text."""
+    written = "".join(f"{_word(key)} = {_value(value)}\n" for key, value in table.items())
+    return written.encode("utf-8", "replace")
+
+
+def _value(value):
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{_word(k)} = {_value(v)}" for k, v in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_value, value)) + "]"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return repr(value) if isinstance(value, int | float) else _word(value)
+
+
+def _word(value):
+    return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "")
