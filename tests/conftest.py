@@ -49,8 +49,10 @@ def _checked(report, config):
     return report
 
 
+@pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_terminal_summary(terminalreporter):
-    """Say how to run the tests of language models, where they were skipped."""
+    """Say in the end how to run the tests of language models, where they were skipped."""
+    yield
     skipped = len(terminalreporter.stats.get("skipped", ()))
     if skipped and importlib.util.find_spec("torch") is None:
         terminalreporter.write_line(

@@ -82,9 +82,10 @@ class FitEvidence:
         accuracy = [np.trace(c) / c.sum() for c in counts]
         gaps, worst = ([f(c) for c in counts] for f in (cobias, worst_class_accuracy))
         numbers = (
-            f"error + β·COBias {self.before:.3f} -> {self.after:.3f}, {self.sure:.0%} sure that it "
-            f"falls (needed: {NEEDED:.0%});\naccuracy {accuracy[0]:.3f} -> {accuracy[1]:.3f}, "
-            f"COBias {gaps[0]:.3f} -> {gaps[1]:.3f}, worst class {worst[0]:.3f} -> {worst[1]:.3f}"
+            f"On other rows: error + β·COBias {self.before:.3f} -> {self.after:.3f}, "
+            f"{self.sure:.0%} sure that it falls\n(needed: {NEEDED:.0%}); "
+            f"accuracy {accuracy[0]:.3f} -> {accuracy[1]:.3f}, COBias {gaps[0]:.3f} -> "
+            f"{gaps[1]:.3f},\nworst class {worst[0]:.3f} -> {worst[1]:.3f}"
         )
         return "\n".join([*self.objections, numbers])
 
