@@ -6,7 +6,7 @@ SERVER ?= $(HOME)/.cache/dnip-integration/venv
 NEWS   := World,Sports,Business,Technology
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo demo-llm test torch integration lint types examples bench docs clean
+.PHONY: demo demo-llm test torch integration kills lint types examples bench docs clean
 .DEFAULT_GOAL := demo
 
 demo: $(VENV)/.demo          ## the main job on a bundled table
@@ -27,6 +27,9 @@ torch: $(VENV)/.torch         ## torch and the rest that the tests of language m
 
 integration: $(VENV)/.integration $(SERVER)/.built  ## against a real llama.cpp server, built once in some minutes
 	DNIP_LLAMA_PYTHON=$(SERVER)/bin/python $(BIN)/python -m pytest -n 0 tests/integration
+
+kills: $(VENV)/.dev          ## kill -9 at 20 moments of each command, fit and apply on 10 million rows
+	DNIP_KILLS=20 DNIP_KILL_ROWS=10000000 $(BIN)/python -m pytest -n 0 -s tests/cli/test_kills.py
 
 lint: $(VENV)/.dev           ## style, and the one-way imports between rooms
 	$(BIN)/ruff check .

@@ -160,7 +160,7 @@ class Search:
         self._time_limit = time_limit
         if time_limit is not None:
             self._time_limit = check_number("time_limit", time_limit, at_least=0)
-        solver = solver_of(solver)
+        solver = _solver_of(solver)
         if self.scale.spacing is Spacing.CONTINUOUS and not getattr(solver, "continuous", False):
             raise InvalidInputError(
                 f"the {solver.name} solver searches weight indices, but continuous weights have "
@@ -302,19 +302,8 @@ class Search:
         return again
 
 
-def solver_of(solver: str | Solver) -> Solver:
-    """Return the solver of a name, or one that is given, checked.
-
-    Raises
-    ------
-    InvalidInputError
-        If it is neither a known name nor a solver.
-
-    Examples
-    --------
-    >>> solver_of("coordinate")
-    Coordinate(effort=1.0)
-    """
+def _solver_of(solver: str | Solver) -> Solver:
+    """Return the solver of a name, or one that is given, checked."""
     if isinstance(solver, str):
         return SOLVERS[check_choice("solver", solver, list(SOLVERS))]()
     is_solver = callable(getattr(solver, "search", None)) and hasattr(solver, "name")

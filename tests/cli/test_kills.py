@@ -1,0 +1,165 @@
+"""kill -9 at random moments: no input changed, no part under a final name, nothing left behind.
+
+DNIP_KILLS says at how many moments each command is killed, DNIP_KILL_ROWS how many rows the
+table of `fit` and `apply` has.
+"""
+
+import hashlib
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from dnip import Coefficients, ProbabilityTable
+from texts import write_tables
+
+KILLS = int(os.environ.get("DNIP_KILLS", "1"))
+ROWS = int(os.environ.get("DNIP_KILL_ROWS", "20000"))
+
+_ROOT = Path(__file__).parents[2]
+_CLASSES = 5
+_PLAN = 'tasks = ["agnews"]\nseeds = [0]\n[[models]]\n[experiments.opt-size]\nsizes = [10, 50]\n'
+# One thread, so that sums end in the same bits whoever else computes.
+_ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "OMP_NUM_THREADS": "1"}
+
+
+class Job(NamedTuple):
+    """A command; it writes into the folder `out` and reads what lies in `in`."""
+
+    words: str
+    goes_on: bool = False  # from where a killed run was
+
+
+JOBS = {
+    "fit": Job(
+        "fit in/large.parquet --robust off --effort 0.01 --out out/c.json --trace out/trace.csv"
+    ),
+    "apply": Job("apply in/large.parquet --coefficients in/c.json --out out/p.parquet"),
+    "tune": Job("tune in/small.csv --out out/c.json"),
+    "pareto": Job("pareto in/small.csv --effort 0.1 --choose knee --out out/c.json"),
+    "prompt": Job(
+        f"prompt agnews --model {_ROOT}/models/small --data {_ROOT}/examples/news --limit 12 "
+        "--batch-tokens 1 --out out/t.csv",
+        goes_on=True,
+    ),
+    "reproduce": Job(
+        "reproduce opt-size --tables in/tables --plan in/plan.toml --jobs 2 --out out",
+        goes_on=True,
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """Inputs of all commands, made once."""
+    folder = tmp_path_factory.mktemp("kills")
+    (folder / "in").mkdir()
+    rng = np.random.default_rng(0)
+    for name, n_rows in [("large.parquet", ROWS), ("small.csv", 300)]:
+        p = rng.dirichlet(np.full(_CLASSES, 0.3), n_rows)
+        labels = (p + rng.normal(0, 0.3, p.shape)).argmax(axis=1)
+        ProbabilityTable(p, labels).write(folder / "in" / name)
+    names = [str(n) for n in range(_CLASSES)]
+    Coefficients(names, [10, 20, 30, 25, 15], 30).save(folder / "in/c.json")
+    write_tables(folder / "in/tables", ["agnews"])
+    (folder / "in/plan.toml").write_text(_PLAN)
+    return folder
+
+
+def start(place, job):
+    (place / "out").mkdir(exist_ok=True)
+    return subprocess.Popen(
+        [sys.executable, "-m", "dnip", *job.words.split()],
+        cwd=place,
+        env=_ENVIRONMENT,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+    )
+
+
+def finish(process):
+    err = process.communicate()[1].decode()
+    assert process.returncode == 0, err
+
+
+def digests(folder):
+    paths = sorted(path for path in folder.rglob("*") if path.is_file())
+    return {str(path): hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
+
+
+def results(folder):
+    """All that stands under a final name: what tells the time it took, without that."""
+    found = {}
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        if path.name[0] == "." or path.suffix == ".progress":
+            continue
+        content = path.read_bytes()
+        if path.name == "manifest.json":  # tells of runs, and each is one more
+            content = json.loads(content)["inputs"]
+        elif path.suffix == ".json":
+            content = _untimed(json.loads(content))
+        elif path.name in {"trace.csv", "report.md"}:
+            content = content.count(b"\n")
+        found[str(path.relative_to(folder))] = content
+    return found
+
+
+def _untimed(value):
+    if isinstance(value, dict):
+        return {k: _untimed(v) for k, v in value.items() if not _tells_time(k)}
+    return [_untimed(v) for v in value] if isinstance(value, list) else value
+
+
+def _tells_time(key):
+    return "seconds" in key or key in {"began", "ended", "started", "finished", "n_resumed"}
+
+
+@pytest.mark.parametrize("name", JOBS)
+def test_a_command_that_is_killed_at_any_moment(place, name):
+    if name == "prompt":
+        pytest.importorskip("transformers")
+    job, out, moments = JOBS[name], place / "out", random.Random(name)
+    shutil.rmtree(out, ignore_errors=True)
+    inputs = digests(place / "in")
+    began = time.monotonic()
+    finish(start(place, job))
+    seconds = time.monotonic() - began
+    whole = results(out)
+    shutil.rmtree(out)
+
+    n_left = n_killed = n_started = 0
+    while n_killed < KILLS:
+        n_started += 1
+        process = start(place, job)
+        time.sleep(moments.uniform(0, seconds))
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        n_killed += process.returncode == -signal.SIGKILL
+        n_left += any(out.rglob(".dnip-*"))
+        sys.stdout.write(".")
+        sys.stdout.flush()
+        for path, content in results(out).items():
+            assert content == whole[path], path
+        assert digests(place / "in") == inputs
+        if not job.goes_on:
+            for path in out.glob("[!.]*"):
+                path.unlink()
+        elif process.returncode == 0:
+            shutil.rmtree(out)
+    finish(start(place, job))
+    assert results(out) == whole
+    assert not list(out.rglob(".dnip-*"))
+    assert digests(place / "in") == inputs
+    sys.stdout.write(
+        f" {name}: killed {n_killed} of {n_started} times in {seconds:.1f} s each; temporary files "
+        f"were left after {n_left}, none after the next run\n"
+    )
