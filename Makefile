@@ -4,9 +4,10 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 SERVER ?= $(HOME)/.cache/dnip-integration/venv
 NEWS   := World,Sports,Business,Technology
+FUZZ   ?= 30
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo demo-llm test integration lint types examples bench docs clean
+.PHONY: demo demo-llm test fuzz integration lint types examples bench docs clean
 .DEFAULT_GOAL := demo
 
 demo: $(VENV)/.demo          ## the main job on a bundled table
@@ -22,6 +23,9 @@ demo-llm: $(VENV)/.llm       ## from texts to better class accuracies with the s
 
 test: $(VENV)/.dev           ## all tests, docstring examples included
 	$(BIN)/python -m pytest -n 2
+
+fuzz: $(VENV)/.dev           ## hostile input to every command, new cases each time, for about ten minutes
+	DNIP_FUZZ=$(FUZZ) $(BIN)/python -m pytest -n 2 -q tests/fuzz
 
 integration: $(VENV)/.integration $(SERVER)/.built  ## against a real llama.cpp server, built once in some minutes
 	DNIP_LLAMA_PYTHON=$(SERVER)/bin/python $(BIN)/python -m pytest -n 0 tests/integration
