@@ -4,9 +4,10 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 SERVER ?= $(HOME)/.cache/dnip-integration/venv
 NEWS   := World,Sports,Business,Technology
+FUZZ   ?= 30
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo demo-llm test torch integration kills lint types examples bench docs clean
+.PHONY: demo demo-llm test torch fuzz kills integration lint types examples bench docs clean
 .DEFAULT_GOAL := demo
 
 demo: $(VENV)/.demo          ## the main job on a bundled table
@@ -24,6 +25,9 @@ test: $(VENV)/.dev           ## all tests, docstring examples included
 	$(BIN)/python -m pytest -n 2
 
 torch: $(VENV)/.torch         ## torch and the rest that the tests of language models need: some GB
+
+fuzz: $(VENV)/.dev           ## hostile input to every command, new cases each time, for about ten minutes
+	DNIP_FUZZ=$(FUZZ) $(BIN)/python -m pytest -n 2 -q tests/fuzz
 
 integration: $(VENV)/.integration $(SERVER)/.built  ## against a real llama.cpp server, built once in some minutes
 	DNIP_LLAMA_PYTHON=$(SERVER)/bin/python $(BIN)/python -m pytest -n 0 tests/integration
@@ -63,9 +67,7 @@ $(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
 	$(PIP) --editable '.[dev]'
 	@touch $@ $(VENV)/.demo
 
-# a wheel of torch at hand (PIP_FIND_LINKS), such as the small one for CPUs, is taken before the index's
 $(VENV)/.torch: pyproject.toml | $(VENV)/bin/python
-	@$(PIP) --no-index --no-deps torch 2>/dev/null || echo "torch comes from the index"
 	$(PIP) --editable '.[dev-prompting]'
 	@touch $@ $(VENV)/.dev $(VENV)/.demo $(VENV)/.llm
 

@@ -252,7 +252,7 @@ def find_class(key: str | int, classes: Sequence[str]) -> int:
             return list(classes).index(key)
         if not key.isdecimal() or len(key) > _DIGITS or int(key) >= len(classes):
             raise InvalidInputError(
-                f"unknown class {listed([key])}; the classes are {listed(classes)}",
+                f"unknown class {listed([key])!r}; the classes are {listed(classes)}",
                 hint="Name a class of the table, or its index from 0",
             )
     if not 0 <= int(key) < len(classes):

@@ -248,9 +248,16 @@ file. Give each a place of its own
         for path in _several(given)
         if _is_there(path) and not _is_stream(Path(path))
     ]
+    outputs = {**writes, **(inside or {})}
+    for name, path in outputs.items():  # before a folder, which may be the whole disk, is walked
+        if path is None or (_is_there(path) and _is_stream(Path(path))):
+            continue
+        for other, given in inputs:
+            if Path(os.path.realpath(given)) in Path(os.path.realpath(path)).parents:
+                raise _cannot(path, f"{name} and {other} lie one in the other", _APART)
     files = [(name, file) for name, path in inputs for file in _files_of(path)]
     taken = {_key(file): name for name, file in files}
-    for name, path in [*writes.items(), *(inside or {}).items()]:
+    for name, path in outputs.items():
         if path is None or (_is_there(path) and _is_stream(Path(path))):
             continue
         # Names that differ in case only are one file on many systems.
@@ -261,7 +268,7 @@ file. Give each a place of its own
         target = Path(os.path.realpath(path))
         for other, given in inputs:
             real = Path(os.path.realpath(given))
-            if real in target.parents or target in real.parents:
+            if target in real.parents:
                 raise _cannot(path, f"{name} and {other} lie one in the other", _APART)
 
 

@@ -5,6 +5,7 @@ import json
 import os
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from dnip import Coefficients
@@ -121,6 +122,24 @@ def test_coefficients(dnip, files, command, content, told):
 
 def test_a_folder_for_coefficients_is_refused(dnip):
     dnip("evaluate", "t.csv", "--coefficients", ".").assert_refused("Is a directory", "dnip fit")
+
+
+@pytest.mark.parametrize(("option", "suffix"), [("coefficients", ""), ("target-prior", ".json")])
+def test_a_device_without_end_is_refused(dnip, files, option, suffix):
+    path = files / f"bad{suffix}"
+    path.symlink_to("/dev/zero")
+    dnip("evaluate", "t.csv", f"--{option}", path).assert_refused("it has no end")
+
+
+def test_a_device_is_no_table(dnip, files):
+    (files / "bad.csv").symlink_to("/dev/zero")
+    dnip("evaluate", "bad.csv").assert_refused("bad.csv: this is a device, not a file")
+
+
+@pytest.mark.parametrize("kind", ["datetime64[D]", "timedelta64[s]"])
+def test_dates_and_spans_are_no_probabilities(dnip, files, kind):
+    np.savez("bad.npz", p0=np.array([1, 2]).astype(kind), p1=[0.5, 0.5], label=[0, 1])
+    dnip("evaluate", "bad.npz").assert_refused("row 1, column p0", "is a date or a time")
 
 
 @pytest.mark.parametrize(

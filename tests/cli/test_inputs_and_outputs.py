@@ -153,6 +153,7 @@ def test_an_input_table_may_not_become_a_part_of_the_outputs(dnip, folder):
     (folder / "parts").mkdir()
     run = dnip("fit", "parts", "--out", "parts/c.json")
     run.assert_refused("out and opt lie one in the other")
+    dnip("fit", "/", "--out", "c.json").assert_refused("out and opt lie one in the other")
     tables = ("--tables", "out/tables", "--out", "out")
     (folder / "out/tables/news").mkdir(parents=True)
     (folder / "out/tables/news/test.csv").write_text("")

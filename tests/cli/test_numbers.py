@@ -86,6 +86,13 @@ def test_a_changed_calibration_is_refused(dnip, files, change):
         fitted.adjusted([0.3, 0.7])
 
 
+def test_seeds_and_indices_are_numbers_of_few_digits(dnip, files):
+    run = dnip("ablate", "t.csv", "--seeds", "9" * 5000)
+    assert (run.status, run.out) == (2, "")
+    assert "is no seed" in run.err
+    dnip("fit", "t.csv", "--freeze", "9" * 5000).assert_refused("unknown class", "…")
+
+
 @pytest.mark.parametrize("shots", ["9" * 5000, "²"])
 def test_shots_are_a_number_of_few_digits(dnip, files, shots):
     run = dnip("prompt", "sst5", "--data", ".", "--model", "m", "--out", "o.csv", "--shots", shots)

@@ -43,7 +43,7 @@ def try_names(line, classes):
         run(*[one.format("t.npz") for one in line], outputs=("o",))
 
 
-@fuzzed(12)
+@fuzzed(6)
 @given(st.sampled_from(QUICK), names)
 def test_tables_and_fits(line, classes):
     try_names(line, classes)

@@ -60,12 +60,13 @@ FILES = {
 values = st.sampled_from(
     [str(number) for number in NUMBERS] + ["9" * 5000, "1_0", "0x1", "²", "-0"]
 )
-lists = st.one_of(values, st.sampled_from([text for text in TEXTS if "\0" not in text]))
+named = st.tuples(st.sampled_from(["0", "1", "all", ""]), values).map("=".join)
+lists = st.one_of(values, named, st.sampled_from([text for text in TEXTS if "\0" not in text]))
 
 
 def options(command):
     """All options that hold something, but for paths."""
-    known = {*READS, *WRITES[command]}
+    known = {*READS, *WRITES[command]} - {"target_prior"}
     return [
         one.opts[0]
         for one in COMMANDS[command].params

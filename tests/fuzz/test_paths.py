@@ -52,7 +52,7 @@ def as_link(place, suffix):
     return f"link{suffix}"
 
 
-@fuzzed(40)
+@fuzzed(25)
 @given(st.sampled_from(CHOICES), st.sampled_from(PLACES), st.sampled_from(SUFFIXES))
 def test_odd_places(choice, place, suffix):
     with workshop(FILES) as folder:
@@ -61,7 +61,7 @@ def test_odd_places(choice, place, suffix):
         (folder / "dangling").symlink_to("nowhere")
         if choice[1] in READS:
             (folder / "wordless").write_bytes(b"\xff\xfe\0")
-        if place == "pipe":
+        if place == "pipe" and choice[1] in READS:  # an output waits for a reader, as it must
             path = f"pipe{suffix}"
             with pipe(path, FILES["t.csv"].encode()):
                 run(*line(*choice, path), outputs=OUTPUTS, patience=5)

@@ -13,9 +13,8 @@ from test_options import TABLE
 from test_tasks import as_toml
 from texts import write_texts
 
-SOURCES = [
-    (files("dnip.experiments") / "plans" / f"{name}.toml").read_text() for name in bundled_plans()
-]
+FOLDER = files("dnip.experiments") / "plans"
+SOURCES = [(FOLDER / f"{name}.toml").read_text() for name in bundled_plans()]
 EXPERIMENTS = ["all", "main", "confusion", "opt-size", "time"]
 plans = st.sampled_from(SOURCES)
 
@@ -27,17 +26,8 @@ def try_plan(experiment, plan, *options):
         if "--model" in options:
             source = ["--data", "data"]
             write_texts(folder / "data", rows=4)
-        run(
-            "reproduce",
-            experiment,
-            *source,
-            *options,
-            "--plan",
-            "plan.toml",
-            "--out",
-            "o",
-            outputs=("o",),
-        )
+        line = [*source, *options, "--plan", "plan.toml", "--out", "o"]
+        run("reproduce", experiment, *line, outputs=("o",))
 
 
 @fuzzed(8)
@@ -47,6 +37,14 @@ def test_changed_values(experiment, plan, data):
     content = as_toml(changed) if isinstance(changed, dict) else "x = 1"
     options = data.draw(st.sampled_from([[], ["--json"], ["--model", "http://127.0.0.1:9/v1"]]))
     try_plan(experiment, content, "--dry-run", *options)
+
+
+@fuzzed(1)
+@given(st.sampled_from(["confusion", "opt-size", "kde"]), st.data())
+def test_runs(experiment, data):
+    short = 'tasks = ["agnews"]\nseeds = [0]\n[experiments.opt-size]\nsizes = [2, 4]\n'
+    changed = data.draw(damaged_json(tomllib.loads(short)))
+    try_plan(experiment, as_toml(changed if isinstance(changed, dict) else {}), "--jobs", "1")
 
 
 @fuzzed(8)
