@@ -297,7 +297,6 @@ def without(key):
         ("[" * 100_000, "not valid JSON"),
         ('{"a":' * 100_000, "not valid JSON"),
         ("1" * 5000, "not valid JSON"),
-        ("\ufeff" + json.dumps(SOUND), "not valid JSON"),
         ("null", '"format" is not "dnip-coefficients"'),
         ([SOUND], '"format" is not'),
         (SOUND | {"format": "other"}, '"format" is not'),
@@ -356,6 +355,12 @@ def test_damaged_content_is_refused(tmp_path, content, told):
         Coefficients.load(path)
     assert str(path) in caught.value.message
     assert caught.value.hint
+
+
+def test_a_byte_order_mark_is_no_damage(tmp_path):
+    path = tmp_path / "coefficients.json"
+    path.write_text("\ufeff" + json.dumps(SOUND), encoding="utf-8")
+    assert Coefficients.load(path).classes == tuple(SOUND["classes"])
 
 
 def test_parts_that_no_prediction_needs_may_be_absent_or_new():
