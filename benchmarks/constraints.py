@@ -9,10 +9,10 @@ import numpy as np
 
 from benchmarks.tables import Table, print_markdown
 from dnip import Constraints, Objective, ProbabilityTable, Solution, solve
-from dnip.coefficients import Coefficients
-from dnip.evaluation import evaluate, scores
+from dnip.method.coefficients import Coefficients
+from dnip.deploying.evaluation import evaluate, scores
 from dnip.metrics import accuracy, class_accuracies
-from dnip.typing import Counts
+from dnip.base.typing import Counts
 
 #: K at which every point can be tried.
 COARSE = 12

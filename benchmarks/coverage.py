@@ -17,8 +17,8 @@ import numpy as np
 
 from benchmarks.tables import Table, print_markdown
 from dnip import Coefficients, ProbabilityTable
-from dnip.evaluation import evaluate, scores
-from dnip.fitting import fit_table
+from dnip.deploying.evaluation import evaluate, scores
+from dnip.fitting.fit import fit_table
 
 LEVEL = 0.9
 DRAWS = 200

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dnip.prompting.plan import Plan
-    from dnip.typing import Floats
+    from dnip.base.typing import Floats
 
 SHOTS = (0, 1, 5)
 ROWS = 200

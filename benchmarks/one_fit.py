@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dnip import Objective, solve
-from dnip.benchmarking.evaluations import PlainObjective
+from dnip.studies.benchmarking.evaluations import PlainObjective
 
 
 def synthetic_table(

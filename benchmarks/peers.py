@@ -7,9 +7,9 @@ import statistics
 import sys
 
 from benchmarks.tables import Table, print_markdown
-from dnip.benchmarking import DEFAULT_SOLVERS, PEERS, Race, choose, race
-from dnip.benchmarking.text import describe_race, speedup
-from dnip.benchmarking.writing import FILES, write_race
+from dnip.studies.benchmarking import DEFAULT_SOLVERS, PEERS, Race, choose, race
+from dnip.studies.benchmarking.text import describe_race, speedup
+from dnip.studies.benchmarking.writing import FILES, write_race
 
 TIME_LIMIT = 10.0
 SEEDS = 3

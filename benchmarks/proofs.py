@@ -10,11 +10,11 @@ import numpy as np
 
 from benchmarks.tables import Table, print_markdown
 from dnip import Objective, Solution, solve
-from dnip.benchmarking.peers import published
-from dnip.scales import DEFAULT_SCALE
+from dnip.studies.benchmarking.peers import published
+from dnip.method.scales import DEFAULT_SCALE
 
 if TYPE_CHECKING:
-    from dnip.typing import Labels, Probabilities
+    from dnip.base.typing import Labels, Probabilities
 
 #: Every combination of these is proven on tables of up to six classes, at K = 30.
 SMOOTHINGS, BETAS, TAUS = (1.0, 4000.0), (0.0, 1.0, 2.7, 10.0), (0.0, 0.2, 1.0)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from benchmarks.tables import Table, print_markdown
-from dnip.evaluation import evaluate, scores
-from dnip.fitting import fit_table
+from dnip.deploying.evaluation import evaluate, scores
+from dnip.fitting.fit import fit_table
 
 
 def run(tables: list[Table]) -> None:

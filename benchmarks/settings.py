@@ -6,9 +6,9 @@ import numpy as np
 
 from benchmarks.tables import Table, print_markdown
 from dnip import Objective, ProbabilityTable
-from dnip.evaluation import evaluate, scores
-from dnip.fitting import Fit, fit_table
-from dnip.scales import DEFAULT_SCALE
+from dnip.deploying.evaluation import evaluate, scores
+from dnip.fitting.fit import Fit, fit_table
+from dnip.method.scales import DEFAULT_SCALE
 
 LABELS = 500
 DRAWS = 5

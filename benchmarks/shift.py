@@ -13,14 +13,14 @@ import numpy as np
 
 from benchmarks.tables import Table, print_markdown
 from dnip import Coefficients, Objective, ProbabilityTable
-from dnip.errors import DNIPWarning
-from dnip.fitting import fit_table
+from dnip.base.errors import DNIPWarning
+from dnip.fitting.fit import fit_table
 from dnip.metrics import class_accuracies, cobias, confusion_matrix
-from dnip.objective import PUBLISHED_TAU
+from dnip.method.objective import PUBLISHED_TAU
 from dnip.priors import estimate_prior
 from dnip.priors.maximisation import maximise_shares
-from dnip.robust import calibrate
-from dnip.typing import Floats, Integers, Labels, Probabilities
+from dnip.fitting.robust import calibrate
+from dnip.base.typing import Floats, Integers, Labels, Probabilities
 
 MOST_CLASSES = 20
 FREQUENT = 0.85

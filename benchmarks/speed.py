@@ -10,8 +10,8 @@ import numpy as np
 
 from benchmarks.tables import Table, print_markdown
 from dnip import Objective, solve
-from dnip.benchmarking.evaluations import PlainObjective
-from dnip.benchmarking.peers import published
+from dnip.studies.benchmarking.evaluations import PlainObjective
+from dnip.studies.benchmarking.peers import published
 
 REPEATS = 9
 

@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 
 import oracles
-from dnip.typing import Labels, Probabilities
+from dnip.base.typing import Labels, Probabilities
 from strategies import random_probabilities
 
 

@@ -7,16 +7,16 @@ from html.parser import HTMLParser
 
 import pytest
 
-from dnip.benchmarking.results import Race
-from dnip.benchmarking.text import describe_race
-from dnip.comparison import Comparison
-from dnip.comparison.text import describe_comparison
-from dnip.experiments.artefacts import Column, Figure, Row, Section, Statement, Table, Text
-from dnip.experiments.plan import ModelPlan, load_plan
-from dnip.experiments.rendering import to_html, to_latex, to_markdown
-from dnip.experiments.rendering.page import Code, Page
-from dnip.experiments.report import write_report
-from dnip.report.escaping import html, latex, markdown, printable
+from dnip.studies.benchmarking.results import Race
+from dnip.studies.benchmarking.text import describe_race
+from dnip.studies.comparison import Comparison
+from dnip.studies.comparison.text import describe_comparison
+from dnip.studies.reproduction.artefacts import Column, Figure, Row, Section, Statement, Table, Text
+from dnip.studies.reproduction.plan import ModelPlan, load_plan
+from dnip.studies.reproduction.rendering import to_html, to_latex, to_markdown
+from dnip.studies.reproduction.rendering.page import Code, Page
+from dnip.studies.reproduction.report import write_report
+from dnip.presenting.escaping import html, latex, markdown, printable
 
 HOSTILE = [
     "a|b", "`rm`", "``` x", "<script>alert(1)</script>", "<img src=x onerror=alert(1)>",
@@ -128,7 +128,7 @@ def harmless(tmp_path_factory):
 @pytest.mark.parametrize("text", HOSTILE)
 def test_a_report_keeps_its_shape(tmp_path, monkeypatch, harmless, text):
     monkeypatch.setattr(
-        "dnip.experiments.report._draw", lambda folder, _: _written(folder / "bars.png")
+        "dnip.studies.reproduction.report._draw", lambda folder, _: _written(folder / "bars.png")
     )
     page, web = report(tmp_path, text)
     assert shape(page) == shape(harmless[0])

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-import dnip.kernels
+import dnip.solvers.kernels
 
 HEAVY = [
     "torch",
@@ -21,7 +21,7 @@ HEAVY = [
     "httpx",
     "jinja2",
 ]
-KERNELS = sorted(Path(dnip.kernels.__file__).parent.glob("*.py"))
+KERNELS = sorted(Path(dnip.solvers.kernels.__file__).parent.glob("*.py"))
 
 
 def loaded_after(statement):
@@ -40,7 +40,7 @@ def test_importing_the_solvers_loads_numba_and_no_more():
 
 
 def test_importing_the_comparison_loads_no_library_that_only_some_methods_need():
-    assert loaded_after("from dnip.comparison import compare") == ["numba"]
+    assert loaded_after("from dnip.studies.comparison import compare") == ["numba"]
 
 
 def test_every_name_of_the_package_can_be_asked_for():
@@ -59,4 +59,4 @@ def test_kernels_know_nothing_of_the_package(path):
         elif isinstance(node, ast.Import):
             imported.update(alias.name for alias in node.names)
     ours = {name for name in imported if name.split(".")[0] == "dnip"}
-    assert all(name == "dnip.typing" or name.startswith("dnip.kernels.") for name in ours)
+    assert all(name == "dnip.base.typing" or name.startswith("dnip.solvers.kernels.") for name in ours)

@@ -1,4 +1,4 @@
-"""Make the table that `dnip demo` runs on: src/dnip/data/agnews-{opt,test}.csv.gz.
+"""Make the table that `dnip demo` runs on: src/dnip/studies/data/agnews-{opt,test}.csv.gz.
 
     python tools/make_demo_table.py DATASETS/agnews
 
@@ -16,7 +16,7 @@ import tempfile
 from pathlib import Path
 
 from dnip import ProbabilityTable
-from dnip.demonstration import CLASSES
+from dnip.studies.demonstration import CLASSES
 
 SHOTS, SEED = 8, 2
 DIGITS = 6

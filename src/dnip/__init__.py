@@ -10,12 +10,12 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from dnip.coefficients import Coefficients
-    from dnip.constraints import Constraints
-    from dnip.estimator import DNIPClassifier
-    from dnip.objective import CustomObjective, Objective
-    from dnip.selection import tune
-    from dnip.solution import Solution, Status
+    from dnip.method.coefficients import Coefficients
+    from dnip.method.constraints import Constraints
+    from dnip.sklearn.classifier import DNIPClassifier
+    from dnip.method.objective import CustomObjective, Objective
+    from dnip.fitting.tuning import tune
+    from dnip.method.solution import Solution, Status
     from dnip.solvers import solve
     from dnip.tables import ProbabilityTable
 
@@ -36,16 +36,16 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Coefficients": "dnip.coefficients",
-    "Constraints": "dnip.constraints",
-    "CustomObjective": "dnip.objective",
-    "DNIPClassifier": "dnip.estimator",
-    "Objective": "dnip.objective",
+    "Coefficients": "dnip.method.coefficients",
+    "Constraints": "dnip.method.constraints",
+    "CustomObjective": "dnip.method.objective",
+    "DNIPClassifier": "dnip.sklearn.classifier",
+    "Objective": "dnip.method.objective",
     "ProbabilityTable": "dnip.tables",
-    "Solution": "dnip.solution",
-    "Status": "dnip.solution",
+    "Solution": "dnip.method.solution",
+    "Status": "dnip.method.solution",
     "solve": "dnip.solvers",
-    "tune": "dnip.selection",
+    "tune": "dnip.fitting.tuning",
 }
 
 

@@ -31,7 +31,7 @@ def test_on_a_table_of_ones_own(dnip, files):
 
 
 def test_a_missing_library_is_named_with_its_remedy(dnip, files, monkeypatch):
-    monkeypatch.setattr("dnip.benchmarking.contestants.find_spec", lambda _name: None)
+    monkeypatch.setattr("dnip.studies.benchmarking.contestants.find_spec", lambda _name: None)
     run = dnip("bench", "t.csv", *QUICK, "--solvers", "coordinate", "--peers", "cma")
     assert run.status == 0
     assert "Left out, cma: cma is needed" in run.out
@@ -39,8 +39,8 @@ def test_a_missing_library_is_named_with_its_remedy(dnip, files, monkeypatch):
 
 
 def test_ctrl_c_keeps_what_is_finished(dnip, files, monkeypatch):
-    from dnip.benchmarking import PEERS
-    from dnip.benchmarking.contestants import Contestant
+    from dnip.studies.benchmarking import PEERS
+    from dnip.studies.benchmarking.contestants import Contestant
 
     def interrupt(_arena, _seed):
         raise KeyboardInterrupt

@@ -11,7 +11,7 @@ import time
 import pytest
 
 from dnip import ProbabilityTable
-from dnip.errors import DNIPWarning
+from dnip.base.errors import DNIPWarning
 from fakes import write_data
 
 torch = pytest.importorskip("torch", reason="the model runs on torch")

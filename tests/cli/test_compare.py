@@ -60,7 +60,7 @@ def test_without_a_library_a_method_is_left_out_unless_it_is_named(dnip, tables,
     def find_spec(name):
         return None if name in ("scipy", "sklearn", "torch") else object()
 
-    monkeypatch.setattr("dnip.comparison.choosing.find_spec", find_spec)
+    monkeypatch.setattr("dnip.studies.comparison.choosing.find_spec", find_spec)
     run = dnip("compare", "opt.csv", "test.csv", *QUICK)
     assert run.status == 0
     assert "Left out, linear-adapter: torch is needed to run the method linear-adapter" in run.out
@@ -96,7 +96,7 @@ def test_ctrl_c_keeps_what_is_finished(dnip, tables, monkeypatch):
     def interrupt(_method, _opt, seed):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("dnip.baselines.OurDNIP.fit", interrupt)
+    monkeypatch.setattr("dnip.studies.baselines.OurDNIP.fit", interrupt)
     run = dnip("compare", "opt.csv", "test.csv", *QUICK, *PLAIN, "--json")
     assert (run.status, run.err) == (0, "interrupted: 2 finished methods are kept\n")
     assert run.json["interrupted"]

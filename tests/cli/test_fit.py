@@ -10,7 +10,7 @@ import pytest
 
 import oracles
 from dnip import Coefficients, Objective, ProbabilityTable, solve
-from dnip.scales import DEFAULT_SCALE, WeightScale
+from dnip.method.scales import DEFAULT_SCALE, WeightScale
 from dnip.solvers import Exhaustive
 from problems import KNOWN
 
@@ -263,7 +263,7 @@ def test_an_existing_file_is_replaced_whole(dnip, opt):
 
 def test_a_fit_in_passes_writes_the_same_coefficients(dnip, opt, monkeypatch):
     dnip("fit", opt, "--out", "whole.json", "--robust", "off")
-    monkeypatch.setattr("dnip.fitting._fits_into", lambda *_: False)
+    monkeypatch.setattr("dnip.fitting.fit._fits_into", lambda *_: False)
     run = dnip("fit", opt, "--out", "passed.json", "--memory", "500MB", "--no-evidence")
     assert (run.status, run.err) == (0, "")
     run = dnip("fit", opt, "--out", "no.json", "--memory", "500MB", "--evidence")
@@ -280,7 +280,7 @@ def test_a_fit_in_passes_writes_the_same_coefficients(dnip, opt, monkeypatch):
 
 @pytest.mark.parametrize(("memory", "status"), [("1M", 1), ("much", 2), ("-1", 2)])
 def test_a_memory_that_will_not_do_is_refused(dnip, opt, monkeypatch, memory, status):
-    monkeypatch.setattr("dnip.fitting._fits_into", lambda *_: False)
+    monkeypatch.setattr("dnip.fitting.fit._fits_into", lambda *_: False)
     run = dnip("fit", opt, "--memory", memory)
     assert run.status == status
     assert "memory" in run.err.lower()

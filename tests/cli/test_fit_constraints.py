@@ -139,7 +139,7 @@ def test_a_floor_for_a_class_without_labels_is_refused(dnip, folder):
 def test_a_table_in_passes_keeps_to_them_too(dnip, opt, monkeypatch):
     asked = ("--max-accuracy-loss", "0.02", "--freeze", "World", "--robust", "off", "--json")
     whole = dnip("fit", opt, *FOUR, *asked).json
-    monkeypatch.setattr("dnip.fitting._fits_into", lambda memory, path: False)
+    monkeypatch.setattr("dnip.fitting.fit._fits_into", lambda memory, path: False)
     passes = dnip("fit", opt, *FOUR, *asked).json
     assert passes["weight_indices"] == whole["weight_indices"]
     assert passes["constraints"] == whole["constraints"]

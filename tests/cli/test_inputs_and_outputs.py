@@ -12,7 +12,7 @@ import pytest
 import typer
 
 from dnip.cli.app import app
-from dnip.experiments.reproduction import OUTPUTS
+from dnip.studies.reproduction.reproduction import OUTPUTS
 
 COMMANDS = typer.main.get_command(app).commands
 

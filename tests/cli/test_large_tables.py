@@ -15,7 +15,7 @@ import pytest
 
 import oracles
 from dnip import Coefficients, ProbabilityTable
-from dnip.errors import InvalidInputError
+from dnip.base.errors import InvalidInputError
 from dnip.tables import Scan
 
 DNIP = str(Path(sys.executable).with_name("dnip"))

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from dnip import Coefficients, ProbabilityTable
-from dnip.errors import CoefficientsFormatError, InvalidInputError
-from dnip.experiments.plan import load_plan
+from dnip.base.errors import CoefficientsFormatError, InvalidInputError
+from dnip.studies.reproduction.plan import load_plan
 from dnip.prompting.models import ModelOptions, _parse_extra
 from dnip.prompting.task import load_task
 

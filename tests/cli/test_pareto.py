@@ -74,7 +74,7 @@ def test_ctrl_c_keeps_the_front_so_far(dnip, tables, monkeypatch):
         yield
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("dnip.pareto.solve._every_line", interrupted)
+    monkeypatch.setattr("dnip.fitting.pareto.solve._every_line", interrupted)
     run = dnip("pareto", "opt.csv", "--scale", "9", "--choose", "knee", "--json")
     assert run.status == 0
     assert run.err.startswith("interrupted: ")

@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from dnip.experiments.plan import load_plan
-from dnip.files import atomic_path
+from dnip.studies.reproduction.plan import load_plan
+from dnip.base.files import atomic_path
 from texts import write_tables, write_texts
 
 #: Cheap, and the same for every test here.
@@ -136,8 +136,8 @@ def test_a_cell_that_fails_is_reported_and_the_others_are_done(work, dnip):
 
 
 def test_a_disk_that_is_full_ends_the_run_with_a_message(work, dnip, monkeypatch):
-    from dnip.errors import OutputError
-    from dnip.experiments import store
+    from dnip.base.errors import OutputError
+    from dnip.studies.reproduction import store
 
     def full(path):
         if len(list((work / "out/cells").glob("*.json"))) >= 1:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dnip import Coefficients, ProbabilityTable
-from dnip.fitting import fit_table
+from dnip.fitting.fit import fit_table
 from dnip.metrics import accuracy, cobias
 from populations import biased_rows
 
@@ -198,6 +198,6 @@ def test_an_estimate_needs_rows_a_calibration_and_a_table_in_memory(dnip, fitted
     run = dnip("apply", "new.csv", "--coefficients", "old.json", "--out", "out.csv", *estimate)
     run.assert_refused("fit.calibration is missing", "older version", "Fit again")
     assert not Path("out.csv").exists()
-    monkeypatch.setattr("dnip.fitting._fits_into", lambda *_: False)
+    monkeypatch.setattr("dnip.fitting.fit._fits_into", lambda *_: False)
     run = dnip("fit", "opt.npz", "--target-prior", MIX)
     run.assert_refused("opt.npz is too large", "target prior", "Give more memory")

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dnip import ProbabilityTable
-from dnip.fitting import fit_table
+from dnip.fitting.fit import fit_table
 from fuzzing import fuzzed, run, workshop
 from mutations import damaged, damaged_json
 

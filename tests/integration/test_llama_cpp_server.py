@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dnip.errors import BackendError
+from dnip.base.errors import BackendError
 from dnip.prompting.engines.openai_client import Server
 from dnip.prompting.engines.openai_engine import OpenAIEngine
 from dnip.prompting.engines.openai_votes import VotingEngine

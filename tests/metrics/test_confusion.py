@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dnip import metrics
-from dnip.errors import InvalidInputError
+from dnip.base.errors import InvalidInputError
 from dnip.metrics import confusion_matrix, prediction_ratios
 
 OF_OTHER_THINGS = ("confusion_matrix", "smoothing_over")

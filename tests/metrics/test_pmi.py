@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import oracles
-from dnip.errors import InvalidInputError
+from dnip.base.errors import InvalidInputError
 from dnip.metrics import pmi
 from strategies import random_confusion
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dnip.errors import InvalidInputError
+from dnip.base.errors import InvalidInputError
 from dnip.priors import check_prior, is_estimate, read_prior
 
 CLASSES = ("ham", "spam", "a=b")

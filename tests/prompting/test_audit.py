@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dnip.errors import InvalidInputError
+from dnip.base.errors import InvalidInputError
 from dnip.prompting.audit import audit
 from dnip.prompting.engines.base import ScoredRow, Scoring
 from dnip.prompting.prompt import Prompt

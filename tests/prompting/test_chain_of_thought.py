@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from dnip.errors import InvalidInputError
+from dnip.base.errors import InvalidInputError
 from dnip.prompting.chain_of_thought import ChainOfThought
 from dnip.prompting.plan import hash_prompts, make_plan
 from dnip.prompting.prompt import PromptBuilder

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from dnip.errors import BackendError, InvalidInputError
+from dnip.base.errors import BackendError, InvalidInputError
 from dnip.prompting.data import load_examples
 from fakes import TASK, write_data
 

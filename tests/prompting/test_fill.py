@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from dnip.errors import InvalidInputError
+from dnip.base.errors import InvalidInputError
 from dnip.prompting.fill import Fill, fill_unreported, open_decisions
-from dnip.validation import check_probabilities
+from dnip.base.validation import check_probabilities
 
 #: Few values, so that ties are common; all exact in binary.
 LEVELS = st.sampled_from([0.0, 0.0625, 0.125, 0.25, 0.5])

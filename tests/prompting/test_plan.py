@@ -2,7 +2,7 @@
 
 import pytest
 
-from dnip.errors import InvalidInputError
+from dnip.base.errors import InvalidInputError
 from dnip.prompting.plan import hash_prompts, make_plan
 from fakes import TASK, write_data
 

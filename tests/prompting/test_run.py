@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from dnip.errors import BackendError, InvalidInputError
+from dnip.base.errors import BackendError, InvalidInputError
 from dnip.prompting.engines.base import ScoredRow, Scoring
 from dnip.prompting.journal import open_journal
 from dnip.prompting.plan import make_plan

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from dnip.errors import BackendError
+from dnip.base.errors import BackendError
 from dnip.prompting.engines.base import Scoring
 from dnip.prompting.engines.openai_client import Server
 from dnip.prompting.engines.openai_engine import OpenAIEngine

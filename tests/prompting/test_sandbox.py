@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("jinja2", reason="prompts need jinja2")
 
-from dnip.errors import InvalidInputError
+from dnip.base.errors import InvalidInputError
 from dnip.prompting.chain_of_thought import ChainOfThought
 from dnip.prompting.prompt import PromptBuilder
 from dnip.prompting.sandbox import Sandbox

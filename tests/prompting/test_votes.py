@@ -1,6 +1,6 @@
 import pytest
 
-from dnip.errors import InvalidInputError
+from dnip.base.errors import InvalidInputError
 from dnip.prompting.votes import Ballot, count_votes
 
 MOODS = ("good", "bad", "not good")

@@ -8,7 +8,7 @@ import pytest
 
 import oracles
 from dnip import Constraints, CustomObjective, solve
-from dnip.errors import InvalidInputError
+from dnip.base.errors import InvalidInputError
 from dnip.solvers import Anneal
 from problems import KNOWN
 

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 import oracles
 from dnip import Constraints, Objective, Status, solve
-from dnip.errors import DNIPWarning, InfeasibleError, InvalidInputError
-from dnip.scales import DEFAULT_SCALE
+from dnip.base.errors import DNIPWarning, InfeasibleError, InvalidInputError
+from dnip.method.scales import DEFAULT_SCALE
 from dnip.solvers import SOLVERS, Anneal, Coordinate, Search, StreamedProblem
 from problems import KNOWN
 from strategies import KINDS, random_probabilities, seeded

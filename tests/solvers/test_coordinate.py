@@ -8,8 +8,8 @@ import pytest
 
 import oracles
 from dnip import Objective, solve
-from dnip.errors import InvalidInputError
-from dnip.problem import Problem
+from dnip.base.errors import InvalidInputError
+from dnip.method.problem import Problem
 from dnip.solvers import Coordinate, Landscape
 from problems import KNOWN
 from strategies import random_probabilities

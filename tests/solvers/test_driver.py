@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dnip import Objective, Status
-from dnip.problem import Problem
+from dnip.method.problem import Problem
 from dnip.solvers import Landscape, Proposal
 from dnip.solvers.driver import run
 from problems import KNOWN

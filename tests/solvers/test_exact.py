@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import oracles
 from dnip import Objective, Status, solve
-from dnip.errors import DNIPWarning, InvalidInputError
+from dnip.base.errors import DNIPWarning, InvalidInputError
 from dnip.solvers import Coordinate, Exact
 from objectives import OBJECTIVES
 from problems import KNOWN

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import oracles
 from dnip import Objective, solve
-from dnip.errors import DNIPWarning, InvalidInputError
+from dnip.base.errors import DNIPWarning, InvalidInputError
 from dnip.solvers import Exhaustive
 from problems import KNOWN
 from strategies import KINDS, random_probabilities, seeded

@@ -5,7 +5,7 @@ import pytest
 
 import oracles
 from dnip import CustomObjective, Objective
-from dnip.problem import Problem
+from dnip.method.problem import Problem
 from dnip.solvers import Landscape
 from problems import KNOWN
 

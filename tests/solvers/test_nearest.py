@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import oracles
 from dnip import Constraints, solve
-from dnip.errors import DNIPWarning, InfeasibleError
+from dnip.base.errors import DNIPWarning, InfeasibleError
 from dnip.solvers import Coordinate, Proposal
 from problems import KNOWN
 from strategies import KINDS, random_probabilities, seeded

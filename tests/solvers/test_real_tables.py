@@ -5,8 +5,8 @@ import pytest
 
 import oracles
 from dnip import Objective, ProbabilityTable, solve
-from dnip.problem import Problem
-from dnip.scales import DEFAULT_SCALE
+from dnip.method.problem import Problem
+from dnip.method.scales import DEFAULT_SCALE
 from dnip.solvers import Landscape
 from layouts import weights_of
 

@@ -8,7 +8,7 @@ import pytest
 
 import oracles
 from dnip import Constraints, CustomObjective, Objective, Status, solve
-from dnip.errors import DNIPWarning, InvalidInputError
+from dnip.base.errors import DNIPWarning, InvalidInputError
 from dnip.metrics import macro_f1
 from dnip.solvers import SOLVERS, Anneal, Proposal
 from problems import KNOWN

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 import oracles
 from dnip import Coefficients, Objective, ProbabilityTable, Status, solve
-from dnip.errors import DNIPWarning, InvalidInputError
-from dnip.fitting import fit_scan, fit_table
-from dnip.kernels.boxes import lay_out_boxes
-from dnip.problem import Problem
-from dnip.scales import WIDEST, WeightScale
+from dnip.base.errors import DNIPWarning, InvalidInputError
+from dnip.fitting.fit import fit_scan, fit_table
+from dnip.solvers.kernels.boxes import lay_out_boxes
+from dnip.method.problem import Problem
+from dnip.method.scales import WIDEST, WeightScale
 from dnip.solvers import Coordinate, Landscape
 from dnip.solvers.spaced import landscape_over, make_line
 from dnip.tables import Scan

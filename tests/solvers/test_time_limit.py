@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from dnip import ProbabilityTable, solve
-from dnip.errors import InvalidInputError
-from dnip.fitting import fit_table
-from dnip.robust import solve_robustly
-from dnip.solution import Status
+from dnip.base.errors import InvalidInputError
+from dnip.fitting.fit import fit_table
+from dnip.fitting.robust import solve_robustly
+from dnip.method.solution import Status
 from dnip.solvers import landscape
 from dnip.solvers.anneal import Anneal
 

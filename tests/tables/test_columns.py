@@ -1,6 +1,6 @@
 import pytest
 
-from dnip.errors import InvalidInputError
+from dnip.base.errors import InvalidInputError
 from dnip.tables.columns import resolve_columns
 
 

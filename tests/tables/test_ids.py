@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dnip.errors import InvalidInputError, OutputError
+from dnip.base.errors import InvalidInputError, OutputError
 from dnip.tables import ProbabilityTable, Scan, stream
 from dnip.tables.ids import IdsSeen, hashes_of
 from dnip.tables.reading import read_chunks

@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from dnip.errors import InvalidInputError
+from dnip.base.errors import InvalidInputError
 from dnip.tables.labels import LabelRule
 from dnip.tables.place import FilePlace
 

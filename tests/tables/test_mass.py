@@ -8,11 +8,11 @@ import polars as pl
 import pytest
 
 from dnip import Coefficients
-from dnip.application import apply_stream
-from dnip.captured_mass import CapturedMass
-from dnip.errors import DNIPWarning, InvalidInputError
-from dnip.evaluation import evaluate
-from dnip.fitting import fit_file, fit_table
+from dnip.deploying.application import apply_stream
+from dnip.tables.captured_mass import CapturedMass
+from dnip.base.errors import DNIPWarning, InvalidInputError
+from dnip.deploying.evaluation import evaluate
+from dnip.fitting.fit import fit_file, fit_table
 from dnip.tables import ProbabilityTable, Scan, open_writer, stream
 
 SUFFIXES = ["csv", "csv.gz", "jsonl", "npz", "parquet"]
@@ -103,7 +103,7 @@ def test_a_few_low_rows_are_counted_but_not_told(tmp_path, n_low):
     assert found.captured_mass == CapturedMass(40, n_low, 0.8)
 
 
-@pytest.mark.filterwarnings("ignore::dnip.errors.DNIPWarning")
+@pytest.mark.filterwarnings("ignore::dnip.base.errors.DNIPWarning")
 def test_fit_evaluation_and_application_count_the_same_rows(tmp_path):
     table, path = low_table(), tmp_path / "low.csv"
     table.write(path)
@@ -119,7 +119,7 @@ def test_fit_evaluation_and_application_count_the_same_rows(tmp_path):
 def test_a_fit_in_passes_counts_them_too(tmp_path, monkeypatch):
     table, path = low_table(), tmp_path / "low.csv"
     table.write(path)
-    monkeypatch.setattr("dnip.fitting._fits_into", lambda memory, path: False)
+    monkeypatch.setattr("dnip.fitting.fit._fits_into", lambda memory, path: False)
     with pytest.warns(DNIPWarning, match="75% of the rows") as caught:
         fitted = fit_file(path, memory=10**9)
     assert len(caught) == 1

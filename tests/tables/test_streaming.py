@@ -2,7 +2,7 @@ import warnings
 
 import pytest
 
-from dnip.errors import DNIPWarning, InvalidInputError
+from dnip.base.errors import DNIPWarning, InvalidInputError
 from dnip.tables import ProbabilityTable, stream
 
 

@@ -6,7 +6,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from dnip.errors import DNIPWarning, InvalidInputError, MissingDependencyError
+from dnip.base.errors import DNIPWarning, InvalidInputError, MissingDependencyError
 from dnip.tables import ProbabilityTable
 
 P = np.array([[0.25, 0.75], [1, 0], [0.5, 0.5]])

@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from dnip.errors import InvalidInputError, OutputError
+from dnip.base.errors import InvalidInputError, OutputError
 from dnip.tables import ProbabilityTable, open_writer
 
 SUFFIXES = ["csv", "csv.gz", "jsonl", "jsonl.gz", "npz", "parquet"]

@@ -76,7 +76,7 @@ def audit(
     on a few prompts; without, a prompt with "N/A" in every field is looked at. Of a server the
     tokens are shown with --tokenizer; its mass is measured by asking it.
     """
-    from dnip.errors import InvalidInputError
+    from dnip.base.errors import InvalidInputError
     from dnip.prompting.audit import audit as audit_task
     from dnip.prompting.plan import make_plan
     from dnip.prompting.prompt import PromptBuilder

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from dnip.errors import OutputError
-from dnip.report.escaping import printable
+from dnip.base.errors import OutputError
+from dnip.presenting.escaping import printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from dnip.solution import TraceEntry
+    from dnip.method.solution import TraceEntry
 
 #: Seconds between two lines of progress where standard error is no terminal.
 _QUIET_SECONDS = 10.0

@@ -10,7 +10,7 @@ import typer
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dnip.constraints import Constraints
+    from dnip.method.constraints import Constraints
 
 _PANEL = "Constraints, kept on the labelled rows of OPT"
 
@@ -76,8 +76,8 @@ def read_constraints(
     InvalidInputError
         For a floor that is no CLASS=RATE, or a class with two of them.
     """
-    from dnip.constraints import Constraints
-    from dnip.errors import InvalidInputError
+    from dnip.method.constraints import Constraints
+    from dnip.base.errors import InvalidInputError
 
     rates: dict[str | int, float] = {}
     for text in floors or ():

@@ -53,16 +53,16 @@ def evaluate(
     population of the mix, but for estimate, where rows count as they are.
     """
     from dnip.cli.target_prior import move_to
-    from dnip.coefficients import Coefficients
-    from dnip.errors import InvalidInputError, listed
-    from dnip.evaluation import evaluate as evaluate_table
-    from dnip.files import check_files
+    from dnip.method.coefficients import Coefficients
+    from dnip.base.errors import InvalidInputError, listed
+    from dnip.deploying.evaluation import evaluate as evaluate_table
+    from dnip.base.files import check_files
     from dnip.priors import is_estimate, read_prior
-    from dnip.report.flows import draw_flows
-    from dnip.report.picture import check_picture
-    from dnip.report.text import describe
+    from dnip.presenting.flows import draw_flows
+    from dnip.presenting.picture import check_picture
+    from dnip.presenting.text import describe
     from dnip.tables import Scan
-    from dnip.validation import check_level
+    from dnip.base.validation import check_level
 
     check_level("confidence", confidence)
     if picture is not None:

@@ -37,7 +37,7 @@ from dnip.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from dnip.fitting import Fit
+    from dnip.fitting.fit import Fit
     from dnip.solvers import Solver
 
 
@@ -179,13 +179,13 @@ def fit(
     Minimises error + β·COBias - τ·ΣPMI over one weight per class, on the labelled rows of OPT and,
     in expectation, on unlabelled ones. Writes the weights with their provenance to a JSON file.
     """
-    from dnip.costs import Costs
-    from dnip.errors import InvalidInputError
-    from dnip.files import check_files, temporary_folder
-    from dnip.fitting import fit_file
-    from dnip.objective import Objective
-    from dnip.report.trace import write_trace
-    from dnip.validation import check_level
+    from dnip.method.costs import Costs
+    from dnip.base.errors import InvalidInputError
+    from dnip.base.files import check_files, temporary_folder
+    from dnip.fitting.fit import fit_file
+    from dnip.method.objective import Objective
+    from dnip.presenting.trace import write_trace
+    from dnip.base.validation import check_level
 
     reads = {
         "opt": opt,
@@ -268,8 +268,8 @@ def _content(fitted: Fit, mode: Robust, confidence: float) -> dict[str, Any]:
 
 
 def _print_text(fitted: Fit, confidence: float) -> None:
-    from dnip.report.evidence import describe_evidence
-    from dnip.report.text import describe, describe_constraints
+    from dnip.presenting.evidence import describe_evidence
+    from dnip.presenting.text import describe, describe_constraints
 
     solution, mix = fitted.solution, fitted.target
     say(describe(fitted.evaluation, fitted.coefficients))
@@ -290,7 +290,7 @@ def _print_text(fitted: Fit, confidence: float) -> None:
 
 
 def _make_solver(name: SolverName, effort: float | None, gap: float | None) -> Solver:
-    from dnip.errors import InvalidInputError
+    from dnip.base.errors import InvalidInputError
     from dnip.solvers import SOLVERS, Coordinate, Exact
 
     owners = {"effort": (effort, SolverName.COORDINATE), "gap": (gap, SolverName.EXACT)}

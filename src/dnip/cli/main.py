@@ -8,7 +8,7 @@ import sys
 import warnings
 from typing import TYPE_CHECKING
 
-from dnip.errors import DNIPError, DNIPWarning
+from dnip.base.errors import DNIPError, DNIPWarning
 
 if TYPE_CHECKING:
     from typing import TextIO

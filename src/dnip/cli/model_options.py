@@ -30,7 +30,7 @@ _OF_MODELS = (".json", ".safetensors", ".jinja", ".txt", ".model", ".py")
 
 
 def model_files(*models: str | None) -> list[Path]:
-    """Return the files of the models that are folders here, for `dnip.files.check_files`."""
+    """Return the files of the models that are folders here, for `dnip.base.files.check_files`."""
     folders = [Path(model) for model in models if model is not None]
     return [
         path

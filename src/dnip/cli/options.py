@@ -104,7 +104,7 @@ def scale_name(name: str) -> str:
     typer.BadParameter
         For another text.
     """
-    from dnip.scales import SCALE_NAME
+    from dnip.method.scales import SCALE_NAME
 
     if SCALE_NAME.fullmatch(name) is None:
         raise typer.BadParameter(f"{name!r} is not K, log:K or continuous")
@@ -136,13 +136,13 @@ Scale: TypeAlias = Annotated[
         "from 1/K to 1. continuous: any weights, for the coordinate solver.",
     ),
 ]
-#: That of `dnip.scales`, which is too slow to import for a list of options.
+#: That of `dnip.method.scales`, which is too slow to import for a list of options.
 DEFAULT_SCALE = "log:1000"
 
 
 def tau_of(tau: float | None, smoothing: float | None) -> float:
     """Return τ: the published one beside a μ of the paper's kind, where none is given."""
-    from dnip.objective import PUBLISHED_TAU
+    from dnip.method.objective import PUBLISHED_TAU
 
     if tau is not None:
         return tau

@@ -103,12 +103,12 @@ def pareto(
     """
     import numpy as np
 
-    from dnip.errors import InvalidInputError
-    from dnip.files import check_files
-    from dnip.pareto import Rule, trace_front
-    from dnip.report.front_files import FILES, write_front
-    from dnip.report.front_text import describe_choice, describe_front
-    from dnip.solution import Status
+    from dnip.base.errors import InvalidInputError
+    from dnip.base.files import check_files
+    from dnip.fitting.pareto import Rule, trace_front
+    from dnip.presenting.front_files import FILES, write_front
+    from dnip.presenting.front_text import describe_choice, describe_front
+    from dnip.method.solution import Status
     from dnip.tables import ProbabilityTable
 
     rule = None if choose is None else Rule.of(choose)

@@ -165,7 +165,7 @@ def prompt(
     """
     from functools import partial
 
-    from dnip.files import check_files
+    from dnip.base.files import check_files
     from dnip.prompting.data import split_files
     from dnip.prompting.fill import Fill
     from dnip.prompting.plan import make_plan
@@ -287,7 +287,7 @@ def _check_fit(options: ModelOptions, *, truncate: bool, fill: FillName | None) 
 
 def parse_shots(shots: str) -> int | str:
     """Return a number of demonstrations, or the word balanced."""
-    from dnip.errors import InvalidInputError
+    from dnip.base.errors import InvalidInputError
     from dnip.prompting.demonstrations import BALANCED
     from dnip.tables.place import shown
 

@@ -85,11 +85,11 @@ def reproduce(
     started again goes on, and ends with the same results. A cell that fails does not stop the
     others; it is reported, and tried again by the next run.
     """
-    from dnip.errors import DNIPError
-    from dnip.experiments.plan import load_plan
-    from dnip.experiments.reproduction import OUTPUTS, survey, usable_cores, with_model
-    from dnip.experiments.reproduction import reproduce as run
-    from dnip.files import check_files
+    from dnip.base.errors import DNIPError
+    from dnip.studies.reproduction.plan import load_plan
+    from dnip.studies.reproduction.reproduction import OUTPUTS, survey, usable_cores, with_model
+    from dnip.studies.reproduction.reproduction import reproduce as run
+    from dnip.base.files import check_files
 
     reads = {
         "plan": named_file(plan, ".toml"),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from dnip.cli.console import complain, live_progress
 
 if TYPE_CHECKING:
-    from dnip.coefficients import Coefficients
+    from dnip.method.coefficients import Coefficients
     from dnip.priors import TargetPrior
     from dnip.tables import Scan
 
@@ -28,7 +28,7 @@ class Moved(NamedTuple):
 
 def move_to(mix: str, fitted: Coefficients, chunks: Scan) -> Moved:
     """Move coefficients to a class mix, given or estimated in a pass over the table."""
-    from dnip.application import estimate_stream
+    from dnip.deploying.application import estimate_stream
     from dnip.priors import TargetPrior, is_estimate, read_prior
 
     if is_estimate(mix):

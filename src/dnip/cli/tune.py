@@ -14,7 +14,7 @@ from dnip.cli.fit import Pairs, SolverName
 from dnip.cli.options import DEFAULT_SCALE, AsJson, Classes, TablePath, split_classes
 
 if TYPE_CHECKING:
-    from dnip.selection import Criterion, Grid
+    from dnip.fitting.tuning import Criterion, Grid
 
 
 class CriterionName(StrEnum):
@@ -159,12 +159,12 @@ def tune(
     nearest to them, within one standard error of the best, is fitted on all labelled rows. Ctrl-C
     chooses among the candidates that are finished.
     """
-    from dnip.errors import InvalidInputError
-    from dnip.files import check_files
-    from dnip.objective import Objective
-    from dnip.report.text import describe
-    from dnip.report.tuning import describe_tuning
-    from dnip.selection import tune as tune_table
+    from dnip.base.errors import InvalidInputError
+    from dnip.base.files import check_files
+    from dnip.method.objective import Objective
+    from dnip.presenting.text import describe
+    from dnip.presenting.tuning import describe_tuning
+    from dnip.fitting.tuning import tune as tune_table
     from dnip.tables import ProbabilityTable
 
     grid = _grid(betas, taus, scales, smoothings, robust_modes)
@@ -218,7 +218,7 @@ def tune(
 
 
 def _grid(betas: str, taus: str, scales: str, smoothings: str | None, robust_modes: str) -> Grid:
-    from dnip.selection import Grid
+    from dnip.fitting.tuning import Grid
 
     return Grid(
         betas=tuple(map(float, _split(betas))),
@@ -230,7 +230,7 @@ def _grid(betas: str, taus: str, scales: str, smoothings: str | None, robust_mod
 
 
 def _criterion(name: CriterionName, weights: str | None) -> Criterion:
-    from dnip.selection import Criterion
+    from dnip.fitting.tuning import Criterion
 
     if weights is None:
         return Criterion(name.value)

@@ -11,7 +11,7 @@ from dnip.metrics.confusion import as_counts
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from dnip.typing import Floats
+    from dnip.base.typing import Floats
 
 
 def accuracy(confusion: ArrayLike) -> float:

@@ -12,7 +12,7 @@ from dnip.metrics.confusion import as_counts
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from dnip.typing import Floats, Integers
+    from dnip.base.typing import Floats, Integers
 
 
 def cobias(confusion: ArrayLike) -> float:

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dnip.errors import InvalidInputError
-from dnip.validation import ArrayPlace, check_labels
+from dnip.base.errors import InvalidInputError
+from dnip.base.validation import ArrayPlace, check_labels
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from dnip.typing import Confusion, Floats, Labels
+    from dnip.base.typing import Confusion, Floats, Labels
 
 
 def confusion_matrix(labels: Labels, predictions: Labels, n_classes: int) -> Confusion:

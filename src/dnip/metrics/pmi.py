@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dnip.metrics.confusion import as_counts
-from dnip.validation import check_number
+from dnip.base.validation import check_number
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from dnip.typing import Floats
+    from dnip.base.typing import Floats
 
 
 # μ as a part of the examples: the published 4000 at the paper's 10,000.

@@ -8,7 +8,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from dnip.priors.calibration import Calibration
-    from dnip.typing import Booleans, Floats
+    from dnip.base.typing import Booleans, Floats
 
 # Far below what any two probabilities of a row differ by.
 _LEAST = 1e-12

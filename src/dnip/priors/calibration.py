@@ -10,7 +10,7 @@ import numpy as np
 from dnip.priors.softmax import softmax
 
 if TYPE_CHECKING:
-    from dnip.typing import Floats, Probabilities
+    from dnip.base.typing import Floats, Probabilities
 
 # Probabilities below this are told from each other by no calibration.
 _LEAST_PROBABILITY = 1e-7

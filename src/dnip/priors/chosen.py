@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dnip.priors.estimate import PriorEstimate
-    from dnip.typing import Floats
+    from dnip.base.typing import Floats
 
 # Classes that a line of text names at most.
 _NAMED = 8

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from dnip.typing import Floats, Probabilities
+    from dnip.base.typing import Floats, Probabilities
 
 
 def maximise_shares(

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from dnip.errors import InvalidInputError, listed
-from dnip.files import read_text
+from dnip.base.errors import InvalidInputError, listed
+from dnip.base.files import read_text
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from dnip.typing import Floats
+    from dnip.base.typing import Floats
 
 #: Equal shares.
 UNIFORM = "uniform"

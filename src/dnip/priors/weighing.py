@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dnip.errors import DNIPWarning, InvalidInputError
+from dnip.base.errors import DNIPWarning, InvalidInputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dnip.typing import Floats, Labels
+    from dnip.base.typing import Floats, Labels
 
 
 def weigh_rows(

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dnip.captured_mass import LOW_MASS
-from dnip.errors import InvalidInputError
+from dnip.tables.captured_mass import LOW_MASS
+from dnip.base.errors import InvalidInputError
 from dnip.prompting.engines.base import FALLBACK, Scoring
 from dnip.prompting.labels import (
     Collision,

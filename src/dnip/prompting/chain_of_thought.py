@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dnip.errors import InvalidInputError
+from dnip.base.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dnip.errors import InvalidInputError
-from dnip.validation import check_integer
+from dnip.base.errors import InvalidInputError
+from dnip.base.validation import check_integer
 
 if TYPE_CHECKING:
     from dnip.prompting.data import Examples

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dnip.errors import InvalidInputError
+from dnip.base.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from dnip.typing import Booleans, Floats, Probabilities
+    from dnip.base.typing import Booleans, Floats, Probabilities
 
 
 class Fill(StrEnum):

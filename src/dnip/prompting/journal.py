@@ -9,7 +9,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnip.errors import InvalidInputError, OutputError
+from dnip.base.errors import InvalidInputError, OutputError
 from dnip.prompting.engines.base import ScoredRow
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from dnip.errors import InvalidInputError
+from dnip.base.errors import InvalidInputError
 from dnip.prompting.engines.base import Scoring
 
 if TYPE_CHECKING:
@@ -304,7 +304,7 @@ def check_first_tokens(labels: LabelTokens, decode: Decode | None = None) -> tup
     >>> check_first_tokens(LabelTokens(("Art", "Artist"), ((7,), (7, 9))))
     Traceback (most recent call last):
     ...
-    dnip.errors.InvalidInputError: the label words 'Art' and 'Artist' begin with the same token 7, \
+    dnip.base.errors.InvalidInputError: the label words 'Art' and 'Artist' begin with the same token 7, \
 so their first token does not tell them apart. Score whole words with sum or per-token, or give \
 other label words
     """

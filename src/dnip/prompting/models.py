@@ -10,7 +10,7 @@ import sys
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dnip.errors import InvalidInputError
+from dnip.base.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -177,7 +177,7 @@ def load_model(
     **settings: Any,  # noqa: ANN401
 ) -> TransformersEngine:
     """Load a model; without the bars that its library draws where no one watches."""
-    from dnip.optional import load_optional
+    from dnip.base.optional import load_optional
     from dnip.prompting.engines.transformers_engine import TransformersEngine
     from dnip.prompting.engines.transformers_reasoning import TransformersReasoningEngine
 
@@ -235,7 +235,7 @@ def _label_token_ids(
     tokenizer: HubTokenizer, task: Task, prompts: Sequence[Prompt], *, chat: bool
 ) -> tuple[int, ...]:
     """Return the ids of the labels' first tokens, as they follow the prompts on the server."""
-    from dnip.errors import InvalidInputError
+    from dnip.base.errors import InvalidInputError
     from dnip.prompting.labels import check_first_tokens, prompt_label_tokens
 
     texts, lead = [prompt.text for prompt in prompts], prompts[0].lead

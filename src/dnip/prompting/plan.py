@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnip.errors import InvalidInputError
+from dnip.base.errors import InvalidInputError
 from dnip.prompting.data import HUB, TRAIN, content_free_examples, load_examples
 from dnip.prompting.demonstrations import draw_demonstrations
 from dnip.prompting.prompt import PromptBuilder
 from dnip.tables.columns import CONTENT_FREE
-from dnip.validation import check_integer
+from dnip.base.validation import check_integer
 
 if TYPE_CHECKING:
     import os

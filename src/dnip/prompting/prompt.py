@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from dnip.errors import InvalidInputError
-from dnip.optional import load_optional
+from dnip.base.errors import InvalidInputError
+from dnip.base.optional import load_optional
 from dnip.prompting.chain_of_thought import INVITATION, RATIONALE
 
 if TYPE_CHECKING:

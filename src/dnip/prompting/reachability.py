@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from dnip.optional import load_optional
+from dnip.base.optional import load_optional
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,7 +30,7 @@ def no_waiting_for_the_hub(purpose: str, extra: str) -> Iterator[None]:
     Parameters
     ----------
     purpose, extra : str
-        For the message where the client is not installed; see `dnip.optional.load_optional`.
+        For the message where the client is not installed; see `dnip.base.optional.load_optional`.
     """
     constants: Any = load_optional("huggingface_hub.constants", purpose=purpose, extra=extra)
     session = load_optional("huggingface_hub.utils", purpose=purpose, extra=extra).get_session

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnip.errors import BackendError, InvalidInputError
-from dnip.files import atomic_path, check_writable
+from dnip.base.errors import BackendError, InvalidInputError
+from dnip.base.files import atomic_path, check_writable
 from dnip.prompting.engines.base import FALLBACK, SAMPLES, Scoring
 from dnip.prompting.fill import Fill, fill_unreported, open_decisions
 from dnip.prompting.journal import changed_settings, open_journal

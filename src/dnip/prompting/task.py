@@ -8,10 +8,10 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dnip.errors import InvalidInputError
-from dnip.files import read_text
+from dnip.base.errors import InvalidInputError
+from dnip.base.files import read_text
 from dnip.prompting.chain_of_thought import RATIONALE, ChainOfThought, parse_chain_of_thought
-from dnip.validation import check_classes
+from dnip.base.validation import check_classes
 
 if TYPE_CHECKING:
     import os

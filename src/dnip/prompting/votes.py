@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dnip.errors import InvalidInputError
+from dnip.base.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from dnip.typing import Floats
+    from dnip.base.typing import Floats
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from dnip.errors import InvalidInputError
+from dnip.base.errors import InvalidInputError
 from dnip.solvers.driver import Proposal
-from dnip.validation import check_integer, check_number
+from dnip.base.validation import check_integer, check_number
 
 if TYPE_CHECKING:
     from dnip.solvers.landscape import Landscape
-    from dnip.typing import Floats
+    from dnip.base.typing import Floats
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import IO, TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from dnip.errors import OutputError
+from dnip.base.errors import OutputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from dnip.kernels.rows import Rows
-    from dnip.typing import Confusion, Integers
+    from dnip.solvers.kernels.rows import Rows
+    from dnip.base.typing import Confusion, Integers
 
 
 class _Place(NamedTuple):

@@ -10,7 +10,7 @@ import numpy as np
 
 from dnip.solvers.driver import Proposal
 from dnip.solvers.landscape import Kicks
-from dnip.validation import check_number
+from dnip.base.validation import check_number
 
 if TYPE_CHECKING:
     from dnip.solvers.landscape import Landscape

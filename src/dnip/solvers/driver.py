@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, ClassVar, Protocol
 
 import numpy as np
 
-from dnip.kernels.values import MISSED
-from dnip.solution import Status, TraceEntry
+from dnip.solvers.kernels.values import MISSED
+from dnip.method.solution import Status, TraceEntry
 
 if TYPE_CHECKING:
     from dnip.solvers.landscape import Landscape
-    from dnip.typing import Floats
+    from dnip.base.typing import Floats
 
 
 @dataclass(frozen=True)

@@ -14,21 +14,21 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 import numba
 import numpy as np
 
-from dnip.errors import InvalidInputError
-from dnip.kernels.boxes import Scale, lay_out_boxes
-from dnip.kernels.branching import Dive, Found, Terrain, new_dive, new_found, search_boxes
-from dnip.kernels.values import MISSED, Terms, new_memo
-from dnip.objective import Objective
-from dnip.problem import Problem
+from dnip.base.errors import InvalidInputError
+from dnip.solvers.kernels.boxes import Scale, lay_out_boxes
+from dnip.solvers.kernels.branching import Dive, Found, Terrain, new_dive, new_found, search_boxes
+from dnip.solvers.kernels.values import MISSED, Terms, new_memo
+from dnip.method.objective import Objective
+from dnip.method.problem import Problem
 from dnip.solvers.coordinate import Coordinate
 from dnip.solvers.driver import Proposal
 from dnip.solvers.landscape import Position, compile_terms
-from dnip.validation import check_integer, check_number
+from dnip.base.validation import check_integer, check_number
 
 if TYPE_CHECKING:
-    from dnip.kernels.values import Memo
+    from dnip.solvers.kernels.values import Memo
     from dnip.solvers.landscape import Landscape
-    from dnip.typing import Floats, Integers
+    from dnip.base.typing import Floats, Integers
 
 # Values nearer than this are taken as equal: far above the rounding of Z, far below one example.
 _ROUNDING = 1e-10
@@ -46,7 +46,7 @@ class Exact:
     """Branch and bound with Lagrangian bounds on exact counts, best box first.
 
     Starts from what :class:`Coordinate` finds. A box of weight indices is bounded from below by a
-    linear relaxation of the objective (see ``dnip.kernels.relaxation``), shaved, and halved; points
+    linear relaxation of the objective (see ``dnip.solvers.kernels.relaxation``), shaved, and halved; points
     are evaluated under the tie rule of the prediction itself. Whenever it ends, it returns the best
     point, a bound that no weight indices can beat, and the gap between the two.
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from dnip.errors import InvalidInputError
+from dnip.base.errors import InvalidInputError
 from dnip.solvers.driver import Proposal
-from dnip.validation import check_integer
+from dnip.base.validation import check_integer
 
 if TYPE_CHECKING:
     from dnip.solvers.landscape import Landscape

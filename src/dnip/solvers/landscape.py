@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from dnip.errors import InvalidInputError
-from dnip.kernels.descent import (
+from dnip.base.errors import InvalidInputError
+from dnip.solvers.kernels.descent import (
     begin,
     descend,
     explore,
@@ -19,13 +19,13 @@ from dnip.kernels.descent import (
     pass_class,
     set_counts,
 )
-from dnip.kernels.flips import walk
-from dnip.kernels.line_search import settle
-from dnip.kernels.lines import new_lines
-from dnip.kernels.values import MISSED, Floors, Terms, new_memo, no_floors, shortfall, value
-from dnip.objective import Objective
-from dnip.problem import Problem
-from dnip.scales import WeightScale
+from dnip.solvers.kernels.flips import walk
+from dnip.solvers.kernels.line_search import settle
+from dnip.solvers.kernels.lines import new_lines
+from dnip.solvers.kernels.values import MISSED, Floors, Terms, new_memo, no_floors, shortfall, value
+from dnip.method.objective import Objective
+from dnip.method.problem import Problem
+from dnip.method.scales import WeightScale
 from dnip.solvers.levels import levels_of
 from dnip.solvers.passes import CompiledPasses, Passes, passes_over
 
@@ -33,16 +33,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import TypeAlias
 
-    from dnip.constraints import Demands
-    from dnip.kernels.boxes import BoxRows
-    from dnip.kernels.flips import Flips, Workspace
-    from dnip.kernels.levels import Levels
-    from dnip.kernels.lines import Lines
-    from dnip.kernels.rows import Rows
-    from dnip.kernels.values import Memo
-    from dnip.objective import ObjectiveLike
+    from dnip.method.constraints import Demands
+    from dnip.solvers.kernels.boxes import BoxRows
+    from dnip.solvers.kernels.flips import Flips, Workspace
+    from dnip.solvers.kernels.levels import Levels
+    from dnip.solvers.kernels.lines import Lines
+    from dnip.solvers.kernels.rows import Rows
+    from dnip.solvers.kernels.values import Memo
+    from dnip.method.objective import ObjectiveLike
     from dnip.solvers.streamed import StreamedProblem
-    from dnip.typing import Confusion, Counts, Floats, Integers, WeightIndices
+    from dnip.base.typing import Confusion, Counts, Floats, Integers, WeightIndices
 
     CompiledState: TypeAlias = tuple[Rows, Levels, Workspace, Terms, Memo, Lines]
 

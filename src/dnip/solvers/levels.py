@@ -5,11 +5,11 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from dnip.kernels.levels import linear_levels, listed_levels
-from dnip.scales import Spacing, WeightScale
+from dnip.solvers.kernels.levels import linear_levels, listed_levels
+from dnip.method.scales import Spacing, WeightScale
 
 if TYPE_CHECKING:
-    from dnip.kernels.levels import Levels
+    from dnip.solvers.kernels.levels import Levels
 
 
 @lru_cache(maxsize=8)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
-from dnip.kernels.counting import count
-from dnip.kernels.flips import (
+from dnip.solvers.kernels.counting import count
+from dnip.solvers.kernels.flips import (
     Flips,
     add_flips,
     end_flips,
@@ -22,8 +22,8 @@ from dnip.kernels.flips import (
     tally_dense_flips,
     tally_workspace,
 )
-from dnip.kernels.in_place import count_in_place, find_in_place, list_in_place
-from dnip.kernels.leaders import (
+from dnip.solvers.kernels.in_place import count_in_place, find_in_place, list_in_place
+from dnip.solvers.kernels.leaders import (
     count_leaders,
     grade,
     list_flips,
@@ -33,18 +33,18 @@ from dnip.kernels.leaders import (
     rank,
     sort_flips,
 )
-from dnip.kernels.levels import weights_at
-from dnip.kernels.rows import BLOCK, InPlaceRows, lay_out
-from dnip.kernels.threads import Threads
+from dnip.solvers.kernels.levels import weights_at
+from dnip.solvers.kernels.rows import BLOCK, InPlaceRows, lay_out
+from dnip.solvers.kernels.threads import Threads
 from dnip.solvers.streamed import StreamedProblem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from dnip.kernels.levels import Levels
-    from dnip.kernels.rows import Rows
-    from dnip.problem import Problem
-    from dnip.typing import Confusion, Floats
+    from dnip.solvers.kernels.levels import Levels
+    from dnip.solvers.kernels.rows import Rows
+    from dnip.method.problem import Problem
+    from dnip.base.typing import Confusion, Floats
 
 T = TypeVar("T")
 

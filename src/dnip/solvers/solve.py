@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from dnip.constraints import Constraints
-from dnip.errors import DNIPWarning, InfeasibleError, InvalidInputError, listed
-from dnip.objective import Objective, as_objective, on_classes
-from dnip.problem import Problem
-from dnip.scales import DEFAULT_SCALE, WIDEST, Spacing, WeightScale
-from dnip.solution import Solution, Status
+from dnip.method.constraints import Constraints
+from dnip.base.errors import DNIPWarning, InfeasibleError, InvalidInputError, listed
+from dnip.method.objective import Objective, as_objective, on_classes
+from dnip.method.problem import Problem
+from dnip.method.scales import DEFAULT_SCALE, WIDEST, Spacing, WeightScale
+from dnip.method.solution import Solution, Status
 from dnip.solvers.anneal import Anneal
 from dnip.solvers.coordinate import Coordinate
 from dnip.solvers.driver import Outcome, Progress, Solver, run
@@ -23,7 +23,7 @@ from dnip.solvers.exact import Exact
 from dnip.solvers.exhaustive import Exhaustive
 from dnip.solvers.nearest import Attempt, explain
 from dnip.solvers.spaced import bring_to_one, landscape_over
-from dnip.validation import (
+from dnip.base.validation import (
     check_choice,
     check_integer,
     check_number,
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from dnip.constraints import Demands
-    from dnip.objective import ConfusionFunction, ObjectiveLike
+    from dnip.method.constraints import Demands
+    from dnip.method.objective import ConfusionFunction, ObjectiveLike
     from dnip.solvers.landscape import Landscape
     from dnip.solvers.streamed import StreamedProblem
-    from dnip.typing import Floats
+    from dnip.base.typing import Floats
 
 #: The solvers that a name can ask for, with their default settings.
 SOLVERS: dict[str, Callable[[], Solver]] = {
@@ -101,7 +101,7 @@ def solve(
         argmax gets right on some examples is not left with none, unless they allow it or the
         objective is the published one.
     progress : callable, optional
-        Receives a :class:`~dnip.solution.TraceEntry` at every event.
+        Receives a :class:`~dnip.method.solution.TraceEntry` at every event.
 
     Returns
     -------

@@ -11,26 +11,26 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 
-from dnip.errors import InvalidInputError
-from dnip.kernels.counting import count
-from dnip.kernels.flips import find_rivals, list_workspace
-from dnip.kernels.halving import find_level_flips
-from dnip.kernels.rows import SparseRows, copy_rows, survey
-from dnip.kernels.threads import Threads
-from dnip.problem import Problem
-from dnip.scales import WIDEST, Spacing, WeightScale
+from dnip.base.errors import InvalidInputError
+from dnip.solvers.kernels.counting import count
+from dnip.solvers.kernels.flips import find_rivals, list_workspace
+from dnip.solvers.kernels.halving import find_level_flips
+from dnip.solvers.kernels.rows import SparseRows, copy_rows, survey
+from dnip.solvers.kernels.threads import Threads
+from dnip.method.problem import Problem
+from dnip.method.scales import WIDEST, Spacing, WeightScale
 from dnip.solvers.landscape import Landscape, Position
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from dnip.constraints import Demands
-    from dnip.kernels.boxes import BoxRows
-    from dnip.kernels.flips import Flips
-    from dnip.objective import ObjectiveLike
+    from dnip.method.constraints import Demands
+    from dnip.solvers.kernels.boxes import BoxRows
+    from dnip.solvers.kernels.flips import Flips
+    from dnip.method.objective import ObjectiveLike
     from dnip.solvers.passes import Passes
     from dnip.solvers.streamed import StreamedProblem
-    from dnip.typing import Confusion, Floats, Integers, WeightIndices
+    from dnip.base.typing import Confusion, Floats, Integers, WeightIndices
 
 # A class that can win a row but for the rounding of products is kept among its candidates.
 _ROUNDING = 1 + 1e-9

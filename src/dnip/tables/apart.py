@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dnip.errors import InvalidInputError, listed
+from dnip.base.errors import InvalidInputError, listed
 
 if TYPE_CHECKING:
     from dnip.tables.table import ProbabilityTable
@@ -35,7 +35,7 @@ def check_apart(opt: ProbabilityTable, other: ProbabilityTable, role: str = "tes
     >>> check_apart(ProbabilityTable(p, source="opt.csv"), ProbabilityTable(p, source="copy.csv"))
     Traceback (most recent call last):
     ...
-    dnip.errors.InvalidInputError: opt.csv and copy.csv hold the same rows. Give a test table of \
+    dnip.base.errors.InvalidInputError: opt.csv and copy.csv hold the same rows. Give a test table of \
 other rows: scores on rows that were fitted on say nothing
     """
     if other.classes != opt.classes:

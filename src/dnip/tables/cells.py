@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnip.errors import InvalidInputError
+from dnip.base.errors import InvalidInputError
 from dnip.tables.place import shown
 
 if TYPE_CHECKING:
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from dnip.typing import Floats, Probabilities
-    from dnip.validation import Place
+    from dnip.base.typing import Floats, Probabilities
+    from dnip.base.validation import Place
 
 _NUMBERS = (int, float, Decimal, np.integer, np.floating)
 
@@ -44,7 +44,7 @@ def matrix_from_text(columns: Sequence[Sequence[str]], place: Place) -> Probabil
 
     Examples
     --------
-    >>> from dnip.validation import ArrayPlace
+    >>> from dnip.base.validation import ArrayPlace
     >>> matrix_from_text([["0.5", "1"], ["0.5", "0"]], ArrayPlace("p"))
     array([[0.5, 0.5],
            [1. , 0. ]])
@@ -76,7 +76,7 @@ def matrix_from_numbers(
 
     Examples
     --------
-    >>> from dnip.validation import ArrayPlace
+    >>> from dnip.base.validation import ArrayPlace
     >>> matrix_from_numbers([[0.5, 1], [0.5, 0]], ArrayPlace("p"))
     array([[0.5, 0.5],
            [1. , 0. ]])

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dnip.tables.columns import Layout
-    from dnip.typing import Floats, Integers, Labels, Probabilities
+    from dnip.base.typing import Floats, Integers, Labels, Probabilities
 
 #: Row ids: Python texts, or where they come from Parquet a pyarrow array of texts.
 Ids: TypeAlias = "NDArray[np.object_] | pa.Array"

@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dnip.errors import InvalidInputError
+from dnip.base.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

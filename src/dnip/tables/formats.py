@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import IO, TYPE_CHECKING, Protocol
 
-from dnip.errors import InvalidInputError
+from dnip.base.errors import InvalidInputError
 from dnip.tables.readers.csv import read_csv
 from dnip.tables.readers.jsonl import read_jsonl
 from dnip.tables.readers.npz import read_npz

@@ -9,12 +9,12 @@ from typing import IO, TYPE_CHECKING
 
 import numpy as np
 
-from dnip.errors import OutputError
+from dnip.base.errors import OutputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dnip.typing import Labels, Probabilities
+    from dnip.base.typing import Labels, Probabilities
 
 # Bytes of labels that are kept in memory; more go to a temporary file.
 _MOST_LABELS = 1 << 25

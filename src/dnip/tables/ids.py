@@ -8,8 +8,8 @@ from typing import IO, TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from dnip.errors import InvalidInputError, OutputError
-from dnip.validation import check_ids, refuse_duplicate_id
+from dnip.base.errors import InvalidInputError, OutputError
+from dnip.base.validation import check_ids, refuse_duplicate_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from dnip.tables.chunk import Ids, RawChunk
     from dnip.tables.place import FilePlace
-    from dnip.typing import Integers
+    from dnip.base.typing import Integers
 
     Hashes = NDArray[np.uint64]
 

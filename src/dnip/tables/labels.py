@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dnip.errors import InvalidInputError
+from dnip.base.errors import InvalidInputError
 from dnip.tables.chunk import Codes
 from dnip.tables.columns import LABEL
 from dnip.tables.place import shown
-from dnip.validation import is_missing
+from dnip.base.validation import is_missing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from dnip.tables.place import FilePlace
-    from dnip.typing import Labels
+    from dnip.base.typing import Labels
 
 UNLABELLED = -1
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from dnip.typing import Floats, Labels, Probabilities
+    from dnip.base.typing import Floats, Labels, Probabilities
 
 
 class RowSample:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dnip.errors import InvalidInputError
-from dnip.validation import check_integer, check_number
+from dnip.base.errors import InvalidInputError
+from dnip.base.validation import check_integer, check_number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from dnip.typing import Integers
+    from dnip.base.typing import Integers
 
 #: Draws of up to this many rows are class-balanced, larger ones uniform: the paper's protocol.
 BALANCED_UP_TO = 100

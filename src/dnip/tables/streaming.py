@@ -7,10 +7,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from dnip.errors import InvalidInputError
+from dnip.base.errors import InvalidInputError
 from dnip.tables.reading import CHUNK_ROWS, check_readable, read_chunks
 from dnip.tables.table import ProbabilityTable
-from dnip.validation import check_classes
+from dnip.base.validation import check_classes
 
 if TYPE_CHECKING:
     import os

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from dnip.captured_mass import CapturedMass
-from dnip.errors import InvalidInputError, listed
-from dnip.optional import load_optional
+from dnip.tables.captured_mass import CapturedMass
+from dnip.base.errors import InvalidInputError, listed
+from dnip.base.optional import load_optional
 from dnip.tables.block import block_of
 from dnip.tables.checks import check_chunks
 from dnip.tables.chunk import Chunk
@@ -20,7 +20,7 @@ from dnip.tables.readers.frame import read_frame
 from dnip.tables.reading import ID_MEMORY, read_chunks
 from dnip.tables.sampling import BALANCED_UP_TO, draw_rows, split_rows
 from dnip.tables.writing import open_writer
-from dnip.validation import (
+from dnip.base.validation import (
     check_choice,
     check_classes,
     check_ids,
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import ArrayLike, NDArray
 
-    from dnip.typing import Floats, Labels, Probabilities
+    from dnip.base.typing import Floats, Labels, Probabilities
 
 
 @dataclass(frozen=True, eq=False, repr=False)

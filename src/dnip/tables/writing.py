@@ -7,11 +7,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dnip.errors import InvalidInputError, listed
-from dnip.files import atomic_path
+from dnip.base.errors import InvalidInputError, listed
+from dnip.base.files import atomic_path
 from dnip.tables.block import block_of
 from dnip.tables.formats import format_of
-from dnip.validation import check_classes
+from dnip.base.validation import check_classes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
-from dnip.errors import InvalidInputError
+from dnip.base.errors import InvalidInputError
 from dnip.prompting.data import Examples
 from dnip.prompting.engines.base import Scoring
 from dnip.prompting.engines.tokenizer import HubTokenizer

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dnip.errors import BackendError, InvalidInputError
+from dnip.base.errors import BackendError, InvalidInputError
 from dnip.prompting.engines.hub import load
 
 constants = pytest.importorskip("huggingface_hub.constants")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dnip.errors import InvalidInputError
+from dnip.base.errors import InvalidInputError
 from dnip.prompting.engines.label_matching import LabelMatcher
 from dnip.prompting.engines.openai_requests import Endpoint
 from dnip.prompting.engines.openai_responses import Reported, Token

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dnip.errors import BackendError, InvalidInputError, MissingDependencyError
+from dnip.base.errors import BackendError, InvalidInputError, MissingDependencyError
 from dnip.prompting.engines.base import Scoring
 from dnip.prompting.engines.openai_client import Server
 from dnip.prompting.engines.openai_engine import OpenAIEngine

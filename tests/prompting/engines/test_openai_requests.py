@@ -1,6 +1,6 @@
 import pytest
 
-from dnip.errors import InvalidInputError
+from dnip.base.errors import InvalidInputError
 from dnip.prompting.engines.openai_requests import Endpoint, sampling_body, scoring_body
 
 COMMON = {"model": "m", "max_tokens": 1, "temperature": 0}

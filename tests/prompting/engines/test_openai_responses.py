@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dnip.errors import BackendError
+from dnip.base.errors import BackendError
 from dnip.prompting.engines.openai_responses import Reported, Token, read_reported, read_text
 
 A, B = math.log(0.5), math.log(0.25)

@@ -3,7 +3,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from dnip.errors import InvalidInputError
+from dnip.base.errors import InvalidInputError
 from dnip.prompting.engines.retrying import RetryPolicy, is_passing, parse_retry_after
 
 NOON = datetime(2015, 10, 21, 12, tzinfo=UTC)

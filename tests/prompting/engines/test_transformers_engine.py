@@ -8,7 +8,7 @@ import pytest
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
-from dnip.errors import BackendError, InvalidInputError  # noqa: E402
+from dnip.base.errors import BackendError, InvalidInputError  # noqa: E402
 from dnip.prompting.engines.base import Scoring  # noqa: E402
 from dnip.prompting.engines.transformers_engine import TransformersEngine  # noqa: E402
 from dnip.prompting.prompt import Prompt  # noqa: E402

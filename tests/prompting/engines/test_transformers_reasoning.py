@@ -12,7 +12,7 @@ import pytest
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
-from dnip.errors import BackendError, InvalidInputError  # noqa: E402
+from dnip.base.errors import BackendError, InvalidInputError  # noqa: E402
 from dnip.prompting.chain_of_thought import ChainOfThought  # noqa: E402
 from dnip.prompting.engines.base import Scoring  # noqa: E402
 from dnip.prompting.engines.causal_lm import CausalLM  # noqa: E402

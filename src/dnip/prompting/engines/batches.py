@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from dnip.validation import check_choice
+from dnip.base.validation import check_choice
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnip.errors import BackendError, InvalidInputError
-from dnip.optional import load_optional
+from dnip.base.errors import BackendError, InvalidInputError
+from dnip.base.optional import load_optional
 from dnip.prompting.engines.batches import pad
 from dnip.prompting.engines.decoding import Decoding
 from dnip.prompting.engines.hub import EXTRA, library, load
-from dnip.validation import check_choice
+from dnip.base.validation import check_choice
 
 if TYPE_CHECKING:
     import os
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dnip.prompting.engines.batches import Padded
-    from dnip.typing import Floats
+    from dnip.base.typing import Floats
 
 #: Precisions by name; "auto" takes the checkpoint's own.
 PRECISIONS = ("float32", "bfloat16", "float16", "auto")

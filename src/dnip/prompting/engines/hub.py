@@ -6,8 +6,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dnip.errors import BackendError, DNIPError, InvalidInputError
-from dnip.optional import load_optional
+from dnip.base.errors import BackendError, DNIPError, InvalidInputError
+from dnip.base.optional import load_optional
 from dnip.prompting.reachability import causes, is_unreached, no_waiting_for_the_hub
 
 if TYPE_CHECKING:

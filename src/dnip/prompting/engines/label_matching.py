@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from dnip.errors import InvalidInputError
+from dnip.base.errors import InvalidInputError
 from dnip.prompting.engines.openai_requests import Endpoint
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from dnip.prompting.engines.openai_responses import Reported, Token
     from dnip.prompting.task import Task
-    from dnip.typing import Floats
+    from dnip.base.typing import Floats
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,8 +16,8 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from urllib.parse import urlsplit
 
-from dnip.errors import BackendError, InvalidInputError
-from dnip.optional import load_optional
+from dnip.base.errors import BackendError, InvalidInputError
+from dnip.base.optional import load_optional
 from dnip.prompting.engines.openai_failures import (
     RequestFailedError,
     clean,
@@ -25,7 +25,7 @@ from dnip.prompting.engines.openai_failures import (
     unreachable,
 )
 from dnip.prompting.engines.retrying import RetryPolicy
-from dnip.validation import check_integer, check_number
+from dnip.base.validation import check_integer, check_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Mapping

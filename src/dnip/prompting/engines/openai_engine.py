@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
-from dnip.errors import InvalidInputError
+from dnip.base.errors import InvalidInputError
 from dnip.prompting.engines.base import ScoredRow, Scoring
 from dnip.prompting.engines.label_matching import LabelMatcher
 from dnip.prompting.engines.openai_client import Server
@@ -17,7 +17,7 @@ from dnip.prompting.engines.openai_requests import (
     scoring_body,
 )
 from dnip.prompting.engines.openai_responses import read_reported
-from dnip.validation import check_choice, check_integer
+from dnip.base.validation import check_choice, check_integer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

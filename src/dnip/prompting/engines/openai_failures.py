@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from dnip.errors import BackendError
+from dnip.base.errors import BackendError
 from dnip.prompting.engines.retrying import is_passing, parse_retry_after
 
 _LONGEST_REASON = 300

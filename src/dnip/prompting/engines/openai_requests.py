@@ -6,7 +6,7 @@ import json
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from dnip.errors import InvalidInputError
+from dnip.base.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import accumulate, islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dnip.errors import BackendError
+from dnip.base.errors import BackendError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

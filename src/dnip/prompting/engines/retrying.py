@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
 
-from dnip.validation import check_integer, check_number
+from dnip.base.validation import check_integer, check_number
 
 if TYPE_CHECKING:
     import random

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from dnip.errors import BackendError, InvalidInputError
+from dnip.base.errors import BackendError, InvalidInputError
 from dnip.prompting.engines.base import ScoredRow, Scoring
 from dnip.prompting.engines.batches import SIDES, plan, shared_length
 from dnip.prompting.engines.causal_lm import CausalLM, OutOfMemoryBackendError
 from dnip.prompting.engines.tokenizer import HubTokenizer
 from dnip.prompting.labels import LabelTokens, check_first_tokens, common_label_tokens
-from dnip.validation import check_choice, check_integer
+from dnip.base.validation import check_choice, check_integer
 
 if TYPE_CHECKING:
     import os
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from dnip.prompting.prompt import Prompt
     from dnip.prompting.task import Task
-    from dnip.typing import Floats
+    from dnip.base.typing import Floats
 
 T = TypeVar("T")
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnip.errors import InvalidInputError
+from dnip.base.errors import InvalidInputError
 from dnip.prompting.engines.base import FALLBACK, ScoredRow, Scoring
 from dnip.prompting.engines.batches import plan
 from dnip.prompting.engines.decoding import generate
@@ -18,7 +18,7 @@ from dnip.prompting.engines.transformers_engine import (
     mean_per_label,
 )
 from dnip.prompting.labels import check_first_tokens, last_label, prompt_label_tokens
-from dnip.validation import check_integer
+from dnip.base.validation import check_integer
 
 if TYPE_CHECKING:
     import os
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from dnip.prompting.labels import LabelTokens
     from dnip.prompting.prompt import Prompt
     from dnip.prompting.task import Task
-    from dnip.typing import Floats
+    from dnip.base.typing import Floats
 
 
 class TransformersReasoningEngine(TransformersEngine):

@@ -6,7 +6,7 @@ import csv
 from itertools import islice
 from typing import IO, TYPE_CHECKING
 
-from dnip.errors import InvalidInputError
+from dnip.base.errors import InvalidInputError
 from dnip.tables.cells import matrix_from_text
 from dnip.tables.chunk import RawChunk
 from dnip.tables.columns import ID, LABEL, resolve_columns

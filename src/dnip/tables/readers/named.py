@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dnip.errors import InvalidInputError
-from dnip.validation import check_classes
+from dnip.base.errors import InvalidInputError
+from dnip.base.validation import check_classes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnip.errors import InvalidInputError
+from dnip.base.errors import InvalidInputError
 from dnip.tables.cells import matrix_from_numbers
 from dnip.tables.chunk import RawChunk
 from dnip.tables.columns import ID, LABEL, probability_columns, resolve_columns

@@ -7,7 +7,7 @@ import zlib
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, cast
 
-from dnip.errors import InvalidInputError
+from dnip.base.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

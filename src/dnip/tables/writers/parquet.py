@@ -8,7 +8,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnip.optional import load_optional
+from dnip.base.optional import load_optional
 from dnip.tables.block import LABEL_COLUMNS
 from dnip.tables.columns import CLASSES_METADATA, FALLBACK, ID, LABEL, MASS, SAMPLES
 

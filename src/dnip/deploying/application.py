@@ -1,0 +1,154 @@
+"""Coefficients applied to tables of any size."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from dnip.tables.captured_mass import MassCounts
+from dnip.method.prediction import decide, reweight
+from dnip.base.errors import InvalidInputError
+from dnip.deploying.evaluation import check_same_classes
+from dnip.priors import estimate_prior, most_rows
+from dnip.tables import Chunk, ahead, open_writer
+from dnip.tables.reservoir import RowSample
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Iterable, Iterator
+
+    from numpy.typing import NDArray
+
+    from dnip.tables.captured_mass import CapturedMass
+    from dnip.method.coefficients import Coefficients
+    from dnip.priors import PriorEstimate
+    from dnip.tables import Rows
+
+
+class Application(NamedTuple):
+    """What came of applying coefficients to a table.
+
+    Attributes
+    ----------
+    n_rows, n_changed : int
+        Rows written, and those whose decision differs from the raw argmax.
+    captured_mass : CapturedMass or None
+        How many rows have a low captured mass; None where the table does not say.
+    """
+
+    n_rows: int
+    n_changed: int
+    captured_mass: CapturedMass | None
+
+
+def apply_stream(
+    chunks: Iterable[Rows],
+    coefficients: Coefficients,
+    out: str | os.PathLike[str],
+    *,
+    progress: Callable[[int], None] | None = None,
+) -> Application:
+    """Write reweighted probabilities and predictions, holding a few chunks in memory.
+
+    Labels, ids and captured mass are carried along. A chunk is written while the next one is
+    computed in another thread.
+
+    Parameters
+    ----------
+    chunks : iterable of ProbabilityTable or Chunk
+        The table: a `Scan` of one on disk, ``[table]`` for one in memory.
+    coefficients : Coefficients
+        Fitted for the table's classes.
+    out : path-like
+        The table to write; its suffix names the format. It may be the file that `chunks` are
+        read from, for it is replaced only when all is written.
+    progress : callable, optional
+        Receives the number of rows done after each chunk.
+
+    Returns
+    -------
+    Application
+
+    Raises
+    ------
+    CoefficientsFormatError
+        If the coefficients were fitted for other classes.
+    InvalidInputError
+        For bad rows, as they are reached; nothing is left at `out` then but what stood there.
+    OutputError
+        If `out` cannot be written.
+    """
+    n_rows = n_changed = 0
+    masses = MassCounts()
+    with open_writer(out, coefficients.classes) as writer:
+        for applied in ahead(_apply(chunks, coefficients)):
+            writer.write(applied.rows, applied.predictions)
+            n_rows += len(applied.rows)
+            n_changed += applied.n_changed
+            if applied.rows.mass is not None:
+                masses.add(applied.rows.mass)
+            if progress is not None:
+                progress(n_rows)
+    return Application(n_rows, n_changed, masses.summary)
+
+
+def estimate_stream(
+    chunks: Iterable[Rows],
+    coefficients: Coefficients,
+    *,
+    progress: Callable[[int], None] | None = None,
+) -> PriorEstimate:
+    """Estimate the class mix of a table of any size, whose labels are not read.
+
+    A uniform sample of its rows is looked at: 20,000, or half a million cells where that is less.
+
+    Parameters
+    ----------
+    chunks : iterable of ProbabilityTable or Chunk
+        The table: a `Scan` of one on disk, ``[table]`` for one in memory.
+    coefficients : Coefficients
+        Fitted for the table's classes; their calibration is used.
+    progress : callable, optional
+        Receives the number of rows done after each chunk.
+
+    Returns
+    -------
+    PriorEstimate
+
+    Raises
+    ------
+    CoefficientsFormatError
+        If the coefficients were fitted for other classes, or hold no calibration.
+    InvalidInputError
+        For bad rows, or no row.
+    """
+    calibration = coefficients.calibration
+    sample = RowSample(most_rows(len(coefficients.classes)))
+    for chunk in chunks:
+        check_same_classes(chunk, coefficients)
+        sample.add(chunk.probabilities)
+        if progress is not None:
+            progress(sample.n_seen)
+    if not sample.n_seen:
+        raise InvalidInputError(
+            "there are no rows to estimate the target prior from", hint="Give a table with rows"
+        )
+    return estimate_prior(sample.rows, calibration)
+
+
+class _Applied(NamedTuple):
+    rows: Chunk
+    predictions: NDArray[np.integer]
+    n_changed: int
+
+
+def _apply(chunks: Iterable[Rows], coefficients: Coefficients) -> Iterator[_Applied]:
+    multipliers = coefficients.multipliers
+    for chunk in chunks:
+        check_same_classes(chunk, coefficients)
+        p = chunk.probabilities
+        predictions = decide(p, multipliers)
+        reweighted = reweight(p, multipliers)
+        rows = Chunk(reweighted, chunk.labels, chunk.ids, chunk.classes, chunk.source, chunk.mass)
+        yield _Applied(rows, predictions, int(np.count_nonzero(predictions != decide(p))))

@@ -1,0 +1,330 @@
+"""Accuracy and COBias of a table, before and after reweighting, in one pass."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dnip.tables.captured_mass import MassCounts
+from dnip.method.prediction import decide
+from dnip.base.errors import CoefficientsFormatError, InvalidInputError, listed
+from dnip.metrics.intervals import difference_intervals, metric_intervals, paired_bounds, wilson
+from dnip.metrics import (
+    accuracy,
+    balanced_accuracy,
+    class_accuracies,
+    cobias,
+    cobias_single,
+    macro_f1,
+    odd_classes,
+    prediction_ratios,
+    worst_class_accuracy,
+)
+from dnip.metrics.confusion import as_counts, count_pairs
+from dnip.priors import effective_rows
+from dnip.base.validation import check_level
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from dnip.tables.captured_mass import CapturedMass
+    from dnip.method.coefficients import Coefficients
+    from dnip.tables import Rows
+    from dnip.base.typing import Confusion, Counts, Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """Confusion counts of a table under the raw argmax and under coefficients.
+
+    Attributes
+    ----------
+    classes : tuple of str
+    n : int
+        Labelled rows.
+    n_unlabelled : int
+        Rows without a label; they are not counted.
+    raw : ndarray of shape (N, N)
+        Counts of the plain argmax, rows true, columns predicted.
+    reweighted : ndarray of shape (N, N) or None
+        Counts under the coefficients, if any were given.
+    agreement : ndarray of shape (N, 2, 2) or None
+        Rows of each class by whether the raw argmax and whether the coefficients got them right:
+        what a difference on the same rows is known from.
+    adjusted : ndarray of shape (N, N) or None
+        Counts under the coefficients moved to another class mix, if any were given.
+    target : ndarray of shape (N,) or None
+        Class shares that the scores are told for; None for those of the rows.
+    captured_mass : CapturedMass or None
+        How many of all rows have a low captured mass; None where the table does not say.
+    """
+
+    classes: tuple[str, ...]
+    n: int
+    n_unlabelled: int
+    raw: Confusion
+    reweighted: Confusion | None
+    agreement: Confusion | None = None
+    adjusted: Confusion | None = None
+    target: Floats | None = None
+    captured_mass: CapturedMass | None = None
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Names of the classes without a labelled row; they have no accuracy."""
+        true = self.raw.sum(axis=1)
+        return tuple(name for name, size in zip(self.classes, true, strict=True) if size == 0)
+
+    def in_population(self, confusion: Counts) -> Counts:
+        """Return counts of as many rows in the class mix of `target`, fractions then.
+
+        Class accuracies, and so COBias, stay what they are; accuracy and F1 do not.
+
+        Examples
+        --------
+        >>> counts = np.array([[8, 2], [4, 6]])
+        >>> half = Evaluation(("a", "b"), 20, 0, counts, None, target=np.array([0.9, 0.1]))
+        >>> half.in_population(counts)
+        array([[14.4,  3.6],
+               [ 0.8,  1.2]])
+        """
+        if self.target is None:
+            return confusion
+        true = confusion.sum(axis=1)
+        part = self.target * (true > 0)
+        share = part / part.sum() / np.maximum(true, 1)
+        return np.asarray(confusion * (share * true.sum())[:, None])
+
+    def to_dict(
+        self, confidence: float | None = None, *, with_counts: bool = True
+    ) -> dict[str, Any]:
+        """Return what ``dnip evaluate --json`` prints; confusion counts are those of the rows.
+
+        Parameters
+        ----------
+        confidence : float, optional
+            Add the intervals of this level, between 0 and 1. They hold for rows that the
+            coefficients were not fitted on.
+        with_counts : bool, default=True
+            Also give the confusion counts, which are many where classes are.
+
+        Raises
+        ------
+        InvalidInputError
+            For a level outside 0..1.
+        """
+        summary: dict[str, Any] = {
+            "n": self.n,
+            "n_unlabelled": self.n_unlabelled,
+            "n_classes": len(self.classes),
+            "classes": list(self.classes),
+            "mass": None if self.captured_mass is None else self.captured_mass.to_dict(),
+        }
+        if confidence is not None:
+            summary["confidence"] = check_level("confidence", confidence)
+        for name, confusion in (
+            ("raw", self.raw),
+            ("reweighted", self.reweighted),
+            ("adjusted", self.adjusted),
+        ):
+            if confusion is None:
+                continue
+            summary[name] = scores(self.in_population(confusion), with_counts=False)
+            if with_counts:
+                summary[name]["confusion"] = confusion.tolist()
+            if confidence is not None:
+                summary[name]["intervals"] = self._intervals(confusion, confidence)
+        if self.reweighted is not None and self.agreement is not None:
+            summary["difference"] = _differences(summary["raw"], summary["reweighted"])
+            if confidence is not None:
+                intervals = self._difference_intervals(self.agreement, confidence)
+                summary["difference"]["intervals"] = intervals
+        return summary
+
+    def _intervals(self, confusion: Confusion, level: float) -> dict[str, Any]:
+        """Return the intervals of metrics; in another mix, of those that are known there."""
+        if self.target is None:
+            return metric_intervals(confusion, level)
+        rows, n_effective = self._counted(confusion)
+        told = metric_intervals(rows, level)
+        del told["macro_f1"]
+        right = accuracy(self.in_population(confusion)) * n_effective
+        return {**told, "accuracy": wilson([right], [n_effective], level)[0].tolist()}
+
+    def _difference_intervals(self, agreement: Confusion, level: float) -> dict[str, Any]:
+        if self.target is None:
+            return difference_intervals(agreement, level)
+        rows, n_effective = self._counted(agreement)
+        told = difference_intervals(rows, level)
+        sizes = rows.sum(axis=(1, 2))
+        part = self.target * (sizes > 0)
+        part = part / part.sum() * n_effective / np.maximum(sizes, 1)
+        gained, lost = part @ rows[:, 0, 1], part @ rows[:, 1, 0]
+        bounds = paired_bounds([gained], [lost], [n_effective], level)[0]
+        return {**told, "accuracy": bounds.tolist()}
+
+    def _counted(self, counts: Confusion) -> tuple[Confusion, float]:
+        """Return the rows of classes with a share, and how many an accuracy in the mix is worth."""
+        assert self.target is not None
+        occurs = (self.target > 0).reshape(-1, *[1] * (counts.ndim - 1))
+        rows = np.asarray(counts * occurs)
+        sizes = rows.reshape(len(rows), -1).sum(axis=1).astype(np.float64)
+        return rows, effective_rows(sizes, self.target)
+
+
+def scores(confusion: Counts, *, with_counts: bool = True) -> dict[str, Any]:
+    """Return every metric of a confusion matrix, ready for JSON; None where one has no value.
+
+    With the matrix itself, if not told otherwise.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> summary = scores(np.array([[8, 2], [4, 6]]))
+    >>> summary["accuracy"], summary["odd_classes"]
+    (0.7, [1, 0])
+    """
+    counts = as_counts(confusion)
+    told = {
+        "accuracy": accuracy(counts),
+        "cobias": cobias(counts),
+        "cobias_single": cobias_single(counts),
+        "balanced_accuracy": balanced_accuracy(counts),
+        "worst_class_accuracy": worst_class_accuracy(counts),
+        "macro_f1": macro_f1(counts),
+        "class_accuracies": [None if np.isnan(a) else a for a in class_accuracies(counts).tolist()],
+        "prediction_ratios": [
+            None if np.isnan(r) else r for r in prediction_ratios(counts).tolist()
+        ],
+        "odd_classes": [None if c < 0 else c for c in odd_classes(counts).tolist()],
+    }
+    return {**told, "confusion": confusion.tolist()} if with_counts else told
+
+
+def _differences(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
+    """Return after less before."""
+    by_class = zip(before["class_accuracies"], after["class_accuracies"], strict=True)
+    return {
+        **{name: after[name] - before[name] for name in ("accuracy", "cobias")},
+        "class_accuracies": [None if a is None else b - a for a, b in by_class],
+    }
+
+
+def check_same_classes(rows: Rows, coefficients: Coefficients) -> None:
+    """Refuse coefficients that were fitted for other classes than the table's."""
+    if rows.classes != coefficients.classes:
+        raise CoefficientsFormatError(
+            f"{rows.source} has the classes {listed(rows.classes)}, but the coefficients "
+            f"were fitted for {listed(coefficients.classes)}",
+            hint="Apply coefficients to the task that they were fitted on",
+        )
+
+
+def evaluate(
+    chunks: Iterable[Rows],
+    coefficients: Coefficients | None = None,
+    *,
+    adjusted: Coefficients | None = None,
+    target: Floats | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> Evaluation:
+    """Count a table, given whole or in chunks, under the raw argmax and under coefficients.
+
+    Parameters
+    ----------
+    chunks : iterable of ProbabilityTable or Chunk
+        The table: a `Scan` of one on disk, ``[table]`` for one in memory.
+    coefficients : Coefficients, optional
+        Fitted for the table's classes.
+    adjusted : Coefficients, optional
+        The same, moved to another class mix.
+    target : ndarray of shape (N,), optional
+        Class shares that the scores are to be told for.
+    progress : callable, optional
+        Receives the number of rows done after each chunk.
+
+    Returns
+    -------
+    Evaluation
+
+    Raises
+    ------
+    InvalidInputError
+        If fewer than two classes have labelled rows, and a share in `target` if that is given:
+        there is no accuracy gap to speak of.
+    CoefficientsFormatError
+        If the coefficients were fitted for other classes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dnip import Coefficients, ProbabilityTable
+    >>> table = ProbabilityTable(np.array([[0.9, 0.1], [0.6, 0.4]]), np.array([0, 1]))
+    >>> result = evaluate([table], Coefficients(["0", "1"], [15, 30], scale=30))
+    >>> result.raw.tolist(), result.reweighted.tolist()
+    ([[1, 0], [1, 0]], [[1, 0], [0, 1]])
+    """
+    n_rows = n_unlabelled = 0
+    masses = MassCounts()
+    raw: Confusion | None = None
+    agreement: Confusion | None = None
+    both = {
+        name: (given, np.zeros((len(given.classes),) * 2, np.int64))
+        for name, given in (("reweighted", coefficients), ("adjusted", adjusted))
+        if given is not None
+    }
+    for chunk in chunks:
+        for given, _ in both.values():
+            check_same_classes(chunk, given)
+        p, classes, source = chunk.probabilities, chunk.classes, chunk.source
+        n_classes = len(classes)
+        if raw is None:
+            raw = np.zeros((n_classes, n_classes), np.int64)
+            if coefficients is not None:
+                agreement = np.zeros((n_classes, 2, 2), np.int64)
+        n_rows += len(p)
+        if chunk.mass is not None:
+            masses.add(chunk.mass)
+        if chunk.labels is None:
+            n_unlabelled += len(p)
+        else:
+            true = chunk.labels + 1  # unlabelled rows are counted as 0
+            unweighted = decide(p)
+            counts = count_pairs(true, unweighted, n_classes + 1, n_classes)
+            n_unlabelled += int(counts[0].sum())
+            raw += counts[1:]
+            for name, (given, counted_before) in both.items():
+                predictions = decide(p, given.multipliers)
+                counted_now = count_pairs(true, predictions, n_classes + 1, n_classes)[1:]
+                np.add(counted_before, counted_now, out=counted_before)
+                if name == "reweighted" and agreement is not None:
+                    rights = 2 * (unweighted == chunk.labels) + (predictions == chunk.labels)
+                    cells = count_pairs(true, rights, n_classes + 1, 4)[1:]
+                    agreement += cells.reshape(n_classes, 2, 2)
+        if progress is not None:
+            progress(n_rows)
+    if raw is None:
+        raise InvalidInputError("there are no rows to evaluate")
+    present = raw.sum(axis=1) > 0
+    counted = np.flatnonzero(present if target is None else present & (target > 0))
+    if len(counted) < 2:
+        found = f"only class {classes[counted[0]]}" if len(counted) else "no class"
+        share = "" if target is None else " and a share in the target prior"
+        raise InvalidInputError(
+            f"{source}: {found} has labelled rows{share}, but COBias compares at least 2 classes",
+            hint="Give a table with a label column that holds several classes",
+        )
+    counts_by = {name: confusion for name, (_, confusion) in both.items()}
+    return Evaluation(
+        classes,
+        int(raw.sum()),
+        n_unlabelled,
+        raw,
+        counts_by.get("reweighted"),
+        agreement,
+        counts_by.get("adjusted"),
+        target,
+        masses.summary,
+    )

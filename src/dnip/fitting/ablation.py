@@ -1,0 +1,279 @@
+"""What each term of the objective does: its seven subsets, fitted and scored side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dnip.base.errors import InvalidInputError
+from dnip.deploying.evaluation import evaluate
+from dnip.fitting.fit import fit_table
+from dnip.metrics import accuracy, class_accuracies, cobias, cobias_single, worst_class_accuracy
+from dnip.method.objective import Objective
+from dnip.method.solution import Status
+from dnip.tables.apart import check_apart
+from dnip.base.validation import check_integer, check_number
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dnip.fitting.fit import Fit
+    from dnip.solvers import Solver
+    from dnip.tables import ProbabilityTable
+    from dnip.base.typing import Confusion
+
+#: Told before every fit: the objective, and the number of this fit and of all.
+Progress = Callable[[str, int, int], None]
+
+#: What every side of a row is scored by.
+METRICS: dict[str, Callable[[Any], float]] = {
+    "accuracy": accuracy,
+    "cobias": cobias,
+    "cobias_single": cobias_single,
+    "worst_class_accuracy": worst_class_accuracy,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """Confusion matrices of one side, opt or test, one per seed.
+
+    Attributes
+    ----------
+    confusions : tuple of ndarray of shape (N, N)
+        Counts, rows true.
+    """
+
+    confusions: tuple[Confusion, ...]
+
+    def mean(self, metric: str) -> float:
+        """Return the mean of a metric of :data:`METRICS` over seeds."""
+        return float(np.mean(self._values(metric)))
+
+    def deviation(self, metric: str) -> float:
+        """Return the standard deviation over seeds; 0 for one."""
+        return float(np.std(self._values(metric), ddof=1)) if len(self.confusions) > 1 else 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return means and standard deviations by metric, and mean class accuracies."""
+        rates = np.mean([class_accuracies(confusion) for confusion in self.confusions], axis=0)
+        return {
+            **{name: self.mean(name) for name in METRICS},
+            "standard_deviations": {name: self.deviation(name) for name in METRICS},
+            "class_accuracies": [None if np.isnan(rate) else rate for rate in rates.tolist()],
+        }
+
+    def _values(self, metric: str) -> list[float]:
+        return [METRICS[metric](confusion) for confusion in self.confusions]
+
+
+@dataclass(frozen=True, eq=False)
+class AblationRow:
+    """One objective: its fits, and how they score.
+
+    Attributes
+    ----------
+    name : str
+        Such as ``"z1+z2"``; ``"raw"`` for the plain argmax.
+    objective : Objective or None
+        None for the plain argmax.
+    fits : tuple of Fit
+        One per seed.
+    opt : Scored
+    test : Scored or None
+    """
+
+    name: str
+    objective: Objective | None
+    fits: tuple[Fit, ...]
+    opt: Scored
+    test: Scored | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything but the traces of the searches, ready for JSON."""
+        return {
+            "name": self.name,
+            "objective": None if self.objective is None else self.objective.to_dict(),
+            "opt": self.opt.to_dict(),
+            "test": None if self.test is None else self.test.to_dict(),
+            "fits": [fit.solution.to_dict() for fit in self.fits],
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Ablation:
+    """The plain argmax and the objectives that were fitted, in the paper's order.
+
+    Attributes
+    ----------
+    rows : tuple of AblationRow
+        The plain argmax first.
+    opt, test : str or None
+        Where the rows come from.
+    classes : tuple of str
+    scale : str
+    solver : str
+    seeds : tuple of int
+    interrupted : bool
+        Whether Ctrl-C ended it; fits that were not finished are left out.
+    """
+
+    rows: tuple[AblationRow, ...]
+    opt: str
+    test: str | None
+    classes: tuple[str, ...]
+    scale: str
+    solver: str
+    seeds: tuple[int, ...]
+    interrupted: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what ``dnip ablate --json`` prints."""
+        return {
+            "opt": self.opt.encode("utf-8", "backslashreplace").decode(),
+            "test": None
+            if self.test is None
+            else self.test.encode("utf-8", "backslashreplace").decode(),
+            "classes": list(self.classes),
+            "scale": self.scale,
+            "solver": self.solver,
+            "seeds": list(self.seeds),
+            "interrupted": self.interrupted,
+            "rows": [row.to_dict() for row in self.rows],
+        }
+
+
+def ablate(
+    opt: ProbabilityTable,
+    test: ProbabilityTable | None = None,
+    objective: Objective | None = None,
+    *,
+    scale: int | str = 30,
+    solver: str | Solver = "coordinate",
+    seeds: Sequence[int] = (0,),
+    time_limit: float | None = None,
+    progress: Progress | None = None,
+) -> Ablation:
+    """Fit the paper's seven objectives (section 5.5) on an opt set, and score them.
+
+    The fits are plain optima: robust ones would blend the objectives' differences away.
+
+    Parameters
+    ----------
+    opt : ProbabilityTable
+        Rows without a label are left aside.
+    test : ProbabilityTable, optional
+        Other rows of the same classes.
+    objective : Objective, optional
+        β, τ, μ, and COBias or COBias_single; its terms are those that are taken away. The
+        published settings by default.
+    scale : int or str, default=30
+        The paper's K; as for :func:`dnip.solve`.
+    solver
+        As for :func:`dnip.solve`.
+    seeds : sequence of int, default=(0,)
+        One fit of each objective per seed.
+    time_limit : float, optional
+        Seconds of each fit.
+    progress : callable, optional
+        Told before every fit.
+
+    Returns
+    -------
+    Ablation
+
+    Raises
+    ------
+    InvalidInputError
+        For input or settings that break their contract, test rows that are among the opt rows, or
+        an objective that lacks a term already.
+
+    Examples
+    --------
+    >>> from dnip.studies.demonstration import bundled_table
+    >>> found = ablate(bundled_table("opt"), bundled_table("test"))
+    >>> [row.name for row in found.rows]
+    ['raw', 'z1', 'z2', 'z3', 'z1+z2', 'z1-z3', 'z2-z3', 'z1+z2-z3']
+    >>> raw, full = found.rows[0].test, found.rows[-1].test
+    >>> full.mean("cobias") < raw.mean("cobias")
+    True
+    """
+    base = Objective.published() if objective is None else objective
+    if base.terms != Objective.TERMS:
+        raise InvalidInputError(
+            f"the objective keeps {', '.join(base.terms)} only, and all three terms are ablated",
+            hint="Leave its terms out",
+        )
+    for seed in seeds:
+        check_integer("seed", seed, at_least=0)
+    if not seeds:
+        raise InvalidInputError("seeds is empty: nothing would be fitted", hint="Give 0, say")
+    if time_limit is not None:
+        check_number("time_limit", time_limit, at_least=0)
+    if test is not None:
+        check_apart(opt, test)
+    rows = [_raw(opt, test)]
+    variants = base.ablations()
+    interrupted = False
+    for number, (name, variant) in enumerate(variants.items()):
+        fits: list[Fit] = []
+        for place, seed in enumerate(seeds):
+            try:
+                if progress is not None:
+                    progress(name, number * len(seeds) + place + 1, len(variants) * len(seeds))
+                fitted = fit_table(
+                    opt,
+                    variant,
+                    robust="off",
+                    scale=scale,
+                    solver=solver,
+                    seed=seed,
+                    time_limit=time_limit,
+                )
+            except KeyboardInterrupt:
+                interrupted = True
+            else:
+                interrupted = fitted.solution.status is Status.INTERRUPTED
+            if interrupted:
+                break
+            fits.append(fitted)
+        if interrupted:
+            break
+        rows.append(_row(name, variant, fits, test))
+    return Ablation(
+        rows=tuple(rows),
+        opt=opt.source,
+        test=None if test is None else test.source,
+        classes=opt.classes,
+        scale=str(scale),
+        solver=solver if isinstance(solver, str) else solver.name,
+        seeds=tuple(seeds),
+        interrupted=interrupted,
+    )
+
+
+def _raw(opt: ProbabilityTable, test: ProbabilityTable | None) -> AblationRow:
+    held_out = None if test is None else Scored((evaluate([test]).raw,))
+    return AblationRow("raw", None, (), Scored((evaluate([opt]).raw,)), held_out)
+
+
+def _row(
+    name: str, objective: Objective, fits: Sequence[Fit], test: ProbabilityTable | None
+) -> AblationRow:
+    return AblationRow(
+        name,
+        objective,
+        tuple(fits),
+        Scored(tuple(_after(fit.evaluation.reweighted) for fit in fits)),
+        None
+        if test is None
+        else Scored(tuple(_after(evaluate([test], f.coefficients).reweighted) for f in fits)),
+    )
+
+
+def _after(reweighted: Confusion | None) -> Confusion:
+    assert reweighted is not None
+    return reweighted

@@ -1,0 +1,183 @@
+"""What to know about single classes of a fit: silent ones, hopeless ones, those at the end."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dnip.method.constraints import Constraints
+from dnip.base.errors import DNIPWarning
+from dnip.method.scales import WIDEST, Spacing
+from dnip.method.solution import Status
+from dnip.solvers import Coordinate, solve
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dnip.deploying.evaluation import Evaluation
+    from dnip.method.objective import ConfusionFunction, ObjectiveLike
+    from dnip.method.solution import Solution
+    from dnip.base.typing import Booleans, Integers, Labels, Probabilities
+
+# Cells of a table that is searched once more to learn whether silence would pay.
+_MOST_CELLS = 2_000_000
+# Enough of a search to see it.
+_EFFORT = 0.3
+# Names in one note.
+_MOST_NAMES = 8
+
+
+def notes_on_classes(
+    probabilities: Probabilities,
+    labels: Labels,
+    solution: Solution,
+    evaluation: Evaluation,
+    objective: ObjectiveLike | ConfusionFunction | None = None,
+    *,
+    may_silence: bool = False,
+    time_limit: float | None = None,
+) -> tuple[str, ...]:
+    """Return what to tell of single classes, a sentence each; none where all is well.
+
+    Parameters
+    ----------
+    probabilities : ndarray of shape (M, N)
+    labels : ndarray of shape (M,)
+        Class indices.
+    solution : Solution
+        Of a fit to these rows.
+    evaluation : Evaluation
+        Of the same rows, before and after.
+    objective : Objective or callable, optional
+        What was minimised.
+    may_silence : bool
+        Whether the user allowed silence.
+    time_limit : float, optional
+        Seconds to look for what silence would pay; what is not known by then is not told.
+
+    Examples
+    --------
+    >>> from dnip import Coefficients, ProbabilityTable
+    >>> from dnip.deploying.evaluation import evaluate
+    >>> p, y = np.array([[0.9, 0.1], [0.6, 0.4], [0.8, 0.2]]), np.array([0, 1, 0])
+    >>> found = solve(p, y)
+    >>> coefficients = Coefficients.from_solution(found, ["ham", "spam"])
+    >>> evaluation = evaluate(
+    ...     [ProbabilityTable(p, y, classes=["ham", "spam"])], coefficients
+    ... )
+    >>> print(*notes_on_classes(p, y, found, evaluation))
+    Silent before, awake now: spam is right on 1 of 1 rows now.
+    """
+    names = evaluation.classes
+    assert evaluation.reweighted is not None
+    rows = evaluation.raw.sum(axis=1)
+    before, after = np.diag(evaluation.raw), np.diag(evaluation.reweighted)
+    notes = []
+    silent = (rows > 0) & (before == 0)
+    hopeless = silent & ~_any_positive(probabilities, labels)
+    if hopeless.any():
+        notes.append(
+            f"No weight can lift class {_listed(names, hopeless)}: its probability is 0 in all of "
+            "its labelled rows."
+        )
+    woken = silent & (after > 0)
+    if woken.any():
+        counts = "; ".join(
+            f"{names[c]} is right on {after[c]:,} of {rows[c]:,} rows now"
+            for c in np.flatnonzero(woken)[:_MOST_NAMES].tolist()
+        )
+        notes.append(f"Silent before, awake now: {counts}.")
+    most = _reachable(probabilities, labels, solution)
+    asleep = silent & (after == 0) & ~hopeless
+    beyond = asleep & (most == 0)
+    if beyond.any():
+        notes.append(
+            f"Out of reach: class {_listed(names, beyond)}. No weights on this scale make any of "
+            "its labelled rows right."
+        )
+    asleep &= most > 0
+    if asleep.any():
+        counts = "; ".join(
+            f"{names[c]} (weights could make {most[c]:,} of {rows[c]:,} rows right)"
+            for c in np.flatnonzero(asleep)[:_MOST_NAMES].tolist()
+        )
+        notes.append(f"Silent before and after: {counts}.")
+    end = np.isin(np.arange(len(names)), solution.at_the_end) & (rows > 0)
+    if end.any() and solution.spacing is Spacing.LOG:
+        notes.append(
+            f"At the end of the scale {solution.spacing}:{solution.scale}: class "
+            f"{_listed(names, end)}. --scale log:10000 goes further."
+        )
+    has_time = time_limit is None or time_limit > 0
+    if not may_silence and has_time and probabilities.size <= _MOST_CELLS:
+        notes += _what_silence_pays(
+            probabilities, labels, solution, names, before, objective, time_limit
+        )
+    return tuple(notes)
+
+
+def _any_positive(p: Probabilities, labels: Labels) -> Booleans:
+    own = p[np.arange(len(labels)), labels]
+    return np.bincount(labels, own > 0, p.shape[1]) > 0
+
+
+def _reachable(p: Probabilities, labels: Labels, solution: Solution) -> Integers:
+    """Return how many rows of each class are right where its weight is as far up as it can be."""
+    span = float(solution.scale or WIDEST)
+    own = p[np.arange(len(labels)), labels]
+    others = p.copy()
+    others[np.arange(len(labels)), labels] = 0
+    right = own * span > others.max(axis=1)
+    return np.bincount(labels[right], minlength=p.shape[1])
+
+
+def _what_silence_pays(
+    p: Probabilities,
+    labels: Labels,
+    solution: Solution,
+    names: Sequence[str],
+    before: Integers,
+    objective: ObjectiveLike | ConfusionFunction | None,
+    time_limit: float | None,
+) -> list[str]:
+    """Say which classes the objective would rather silence, and what it would gain."""
+    scale = "continuous" if not solution.scale else _scale_name(solution)
+
+    def search(*, allow_silence: bool) -> Solution:
+        return solve(
+            p,
+            labels,
+            objective,
+            scale=scale,
+            solver=Coordinate(_EFFORT),
+            classes=names,
+            time_limit=None if time_limit is None else time_limit / 2,
+            constraints=Constraints(allow_silence=allow_silence),
+        )
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DNIPWarning)  # the fit itself has told
+        free = search(allow_silence=True)
+        silenced = (before > 0) & (np.diag(free.confusion) == 0)
+        if free.status is Status.TIME_LIMIT or not silenced.any():
+            return []
+        awake = search(allow_silence=False)
+    gain = awake.value - free.value
+    if awake.status is Status.TIME_LIMIT or gain <= 0:
+        return []
+    return [
+        f"The objective would be lower by {gain:.3f} if class {_listed(names, silenced)} were "
+        "never predicted right. No class is silenced, unless --allow-silence is given."
+    ]
+
+
+def _scale_name(solution: Solution) -> int | str:
+    return solution.scale if solution.spacing is Spacing.LINEAR else f"log:{solution.scale}"
+
+
+def _listed(names: Sequence[str], chosen: Booleans) -> str:
+    found = [names[c] for c in np.flatnonzero(chosen).tolist()]
+    more = f" and {len(found) - _MOST_NAMES} more" if len(found) > _MOST_NAMES else ""
+    return ", ".join(found[:_MOST_NAMES]) + more

@@ -1,0 +1,164 @@
+"""What a front promises, held against rows that it was not found on."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dnip.method.prediction import decide
+from dnip.base.errors import DNIPWarning, InvalidInputError
+from dnip.metrics.confusion import count_pairs
+from dnip.fitting.pareto.rules import Rule, place_on
+from dnip.fitting.pareto.solve import Front, front
+from dnip.method.solution import Status
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dnip.base.typing import Confusion, Integers, Labels, Probabilities
+
+#: With fewer labelled examples of some class than this a front over-fits: the accuracy of a class
+#: is then known to no better than 0.05.
+FEW = 100
+
+# Folds, where the smallest class has as many examples.
+_FOLDS = 5
+
+
+@dataclass(frozen=True, eq=False)
+class CrossFit:
+    """Scores on rows that were left out: each fold's front is scored on the other rows.
+
+    Attributes
+    ----------
+    confusions : tuple of ndarray of shape (N, N)
+        For each point of the front: counts of all rows, each under the point that stands at the
+        same place of the front found without the row's fold.
+    fronts : tuple of Front
+        The front without each fold.
+    folds : ndarray of shape (M,)
+        The fold of each row.
+    """
+
+    confusions: tuple[Confusion, ...]
+    fronts: tuple[Front, ...]
+    folds: Integers
+    _probabilities: Probabilities
+    _labels: Labels
+
+    def score(self, rule: Rule) -> Confusion:
+        """Return the counts of all rows when a rule chooses on each fold's front.
+
+        Where no point of a fold's front obeys the rule, the nearest stands in.
+        """
+        return self._count([rule.nearest(found) for found in self.fronts])
+
+    def _count(self, places: list[int]) -> Confusion:
+        n_classes = self._probabilities.shape[1]
+        counts = np.zeros((n_classes, n_classes), np.int64)
+        for fold, (found, place) in enumerate(zip(self.fronts, places, strict=True)):
+            left_out = self.folds == fold
+            multipliers = found.scale.multipliers(found.points[place].weight_indices)
+            predictions = decide(self._probabilities[left_out], multipliers)
+            counts += count_pairs(self._labels[left_out], predictions, n_classes, n_classes)
+        return counts
+
+
+def cross_fit(
+    probabilities: Probabilities,
+    labels: Labels,
+    found: Front,
+    *,
+    smoothing: float | None = None,
+    effort: float = 1.0,
+    time_limit: float | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> CrossFit | None:
+    """Find the front again without each fold, and score every point on the rows left out.
+
+    A point of the whole front is compared with the one of a fold's front that stands at the same
+    place between its ends.
+
+    Parameters
+    ----------
+    probabilities, labels : ndarray
+        What `found` was found on; each row counts once.
+    found : Front
+    smoothing, effort
+        As for :func:`front`.
+    time_limit : float, optional
+        Seconds for all folds together.
+    progress : callable, optional
+        Receives the fold and the number of folds.
+
+    Returns
+    -------
+    CrossFit or None
+        None if the user interrupted.
+
+    Raises
+    ------
+    InvalidInputError
+        If some class has a single example, which cannot be found and scored both.
+
+    Examples
+    --------
+    >>> from dnip.metrics import accuracy
+    >>> rng = np.random.default_rng(0)
+    >>> p, labels = rng.dirichlet([1, 1, 1], 60), np.arange(60) % 3
+    >>> found = front(p, labels)
+    >>> checked = cross_fit(p, labels, found)
+    >>> accuracy(checked.score(Rule.of("max-accuracy"))) < found.points[0].accuracy
+    True
+    """
+    sizes = found.support[found.support > 0]
+    if sizes.min() < 2:
+        raise InvalidInputError(
+            "a class has a single labelled row, which cannot be left out and fitted on both",
+            hint="Label more rows, or leave cross-fitting off",
+        )
+    n_folds = int(min(_FOLDS, sizes.min()))
+    folds = _stratified(labels, n_folds, np.random.default_rng(found.seed))
+    fronts = []
+    for fold in range(n_folds):
+        if progress is not None:
+            progress(fold + 1, n_folds)
+        kept = folds != fold
+        with warnings.catch_warnings():  # classes without examples were told of already
+            warnings.simplefilter("ignore", DNIPWarning)
+            without = front(
+                probabilities[kept],
+                labels[kept],
+                scale=found.scale,
+                smoothing=smoothing,
+                effort=effort,
+                seed=found.seed,
+                time_limit=None if time_limit is None else time_limit / n_folds,
+            )
+        if without.status is Status.INTERRUPTED:
+            return None
+        fronts.append(without)
+    whole = CrossFit((), tuple(fronts), folds, probabilities, labels)
+    nearest = [_nearest(found, without) for without in fronts]
+    confusions = tuple(
+        whole._count([places[number] for places in nearest]) for number in range(len(found.points))
+    )
+    return CrossFit(confusions, whole.fronts, folds, probabilities, labels)
+
+
+def _nearest(found: Front, without: Front) -> list[int]:
+    """Return, for each point of a front, the place of the one at the same place on another."""
+    apart = place_on(found.points)[:, None, :] - place_on(without.points)[None, :, :]
+    return [int(place) for place in (apart**2).sum(axis=2).argmin(axis=1)]
+
+
+def _stratified(labels: Labels, n_folds: int, rng: np.random.Generator) -> Integers:
+    """Deal the rows of each class to the folds, in turn and shuffled."""
+    order = rng.permutation(len(labels))
+    order = order[np.argsort(labels[order], kind="stable")]
+    folds = np.empty(len(labels), np.int64)
+    folds[order] = np.arange(len(labels)) % n_folds
+    return folds

@@ -1,0 +1,349 @@
+"""From probabilities and labels to the front of accuracy and COBias."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dnip.base.errors import InvalidInputError
+from dnip.metrics import class_accuracies
+from dnip.method.objective import Objective, term_values
+from dnip.fitting.pareto.explorer import Explorer
+from dnip.fitting.pareto.search import Origin, fill, sweep, sweep_settings
+from dnip.method.problem import Problem
+from dnip.method.scales import DEFAULT_SCALE, Spacing, WeightScale
+from dnip.method.solution import Status
+from dnip.solvers import Search
+from dnip.base.validation import check_integer, check_number
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike
+
+    from dnip.base.typing import Counts, Floats, WeightIndices
+
+#: Called with lines visited, lines in all, and points on the front; printing is up to the caller.
+FrontProgress = Callable[[int, int, int], None]
+
+# Lines that a search visits: so many, and so many more for each class.
+_LINES, _LINES_PER_CLASS = 2_000, 500
+# Part of the time limit that the default optimum may take.
+_FOR_THE_OPTIMUM = 0.25
+# What points are found from; they are known by their places here.
+RAW, DEFAULT, ENUMERATION = (
+    Origin(start) for start in ("raw argmax", "default optimum", "enumeration")
+)
+_ORIGINS = [RAW, DEFAULT, ENUMERATION, *sweep_settings()]
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """Weight indices and what they do on the opt set.
+
+    Attributes
+    ----------
+    weight_indices : ndarray of shape (N,)
+        ξ, whole numbers 1..K.
+    confusion : ndarray of shape (N, N)
+        Counts on the opt set, rows true.
+    terms : dict
+        ``error``, ``cobias``, ``cobias_single`` and ``pmi``.
+    origin : Origin
+        Where the search that found the point began.
+    betas : tuple of two floats or None
+        For which β no point of the front has a lower error + β·COBias, the upper end infinite for
+        the last point; None for a point that no such sum finds.
+    """
+
+    weight_indices: WeightIndices
+    confusion: Counts
+    terms: dict[str, float]
+    origin: Origin
+    betas: tuple[float, float] | None = None
+
+    @property
+    def accuracy(self) -> float:
+        """Share of correct predictions."""
+        return 1 - self.terms["error"]
+
+    @property
+    def cobias(self) -> float:
+        """Mean gap between the accuracies of two classes."""
+        return self.terms["cobias"]
+
+    @property
+    def class_accuracies(self) -> Floats:
+        """Accuracy of each class, (N,)."""
+        return class_accuracies(self.confusion)
+
+    def __str__(self) -> str:
+        return f"accuracy {self.accuracy:.4f}, COBias {self.cobias:.4f}"
+
+
+@dataclass(frozen=True, eq=False)
+class Front:
+    """The points that no other beats in accuracy and COBias, of all that a search visited.
+
+    Attributes
+    ----------
+    points : tuple of Point
+        From the most accurate to the one of lowest COBias, in both strictly descending.
+    raw : Point
+        The plain argmax.
+    optimum : Point
+        The optimum of the objective at its default settings.
+    scale : WeightScale
+    status : Status
+        ``OPTIMAL`` where all weight indices were tried, so that the front is proven.
+    n_lines : int
+        Lines visited, each of K points.
+    seconds : float
+    seed : int
+    unfitted : tuple of int
+        Classes without examples: they stand everywhere where the default optimum has them.
+    """
+
+    points: tuple[Point, ...]
+    raw: Point
+    optimum: Point
+    scale: WeightScale
+    status: Status
+    n_lines: int
+    seconds: float
+    seed: int
+    unfitted: tuple[int, ...] = ()
+
+    @property
+    def support(self) -> Counts:
+        """Labelled examples of each class, (N,)."""
+        return np.asarray(self.raw.confusion.sum(axis=1))
+
+    @property
+    def sentence(self) -> str:
+        """Why the search ended, and what that means."""
+        return _SENTENCES[self.status]
+
+
+_SENTENCES = {
+    Status.OPTIMAL: "Proven: all weight indices on this scale were tried.",
+    Status.FINISHED: "The search ran to its end; it proves nothing, more effort may find better.",
+    Status.TIME_LIMIT: "Stopped at the time limit with the front found so far.",
+    Status.INTERRUPTED: "Interrupted; this is the front found so far.",
+}
+
+
+def front(
+    probabilities: ArrayLike,
+    labels: ArrayLike,
+    *,
+    scale: int | str | WeightScale = DEFAULT_SCALE,
+    smoothing: float | None = None,
+    effort: float = 1.0,
+    seed: int = 0,
+    sample_weight: ArrayLike | None = None,
+    time_limit: float | None = None,
+    classes: Sequence[str] | None = None,
+    progress: FrontProgress | None = None,
+) -> Front:
+    """Find the weight indices that no others beat in accuracy and COBias on an opt set.
+
+    Descents under weights of the terms from error alone to COBias alone, each from where its
+    neighbour ended; then lines through all points found, and kicks into the gaps between them.
+    Every point of every line that is visited counts.
+
+    Parameters
+    ----------
+    probabilities : array-like of shape (M, N)
+        Class probabilities.
+    labels : array-like of shape (M,)
+        Class indices 0..N-1, of at least two classes.
+    scale : int, str or WeightScale, default="log:1000"
+        K or ``"log:K"``.
+    smoothing : float, optional
+        μ of the PMI term, which the sweep uses and the default optimum.
+    effort : float, default=1.0
+        Multiplies the lines visited, 2,000 + 500·N. All weight indices are tried, and the front is
+        proven, where that takes no more lines: K^(N-1).
+    seed : int, default=0
+        Of the random choices; the same seed gives the same front.
+    sample_weight : array-like of shape (M,), optional
+        How much each example counts.
+    time_limit : float, optional
+        Seconds after which the front found so far is returned.
+    classes : sequence of str, optional
+        Class names, for messages.
+    progress : callable, optional
+        Receives lines visited, lines in all and points on the front.
+
+    Returns
+    -------
+    Front
+        Accuracies differ by more than a ten-thousandth where M is above 10,000.
+
+    Raises
+    ------
+    InvalidInputError
+        For input or settings that break their contract, and for the continuous scale.
+
+    Warns
+    -----
+    DNIPWarning
+        For classes without examples.
+
+    Examples
+    --------
+    >>> p = [[0.9, 0.1], [0.8, 0.2], [0.7, 0.3], [0.75, 0.25], [0.6, 0.4]]
+    >>> found = front(p, [0, 0, 0, 1, 1])
+    >>> [(round(point.accuracy, 2), round(point.cobias, 2)) for point in found.points]
+    [(0.8, 0.33), (0.6, 0.17)]
+    >>> found.status.value
+    'optimal'
+    """
+    began = time.perf_counter()
+    weights = WeightScale.of(scale)
+    if weights.spacing is Spacing.CONTINUOUS:
+        raise InvalidInputError(
+            "a front is searched over weight indices, but continuous weights have none",
+            hint="Take a linear scale, or one of many points such as log:1000",
+        )
+    check_number("effort", effort, above=0)
+    check_integer("seed", seed, at_least=0)
+    problem = Problem.of(probabilities, labels, sample_weight=sample_weight, classes=classes)
+    objective = Objective(smoothing=smoothing)
+    share = None if time_limit is None else time_limit * _FOR_THE_OPTIMUM
+    solution = Search(objective, weights, seed=seed, time_limit=share).solve(problem, began)
+    budget = max(1, int(effort * (_LINES + _LINES_PER_CLASS * problem.n_classes)))
+    held = {c: int(solution.weight_indices[c]) for c in solution.unfitted}
+    explorer = Explorer(problem, weights, smoothing, held, budget)
+    if time_limit is not None:
+        explorer.deadline = began + time_limit
+    explorer.stand(explorer.equal_weights(), _ORIGINS.index(RAW))
+    explorer.stand(solution.weight_indices.astype(np.float64), _ORIGINS.index(DEFAULT))
+
+    n_every = weights.size ** (len(explorer.free) - 1)
+    if solution.status is Status.INTERRUPTED:
+        status = Status.INTERRUPTED
+    elif n_every <= budget:
+        status = _walk(_every_line(explorer), explorer, n_every, progress)
+        status = Status.OPTIMAL if status is Status.FINISHED else status
+    else:
+        search = _search(explorer, np.random.default_rng(seed))
+        status = _walk(search, explorer, budget, progress)
+
+    # multiplied by exactly 1, so that no product is rounded
+    raw = np.full(problem.n_classes, 1 if weights.spacing is Spacing.LINEAR else weights.size)
+    made = _Points(explorer, problem.unit, smoothing)
+    return Front(
+        points=tuple(made.front()),
+        raw=made.point(raw, RAW),
+        optimum=made.point(solution.weight_indices, DEFAULT),
+        scale=weights,
+        status=status,
+        n_lines=explorer.n_lines,
+        seconds=time.perf_counter() - began,
+        seed=seed,
+        unfitted=solution.unfitted,
+    )
+
+
+class _Points:
+    """Makes points of what an explorer has found."""
+
+    def __init__(self, explorer: Explorer, unit: float, smoothing: float | None) -> None:
+        self._explorer = explorer
+        self._unit = unit
+        self._smoothing = smoothing
+
+    def point(
+        self,
+        indices: WeightIndices,
+        origin: Origin,
+        betas: tuple[float, float] | None = None,
+    ) -> Point:
+        """Return the point of weight indices."""
+        counts = self._explorer.confusion(indices)
+        confusion: Counts = counts
+        if self._unit != 1.0:
+            confusion = counts.astype(np.float64) * self._unit
+        return Point(indices, confusion, term_values(confusion, self._smoothing), origin, betas)
+
+    def front(self) -> Iterator[Point]:
+        """Return the points of the front, the most accurate first."""
+        explorer = self._explorer
+        cells = explorer.front()[::-1]
+        ranges = beta_ranges(1 - explorer.accuracy(cells), explorer.cobias(cells))
+        for cell, betas in zip(cells.tolist(), ranges, strict=True):
+            yield self.point(explorer.indices(cell), _ORIGINS[explorer.origin(cell)], betas)
+
+
+def _search(explorer: Explorer, rng: np.random.Generator) -> Iterator[None]:
+    yield from sweep(explorer, _ORIGINS, rng)
+    yield from fill(explorer, rng)
+
+
+def _every_line(explorer: Explorer) -> Iterator[None]:
+    """Visit the lines of the last class from all places of the others: all weight indices."""
+    *leading, last = explorer.free.tolist()
+    here = explorer.equal_weights()
+    for choice in itertools.product(range(1, explorer.scale.size + 1), repeat=len(leading)):
+        here[leading] = choice
+        explorer.visit(here, np.array([last]), _ORIGINS.index(ENUMERATION))
+        yield
+
+
+def _walk(
+    search: Iterator[None], explorer: Explorer, budget: int, progress: FrontProgress | None
+) -> Status:
+    """Take steps of a search until it ends, lines or time are used up, or the user interrupts."""
+    told = 0.0
+    try:
+        for _ in search:
+            now = time.perf_counter()
+            if progress is not None and now - told > 0.1:
+                progress(explorer.n_lines, budget, len(explorer.front()))
+                told = now
+            if explorer.deadline is not None and now >= explorer.deadline:
+                return Status.TIME_LIMIT
+            if explorer.n_lines >= budget:
+                break
+    except KeyboardInterrupt:
+        return Status.INTERRUPTED
+    return Status.FINISHED
+
+
+def beta_ranges(error: Floats, cobias: Floats) -> list[tuple[float, float] | None]:
+    """Return for which β each point of a front has the least error + β·COBias; None for no β.
+
+    Parameters
+    ----------
+    error, cobias : ndarray of shape (P,)
+        Of the points of a front, error ascending.
+
+    Examples
+    --------
+    >>> beta_ranges(np.array([0.0, 0.125, 0.25, 0.75]), np.array([0.75, 0.7, 0.25, 0.0]))
+    [(0.0, 0.5), None, (0.5, 2.0), (2.0, inf)]
+    """
+    hull: list[int] = []
+    for place in range(len(error)):
+        while len(hull) > 1 and _slope(error, cobias, hull[-1], place) <= _slope(
+            error, cobias, hull[-2], hull[-1]
+        ):
+            hull.pop()
+        hull.append(place)
+    turns = [_slope(error, cobias, low, high) for low, high in itertools.pairwise(hull)]
+    ranges: list[tuple[float, float] | None] = [None] * len(error)
+    for place, low, high in zip(hull, [0.0, *turns], [*turns, np.inf], strict=True):
+        ranges[place] = (low, high)
+    return ranges
+
+
+def _slope(error: Floats, cobias: Floats, low: int, high: int) -> float:
+    """Return the β at which two points are equally good."""
+    return float((error[high] - error[low]) / (cobias[low] - cobias[high]))

@@ -1,0 +1,350 @@
+"""The front of an opt table, scored on a test table, and the coefficients of one point of it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dnip.method.coefficients import Coefficients
+from dnip.method.prediction import decide
+from dnip.base.errors import InvalidInputError
+from dnip.deploying.evaluation import scores
+from dnip.fitting.fit import calibrate_table, no_labels, provenance_of
+from dnip.metrics.confusion import count_pairs
+from dnip.fitting.pareto.expectation import expected_cobias
+from dnip.fitting.pareto.left_out import FEW, CrossFit, cross_fit
+from dnip.fitting.pareto.rules import Rule
+from dnip.fitting.pareto.solve import Front, FrontProgress, Point, front
+from dnip.method.scales import DEFAULT_SCALE
+from dnip.method.solution import Status
+from dnip.tables.apart import check_apart
+from dnip.tables.labels import UNLABELLED
+from dnip.base.validation import check_choice
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dnip.tables import ProbabilityTable
+    from dnip.base.typing import Confusion, Counts
+
+#: Modes of cross-fitting.
+CROSS_FIT = ("auto", "on", "off")
+
+
+@dataclass(frozen=True, eq=False)
+class TestScores:
+    """The front scored on a test table.
+
+    Attributes
+    ----------
+    source : str
+    n : int
+        Labelled rows.
+    points : tuple of ndarray of shape (N, N)
+        Counts of each point of the front.
+    raw, optimum : ndarray of shape (N, N)
+        Counts of the plain argmax and of the default optimum.
+    """
+
+    source: str
+    n: int
+    points: tuple[Confusion, ...]
+    raw: Confusion
+    optimum: Confusion
+
+    __test__ = False  # a name that begins with Test is no test case
+
+
+@dataclass(frozen=True, eq=False)
+class TradeOff:
+    """What accuracy costs in COBias on one task.
+
+    Attributes
+    ----------
+    classes : tuple of str
+    front : Front
+        Found on the opt table.
+    provenance : dict
+        The package and the opt table, as they stand in a coefficients file.
+    test : TestScores or None
+    cross : CrossFit or None
+        Scores on rows of the opt table that were left out.
+    """
+
+    classes: tuple[str, ...]
+    front: Front
+    provenance: dict[str, Any]
+    test: TestScores | None = None
+    cross: CrossFit | None = None
+
+    @property
+    def few(self) -> str | None:
+        """The class with the fewest labels, where these are too few to trust the front."""
+        support = self.front.support
+        least = int(np.argmin(np.where(support > 0, support, np.inf)))
+        return self.classes[least] if support[least] < FEW else None
+
+    def coefficients(self, rule: Rule) -> Coefficients:
+        """Return the coefficients of the point that a rule chooses, on the opt table alone.
+
+        Raises
+        ------
+        InvalidInputError
+            If no point obeys the rule.
+        """
+        found = self.front
+        place = rule.choose(found)
+        point = found.points[place]
+        return Coefficients(
+            self.classes,
+            point.weight_indices,
+            found.scale,
+            objective={
+                "chosen_by": str(rule),
+                "terms": ["error", "cobias"],
+                "beta_range": _ends(point),
+                "term_values": point.terms,
+            },
+            fit={
+                **self.provenance,
+                "solver": "pareto",
+                "point": place + 1,
+                "points": len(found.points),
+                "status": found.status.value,
+                "evaluations": found.n_lines * found.scale.size,
+                "seconds": found.seconds,
+                "seed": found.seed,
+                "unfitted": [self.classes[c] for c in found.unfitted],
+            },
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what ``dnip pareto --json`` prints of the front."""
+        found, test, cross = self.front, self.test, self.cross
+        support = found.support
+        summary: dict[str, Any] = {
+            "classes": list(self.classes),
+            "n": float(support.sum()) if support.dtype.kind == "f" else int(support.sum()),
+            "support": support.tolist(),
+            "scale": found.scale.size,
+            "spacing": found.scale.spacing.value,
+            "raw": {"opt": _summary(found.raw.confusion)},
+            "optimum": {
+                "weight_indices": found.optimum.weight_indices.tolist(),
+                "opt": _summary(found.optimum.confusion),
+            },
+            "points": [
+                {
+                    "number": place + 1,
+                    "weight_indices": point.weight_indices.tolist(),
+                    "weights": found.scale.weights(point.weight_indices).tolist(),
+                    "accuracy": point.accuracy,
+                    "cobias": point.cobias,
+                    "terms": point.terms,
+                    "beta_range": _ends(point),
+                    "found_from": _origin(point),
+                    "opt": _hedged_summary(point.confusion),
+                    "test": None if test is None else _summary(test.points[place]),
+                    "cross_fitted": None
+                    if cross is None
+                    else _hedged_summary(cross.confusions[place]),
+                }
+                for place, point in enumerate(found.points)
+            ],
+            "few_labels": self.few is not None,
+            "status": found.status.value,
+            "evaluations": found.n_lines * found.scale.size,
+            "seconds": found.seconds,
+            "seed": found.seed,
+            "unfitted": list(found.unfitted),
+            "data": self.provenance["data"],
+        }
+        if test is not None:
+            summary["raw"]["test"] = _summary(test.raw)
+            summary["optimum"]["test"] = _summary(test.optimum)
+            summary["test_rows"] = test.n
+        return summary
+
+    def choice(self, rule: Rule) -> dict[str, Any]:
+        """Return what ``dnip pareto --json`` prints of the chosen point."""
+        place = rule.choose(self.front)
+        point = self.front.points[place]
+        cross = self.cross_fitted(rule)
+        return {
+            "rule": str(rule),
+            "number": place + 1,
+            "weight_indices": point.weight_indices.tolist(),
+            "opt": _hedged_summary(point.confusion),
+            "test": None if self.test is None else _summary(self.test.points[place]),
+            "cross_fitted": None if cross is None else _hedged_summary(cross),
+        }
+
+    def cross_fitted(self, rule: Rule) -> Confusion | None:
+        """Return the counts of rows left out when a rule chooses without them, if there are any.
+
+        A number is not chosen anew: the point at the same place of the other front stands in.
+        """
+        if self.cross is None:
+            return None
+        if rule.kind == "number":
+            return self.cross.confusions[rule.choose(self.front)]
+        return self.cross.score(rule)
+
+
+def _summary(confusion: Counts) -> dict[str, Any]:
+    told = scores(confusion)
+    names = ("accuracy", "cobias", "worst_class_accuracy", "class_accuracies")
+    return {name: told[name] for name in names}
+
+
+def _hedged_summary(confusion: Counts) -> dict[str, Any]:
+    return {**_summary(confusion), "expected_cobias": expected_cobias(confusion)}
+
+
+def _ends(point: Point) -> list[float | None] | None:
+    """Return the range of β for JSON, which has no infinity: None for an open end."""
+    if point.betas is None:
+        return None
+    return [None if math.isinf(beta) else beta for beta in point.betas]
+
+
+def _origin(point: Point) -> dict[str, Any]:
+    origin = point.origin
+    if origin.start != "sweep":
+        return {"start": origin.start}
+    return {"start": origin.start, "error": origin.error, "beta": origin.beta, "tau": origin.tau}
+
+
+def trace_front(
+    table: ProbabilityTable,
+    test: ProbabilityTable | None = None,
+    *,
+    scale: int | str = DEFAULT_SCALE,
+    smoothing: float | None = None,
+    effort: float = 1.0,
+    seed: int = 0,
+    time_limit: float | None = None,
+    cross: str = "auto",
+    progress: FrontProgress | None = None,
+    cross_progress: Callable[[int, int], None] | None = None,
+) -> TradeOff:
+    """Find the front of an opt table, and score it on a test table.
+
+    Parameters
+    ----------
+    table : ProbabilityTable
+        The opt set; rows without a label are left aside.
+    test : ProbabilityTable, optional
+        Of the same classes and other rows. It chooses nothing.
+    scale, smoothing, effort, seed, time_limit, progress
+        As for :func:`front`.
+    cross : {"auto", "on", "off"}, default="auto"
+        Whether to score the front on rows of the opt set that were left out. ``"auto"``: where some
+        class has fewer than 100 labels, and each has two.
+    cross_progress : callable, optional
+        As `progress` of :func:`cross_fit`.
+
+    Returns
+    -------
+    TradeOff
+
+    Raises
+    ------
+    InvalidInputError
+        If a table has fewer than two classes with labelled rows, or the two tables differ in
+        their classes or share rows.
+
+    Examples
+    --------
+    >>> from dnip.studies.demonstration import bundled_table
+    >>> found = trace_front(bundled_table("opt"), bundled_table("test"), effort=0.1)
+    >>> found.front.points[0].accuracy > found.front.raw.accuracy
+    True
+    """
+    check_choice("cross_fit", cross, CROSS_FIT)
+    labelled = _labelled(table)
+    held_out = None if test is None else _labelled(test)
+    if test is not None:
+        check_apart(table, test)
+    if held_out is not None:
+        _check_several(held_out)
+    assert labelled.labels is not None
+    found = front(
+        labelled.probabilities,
+        labelled.labels,
+        scale=scale,
+        smoothing=smoothing,
+        effort=effort,
+        seed=seed,
+        time_limit=time_limit,
+        classes=table.classes,
+        progress=progress,
+    )
+    provenance = provenance_of(
+        table.source,
+        table.data_hash,
+        len(table),
+        np.bincount(labelled.labels, minlength=table.n_classes),
+        calibrate_table(labelled),
+    )
+    trade_off = TradeOff(
+        table.classes,
+        found,
+        provenance,
+        None if held_out is None else _score(held_out, found),
+    )
+    alone = found.support[found.support > 0].min() < 2
+    wanted = cross == "on" or (cross == "auto" and trade_off.few is not None and not alone)
+    if not wanted or found.status is Status.INTERRUPTED:
+        return trade_off
+    try:
+        checked = cross_fit(
+            labelled.probabilities,
+            labelled.labels,
+            found,
+            smoothing=smoothing,
+            effort=effort,
+            time_limit=time_limit,
+            progress=cross_progress,
+        )
+    except KeyboardInterrupt:
+        checked = None
+    return TradeOff(table.classes, found, provenance, trade_off.test, checked)
+
+
+def _labelled(table: ProbabilityTable) -> ProbabilityTable:
+    if table.labels is None or not (table.labels != UNLABELLED).any():
+        raise no_labels(table.source)
+    return table if (table.labels != UNLABELLED).all() else table.labelled()
+
+
+def _check_several(table: ProbabilityTable) -> None:
+    assert table.labels is not None
+    present = np.unique(table.labels)
+    if len(present) < 2:
+        raise InvalidInputError(
+            f"{table.source}: only class {table.classes[present[0]]} has labelled rows, but COBias "
+            "compares at least 2 classes",
+            hint="Give a test table with labelled rows of several classes",
+        )
+
+
+def _score(table: ProbabilityTable, found: Front) -> TestScores:
+    p, labels = np.asfortranarray(table.probabilities), table.labels
+    assert labels is not None
+    n_classes = table.n_classes
+
+    def count(point: Point) -> Confusion:
+        predictions = decide(p, found.scale.multipliers(point.weight_indices))
+        return count_pairs(labels, predictions, n_classes, n_classes)
+
+    return TestScores(
+        table.source,
+        len(labels),
+        tuple(count(point) for point in found.points),
+        count(found.raw),
+        count(found.optimum),
+    )

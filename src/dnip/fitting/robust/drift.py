@@ -1,0 +1,118 @@
+"""Whether unlabelled rows are like the labelled ones, and how to make up for it if not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from dnip.priors.calibration import log_probabilities
+from dnip.priors.maximisation import maximise_shares
+from dnip.priors.softmax import softmax
+from dnip.fitting.robust.calibrating import calibrate
+
+if TYPE_CHECKING:
+    from dnip.base.typing import Floats, Labels, Probabilities
+
+# Rows differ beyond chance from this p value on, over all classes.
+_LEVEL = 0.01
+# Terms of the series of Kolmogorov's distribution: the next is below 1e-80.
+_TERMS = np.arange(1, 11)
+
+_MAX_ROUNDS, _TOLERANCE = 1_000, 1e-7
+
+
+class Drift(NamedTuple):
+    """Labelled rows moved to where unlabelled ones lie, and how surely these lie elsewhere."""
+
+    probabilities: Probabilities  # (M, N) of the labelled rows
+    p_value: float
+
+
+def find_drift(
+    labelled: Probabilities,
+    labels: Labels,
+    unlabelled: Probabilities,
+    target: Floats | None = None,
+    mass: Floats | None = None,
+) -> Drift | None:
+    """Return moved labelled rows where the two sets differ beyond chance and class mix, else None.
+
+    Another class mix changes no class accuracy. So labelled rows are first weighed to the mix that
+    the unlabelled ones probably have (Saerens et al. 2002). What still differs, by the test of
+    Kolmogorov and Smirnov on each class's probabilities (Bonferroni's correction, 1 %), is a change
+    of the texts, the prompt or the model. The log-probabilities of the labelled rows then get the
+    mean and the spread of the unlabelled ones.
+
+    Parameters
+    ----------
+    labelled : ndarray of shape (M, N)
+    labels : ndarray of shape (M,)
+    unlabelled : ndarray of shape (U, N)
+    target : ndarray of shape (N,), optional
+        The class mix of the unlabelled rows, if it is known.
+    mass : ndarray of shape (M,), optional
+        How often each labelled row counts.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.dirichlet([2, 1], 600)
+    >>> y = (rng.random(600) < p[:, 1]).astype(int)
+    >>> find_drift(p[:300], y[:300], p[300:]) is None
+    True
+    >>> other = p[300:] * [1, 9]
+    >>> found = find_drift(p[:300], y[:300], other / other.sum(axis=1, keepdims=True))
+    >>> bool(found.probabilities[:, 1].mean() > p[:300, 1].mean() + 0.1)
+    True
+    """
+    n_classes = labelled.shape[1]
+    log_u = log_probabilities(unlabelled)
+    if mass is None:
+        mass = np.ones(len(labels))
+    if target is None:
+        target = maximise_shares(
+            calibrate(labelled, labels, mass).posterior(log_u),
+            np.full(n_classes, 1 / n_classes),
+            np.full(n_classes, 0.5),
+            rounds=_MAX_ROUNDS,
+            tolerance=_TOLERANCE,
+        )
+    support = np.bincount(labels, mass, n_classes)
+    factor = (target / np.where(support > 0, support, 1.0))[labels]
+    weight = mass * factor
+    n_rows = float(weight.sum() ** 2 / (weight @ factor))  # equally weighted ones worth as much
+    p_value = n_classes * min(
+        _smirnov(labelled[:, c], weight, n_rows, unlabelled[:, c]) for c in range(n_classes)
+    )
+    if p_value >= _LEVEL:
+        return None
+    here, there = (_centred(log_p) for log_p in (log_probabilities(labelled), log_u))
+    away = here - np.average(here, axis=0, weights=mass)
+    variance = np.average(away**2, axis=0, weights=mass).mean()
+    spread = np.sqrt(there.var(axis=0).mean() / max(variance, 1e-12))
+    moved = away * spread + there.mean(axis=0)
+    return Drift(softmax(moved), float(p_value))
+
+
+def _centred(log_p: Floats) -> Floats:
+    return np.asarray(log_p - log_p.mean(axis=1, keepdims=True))
+
+
+def _smirnov(x: Floats, weight: Floats, n_rows: float, y: Floats) -> float:
+    """Return the p value that a weighed sample and another one are of the same distribution.
+
+    The first is worth `n_rows` rows of equal weight (Kish 1965).
+    """
+    order = np.argsort(x)
+    x, y = x[order], np.sort(y)
+    height = np.concatenate(([0.0], np.cumsum(weight[order]) / weight.sum()))
+    everywhere = np.concatenate([x, y])
+    below_x = height[np.searchsorted(x, everywhere, side="right")]
+    below_y = np.searchsorted(y, everywhere, side="right") / len(y)
+    root = np.sqrt(n_rows * len(y) / (n_rows + len(y)))
+    distance = np.abs(below_x - below_y).max() * (root + 0.12 + 0.11 / root)
+    if distance < 0.2:  # the series converges slowly there, to 1
+        return 1.0
+    signs = np.where(_TERMS % 2, 2.0, -2.0)
+    return float(np.clip(signs @ np.exp(-2 * (_TERMS * distance) ** 2), 0.0, 1.0))

@@ -1,0 +1,88 @@
+"""From log-weights to a scale of weights."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from dnip.method.scales import WIDEST, Spacing
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dnip.method.scales import WeightScale
+    from dnip.base.typing import Floats, WeightIndices
+
+
+class Rounded(NamedTuple):
+    """Weights on a scale."""
+
+    multipliers: Floats  # (N,) what probabilities are multiplied by
+    indices: WeightIndices  # (N,) 1..K; empty on the continuous scale
+
+
+def round_to_scale(log_weights: Floats, scale: WeightScale, *, anchored: bool = False) -> Rounded:
+    """Return the weights of a scale whose ratios come closest to those of log-weights.
+
+    Predictions depend on ratios alone, so the largest weight may stand anywhere: of all places, the
+    one with the least squared error of log-weights is taken, the highest of equals.
+
+    Parameters
+    ----------
+    log_weights : ndarray of shape (N,)
+    scale : WeightScale
+    anchored : bool, default=False
+        Whether the largest weight has to be 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dnip.method.scales import WeightScale
+    >>> round_to_scale(np.log([0.7, 0.4, 0.1]), WeightScale.of(30)).indices
+    array([28, 16,  4])
+    """
+    ratios = log_weights - log_weights.max()
+    if scale.spacing is Spacing.CONTINUOUS:
+        return Rounded(np.exp(np.maximum(ratios, -np.log(WIDEST))), np.empty(0, np.int64))
+    levels = np.log(scale.levels)
+    borders = (levels[:-1] + levels[1:]) / 2
+    tops = levels[-1:] if anchored else levels[::-1]
+    candidates = np.searchsorted(borders, tops[:, None] + ratios)
+    error = levels[candidates] - ratios
+    error -= error.mean(axis=1, keepdims=True)
+    loss = (error**2).sum(axis=1)
+    best = np.flatnonzero(np.isclose(loss, loss.min(), atol=1e-12))[0]
+    indices = np.asarray(candidates[best] + 1, np.int64)
+    return Rounded(scale.multipliers(indices), indices)
+
+
+def unchanged(n_classes: int, scale: WeightScale) -> Rounded:
+    """Return equal weights, under which every row keeps its raw argmax.
+
+    Examples
+    --------
+    >>> from dnip.method.scales import WeightScale
+    >>> unchanged(3, WeightScale.of(30)).indices
+    array([30, 30, 30])
+    """
+    return round_to_scale(np.zeros(n_classes), scale)
+
+
+def lower(rounded: Rounded, absent: Sequence[int], scale: WeightScale) -> Rounded:
+    """Return the weights with those of absent classes as low as the scale goes.
+
+    Examples
+    --------
+    >>> from dnip.method.scales import WeightScale
+    >>> lower(unchanged(3, WeightScale.of(30)), [1], WeightScale.of(30)).indices
+    array([30,  1, 30])
+    """
+    if not len(absent):
+        return rounded
+    multipliers, indices = rounded.multipliers.copy(), rounded.indices.copy()
+    if scale.spacing is Spacing.CONTINUOUS:
+        multipliers[list(absent)] = 1 / WIDEST
+        return Rounded(multipliers, indices)
+    indices[list(absent)] = 1
+    return Rounded(scale.multipliers(indices), indices)

@@ -1,0 +1,286 @@
+"""From labels and unlabelled rows to weight indices that hold on other rows."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from dnip.base.errors import InvalidInputError
+from dnip.method.objective import Objective, as_objective, on_classes
+from dnip.priors import check_prior, weigh_rows
+from dnip.method.problem import Problem
+from dnip.fitting.robust.decision import Decision
+from dnip.fitting.robust.drift import find_drift
+from dnip.fitting.robust.keeping import Keeper
+from dnip.fitting.robust.rounding import lower, round_to_scale
+from dnip.fitting.robust.smooth import ROWS_PER_CLASS, fit_smooth
+from dnip.method.scales import DEFAULT_SCALE
+from dnip.method.solution import Status
+from dnip.solvers import Coordinate, Search
+from dnip.base.validation import ArrayPlace, check_choice, check_probabilities
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike
+
+    from dnip.method.constraints import Constraints
+    from dnip.method.objective import ConfusionFunction, ObjectiveLike
+    from dnip.priors import PriorLike
+    from dnip.fitting.robust.rounding import Rounded
+    from dnip.method.solution import Solution
+    from dnip.solvers import Progress, Solver
+    from dnip.base.typing import Counts, Floats, Probabilities
+
+#: When to fit robustly: where it is quick, always, or never.
+ROBUST = ("auto", "on", "off")
+
+# Labels of a class at which it has gone half the way from the smooth estimator to the optimum.
+_HALFWAY = 4.0
+# Cells, and products of Newton's method, that a fit is worth in which nobody asked for robustness.
+_MOST_CELLS, _MOST_PRODUCTS = 10_000_000, 200_000_000
+
+_CUT_SHORT = (Status.TIME_LIMIT, Status.INTERRUPTED)
+
+
+class RobustSolution(NamedTuple):
+    """A solution, and how it came about; None where it is the plain optimum.
+
+    `moved` are the labelled rows, moved to where unlabelled ones lie, if these are different.
+    """
+
+    solution: Solution
+    decision: Decision | None
+    moved: Probabilities | None = None
+
+
+def solve_robustly(
+    probabilities: ArrayLike,
+    labels: ArrayLike,
+    objective: ObjectiveLike | ConfusionFunction | None = None,
+    *,
+    robust: str = "auto",
+    unlabelled: ArrayLike | None = None,
+    scale: int | str = DEFAULT_SCALE,
+    solver: str | Solver = "coordinate",
+    seed: int = 0,
+    sample_weight: ArrayLike | None = None,
+    target_prior: PriorLike | None = None,
+    time_limit: float | None = None,
+    classes: Sequence[str] | None = None,
+    constraints: Constraints | None = None,
+    progress: Progress | None = None,
+) -> RobustSolution:
+    """Find weight indices that hold on other rows, however few the labels.
+
+    Two estimates are made: a smooth one, which wastes no label but only makes classes equally
+    likely, and the optimum of the objective on the labels and on unlabelled rows of which the
+    smooth one says how probably they are of each class. A class with n labels goes n/(n + 4) of the
+    way from the first to the second. See "Few labels" in the documentation.
+
+    Parameters
+    ----------
+    probabilities, labels, objective
+        As for :func:`dnip.solve`.
+    robust : {"auto", "on", "off"}, default="auto"
+        ``"off"`` is :func:`dnip.solve`. ``"auto"`` is, too, for objectives without COBias, for
+        solvers other than coordinate, and for tables that are large (10 million cells) or of very
+        many classes.
+    unlabelled : array-like of shape (U, N), optional
+        Class probabilities of rows without a label, from where the weights will be used. Where they
+        differ from the labelled ones by more than chance and class mix, the weights follow them.
+    target_prior : mapping, sequence or "uniform", optional
+        Class shares where the weights will be used. Examples then count by target over observed
+        share of their class; one without a share does not count, and gets the least weight.
+    scale, solver, seed, time_limit, classes, progress
+        As for :func:`dnip.solve`.
+    sample_weight : array-like of shape (M,), optional
+        How often each example counts: 2 is as good as the example twice.
+    constraints : Constraints, optional
+        What the weights have to keep to on the labelled rows. Where those of a robust fit do not,
+        they go toward the optimum that does until they do.
+
+    Returns
+    -------
+    solution : Solution
+        Its value and terms are those of the final weights on the labelled rows.
+    decision : Decision or None
+        How they came about; None for the plain optimum.
+
+    Raises
+    ------
+    InvalidInputError
+        For input or settings that break their contract.
+    InfeasibleError
+        If no weights on the scale keep to the constraints, or none were found.
+
+    Warns
+    -----
+    DNIPWarning
+        For classes without examples.
+
+    Examples
+    --------
+    >>> p = [[0.9, 0.1], [0.6, 0.4], [0.8, 0.2], [0.55, 0.45]]
+    >>> found = solve_robustly(p, [0, 1, 0, 1], unlabelled=[[0.7, 0.3]] * 50)
+    >>> found.solution.weights.round(2)
+    array([0.36, 1.  ])
+    >>> print(found.decision.sentence)
+    robust: with 2 labels per class, the optimum of labels and 50 unlabelled rows counts 33%,
+    a smooth fit the rest.
+    """
+    began = time.perf_counter()
+    check_choice("robust", robust, ROBUST)
+    given = Problem.of(probabilities, labels, sample_weight=sample_weight, classes=classes)
+    problem = given
+    target: Floats | None = None
+    absent: tuple[int, ...] = ()
+    if target_prior is not None:
+        target = check_prior(target_prior, given.classes)
+        problem = _weighed(given, target)
+        absent = tuple(np.flatnonzero(target == 0).tolist())
+    search = Search(objective, scale, solver, seed, time_limit, progress, absent, constraints)
+    unseen = _check_unlabelled(unlabelled, problem)
+    goal = on_classes(as_objective(objective), problem.classes)
+    searches = solver == Coordinate.name or isinstance(solver, Coordinate)
+    applies = searches and _closes_gaps(goal) and _is_quick(problem)
+    if robust == "off" or (robust == "auto" and not applies):
+        return RobustSolution(search.solve(problem, began), None)
+
+    counted = given.mass > 0
+    p = np.asarray(given.probabilities[counted], np.float64)
+    y = given.labels[counted]
+    mass = np.asarray(given.mass[counted] * given.unit, np.float64)
+    drift = find_drift(p, y, unseen, target, mass) if len(unseen) else None
+    smooth = fit_smooth(
+        p if drift is None else drift.probabilities,
+        y,
+        mass,
+        unseen,
+        np.random.default_rng(seed),
+        target,
+        None if time_limit is None else began + time_limit,
+    )
+    keeper = Keeper(search.constraints, problem)
+    inner = Search(goal, scale, solver, seed, time_limit, progress, absent, keeper.freezing)
+    found = inner.solve(smooth.rows.as_problem(problem.classes, smooth.shares), began)
+    optimum = np.log(found.weights)
+    trust = smooth.support / (smooth.support + _HALFWAY)
+    goal_weights = blend(smooth.log_weights, optimum, trust)
+    weights = round_to_scale(
+        keeper.freeze(keeper.wake(goal_weights)), inner.scale, anchored=keeper.anchored
+    )
+    weights, toward = keeper.correct(
+        lower(weights, absent, inner.scale),
+        lambda: search.solve(problem, began if keeper.may_stay else time.perf_counter()),
+        inner.scale,
+        absent,
+    )
+    decision = Decision(
+        len(unseen),
+        smooth.support,
+        trust,
+        smooth.shares,
+        smooth.sharpness,
+        smooth.batch,
+        smooth.log_weights,
+        optimum,
+        None if drift is None else drift.p_value,
+        toward,
+    )
+    return RobustSolution(
+        _restate(found, weights, problem, goal, keeper, began),
+        decision,
+        None if drift is None else drift.probabilities,
+    )
+
+
+def blend(smooth: Floats, optimum: Floats, trust: Floats) -> Floats:
+    """Return log-weights between two estimates; classes without labels stay in their middle.
+
+    Only differences of log-weights matter, so the two are laid on each other first.
+
+    Parameters
+    ----------
+    smooth, optimum : ndarray of shape (N,)
+        Log-weights.
+    trust : ndarray of shape (N,)
+        How much of the way from `smooth` to `optimum` each class goes; 0 for one without labels.
+
+    Examples
+    --------
+    >>> blend(np.zeros(3), np.array([0.4, -0.4, 9.0]), np.array([0.5, 0.5, 0]))
+    array([ 0.2, -0.2,  0. ])
+    """
+    present = trust > 0
+    way = optimum - smooth
+    blended = smooth + trust * (way - way[present].mean())
+    blended[~present] = blended[present].mean()
+    return np.asarray(blended)
+
+
+def _is_quick(problem: Problem) -> bool:
+    n_rows, n_classes = len(problem.labels), problem.n_classes
+    products = min(n_rows, ROWS_PER_CLASS * n_classes) * n_classes**2
+    return problem.n_cells <= _MOST_CELLS and products <= _MOST_PRODUCTS
+
+
+def _weighed(problem: Problem, target: Floats) -> Problem:
+    """Return the problem of a population with other class shares."""
+    own = np.asarray(problem.mass * problem.unit, np.float64)
+    weight = weigh_rows(problem.labels, target, problem.classes, own)
+    return Problem.of(
+        problem.probabilities, problem.labels, sample_weight=weight, classes=problem.classes
+    )
+
+
+def _closes_gaps(goal: ObjectiveLike) -> bool:
+    return isinstance(goal, Objective) and goal.beta > 0 and "cobias" in goal.terms
+
+
+def _check_unlabelled(unlabelled: ArrayLike | None, problem: Problem) -> Probabilities:
+    if unlabelled is None:
+        return np.empty((0, problem.n_classes))
+    others = check_probabilities(unlabelled, place=ArrayPlace("unlabelled"))
+    if others.shape[1] != problem.n_classes:
+        raise InvalidInputError(
+            f"unlabelled has {others.shape[1]} columns, but probabilities has {problem.n_classes}",
+            hint="Give unlabelled rows of the same classes",
+        )
+    return others
+
+
+def _restate(
+    found: Solution,
+    weights: Rounded,
+    problem: Problem,
+    goal: ObjectiveLike,
+    keeper: Keeper,
+    began: float,
+) -> Solution:
+    """Return a solution of other weights, with the objective of those on the labelled rows."""
+    confusion = _confusion(problem, weights.multipliers)
+    return replace(
+        found,
+        weight_indices=weights.indices,
+        continuous_weights=None if len(weights.indices) else weights.multipliers,
+        objective=goal.to_dict(),
+        value=goal(confusion),
+        terms=goal.terms_of(confusion),
+        confusion=confusion,
+        status=found.status if found.status in _CUT_SHORT else Status.FINISHED,
+        lower_bound=None,
+        gap=None,
+        seconds=time.perf_counter() - began,
+        constraints=keeper.told(confusion, _confusion(problem, np.ones(problem.n_classes))),
+    )
+
+
+def _confusion(problem: Problem, multipliers: Floats) -> Counts:
+    predicted = (multipliers * problem.probabilities).argmax(axis=1)
+    counts = np.zeros((problem.n_classes, problem.n_classes), np.int64)
+    np.add.at(counts, (problem.labels, predicted), problem.mass)
+    return counts if problem.unit == 1 else np.asarray(counts * problem.unit, np.float64)

@@ -1,0 +1,347 @@
+"""From predictions on dev rows to the settings that the evidence is for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from dnip.base.errors import InvalidInputError
+from dnip.metrics import (
+    accuracy,
+    balanced_accuracy,
+    cobias,
+    cobias_single,
+    macro_f1,
+    worst_class_accuracy,
+)
+from dnip.base.validation import check_choice, check_number
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dnip.fitting.tuning.settings import Settings
+    from dnip.base.typing import Confusion, Floats, Integers, Labels
+
+#: What a weighting may weigh: the metric, and 1 where more is better, -1 where less is.
+METRICS: dict[str, tuple[Callable[[Any], float], int]] = {
+    "accuracy": (accuracy, 1),
+    "balanced_accuracy": (balanced_accuracy, 1),
+    "worst_class_accuracy": (worst_class_accuracy, 1),
+    "macro_f1": (macro_f1, 1),
+    "cobias": (cobias, -1),
+    "cobias_single": (cobias_single, -1),
+}
+
+#: Which of two candidates is better: by accuracy then COBias, the other way round, or by a sum.
+CRITERIA = ("accuracy", "cobias", "weighted")
+
+#: Bootstrap samples of the dev rows: the standard error of a difference is then known to 5 %.
+SAMPLES = 200
+
+# Differences of scores below this are rounding.
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """What makes a candidate better than another one.
+
+    Parameters
+    ----------
+    name : {"accuracy", "cobias", "weighted"}, default="weighted"
+        ``"accuracy"``: the most accurate, and among those that are as good the one of the lowest
+        COBias. ``"cobias"``: the other way round, the paper's stated priority. ``"weighted"``: by
+        the sum of `weights`.
+    weights : mapping of str to float, optional
+        For ``"weighted"`` only: how much each metric of :data:`METRICS` counts, at least 0. Gaps
+        count against a candidate. By default accuracy and COBias count alike.
+
+    Examples
+    --------
+    >>> Criterion("weighted", {"accuracy": 1, "cobias": 2.7}).steps
+    ({'accuracy': 1.0, 'cobias': 2.7},)
+    """
+
+    name: str = "weighted"
+    weights: Mapping[str, float] | None = field(default=None, hash=False)
+
+    def __post_init__(self) -> None:
+        check_choice("criterion", self.name, CRITERIA)
+        if self.weights is None:
+            return
+        if self.name != "weighted":
+            raise InvalidInputError(
+                f"weights belong to the criterion weighted; the criterion is {self.name}",
+                hint="Leave the weights out, or take the criterion weighted",
+            )
+        for metric, weight in self.weights.items():
+            check_choice("a weighted metric", metric, list(METRICS))
+            check_number(f"weight of {metric}", weight, at_least=0)
+        if not any(self.weights.values()):
+            raise InvalidInputError(
+                "weights has no weight above 0: all candidates would be alike",
+                hint="Weigh at least one metric, such as accuracy=1,cobias=1",
+            )
+
+    @property
+    def steps(self) -> tuple[dict[str, float], ...]:
+        """What to compare by, weights by metric; a further step decides among near-equals."""
+        if self.name == "accuracy":
+            return {"accuracy": 1.0}, {"cobias": 1.0}
+        if self.name == "cobias":
+            return {"cobias": 1.0}, {"accuracy": 1.0}
+        given = self.weights or {"accuracy": 1.0, "cobias": 1.0}
+        return ({metric: float(weight) for metric, weight in given.items()},)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the criterion, as it stands in a coefficients file."""
+        weights = self.steps[0] if self.name == "weighted" else None
+        return {"name": self.name, "weights": weights}
+
+
+class Standing(NamedTuple):
+    """How one candidate compares with the defaults by the first step of the criterion."""
+
+    score: float  # higher is better
+    ahead: float  # this score less that of the defaults
+    standard_error: float  # of `ahead`
+
+
+class Choice(NamedTuple):
+    """The chosen candidate, and why.
+
+    Attributes
+    ----------
+    chosen : Settings
+    reference : Settings
+        The defaults, or the candidate nearest to them.
+    standings : dict of Settings to Standing
+    bar : float
+        How many standard errors a candidate has to be ahead of the reference.
+    alike : tuple of Settings
+        Those over the bar that are within one standard error of the best of them; none where the
+        reference was kept.
+    """
+
+    chosen: Settings
+    reference: Settings
+    standings: dict[Settings, Standing]
+    bar: float
+    alike: tuple[Settings, ...]
+
+
+def choose(
+    labels: Sequence[Labels],
+    predictions: Mapping[Settings, Sequence[Labels]],
+    criterion: Criterion,
+    n_classes: int,
+    *,
+    seed: int,
+    confidence: float = 0.9,
+) -> Choice:
+    """Choose the settings that the evidence is for, the defaults where it is for none.
+
+    The score of a candidate is the mean over folds, by their rows: counts of all folds together
+    would flatter settings whose fits err to another side each time. A candidate is better than the
+    defaults where it is ahead by more standard errors than the best of so many equal candidates
+    would be by chance. Of those within one standard error of the best, the nearest to the defaults
+    is chosen. Under the criteria accuracy and cobias, near-equals are first compared by the other
+    one; and where none is better than the defaults, one that is no worse may be by the other one.
+
+    All candidates predict the same rows, so differences are known far better than scores are:
+    standard errors are those of a paired bootstrap, of folds and of rows within fold and class.
+
+    Parameters
+    ----------
+    labels : sequence of ndarray
+        True classes of the dev rows of each fold.
+    predictions : mapping of Settings to sequence of ndarray
+        What each candidate predicts there; at least one candidate.
+    criterion : Criterion
+    n_classes : int
+        N.
+    seed : int
+        Seed of the bootstrap.
+    confidence : float, default=0.9
+        Chance of keeping the defaults where all candidates are equal; 0 takes the best one.
+
+    Returns
+    -------
+    Choice
+
+    Examples
+    --------
+    >>> from dnip.fitting.tuning.settings import Settings
+    >>> y = np.repeat([0, 1], 40)
+    >>> good, bad = y.copy(), np.zeros_like(y)
+    >>> found = choose([y], {Settings(): [bad], Settings(beta=5): [good]}, Criterion(), 2, seed=0)
+    >>> found.chosen.beta
+    5
+    """
+    candidates = sorted(predictions, key=lambda settings: settings.remoteness)
+    evidence = _Evidence(labels, [predictions[c] for c in candidates], n_classes, seed)
+    steps = [evidence.scores(weights) for weights in criterion.steps]
+    first = _against(steps[0], 0)
+    standings = {
+        settings: Standing(float(score), float(ahead), float(error))
+        for settings, score, ahead, error in zip(
+            candidates, steps[0][:, 0], first.ahead, first.errors, strict=True
+        )
+    }
+    bar = first.bar(confidence)
+    over = np.flatnonzero(first.ahead > bar * first.errors + _ROUNDING)
+    if len(over) == 0 and len(steps) > 1:
+        second = _against(steps[1], 0)
+        better = second.ahead > second.bar(confidence) * second.errors + _ROUNDING
+        over = np.flatnonzero(better & (first.ahead >= -_ROUNDING))
+        steps = steps[1:]
+    if len(over) == 0:
+        return Choice(candidates[0], candidates[0], standings, bar, ())
+    near = 1.0 if confidence > 0 else 0.0
+    for scores in steps:
+        best = over[int(scores[over, 0].argmax())]
+        behind = _against(scores, best)
+        over = over[(-behind.ahead <= near * behind.errors + _ROUNDING)[over]]
+    alike = tuple(candidates[place] for place in over)
+    return Choice(alike[0], candidates[0], standings, bar, alike)
+
+
+class _Differences(NamedTuple):
+    """Scores less that of one candidate, on the dev rows and on bootstrap samples of them."""
+
+    ahead: Floats  # (C,)
+    errors: Floats  # (C,)
+    resampled: Floats  # (C, S)
+
+    def bar(self, confidence: float) -> float:
+        """Return how many standard errors the best of equal candidates is ahead by, at most."""
+        if confidence == 0:
+            return 0.0
+        chance = self.resampled - self.resampled.mean(axis=1, keepdims=True)
+        steps = np.divide(
+            chance,
+            self.errors[:, None],
+            out=np.zeros_like(chance),
+            where=self.errors[:, None] > _ROUNDING,
+        )
+        return float(np.quantile(steps.max(axis=0), confidence))
+
+
+def _against(scores: Floats, reference: int) -> _Differences:
+    differences = scores - scores[reference]
+    resampled = differences[:, 1:]
+    return _Differences(differences[:, 0], resampled.std(axis=1), resampled)
+
+
+class _Evidence:
+    """Scores of all candidates, on the dev rows and on bootstrap samples of them.
+
+    A sample draws folds, as fits differ, and then rows within fold and class. Rows of a class that
+    every candidate predicts alike are exchangeable, so it draws how often each such pattern comes.
+    """
+
+    def __init__(
+        self,
+        labels: Sequence[Labels],
+        predictions: Sequence[Sequence[Labels]],
+        n_classes: int,
+        seed: int,
+    ) -> None:
+        rng = np.random.default_rng(seed)
+        n_folds = len(labels)
+        self._folds = [
+            _FoldEvidence(true, [parts[number] for parts in predictions], n_classes, rng)
+            for number, true in enumerate(labels)
+        ]
+        drawn = rng.multinomial(n_folds, np.full(n_folds, 1 / n_folds), SAMPLES)
+        shares = np.vstack([np.ones(n_folds), drawn]) * [len(true) for true in labels]
+        self._shares = shares / shares.sum(axis=1, keepdims=True)
+
+    def scores(self, weights: Mapping[str, float]) -> Floats:
+        """Return scores, candidates × (1 + samples), the dev rows themselves first."""
+        total = 0.0
+        for number, fold in enumerate(self._folds):
+            for metric, weight in weights.items():
+                part = fold.metric(metric) * self._shares[:, number]
+                total = total + weight * METRICS[metric][1] * part
+        return np.asarray(total)
+
+
+class _FoldEvidence:
+    """The dev rows of one fold."""
+
+    def __init__(
+        self,
+        labels: Labels,
+        predictions: Sequence[Labels],
+        n_classes: int,
+        rng: np.random.Generator,
+    ) -> None:
+        self._n_classes = n_classes
+        rows = np.column_stack([labels, *predictions])
+        patterns, counts = np.unique(rows, axis=0, return_counts=True)
+        self._true, self._predicted = patterns[:, 0], patterns[:, 1:]
+        self._counts = _resample(self._true, counts, rng)
+
+    def metric(self, name: str) -> Floats:
+        """Return a metric, candidates × (1 + samples)."""
+        if name in _OF_RECALLS:
+            return _OF_RECALLS[name](*self._recalls())
+        function = METRICS[name][0]
+        return np.array(
+            [[function(confusion) for confusion in self._confusions(c)] for c in self._candidates]
+        )
+
+    @property
+    def _candidates(self) -> range:
+        return range(self._predicted.shape[1])
+
+    def _recalls(self) -> tuple[Floats, Integers]:
+        """Return class accuracies, candidates × samples × classes with rows, and those's rows."""
+        right = (self._predicted == self._true[:, None]).astype(np.float64)
+        recalls, sizes = [], []
+        for c in np.unique(self._true):
+            own = self._true == c
+            sizes.append(self._counts[0, own].sum())
+            recalls.append((self._counts[:, own] @ right[own]).T / sizes[-1])
+        return np.stack(recalls, axis=-1), np.array(sizes)
+
+    def _confusions(self, candidate: int) -> list[Confusion]:
+        n = self._n_classes
+        cells = self._true * n + self._predicted[:, candidate]
+        return [
+            np.bincount(cells, counts, n * n).astype(np.int64).reshape(n, n)
+            for counts in self._counts
+        ]
+
+
+def _mean_gap(recalls: Floats, _sizes: Integers) -> Floats:
+    """Return COBias over the last axis, as `cobias` does."""
+    n = recalls.shape[-1]
+    if n < 2:
+        return np.zeros(recalls.shape[:-1])
+    ascending = np.sort(recalls, axis=-1)
+    return np.asarray(ascending @ (2.0 * np.arange(n) - n + 1) / (n * (n - 1) / 2))
+
+
+# Many samples at once where a metric depends on class accuracies alone.
+_OF_RECALLS: dict[str, Callable[[Floats, Integers], Floats]] = {
+    "accuracy": lambda recalls, sizes: np.asarray(recalls @ (sizes / sizes.sum())),
+    "balanced_accuracy": lambda recalls, _: np.asarray(recalls.mean(axis=-1)),
+    "worst_class_accuracy": lambda recalls, _: np.asarray(recalls.min(axis=-1)),
+    "cobias": _mean_gap,
+}
+
+
+def _resample(true: Labels, counts: Integers, rng: np.random.Generator) -> Integers:
+    """Return the counts of each pattern, then those of samples with as many rows of each class."""
+    drawn = np.empty((1 + SAMPLES, len(counts)), np.int64)
+    drawn[0] = counts
+    for c in np.unique(true):
+        own = np.flatnonzero(true == c)
+        n = int(counts[own].sum())
+        drawn[1:, own] = rng.multinomial(n, counts[own] / n, SAMPLES)
+    return drawn

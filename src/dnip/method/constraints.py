@@ -1,0 +1,315 @@
+"""What a fit has to keep to: accuracy, class accuracies, classes that stay as they are."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dnip.base.errors import InvalidInputError, listed
+from dnip.base.validation import check_number
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dnip.base.typing import Booleans, Counts, Floats, Integers
+
+#: In place of a class: every class that has labels and no floor of its own.
+EVERY_CLASS = "all"
+
+# Rates that differ by less are taken as equal: far above the rounding of sums of fractional sample
+# weights, and below one example among a hundred million.
+_ROUNDING = Fraction(1, 10**9)
+
+
+@dataclass(frozen=True)
+class Constraints:
+    """What weights have to keep to on the labelled rows that they are fitted on.
+
+    Parameters
+    ----------
+    max_accuracy_loss : float, optional
+        How far accuracy may fall below that of the raw argmax, 0..1.
+    min_class_accuracies : mapping of class to float, optional
+        Least accuracy of classes, 0..1. A class is a name or an index; ``"all"`` is every class
+        that has labels and no floor of its own.
+    freeze : sequence of classes, optional
+        Classes whose weight stays 1. Weights are at most 1, so that others can only go down.
+    allow_silence : bool, default=False
+        Whether a class that the raw argmax gets right on some rows may be left with none. The
+        published objective, one with a `smoothing` in examples, always may.
+
+    Raises
+    ------
+    InvalidInputError
+        For a rate outside 0..1, or a class that is neither a name nor an index.
+
+    Examples
+    --------
+    >>> from dnip import solve
+    >>> p = [[0.9, 0.1], [0.6, 0.4], [0.7, 0.3], [0.55, 0.45]]
+    >>> solve(p, [0, 1, 0, 1], scale=30, constraints=Constraints(freeze=[1])).weight_indices
+    array([13, 30])
+    """
+
+    max_accuracy_loss: float | None = None
+    min_class_accuracies: Mapping[str | int, float] = field(default_factory=dict)
+    freeze: Sequence[str | int] = ()
+    allow_silence: bool = False
+
+    def __post_init__(self) -> None:
+        if self.max_accuracy_loss is not None:
+            check_number("max_accuracy_loss", self.max_accuracy_loss, at_least=0, at_most=1)
+        if not isinstance(self.min_class_accuracies, Mapping):
+            raise InvalidInputError(
+                f"min_class_accuracies must map classes to rates; got {self.min_class_accuracies!r}"
+            )
+        for key, rate in self.min_class_accuracies.items():
+            _check_key("min_class_accuracies", key)
+            check_number(f"the least accuracy of class {key}", rate, at_least=0, at_most=1)
+        if isinstance(self.freeze, str):
+            raise InvalidInputError(
+                f"freeze must be a sequence of classes; got the single text {self.freeze!r}",
+                hint=f"Give a list, such as [{self.freeze!r}]",
+            )
+        for key in self.freeze:
+            _check_key("freeze", key)
+        object.__setattr__(self, "min_class_accuracies", dict(self.min_class_accuracies))
+        object.__setattr__(self, "freeze", tuple(self.freeze))
+
+    def __bool__(self) -> bool:
+        """Whether anything is asked for."""
+        return self != Constraints()
+
+    def on(self, classes: Sequence[str], present: Booleans) -> Demands:
+        """Return the constraints of one opt set, by class index.
+
+        Parameters
+        ----------
+        classes : sequence of str
+            Class names.
+        present : ndarray of shape (N,)
+            Whether each class has labels.
+
+        Raises
+        ------
+        InvalidInputError
+            For an unknown class, one that is named twice, a floor for a class without labels, or
+            if every class is frozen.
+        """
+        least = np.zeros(len(classes))
+        given: dict[int, float] = {}
+        every = None
+        for key, rate in self.min_class_accuracies.items():
+            if key == EVERY_CLASS and key not in classes:
+                every = float(rate)
+                least[present] = every
+                continue
+            c = find_class(key, classes)
+            if c in given:
+                raise InvalidInputError(
+                    f"class {classes[c]} has two least accuracies, {given[c]:g} and {rate:g}",
+                    hint="Name every class once",
+                )
+            if not present[c]:
+                raise InvalidInputError(
+                    f"class {classes[c]} has no labelled example that counts, so that nothing is "
+                    f"known of its accuracy, but it is to be at least {rate:g}",
+                    hint="Label examples of it, or leave it out of the constraints",
+                )
+            given[c] = float(rate)
+        for c, rate in given.items():
+            least[c] = rate
+        frozen = tuple(sorted({find_class(key, classes) for key in self.freeze}))
+        if not (present & ~np.isin(np.arange(len(classes)), frozen)).any():
+            raise InvalidInputError(
+                "every class with labels is frozen, and there is nothing left to fit",
+                hint="Freeze fewer classes",
+            )
+        loss = None if self.max_accuracy_loss is None else float(self.max_accuracy_loss)
+        return Demands(
+            tuple(classes), loss, least, every, tuple(given), frozen, not self.allow_silence
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Demands:
+    """The constraints of one opt set, by class index.
+
+    Attributes
+    ----------
+    classes : tuple of str
+        Class names.
+    max_accuracy_loss : float or None
+    least : ndarray of shape (N,)
+        Least accuracy of each class, 0 where none is asked for.
+    every : float or None
+        What is asked for of every class that is not among `named`.
+    named : tuple of int
+        Classes with a floor of their own.
+    frozen : tuple of int
+    no_silence : bool
+        Whether every class that the raw argmax gets right on some rows has to keep one.
+    """
+
+    classes: tuple[str, ...]
+    max_accuracy_loss: float | None
+    least: Floats
+    every: float | None
+    named: tuple[int, ...]
+    frozen: tuple[int, ...]
+    no_silence: bool
+
+    @property
+    def are_asked(self) -> bool:
+        """Whether the user asked for any number of correct predictions."""
+        return self.max_accuracy_loss is not None or bool((self.least > 0).any())
+
+    @property
+    def has_floors(self) -> bool:
+        """Whether any number of correct predictions has to be reached."""
+        return self.no_silence or self.are_asked
+
+    @property
+    def members(self) -> Integers:
+        """Classes that `every` is asked of."""
+        named = np.isin(np.arange(len(self.classes)), self.named)
+        return np.flatnonzero(~named & (self.least > 0))
+
+    def correct_counts(self, true: Integers, raw: Integers) -> Integers:
+        """Return the correct counts that classes must reach, (N,).
+
+        Parameters
+        ----------
+        true : ndarray of shape (N,)
+            Examples of each class.
+        raw : ndarray of shape (N,)
+            Those that the raw argmax gets right.
+        """
+        counts = [
+            _least_count(Fraction(repr(rate)), int(n))
+            for rate, n in zip(self.least.tolist(), true, strict=True)
+        ]
+        alive = (raw > 0) & self.no_silence
+        return np.maximum(np.array(counts, np.int64), alive)
+
+    def total_count(self, raw: int, n_examples: int) -> int:
+        """Return the correct count that all classes together must reach.
+
+        Parameters
+        ----------
+        raw : int
+            That of the raw argmax.
+        n_examples : int
+        """
+        if self.max_accuracy_loss is None:
+            return 0
+        spare = Fraction(repr(self.max_accuracy_loss)) * n_examples
+        return max(0, math.ceil(raw - spare - _ROUNDING * n_examples))
+
+    def to_dict(self, confusion: Counts, raw: Counts) -> dict[str, Any]:
+        """Return what was asked for and what was reached, as it stands in a coefficients file.
+
+        Parameters
+        ----------
+        confusion, raw : ndarray of shape (N, N)
+            Counts under the weights, and under the raw argmax.
+        """
+        told: dict[str, Any] = {}
+        total = confusion.sum()
+        if self.max_accuracy_loss is not None:
+            told["max_accuracy_loss"] = self.max_accuracy_loss
+            told["accuracy_loss"] = float((np.trace(raw) - np.trace(confusion)) / total)
+        floors = np.flatnonzero(self.least > 0).tolist()
+        if floors:
+            told["min_class_accuracies"] = {self.classes[c]: float(self.least[c]) for c in floors}
+            told["class_accuracies"] = {
+                self.classes[c]: float(confusion[c, c] / confusion[c].sum()) for c in floors
+            }
+        if self.frozen:
+            told["freeze"] = [self.classes[c] for c in self.frozen]
+        return told
+
+
+# An index has no more.
+_DIGITS = 9
+
+
+def find_class(key: str | int, classes: Sequence[str]) -> int:
+    """Return the index of a class, by name or by index.
+
+    Examples
+    --------
+    >>> find_class("dog", ["cat", "dog"]), find_class(1, ["cat", "dog"])
+    (1, 1)
+    """
+    if isinstance(key, str):
+        if key in classes:
+            return list(classes).index(key)
+        if not key.isdecimal() or len(key) > _DIGITS or int(key) >= len(classes):
+            raise InvalidInputError(
+                f"unknown class {listed([key])!r}; the classes are {listed(classes)}",
+                hint="Name a class of the table, or its index from 0",
+            )
+    if not 0 <= int(key) < len(classes):
+        raise InvalidInputError(
+            f"unknown class {key}; the {len(classes)} classes are {listed(classes)}",
+            hint=f"Give a name, or an index 0..{len(classes) - 1}",
+        )
+    return int(key)
+
+
+def by_label(constraints: Constraints | None, labels: Sequence[object]) -> Constraints | None:
+    """Return constraints on class labels of any kind as constraints on class indices.
+
+    Parameters
+    ----------
+    constraints : Constraints or None
+        Its classes are labels, or their names.
+    labels : sequence
+        The label of each class.
+
+    Examples
+    --------
+    >>> by_label(Constraints(min_class_accuracies={7: 0.5}), [3, 7]).min_class_accuracies
+    {1: 0.5}
+    """
+    if constraints is None:
+        return None
+    names = [str(label) for label in labels]
+
+    def index(key: str | int) -> str | int:
+        if key in labels:
+            return list(labels).index(key)
+        if key == EVERY_CLASS:
+            return key
+        if isinstance(key, str) and key in names:
+            return names.index(key)
+        raise InvalidInputError(
+            f"unknown class {key!r} in constraints; the classes are {listed(names)}",
+            hint="Name classes by their labels",
+        )
+
+    return Constraints(
+        constraints.max_accuracy_loss,
+        {index(key): rate for key, rate in constraints.min_class_accuracies.items()},
+        tuple(index(key) for key in constraints.freeze),
+        constraints.allow_silence,
+    )
+
+
+def _check_key(name: str, key: object) -> None:
+    if isinstance(key, bool) or not isinstance(key, str | int | np.integer):
+        raise InvalidInputError(
+            f"{name}: a class is a name or an index; got {key!r}",
+            hint="Give names as text, indices as whole numbers from 0",
+        )
+
+
+def _least_count(rate: Fraction, n_examples: int) -> int:
+    """Return the least count that reaches a rate: what was written, 0.7, not the next float64."""
+    return max(0, math.ceil((rate - _ROUNDING) * n_examples)) if n_examples else 0

@@ -1,0 +1,307 @@
+"""The objective: a function of the confusion matrix, with named terms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
+
+import numpy as np
+
+from dnip.method.costs import Costs
+from dnip.base.errors import InvalidInputError
+from dnip.metrics import accuracy, cobias, cobias_single, pmi, smoothing_over
+from dnip.metrics.confusion import as_counts
+from dnip.base.validation import check_choice, check_number
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike
+
+    from dnip.base.typing import Floats
+
+#: τ of the paper.
+PUBLISHED_TAU = 0.2
+
+#: Any function of a confusion matrix (N, N), rows true, that is to be minimised.
+ConfusionFunction = Callable[[Any], float]
+
+
+def smoothing_name(smoothing: float | None) -> str:
+    """Return a setting of μ in words.
+
+    Examples
+    --------
+    >>> smoothing_name(None), smoothing_name(4000.0)
+    ('μ = 0.4·M', 'μ = 4000')
+    """
+    return "μ = 0.4·M" if smoothing is None else f"μ = {smoothing:g}"
+
+
+def term_values(confusion: ArrayLike, smoothing: float | None = None) -> dict[str, float]:
+    """Return every term by name, in rates and unweighted; ``pmi`` is the sum over classes.
+
+    `smoothing` is that of :func:`dnip.metrics.pmi`.
+
+    Examples
+    --------
+    >>> terms = term_values([[8, 2], [4, 6]], smoothing=1.0)
+    >>> sorted(terms), round(terms["error"], 6)
+    (['cobias', 'cobias_single', 'error', 'pmi'], 0.3)
+    """
+    counts = as_counts(confusion)
+    return {
+        "error": 1 - accuracy(counts),
+        "cobias": cobias(counts),
+        "cobias_single": cobias_single(counts),
+        "pmi": float(pmi(counts, smoothing).sum()),
+    }
+
+
+@runtime_checkable
+class ObjectiveLike(Protocol):
+    """What a solver minimises."""
+
+    def __call__(self, confusion: ArrayLike) -> float:
+        """Return the value of a confusion matrix."""
+        ...
+
+    def terms_of(self, confusion: ArrayLike) -> dict[str, float]:
+        """Return the terms of a confusion matrix by name."""
+        ...
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the settings, as they stand in a coefficients file."""
+        ...
+
+
+@dataclass(frozen=True)
+class Objective:
+    """Z = error + β·COBias - τ·Σ_j PMI_j (equation 2), in rates, to be minimised.
+
+    The default leaves the PMI term out. With add-μ smoothing, a class that is never predicted has
+    the largest PMI it can have, so the term pays for silence. ``Objective.published()`` has it.
+
+    Parameters
+    ----------
+    beta : float, default=2.7
+        β, the weight of COBias, at least 0.
+    tau : float, default=0.0
+        τ, the weight of the PMI term, at least 0. The published setting is 0.2.
+    smoothing : float, optional
+        μ, added to the counts inside PMI, above 0. The published setting is 4000. Left out, it is
+        0.4·M, which is 4000 at the paper's 10,000 examples and does not depend on M.
+    terms : tuple of str, default=("error", "cobias", "pmi")
+        The terms that Z keeps.
+    gap : {"pairwise", "single"}, default="pairwise"
+        COBias over all pairs of classes, or COBias_single over odd classes in its place.
+    costs : array-like of shape (N, N) or Costs, optional
+        What each prediction costs, rows true classes, columns predicted ones. The mean cost then
+        takes the place of the error. ``1 - eye(N)`` is the error itself.
+
+    Raises
+    ------
+    InvalidInputError
+        For a setting outside its range, an unknown term, or none; for costs that are no square
+        matrix of numbers of at least 0, or costs without the error to take the place of.
+
+    Examples
+    --------
+    >>> objective = Objective(beta=1.0, tau=0.0)
+    >>> round(objective([[8, 2], [4, 6]]), 6)  # error 0.3 + COBias 0.2
+    0.5
+    >>> Objective(tau=0.0, beta=0.0, costs=[[0, 1], [5, 0]])([[8, 2], [4, 6]])  # (2·1 + 4·5) / 20
+    1.1
+    """
+
+    beta: float = 2.7
+    tau: float = 0.0
+    smoothing: float | None = None
+    terms: tuple[str, ...] = ("error", "cobias", "pmi")
+    gap: str = "pairwise"
+    costs: ArrayLike | Costs | None = None
+
+    TERMS: ClassVar[tuple[str, ...]] = ("error", "cobias", "pmi")
+    GAPS: ClassVar[tuple[str, ...]] = ("pairwise", "single")
+
+    def __post_init__(self) -> None:
+        check_number("beta", self.beta, at_least=0)
+        check_number("tau", self.tau, at_least=0)
+        if self.smoothing is not None:
+            check_number("smoothing", self.smoothing, above=0)
+        check_choice("gap", self.gap, self.GAPS)
+        for term in self.terms:
+            check_choice("terms", term, self.TERMS)
+        if not self.terms:
+            raise InvalidInputError(f"terms must keep at least one of {', '.join(self.TERMS)}")
+        if self.costs is None:
+            return
+        if "error" not in self.terms:
+            raise InvalidInputError(
+                "costs take the place of the error, but terms leaves the error out",
+                hint="Keep error among the terms, or leave costs out",
+            )
+        object.__setattr__(self, "costs", Costs.of(self.costs))
+
+    @classmethod
+    def published(cls) -> Objective:
+        """Return the published settings: β = 2.7, τ = 0.2, μ = 4000.
+
+        Examples
+        --------
+        >>> Objective.published().smoothing
+        4000.0
+        """
+        return cls(beta=2.7, tau=PUBLISHED_TAU, smoothing=4000.0)
+
+    @property
+    def is_published(self) -> bool:
+        """Whether μ is a number of examples, as in the paper: Z is then taken as it stands."""
+        return self.smoothing is not None
+
+    def smoothing_over(self, n_examples: float) -> float:
+        """Return μ for M examples.
+
+        Examples
+        --------
+        >>> Objective().smoothing_over(10_000), Objective(smoothing=1.0).smoothing_over(10_000)
+        (4000.0, 1.0)
+        """
+        return smoothing_over(n_examples) if self.smoothing is None else float(self.smoothing)
+
+    def ablations(self) -> dict[str, Objective]:
+        """Return the paper's seven objectives (section 5.5): each subset of the terms.
+
+        Where τ is 0, the published 0.2 takes its place.
+
+        Examples
+        --------
+        >>> list(Objective().ablations())
+        ['z1', 'z2', 'z3', 'z1+z2', 'z1-z3', 'z2-z3', 'z1+z2-z3']
+        """
+        subsets = {
+            "z1": ("error",),
+            "z2": ("cobias",),
+            "z3": ("pmi",),
+            "z1+z2": ("error", "cobias"),
+            "z1-z3": ("error", "pmi"),
+            "z2-z3": ("cobias", "pmi"),
+            "z1+z2-z3": ("error", "cobias", "pmi"),
+        }
+        base = replace(self, tau=self.tau or PUBLISHED_TAU)
+        return {
+            name: replace(base, terms=terms, costs=self.costs if "error" in terms else None)
+            for name, terms in subsets.items()
+        }
+
+    def on_classes(self, classes: Sequence[str]) -> Objective:
+        """Return the objective with its costs in the class order of a task.
+
+        Raises
+        ------
+        InvalidInputError
+            If the costs are of other classes.
+        """
+        if self.costs is None:
+            return self
+        return replace(self, costs=Costs.of(self.costs).in_order(classes))
+
+    @property
+    def cost_matrix(self) -> Floats:
+        """The costs as an array of shape (N, N); of shape (0, 0) where there are none."""
+        if self.costs is None:
+            return np.zeros((0, 0))
+        return np.array(Costs.of(self.costs).values)
+
+    def __call__(self, confusion: ArrayLike) -> float:
+        """Return Z of a confusion matrix of shape (N, N)."""
+        values = self.terms_of(confusion)
+        gap = values["cobias" if self.gap == "pairwise" else "cobias_single"]
+        z = 0.0
+        if self.costs is not None:
+            z += values["cost"]
+        elif "error" in self.terms:
+            z += values["error"]
+        if "cobias" in self.terms:
+            z += self.beta * gap
+        if "pmi" in self.terms:
+            z -= self.tau * values["pmi"]
+        return z
+
+    def terms_of(self, confusion: ArrayLike) -> dict[str, float]:
+        """Return all terms of a confusion matrix, unweighted, also those that Z leaves out.
+
+        The mean ``cost`` is among them where there are costs.
+        """
+        values = term_values(confusion, self.smoothing)
+        if self.costs is not None:
+            counts = np.asarray(confusion)
+            values["cost"] = float((self.cost_matrix * counts).sum() / counts.sum())
+        return values
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the settings, as they stand in a coefficients file."""
+        return {
+            "beta": self.beta,
+            "tau": self.tau,
+            "smoothing": self.smoothing,
+            "terms": list(self.terms),
+            "gap": self.gap,
+            **({} if self.costs is None else {"costs": self.cost_matrix.tolist()}),
+        }
+
+
+@dataclass(frozen=True)
+class CustomObjective:
+    """Any function of the confusion matrix, to be minimised.
+
+    Parameters
+    ----------
+    function : callable
+        Takes an integer array of shape (N, N), rows true, and returns a float. It must not
+        change the array.
+    name : str, optional
+        Stands in the coefficients file; the function's own name by default.
+
+    Examples
+    --------
+    >>> from dnip.metrics import macro_f1
+    >>> CustomObjective(lambda confusion: -macro_f1(confusion), name="macro-F1")([[8, 2], [2, 8]])
+    -0.8
+    """
+
+    function: ConfusionFunction
+    name: str = ""
+
+    def __call__(self, confusion: ArrayLike) -> float:
+        """Return the function's value."""
+        return float(self.function(confusion))
+
+    def terms_of(self, confusion: ArrayLike) -> dict[str, float]:
+        """Return the terms of the paper's objective, for reading only."""
+        return term_values(confusion)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the function's name, as it stands in a coefficients file."""
+        return {"function": self.name or getattr(self.function, "__name__", "function")}
+
+
+def as_objective(objective: ObjectiveLike | ConfusionFunction | None) -> ObjectiveLike:
+    """Return what a solver can minimise: the default objective for None, a function wrapped.
+
+    Examples
+    --------
+    >>> as_objective(None) == Objective()
+    True
+    """
+    if objective is None:
+        return Objective()
+    if isinstance(objective, ObjectiveLike):
+        return objective
+    return CustomObjective(objective)
+
+
+def on_classes(objective: ObjectiveLike, classes: Sequence[str]) -> ObjectiveLike:
+    """Return an objective for the classes of a task: costs by name come into their order."""
+    return objective.on_classes(classes) if isinstance(objective, Objective) else objective

@@ -1,0 +1,158 @@
+"""A fitting problem: validated probabilities, labels and how much each example counts."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dnip.base.errors import InvalidInputError
+from dnip.base.validation import (
+    check_classes,
+    check_labels,
+    check_probabilities,
+    check_sample_weight,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike
+
+    from dnip.base.typing import Booleans, Floats, Integers, Labels, Probabilities
+
+# Largest whole-number sample weight that counts as it is, and resolution of all other weights.
+_MASS_BITS = 30
+
+# The largest sample weight is at least this and at most its inverse, so that no sum overflows.
+_LIGHTEST = 1e-100
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Probabilities and labels of an opt set, ready to search on.
+
+    Sample weights are held as whole numbers (`mass`) of a `unit`, so that counts stay exact sums
+    in any order: whole weights as they are, others in steps of 2⁻³⁰ of the largest.
+
+    Attributes
+    ----------
+    probabilities : ndarray of shape (M, N)
+        float64, or float32 where they were given so; every cell counts as float64.
+    labels : ndarray of shape (M,)
+        Class indices.
+    mass : ndarray of shape (M,)
+        How much each example counts, in units.
+    unit : float
+        Examples per unit of mass.
+    classes : tuple of str
+        Class names.
+
+    Examples
+    --------
+    >>> problem = Problem.of([[0.9, 0.1], [0.6, 0.4]], [0, 1])
+    >>> problem.n_examples, problem.n_classes
+    (2.0, 2)
+    """
+
+    probabilities: Probabilities
+    labels: Labels
+    mass: Integers
+    unit: float
+    classes: tuple[str, ...]
+
+    @classmethod
+    def of(
+        cls,
+        probabilities: ArrayLike,
+        labels: ArrayLike,
+        *,
+        sample_weight: ArrayLike | None = None,
+        classes: Sequence[str] | None = None,
+    ) -> Problem:
+        """Validate arrays and make a problem of them.
+
+        Parameters
+        ----------
+        probabilities : array-like of shape (M, N)
+            Class probabilities; rows that do not sum to 1 are normalised.
+        labels : array-like of shape (M,)
+            Class indices 0..N-1, of at least two classes.
+        sample_weight : array-like of shape (M,), optional
+            How much each example counts; 1 by default.
+        classes : sequence of str, optional
+            Class names, for messages; the indices by default.
+
+        Raises
+        ------
+        InvalidInputError
+            For input that breaks its contract, or labels of fewer than two classes.
+        """
+        p = check_probabilities(probabilities, keep_single=True)
+        y = check_labels(labels, n_examples=len(p), n_classes=p.shape[1])
+        names = check_classes([str(c) for c in range(p.shape[1])] if classes is None else classes)
+        if len(names) != p.shape[1]:
+            raise InvalidInputError(
+                f"classes has {len(names)} names, but probabilities has {p.shape[1]} columns",
+                hint="Name every class once, in the order of the columns",
+            )
+        mass, unit = np.broadcast_to(np.int64(1), len(p)), 1.0  # one number, seen M times
+        if sample_weight is not None:
+            mass, unit = _as_mass(check_sample_weight(sample_weight, n_examples=len(p)))
+        problem = cls(p, y, mass, unit, names)
+        check_present(problem.present, names)
+        return problem
+
+    @property
+    def n_classes(self) -> int:
+        """N."""
+        return int(self.probabilities.shape[1])
+
+    @property
+    def n_examples(self) -> float:
+        """M: the number of examples, or the sum of their weights."""
+        return float(self.mass.sum() * self.unit)
+
+    @property
+    def n_cells(self) -> int:
+        """M·N."""
+        return int(self.probabilities.size)
+
+    @cached_property
+    def class_mass(self) -> Integers:
+        """Mass of each class, shape (N,)."""
+        totals = np.zeros(self.n_classes, np.int64)
+        np.add.at(totals, self.labels, self.mass)
+        return totals
+
+    @property
+    def present(self) -> Booleans:
+        """Whether each class has examples, shape (N,)."""
+        return self.class_mass > 0
+
+
+def check_present(present: Booleans, classes: Sequence[str]) -> None:
+    """Refuse examples of fewer than two classes."""
+    n_present = int(present.sum())
+    if n_present < 2:
+        only = f"only class {classes[int(np.argmax(present))]}" if n_present else "no class"
+        raise InvalidInputError(
+            f"labels: {only} has labelled examples, but a fit compares at least 2 classes",
+            hint="Label examples of other classes too",
+        )
+
+
+def _as_mass(weight: Floats) -> tuple[Integers, float]:
+    largest = weight.max()
+    if not _LIGHTEST <= largest <= 1 / _LIGHTEST:
+        raise InvalidInputError(
+            f"sample_weight: the largest weight is {largest:g}, outside "
+            f"{_LIGHTEST:g}..{1 / _LIGHTEST:g}",
+            hint="Give weights in examples: the smoothing of the objective is counted in them",
+        )
+    whole = bool((weight == np.floor(weight)).all()) and weight.max() <= 2**_MASS_BITS
+    unit = 1.0 if whole else 2.0 ** (math.frexp(weight.max())[1] - _MASS_BITS)
+    return np.rint(weight / unit).astype(np.int64), unit

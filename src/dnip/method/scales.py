@@ -1,0 +1,136 @@
+"""The weights that a class may have: K even steps, K geometric steps, or any."""
+
+from __future__ import annotations
+
+import decimal
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dnip.base.errors import InvalidInputError
+from dnip.base.validation import MAX_SCALE, check_scale
+
+if TYPE_CHECKING:
+    from dnip.base.typing import Floats, WeightIndices
+
+#: Weights on the continuous scale are within this factor of one another, as far apart as those of
+#: the largest K.
+WIDEST = float(MAX_SCALE)
+
+#: What `WeightScale.of` reads.
+SCALE_NAME = re.compile(r"continuous|(log:)?(-?[0-9]{1,9})")
+
+#: The scale where none is named: ratios of weights up to 1,000, all in steps of 0.7 %.
+#: A linear scale is as fine at its top only, and coarse where weights are small.
+DEFAULT_SCALE = "log:1000"
+
+# Digits that weights are computed with before they are rounded to the nearest float64.
+_DIGITS = 50
+
+
+class Spacing(StrEnum):
+    """How the weights of a scale lie."""
+
+    LINEAR = "linear"
+    LOG = "log"
+    CONTINUOUS = "continuous"
+
+
+@dataclass(frozen=True)
+class WeightScale:
+    """The weights that a class may have, ascending; the weight index k is the k-th of them.
+
+    Linear: k/K, the paper's. Log: K geometric steps from 1/K to 1, ``K ** ((k - K) / (K - 1))``.
+    Predictions depend on ratios of weights. A geometric scale resolves small weights as finely as
+    large ones, but has 2K - 1 ratios where the linear one has about 0.6·K². The span is that of the
+    linear one, so that a class can win the same rows on both. Continuous: any weights within a
+    factor of 10,000 of one another.
+
+    Attributes
+    ----------
+    spacing : Spacing
+    size : int
+        K; 0 on the continuous scale, whose weights have no indices.
+
+    Examples
+    --------
+    >>> [str(WeightScale.of(scale)) for scale in (30, "30", "log:30", "continuous")]
+    ['30', '30', 'log:30', 'continuous']
+    >>> WeightScale.of(4).levels, WeightScale.of("log:4").levels.round(3)
+    (array([1., 2., 3., 4.]), array([0.25 , 0.397, 0.63 , 1.   ]))
+    """
+
+    spacing: Spacing
+    size: int
+
+    @classmethod
+    def of(cls, scale: int | str | WeightScale) -> WeightScale:
+        """Return the scale of that name: K, ``"log:K"`` or ``"continuous"``.
+
+        Raises
+        ------
+        InvalidInputError
+            For another name, or K outside 1..10,000.
+        """
+        if isinstance(scale, WeightScale):
+            return scale
+        if not isinstance(scale, str):
+            return cls(Spacing.LINEAR, check_scale(scale))
+        if scale == Spacing.CONTINUOUS:
+            return cls(Spacing.CONTINUOUS, 0)
+        match = SCALE_NAME.fullmatch(scale)
+        if match is None:
+            raise InvalidInputError(
+                f"scale is {scale!r}",
+                hint="Give K for the weights 1/K, 2/K, …, 1; log:K for K geometric steps from 1/K "
+                "to 1; or continuous",
+            )
+        return cls(Spacing.LOG if match[1] else Spacing.LINEAR, check_scale(int(match[2])))
+
+    def __str__(self) -> str:
+        if self.spacing is Spacing.LINEAR:
+            return str(self.size)
+        return f"{self.spacing}:{self.size}" if self.size else self.spacing.value
+
+    @cached_property
+    def levels(self) -> Floats:
+        """What the K weights multiply probabilities by, (K,); none on the continuous scale.
+
+        On the linear scale this is k: the factor 1/K cancels, and products of whole numbers tie
+        where they should. On the log scale it is the weight, correctly rounded, so that it is the
+        same number on every machine.
+        """
+        if self.spacing is Spacing.LINEAR:
+            return np.arange(1.0, self.size + 1)
+        return np.array(_geometric(self.size) if self.size else ())
+
+    def multipliers(self, indices: WeightIndices) -> Floats:
+        """Return what probabilities are multiplied by at weight indices of shape (N,)."""
+        return np.asarray(self.levels[indices - 1])
+
+    def weights(self, indices: WeightIndices) -> Floats:
+        """Return ω at weight indices of shape (N,).
+
+        Examples
+        --------
+        >>> WeightScale.of(30).weights(np.array([15, 30]))
+        array([0.5, 1. ])
+        """
+        weights = self.multipliers(indices)
+        return weights / self.size if self.spacing is Spacing.LINEAR else weights
+
+
+@lru_cache(maxsize=8)
+def _geometric(size: int) -> tuple[float, ...]:
+    with decimal.localcontext() as context:
+        context.prec = _DIGITS
+        weights = [decimal.Decimal(1)]
+        if size > 1:
+            step = (decimal.Decimal(size).ln() / (size - 1)).exp()
+            for _ in range(size - 1):
+                weights.append(weights[-1] / step)
+    return tuple(float(weight) for weight in reversed(weights))

@@ -1,0 +1,173 @@
+"""What a solver found, frozen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from dnip.method.scales import Spacing, WeightScale
+
+if TYPE_CHECKING:
+    from dnip.base.typing import Counts, Floats, WeightIndices
+
+
+class Status(StrEnum):
+    """Why a search ended."""
+
+    OPTIMAL = "optimal"
+    WITHIN_GAP = "within_gap"
+    FINISHED = "finished"
+    TIME_LIMIT = "time_limit"
+    INTERRUPTED = "interrupted"
+
+    @property
+    def sentence(self) -> str:
+        """What the status means, and what to do about it.
+
+        Examples
+        --------
+        >>> Status.OPTIMAL.sentence
+        'Proven optimal: no weight indices on this scale give a lower objective.'
+        """
+        return _SENTENCES[self]
+
+
+_SENTENCES = {
+    Status.OPTIMAL: "Proven optimal: no weight indices on this scale give a lower objective.",
+    Status.WITHIN_GAP: "Proven to be within the gap that was asked for.",
+    Status.FINISHED: "The search ran to its end; it proves nothing, more effort may find better.",
+    Status.TIME_LIMIT: "Stopped at the time limit with the best found so far; allow more time "
+    "for a full search.",
+    Status.INTERRUPTED: "Interrupted; this is the best found so far.",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class TraceEntry:
+    """One moment of a search.
+
+    Attributes
+    ----------
+    seconds : float
+        Since the search began.
+    evaluations : int
+        Objective values computed so far.
+    value : float
+        Of the point that the solver proposed; infinite for one that misses a constraint.
+    incumbent : float
+        The best value so far.
+    statistics : dict
+        What the solver says of itself, such as temperature and accepted moves.
+    """
+
+    seconds: float
+    evaluations: int
+    value: float
+    incumbent: float
+    statistics: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """Weight indices and everything known about them.
+
+    Attributes
+    ----------
+    weight_indices : ndarray of shape (N,)
+        ξ, whole numbers 1..K; empty on the continuous scale.
+    scale : int
+        K; 0 on the continuous scale.
+    objective : dict
+        Settings of what was minimised.
+    value : float
+        The objective of `weight_indices` on the whole opt set.
+    terms : dict
+        ``error``, ``cobias``, ``cobias_single`` and ``pmi``, unweighted.
+    confusion : ndarray of shape (N, N)
+        Counts on the opt set, rows true; weighted by `sample_weight` if given.
+    status : Status
+        Why the search ended.
+    lower_bound, gap : float or None
+        A bound that no weight indices can beat, and `value` minus it; None if none was proven.
+    evaluations : int
+        Objective values computed.
+    seconds : float
+        Wall time of the search.
+    solver : str
+        Name of the solver.
+    seed : int
+        Seed of its random choices.
+    trace : tuple of TraceEntry
+        How the search went.
+    unfitted : tuple of int
+        Classes without examples: their index is the geometric middle of the fitted ones.
+    spacing : Spacing
+        How the weights of the scale lie.
+    continuous_weights : ndarray of shape (N,) or None
+        ω on the continuous scale; see `weights` for any.
+    constraints : dict or None
+        What the weights had to keep to, and what they reach; None where nothing was asked for.
+    """
+
+    weight_indices: WeightIndices
+    scale: int
+    objective: dict[str, Any]
+    value: float
+    terms: dict[str, float]
+    confusion: Counts
+    status: Status
+    lower_bound: float | None
+    gap: float | None
+    evaluations: int
+    seconds: float
+    solver: str
+    seed: int
+    trace: tuple[TraceEntry, ...]
+    unfitted: tuple[int, ...] = ()
+    spacing: Spacing = Spacing.LINEAR
+    continuous_weights: Floats | None = None
+    constraints: dict[str, Any] | None = None
+
+    @property
+    def weights(self) -> Floats:
+        """ω, shape (N,)."""
+        if self.continuous_weights is not None:
+            return self.continuous_weights
+        return WeightScale(self.spacing, self.scale).weights(self.weight_indices)
+
+    @property
+    def at_the_end(self) -> tuple[int, ...]:
+        """Fitted classes that have the least weight of the scale: it may have kept them there."""
+        if self.scale == 1:  # there was nothing to choose
+            return ()
+        indices = enumerate(self.weight_indices.tolist())
+        return tuple(c for c, index in indices if index == 1 and c not in self.unfitted)
+
+    @property
+    def sentence(self) -> str:
+        """What the status means for this solution."""
+        if self.constraints is None:
+            return self.status.sentence
+        scale = "on this scale"
+        return self.status.sentence.replace(scale, f"{scale} that keep to the constraints")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the summary that ``dnip fit --json`` prints: all but confusion and trace."""
+        return {
+            "weight_indices": self.weight_indices.tolist() or None,
+            "scale": self.scale or None,
+            "spacing": self.spacing.value,
+            "weights": self.weights.tolist(),
+            "objective": self.value,
+            "terms": self.terms,
+            "solver": self.solver,
+            "status": self.status.value,
+            "lower_bound": self.lower_bound,
+            "gap": self.gap,
+            "evaluations": self.evaluations,
+            "seconds": self.seconds,
+            "seed": self.seed,
+            "unfitted": list(self.unfitted),
+            **({} if self.constraints is None else {"constraints": self.constraints}),
+        }

@@ -1,0 +1,312 @@
+"""The picture of odd classes: how accurate each class is, and which class its errors go to."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import cycle
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from dnip.base.files import atomic_path
+from dnip.metrics import accuracy, class_accuracies, cobias, odd_classes
+from dnip.base.optional import load_optional
+from dnip.presenting.escaping import literal
+from dnip.presenting.picture import AFTER, BEFORE
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+
+    from dnip.deploying.evaluation import Evaluation
+    from dnip.base.typing import Confusion, Floats, Integers
+
+#: More classes than these cannot be read; the least accurate of them are drawn.
+MOST_CLASSES = 30
+
+_LONGEST_NAME = 22
+_ADJUSTED = "#009E73"
+_INK, _FAINT, _TRACK = "#333333", "#8a919c", "#eef0f3"
+# Okabe and Ito's colours, which colour-blind readers can tell apart, then some of Tol's.
+_COLOURS = (
+    *("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"),
+    *("#882255", "#332288", "#999933", "#8C564B"),
+)
+# From left to right in each panel: bar, its value, share of errors, arrow.
+_BAR_END, _VALUE, _SHARE, _TAIL, _HEAD = 0.34, 0.36, 0.60, 0.62, 0.985
+# Widths of arrows in points, and how much of them may arrive within one row.
+_THICKEST, _THINNEST, _ROOM = 14.0, 0.9, 20.0
+_ROW_INCHES = 0.36
+# Wide enough that no text meets another one; names stand on either side.
+_PANEL_INCHES, _LETTER_INCHES = 4.6, 0.085
+
+
+class Flow(NamedTuple):
+    """Where the errors of a class go.
+
+    Attributes
+    ----------
+    rate : float
+        Its accuracy; NaN without rows.
+    odd : int
+        The wrong class that it is taken for most often; -1 where it has no error.
+    of_errors, of_rows : float
+        The part of its errors, and of all its rows, that go there.
+    """
+
+    rate: float
+    odd: int
+    of_errors: float
+    of_rows: float
+
+
+def flows(confusion: Confusion) -> list[Flow]:
+    """Return where the errors of each class go.
+
+    Parameters
+    ----------
+    confusion : ndarray of shape (N, N)
+        Counts, rows true.
+
+    Examples
+    --------
+    >>> flows(np.array([[6, 3, 1], [0, 8, 0], [0, 0, 0]]))[0]
+    Flow(rate=0.6, odd=1, of_errors=0.75, of_rows=0.3)
+    """
+    rates, odd = class_accuracies(confusion).tolist(), odd_classes(confusion).tolist()
+    found = []
+    for c, counts in enumerate(confusion):
+        rows, errors = int(counts.sum()), int(counts.sum() - counts[c])
+        going = int(counts[odd[c]]) if odd[c] >= 0 else 0
+        found.append(Flow(rates[c], odd[c], going / max(errors, 1), going / max(rows, 1)))
+    return found
+
+
+def draw_flows(evaluation: Evaluation, path: str | os.PathLike[str]) -> None:
+    """Draw every class, its accuracy, and an arrow to its odd class (figure 6 of the paper).
+
+    Beside the arrow stands the share of the class's errors that go there; the arrow is as thick as
+    the share of all its rows. Before, after, and after an adjustment to another class mix stand
+    side by side, as far as the evaluation has them.
+
+    Parameters
+    ----------
+    evaluation : Evaluation
+        With coefficients or without.
+    path : path-like
+        A .png, .svg or .pdf file.
+
+    Raises
+    ------
+    MissingDependencyError
+        If matplotlib is not installed.
+    OutputError
+        If the file cannot be written.
+    """
+    figure_module = load_optional("matplotlib.figure", purpose="draw pictures", extra="plot")
+    counted = [("before", evaluation.raw, BEFORE)]
+    if evaluation.reweighted is not None:
+        counted.append(("after", evaluation.reweighted, AFTER))
+    if evaluation.adjusted is not None:
+        counted.append(("adjusted", evaluation.adjusted, _ADJUSTED))
+    sides = []
+    for name, confusion, colour in counted:
+        right = accuracy(evaluation.in_population(confusion))
+        told = f"{name}: accuracy {right:.3f}, COBias {cobias(confusion):.3f}"
+        if len(counted) == 1:
+            told = told.removeprefix("before: ")
+        sides.append(FlowSide(told, confusion, colour))
+    size = flow_size(len(sides), evaluation.classes)
+    figure = figure_module.Figure(figsize=size, layout="constrained")
+    draw_sides(figure, sides, evaluation.classes)
+    with atomic_path(path) as temporary:
+        figure.savefig(temporary, dpi=160)
+
+
+class FlowSide(NamedTuple):
+    """One panel of the picture: its title, the counts, and the colour of its bars."""
+
+    title: str
+    confusion: Confusion
+    colour: str
+
+
+def flow_size(n_sides: int, classes: Sequence[str]) -> tuple[float, float]:
+    """Return width and height of the picture, in inches.
+
+    Examples
+    --------
+    >>> width, height = flow_size(2, ["ham", "spam"])
+    >>> width > height
+    True
+    """
+    longest = max(len(_short(name)) for name in classes)
+    width = (_PANEL_INCHES + 2 * _LETTER_INCHES * longest) * n_sides
+    return width, 1.35 + _ROW_INCHES * max(min(len(classes), MOST_CLASSES), 2)
+
+
+def draw_sides(
+    figure: Any,  # noqa: ANN401 - the library's own type
+    sides: Sequence[FlowSide],
+    classes: Sequence[str],
+) -> None:
+    """Draw panels side by side into an empty figure; the first says which classes are shown.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+        With constrained layout, best of the size that `flow_size` gives.
+    sides : sequence of FlowSide
+    classes : sequence of str
+    """
+    shown = _least_accurate(sides[0].confusion)
+    panels = figure.subplots(1, len(sides), squeeze=False)[0]
+    found = [flows(side.confusion) for side in sides]
+    looks = _looks([[flow[c] for c in shown] for flow in found])
+    for axes, flow, side in zip(panels, found, sides, strict=True):
+        _draw_side(axes, flow, classes, shown, side.colour, looks)
+        axes.set_title(side.title, fontsize=10.5, loc="left", pad=24)
+    if len(shown) < len(classes):
+        note = f"The {len(shown)} least accurate of {len(classes)} classes"
+        figure.supxlabel(note, fontsize=9, color=_FAINT)
+    figure.get_layout_engine().set(w_pad=0.12, h_pad=0.08, wspace=0.06)
+
+
+def _least_accurate(raw: Confusion) -> Integers:
+    """Return the classes to draw, in their order."""
+    rates = np.nan_to_num(class_accuracies(raw), nan=2.0)
+    return np.sort(np.argsort(rates, kind="stable")[:MOST_CLASSES])
+
+
+class _Looks(NamedTuple):
+    """How arrows look on all sides: a colour by class they go to, and points per share of rows."""
+
+    colours: dict[int, str]
+    points: float
+
+    def width(self, flow: Flow) -> float:
+        """Return the width of an arrow in points."""
+        return _THINNEST + self.points * flow.of_rows
+
+
+def _looks(sides: Sequence[Sequence[Flow]]) -> _Looks:
+    """Return looks with which all arrows to one class fit beside one another."""
+    every = [flow for side in sides for flow in side if flow.odd >= 0]
+    popular = [c for c, _ in Counter(flow.odd for flow in every).most_common()]
+    points = _THICKEST - _THINNEST
+    for side in sides:
+        for goal in popular:
+            arriving = [flow.of_rows for flow in side if flow.odd == goal]
+            room = _ROOM - _THINNEST * len(arriving)
+            points = min(points, max(room, 0.0) / max(sum(arriving), 1e-9))
+    return _Looks(dict(zip(popular, cycle(_COLOURS), strict=False)), points)
+
+
+def _draw_side(
+    axes: Any,  # noqa: ANN401 - the library's own type
+    found: Sequence[Flow],
+    classes: Sequence[str],
+    shown: Integers,
+    colour: str,
+    looks: _Looks,
+) -> None:
+    sources = [int(c) for c in shown]
+    goals = sources
+    if len(sources) < len(classes):
+        goals = sorted({found[c].odd for c in sources} - {-1})
+    at = np.arange(len(sources), dtype=float)
+    ends = dict(zip(goals, np.linspace(0, max(at[-1], 1), len(goals)), strict=True))
+    for y, c in zip(at, sources, strict=True):
+        _draw_accuracy(axes, y, found[c], colour)
+    _draw_arrows(axes, [(y, found[c]) for y, c in zip(at, sources, strict=True)], ends, looks)
+    axes.set_xlim(0, 1)
+    axes.set_ylim(max(at[-1], 1) + 0.55, -0.55)
+    axes.set_yticks(at, [_short(classes[c]) for c in sources])
+    right = axes.twinx()
+    right.set_ylim(axes.get_ylim())
+    right.set_yticks(list(ends.values()), [_short(classes[c]) for c in goals])
+    taken = {found[c].odd for c in sources}
+    for label, c in zip(right.get_yticklabels(), goals, strict=True):
+        label.set_color(_INK if c in taken else _FAINT)
+    axes.set_xticks([])
+    for both in (axes, right):
+        both.tick_params(length=0, labelsize=9.5)
+        both.spines[:].set_visible(False)
+    for x, shift, heading, side in (
+        (0.0, 0, "accuracy", "left"),
+        (_SHARE, 0, "of its errors", "right"),
+        (1.0, 4, "go to", "left"),
+    ):
+        axes.annotate(
+            heading,
+            (x, 1.0),
+            (shift, 6),
+            xycoords="axes fraction",
+            textcoords="offset points",
+            ha=side,
+            va="bottom",
+            fontsize=8.5,
+            color=_FAINT,
+        )
+
+
+def _draw_accuracy(axes: Any, y: float, flow: Flow, colour: str) -> None:  # noqa: ANN401
+    text = {"va": "center_baseline", "fontsize": 9, "color": _INK}
+    axes.barh(y, _BAR_END, height=0.56, color=_TRACK)
+    if np.isnan(flow.rate):
+        axes.text(0.01, y, "no rows", va="center_baseline", fontsize=9, color=_FAINT)
+        return
+    axes.barh(y, _BAR_END * flow.rate, height=0.56, color=colour)
+    axes.text(_VALUE, y, f"{flow.rate:.2f}", **text)
+    if flow.odd < 0:
+        axes.text(
+            _SHARE, y, "no errors", ha="right", va="center_baseline", fontsize=9, color=_FAINT
+        )
+    else:
+        axes.text(_SHARE, y, f"{flow.of_errors:.0%}", ha="right", **text)
+
+
+def _draw_arrows(
+    axes: Any,  # noqa: ANN401 - the library's own type
+    starts: Sequence[tuple[float, Flow]],
+    ends: dict[int, float],
+    looks: _Looks,
+) -> None:
+    """Draw curved arrows; those to one class arrive side by side, in the order they come from."""
+    patches = load_optional("matplotlib.patches", purpose="draw pictures", extra="plot")
+    effects = load_optional("matplotlib.patheffects", purpose="draw pictures", extra="plot")
+    paths = load_optional("matplotlib.path", purpose="draw pictures", extra="plot")
+    codes = [paths.Path.MOVETO, *[paths.Path.CURVE4] * 3]
+    middle = (_TAIL + _HEAD) / 2
+    for goal, end in ends.items():
+        arrows = [(y, flow) for y, flow in starts if flow.odd == goal]
+        widths = [looks.width(flow) for _, flow in arrows]
+        for (y, _), width, shift in zip(arrows, widths, _side_by_side(widths), strict=True):
+            points = [(_TAIL, y), (middle, y), (middle - 0.05, end + shift), (_HEAD, end + shift)]
+            axes.add_patch(
+                patches.FancyArrowPatch(
+                    path=paths.Path(points, codes),
+                    arrowstyle="-|>",
+                    mutation_scale=6 + width,
+                    linewidth=width,
+                    color=looks.colours[goal],
+                    shrinkA=0,
+                    shrinkB=0,
+                    joinstyle="miter",
+                    capstyle="butt",
+                    path_effects=[effects.withStroke(linewidth=width + 1.4, foreground="white")],
+                )
+            )
+
+
+def _side_by_side(widths: Sequence[float]) -> Floats:
+    """Return the middles of lines of these widths in points, in rows, around a row's middle."""
+    gap = min(4.0, _ROOM / max(len(widths), 1) / 3)
+    ends = np.cumsum(np.asarray(widths) + gap)
+    middles = ends - (np.asarray(widths) + gap) / 2
+    return np.asarray((middles - ends[-1:] / 2) / (72 * _ROW_INCHES))
+
+
+def _short(name: str) -> str:
+    shown = name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1].rstrip() + "…"
+    return literal(shown)

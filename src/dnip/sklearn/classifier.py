@@ -1,0 +1,380 @@
+"""The scikit-learn surface: class coefficients around any probabilistic classifier."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+
+from dnip.method.coefficients import Coefficients
+from dnip.method.constraints import Constraints, by_label
+from dnip.base.errors import DNIPWarning, InvalidInputError, MissingDependencyError, listed
+from dnip.method.objective import Objective
+from dnip.priors import check_prior
+from dnip.fitting.robust import ROBUST, solve_robustly, what_labels_tell
+from dnip.method.scales import DEFAULT_SCALE
+from dnip.solvers import SOLVERS
+from dnip.base.validation import MAX_SCALE, check_classes, check_column_names, check_sample_weight
+
+try:
+    from sklearn import get_config
+    from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+    from sklearn.frozen import FrozenEstimator
+    from sklearn.utils import get_tags, indexable
+    from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+    from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+    from sklearn.utils.multiclass import check_classification_targets
+    from sklearn.utils.validation import check_is_fitted, column_or_1d, has_fit_parameter
+
+    from dnip.sklearn.cross_fitting import predict_out_of_fold
+    from dnip.sklearn.reweighting import ReweightingMixin, check_estimated
+except ModuleNotFoundError as error:
+    raise MissingDependencyError(
+        "scikit-learn 1.6 or newer", purpose="use DNIPClassifier", extra="sklearn"
+    ) from error
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from dnip.method.objective import ConfusionFunction, ObjectiveLike
+    from dnip.priors import PriorLike
+    from dnip.solvers import Solver
+    from dnip.base.typing import Floats, Labels, Probabilities
+
+
+class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+    """Correct a classifier with one learned coefficient per class, so that no class starves.
+
+    Predicts argmax_n ξ_n·p_mn, the first class on a tie: p are the class probabilities of
+    `estimator`, ξ one weight per class, such that error + β·COBias - τ·Σ PMI [1]_ is low. They are
+    fitted on out-of-fold probabilities, as an estimator is too sure of what it was fitted on;
+    then the estimator is fitted on all data. Without an estimator, X itself is the matrix of
+    class probabilities, such as an LLM's.
+
+    Parameters
+    ----------
+    estimator : classifier with ``predict_proba``, default=None
+        Fitted as a clone; a ``FrozenEstimator`` is used as it is. None: X holds probabilities.
+    beta, tau : float, default=2.7, 0.0
+        β and τ, at least 0, of :class:`~dnip.Objective`.
+    smoothing : float, default=None
+        μ, above 0, of the same; 0.4·M if None.
+    scale : int or str, default="log:1000"
+        K for weights k/K, "log:K" for K geometric steps from 1/K to 1, "continuous" for any.
+    solver : {"coordinate", "anneal", "exhaustive"} or Solver, default="coordinate"
+        Name of a solver, or a solver with settings of its own.
+    robust : {"auto", "on", "off"}, default="auto"
+        ``"off"``: the plain optimum, which over-fits few labels; see
+        :func:`dnip.fitting.robust.solve_robustly`.
+    target_prior : "uniform", dict or array-like of shape (N,), default=None
+        The class mix to fit for, by class label or in the order of `classes_`: an example counts by
+        target over observed share of its class. None: the mix of y.
+    objective : Objective or callable, default=None
+        What to minimise instead, also any function of a confusion matrix (N, N), rows true.
+        `beta`, `tau` and `smoothing` are then not read.
+    constraints : Constraints, default=None
+        What the coefficients have to keep to on the probabilities that they are fitted on. Its
+        classes are labels of `classes_`.
+    classes : sequence of length N, default=None
+        Without an estimator: the class of each column of X, in order, also of those that y
+        lacks. None: the sorted labels of y. Some scorers, such as log loss, need sorted classes.
+    cv : int, splitter, iterable of splits or "prefit", default=None
+        Where out-of-fold probabilities come from; None is 5 stratified folds. A number of folds
+        shrinks to the smallest class of two or more examples. Splits need not cover the data; an
+        example whose class its fold's estimator has not seen is left out. "prefit": the fitted
+        estimator is used as it is, and the data should be new to it. Best for estimators that
+        change much between folds, such as a single tree.
+    n_jobs : int, default=None
+        Folds fitted at the same time.
+    random_state : int, default=0
+        Seed of the solver; the same seed gives the same coefficients.
+
+    Attributes
+    ----------
+    estimator_ : classifier or None
+        Fitted on all data. Ask its ``predict_proba`` for probabilities.
+    coefficients_ : Coefficients
+        The deployable artefact; applying it needs no scikit-learn.
+    solution_ : Solution
+        What the solver found, on the out-of-fold probabilities.
+    decision_ : Decision or None
+        What a robust fit decided, and on which numbers.
+    weight_indices_, weights_ : ndarray of shape (N,)
+        ξ, whole numbers 1..K, and ω, which is ξ / K on a linear scale, in the order of `classes_`.
+        Continuous weights have no indices.
+    classes_ : ndarray of shape (N,)
+        The class labels.
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features_in_,)
+        The columns seen in `fit`, if the estimator knows them and if they had names.
+
+    References
+    ----------
+    .. [1] Lin and You, "Optimizing Class-Level Probability Reweighting Coefficients for Equitable
+       Prompting Accuracy", section 3.
+
+    Examples
+    --------
+    >>> from dnip.metrics import class_accuracies
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.metrics import confusion_matrix
+    >>> from sklearn.naive_bayes import ComplementNB
+    >>> X, y = load_digits(return_X_y=True)
+    >>> classifier = DNIPClassifier(ComplementNB()).fit(X[:900], y[:900])
+    >>> for model in (classifier.estimator_, classifier):  # the worst class, before and after
+    ...     counts = confusion_matrix(y[900:], model.predict(X[900:]))
+    ...     print(class_accuracies(counts).min().round(2))
+    0.12
+    0.68
+
+    The matrix itself as X:
+
+    >>> p = [[0.9, 0.1], [0.6, 0.4], [0.8, 0.2], [0.55, 0.45]]
+    >>> DNIPClassifier().fit(p, ["ham", "spam", "ham", "spam"]).predict(p).tolist()
+    ['ham', 'spam', 'ham', 'spam']
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "estimator": [HasMethods(["fit", "predict_proba"]), None],
+        "beta": [Interval(Real, 0, None, closed="left")],
+        "tau": [Interval(Real, 0, None, closed="left")],
+        "smoothing": [Interval(Real, 0, None, closed="neither"), None],
+        "scale": [Interval(Integral, 1, MAX_SCALE, closed="both"), str],
+        "solver": [StrOptions(set(SOLVERS)), HasMethods(["search"])],
+        "robust": [StrOptions(set(ROBUST))],
+        "target_prior": [StrOptions({"uniform"}), dict, "array-like", None],
+        "objective": [callable, None],
+        "constraints": [Constraints, None],
+        "classes": ["array-like", None],
+        "cv": ["cv_object", StrOptions({"prefit"})],
+        "n_jobs": [Integral, None],
+        "random_state": [Interval(Integral, 0, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        beta: float = 2.7,
+        tau: float = 0.0,
+        smoothing: float | None = None,
+        scale: int | str = DEFAULT_SCALE,
+        solver: str | Solver = "coordinate",
+        robust: str = "auto",
+        target_prior: PriorLike | None = None,
+        objective: ObjectiveLike | ConfusionFunction | None = None,
+        constraints: Constraints | None = None,
+        classes: Sequence[Any] | None = None,
+        cv: Any = None,
+        n_jobs: int | None = None,
+        random_state: int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.beta = beta
+        self.tau = tau
+        self.smoothing = smoothing
+        self.scale = scale
+        self.solver = solver
+        self.robust = robust
+        self.target_prior = target_prior
+        self.objective = objective
+        self.constraints = constraints
+        self.classes = classes
+        self.cv = cv
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        unlabelled: Any = None,
+        **fit_params: Any,
+    ) -> Self:
+        """Fit the coefficients, and the estimator unless it is used as it is.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (M, n_features)
+            What the estimator takes; without one, class probabilities of shape (M, N).
+        y : array-like of shape (M,)
+            Class labels.
+        sample_weight : array-like of shape (M,), default=None
+            How much each example counts, for the coefficients and for an estimator that takes it.
+        unlabelled : like X, of shape (U, n_features), default=None
+            Examples without a label, from where the classifier will be used, for a robust fit.
+        **fit_params : dict
+            For the estimator's ``fit``; with metadata routing, also for the splitter.
+
+        Returns
+        -------
+        self : DNIPClassifier
+
+        Raises
+        ------
+        InvalidInputError
+            For probabilities, labels, weights or classes that break their contract.
+        InfeasibleError
+            If no coefficients keep to the constraints, or none were found.
+
+        Warns
+        -----
+        DNIPWarning
+            For classes that cannot be fitted, and an estimator that takes no `sample_weight`.
+        """
+        self._validate_params()
+        check_classification_targets(y)
+        X, y = indexable(X, y)
+        labels = column_or_1d(y, warn=True)
+        weight = None
+        if sample_weight is not None:
+            weight = check_sample_weight(sample_weight, n_examples=len(labels))
+        if len(present := np.unique(labels)) == 1:
+            raise InvalidInputError(
+                f"y holds 1 class ({present[0]}), but a fit compares at least 2",
+                hint="Give examples of other classes too",
+            )
+        if self.estimator is not None and self.classes is not None:
+            raise InvalidInputError(
+                "classes names the columns of a probability matrix, but there is an estimator",
+                hint="Leave classes out: the estimator takes its classes from y",
+            )
+        prefit = isinstance(self.cv, str) or isinstance(self.estimator, FrozenEstimator)
+        if fit_params and (prefit or self.estimator is None):
+            raise InvalidInputError(
+                f"fit got {', '.join(fit_params)}, but there is no estimator to fit",
+                hint="Leave these parameters out",
+            )
+        rows = np.arange(len(labels))
+        if self.estimator is None:
+            p = self._take_matrix(X, labels)
+        elif prefit:
+            check_is_fitted(self.estimator)
+            self._take_estimator(self.estimator)
+            p = self._probabilities(X)
+        else:
+            own, splitting = self._route(weight, fit_params)
+            self._take_estimator(clone(self.estimator).fit(X, labels, **own))
+            p, rows = predict_out_of_fold(
+                self.estimator,
+                X,
+                labels,
+                classes=self.classes_,
+                cv=self.cv,
+                n_jobs=self.n_jobs,
+                fit_params=own,
+                split_params=splitting,
+            )
+            p = check_estimated(p)
+        names = check_classes(self.classes_.tolist())
+        goal = self.objective
+        encoded = _encode(labels, self.classes_)[rows]
+        counted = None if weight is None else weight[rows]
+        target = self._target(names)
+        found = solve_robustly(
+            p,
+            encoded,
+            Objective(self.beta, self.tau, self.smoothing) if goal is None else goal,
+            robust=self.robust,
+            unlabelled=None if unlabelled is None else self._probabilities(unlabelled),
+            scale=self.scale,
+            solver=self.solver,
+            seed=self.random_state,
+            sample_weight=counted,
+            target_prior=target,
+            classes=names,
+            constraints=by_label(self.constraints, self.classes_.tolist()),
+        )
+        self.solution_, self.decision_ = found.solution, found.decision
+        learned = what_labels_tell(p, encoded, counted, target)
+        self.coefficients_ = Coefficients.from_solution(self.solution_, names, provenance=learned)
+        self.weight_indices_ = self.coefficients_.weight_indices
+        self.weights_ = self.coefficients_.weights
+        return self
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Return which metadata `fit` hands to the estimator and to the splitter."""
+        fit = MethodMapping().add(caller="fit", callee="fit")
+        split = MethodMapping().add(caller="fit", callee="split")
+        router = MetadataRouter(owner=self).add_self_request(self)
+        router.add(estimator=self.estimator, method_mapping=fit)
+        return router.add(splitter=self.cv, method_mapping=split)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        if self.estimator is None:
+            tags.input_tags.positive_only = True
+        else:
+            inner = get_tags(self.estimator)
+            tags.input_tags = inner.input_tags
+            tags.non_deterministic = inner.non_deterministic
+        return tags
+
+    def _target(self, names: Sequence[str]) -> Floats | None:
+        prior = self.target_prior
+        if prior is None:
+            return None
+        if isinstance(prior, dict):
+            prior = {str(label): share for label, share in prior.items()}
+        return check_prior(prior, names)
+
+    def _take_matrix(self, X: Any, y: NDArray[Any]) -> Probabilities:
+        """Take X as probabilities, and settle which class each column is."""
+        self.estimator_ = None
+        p = self._probabilities(X, reset=True)
+        source = "y" if self.classes is None else "classes"
+        self.classes_ = np.unique(y) if self.classes is None else np.asarray(self.classes)
+        names = [str(c) for c in self.classes_.tolist()]
+        if p.shape[1] != len(names):
+            raise InvalidInputError(
+                f"X has {p.shape[1]} columns of probabilities, but {source} holds {len(names)} "
+                f"classes ({listed(names)})",
+                hint="Pass classes=, the class of each column in order, also those that y lacks",
+            )
+        hint = "Pass classes=list(X.columns), or X.to_numpy() to take columns by position"
+        check_column_names(X, names, name="X", hint=hint)
+        return p
+
+    def _take_estimator(self, estimator: Any) -> None:
+        """Take a fitted estimator, and what it knows of classes and features."""
+        self.estimator_ = estimator
+        self.classes_ = np.asarray(estimator.classes_)
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(estimator, name):
+                setattr(self, name, getattr(estimator, name))
+
+    def _route(
+        self, weight: Floats | None, fit_params: dict[str, Any]
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return the parameters of the estimator's ``fit`` and of the splitter's ``split``."""
+        if get_config()["enable_metadata_routing"]:
+            routed = process_routing(self, "fit", sample_weight=weight, **fit_params)
+            return routed.estimator.fit, routed.splitter.split
+        if weight is not None and has_fit_parameter(self.estimator, "sample_weight"):
+            fit_params = {**fit_params, "sample_weight": weight}
+        elif weight is not None:
+            warnings.warn(
+                f"{type(self.estimator).__name__}.fit takes no sample_weight: the weights count "
+                "for the coefficients only",
+                DNIPWarning,
+                stacklevel=3,
+            )
+        return fit_params, {}
+
+
+def _encode(labels: NDArray[Any], classes: NDArray[Any]) -> Labels:
+    """Return the index of each label among the classes."""
+    index = {c: i for i, c in enumerate(classes.tolist())}
+    try:
+        return np.array([index[label] for label in labels.tolist()], np.int64)
+    except KeyError as error:
+        raise InvalidInputError(
+            f"y holds the label {error.args[0]!r}, but the classes are "
+            f"{', '.join(map(repr, index))}",
+            hint="Give labels of these classes only",
+        ) from None

@@ -1,0 +1,260 @@
+"""Coordinate descent, and the iterated local search that kicks it on from optimum to optimum."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from dnip.solvers.kernels.counting import count
+from dnip.solvers.kernels.flips import Workspace, find_flips
+from dnip.solvers.kernels.jit import jit
+from dnip.solvers.kernels.levels import Levels, nearest, weights_at
+from dnip.solvers.kernels.line_search import settle
+from dnip.solvers.kernels.lines import Lines, find, keep, mix
+from dnip.solvers.kernels.values import Memo, Terms
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from dnip.solvers.kernels.rows import Rows
+    from dnip.base.typing import Booleans, Confusion, Floats, Integers
+
+# More lines than any descent searches.
+_ALL = 1 << 62
+
+
+class Descent(NamedTuple):
+    """Where a descent stands: one element each where a plain number could not be changed."""
+
+    indices: Floats  # (N,)
+    order: Integers  # (classes to search,)
+    confusion: Confusion  # (N, N) counts, of `indices` if `counted`
+    predicted: Integers  # (N,) their column sums
+    hash: NDArray[np.uint64]  # (1,) of all indices
+    turn: Integers  # (1,) classes looked at so far
+    unmoved: Integers  # (1,) of these in a row, how many did not move
+    counted: Booleans  # (1,) a known line moves a class without moving counts
+    value: Floats  # (1,) the objective at `indices`, infinite until a line is known
+
+
+@jit
+def begin(indices: Floats, order: Integers) -> Descent:
+    """Begin a descent from weight indices of shape (N,), which it changes in place."""
+    n_classes = len(indices)
+    here = np.zeros(1, np.uint64)
+    for n in range(n_classes):
+        here[0] ^= mix(n, int(indices[n]))
+    return Descent(
+        indices,
+        order,
+        np.zeros((n_classes, n_classes), np.int64),
+        np.zeros(n_classes, np.int64),
+        here,
+        np.zeros(1, np.int64),
+        np.zeros(1, np.int64),
+        np.zeros(1, np.bool_),
+        np.full(1, np.inf),
+    )
+
+
+@jit
+def next_class(descent: Descent, lines: Lines) -> int:
+    """Go along lines searched before, and return the first class whose line must be searched.
+
+    Round and round through the classes of the order, until a whole round has moved none: then
+    the descent is at its end, and -1 is returned.
+    """
+    indices, order = descent.indices, descent.order
+    while descent.unmoved[0] < len(order):
+        c = order[descent.turn[0] % len(order)]
+        now = int(indices[c])
+        key = _others(descent, c) ^ mix(c, 0)
+        slot = find(lines, key)
+        if lines.key[slot] != key:
+            return int(c)
+        if lines.value[slot] < descent.value[0]:
+            descent.value[0] = lines.value[slot]
+            descent.counted[0] = descent.counted[0] and lines.best[slot] == now
+            indices[c] = lines.best[slot]
+        _turn(descent, c, now)
+    return -1
+
+
+@jit
+def pass_class(descent: Descent, lines: Lines, now: int, value: float) -> None:
+    """Take in the line that `next_class` asked for: its class has gone from `now` to its best."""
+    c = descent.order[descent.turn[0] % len(descent.order)]
+    index = int(descent.indices[c])
+    descent.indices[c] = now
+    key = _others(descent, c) ^ mix(c, 0)
+    keep(lines, find(lines, key), key, index, value)
+    descent.value[0] = value
+    descent.indices[c] = index
+    _turn(descent, c, now)
+
+
+@jit
+def _others(descent: Descent, c: int) -> np.uint64:
+    """Hash of all indices but that of `c`."""
+    here: np.uint64 = descent.hash[0]
+    return here ^ mix(c, int(descent.indices[c]))
+
+
+@jit
+def _turn(descent: Descent, c: int, before: int) -> None:
+    index = int(descent.indices[c])
+    descent.hash[0] ^= mix(c, before) ^ mix(c, index)
+    descent.unmoved[0] = descent.unmoved[0] + 1 if index == before else 1
+    descent.turn[0] += 1
+
+
+@jit
+def set_counts(descent: Descent, confusion: Confusion) -> None:
+    """Take in the counts at the descent's indices."""
+    predicted = descent.predicted
+    predicted[:] = 0
+    for i in range(len(predicted)):
+        for j in range(len(predicted)):
+            descent.confusion[i, j] = confusion[i, j]
+            predicted[j] += confusion[i, j]
+    descent.counted[0] = True
+
+
+@jit
+def descend(
+    rows: Rows,
+    levels: Levels,
+    workspace: Workspace,
+    terms: Terms,
+    memo: Memo,
+    lines: Lines,
+    indices: Floats,
+    order: Integers,
+) -> tuple[float, int]:
+    """Search the classes of `order` round and round until a whole round moves none.
+
+    A class that is known to stand at one of its best indices stays; a remembered line gives the
+    index that it was left at.
+
+    Parameters
+    ----------
+    lines : Lines
+        Lines searched before; new ones are added.
+    indices : ndarray of shape (N,)
+        Where to start; changed in place.
+    order : ndarray
+        The classes to search.
+
+    Returns
+    -------
+    value : float
+        The objective at the end.
+    n_searches : int
+        Lines that had to be searched.
+    """
+    descent = begin(indices, order)
+    n_searches = go_on(rows, levels, workspace, terms, memo, lines, descent, _ALL)
+    return descent.value[0], n_searches
+
+
+@jit
+def go_on(
+    rows: Rows,
+    levels: Levels,
+    workspace: Workspace,
+    terms: Terms,
+    memo: Memo,
+    lines: Lines,
+    descent: Descent,
+    most: int,
+) -> int:
+    """Go on with a descent, until its end or until `most` lines are searched; return how many.
+
+    It is at its end where fewer are.
+    """
+    indices = descent.indices
+    for n_searches in range(most):
+        c = next_class(descent, lines)
+        if c < 0:
+            return n_searches
+        weights = weights_at(levels, indices)
+        if not descent.counted[0]:
+            set_counts(descent, count(rows, weights))
+        find_flips(rows, weights, c, levels, workspace)
+        now = int(indices[c])
+        counts = descent.confusion, descent.predicted
+        value = settle(workspace.flips, terms, memo, indices, *counts, c, levels.size)
+        pass_class(descent, lines, now, value)
+    return most
+
+
+@jit
+def kick(indices: Floats, factors: Floats, top: float, order: Integers, levels: Levels) -> Floats:
+    """Move the classes of `order` away from a local optimum: scaled, then rounded to the scale.
+
+    Parameters
+    ----------
+    indices, factors : ndarray of shape (N,)
+        The optimum, and what each weight is multiplied by.
+    top : float
+        The index where the largest weight shall stand then; 0 leaves it.
+    """
+    kicked = indices.copy()
+    largest = 0.0
+    for c in order:
+        kicked[c] = levels.weight[int(indices[c])] * factors[c]
+        largest = max(largest, kicked[c])
+    height = levels.weight[int(top)] / largest if top > 0 else 1.0
+    for c in order:
+        kicked[c] = nearest(kicked[c] * height, levels)
+    return kicked
+
+
+@jit
+def explore(
+    rows: Rows,
+    levels: Levels,
+    workspace: Workspace,
+    terms: Terms,
+    memo: Memo,
+    lines: Lines,
+    indices: Floats,
+    value: float,
+    factors: Floats,
+    tops: Floats,
+    orders: Integers,
+    enough: int,
+) -> tuple[float, int]:
+    """Kick and descend again and again; what is no worse becomes the optimum to kick next.
+
+    Parameters
+    ----------
+    indices : ndarray of shape (N,)
+        A local optimum; changed in place.
+    value : float
+        The objective there.
+    factors, tops, orders : ndarray of shape (B, N), (B,), (B, classes to search)
+        One kick each, and the order in which to search from there.
+    enough : int
+        Line searches after which no further kick is tried.
+
+    Returns
+    -------
+    value : float
+        The objective at the end.
+    n_searches : int
+        Lines that had to be searched.
+    """
+    n_searches = 0
+    for b in range(len(tops)):
+        trial = kick(indices, factors[b], tops[b], orders[b], levels)
+        reached, searched = descend(rows, levels, workspace, terms, memo, lines, trial, orders[b])
+        n_searches += searched
+        if reached <= value:
+            value = reached
+            for n in range(len(indices)):
+                indices[n] = trial[n]
+        if n_searches >= enough:
+            break
+    return value, n_searches

@@ -1,0 +1,273 @@
+"""What every correction learns from and what it gives: one small interface."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from dnip.method.prediction import decide
+from dnip.base.errors import InvalidInputError
+from dnip.method.problem import check_present
+from dnip.base.validation import ArrayPlace, check_classes, check_labels, check_probabilities
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike
+
+    from dnip.base.typing import Booleans, Floats, Labels, Probabilities
+
+# Added to the count of each class, so that no share is 0 (Jeffreys' prior).
+_HALF = 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class OptSet:
+    """What a method may learn from; each takes what it needs.
+
+    Attributes
+    ----------
+    probabilities : ndarray of shape (M, N)
+    labels : ndarray of shape (M,)
+        Class indices, of at least two classes.
+    unlabelled : ndarray of shape (U, N)
+        Rows without a label that are at hand before any test row.
+    batch : ndarray of shape (B, N)
+        The rows that the correction will decide, without their labels. Only a method that says
+        that it is transductive reads them.
+    content_free : ndarray of shape (C, N)
+        What the model answers where the text says nothing.
+    classes : tuple of str
+
+    Examples
+    --------
+    >>> opt = OptSet.of([[0.9, 0.1], [0.6, 0.4]], [0, 1])
+    >>> opt.n_classes, len(opt.batch)
+    (2, 0)
+    """
+
+    probabilities: Probabilities
+    labels: Labels
+    unlabelled: Probabilities
+    batch: Probabilities
+    content_free: Probabilities
+    classes: tuple[str, ...]
+
+    @classmethod
+    def of(
+        cls,
+        probabilities: ArrayLike,
+        labels: ArrayLike,
+        *,
+        unlabelled: ArrayLike | None = None,
+        batch: ArrayLike | None = None,
+        content_free: ArrayLike | None = None,
+        classes: Sequence[str] | None = None,
+    ) -> OptSet:
+        """Check arrays and make an opt set of them; what is left out has no rows.
+
+        Raises
+        ------
+        InvalidInputError
+            For input that breaks its contract, or labels of fewer than two classes.
+        """
+        p = check_probabilities(probabilities)
+        n_classes = p.shape[1]
+        y = check_labels(labels, n_examples=len(p), n_classes=n_classes)
+        names = check_classes(classes or [str(c) for c in range(n_classes)])
+        check_present(np.bincount(y, minlength=n_classes) > 0, names)
+        others = {"unlabelled": unlabelled, "batch": batch, "content_free": content_free}
+        parts = {name: _check_rows(name, rows, n_classes) for name, rows in others.items()}
+        return cls(p, y, classes=names, **parts)
+
+    @property
+    def n_classes(self) -> int:
+        """N."""
+        return int(self.probabilities.shape[1])
+
+    @property
+    def support(self) -> Floats:
+        """Labels of each class, shape (N,)."""
+        return np.bincount(self.labels, minlength=self.n_classes).astype(np.float64)
+
+    @property
+    def present(self) -> Booleans:
+        """Whether each class has labels, shape (N,)."""
+        return self.support > 0
+
+    @property
+    def shares(self) -> Floats:
+        """Share of each class among the labels, shape (N,), none of them 0.
+
+        Examples
+        --------
+        >>> OptSet.of([[0.9, 0.1]] * 4, [0, 0, 0, 1]).shares
+        array([0.7, 0.3])
+        """
+        counts = self.support + _HALF
+        return np.asarray(counts / counts.sum())
+
+
+def _check_rows(name: str, rows: ArrayLike | None, n_classes: int) -> Probabilities:
+    if rows is None or np.size(np.asarray(rows)) == 0:
+        return np.empty((0, n_classes))
+    checked = check_probabilities(rows, place=ArrayPlace(name))
+    if checked.shape[1] != n_classes:
+        raise InvalidInputError(
+            f"{name} has {checked.shape[1]} columns, but probabilities has {n_classes}",
+            hint="Give rows of the same classes, in the same order",
+        )
+    return checked
+
+
+class Correction(Protocol):
+    """What a method has learned, frozen."""
+
+    def scores(self, probabilities: Probabilities) -> Floats:
+        """Return the corrected score of each class, shape (M, N); the highest wins."""
+        ...
+
+    def predict(self, probabilities: Probabilities) -> Labels:
+        """Return the class of each row, shape (M,); the lowest on a tie."""
+        ...
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the learned numbers, ready for JSON."""
+        ...
+
+
+class Method(Protocol):
+    """A way to learn a correction from an opt set."""
+
+    @property
+    def name(self) -> str:
+        """What users call it."""
+        ...
+
+    @property
+    def summary(self) -> str:
+        """What it does, in a few words."""
+        ...
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """What it reads of an opt set: labels, unlabelled, batch, content-free."""
+        ...
+
+    @property
+    def seeded(self) -> bool:
+        """Whether the seed of a fit changes what it learns."""
+        ...
+
+    @property
+    def library(self) -> str:
+        """The optional module that it needs; empty for none."""
+        ...
+
+    @property
+    def extra(self) -> str:
+        """The extra of this package that installs the module."""
+        ...
+
+    def fit(self, opt: OptSet, seed: int = 0) -> Correction:
+        """Learn a correction.
+
+        Raises
+        ------
+        InvalidInputError
+            If the opt set lacks what the method reads.
+        MissingDependencyError
+            If an optional library is missing.
+        """
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class ClassWeights:
+    """One weight per class: the argmax of ω·p, the lowest class on a tie.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> ClassWeights(np.array([1.0, 2.0])).predict(np.array([[0.7, 0.3], [0.6, 0.4]]))
+    array([0, 1])
+    """
+
+    weights: Floats
+    notes: dict[str, Any] = field(default_factory=dict)
+
+    def scores(self, probabilities: Probabilities) -> Floats:
+        """Return ω·p, shape (M, N)."""
+        return np.asarray(self.weights * probabilities)
+
+    def predict(self, probabilities: Probabilities) -> Labels:
+        """Return the class of each row."""
+        return decide(probabilities, self.weights).astype(np.int64)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the weights, and what else the method tells of them."""
+        return {"weights": self.weights.tolist(), **self.notes}
+
+
+@dataclass(frozen=True, eq=False)
+class LogLinear:
+    """Scores that are linear in log-probabilities: ln p·A + b.
+
+    Attributes
+    ----------
+    matrix : ndarray of shape (N, N)
+        A; column n makes the score of class n.
+    bias : ndarray of shape (N,)
+        b.
+    notes : dict
+        What the method tells of them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> shift = LogLinear(np.eye(2), np.array([0.0, 1.0]))
+    >>> shift.predict(np.array([[0.7, 0.3], [0.8, 0.2]]))
+    array([1, 0])
+    """
+
+    matrix: Floats
+    bias: Floats
+    notes: dict[str, Any] = field(default_factory=dict)
+
+    def scores(self, probabilities: Probabilities) -> Floats:
+        """Return ln p·A + b, shape (M, N)."""
+        return np.asarray(log(probabilities) @ self.matrix + self.bias)
+
+    def predict(self, probabilities: Probabilities) -> Labels:
+        """Return the class of each row."""
+        return np.asarray(np.argmax(self.scores(probabilities), axis=1))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what the method tells, or the bare numbers."""
+        return self.notes or {"matrix": self.matrix.tolist(), "bias": self.bias.tolist()}
+
+
+# Probabilities below this are told from each other by no calibration.
+_LEAST_PROBABILITY = 1e-12
+
+
+def log(probabilities: Probabilities) -> Floats:
+    """Return log-probabilities, those of zeros as if of a tiny number."""
+    return np.asarray(np.log(np.maximum(probabilities, _LEAST_PROBABILITY)))
+
+
+# What a class that no row holds possible counts as: the least number of half precision above 0.
+_LEAST_MEAN = 2.0**-24
+
+
+def mean_probability(rows: Probabilities) -> Floats:
+    """Return the mean probability of each class, above 0, shape (N,).
+
+    Examples
+    --------
+    >>> mean_probability(np.array([[1.0, 0.0], [0.5, 0.5]])).tolist()
+    [0.75, 0.25]
+    """
+    return np.asarray(np.maximum(rows.mean(axis=0), _LEAST_MEAN))

@@ -1,0 +1,136 @@
+"""DNIP itself, as the paper has it and as this package fits it, behind the same interface."""
+
+from __future__ import annotations
+
+import warnings
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from dnip.studies.baselines.base import ClassWeights
+from dnip.base.errors import DNIPWarning
+from dnip.method.objective import Objective
+from dnip.fitting.robust import solve_robustly
+from dnip.method.scales import DEFAULT_SCALE, WeightScale
+from dnip.solvers import solve
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dnip.studies.baselines.base import OptSet
+    from dnip.method.solution import Solution
+    from dnip.base.typing import Floats
+
+
+@dataclass(frozen=True)
+class PaperDNIP:
+    """The paper's method: its annealing schedule, β = 2.7, τ = 0.2, μ = 4000, K = 30.
+
+    Examples
+    --------
+    >>> from dnip.studies.baselines import OptSet
+    >>> opt = OptSet.of([[0.9, 0.1], [0.6, 0.4]] * 20, [0, 1] * 20)
+    >>> PaperDNIP().fit(opt, seed=1).predict(opt.probabilities[:2])
+    array([0, 1])
+    """
+
+    name: ClassVar[str] = "dnip-paper"
+    summary: ClassVar[str] = "DNIP as published: annealing, β = 2.7, τ = 0.2, μ = 4000, K = 30"
+    reads: ClassVar[tuple[str, ...]] = ("labels",)
+    seeded: ClassVar[bool] = True
+    library: ClassVar[str] = ""
+    extra: ClassVar[str] = ""
+
+    def fit(self, opt: OptSet, seed: int = 0) -> ClassWeights:
+        """Anneal with the published settings."""
+        with quiet_about_classes():
+            found = solve(
+                opt.probabilities,
+                opt.labels,
+                Objective.published(),
+                scale=30,
+                solver="anneal",
+                seed=seed,
+                classes=opt.classes,
+            )
+        return _as_weights(found)
+
+
+@dataclass(frozen=True)
+class OurDNIP:
+    """What ``dnip fit`` does.
+
+    Parameters
+    ----------
+    robust : {"auto", "on", "off"}, default="auto"
+        As for :func:`dnip.fitting.robust.solve_robustly`; ``"off"`` is the plain optimum.
+    objective : Objective
+    scale : int or str, default="log:1000"
+
+    Examples
+    --------
+    >>> from dnip.studies.baselines import OptSet
+    >>> opt = OptSet.of([[0.9, 0.1], [0.6, 0.4]] * 20, [0, 1] * 20)
+    >>> OurDNIP().name, OurDNIP("off").name, OurDNIP("off").fit(opt).to_dict()["terms"]["error"]
+    ('dnip', 'dnip-plain', 0.0)
+    """
+
+    robust: str = "auto"
+    objective: Objective = field(default_factory=Objective)
+    scale: int | str = DEFAULT_SCALE
+
+    seeded: ClassVar[bool] = True
+    library: ClassVar[str] = ""
+    extra: ClassVar[str] = ""
+
+    @property
+    def name(self) -> str:
+        """What users call it."""
+        return {"auto": "dnip", "on": "dnip-robust", "off": "dnip-plain"}[self.robust]
+
+    @property
+    def summary(self) -> str:
+        """What it does, in a few words."""
+        kind = {"auto": "robust where labels are few", "on": "robust", "off": "the plain optimum"}
+        return f"dnip fit, {kind[self.robust]}"
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """Labels, and unlabelled rows for a robust fit."""
+        return ("labels",) if self.robust == "off" else ("labels", "unlabelled")
+
+    def fit(self, opt: OptSet, seed: int = 0) -> ClassWeights:
+        """Fit as ``dnip fit`` does."""
+        with quiet_about_classes():
+            found, decision, _ = solve_robustly(
+                opt.probabilities,
+                opt.labels,
+                self.objective,
+                robust=self.robust,
+                unlabelled=opt.unlabelled if len(opt.unlabelled) else None,
+                scale=self.scale,
+                seed=seed,
+                classes=opt.classes,
+            )
+        return _as_weights(found, **({} if decision is None else {"robust": decision.to_dict()}))
+
+
+@contextmanager
+def quiet_about_classes() -> Iterator[None]:
+    """Leave it to the caller to tell, once for all methods, which classes have no labels."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DNIPWarning)
+        yield
+
+
+def multipliers_of(found: Solution) -> Floats:
+    """Return what a solution multiplies probabilities by, shape (N,)."""
+    if found.continuous_weights is not None:
+        return found.continuous_weights
+    return WeightScale(found.spacing, found.scale).multipliers(found.weight_indices)
+
+
+def _as_weights(found: Solution, **notes: Any) -> ClassWeights:  # noqa: ANN401 - JSON values
+    told = {"weight_indices": found.weight_indices.tolist(), "scale": found.scale}
+    told |= {"objective": found.value, "terms": found.terms, **notes}
+    return ClassWeights(multipliers_of(found), told)

@@ -1,0 +1,46 @@
+"""The solvers of the package itself, from raw arrays to their last proposal."""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dnip.method.problem import Problem
+from dnip.method.scales import Spacing, WeightScale
+from dnip.solvers import SOLVERS, Coordinate
+from dnip.solvers.spaced import landscape_over
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dnip.studies.benchmarking.arena import Arena
+
+#: Enough line searches for any time limit; the course of the search is that of the default effort.
+_ENDLESS = 1e9
+
+
+def searcher(name: str, *, continuous: bool = False) -> Callable[[Arena, int], None]:
+    """Return the search of a solver by its name, over weight indices or over any weights."""
+
+    def search(arena: Arena, seed: int) -> None:
+        solver = Coordinate(_ENDLESS) if name == Coordinate.name else SOLVERS[name]()
+        problem = Problem.of(arena.probabilities, arena.labels)
+        spacing = Spacing.CONTINUOUS if continuous else Spacing.LINEAR
+        scale = WeightScale(spacing, 0 if continuous else arena.scale)
+        landscape = landscape_over(problem, arena.objective, scale, held={})
+        landscape.deadline = time.perf_counter() + arena.remaining
+        raw = landscape.stand(landscape.equal_weights())
+        arena.note(None if continuous else raw.indices, raw.value)
+        counted = landscape.evaluations
+        for proposal in solver.search(landscape, np.random.default_rng(seed)):
+            new = landscape.evaluations - counted
+            counted = landscape.evaluations
+            if proposal.lower_bound > -math.inf:
+                arena.prove(proposal.lower_bound)
+            indices = None if continuous else proposal.indices
+            arena.note(indices, proposal.value, evaluations=new)
+
+    return search

@@ -1,0 +1,197 @@
+"""The one loop: contestants × seeds on one table, each for the same time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dnip.studies.benchmarking.arena import Arena, Stop
+from dnip.studies.benchmarking.evaluations import PlainObjective
+from dnip.studies.benchmarking.results import Race, Run, highest_bound
+from dnip.base.errors import DNIPError, InvalidInputError
+from dnip.method.objective import Objective
+from dnip.method.problem import Problem
+from dnip.base.validation import check_integer, check_number, check_scale
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dnip.studies.benchmarking.contestants import Contestant
+    from dnip.tables import ProbabilityTable
+
+#: Told before every run: what runs, and the number of this run and of all.
+Progress = Callable[[str, int, int], None]
+
+# Seconds of a rehearsal, and how often at most: each may end at the next thing to compile or load.
+_REHEARSAL, _REHEARSALS = 0.05, 5
+
+
+def race(
+    table: ProbabilityTable,
+    contestants: Sequence[Contestant],
+    objective: Objective | None = None,
+    *,
+    scale: int = 30,
+    time_limit: float = 1.0,
+    n_seeds: int = 3,
+    name: str | None = None,
+    progress: Progress = lambda _what, _number, _total: None,
+) -> Race:
+    """Give every contestant the same time on the labelled rows of a table, once per seed.
+
+    A search that ends by itself is started again with another seed until time is up. A run ends
+    early where it stands at an optimum that has been proven, by itself or by a run before. Ctrl-C
+    ends the race; the runs that were finished are kept. What a contestant loads or compiles once
+    per process is done before its clock starts; what it prepares for the table is timed.
+
+    Parameters
+    ----------
+    table : ProbabilityTable
+        Every class must have labelled rows.
+    contestants : sequence of Contestant
+        Those that prove come first: their proofs spare time afterwards.
+    objective : Objective, optional
+        ``Objective()`` by default; all three terms, COBias over pairs.
+    scale : int, default=30
+        K, at least 2.
+    time_limit : float, default=1.0
+        Seconds of each run.
+    n_seeds : int, default=3
+        Runs of each contestant, with the seeds 0, 1, …
+    name : str, optional
+        What to call the table; its source by default.
+    progress : callable, optional
+        Told before every run.
+
+    Returns
+    -------
+    Race
+
+    Raises
+    ------
+    InvalidInputError
+        For a setting outside its range, or a class without labelled rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dnip import ProbabilityTable
+    >>> from dnip.studies.benchmarking import choose, race
+    >>> p = np.array([[0.9, 0.1], [0.6, 0.4], [0.8, 0.2], [0.55, 0.45]])
+    >>> table = ProbabilityTable(p, np.array([0, 1, 0, 1]))
+    >>> both = choose("exhaustive", "published-loops")
+    >>> result = race(table, both, time_limit=5.0, n_seeds=1)
+    >>> result.is_proven, [standing.best == result.best_known for standing in result.standings]
+    (True, [True, True])
+    """
+    objective = Objective() if objective is None else objective
+    if objective.terms != Objective.TERMS or objective.gap != "pairwise":
+        raise InvalidInputError(
+            f"objective {objective.to_dict()} cannot be raced: peers evaluate all three terms, "
+            "with COBias over pairs",
+            hint="Leave a term out with beta=0 or tau=0",
+        )
+    scale = check_integer("scale", check_scale(scale), at_least=2)
+    time_limit = check_number("time_limit", time_limit, above=0)
+    n_seeds = check_integer("n_seeds", n_seeds, at_least=1)
+    rows = _check_rows(table)
+    skipped, ready = {}, []
+    for contestant in contestants:
+        missing = contestant.missing()
+        if missing is None:
+            ready.append(contestant)
+        else:
+            skipped[contestant.name] = str(missing)
+
+    plain = PlainObjective(rows.probabilities, rows.labels, objective)
+    runs: list[Run] = []
+
+    def enter(contestant: Contestant, seed: int, seconds: float, floor: float | None) -> Run:
+        arena = Arena(
+            rows.probabilities,
+            rows.labels,
+            objective,
+            scale,
+            raw=plain(np.full(rows.n_classes, scale)),
+            evaluate=contestant.evaluate,
+            time_limit=seconds,
+            floor=floor,
+        )
+        try:
+            for own_seed in _seeds(seed):
+                arena.check_time()
+                contestant.search(arena, own_seed)
+        except Stop:
+            pass
+        return Run(
+            contestant.name,
+            contestant.reference,
+            seed,
+            tuple(arena.course),
+            arena.evaluations,
+            arena.lower_bound,
+        )
+
+    interrupted = False
+    total = len(ready) * n_seeds
+    try:
+        for place, contestant in enumerate(ready):
+            try:
+                for seed in range(n_seeds):
+                    progress(f"{contestant.name}, seed {seed}", place * n_seeds + seed + 1, total)
+                    if seed == 0:
+                        _rehearse(lambda: enter(contestant, 0, _REHEARSAL, None))  # noqa: B023
+                    floor = highest_bound(runs, contestant.reference)
+                    runs.append(enter(contestant, seed, time_limit, floor))
+            except DNIPError as error:  # a problem that this one cannot take
+                skipped[contestant.name] = str(error)
+    except KeyboardInterrupt:
+        interrupted = True
+    return Race(
+        table=table.source if name is None else name,
+        n_rows=len(rows.labels),
+        n_classes=rows.n_classes,
+        scale=scale,
+        objective=objective.to_dict(),
+        time_limit=time_limit,
+        runs=tuple(runs),
+        skipped=skipped,
+        interrupted=interrupted,
+    )
+
+
+def _check_rows(table: ProbabilityTable) -> Problem:
+    labelled = table.labelled()
+    if len(labelled) == 0 or labelled.labels is None:
+        raise InvalidInputError(
+            f"{table.source}: no row has a label, and a benchmark needs labels",
+            hint="Add a column `label` with the class of each row",
+        )
+    problem = Problem.of(labelled.probabilities, labelled.labels, classes=table.classes)
+    if not problem.present.all():
+        missing = ", ".join(np.array(table.classes)[~problem.present])
+        raise InvalidInputError(
+            f"{table.source}: no labelled row of class {missing}, which peers cannot leave out",
+            hint="Give a table with labelled rows of every class",
+        )
+    return problem
+
+
+def _seeds(seed: int) -> Iterator[int]:
+    """Yield the seed, then others drawn from it."""
+    yield seed
+    rng = np.random.default_rng(seed)
+    while True:
+        yield int(rng.integers(2**31))
+
+
+def _rehearse(run: Callable[[], object]) -> None:
+    """Run again and again until nothing is left that takes time once only."""
+    for _ in range(_REHEARSALS):
+        began = time.perf_counter()
+        run()
+        if time.perf_counter() - began < 2 * _REHEARSAL:
+            return

@@ -1,0 +1,8 @@
+"""Comparison: corrections side by side on one opt and one test table, with intervals."""
+
+from dnip.studies.comparison.choosing import choose
+from dnip.studies.comparison.material import Material
+from dnip.studies.comparison.results import Comparison, Estimate, Outcome, Run
+from dnip.studies.comparison.run import compare
+
+__all__ = ["Comparison", "Estimate", "Material", "Outcome", "Run", "choose", "compare"]

@@ -1,0 +1,199 @@
+"""What a comparison works on: opt rows drawn by seed, and test rows that share none of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dnip.studies.baselines import OptSet
+from dnip.base.errors import InvalidInputError, listed
+from dnip.tables.columns import CONTENT_FREE
+from dnip.tables.sampling import BALANCED_UP_TO, draw_rows
+from dnip.base.validation import check_integer
+
+if TYPE_CHECKING:
+    from dnip.tables import ProbabilityTable
+    from dnip.base.typing import Labels, Probabilities
+
+
+@dataclass(frozen=True, eq=False)
+class Material:
+    """Rows to learn from and rows to score.
+
+    Attributes
+    ----------
+    probabilities, labels : ndarray of shape (M, N), ndarray of shape (M,)
+        Labelled opt rows.
+    unlabelled : ndarray of shape (U, N)
+        Opt rows without a label, and those that were given apart.
+    batch : ndarray of shape (B, N)
+        All test rows.
+    test, true : ndarray of shape (T, N), ndarray of shape (T,)
+        Labelled test rows.
+    content_free : ndarray of shape (C, N)
+    classes : tuple of str
+    sources : tuple of str
+        Names of the opt and the test table.
+    """
+
+    probabilities: Probabilities
+    labels: Labels
+    unlabelled: Probabilities
+    batch: Probabilities
+    test: Probabilities
+    true: Labels
+    content_free: Probabilities
+    classes: tuple[str, ...]
+    sources: tuple[str, str]
+
+    @classmethod
+    def of(
+        cls,
+        opt: ProbabilityTable,
+        test: ProbabilityTable,
+        *,
+        unlabelled: ProbabilityTable | None = None,
+        content_free: ProbabilityTable | None = None,
+    ) -> Material:
+        """Sort the rows of tables; those whose id begins with content-free are content-free.
+
+        Parameters
+        ----------
+        opt, test : ProbabilityTable
+            With labels.
+        unlabelled : ProbabilityTable, optional
+            More rows to learn from; labels that it has are not read.
+        content_free : ProbabilityTable, optional
+            All its rows are content-free.
+
+        Raises
+        ------
+        InvalidInputError
+            For tables of other classes, opt and test rows in common, or labels of fewer than two
+            classes on either side.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from dnip import ProbabilityTable
+        >>> opt = ProbabilityTable(np.array([[0.9, 0.1], [0.6, 0.4]]), np.array([0, 1]))
+        >>> test = ProbabilityTable(np.array([[0.8, 0.2], [0.3, 0.7]]), np.array([0, 1]))
+        >>> Material.of(opt, test).n_classes
+        2
+        """
+        for other in (test, unlabelled, content_free):
+            if other is not None and other.classes != opt.classes:
+                raise InvalidInputError(
+                    f"{other.source} has the classes {listed(other.classes)}, but {opt.source} "
+                    f"has {listed(opt.classes)}",
+                    hint="Compare on tables of the same classes, in the same order",
+                )
+        _refuse_common_rows(opt, test)
+        if unlabelled is not None:
+            _refuse_common_rows(unlabelled, test)
+        opt_rows, opt_free = _part(opt)
+        test_rows, test_free = _part(test)
+        free = [opt_free, test_free] if content_free is None else [content_free.probabilities]
+        labelled, scored = _labelled(opt_rows, "a fit"), _labelled(test_rows, "a score")
+        more = [opt_rows.unlabelled().probabilities]
+        more += [] if unlabelled is None else [unlabelled.probabilities]
+        assert labelled.labels is not None
+        assert scored.labels is not None
+        return cls(
+            labelled.probabilities,
+            labelled.labels,
+            np.concatenate(more),
+            test_rows.probabilities,
+            scored.probabilities,
+            scored.labels,
+            np.concatenate(free),
+            opt.classes,
+            (opt.source, test.source),
+        )
+
+    @property
+    def n_classes(self) -> int:
+        """N."""
+        return len(self.classes)
+
+    def missing(self, labels: Labels) -> tuple[str, ...]:
+        """Return the names of the classes that no label names."""
+        sizes = np.bincount(labels, minlength=self.n_classes)
+        return tuple(name for name, size in zip(self.classes, sizes, strict=True) if size == 0)
+
+    def draw(self, n_labels: int | None, seed: int) -> OptSet:
+        """Return the opt set of one run: all labels, or some, the other opt rows unlabelled.
+
+        Parameters
+        ----------
+        n_labels : int, optional
+            Up to 100 are drawn class-balanced, more are drawn uniformly, as in the paper.
+        seed : int
+            Of the draw.
+
+        Raises
+        ------
+        InvalidInputError
+            For more labels than there are, or labels of fewer than two classes.
+        """
+        rows = np.arange(len(self.labels))
+        if n_labels is not None:
+            check_integer("labels", n_labels, at_least=2, at_most=len(rows))
+            balanced = n_labels <= BALANCED_UP_TO
+            rows = draw_rows(self.labels, self.n_classes, n_labels, seed, balanced=balanced)
+        rest = np.delete(self.probabilities, rows, axis=0)
+        return OptSet.of(
+            self.probabilities[rows],
+            self.labels[rows],
+            unlabelled=np.concatenate([rest, self.unlabelled]),
+            batch=self.batch,
+            content_free=self.content_free,
+            classes=self.classes,
+        )
+
+
+def _part(table: ProbabilityTable) -> tuple[ProbabilityTable, Probabilities]:
+    """Return the rows with content, and the probabilities of those without."""
+    if table.ids is None:
+        return table, table.probabilities[:0]
+    free = np.array([str(name).startswith(CONTENT_FREE) for name in table.ids], np.bool_)
+    if not free.any():
+        return table, table.probabilities[:0]
+    return table.take(~free), table.probabilities[free]
+
+
+def _labelled(table: ProbabilityTable, need: str) -> ProbabilityTable:
+    rows = table.labelled()
+    if rows.labels is None or not len(rows):
+        raise InvalidInputError(
+            f"{table.source}: no row has a label, and {need} needs labels",
+            hint="Add a column `label` with the class of each row",
+        )
+    present = np.unique(rows.labels)
+    if len(present) < 2:
+        raise InvalidInputError(
+            f"{table.source}: only class {table.classes[present[0]]} has labelled rows, but COBias "
+            "compares at least 2 classes",
+            hint="Give a table with labelled rows of several classes",
+        )
+    return rows
+
+
+def _refuse_common_rows(opt: ProbabilityTable, test: ProbabilityTable) -> None:
+    """Refuse to test on rows that were learned from."""
+    if opt.ids is not None and test.ids is not None:
+        common = sorted(set(map(str, opt.ids)) & set(map(str, test.ids)))
+        common = [name for name in common if not name.startswith(CONTENT_FREE)]
+        if common:
+            shown = ", ".join(common[:3]) + (", …" if len(common) > 3 else "")
+            raise InvalidInputError(
+                f"{opt.source} and {test.source} share {len(common):,} ids: {shown}",
+                hint="Test on rows that nothing was learned from",
+            )
+    if len(opt) == len(test) and np.array_equal(opt.probabilities, test.probabilities):
+        raise InvalidInputError(
+            f"{opt.source} and {test.source} hold the same rows",
+            hint="Test on rows that nothing was learned from",
+        )

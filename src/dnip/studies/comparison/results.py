@@ -1,0 +1,247 @@
+"""What a comparison found."""
+
+from __future__ import annotations
+
+import statistics
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from dnip.deploying.evaluation import scores
+from dnip.metrics.intervals import difference_intervals, metric_intervals
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from dnip.base.typing import Confusion
+
+#: What is told of every method, by the names of :func:`dnip.deploying.evaluation.scores`.
+METRICS = ("accuracy", "cobias", "worst_class_accuracy", "macro_f1")
+#: What is told of its difference from the raw argmax.
+DIFFERENCES = ("accuracy", "cobias")
+
+
+class Estimate(NamedTuple):
+    """A number on the test rows, and the confidence interval of its value on endless rows.
+
+    COBias on few rows is larger than on endless ones, and the interval says by how much: the
+    number may lie above it.
+    """
+
+    value: float
+    low: float
+    high: float
+
+    @classmethod
+    def mean(cls, values: Sequence[float], intervals: Sequence[Sequence[float]]) -> Estimate:
+        """Return the mean over runs, with the mean ends of their intervals.
+
+        All runs are scored on the same rows, whose chance they share: it does not average out.
+        """
+        low, high = (statistics.fmean(ends) for ends in zip(*intervals, strict=True))
+        return cls(statistics.fmean(values), low, high)
+
+    def to_dict(self) -> dict[str, float]:
+        """Return plain JSON values."""
+        return dict(self._asdict())
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """One fit of one method, scored on the test rows.
+
+    Attributes
+    ----------
+    seed : int
+        Of the fit, and of the draw of labels where there is one.
+    seconds : float
+        Of the fit.
+    confusion : ndarray of shape (N, N)
+        Of the test rows, rows true.
+    agreement : ndarray of shape (N, 2, 2)
+        Test rows of each class by whether the raw argmax and whether the method got them right.
+    correction : dict
+        What was learned.
+    """
+
+    seed: int
+    seconds: float
+    confusion: Confusion
+    agreement: Confusion
+    correction: dict[str, Any]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values, all metrics among them."""
+        told = {"seed": self.seed, "seconds": self.seconds, **scores(self.confusion)}
+        return {**told, "correction": self.correction}
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """One method: the mean of its runs, with intervals.
+
+    Attributes
+    ----------
+    name, summary : str
+    reads : tuple of str
+        What it read: labels, unlabelled, batch (the test rows without labels), content-free.
+    estimates : mapping of str to Estimate
+        By metric, the mean over runs.
+    differences : mapping of str to Estimate
+        Of accuracy and COBias from those of the raw argmax on the same rows; empty for itself.
+    runs : tuple of Run
+    """
+
+    name: str
+    summary: str
+    reads: tuple[str, ...]
+    estimates: Mapping[str, Estimate]
+    differences: Mapping[str, Estimate]
+    runs: tuple[Run, ...]
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        summary: str,
+        reads: tuple[str, ...],
+        runs: Sequence[Run],
+        confidence: float,
+        *,
+        raw: Outcome | None,
+    ) -> Outcome:
+        """Sum up the runs of a method.
+
+        Parameters
+        ----------
+        name, summary, reads, runs
+            As above.
+        confidence : float
+            Level of the intervals, between 0 and 1.
+        raw : Outcome or None
+            Of the raw argmax; None for itself.
+        """
+        told = [scores(run.confusion) for run in runs]
+        bounds = [metric_intervals(run.confusion, confidence) for run in runs]
+        estimates = {
+            m: Estimate.mean([one[m] for one in told], [one[m] for one in bounds]) for m in METRICS
+        }
+        differences = {}
+        if raw is not None:
+            changes = [difference_intervals(run.agreement, confidence) for run in runs]
+            for m in DIFFERENCES:
+                values = [one[m] - raw.estimates[m].value for one in told]
+                differences[m] = Estimate.mean(values, [change[m] for change in changes])
+        return cls(name, summary, reads, estimates, differences, tuple(runs))
+
+    @property
+    def seconds(self) -> float:
+        """Median of the times of the fits."""
+        return statistics.median(run.seconds for run in self.runs)
+
+    def spread(self, metric: str) -> float:
+        """Return the standard deviation of a metric over runs, 0 for one run."""
+        values = [scores(run.confusion)[metric] for run in self.runs]
+        return statistics.stdev(values) if len(values) > 1 else 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        metrics = {
+            metric: {
+                **self.estimates[metric].to_dict(),
+                "spread": self.spread(metric),
+                "difference": (
+                    self.differences[metric].to_dict() if metric in self.differences else None
+                ),
+            }
+            for metric in METRICS
+        }
+        return {
+            "name": self.name,
+            "summary": self.summary,
+            "reads": list(self.reads),
+            **metrics,
+            "seconds": self.seconds,
+            "runs": [run.to_dict() for run in self.runs],
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """All methods on one opt and one test table.
+
+    Attributes
+    ----------
+    opt, test : str
+        Names of the tables.
+    classes : tuple of str
+    n_opt, n_test, n_unlabelled, n_content_free : int
+        Rows: labels that a run learns from, labelled test rows, opt rows without a label, and
+        content-free rows.
+    n_seeds : int
+    confidence : float
+        Level of the intervals.
+    objective : dict
+        What DNIP, the adapter and the membership functions minimise.
+    scale : int or str
+        K.
+    outcomes : tuple of Outcome
+        In the order in which the methods ran, the raw argmax first.
+    skipped : dict of str to str
+        Methods that did not run, with the reason.
+    interrupted : bool
+        Whether the user stopped it; the outcomes are those of finished methods.
+    """
+
+    opt: str
+    test: str
+    classes: tuple[str, ...]
+    n_opt: int
+    n_test: int
+    n_unlabelled: int
+    n_content_free: int
+    n_seeds: int
+    confidence: float
+    objective: dict[str, Any]
+    scale: int | str
+    outcomes: tuple[Outcome, ...]
+    skipped: dict[str, str]
+    interrupted: bool
+
+    @property
+    def title(self) -> str:
+        """Name both tables: by their folder where that tells more, as of `name/opt.csv`."""
+        opt, test = Path(self.opt), Path(self.test)
+        if opt.parent == test.parent and opt.parent.name and opt.stem.startswith("opt"):
+            return opt.parent.name
+        return f"{opt.name} → {test.name}"
+
+    def of(self, name: str) -> Outcome:
+        """Return the outcome of a method.
+
+        Raises
+        ------
+        KeyError
+            If it did not run.
+        """
+        return {outcome.name: outcome for outcome in self.outcomes}[name]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what ``dnip compare --json`` prints."""
+        return {
+            "opt": self.opt,
+            "test": self.test,
+            "n_classes": len(self.classes),
+            "classes": list(self.classes),
+            "n_opt": self.n_opt,
+            "n_test": self.n_test,
+            "n_unlabelled": self.n_unlabelled,
+            "n_content_free": self.n_content_free,
+            "seeds": self.n_seeds,
+            "confidence": self.confidence,
+            "objective": self.objective,
+            "scale": self.scale,
+            "interrupted": self.interrupted,
+            "skipped": self.skipped,
+            "methods": [outcome.to_dict() for outcome in self.outcomes],
+        }

@@ -1,0 +1,166 @@
+"""Variants of a fit compared on all tasks: the numbers behind bars and tables alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import fmean, stdev
+from typing import TYPE_CHECKING, Any
+
+from dnip.studies.reproduction.artefacts import Column, Row, Spread, Table
+from dnip.studies.reproduction.drawing import Bars, bar_figure
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from dnip.studies.reproduction.artefacts import Figure, Value
+    from dnip.studies.reproduction.experiment import CellResult, Results
+
+    #: Picks the scores of one variant from what a cell returned; None where it has none.
+    Pick = Callable[[CellResult], Mapping[str, Any] | None]
+
+#: The mean over tasks, as the paper names it.
+ALL = "All"
+
+# Differences this small are sums in another order.
+_ROUNDING = 1e-12
+
+METRICS = {"accuracy": "Accuracy", "cobias": "COBias", "cobias_single": "COBias_single"}
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Scores by variant and task, one for each run.
+
+    Attributes
+    ----------
+    tasks : tuple of str
+        As they are shown.
+    scores : mapping
+        By variant, then by task, the scores of each run as ``dnip evaluate`` prints them.
+
+    Examples
+    --------
+    >>> runs = [{"accuracy": 0.5, "cobias": 0.2}, {"accuracy": 0.7, "cobias": 0.1}]
+    >>> one = Comparison(("a", "b"), {"raw": {"a": runs, "b": runs[:1]}})
+    >>> one.mean("raw", "a", "accuracy"), round(one.mean("raw", "All", "accuracy"), 3)
+    (0.6, 0.55)
+    """
+
+    tasks: tuple[str, ...]
+    scores: Mapping[str, Mapping[str, Sequence[Mapping[str, Any]]]]
+
+    @classmethod
+    def of(cls, results: Results, variants: Mapping[str, Pick]) -> Comparison:
+        """Gather the scores of variants from the cells of an experiment."""
+        scores: dict[str, dict[str, list[Mapping[str, Any]]]] = {name: {} for name in variants}
+        tasks: dict[str, None] = {}
+        for task, row in zip(task_titles(results), results, strict=True):
+            tasks[task] = None
+            for name, pick in variants.items():
+                found = pick(row)
+                if found is not None:
+                    scores[name].setdefault(task, []).append(found)
+        kept = {name: by_task for name, by_task in scores.items() if by_task}
+        return cls(tuple(tasks), kept)
+
+    @property
+    def variants(self) -> tuple[str, ...]:
+        """Names of the variants that have scores."""
+        return tuple(self.scores)
+
+    def spread(self, variant: str, task: str, metric: str) -> Spread | None:
+        """Return mean and deviation over runs on a task; of the task means for ``"All"``."""
+        by_task = self.scores.get(variant, {})
+        if task != ALL:
+            runs = by_task.get(task)
+            return Spread.of([run[metric] for run in runs]) if runs else None
+        if set(by_task) != set(self.tasks):
+            return None  # a mean over other tasks could not be compared
+        columns = [[run[metric] for run in by_task[one]] for one in self.tasks]
+        if len({len(column) for column in columns}) == 1:
+            return Spread.of([fmean(run) for run in zip(*columns, strict=True)])
+        return Spread(fmean(fmean(column) for column in columns))
+
+    def mean(self, variant: str, task: str, metric: str) -> float:
+        """Return the mean alone; nan where there is none."""
+        found = self.spread(variant, task, metric)
+        return float("nan") if found is None else found.mean
+
+    def is_lower(self, first: str, second: str, metric: str) -> bool:
+        """Say whether a variant is lower than another, by more than chance from task to task.
+
+        That is: whether the mean of the differences, task by task, is below 0 by more than its
+        standard error; with one task alone, whether it is below 0.
+
+        Examples
+        --------
+        >>> runs = {"a": [{"cobias": 0.1}], "b": [{"cobias": 0.3}]}
+        >>> more = {"a": [{"cobias": 0.2}], "b": [{"cobias": 0.31}]}
+        >>> compared = Comparison(("a", "b"), {"z": runs, "raw": more})
+        >>> compared.is_lower("z", "raw", "cobias"), compared.is_lower("raw", "z", "cobias")
+        (True, False)
+        """
+        differences = [
+            self.mean(first, task, metric) - self.mean(second, task, metric) for task in self.tasks
+        ]
+        error = stdev(differences) / len(differences) ** 0.5 if len(differences) > 1 else 0.0
+        return fmean(differences) < -error - _ROUNDING
+
+    def table(
+        self, name: str, title: str, metrics: Sequence[str], *, caption: str = "", paper: str = ""
+    ) -> Table:
+        """Return a table with a line for each task and a column for each variant, per metric."""
+        rows = []
+        for metric in metrics:
+            rows.append(Row((), heading=METRICS[metric]))
+            for task in (*self.tasks, ALL):
+                values: list[Value] = [self.spread(v, task, metric) for v in self.variants]
+                rows.append(Row((task, *values), strong=task == ALL))
+        columns = [Column("Task"), *(Column(name, percent=True) for name in self.variants)]
+        return Table(name, f"{title} (%)", columns, rows, caption, paper)
+
+    def figure(
+        self, name: str, title: str, metrics: Sequence[str], *, caption: str = "", paper: str = ""
+    ) -> Figure:
+        """Return the same as bars, one panel per metric."""
+        tasks = (*self.tasks, ALL)
+        panels = [
+            Bars(
+                METRICS[m], {v: [self.spread(v, task, m) for task in tasks] for v in self.variants}
+            )
+            for m in metrics
+        ]
+        return bar_figure(name, title, panels, tasks, caption=caption, paper=paper)
+
+    def told(self, metric: str, variants: Sequence[str] = ()) -> str:
+        """Return the means over all tasks as words.
+
+        Examples
+        --------
+        >>> run = [{"cobias": 0.2}]
+        >>> Comparison(("a",), {"raw": {"a": run}, "z1": {"a": run}}).told("cobias")
+        'COBias raw 20.0, z1 20.0'
+        """
+        named = [
+            f"{variant} {100 * self.mean(variant, ALL, metric):.1f}"
+            for variant in (variants or self.variants)
+        ]
+        return f"{METRICS[metric]} {', '.join(named)}"
+
+
+def task_titles(results: Results) -> list[str]:
+    """Return how the task of each cell is shown: with its model where several models have it.
+
+    Examples
+    --------
+    >>> from dnip.studies.reproduction.experiment import CellResult, Results
+    >>> labels = [{"task": "rte", "model": m} for m in "ab"] + [{"task": "ddi", "model": "a"}]
+    >>> task_titles(Results(tuple(CellResult(one, {}, 0.0) for one in labels)))
+    ['rte, a', 'rte, b', 'ddi']
+    """
+    titles = []
+    for row in results:
+        task, model = str(row.labels["task"]), row.labels.get("model")
+        several = len(results.where(task=row.labels["task"]).values("model")) > 1
+        titles.append(f"{task}, {model}" if several else task)
+    return titles

@@ -1,0 +1,84 @@
+"""Grouped bars with their scatter: methods side by side, task by task."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from dnip.studies.reproduction.artefacts import Figure
+from dnip.studies.reproduction.drawing.style import colours, legend_below, tidy
+from dnip.presenting.escaping import literal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from dnip.studies.reproduction.artefacts import Spread
+
+
+class Bars(NamedTuple):
+    """One panel: a metric, and for each method what it has on each task, None for nothing."""
+
+    metric: str
+    series: Mapping[str, Sequence[Spread | None]]
+
+
+def bar_figure(
+    name: str,
+    title: str,
+    panels: Sequence[Bars],
+    tasks: Sequence[str],
+    *,
+    caption: str = "",
+    paper: str = "",
+) -> Figure:
+    """Return a figure with one panel per metric, below one another; the tasks share their places.
+
+    Parameters
+    ----------
+    name, title, caption, paper : str
+        As for :class:`~dnip.studies.reproduction.artefacts.Figure`.
+    panels : sequence of Bars
+        Every series is as long as `tasks`. Rates are drawn in percent.
+    tasks : sequence of str
+    """
+    methods = list(dict.fromkeys(method for panel in panels for method in panel.series))
+    width = min(15.0, max(7.0, 2.0 + len(tasks) * (0.35 + 0.13 * len(methods))))
+    size = (width, 1.3 + 2.3 * len(panels))
+    draw = partial(_draw, panels=panels, tasks=tasks, methods=methods)
+    return Figure(name, title, draw, size, caption, paper)
+
+
+def _draw(
+    figure: Any,  # noqa: ANN401 - the library's own type
+    panels: Sequence[Bars],
+    tasks: Sequence[str],
+    methods: list[str],
+) -> None:
+    looks = colours(methods)
+    all_axes = figure.subplots(len(panels), 1, sharex=True, squeeze=False)[:, 0]
+    at = np.arange(len(tasks), dtype=float)
+    share = 0.84 / len(methods)
+    for axes, panel in zip(all_axes, panels, strict=True):
+        for method, spreads in panel.series.items():
+            shift = (methods.index(method) - (len(methods) - 1) / 2) * share
+            means = [np.nan if s is None else 100 * s.mean for s in spreads]
+            deviations = [0.0 if s is None else 100 * (s.deviation or 0.0) for s in spreads]
+            axes.bar(
+                at + shift,
+                means,
+                width=share * 0.92,
+                color=looks[method],
+                label=literal(method),
+                yerr=deviations if any(deviations) else None,
+                error_kw={"elinewidth": 1, "ecolor": "#333333", "capsize": 2},
+            )
+        axes.set_ylabel(f"{panel.metric}, %")
+        tidy(axes)
+    all_axes[-1].set_xticks(
+        at, [literal(task).replace("__", "\n", 2) for task in tasks], fontsize=7.5
+    )
+    all_axes[-1].set_xlim(-0.6, len(tasks) - 0.4)
+    handles, labels = all_axes[0].get_legend_handles_labels()
+    legend_below(figure, dict(zip(labels, handles, strict=True)), figure.get_figwidth())

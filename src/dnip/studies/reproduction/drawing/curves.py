@@ -1,0 +1,157 @@
+"""Curves in panels side by side: densities, and values against effort."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from dnip.studies.reproduction.artefacts import Figure
+from dnip.studies.reproduction.drawing.style import MARKS, legend_below, line_looks, tidy
+from dnip.presenting.escaping import literal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+
+class Curve(NamedTuple):
+    """A line through points."""
+
+    x: Sequence[float]
+    y: Sequence[float]
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One set of axes.
+
+    Parameters
+    ----------
+    title : str
+    curves : mapping of str to Curve
+        By the name that stands in the legend; the same name has the same look in every panel.
+    notes : mapping of str to str, optional
+        More words for the legend, by curve; every panel then has a legend of its own.
+    """
+
+    title: str
+    curves: Mapping[str, Curve]
+    notes: Mapping[str, str] | None = None
+
+
+@dataclass(frozen=True)
+class Look:
+    """How curves are drawn.
+
+    Parameters
+    ----------
+    log_x, log_y : bool
+        Logarithmic axes.
+    linear_below : float, optional
+        Below this the vertical axis is linear, so that 0 has a place, and logarithmic above.
+    top : float, optional
+        Where the vertical axis ends; it then begins at 0.
+    marked : bool
+        Marks at the points.
+    share_y : bool, default=True
+        Whether the panels of a row share their vertical axis.
+    """
+
+    log_x: bool = False
+    log_y: bool = False
+    linear_below: float | None = None
+    top: float | None = None
+    marked: bool = False
+    share_y: bool = True
+
+
+def curve_figure(
+    name: str,
+    title: str,
+    rows: Sequence[Sequence[Panel]],
+    *,
+    x_label: str,
+    y_label: str,
+    look: Look,
+    caption: str = "",
+    paper: str = "",
+) -> Figure:
+    """Return rows of panels; the panels of a row share their vertical axis.
+
+    Parameters
+    ----------
+    name, title, caption, paper : str
+        As for :class:`~dnip.studies.reproduction.artefacts.Figure`.
+    rows : sequence of sequences of Panel
+        Each row as long as the first.
+    x_label, y_label : str
+    look : Look
+    """
+    size = (1.0 + 3.4 * len(rows[0]), 1.2 + 2.5 * len(rows))
+    draw = partial(_draw, rows=rows, x_label=x_label, y_label=y_label, look=look)
+    return Figure(name, title, draw, size, caption, paper)
+
+
+def _draw(
+    figure: Any,  # noqa: ANN401 - the library's own type
+    rows: Sequence[Sequence[Panel]],
+    x_label: str,
+    y_label: str,
+    look: Look,
+) -> None:
+    names = list(dict.fromkeys(name for row in rows for panel in row for name in panel.curves))
+    looks = dict(zip(names, line_looks(len(names)), strict=True))
+    own_legends = any(panel.notes for row in rows for panel in row)
+    grid = figure.subplots(
+        len(rows), len(rows[0]), sharex=True, sharey="row" if look.share_y else False, squeeze=False
+    )
+    for line, row in zip(grid, rows, strict=True):
+        highest = max(max(curve.y) for panel in row for curve in panel.curves.values())
+        for axes, panel in zip(line, row, strict=True):
+            _draw_panel(axes, panel, names, looks, look, highest)
+        line[0].set_ylabel(y_label)
+    for axes in grid[-1]:
+        axes.set_xlabel(x_label)
+    if own_legends:
+        return
+    handles: dict[str, Any] = {}
+    for axes in grid.flat:
+        lines, labels = axes.get_legend_handles_labels()
+        handles |= dict(zip(labels, lines, strict=True))
+    legend_below(figure, handles, figure.get_figwidth())
+
+
+def _draw_panel(
+    axes: Any,  # noqa: ANN401 - the library's own type
+    panel: Panel,
+    names: list[str],
+    looks: dict[str, tuple[str, Any]],
+    look: Look,
+    highest: float,
+) -> None:
+    for name, curve in panel.curves.items():
+        colour, style = looks[name]
+        note = (panel.notes or {}).get(name)
+        axes.plot(
+            curve.x,
+            curve.y,
+            color=colour,
+            linestyle=style,
+            linewidth=1.8,
+            marker=MARKS[names.index(name) % len(MARKS)] if look.marked else None,
+            markersize=5,
+            label=literal(f"{name}: {note}" if note else name),
+        )
+    if look.log_x:
+        axes.set_xscale("log")
+    if look.linear_below is not None:
+        axes.set_yscale("symlog", linthresh=look.linear_below)
+        axes.set_ylim(-look.linear_below / 4, 2 * max(highest, look.linear_below))
+    elif look.log_y:
+        axes.set_yscale("log")
+    if look.top is not None:
+        axes.set_ylim(0, look.top)
+    axes.set_title(literal(panel.title), fontsize=9.5, loc="left")
+    if panel.notes:
+        axes.legend(frameon=False, fontsize=7.5)
+    tidy(axes)

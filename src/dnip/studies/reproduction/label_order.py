@@ -1,0 +1,135 @@
+"""Table 4: the order of demonstration labels, and accuracy by class."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from dnip.studies.reproduction.artefacts import Column, Row, Statement, Table, Text
+from dnip.studies.reproduction.cell import Cell
+from dnip.studies.reproduction.naming import METHOD_TITLES, shots_title
+from dnip.studies.reproduction.protocol import METHODS, debias, debias_settings
+from dnip.presenting.escaping import markdown
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dnip.studies.reproduction.artefacts import Artefact
+    from dnip.studies.reproduction.experiment import CellResult, Results
+    from dnip.studies.reproduction.plan import Plan
+    from dnip.studies.reproduction.sources import Sources
+
+
+class LabelOrder:
+    """Whether the labels of demonstrations, and their order, decide which class is strong."""
+
+    name: ClassVar[str] = "label-order"
+    title: ClassVar[str] = "Label order of demonstrations"
+    paper: ClassVar[str] = "Table 4"
+    prompts: ClassVar[bool] = True
+    options: ClassVar[Mapping[str, Any]] = {"task": "agnews", "shots": 5}
+
+    def cells(self, plan: Plan, sources: Sources) -> Sequence[Cell]:
+        """Return both methods for every seed of the task."""
+        options = plan.of(self)
+        return [
+            Cell(
+                self.name,
+                {**source.labels, "method": method, "order": list(source.shown)},
+                debias,
+                {"opt": source.opt, "test": source.test},
+                debias_settings(plan, method, source.seed),
+            )
+            for source in sources
+            if source.task == options["task"] and source.shots == options["shots"]
+            for method in METHODS
+        ]
+
+    def present(self, plan: Plan, results: Results) -> Sequence[Artefact]:
+        """Return the paper's table for each model, and what the paper says of it."""
+        options = plan.of(self)
+        if not len(results):
+            return [
+                Text(
+                    f"The plan has no {shots_title(options['shots'])} prompts of "
+                    f"{markdown(options['task'])}, which this table is about."
+                )
+            ]
+        found: list[Artefact] = []
+        for number, model in enumerate(results.values("model")):
+            cells = results.where(model=model)
+            found += [_table(cells, f"label-order{f'-{number + 1}' if number else ''}")]
+            found += _statements(cells.where(method=METHODS[0]))
+        return found
+
+
+def _table(cells: Results, name: str) -> Table:
+    first = cells.rows[0]
+    setting = shots_title(first.labels["shots"])
+    rows = [Row((), heading=f"{setting} ICL")]
+    rows += [
+        _row(cell, "raw", ", ".join(map(str, cell.labels["order"])))
+        for cell in cells.where(method=METHODS[0])
+    ]
+    for method, title in METHOD_TITLES.items():
+        rows.append(Row((), heading=f"+ {title}"))
+        rows += [_row(cell, "reweighted", None) for cell in cells.where(method=method)]
+    classes = [
+        Column(f"{label} ({number})", percent=True)
+        for number, label in enumerate(first.result["classes"])
+    ]
+    return Table(
+        name,
+        f"{LabelOrder.title}, {first.labels['model']} on {first.labels['task']}",
+        [
+            Column("Seed"),
+            Column("Label order"),
+            Column("Acc.", percent=True),
+            Column("COBias", percent=True),
+            *classes,
+        ],
+        rows,
+        caption="Labels of the demonstrations in the order of the prompt; test accuracy, COBias "
+        "and class accuracies (%).",
+        paper=LabelOrder.paper,
+    )
+
+
+def _row(cell: CellResult, when: str, order: str | None) -> Row:
+    scored = cell.result[when]
+    return Row(
+        (
+            f"seed{cell.labels['seed']}",
+            order,
+            scored["accuracy"],
+            scored["cobias"],
+            *scored["class_accuracies"],
+        )
+    )
+
+
+def _statements(cells: Results) -> list[Artefact]:
+    """Say whether the most shown and the last shown label have the highest class accuracy."""
+    strongest, majority, latest = [], 0, 0
+    for cell in cells:
+        accuracies = [-1.0 if a is None else a for a in cell.result["raw"]["class_accuracies"]]
+        best = accuracies.index(max(accuracies))
+        order = cell.labels["order"]
+        counts = Counter(order)
+        strongest.append(cell.result["classes"][best])
+        majority += counts[best] == max(counts.values())
+        latest += order[-1] == best
+    n = len(strongest)
+    if not n:
+        return []
+    return [
+        Statement(
+            "Neither the label shown most nor the one shown last always has the highest accuracy",
+            "class 1 is the strongest of AG News under all three seeds, whichever is shown most or "
+            "last",
+            f"strongest by seed: {', '.join(strongest)}; it is the label shown most under "
+            f"{majority} of {n} seeds, the one shown last under {latest}",
+            majority < n and latest < n,
+        )
+    ]

@@ -1,0 +1,44 @@
+"""How tables and figures name tasks, prompts and methods."""
+
+from __future__ import annotations
+
+from dnip.studies.reproduction.protocol import OURS, PUBLISHED
+from dnip.prompting.demonstrations import BALANCED
+
+#: The paper's short names of its tasks.
+SHORT_TASKS = {
+    "agnews": "AGN",
+    "dbpedia": "DBP",
+    "sst5": "SST",
+    "trec": "TREC",
+    "rte": "RTE",
+    "ddi": "DDI",
+    "pubmedqa": "PMQA",
+}
+
+#: The two methods, in words.
+METHOD_TITLES = {PUBLISHED: "DNIP as published", OURS: "DNIP, ours"}
+
+
+def short_task(task: str) -> str:
+    """Return a task's short name.
+
+    Examples
+    --------
+    >>> short_task("agnews"), short_task("mood")
+    ('AGN', 'mood')
+    """
+    return SHORT_TASKS.get(task, task)
+
+
+def shots_title(shots: int | str | None) -> str:
+    """Return a prompt's setting in the paper's words.
+
+    Examples
+    --------
+    >>> shots_title(1), shots_title("balanced"), shots_title(None)
+    ('1-shot', 'N-shot', 'saved table')
+    """
+    if shots is None:
+        return "saved table"
+    return "N-shot" if shots == BALANCED else f"{shots}-shot"

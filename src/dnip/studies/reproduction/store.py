@@ -1,0 +1,64 @@
+"""What cells returned, one file each, named by the hash of the work."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from dnip.base.files import atomic_path
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from dnip.studies.reproduction.cell import Cell
+
+
+class Stored(NamedTuple):
+    """What a cell returned, and how long it took."""
+
+    result: dict[str, Any]
+    seconds: float
+
+
+class Store:
+    """A folder of results.
+
+    Parameters
+    ----------
+    folder : Path
+        Must be there when a result is put into it.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def get(self, cell: Cell) -> Stored | None:
+        """Return what a cell returned; None if it has not been computed, or the file is damaged."""
+        try:
+            content = json.loads(self._path(cell).read_text(encoding="utf-8"))
+            return Stored(dict(content["result"]), float(content["seconds"]))
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    def put(self, cell: Cell, stored: Stored) -> None:
+        """Keep what a cell returned.
+
+        Raises
+        ------
+        OutputError
+            If it cannot be written.
+        """
+        content = {
+            "cell": cell.name,
+            "function": f"{cell.function.__module__}.{cell.function.__qualname__}",
+            "tables": {name: table.name for name, table in cell.tables.items()},
+            "settings": dict(cell.settings),
+            "seconds": stored.seconds,
+            "result": stored.result,
+        }
+        text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
+        with atomic_path(self._path(cell)) as temporary:
+            temporary.write_text(text + "\n", encoding="utf-8")
+
+    def _path(self, cell: Cell) -> Path:
+        return self._folder / f"{cell.key[:32]}.json"

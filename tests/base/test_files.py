@@ -1,0 +1,298 @@
+import errno
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from dnip.base.errors import OutputError
+from dnip.base.files import atomic_path, check_files, check_writable
+
+
+@pytest.fixture
+def old_file(tmp_path):
+    path = tmp_path / "out.txt"
+    path.write_text("old")
+    return path
+
+
+def test_the_file_appears_when_the_block_ends(tmp_path):
+    path = tmp_path / "out.txt"
+    with atomic_path(path) as temporary:
+        temporary.write_text("new")
+        assert not path.exists()
+        assert temporary.parent == tmp_path
+        assert temporary.suffix == ".txt"
+    assert path.read_text() == "new"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("stop", [ValueError, KeyboardInterrupt, SystemExit, ConnectionError])
+def test_whatever_stops_the_block_leaves_the_old_file_and_nothing_else(old_file, stop):
+    def write_half():
+        with atomic_path(old_file) as temporary:
+            temporary.write_text("half")
+            raise stop
+
+    with pytest.raises(stop):
+        write_half()
+    assert old_file.read_text() == "old"
+    assert list(old_file.parent.iterdir()) == [old_file]
+
+
+def test_a_full_disk_is_told_as_such(old_file):
+    with (
+        pytest.raises(OutputError, match=r"out\.txt cannot be written: No space.*Free some space"),
+        atomic_path(old_file),
+    ):
+        raise OSError(errno.ENOSPC, "No space left on device")
+    assert old_file.read_text() == "old"
+    assert list(old_file.parent.iterdir()) == [old_file]
+
+
+@pytest.mark.parametrize("step", ["open", "fsync"])
+def test_a_step_of_our_own_that_fails_is_an_output_error(old_file, monkeypatch, step):
+    def fail(*_args):
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(f"dnip.base.files.os.{step}", fail)
+    with pytest.raises(OutputError, match="Input/output error"), atomic_path(old_file):
+        pass
+    monkeypatch.undo()
+    assert old_file.read_text() == "old"
+    assert list(old_file.parent.iterdir()) == [old_file]
+
+
+def test_the_mode_of_an_existing_file_is_kept_and_a_new_one_follows_the_umask(tmp_path):
+    path = tmp_path / "out.txt"
+    before = os.umask(0o022)
+    try:
+        with atomic_path(path):
+            pass
+        assert path.stat().st_mode & 0o777 == 0o644
+        path.chmod(0o600)
+        with atomic_path(path):
+            pass
+        assert path.stat().st_mode & 0o777 == 0o600
+    finally:
+        os.umask(before)
+
+
+def test_a_link_is_followed_and_stays(tmp_path, old_file):
+    link = tmp_path / "link.txt"
+    link.symlink_to(old_file)
+    with atomic_path(link) as temporary:
+        temporary.write_text("new")
+    assert link.is_symlink()
+    assert old_file.read_text() == "new"
+
+
+def test_paths_that_cannot_be_written_are_refused_early(tmp_path, old_file):
+    loop = tmp_path / "loop"
+    loop.symlink_to(loop)
+    socket_file = tmp_path / "socket"
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(socket_file))
+    for path, reason in [
+        (tmp_path / "no" / "out.txt", "folder .*no does not exist"),
+        (tmp_path, "it is a folder"),
+        ("", "it is a folder"),
+        (old_file / "out.txt", "does not exist"),
+        (socket_file, "not a regular file"),
+        (tmp_path / ("x" * 300), "File name too long"),
+        (loop / "out.txt", "cannot be written"),
+    ]:
+        with pytest.raises(OutputError, match=reason):
+            check_writable(path)
+
+
+@pytest.mark.parametrize(
+    ("denied", "reason"),
+    [("out.txt", "write-protected"), ("", "permission denied in the folder")],
+)
+def test_missing_permission_is_told(old_file, monkeypatch, denied, reason):
+    forbidden = old_file.parent / denied
+    monkeypatch.setattr("dnip.base.files.os.access", lambda path, _mode: path != forbidden)
+    with pytest.raises(OutputError, match=reason):
+        check_writable(old_file)
+
+
+class TestStreams:
+    """A device or a pipe cannot be replaced; it is written to."""
+
+    def test_a_device_is_written_straight_and_stays_one(self):
+        with atomic_path("/dev/null") as target:
+            target.write_text("gone")
+            assert str(target) == "/dev/null"
+        assert Path("/dev/null").is_char_device()
+
+    def test_its_folder_need_not_be_writable(self, monkeypatch):
+        monkeypatch.setattr("dnip.base.files.os.access", lambda path, _mode: str(path) == "/dev/null")
+        assert str(check_writable("/dev/null")) == "/dev/null"
+
+    def test_a_full_device_is_told_like_a_full_disk(self):
+        with (
+            pytest.raises(OutputError, match=r"/dev/full cannot be written: No space"),
+            atomic_path("/dev/full") as target,
+        ):
+            target.write_text("x")
+
+    def test_a_named_pipe_gives_its_reader_the_bytes(self, tmp_path):
+        pipe = tmp_path / "pipe"
+        os.mkfifo(pipe)
+        received = []
+        reader = threading.Thread(target=lambda: received.append(pipe.read_text()))
+        reader.start()
+        with atomic_path(pipe) as target:
+            target.write_text("through")
+        reader.join(timeout=10)
+        assert received == ["through"]
+        assert list(tmp_path.iterdir()) == [pipe]
+
+    def test_standard_output_is_a_path_whatever_it_leads_to(self, tmp_path):
+        code = (
+            "from dnip.base.files import atomic_path\n"
+            "with atomic_path('/dev/stdout') as target: target.write_text('whole')"
+        )
+        piped = subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.PIPE)
+        assert piped.stdout == b"whole"
+        path = tmp_path / "redirected.txt"
+        with path.open("wb") as file:
+            subprocess.run([sys.executable, "-c", code], check=True, stdout=file)
+        assert path.read_text() == "whole"
+
+
+def test_two_names_of_one_file_are_refused(tmp_path, old_file):
+    link, hard = tmp_path / "link.txt", tmp_path / "hard.txt"
+    link.symlink_to(old_file)
+    hard.hardlink_to(old_file)
+    for other in [old_file, link, hard, tmp_path / "x" / ".." / "out.txt", tmp_path / "OUT.txt"]:
+        with pytest.raises(OutputError, match="out and trace are the same file"):
+            check_files({"opt": tmp_path / "opt.csv"}, {"out": old_file, "trace": other})
+        if other.exists():
+            with pytest.raises(OutputError, match="opt and out are the same file"):
+                check_files({"opt": [other]}, {"out": old_file})
+    check_files({"opt": tmp_path / "opt.csv"}, {"out": old_file, "trace": None})
+    check_files({}, {"out": "/dev/null", "trace": "/dev/null"})
+
+
+def test_an_input_folder_is_an_input_as_a_whole(tmp_path, old_file):
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    with pytest.raises(OutputError, match="out and opt lie one in the other"):
+        check_files({"opt": folder}, {"out": folder / "new.csv"})
+    (folder / "part.csv").hardlink_to(old_file)
+    with pytest.raises(OutputError, match="opt and out are the same file"):
+        check_files({"opt": folder}, {"out": old_file})
+    with pytest.raises(OutputError, match="opt and cells are the same file"):
+        check_files({"opt": old_file}, {}, {"cells": folder})
+
+
+def test_what_is_no_path_is_no_input(tmp_path):
+    out = tmp_path / "out.csv"
+    for text in ["gpt2", "x" * 5000, "a\0b", "http://localhost/v1", ""]:
+        check_files({"model": text}, {"out": out})
+
+
+_SLOW_WRITE = """
+import sys, time
+from dnip.base.files import atomic_path
+with atomic_path(sys.argv[1]) as temporary, temporary.open("w") as file:
+    file.write("half")
+    file.flush()
+    print("writing", flush=True)
+    time.sleep(60)
+"""
+
+
+def test_a_killed_process_leaves_the_old_file(old_file):
+    with subprocess.Popen(
+        [sys.executable, "-c", _SLOW_WRITE, str(old_file)], stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout.readline() == "writing\n"
+        process.send_signal(signal.SIGKILL)
+    assert process.returncode == -signal.SIGKILL
+    assert old_file.read_text() == "old"
+
+
+def test_an_interrupted_process_also_cleans_up(old_file):
+    with subprocess.Popen(
+        [sys.executable, "-c", _SLOW_WRITE, str(old_file)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as process:
+        assert process.stdout.readline() == "writing\n"
+        time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+    assert old_file.read_text() == "old"
+    assert list(old_file.parent.iterdir()) == [old_file]
+
+
+def leave_killed(path):
+    with subprocess.Popen(
+        [sys.executable, "-c", _SLOW_WRITE, str(path)], stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout.readline() == "writing\n"
+        process.kill()
+    return next(file for file in path.parent.glob(".dnip-*") if file.stat().st_size == 4)
+
+
+def write_next(path):
+    with atomic_path(path) as temporary:
+        temporary.write_text("new")
+    assert path.read_text() == "new"
+
+
+class TestLeftovers:
+    pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no file locks")
+
+    def test_the_next_write_removes_what_a_killed_one_left(self, old_file):
+        left, other = leave_killed(old_file), leave_killed(old_file.with_name("other.txt"))
+        write_next(old_file)
+        assert not left.exists()
+        assert other.exists()  # of another name
+
+    def test_that_of_a_living_writer_stays(self, old_file):
+        with atomic_path(old_file) as temporary:
+            temporary.write_text("mine")
+            write_next(old_file)
+            assert temporary.read_text() == "mine"
+        assert old_file.read_text() == "mine"
+
+    def test_that_of_another_machine_is_not_judged(self, old_file, monkeypatch):
+        left = leave_killed(old_file)
+        monkeypatch.setattr("platform.node", lambda: "elsewhere")
+        write_next(old_file)
+        assert left.exists()
+
+    def test_where_there_are_no_locks_nothing_is_judged(self, old_file, monkeypatch):
+        import fcntl
+
+        def no_locks(*_):
+            raise OSError(errno.ENOLCK, "No locks available")
+
+        left = leave_killed(old_file)
+        monkeypatch.setattr(fcntl, "flock", no_locks)
+        write_next(old_file)
+        assert left.exists()
+
+    def test_a_file_that_another_takes_for_left_is_made_anew(self, old_file, monkeypatch):
+        import fcntl
+
+        real, taken = fcntl.flock, []
+
+        def flock(held, operation):
+            if not taken:
+                taken.append(next(old_file.parent.glob(".dnip-*")))
+                taken[0].unlink()
+            real(held, operation)
+
+        monkeypatch.setattr(fcntl, "flock", flock)
+        write_next(old_file)
+        assert taken

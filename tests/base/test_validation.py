@@ -1,0 +1,174 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import array_shapes, arrays
+
+from dnip.base.errors import DNIPWarning, InvalidInputError
+from dnip.base.validation import (
+    ROW_SUM_TOLERANCE,
+    check_choice,
+    check_classes,
+    check_ids,
+    check_integer,
+    check_labels,
+    check_number,
+    check_probabilities,
+    check_sample_weight,
+    check_scale,
+    check_weight_indices,
+)
+
+
+class TestProbabilities:
+    @pytest.mark.parametrize(
+        ("bad", "told"),
+        [
+            ([0.5, 0.5], "shape (2,)"),
+            ([[1.0]], "at least 2 classes"),
+            ([["a", "b"]], "not a matrix of numbers"),
+            ([[0.5], [0.5, 0.5]], "not a matrix of numbers"),
+            ([[1j, 1]], "complex"),
+            ([[0.5, 0.5], [math.nan, 1]], "probabilities[1, 0]: the probability is not a number"),
+            ([[math.inf, 1]], "probabilities[0, 0]: the probability is infinite"),
+            ([[1, -0.5]], "probabilities[0, 1]: the probability is negative (-0.5)"),
+            ([[1, -math.inf]], "infinite (-inf)"),
+            ([[1, 0], [0, 0]], "probabilities[1]: all class probabilities are 0"),
+            ([[1e308, 1e308]], "probabilities[0]: the sum of the class probabilities overflows"),
+        ],
+    )
+    def test_what_is_no_probability_is_refused_with_its_place(self, bad, told):
+        with pytest.raises(InvalidInputError) as caught:
+            check_probabilities(bad)
+        assert told in str(caught.value)
+
+    def test_sound_input_is_not_copied(self):
+        p = np.array([[0.25, 0.75]])
+        assert check_probabilities(p) is p
+
+    def test_rows_within_the_tolerance_stay_as_they_are(self):
+        p = np.array([[0.3333333, 0.3333333, 0.3333333]])
+        assert check_probabilities(p) is p
+
+    def test_rows_off_are_normalised_and_told(self):
+        p = np.array([[0.5, 0.5], [30.0, 10.0]])
+        with pytest.warns(DNIPWarning, match=r"1 of 2 rows .* probabilities\[1\], sum 40"):
+            checked = check_probabilities(p)
+        np.testing.assert_array_equal(checked, [[0.5, 0.5], [0.75, 0.25]])
+        np.testing.assert_array_equal(p[1], [30, 10])
+
+    @given(
+        arrays(
+            np.float64,
+            array_shapes(min_dims=2, max_dims=2, min_side=2),
+            elements=st.floats(0, 1e300, exclude_min=True),
+        )
+    )
+    def test_normalised_rows_sum_to_one(self, p):
+        checked = check_probabilities(p, warn=False)
+        np.testing.assert_allclose(checked.sum(axis=1), 1, atol=ROW_SUM_TOLERANCE)
+
+
+class TestLabels:
+    @pytest.mark.parametrize(
+        ("bad", "told"),
+        [
+            ([0, 1], "shape (2,), but 3 examples"),
+            ([0, 1, 2], "labels[2]: label 2 is outside 0..1"),
+            ([0, -1, 1], "labels[1]: label -1 is outside"),
+            ([0, 0.5, 1], "not class indices"),
+            ([0, math.nan, 1], "not class indices"),
+            ([0, math.inf, 1], "labels[1]: label inf is outside"),
+            (["a", "b", "c"], "not class indices"),
+            ([0, 1, 2**63], "is outside 0..1"),
+        ],
+    )
+    def test_what_is_no_class_index_is_refused(self, bad, told):
+        with pytest.raises(InvalidInputError) as caught:
+            check_labels(bad, n_examples=3, n_classes=2)
+        assert told in str(caught.value)
+
+    def test_minus_one_is_an_unlabelled_row_where_those_are_allowed(self):
+        y = check_labels([-1, 1.0], n_examples=2, n_classes=2, unlabelled=True)
+        assert y.tolist() == [-1, 1]
+        assert y.dtype == np.int64
+
+
+class TestIds:
+    @pytest.mark.parametrize(
+        ("bad", "told"),
+        [
+            (["a"], "has 1 entries, but there are 2 rows"),
+            (["a", "a"], "ids[1]: the id 'a' already stands at ids[0]"),
+            (["a", ""], "ids[1]: the id is empty"),
+            (["a", None], "ids[1]: the id is empty"),
+            ([math.nan, "a"], "ids[0]: the id is empty"),
+            (["a", "\ud800"], "ids[1]: the id '\\ud800' holds a character"),
+            (["a", "b\0"], "ids[1]"),
+        ],
+    )
+    def test_bad_ids_are_refused(self, bad, told):
+        with pytest.raises(InvalidInputError) as caught:
+            check_ids(bad, n_examples=2)
+        assert told in str(caught.value)
+
+    def test_numbers_and_arrays_become_plain_texts(self):
+        assert check_ids(np.array([7, 8]), n_examples=2).tolist() == ["7", "8"]
+        assert type(check_ids(np.array(["x"]), n_examples=1)[0]) is str
+
+
+class TestClasses:
+    @pytest.mark.parametrize(
+        ("bad", "told"),
+        [
+            ("ab", "a sequence of names"),
+            (["a"], "at least 2 classes"),
+            ([], "got 0: none"),
+            (["a", " "], "must not be empty"),
+            (["a", "b", "a"], "a stand twice"),
+            (["a", "\udc80"], "valid Unicode"),
+        ],
+    )
+    def test_bad_names_are_refused(self, bad, told):
+        with pytest.raises(InvalidInputError) as caught:
+            check_classes(bad)
+        assert told in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        (lambda: check_number("beta", -1, at_least=0), "beta must be a finite number at least 0"),
+        (lambda: check_number("beta", 0, above=0), "above 0; got 0"),
+        (lambda: check_number("beta", 2, at_most=1), "at most 1; got 2"),
+        (lambda: check_number("beta", math.nan), "beta must be a finite number; got nan"),
+        (lambda: check_number("beta", 10**400), "beta must be a finite number"),
+        (lambda: check_number("beta", "1"), "got '1'"),
+        (lambda: check_number("beta", True), "got True"),
+        (lambda: check_integer("seed", 1.0, at_least=0), "whole number of at least 0; got 1.0"),
+        (lambda: check_integer("seed", -1, at_least=0), "got -1"),
+        (lambda: check_integer("seed", True, at_least=0), "got True"),
+        (lambda: check_scale(0), "scale must be a whole number of at least 1"),
+        (lambda: check_scale(10**6), "at most 10000; got 1000000"),
+        (lambda: check_choice("solver", "x", ["a", "b"]), "one of a, b; got 'x'"),
+        (lambda: check_weight_indices([1], n_classes=2, scale=30), "must be 2 whole numbers"),
+        (lambda: check_weight_indices([1.0, 2.0], n_classes=2, scale=30), "got float64"),
+        (lambda: check_weight_indices([1, 31], n_classes=2, scale=30), "[1] is 31, outside 1..30"),
+        (lambda: check_weight_indices([0, 1], n_classes=2, scale=30), "[0] is 0, outside 1..30"),
+        (lambda: check_sample_weight([1], n_examples=2), "shape (1,), but 2 examples"),
+        (lambda: check_sample_weight([0, 0], n_examples=2), "not all zero"),
+        (lambda: check_sample_weight([1, math.nan], n_examples=2), "finite"),
+    ],
+)
+def test_a_setting_out_of_range_is_told_with_name_range_and_value(call, told):
+    with pytest.raises(InvalidInputError) as caught:
+        call()
+    assert told in str(caught.value)
+
+
+def test_settings_in_range_come_back_as_plain_numbers():
+    assert type(check_number("tau", np.float32(0.5))) is float
+    assert type(check_integer("seed", np.int64(3), at_least=0)) is int
+    assert check_number("tau", 0, at_least=0) == 0

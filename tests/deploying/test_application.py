@@ -1,0 +1,135 @@
+"""Streamed reweighting: the same as in memory, in every format and for every chunk length."""
+
+import numpy as np
+import pytest
+
+import oracles
+from dnip import Coefficients, ProbabilityTable
+from dnip.deploying.application import apply_stream
+from dnip.base.errors import CoefficientsFormatError, InvalidInputError, OutputError
+from dnip.tables import stream
+from strategies import random_probabilities
+
+SUFFIXES = ["csv", "csv.gz", "jsonl", "jsonl.gz", "npz", "parquet"]
+NAMES = ("bad", "so, so", 'go"od')
+FITTED = Coefficients(NAMES, [30, 12, 7], 30)
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(0)
+    p = random_probabilities(rng, 50, 3, "mixed")
+    labels = rng.integers(-1, 3, 50)
+    return ProbabilityTable(p, labels, [f"row {i}" for i in range(50)], NAMES)
+
+
+def applied(table, path, chunk_rows=None):
+    """Apply a table, or a file of it in chunks, and read back what was written."""
+    out = path.with_name(f"out-{path.name}")
+    chunks = [table] if chunk_rows is None else stream(path, NAMES, chunk_rows=chunk_rows)
+    counts = apply_stream(chunks, FITTED, out)
+    return counts, ProbabilityTable.read(out, NAMES), out
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_streamed_equals_in_memory_in_every_format(tmp_path, table, suffix):
+    path = tmp_path / f"t.{suffix}"
+    table.write(path)
+    counts, written, _ = applied(table, path, chunk_rows=7)
+    np.testing.assert_array_equal(written.probabilities, FITTED.apply(table.probabilities))
+    np.testing.assert_array_equal(written.labels, table.labels)
+    assert written.ids.tolist() == table.ids.tolist()
+    changed = FITTED.predict(table.probabilities) != table.probabilities.argmax(axis=1)
+    assert counts == (50, changed.sum(), None)
+    assert 0 < counts[1] < 50
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl"])
+def test_text_is_the_same_to_the_byte_for_every_chunk_length(tmp_path, table, suffix):
+    path = tmp_path / f"t.{suffix}"
+    table.write(path)
+    written = [applied(table, path, chunk_rows)[2].read_bytes() for chunk_rows in (1, 7, 50, None)]
+    assert len(set(written)) == 1
+
+
+def test_predictions_are_the_argmax_of_index_times_probability(tmp_path, table):
+    pandas = pytest.importorskip("pandas")
+    _, _, out = applied(table, tmp_path / "t.csv")
+    frame = pandas.read_csv(out, dtype=str)
+    expected = oracles.predict(table.probabilities, [30, 12, 7])
+    assert frame["prediction"].tolist() == [NAMES[c] for c in expected]
+    assert list(frame.columns) == ["id", "label", "prediction", "p0", "p1", "p2"]
+
+
+def test_a_table_without_labels_and_ids_stays_without(tmp_path, table):
+    bare = ProbabilityTable(table.probabilities, classes=NAMES)
+    _, written, out = applied(bare, tmp_path / "t.csv")
+    assert (written.labels, written.ids) == (None, None)
+    assert out.read_text().startswith("prediction,p0,p1,p2\n")
+
+
+def test_unlabelled_rows_are_kept(tmp_path, table):
+    _, written, _ = applied(table.take(table.labels == -1), tmp_path / "t.csv")
+    assert len(written) == (table.labels == -1).sum() > 0
+    assert (written.labels == -1).all()
+
+
+def test_a_file_can_be_applied_in_place(tmp_path, table):
+    path = tmp_path / "t.csv"
+    table.write(path)
+    apply_stream(stream(path, NAMES, chunk_rows=7), FITTED, path)
+    written = ProbabilityTable.read(path, NAMES)
+    np.testing.assert_array_equal(written.probabilities, FITTED.apply(table.probabilities))
+
+
+def test_progress_counts_the_rows(tmp_path, table):
+    seen = []
+    chunks = [table.take(range(20)), table.take(range(20, 50))]
+    apply_stream(chunks, FITTED, tmp_path / "t.csv", progress=seen.append)
+    assert seen == [20, 50]
+
+
+class TestRefusals:
+    """Whatever stood at the output still stands."""
+
+    @pytest.fixture
+    def old(self, tmp_path):
+        path = tmp_path / "out.csv"
+        path.write_bytes(b"old")
+        return path
+
+    @pytest.fixture(autouse=True)
+    def _untouched(self, old):
+        yield
+        assert old.read_bytes() == b"old"
+        assert {path.name for path in old.parent.iterdir()} <= {"out.csv", "t.csv"}
+
+    @pytest.mark.parametrize("classes", [NAMES[::-1], NAMES[:2], ("0", "1", "2")])
+    def test_other_classes(self, old, table, classes):
+        other = Coefficients(classes, [1] * len(classes), 1)
+        with pytest.raises((CoefficientsFormatError, InvalidInputError), match="classes"):
+            apply_stream([table], other, old)
+
+    def test_a_bad_row_after_good_chunks(self, old):
+        path = old.with_name("t.csv")
+        path.write_text("p0,p1,p2\n" + "0.5,0.25,0.25\n" * 10 + "0.5,0.25,-1\n")
+        with pytest.raises(InvalidInputError, match=r"row 11, column p2.*negative"):
+            apply_stream(stream(path, NAMES, chunk_rows=2), FITTED, old)
+
+    def test_no_rows(self, old):
+        with pytest.raises(InvalidInputError, match="no rows"):
+            apply_stream([], FITTED, old)
+
+    def test_an_interruption(self, old, table):
+        def interrupted():
+            yield table
+            raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            apply_stream(interrupted(), FITTED, old)
+
+    def test_an_output_that_cannot_be(self, old, table):
+        with pytest.raises(OutputError, match="does not exist"):
+            apply_stream([table], FITTED, old.with_name("no") / "out.csv")
+        with pytest.raises(InvalidInputError, match=r"suffix '\.xlsx'"):
+            apply_stream([table], FITTED, old.with_suffix(".xlsx"))

@@ -1,0 +1,218 @@
+"""Counts before and after, whole or in chunks; metrics are those of the oracles."""
+
+import json
+
+import numpy as np
+import pytest
+
+import oracles
+from dnip import Coefficients, ProbabilityTable
+from dnip.base.errors import CoefficientsFormatError, InvalidInputError
+from dnip.deploying.evaluation import evaluate, scores
+from strategies import KINDS, random_confusion, random_probabilities
+
+NAMES = ("bad", "okay", "good")
+FITTED = Coefficients(NAMES, [30, 12, 7], 30)
+
+
+def random_table(kind="mixed", n_rows=100, unlabelled=10):
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 3, n_rows)
+    labels[:unlabelled] = -1
+    return ProbabilityTable(random_probabilities(rng, n_rows, 3, kind), labels, classes=NAMES)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_counts_are_those_of_the_prediction_rule(kind):
+    table = random_table(kind)
+    result = evaluate([table], FITTED)
+    p, labels = table.probabilities[10:], table.labels[10:]
+    np.testing.assert_array_equal(result.raw, oracles.confusion_at(p, labels, [1, 1, 1]))
+    np.testing.assert_array_equal(result.reweighted, oracles.confusion_at(p, labels, [30, 12, 7]))
+    assert (result.n, result.n_unlabelled, result.missing) == (90, 10, ())
+    assert result.classes == NAMES
+
+
+def test_chunks_count_as_the_whole():
+    table = random_table()
+    chunks = [table.take(range(start, min(start + 7, 100))) for start in range(0, 100, 7)]
+    assert evaluate(chunks, FITTED).to_dict() == evaluate([table], FITTED).to_dict()
+
+
+def test_the_summary_is_what_the_interface_promises():
+    summary = evaluate([random_table()], FITTED).to_dict()
+    assert {
+        "n",
+        "n_classes",
+        "n_unlabelled",
+        "classes",
+        "mass",
+        "raw",
+        "reweighted",
+        "difference",
+    } == summary.keys()
+    for side in ("raw", "reweighted"):
+        assert {
+            "accuracy",
+            "cobias",
+            "cobias_single",
+            "class_accuracies",
+            "odd_classes",
+            "confusion",
+        } <= summary[side].keys()
+    assert "reweighted" not in evaluate([random_table()]).to_dict()
+    assert json.loads(json.dumps(summary, allow_nan=False)) == summary
+
+
+def test_agreement_counts_rows_that_both_got_right():
+    table = random_table()
+    result = evaluate([table], FITTED)
+    p, labels = table.probabilities[10:], table.labels[10:]
+    before = p.argmax(axis=1) == labels
+    after = FITTED.predict(p) == labels
+    for c in range(3):
+        for first in (0, 1):
+            for second in (0, 1):
+                rows = (labels == c) & (before == first) & (after == second)
+                assert result.agreement[c, first, second] == rows.sum()
+    assert evaluate([table]).agreement is None
+
+
+def test_intervals_and_differences_stand_beside_the_scores():
+    summary = evaluate([random_table()], FITTED).to_dict(confidence=0.9)
+    raw, after, change = (summary[key] for key in ("raw", "reweighted", "difference"))
+    assert summary["confidence"] == 0.9
+    scalars = {name for name, value in raw.items() if isinstance(value, float)}
+    for side in (raw, after):
+        assert side["intervals"].keys() == scalars | {"class_accuracies"}
+    assert change["intervals"].keys() == {"accuracy", "cobias", "class_accuracies"}
+    for metric in ("accuracy", "cobias"):
+        assert change[metric] == after[metric] - raw[metric]
+        low, high = change["intervals"][metric]
+        assert low < high
+    assert json.loads(json.dumps(summary, allow_nan=False)) == summary
+    assert "intervals" not in evaluate([random_table()], FITTED).to_dict()["raw"]
+
+
+def test_a_class_without_rows_has_no_interval():
+    table = ProbabilityTable([[0.9, 0.05, 0.05], [0.1, 0.1, 0.8]], np.array([0, 2]), classes=NAMES)
+    summary = evaluate([table], FITTED).to_dict(confidence=0.9)
+    for side in ("raw", "reweighted", "difference"):
+        assert summary[side]["intervals"]["class_accuracies"][1] is None
+    assert summary["difference"]["class_accuracies"][1] is None
+
+
+@pytest.mark.parametrize("confidence", [0, 1, -0.5, 90, float("nan"), None])
+def test_a_level_outside_0_to_1_is_refused(confidence):
+    result = evaluate([random_table()])
+    if confidence is None:
+        assert "confidence" not in result.to_dict(confidence)
+        return
+    with pytest.raises(InvalidInputError, match="confidence must lie between 0 and 1"):
+        result.to_dict(confidence)
+
+
+@pytest.mark.parametrize("n_missing", [0, 1, 2])
+def test_scores_are_those_of_the_definitions_and_strict_json(n_missing):
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        confusion = random_confusion(rng, 5, n_missing, size=4)
+        summary = scores(confusion)
+        json.dumps(summary, allow_nan=False)
+        assert summary["accuracy"] == pytest.approx(np.trace(confusion) / confusion.sum())
+        assert summary["cobias"] == pytest.approx(oracles.cobias(confusion))
+        assert summary["cobias_single"] == pytest.approx(oracles.cobias_single(confusion))
+        assert summary["class_accuracies"] == oracles.class_accuracies(confusion)
+        present = [a for a in summary["class_accuracies"] if a is not None]
+        assert summary["worst_class_accuracy"] == min(present)
+        assert summary["odd_classes"] == [oracles.odd_class(confusion, i) for i in range(5)]
+        assert summary["confusion"] == confusion.tolist()
+
+
+def test_a_class_without_labelled_rows_has_no_accuracy_and_is_named():
+    table = ProbabilityTable(np.eye(3)[[0, 1, 2]], np.array([0, 1, 1]), classes=NAMES)
+    result = evaluate([table], FITTED)
+    assert result.missing == ("good",)
+    summary = result.to_dict()["raw"]
+    assert summary["class_accuracies"] == [1.0, 0.5, None]
+    assert summary["prediction_ratios"] == [1.0, 0.5, None]
+    assert summary["cobias"] == 0.5
+
+
+@pytest.mark.parametrize(
+    ("labels", "told"),
+    [
+        ([0, 0, 0], "only class bad has labelled rows"),
+        ([-1, -1, 1], "only class okay has labelled rows"),
+        ([-1, -1, -1], "no class has labelled rows"),
+        (None, "no class has labelled rows"),
+    ],
+)
+def test_a_table_without_two_labelled_classes_is_refused(labels, told):
+    labels = None if labels is None else np.array(labels)
+    table = ProbabilityTable(np.full((3, 3), 1 / 3), labels, classes=NAMES, source="t.csv")
+    with pytest.raises(InvalidInputError, match=f"t.csv: {told}.*label column"):
+        evaluate([table])
+
+
+def test_no_rows_at_all_are_refused():
+    with pytest.raises(InvalidInputError, match="no rows to evaluate"):
+        evaluate([])
+
+
+@pytest.mark.parametrize(
+    "classes", [("bad", "good", "okay"), ("bad", "okay"), ("0", "1", "2"), (*NAMES, "great")]
+)
+def test_coefficients_for_other_classes_are_refused(classes):
+    with pytest.raises(CoefficientsFormatError, match="but the coefficients were fitted for"):
+        evaluate([random_table()], Coefficients(classes, [1] * len(classes), 1))
+
+
+def test_scores_for_another_mix_weigh_rows_and_keep_their_counts():
+    rng = np.random.default_rng(0)
+    table = ProbabilityTable(rng.dirichlet(np.ones(3), 60), rng.integers(0, 3, 60))
+    target = np.array([0.7, 0.1, 0.2])
+    result = evaluate([table], target=target)
+    weight = (target * 60 / np.bincount(table.labels))[table.labels]
+    predicted = table.probabilities.argmax(axis=1)
+    right = predicted == table.labels
+    told = result.to_dict()["raw"]
+    assert told["accuracy"] == pytest.approx((weight * right).sum() / weight.sum())
+    assert told["prediction_ratios"] == pytest.approx(
+        np.bincount(predicted, weight) / np.bincount(table.labels, weight)
+    )
+    plain = evaluate([table]).to_dict()["raw"]
+    for name in ("cobias", "class_accuracies", "odd_classes", "balanced_accuracy"):
+        assert told[name] == pytest.approx(plain[name]), name
+    assert told["confusion"] == plain["confusion"]
+
+
+def test_a_mix_needs_two_classes_that_are_there():
+    table = ProbabilityTable(np.full((4, 3), 1 / 3), np.array([0, 0, 1, 1]))
+    with pytest.raises(InvalidInputError, match="only class 0 has labelled rows and a share"):
+        evaluate([table], target=np.array([0.5, 0.0, 0.5]))
+
+
+def test_intervals_of_the_mix_of_the_rows_are_those_of_the_rows():
+    table = random_table(unlabelled=0)
+    shares = np.bincount(table.labels) / len(table)
+    plain = evaluate([table], FITTED).to_dict(0.9)
+    same = evaluate([table], FITTED, adjusted=FITTED, target=shares).to_dict(0.9)
+    assert same["adjusted"] == same["reweighted"]
+    for name in ("raw", "reweighted", "difference"):
+        for metric in ("accuracy", "cobias"):
+            expected = plain[name]["intervals"][metric]
+            assert same[name]["intervals"][metric] == pytest.approx(expected), (name, metric)
+        assert "macro_f1" not in same[name]["intervals"]
+
+
+def test_the_interval_of_accuracy_in_another_mix_holds_it_at_least_as_often_as_it_says():
+    chances, target = np.array([0.9, 0.6, 0.3]), np.array([0.7, 0.2, 0.1])
+    labels, truth, held = np.repeat(np.arange(3), 60), chances @ target, 0
+    for seed in range(300):
+        right = np.random.default_rng(seed).random(180) < chances[labels]
+        p = np.eye(3)[np.where(right, labels, (labels + 1) % 3)]
+        told = evaluate([ProbabilityTable(p, labels)], target=target).to_dict(0.9)["raw"]
+        low, high = told["intervals"]["accuracy"]
+        held += low <= truth <= high
+    assert 0.88 < held / 300 < 0.99  # more often: it does not use that classes differ

@@ -1,0 +1,218 @@
+"""The front: what trying all weight vectors finds, wherever that can be done."""
+
+import numpy as np
+import pytest
+
+import oracles
+from dnip import Objective, Status, solve
+from dnip.base.errors import DNIPWarning, InvalidInputError
+from dnip.solvers.kernels import rows
+from dnip.fitting.pareto import front
+from dnip.fitting.pareto.solve import beta_ranges
+from dnip.method.problem import Problem
+from dnip.solvers import passes
+from dnip.solvers.levels import levels_of
+from fronts import hypervolume, measures, true_front
+from problems import KNOWN, Known
+from strategies import random_probabilities
+
+MEDIUM = Known(n_classes=4, scale=9, n_rows=300, kind="random", seed=20)
+TIED = Known(n_classes=4, scale=9, n_rows=300, kind="tied", seed=21)
+
+
+def assert_sound(found, p, labels):
+    """Points are what their weights do, in order, and none beats another."""
+    for point in (*found.points, found.optimum, found.raw):
+        confusion = oracles.confusion_at(p, labels, found.scale.multipliers(point.weight_indices))
+        np.testing.assert_array_equal(point.confusion, confusion)
+        assert point.accuracy == pytest.approx(np.trace(confusion) / len(labels))
+        assert point.cobias == pytest.approx(oracles.cobias(confusion), abs=1e-12)
+    reached = measures(found.points)
+    assert (np.diff(reached, axis=0) < 0).all()
+    for beside in (found.raw, found.optimum):
+        assert any(
+            p.accuracy >= beside.accuracy - 1e-12 and p.cobias <= beside.cobias + 1e-12
+            for p in found.points
+        )
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_is_proven_where_all_weights_can_be_tried(name):
+    known = KNOWN[name]
+    found = front(known.p, known.labels, scale=known.scale)
+    assert found.status is Status.OPTIMAL
+    expected = true_front(known.p, known.labels, known.scale)
+    np.testing.assert_allclose(measures(found.points), expected, atol=1e-11)
+    assert_sound(found, known.p, known.labels)
+
+
+@pytest.mark.parametrize("known", [MEDIUM, TIED], ids=lambda known: known.kind)
+@pytest.mark.parametrize("seed", range(3))
+def test_the_search_finds_nearly_all_of_it(known, seed):
+    # fewer lines than there are, so that nothing is proven
+    found = front(known.p, known.labels, scale=known.scale, effort=0.15, seed=seed)
+    assert found.status is Status.FINISHED
+    assert found.n_lines < 9**3
+    assert_sound(found, known.p, known.labels)
+    expected = true_front(known.p, known.labels, known.scale)
+    corner = expected[-1, 0] - 0.01, expected[0, 1] + 0.01
+    ratio = hypervolume(measures(found.points), corner) / hypervolume(expected, corner)
+    assert 0.99 <= ratio <= 1 + 1e-9
+
+
+def test_finds_points_that_no_weighted_sum_finds():
+    expected = true_front(MEDIUM.p, MEDIUM.labels, MEDIUM.scale)
+    on_hull = sum(betas is not None for betas in beta_ranges(1 - expected[:, 0], expected[:, 1]))
+    found = front(MEDIUM.p, MEDIUM.labels, scale=MEDIUM.scale, effort=0.15)
+    assert on_hull < len(expected) / 2
+    assert len(found.points) > 1.5 * on_hull
+    assert sum(point.betas is None for point in found.points) > len(found.points) / 3
+
+
+def test_of_weights_on_a_geometric_scale():
+    known = KNOWN["three classes"]
+    found = front(known.p, known.labels, scale="log:8")
+    assert_sound(found, known.p, known.labels)
+    met = [
+        oracles.confusion_at(known.p, known.labels, found.scale.multipliers(np.array(indices)))
+        for indices in oracles.every_point(3, 8)
+    ]
+    reached = measures(found.points)
+    for confusion in met:
+        accuracy, cobias = np.trace(confusion) / known.n_rows, oracles.cobias(confusion)
+        beaten = (reached[:, 0] >= accuracy - 1e-12) & (reached[:, 1] <= cobias + 1e-12)
+        assert beaten.any()
+
+
+def test_searches_a_geometric_scale_where_not_all_weights_can_be_tried():
+    found = front(MEDIUM.p, MEDIUM.labels, scale="log:9", effort=0.15)
+    assert found.status is Status.FINISHED
+    assert_sound(found, MEDIUM.p, MEDIUM.labels)
+
+
+@pytest.mark.parametrize("leaders_from", [10**6, 2], ids=["in place", "leaders"])
+def test_a_table_searched_where_it_stands_has_the_front_of_its_copy(monkeypatch, leaders_from):
+    rng = np.random.default_rng(3)
+    p = random_probabilities(rng, 1_000, 4)
+    labels = np.where(rng.random(1_000) < 0.5, p.argmax(axis=1), rng.integers(4, size=1_000))
+    copied = front(p, labels, scale=12, effort=0.1)
+    monkeypatch.setattr(rows, "_COPIED", 0)
+    monkeypatch.setattr(rows, "_LISTED", -1)
+    monkeypatch.setattr(passes, "_LEADERS_FROM", leaders_from)
+    there = passes.passes_over(Problem.of(p, labels), levels_of(12))
+    assert not isinstance(there, passes.CompiledPasses)
+    there = front(p, labels, scale=12, effort=0.1)
+    assert [point.weight_indices.tolist() for point in there.points] == [
+        point.weight_indices.tolist() for point in copied.points
+    ]
+    assert_sound(there, p, labels)
+
+
+def test_a_weight_of_two_counts_like_two_rows():
+    p, labels = MEDIUM.p[:60], MEDIUM.labels[:60]
+    weight = np.random.default_rng(4).integers(1, 3, 60)
+    weighted = front(p, labels, scale=9, effort=0.05, sample_weight=weight)
+    repeated = front(np.repeat(p, weight, axis=0), np.repeat(labels, weight), scale=9, effort=0.05)
+    np.testing.assert_array_equal(measures(weighted.points), measures(repeated.points))
+    thirds = front(p, labels, scale=9, effort=0.05, sample_weight=weight / 3)
+    np.testing.assert_allclose(measures(thirds.points), measures(weighted.points), atol=1e-6)
+
+
+def test_classes_without_examples_stay_where_the_default_optimum_has_them():
+    p = random_probabilities(np.random.default_rng(5), 80, 4)
+    labels = np.random.default_rng(6).integers(3, size=80)
+    with pytest.warns(DNIPWarning, match="no labelled example of class 3"):
+        found = front(p, labels, scale=9)
+    assert found.unfitted == (3,)
+    held = found.optimum.weight_indices[3]
+    assert {int(point.weight_indices[3]) for point in found.points} == {held}
+    assert_sound(found, p, labels)
+
+
+def test_rows_that_are_all_alike_leave_nothing_to_trade():
+    p = np.tile([0.5, 0.3, 0.2], (30, 1))
+    found = front(p, np.arange(30) % 3)
+    assert len(found.points) == 1
+    assert found.points[0].accuracy == pytest.approx(1 / 3)
+    assert found.points[0].betas == (0.0, np.inf)
+
+
+def test_the_same_seed_gives_the_same_front():
+    one, other = (front(MEDIUM.p, MEDIUM.labels, scale=9, effort=0.1, seed=8) for _ in range(2))
+    assert [p.weight_indices.tolist() for p in one.points] == [
+        p.weight_indices.tolist() for p in other.points
+    ]
+    assert one.n_lines == other.n_lines
+
+
+def test_a_time_limit_and_ctrl_c_keep_the_front_so_far():
+    found = front(MEDIUM.p, MEDIUM.labels, time_limit=0)
+    assert found.status is Status.TIME_LIMIT
+    assert_sound(found, MEDIUM.p, MEDIUM.labels)
+
+    def interrupt(*_told):
+        raise KeyboardInterrupt
+
+    found = front(MEDIUM.p, MEDIUM.labels, progress=interrupt)
+    assert found.status is Status.INTERRUPTED
+    assert_sound(found, MEDIUM.p, MEDIUM.labels)
+
+
+def test_progress_is_told_in_lines():
+    told = []
+    front(MEDIUM.p, MEDIUM.labels, progress=lambda *now: told.append(now), effort=0.1)
+    assert told
+    assert all(done > 0 and total == 400 and points >= 1 for done, total, points in told)
+
+
+def test_origins_name_the_settings_that_a_search_began_with():
+    found = front(MEDIUM.p, MEDIUM.labels, scale=9, effort=0.15)
+    assert {point.origin.start for point in found.points} <= {
+        "raw argmax",
+        "default optimum",
+        "sweep",
+    }
+    assert any(point.origin.beta is not None for point in found.points)
+
+
+def test_ranges_of_beta_name_the_least_sum():
+    rng = np.random.default_rng(9)
+    error = np.sort(rng.random(30))
+    cobias = np.sort(rng.random(30))[::-1]
+    ranges = beta_ranges(error, cobias)
+    for beta in np.geomspace(1e-3, 1e3, 200):
+        best = int((error + beta * cobias).argmin())
+        holding = [n for n, ends in enumerate(ranges) if ends and ends[0] <= beta <= ends[1]]
+        assert holding == [best]
+
+
+def test_a_fit_with_a_beta_of_its_range_reaches_the_point():
+    found = front(MEDIUM.p, MEDIUM.labels, scale=9)
+    for point in found.points:
+        if point.betas is not None:
+            low, high = point.betas
+            beta = (low + min(high, low + 2)) / 2
+            solution = solve(
+                MEDIUM.p, MEDIUM.labels, Objective(beta, tau=0.0), scale=9, solver="exact"
+            )
+            z = 1 - point.accuracy + beta * point.cobias
+            assert solution.value == pytest.approx(z, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"scale": "continuous"}, "continuous weights have none"),
+        ({"effort": 0}, "effort must be a finite number above 0; got 0"),
+        ({"seed": -1}, "seed must be a whole number of at least 0; got -1"),
+        ({"smoothing": 0}, "smoothing must be a finite number above 0; got 0"),
+    ],
+)
+def test_bad_settings_are_refused(settings, told):
+    with pytest.raises(InvalidInputError, match=told):
+        front(MEDIUM.p, MEDIUM.labels, **settings)
+
+
+def test_one_class_alone_is_refused():
+    with pytest.raises(InvalidInputError, match="only class 0 has labelled examples"):
+        front([[0.5, 0.5], [0.4, 0.6]], [0, 0])

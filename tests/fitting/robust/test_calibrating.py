@@ -1,0 +1,50 @@
+import numpy as np
+import pytest
+
+from dnip.priors.calibration import log_probabilities
+from dnip.fitting.robust.calibrating import calibrate, rows_per_class, what_labels_tell
+from populations import biased_rows
+
+
+def test_many_labels_of_any_mix_undo_bias_and_temperature():
+    rng = np.random.default_rng(0)
+    rows = biased_rows(rng, 20_000, bias=[1.0, 0, -1.0], sharpness=0.5, shares=[0.8, 0.1, 0.1])
+    found = calibrate(rows.probabilities, rows.labels)
+    assert found.sharpness == pytest.approx(2, abs=0.15)
+    np.testing.assert_allclose(found.log_weights, [-1, 0, 1], atol=0.15)
+    np.testing.assert_array_equal(found.labels, np.bincount(rows.labels))
+    posterior = found.posterior(log_probabilities(rows.probabilities))
+    equal = rows.posterior / [0.8, 0.1, 0.1]
+    np.testing.assert_allclose(posterior, equal / equal.sum(axis=1, keepdims=True), atol=0.06)
+
+
+def test_weights_count_as_rows_do_and_rows_without_weight_not_at_all():
+    rows = biased_rows(np.random.default_rng(1), 300, bias=[0.5, 0, -0.5])
+    times = np.random.default_rng(2).integers(0, 3, 300)
+    repeated = calibrate(
+        np.repeat(rows.probabilities, times, axis=0), np.repeat(rows.labels, times)
+    )
+    weighed = calibrate(rows.probabilities, rows.labels, times.astype(float))
+    np.testing.assert_allclose(weighed.log_weights, repeated.log_weights, atol=0.1)
+    np.testing.assert_array_equal(weighed.labels, repeated.labels)
+
+
+def test_a_class_without_labels_stands_in_the_middle():
+    rows = biased_rows(np.random.default_rng(3), 300, bias=[0.5, 0, -0.5], shares=[0.5, 0.5, 1e-9])
+    found = calibrate(rows.probabilities, rows.labels)
+    assert found.log_weights[2] == pytest.approx(found.log_weights[:2].mean())
+    assert found.labels[2] == 0
+
+
+def test_what_coefficients_keep():
+    rng = np.random.default_rng(4)
+    rows = biased_rows(rng, 5_000, bias=[0.5, 0, -0.5])
+    told = what_labels_tell(rows.probabilities, rows.labels)
+    np.testing.assert_allclose(told["class_shares"], np.bincount(rows.labels) / 5_000)
+    assert told["calibration"]["labels"] == [rows_per_class(3)] * 3
+    target = np.array([0.5, 0.25, 0.25])
+    told = what_labels_tell(rows.probabilities, rows.labels, target=target)
+    assert told["class_shares"] == target.tolist()
+    weight = np.where(rows.labels == 0, 2.0, 1.0)
+    told = what_labels_tell(rows.probabilities, rows.labels, weight)
+    assert told["class_shares"][0] == pytest.approx(2 * 5 / 20, abs=0.03)

@@ -1,0 +1,142 @@
+"""Robust fits under constraints: kept on the labels, and no further off than that takes."""
+
+import numpy as np
+import pytest
+
+import oracles
+from dnip import Constraints
+from dnip.base.errors import DNIPWarning, InfeasibleError
+from dnip.method.problem import Problem
+from dnip.fitting.robust import solve_robustly
+from dnip.fitting.robust.keeping import Keeper, freeze, go_until_kept
+from dnip.fitting.robust.rounding import round_to_scale
+from dnip.method.scales import WeightScale
+from populations import biased_rows
+
+BIAS = [1.5, 0, 0, -1.5]
+
+
+@pytest.fixture(scope="module")
+def pool():
+    return biased_rows(np.random.default_rng(0), 6_000, bias=BIAS, noise=1.3)
+
+
+def few(pool, per_class=15, seed=0):
+    rng = np.random.default_rng(seed)
+    chosen = [rng.choice(np.flatnonzero(pool.labels == c), per_class, False) for c in range(4)]
+    rows = np.concatenate(chosen)
+    return pool.probabilities[rows], pool.labels[rows]
+
+
+@pytest.mark.parametrize(
+    ("scale", "seed"), [*((30, seed) for seed in range(4)), ("log:30", 0), ("continuous", 3)]
+)
+def test_a_blend_goes_toward_the_constrained_optimum_until_it_keeps_them(pool, scale, seed):
+    p, labels = few(pool, seed=seed)
+    raw = oracles.confusion_at(p, labels, np.ones(4))
+    asked = Constraints(0.0, {0: 0.7, 3: 0.5})
+    found = solve_robustly(
+        p, labels, unlabelled=pool.probabilities[:500], scale=scale, constraints=asked
+    )
+    reached = oracles.confusion_at(p, labels, found.solution.weights)
+    assert oracles.keeps(reached, raw, 0.0, {0: 0.7, 3: 0.5})
+    np.testing.assert_array_equal(found.solution.confusion, reached)
+    assert found.solution.constraints["class_accuracies"]["0"] >= 0.7
+    free = solve_robustly(p, labels, unlabelled=pool.probabilities[:500], scale=scale)
+    kept = oracles.keeps(free.solution.confusion, raw, 0.0, {0: 0.7, 3: 0.5})
+    toward = found.decision.toward_constraints
+    assert (toward == 0) == kept
+    if kept:
+        np.testing.assert_array_equal(found.solution.weights, free.solution.weights)
+    else:
+        assert f"{toward:.0%} of the way" in found.decision.sentence
+        assert found.decision.to_dict()["toward_constraints"] == toward
+
+
+def test_some_blends_have_to_go_and_some_do_not(pool):
+    gone = []
+    for seed in range(4):
+        p, labels = few(pool, seed=seed)
+        asked = Constraints(0.0, {0: 0.7, 3: 0.5})
+        found = solve_robustly(p, labels, constraints=asked)
+        gone.append(found.decision.toward_constraints)
+    assert min(gone) == 0 < max(gone)
+
+
+@pytest.mark.parametrize("scale", [30, "log:30", "continuous"])
+def test_frozen_classes_keep_their_weight(pool, scale):
+    p, labels = few(pool)
+    for asked in (Constraints(freeze=[1, 2]), Constraints(0.05, freeze=[1, 2])):
+        found = solve_robustly(p, labels, scale=scale, constraints=asked)
+        assert found.solution.weights[[1, 2]].tolist() == [1.0, 1.0]
+        assert found.solution.weights.max() == 1.0
+        assert found.solution.weights[0] < 1
+
+
+@pytest.mark.parametrize("robust", ["auto", "on", "off"])
+def test_constraints_that_cannot_be_kept_are_refused_in_every_mode(pool, robust):
+    p, labels = few(pool)
+    asked = Constraints(None, {"all": 0.99})
+    with pytest.raises(InfeasibleError, match="every class at least"):
+        solve_robustly(p, labels, robust=robust, constraints=asked)
+
+
+def test_a_class_without_labels_is_told_once(pool):
+    p, labels = few(pool)
+    rows = labels != 2
+    with pytest.warns(DNIPWarning) as told:
+        found = solve_robustly(p[rows], labels[rows], constraints=Constraints(0.1))
+    assert [str(one.message)[:36] for one in told] == ["no labelled example of class 2: not "]
+    assert found.solution.constraints["accuracy_loss"] <= 0.1 + 1e-9
+
+
+def test_without_constraints_nothing_is_said_of_them(pool):
+    found = solve_robustly(*few(pool))
+    assert found.decision.toward_constraints == 0.0
+    assert "constraints" not in found.decision.sentence
+    assert found.solution.constraints is None
+
+
+def keeper_of(p, labels, **constraints):
+    return Keeper(Constraints(**constraints), Problem.of(p, labels))
+
+
+def test_a_silenced_class_wakes_by_the_row_that_needs_least():
+    p = np.array([[0.8, 0.2], [0.6, 0.4], [0.3, 0.7], [0.1, 0.9]])
+    keeper = keeper_of(p, [0, 0, 1, 1])
+    silencing = np.log([10.0, 1.0])
+    assert not keeper.keeps(np.exp(silencing))
+    awake = keeper.wake(silencing)
+    assert awake[0] == silencing[0]
+    assert awake[1] == pytest.approx(np.log(10 / 9), abs=0.03)  # the last row just wins
+    assert awake[1] > np.log(10 / 9)
+    assert keeper.keeps(np.exp(awake))
+
+
+def test_waking_leaves_alone_who_is_awake_who_never_was_and_who_may_be_silent():
+    p = np.array([[0.8, 0.1, 0.1], [0.6, 0.4, 0.0], [0.2, 0.7, 0.1], [0.5, 0.4, 0.1]])
+    labels = [0, 0, 1, 2]  # the raw argmax is never right on the last class
+    np.testing.assert_array_equal(keeper_of(p, labels).wake(np.zeros(3)), np.zeros(3))
+    silencing = np.log([10.0, 1.0, 1.0])
+    allowed = keeper_of(p, labels, allow_silence=True)
+    assert allowed.wake(silencing) is silencing
+
+
+def test_freezing_lays_weights_on_the_frozen_ones():
+    log_weights = np.log([0.5, 0.25, 1.0])
+    assert freeze(log_weights, ()) is log_weights
+    np.testing.assert_allclose(np.exp(freeze(log_weights, [0])), [1.0, 0.5, 1.0])
+    np.testing.assert_allclose(np.exp(freeze(log_weights, [0, 2])), [1, 0.25 / 0.5**0.5, 1])
+
+
+def test_the_first_weights_on_the_way_that_keep_are_taken():
+    scale = WeightScale.of(100)
+    start, end = (round_to_scale(np.log([1.0, w]), scale) for w in (1.0, 0.25))
+
+    def keeps(multipliers):
+        return multipliers[1] / multipliers[0] <= 0.5
+
+    weights, part = go_until_kept(start, end, keeps, scale)
+    assert (weights.multipliers[1] / weights.multipliers[0], part) == (0.5, 0.5)
+    assert go_until_kept(end, start, keeps, scale) == (end, 0.0)
+    assert go_until_kept(start, end, lambda _: False, scale) == (end, 1.0)

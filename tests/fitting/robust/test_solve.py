@@ -1,0 +1,214 @@
+import numpy as np
+import pytest
+
+import oracles
+from dnip import Objective, ProbabilityTable, solve
+from dnip.base.errors import DNIPWarning, InvalidInputError
+from dnip.metrics import accuracy, cobias, confusion_matrix
+from dnip.fitting.robust import solve_robustly
+from dnip.fitting.robust.solve import blend
+from populations import Rows, biased_rows
+
+BIAS = [1.5, 0, 0, -1.5]
+
+
+@pytest.fixture(scope="module")
+def pool():
+    return biased_rows(np.random.default_rng(0), 6_000, bias=BIAS, noise=1.3)
+
+
+@pytest.fixture(scope="module")
+def test_rows():
+    return biased_rows(np.random.default_rng(1), 6_000, bias=BIAS, noise=1.3)
+
+
+def scores(rows, weights):
+    predicted = (weights * rows.probabilities).argmax(axis=1)
+    confusion = confusion_matrix(rows.labels, predicted, rows.probabilities.shape[1])
+    return accuracy(confusion), cobias(confusion)
+
+
+def few(pool, per_class, seed=0):
+    rng = np.random.default_rng(seed)
+    chosen = [rng.choice(np.flatnonzero(pool.labels == c), per_class, False) for c in range(4)]
+    rows = np.concatenate(chosen)
+    return pool.probabilities[rows], pool.labels[rows]
+
+
+def test_off_is_the_plain_optimum(pool):
+    p, labels = few(pool, 10)
+    found = solve_robustly(p, labels, robust="off", unlabelled=pool.probabilities)
+    np.testing.assert_array_equal(found.solution.weight_indices, solve(p, labels).weight_indices)
+    assert found.decision is None
+
+
+def test_the_more_labels_the_more_the_optimum_counts(pool):
+    trusts = [solve_robustly(*few(pool, n), scale=30).decision.trust for n in (1, 4, 36)]
+    np.testing.assert_allclose(trusts, np.repeat([[0.2], [0.5], [0.9]], 4, axis=1))
+
+
+@pytest.mark.parametrize("per_class", [3, 25])
+def test_few_labels_give_better_scores_than_their_optimum(pool, test_rows, per_class):
+    gains = []
+    for seed in range(6):
+        p, labels = few(pool, per_class, seed)
+        blended = solve_robustly(p, labels, unlabelled=pool.probabilities[:1_000], seed=seed)
+        plain = solve(p, labels, seed=seed)
+        ours, theirs = (scores(test_rows, s.weights) for s in (blended.solution, plain))
+        gains.append(np.subtract(ours, theirs))
+    accuracy_gain, cobias_gain = np.mean(gains, axis=0)
+    assert accuracy_gain > 0
+    assert cobias_gain < 0
+
+
+def test_the_objective_is_that_of_the_weights_on_the_labels(pool):
+    p, labels = few(pool, 10)
+    found = solve_robustly(p, labels, unlabelled=pool.probabilities[:500]).solution
+    confusion = oracles.confusion_at(p, labels, found.weights)
+    np.testing.assert_array_equal(found.confusion, confusion)
+    assert found.value == pytest.approx(oracles.objective(confusion), abs=1e-12)
+    assert found.objective == Objective().to_dict()
+    assert found.lower_bound is None
+
+
+def test_the_same_seed_gives_the_same_weights(pool):
+    p, labels = few(pool, 10)
+    first, second = (solve_robustly(p, labels, seed=3).solution.weight_indices for _ in range(2))
+    np.testing.assert_array_equal(first, second)
+
+
+@pytest.mark.parametrize("others", [None, "alike", "moved"])
+def test_sample_weights_count_as_repetitions_in_any_order(pool, others):
+    p, labels = few(pool, 10)
+    rng = np.random.default_rng(0)
+    times = rng.integers(0, 4, len(labels))
+    rows = rng.permutation(np.repeat(np.arange(len(labels)), times))
+    unlabelled = {
+        None: None,
+        "alike": pool.probabilities[:500],
+        "moved": pool.probabilities[:500, [1, 0, 3, 2]],
+    }[others]
+    weighed = solve_robustly(p, labels, sample_weight=times, unlabelled=unlabelled)
+    repeated = solve_robustly(p[rows], labels[rows], unlabelled=unlabelled)
+    np.testing.assert_array_equal(weighed.solution.weights, repeated.solution.weights)
+    np.testing.assert_array_equal(weighed.solution.confusion, repeated.solution.confusion)
+    drifts = [one.decision.drift for one in (weighed, repeated)]
+    assert all((drift is not None) == (others == "moved") for drift in drifts)
+
+
+def test_a_class_without_labels_stays_in_the_middle_of_the_others(pool):
+    p, labels = few(pool, 20)
+    seen = labels != 2
+    with pytest.warns(DNIPWarning, match="no labelled example of class 2"):
+        found = solve_robustly(p[seen], labels[seen], unlabelled=pool.probabilities[:500])
+    weights = found.solution.weights
+    middle = np.exp(np.log(weights[[0, 1, 3]]).mean())
+    assert weights[2] == pytest.approx(middle, abs=1 / 30)
+    assert found.solution.unfitted == (2,)
+
+
+@pytest.mark.parametrize("scale", [1, 300, "log:30", "continuous"])
+def test_weights_lie_on_the_scale(pool, scale):
+    p, labels = few(pool, 10)
+    found = solve_robustly(p, labels, unlabelled=pool.probabilities[:500], scale=scale).solution
+    spread = np.log(found.weights).max() - np.log(found.weights).min()
+    assert spread == 0 if scale == 1 else 1.5 < spread < 5
+
+
+def test_objectives_without_gaps_are_optimised_as_they_are(pool):
+    p, labels = few(pool, 10)
+    for objective in (Objective(beta=0), Objective(terms=("error",)), lambda c: -accuracy(c)):
+        found = solve_robustly(p, labels, objective)
+        assert found.decision is None
+
+
+@pytest.mark.parametrize("rows", [np.eye(3)[[0, 1, 2, 0, 1, 2]], np.full((6, 3), 1 / 3)])
+def test_rows_that_decide_nothing_are_no_failure(rows):
+    found = solve_robustly(rows, [0, 1, 2, 0, 1, 2], unlabelled=rows)
+    assert (found.solution.weight_indices >= 1).all()
+
+
+def test_bad_input_is_refused(pool):
+    p, labels = few(pool, 3)
+    with pytest.raises(InvalidInputError, match="3 columns, but probabilities has 4"):
+        solve_robustly(p, labels, unlabelled=np.full((5, 3), 1 / 3))
+    with pytest.raises(InvalidInputError, match=r"unlabelled\[1, 0\]"):
+        solve_robustly(p, labels, unlabelled=[[0.25] * 4, [np.nan, 1, 0, 0]])
+    with pytest.raises(InvalidInputError, match="robust"):
+        solve_robustly(p, labels, robust="maybe")
+    with pytest.raises(InvalidInputError, match="at least 2 classes"):
+        solve_robustly(p[:3], labels[:3])
+
+
+def test_the_decision_is_told_in_numbers(pool):
+    p, labels = few(pool, 10)
+    decision = solve_robustly(p, labels, unlabelled=pool.probabilities[:500]).decision
+    assert decision.sentence == (
+        "robust: with 10 labels per class, the optimum of labels and 500 unlabelled rows counts "
+        "71%,\na smooth fit the rest."
+    )
+    told = decision.to_dict()
+    assert told["labels"] == [10.0] * 4
+    assert told["unlabelled_rows"] == 500
+    assert 0 < min(told["trust"]) <= max(told["trust"]) < 1
+
+
+def test_a_time_limit_holds_for_robust_fits_too(pool):
+    p, labels = few(pool, 25)
+    found = solve_robustly(p, labels, unlabelled=pool.probabilities, time_limit=0.0)
+    assert found.solution.status.value == "time_limit"
+    assert found.decision is not None
+
+
+@pytest.mark.parametrize("most", ["_MOST_CELLS", "_MOST_PRODUCTS"])
+def test_large_tables_are_left_to_the_plain_optimum(pool, monkeypatch, most):
+    p, labels = few(pool, 10)
+    assert solve_robustly(p, labels).decision is not None
+    size = p.size if most == "_MOST_CELLS" else len(p) * p.shape[1] ** 2
+    monkeypatch.setattr(f"dnip.fitting.robust.solve.{most}", size)
+    assert solve_robustly(p, labels).decision is not None
+    monkeypatch.setattr(f"dnip.fitting.robust.solve.{most}", size - 1)
+    assert solve_robustly(p, labels).decision is None
+    assert solve_robustly(p, labels, robust="on").decision is not None
+
+
+@pytest.mark.parametrize(("part", "end"), [(1e-12, "smooth"), (1.0, "optimum")])
+def test_a_blend_begins_and_ends_where_it_should(part, end):
+    estimates = {"smooth": np.array([0.3, -0.2, -0.1]), "optimum": np.array([1.0, 2.0, 3.0])}
+    difference = blend(**estimates, trust=np.full(3, part)) - estimates[end]
+    np.testing.assert_allclose(difference, difference.mean(), atol=1e-9)
+
+
+def test_a_common_factor_of_the_weights_changes_no_blend():
+    smooth, optimum = np.array([0.3, -0.2, -0.1]), np.array([1.0, 2.0, 3.0])
+    trust = np.array([0.1, 0.5, 0.9])
+    here, there = blend(smooth, optimum, trust), blend(smooth, optimum + 7, trust)
+    np.testing.assert_allclose(here, there, atol=1e-12)
+
+
+def test_a_class_without_labels_is_in_the_middle_of_a_blend():
+    found = blend(np.array([0.3, -0.3, 5.0]), np.array([0.6, -0.6, 9.0]), np.array([0.5, 0.5, 0]))
+    np.testing.assert_allclose(found, [0.45, -0.45, 0.0], atol=1e-12)
+
+
+def test_unlabelled_rows_of_other_texts_are_followed(pool):
+    p, labels = few(pool, 25)
+    turned = pool.probabilities ** [[0.5]] * [1, 1, 4, 8]
+    turned /= turned.sum(axis=1, keepdims=True)
+    tests = Rows(turned[3_000:], pool.labels[3_000:], pool.posterior[3_000:])
+    followed = solve_robustly(p, labels, unlabelled=turned[:1_000])
+    assert followed.decision.drift < 0.01
+    assert "differ from the labelled ones beyond chance" in followed.decision.sentence
+    gap = scores(tests, followed.solution.weights)[1]
+    assert gap < 0.6 * scores(tests, solve_robustly(p, labels).solution.weights)[1]
+
+
+def test_a_real_table_with_its_test_rows_unlabelled(shared_tables):
+    """Half of the gap of two sentiments goes at hardly any price: this is what the fit is for."""
+    folder = shared_tables / "sst2__unnamed-llm"
+    opt, test = (ProbabilityTable.read(folder / f"{part}.csv.gz") for part in ("opt", "test"))
+    found = solve_robustly(opt.probabilities, opt.labels, unlabelled=test.probabilities)
+    rows = Rows(test.probabilities, test.labels, test.probabilities)
+    reached_accuracy, reached_cobias = scores(rows, found.solution.weights)
+    assert reached_cobias <= 0.11
+    assert reached_accuracy >= 0.83

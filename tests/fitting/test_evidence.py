@@ -1,0 +1,137 @@
+import numpy as np
+import pytest
+
+from dnip import Objective, ProbabilityTable, solve
+from dnip.tables.captured_mass import LOW_MASS
+from dnip.fitting.evidence import FEWEST, FOLDS, NEEDED, gather
+from dnip.fitting.fit import fit_table
+from dnip.metrics import cobias, confusion_matrix
+from dnip.presenting.evidence import describe_evidence
+from populations import biased_rows
+
+CLASSES = ("a", "b", "c")
+BIAS = [1.5, 0.0, -1.5]
+
+
+def rows_of(n, bias=BIAS, seed=0):
+    found = biased_rows(np.random.default_rng(seed), n, bias=bias)
+    return found.probabilities, found.labels
+
+
+def judge(p, y, **settings):
+    def refit(rows):
+        return solve(p[rows], y[rows], seed=0).weights
+
+    return gather(p, y, refit, classes=CLASSES, beta=2.7, **settings)
+
+
+def test_every_row_is_predicted_by_a_refit_that_has_not_seen_it():
+    p, y = rows_of(60)
+    seen = []
+
+    def refit(rows):
+        seen.append(rows)
+        return np.ones(3)
+
+    gather(p, y, refit, classes=CLASSES, beta=2.7)
+    left_out = np.concatenate([np.setdiff1d(np.arange(60), rows) for rows in seen])
+    assert len(seen) == FOLDS
+    np.testing.assert_array_equal(np.sort(left_out), np.arange(60))
+
+
+def test_numbers_are_those_of_the_left_out_predictions():
+    p, y = rows_of(90)
+    found = judge(p, y)
+    raw = confusion_matrix(y, p.argmax(axis=1), 3)
+    np.testing.assert_array_equal(found.evaluation.raw, raw)
+    for value, counts in ((found.before, raw), (found.after, found.evaluation.reweighted)):
+        assert value == pytest.approx(1 - np.trace(counts) / 90 + 2.7 * cobias(counts))
+
+
+def test_a_strong_bias_is_worth_correcting():
+    found = judge(*rows_of(300))
+    assert found.apply
+    assert found.after < found.before
+    assert NEEDED <= found.sure <= 0.99
+
+
+def test_nothing_is_ever_quite_sure():
+    p = np.array([[0.6, 0.4], [0.55, 0.45]] * 500)
+    found = gather(
+        p, np.array([0, 1] * 500), lambda _: np.array([0.7, 1.0]), classes=("a", "b"), beta=2.7
+    )
+    assert (found.after, found.sure) == (0.0, 0.99)
+
+
+def test_no_change_is_no_reason_to_apply():
+    p, y = rows_of(300, bias=[0.0, 0.0, 0.0])
+    found = gather(p, y, lambda _: np.ones(3), classes=CLASSES, beta=2.7)
+    assert found.sure == pytest.approx(0.5)
+    assert not found.apply
+
+
+def test_a_silenced_class_stands_against_it():
+    p, y = rows_of(300)
+    found = gather(p, y, lambda _: np.array([1.0, 1.0, 1e-9]), classes=CLASSES, beta=0.0)
+    assert any("class c" in said for said in found.objections)
+
+
+def test_a_lower_worst_class_stands_against_it():
+    # a + b gain 50 rows, c loses 5 of its 20
+    y = np.repeat([0, 1, 2], [200, 200, 20])
+    p = np.full((420, 3), 0.2)
+    p[np.arange(420), y] = 0.6
+    p[:50] = [0.3, 0.4, 0.3]  # of a, taken for b until b's weight falls
+    p[400:415] = [0.3, 0.4, 0.3]
+    p[415:] = [0.41, 0.1, 0.49]  # of c, taken for a once c's weight falls
+    found = gather(p, y, lambda _: np.array([1.0, 0.7, 0.75]), classes=CLASSES, beta=0.0)
+    assert found.after < found.before
+    assert any("worst class" in said for said in found.objections)
+
+
+def test_too_few_labels_are_named():
+    p, y = rows_of(60)
+    keep = np.flatnonzero(y != 2).tolist() + np.flatnonzero(y == 2)[: FEWEST - 1].tolist()
+    found = judge(p[keep], y[keep])
+    assert not found.apply
+    assert found.objections[0].endswith("of class c.")
+
+
+def test_a_prompt_at_fault_stands_against_it():
+    p, y = rows_of(300)
+    table = ProbabilityTable(p, y, classes=CLASSES, mass=np.full(300, LOW_MASS / 2))
+    found = fit_table(table, evidence=True).evidence
+    assert "prompt" in found.objections[0]
+
+
+def test_a_fit_is_judged_where_that_is_quick_or_asked_for():
+    p, y = rows_of(120)
+    table = ProbabilityTable(p, y, classes=CLASSES)
+    assert fit_table(table).evidence is None
+    assert fit_table(table, evidence=None).evidence is not None
+    assert fit_table(table, evidence=True).evidence.apply
+
+
+def test_another_mix_counts_errors_by_its_shares():
+    p, y = rows_of(120)
+    target = np.array([0.1, 0.1, 0.8])
+    found = judge(p, y, target=target)
+    rates = np.diag(found.evaluation.raw) / found.evaluation.raw.sum(axis=1)
+    gap = cobias(found.evaluation.raw)
+    assert found.before == pytest.approx(1 - rates @ target + 2.7 * gap)
+
+
+def test_the_text_says_what_the_numbers_say():
+    found = judge(*rows_of(300))
+    told = describe_evidence(found, 0.9)
+    assert "verdict: apply" in told
+    assert f"{found.before:.3f} -> {found.after:.3f}" in told
+    assert "100%" not in told
+
+
+def test_refits_follow_the_objective():
+    p, y = rows_of(120)
+    table = ProbabilityTable(p, y, classes=CLASSES)
+    found = fit_table(table, Objective(beta=0.0), robust="off", evidence=True).evidence
+    counts = found.evaluation.raw
+    assert found.before == pytest.approx(1 - np.trace(counts) / counts.sum())

@@ -1,0 +1,263 @@
+"""Fits for another class mix: equal to fits on tables that were resampled to it."""
+
+import numpy as np
+import pytest
+
+from dnip import Coefficients, Objective, ProbabilityTable
+from dnip.base.errors import CoefficientsFormatError, DNIPWarning, InvalidInputError
+from dnip.fitting.fit import fit_table
+from dnip.metrics import accuracy, class_accuracies
+from dnip.priors import PriorEstimate
+from dnip.fitting.robust import solve_robustly
+from dnip.method.scales import DEFAULT_SCALE
+from populations import biased_rows
+
+
+def rows(seed=0, n=60, shares=(0.5, 0.25, 0.25), bias=(0.8, 0.0, -0.8)):
+    made = biased_rows(np.random.default_rng(seed), n, bias=bias, shares=shares)
+    return made.probabilities, made.labels
+
+
+def repeated(p, labels, times):
+    """Every row of class c `times[c]` times."""
+    counts = np.asarray(times)[labels]
+    return ProbabilityTable(np.repeat(p, counts, axis=0), np.repeat(labels, counts))
+
+
+@pytest.mark.parametrize("scale", [30, "log:30", "continuous"])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_target_prior_equals_a_table_resampled_to_that_mix(seed, scale):
+    p, labels = rows(seed)
+    few = repeated(p, labels, [1, 2, 3])
+    many = repeated(p, labels, [3, 2, 1])
+    mix = np.bincount(many.labels) / len(many)
+    # as many rows in both: μ is counted in rows
+    objective = Objective(tau=0.2, smoothing=len(few) / len(many))
+    weighed = fit_table(few, objective, robust="off", scale=scale, target_prior=mix)
+    plain = fit_table(many, Objective(tau=0.2, smoothing=1.0), robust="off", scale=scale)
+    assert weighed.solution.value == pytest.approx(plain.solution.value, abs=1e-9)
+    np.testing.assert_array_equal(weighed.coefficients.predict(p), plain.coefficients.predict(p))
+    if scale == 30:
+        np.testing.assert_array_equal(
+            weighed.solution.weight_indices, plain.solution.weight_indices
+        )
+    raw = weighed.evaluation.in_population(weighed.evaluation.raw)
+    assert accuracy(raw) == pytest.approx(accuracy(plain.evaluation.raw))
+
+
+def test_weights_that_are_whole_give_the_resampled_counts_bit_for_bit():
+    p, labels = rows(7, shares=(1 / 3, 1 / 3, 1 / 3))
+    kept = np.concatenate([np.flatnonzero(labels == c)[:12] for c in range(3)])
+    p, labels = p[kept], labels[kept]
+    few = repeated(p, labels, [2, 2, 4])  # 24, 24, 48 of 96
+    many = repeated(p, labels, [4, 2, 2])
+    weighed = fit_table(few, robust="off", target_prior=[0.5, 0.25, 0.25]).solution
+    plain = fit_table(many, robust="off").solution
+    np.testing.assert_array_equal(weighed.weight_indices, plain.weight_indices)
+    np.testing.assert_array_equal(weighed.confusion, plain.confusion)
+    assert (weighed.value, weighed.terms) == (plain.value, plain.terms)
+
+
+def test_the_mix_changes_error_and_pmi_but_no_class_accuracy():
+    p, labels = rows()
+    table = ProbabilityTable(p, labels)
+    fits = [
+        fit_table(table, Objective(tau=0.0), robust="off", target_prior=mix)
+        for mix in ([0.8, 0.1, 0.1], [0.1, 0.1, 0.8])
+    ]
+    for fit in fits:
+        counts = fit.evaluation.reweighted
+        weighted = fit.evaluation.in_population(counts)
+        np.testing.assert_allclose(class_accuracies(weighted), class_accuracies(counts))
+        assert fit.solution.terms["error"] == pytest.approx(1 - accuracy(weighted))
+    pull = [
+        fit_table(table, Objective(beta=0.0, tau=0.0), robust="off", target_prior=mix)
+        for mix in ([0.8, 0.1, 0.1], [0.1, 0.1, 0.8])
+    ]
+    first, last = (class_accuracies(fit.evaluation.reweighted) for fit in pull)
+    assert first[0] > last[0]
+    assert first[2] < last[2]
+
+
+def test_what_coefficients_keep():
+    p, labels = rows()
+    plain = fit_table(ProbabilityTable(p, labels), robust="off").coefficients
+    np.testing.assert_allclose(plain.class_shares, np.bincount(labels) / 60)
+    assert "target_prior" not in plain.fit
+    fit = fit_table(ProbabilityTable(p, labels), target_prior={"2": 0.5, "1": 0.25, "0": 0.25})
+    read = Coefficients.from_json(fit.coefficients.to_json())
+    np.testing.assert_array_equal(read.class_shares, [0.25, 0.25, 0.5])
+    assert read.fit["target_prior"]["source"] == "given"
+    assert read.fit["target_prior"]["effective_rows"] == pytest.approx(
+        1 / (np.array([0.25, 0.25, 0.5]) ** 2 / np.bincount(labels)).sum()
+    )
+    assert read.calibration.to_dict() == plain.calibration.to_dict()
+
+
+@pytest.mark.parametrize("robust", ["off", "auto", "on"])
+def test_an_estimate_comes_from_rows_without_labels(robust):
+    p, labels = rows(1, n=600, shares=(1 / 3, 1 / 3, 1 / 3))
+    others, _ = rows(2, n=3_000, shares=(0.1, 0.2, 0.7))
+    beside = fit_table(
+        ProbabilityTable(p, labels),
+        robust=robust,
+        unlabelled=ProbabilityTable(others, source="new"),
+        target_prior="estimate",
+    )
+    np.testing.assert_allclose(beside.target.shares, [0.1, 0.2, 0.7], atol=0.06)
+    assert beside.target.estimate.n_rows == 3_000
+    assert beside.coefficients.fit["unlabelled"]["source"] == "new"
+    within = ProbabilityTable(np.vstack([p, others]), np.concatenate([labels, np.full(3_000, -1)]))
+    same = fit_table(within, robust=robust, target_prior="estimate")
+    np.testing.assert_array_equal(same.target.shares, beside.target.shares)
+    np.testing.assert_array_equal(same.coefficients.weights, beside.coefficients.weights)
+
+
+@pytest.mark.parametrize("scale", [30, "log:30", "continuous"])
+@pytest.mark.parametrize("robust", ["off", "auto", "on"])
+def test_a_class_without_share_gets_the_least_weight_and_counts_nowhere(robust, scale):
+    p, labels = rows(n=300)
+    mix = [0.5, 0.0, 0.5]
+    fit = fit_table(ProbabilityTable(p, labels), robust=robust, scale=scale, target_prior=mix)
+    assert fit.coefficients.weights.argmin() == 1
+    if scale != "continuous":
+        assert fit.solution.weight_indices[1] == 1
+    assert fit.solution.confusion[1].sum() == 0
+    assert fit.coefficients.fit["unfitted"] == ["1"]
+
+
+def test_a_class_with_share_and_without_labels_is_told():
+    p, labels = rows(n=200)
+    table = ProbabilityTable(p[labels != 2], labels[labels != 2])
+    with pytest.warns(DNIPWarning) as told:
+        fit = fit_table(table, robust="off", target_prior=[0.25, 0.25, 0.5])
+    said = " ".join(str(warning.message) for warning in told)
+    assert "50.0% of the target prior is of class 2" in said
+    assert "no labelled example of class 2" in said
+    sizes = fit.solution.confusion.sum(axis=1)
+    assert sizes[0] == pytest.approx(sizes[1])
+
+
+@pytest.mark.parametrize(
+    ("mix", "told"),
+    [
+        ([0.5, 0.5], "2 shares for 3 classes"),
+        ([0.5, 0.5, 0.5], "sum to 1.5"),
+        ([1.0, 0.0, 0.0], "all rows are of class 0"),
+        ("estimate", "no rows without a label"),
+        ("even", "'even' is no class mix"),
+    ],
+)
+def test_bad_mixes(mix, told):
+    p, labels = rows()
+    with pytest.raises(InvalidInputError, match=told):
+        fit_table(ProbabilityTable(p, labels), target_prior=mix)
+
+
+@pytest.mark.filterwarnings("ignore::dnip.base.errors.DNIPWarning")
+def test_all_of_the_mix_without_labels():
+    p, labels = rows()
+    table = ProbabilityTable(p[labels != 2], labels[labels != 2])
+    with pytest.raises(InvalidInputError, match="fewer than two classes have both"):
+        fit_table(table, target_prior=[0.5, 0.0, 0.5])
+
+
+def test_a_robust_fit_weighs_labels_of_a_class_alike_whatever_the_mix():
+    p, labels = rows(n=90)
+    support = np.bincount(labels)
+    for mix in ([0.9, 0.05, 0.05], [0.2, 0.2, 0.6]):
+        decision = solve_robustly(p, labels, robust="on", target_prior=mix).decision
+        np.testing.assert_array_equal(decision.support, support)
+        np.testing.assert_array_equal(decision.shares, mix)
+
+
+def test_a_robust_fit_goes_where_the_mix_is():
+    p, labels = rows(3, n=120)
+    test_p, test_labels = rows(4, n=20_000)
+    by_class = [test_labels == c for c in range(3)]
+
+    def accuracy_in(mix, coefficients):
+        right = coefficients.predict(test_p) == test_labels
+        return np.dot(mix, [right[of_class].mean() for of_class in by_class])
+
+    mix = [0.05, 0.05, 0.9]
+    objective = Objective(beta=0.2)
+    for robust in ("off", "on"):
+        there, here = (
+            fit_table(ProbabilityTable(p, labels), objective, robust=robust, target_prior=m)
+            for m in (mix, None)
+        )
+        gain = accuracy_in(mix, there.coefficients) - accuracy_in(mix, here.coefficients)
+        assert gain > 0.02
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return fit_table(ProbabilityTable(*rows(n=2_000)), robust="off").coefficients
+
+
+class TestAdjusted:
+    """Coefficients that were fitted, moved to another mix."""
+
+    def test_accuracy_rises_in_the_target_mix(self, fitted):
+        p, labels = rows(5, n=20_000, shares=(0.05, 0.05, 0.9))
+        moved = fitted.adjusted([0.05, 0.05, 0.9])
+        before, after = ((c.predict(p) == labels).mean() for c in (fitted, moved))
+        assert after > before + 0.05
+        assert after > 0.9
+
+    def test_its_file_holds_what_it_is_for(self, fitted):
+        moved = fitted.adjusted({"0": 0.05, "1": 0.05, "2": 0.9})
+        read = Coefficients.from_json(moved.to_json())
+        np.testing.assert_array_equal(read.multipliers, moved.multipliers)
+        np.testing.assert_array_equal(read.class_shares, [0.05, 0.05, 0.9])
+        assert read.fit["adjusted"]["from"]["weights"] == fitted.weights.tolist()
+        assert "value" not in read.objective
+        assert read.objective["beta"] == 2.7
+
+    def test_its_own_mix_leaves_it_as_it_is(self, fitted):
+        assert fitted.adjusted(fitted.class_shares) is fitted
+
+    def test_an_estimate_of_its_own(self, fitted):
+        p, labels = rows(6, n=4_000, shares=(0.1, 0.2, 0.7))
+        found = fitted.estimate_prior(p)
+        np.testing.assert_allclose(found.shares, np.bincount(labels) / 4_000, atol=0.05)
+        with pytest.raises(InvalidInputError, match="2 classes, but the coefficients"):
+            fitted.estimate_prior([[0.5, 0.5]])
+
+    def test_of_an_estimate_only_classes_outside_the_interval_have_changed(self, fitted):
+        own = fitted.class_shares
+        near = own * [1.05, 0.95, 0.95] / (own * [1.05, 0.95, 0.95]).sum()
+
+        def moved(margin):
+            return fitted.adjusted(PriorEstimate(near, near - margin, near + margin, 100))
+
+        assert moved(0.1) is fitted
+        np.testing.assert_array_equal(moved(0.0).weights, fitted.adjusted(near).weights)
+        far = np.array([0.05, 0.05, 0.9])
+        there = fitted.adjusted(PriorEstimate(far, far - 0.01, far + 0.01, 100))
+        np.testing.assert_array_equal(there.weights, fitted.adjusted(far).weights)
+
+    @pytest.mark.parametrize("name", ["class_shares", "calibration"])
+    def test_a_file_of_an_older_version(self, fitted, name):
+        fit = {key: value for key, value in fitted.fit.items() if key != name}
+        old = Coefficients(fitted.classes, fitted.weight_indices, DEFAULT_SCALE, fit=fit)
+        with pytest.raises(CoefficientsFormatError, match=f"fit.{name} is missing.*Fit again"):
+            old.adjusted("uniform")
+
+    @pytest.mark.parametrize(
+        ("name", "value"),
+        [
+            ("class_shares", [0.5, 0.5]),
+            ("class_shares", ["a", "b", "c"]),
+            ("class_shares", [0.5, 0.6, -0.1]),
+            ("class_shares", None),
+            ("calibration", {"sharpness": 1.0}),
+            ("calibration", "none"),
+        ],
+    )
+    def test_a_damaged_file(self, fitted, name, value):
+        fit = {**fitted.fit, name: value}
+        broken = Coefficients(fitted.classes, fitted.weight_indices, DEFAULT_SCALE, fit=fit)
+        with pytest.raises(CoefficientsFormatError, match=f"fit.{name}"):
+            broken.adjusted("uniform")

@@ -1,0 +1,155 @@
+"""Scores against the metrics themselves, the bootstrap against a plain one, and the rule."""
+
+import numpy as np
+import pytest
+
+import dnip.fitting.tuning.choice as choice_module
+from dnip.base.errors import InvalidInputError
+from dnip.metrics import confusion_matrix
+from dnip.fitting.tuning import CRITERIA, METRICS, Criterion, Settings
+from dnip.fitting.tuning.choice import choose
+
+DEFAULT, OTHER, FAR = Settings(), Settings(beta=5.0), Settings(beta=10.0, tau=0.0)
+
+
+def noisy(y, rng, rate, n_classes=3):
+    """Predictions that are right at a rate per class."""
+    wrong = (y + rng.integers(1, n_classes, len(y))) % n_classes
+    return np.where(rng.random(len(y)) < np.asarray(rate)[y], y, wrong)
+
+
+def folds_of(y, n_folds):
+    return [y[number::n_folds] for number in range(n_folds)]
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("n_folds", [1, 3])
+def test_scores_are_the_means_over_folds_of_the_metric(metric, n_folds):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, 61)
+    labels = folds_of(y, n_folds)
+    predictions = {
+        settings: folds_of(noisy(y, rng, [0.9, 0.5, 0.7]), n_folds) for settings in (DEFAULT, OTHER)
+    }
+    found = choose(labels, predictions, Criterion("weighted", {metric: 2}), 3, seed=0)
+    function, sign = METRICS[metric]
+    for settings, parts in predictions.items():
+        values = [
+            function(confusion_matrix(true, predicted, 3))
+            for true, predicted in zip(labels, parts, strict=True)
+        ]
+        wanted = 2 * sign * np.average(values, weights=[len(true) for true in labels])
+        assert found.standings[settings].score == pytest.approx(wanted, abs=1e-12)
+
+
+@pytest.mark.parametrize("metric", ["accuracy", "cobias", "macro_f1"])
+def test_the_standard_error_is_that_of_a_bootstrap_of_rows(metric, monkeypatch):
+    monkeypatch.setattr(choice_module, "SAMPLES", 3000)
+    rng = np.random.default_rng(1)
+    y = np.repeat([0, 1, 2], [40, 50, 60])
+    one, two = (noisy(y, rng, rate) for rate in ([0.9, 0.5, 0.7], [0.8, 0.6, 0.75]))
+    found = choose(
+        [y], {DEFAULT: [one], OTHER: [two]}, Criterion("weighted", {metric: 1}), 3, seed=0
+    )
+    function = METRICS[metric][0]
+    differences = []
+    for _ in range(1500):
+        rows = np.concatenate(
+            [rng.choice(np.flatnonzero(y == c), (y == c).sum()) for c in range(3)]
+        )
+        values = [function(confusion_matrix(y[rows], p[rows], 3)) for p in (one, two)]
+        differences.append(values[1] - values[0])
+    standing = found.standings[OTHER]
+    assert standing.standard_error == pytest.approx(np.std(differences), rel=0.1)
+    assert found.standings[DEFAULT].standard_error == 0
+
+
+@pytest.mark.parametrize("name", CRITERIA)
+def test_a_candidate_that_is_plainly_better_is_chosen(name):
+    rng = np.random.default_rng(2)
+    y = np.repeat([0, 1, 2], 200)
+    uneven, even = noisy(y, rng, [0.95, 0.3, 0.6]), noisy(y, rng, [0.8, 0.8, 0.8])
+    found = choose([y], {DEFAULT: [uneven], OTHER: [even]}, Criterion(name), 3, seed=0)
+    assert (found.chosen, found.reference) == (OTHER, DEFAULT)
+    standing = found.standings[OTHER]
+    assert standing.ahead > found.bar * standing.standard_error
+
+
+def test_equal_candidates_rarely_unseat_the_defaults():
+    kept = {0.0: 0, 0.9: 0}
+    for trial in range(40):
+        rng = np.random.default_rng(trial)
+        y = np.repeat([0, 1, 2], 100)
+        predictions = {
+            settings: folds_of(noisy(y, rng, [0.7, 0.7, 0.7]), 5)
+            for settings in (DEFAULT, *(Settings(beta=3.0 + i) for i in range(15)))
+        }
+        for confidence in kept:
+            found = choose(
+                folds_of(y, 5), predictions, Criterion(), 3, seed=0, confidence=confidence
+            )
+            kept[confidence] += found.chosen == DEFAULT
+    assert kept[0.9] >= 36
+    assert kept[0.0] <= 10
+
+
+def test_of_near_equals_the_nearest_to_the_defaults_is_chosen():
+    rng = np.random.default_rng(3)
+    y = np.repeat([0, 1, 2], 200)
+    good = noisy(y, rng, [0.8, 0.8, 0.8])
+    better = good.copy()
+    mended, broken = np.flatnonzero(good != y)[:2], np.flatnonzero(good == y)[0]
+    better[mended], better[broken] = y[mended], 1  # one row ahead, by √3 rows
+    bad = noisy(y, rng, [0.9, 0.2, 0.5])
+    right = Criterion("weighted", {"accuracy": 1})
+    offered = {FAR: [better], OTHER: [good], DEFAULT: [bad]}
+    assert choose([y], offered, right, 3, seed=0).alike == (OTHER, FAR)
+    assert choose([y], offered, right, 3, seed=0).chosen == OTHER
+    assert choose([y], offered, right, 3, seed=0, confidence=0).chosen == FAR
+
+
+def test_where_the_first_metric_cannot_tell_the_second_one_does():
+    y = np.repeat([0, 1], 100)
+    uneven, even = y.copy(), y.copy()
+    uneven[:40] = 1
+    even[:20], even[-20:] = 1, 0
+    found = choose([y], {DEFAULT: [uneven], OTHER: [even]}, Criterion("accuracy"), 2, seed=0)
+    assert found.chosen == OTHER
+    found = choose([y], {DEFAULT: [even], OTHER: [uneven]}, Criterion("accuracy"), 2, seed=0)
+    assert found.chosen == DEFAULT
+
+
+def test_without_the_defaults_the_nearest_candidate_stands_for_them():
+    y = np.repeat([0, 1], 10)
+    found = choose([y], {FAR: [y], OTHER: [y]}, Criterion(), 2, seed=0)
+    assert (found.chosen, found.reference, found.alike) == (OTHER, OTHER, ())
+
+
+def test_fits_that_err_to_another_side_in_each_fold_are_not_flattered():
+    y = np.repeat([0, 1], 50)
+    labels = [y, y]
+    to_one_side, to_the_other = np.zeros_like(y), np.ones_like(y)
+    found = choose(
+        labels,
+        {DEFAULT: [y, y], OTHER: [to_one_side, to_the_other]},
+        Criterion("weighted", {"cobias": 1}),
+        2,
+        seed=0,
+    )
+    assert found.standings[OTHER].score == -1.0  # 0 if the counts were added up
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("fairness",), "criterion must be one of accuracy, cobias, weighted; got 'fairness'"),
+        (("accuracy", {"cobias": 1}), "weights belong to the criterion weighted"),
+        (("weighted", {"speed": 1}), "a weighted metric must be one of accuracy"),
+        (("weighted", {"cobias": -1}), "weight of cobias must be"),
+        (("weighted", {"cobias": 0}), "weights has no weight above 0"),
+        (("weighted", {}), "weights has no weight above 0"),
+    ],
+)
+def test_a_criterion_that_makes_no_sense_is_refused(arguments, told):
+    with pytest.raises(InvalidInputError, match=told):
+        Criterion(*arguments)

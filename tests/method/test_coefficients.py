@@ -1,0 +1,405 @@
+"""The artefact: applied as NumPy would, written without loss, and refused when damaged."""
+
+import dataclasses
+import json
+import math
+import pickle
+from copy import deepcopy
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import oracles
+from dnip import Coefficients, solve
+from dnip.base.errors import CoefficientsFormatError, InvalidInputError, OutputError
+from strategies import KINDS, random_probabilities, seeded
+
+#: What JSON can carry in the two free parts.
+jsonable = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**70), 2**70)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(st.characters(exclude_categories=["Cs"])),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text("aé", max_size=3), inner),
+    max_leaves=6,
+)
+names = st.text(
+    st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1
+).filter(str.strip)
+
+
+SOUND = json.loads(Coefficients(["a", "b", "c"], [30, 30, 30], 30).to_json())
+SPACED = json.loads(Coefficients(["a", "b", "c"], [1, 15, 30], "log:30").to_json())
+CONTINUOUS = json.loads(
+    Coefficients(["a", "b", "c"], [], "continuous", weights=[1.0, 0.5, 0.25]).to_json()
+)
+
+
+@st.composite
+def coefficients(draw):
+    scale = draw(st.integers(1, 10_000))
+    classes = draw(st.lists(names, min_size=2, max_size=6, unique=True))
+    indices = [draw(st.integers(1, scale)) for _ in classes]
+    parts = st.dictionaries(st.sampled_from(["value", "terms", "seed"]), jsonable)
+    return Coefficients(classes, indices, scale, draw(parts), draw(parts))
+
+
+@st.composite
+def spaced_coefficients(draw):
+    classes = draw(st.lists(names, min_size=2, max_size=6, unique=True))
+    if draw(st.booleans()):
+        size = draw(st.integers(1, 10_000))
+        indices = [draw(st.integers(1, size)) for _ in classes]
+        return Coefficients(classes, indices, f"log:{size}")
+    weights = [draw(st.floats(1e-6, 1)) for _ in classes]
+    return Coefficients(classes, [], "continuous", weights=weights)
+
+
+@seeded
+@given(spaced_coefficients())
+def test_other_scales_go_to_json_and_back_without_loss(before):
+    text = before.to_json()
+    after = Coefficients.from_json(text)
+    assert (after.spacing, after.scale) == (before.spacing, before.scale)
+    np.testing.assert_array_equal(after.weight_indices, before.weight_indices)
+    np.testing.assert_array_equal(after.multipliers, before.multipliers)
+    assert after.weights.tolist() == before.weights.tolist() == json.loads(text)["weights"]
+    assert after.to_json() == text
+
+
+def test_a_file_of_another_scale_is_one_that_readers_of_linear_ones_refuse():
+    assert (SPACED["version"], SPACED["spacing"], SPACED["scale"]) == (2, "log", 30)
+    assert (CONTINUOUS["version"], CONTINUOUS["spacing"]) == (2, "continuous")
+    assert CONTINUOUS["scale"] is CONTINUOUS["weight_indices"] is None
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("content", [SPACED, CONTINUOUS], ids=["log", "continuous"])
+def test_other_scales_predict_by_weights(kind, content):
+    p = random_probabilities(np.random.default_rng(0), 200, 3, kind)
+    fitted = Coefficients.from_json(json.dumps(content))
+    np.testing.assert_array_equal(fitted.predict(p), oracles.predict(p, content["weights"]))
+    products = np.array(content["weights"]) * p
+    expected = products / products.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(fitted.apply(p), expected, rtol=1e-12, atol=1e-300)
+    assert list(fitted.logit_bias().values()) == [math.log(w) for w in content["weights"]]
+
+
+def test_weights_belong_to_the_continuous_scale_alone():
+    with pytest.raises(InvalidInputError, match="on the scale log:30 follow from weight_indices"):
+        Coefficients(["a", "b"], [1, 2], "log:30", weights=[0.5, 1.0])
+    with pytest.raises(InvalidInputError, match="continuous weights have no weight_indices"):
+        Coefficients(["a", "b"], [1, 2], "continuous", weights=[0.5, 1.0])
+
+
+@seeded
+@given(coefficients())
+def test_json_and_back_loses_nothing(before):
+    after = Coefficients.from_json(before.to_json())
+    assert after.classes == before.classes
+    assert after.scale == before.scale
+    np.testing.assert_array_equal(after.weight_indices, before.weight_indices)
+    np.testing.assert_array_equal(after.weights, before.weights)
+    assert (after.objective, after.fit) == (before.objective, before.fit)
+    assert after.to_json() == before.to_json()
+
+
+def test_a_file_and_back_loses_nothing(tmp_path):
+    path = tmp_path / "coefficients.json"
+    before = Coefficients(["nég", "pos"], [7, 30], 30, {"value": -0.1}, {"seed": 3})
+    before.save(path)
+    assert Coefficients.load(path).to_json() == before.to_json() == path.read_text("utf-8")
+
+
+def test_the_file_says_what_the_interface_promises():
+    solution = solve([[0.9, 0.1], [0.6, 0.4]], [0, 1], scale=5, seed=2)
+    made = Coefficients.from_solution(solution, ["no", "yes"], provenance={"data": {"rows": 2}})
+    content = json.loads(made.to_json())
+    assert (content["format"], content["version"]) == ("dnip-coefficients", 1)
+    assert content["classes"] == ["no", "yes"]
+    assert content["weights"] == [index / 5 for index in content["weight_indices"]]
+    assert content["objective"]["value"] == solution.value
+    assert content["objective"]["beta"] == 2.7
+    assert content["fit"]["data"] == {"rows": 2}
+    assert (content["fit"]["seed"], content["fit"]["solver"]) == (2, "coordinate")
+
+
+def test_classes_that_were_not_fitted_stand_there_by_name():
+    with pytest.warns(match="no labelled example of class maybe"):
+        solution = solve(np.eye(3)[:2], [0, 1], classes=["no", "yes", "maybe"])
+    made = Coefficients.from_solution(solution, ["no", "yes", "maybe"])
+    assert made.fit["unfitted"] == ["maybe"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_prediction_and_reweighting_equal_numpy(kind):
+    rng = np.random.default_rng(0)
+    for n_classes in (2, 3, 7):
+        p = random_probabilities(rng, 200, n_classes, kind)
+        indices = rng.integers(1, 31, n_classes)
+        fitted = Coefficients([f"c{c}" for c in range(n_classes)], indices, 30)
+        np.testing.assert_array_equal(fitted.predict(p), oracles.predict(p, indices))
+        reweighted = fitted.apply(p)
+        products = indices / 30 * p
+        expected = products / products.sum(axis=1, keepdims=True)
+        np.testing.assert_allclose(reweighted, expected, rtol=1e-12, atol=1e-300)
+        chosen = reweighted[np.arange(len(p)), fitted.predict(p)]
+        np.testing.assert_array_equal(chosen, reweighted.max(axis=1))
+
+
+def test_a_tie_goes_to_the_lowest_class():
+    fitted = Coefficients(["a", "b", "c"], [30, 15, 15], 30)
+    assert fitted.predict([[0.2, 0.4, 0.4], [0.0, 0.5, 0.5]]).tolist() == [0, 1]
+
+
+PETS = ("cat", "dog", "owl")
+
+
+def frame_of(columns, frames=pd):
+    p = random_probabilities(np.random.default_rng(0), 20, len(columns), "mixed")
+    return frames.DataFrame(dict(zip(columns, p.T, strict=True)))
+
+
+@pytest.mark.parametrize(
+    ("classes", "columns"),
+    [
+        (PETS, PETS),
+        (PETS, ("p0", "p1", "p2")),
+        (PETS, (0, 1, 2)),
+        (PETS, (7, 8, 9)),
+        (("0", "1", "2"), (0, 1, 2)),
+        (("0", "1", "2"), PETS),
+        (("p2", "p1", "p0"), ("p2", "p1", "p0")),
+    ],
+)
+def test_columns_in_order_and_without_a_name_are_taken_by_position(classes, columns):
+    fitted, frame = Coefficients(classes, [30, 12, 7], 30), frame_of(columns)
+    np.testing.assert_array_equal(fitted.predict(frame), fitted.predict(frame.to_numpy()))
+    np.testing.assert_array_equal(fitted.apply(frame), fitted.apply(frame.to_numpy()))
+
+
+@pytest.mark.parametrize("frames", [pd, pl])
+@pytest.mark.parametrize(
+    ("classes", "columns"),
+    [
+        (PETS, ("owl", "dog", "cat")),
+        (PETS, ("cat", "dog", "bat")),
+        (PETS, ("red", "green", "blue")),
+        (PETS, ("p0", "p2", "p1")),
+        (PETS, ("p1", "p2", "p3")),
+        (PETS, ("2", "1", "0")),
+        (PETS, ("label", *PETS)),
+        (("0", "1", "2"), ("1", "2", "3")),
+        (("0", "1", "2"), ("p1", "p0", "p2")),
+    ],
+)
+def test_columns_of_other_classes_or_another_order_are_refused(frames, classes, columns):
+    fitted, frame = Coefficients(classes, [30, 12, 7], 30), frame_of(columns, frames)
+    told = (
+        f"the columns of probabilities are {', '.join(columns)}, but the classes in order are "
+        f"{', '.join(classes)}. Put the columns into this order; frame.to_numpy() is taken by "
+        "position"
+    )
+    for use in (fitted.predict, fitted.apply, fitted.estimate_prior):
+        with pytest.raises(InvalidInputError) as caught:
+            use(frame)
+        assert str(caught.value) == told
+
+
+def test_logit_bias_is_what_multiplies_a_probability_by_its_weight():
+    fitted = Coefficients(["a", "b"], [30, 3], 30)
+    bias = fitted.logit_bias()
+    assert list(bias) == ["a", "b"]
+    assert bias["a"] == 0.0
+    assert math.exp(bias["b"]) == pytest.approx(0.1)
+    logits = np.log([0.3, 0.7])
+    softened = np.exp(logits + list(bias.values()))
+    np.testing.assert_allclose(softened / softened.sum(), fitted.apply([[0.3, 0.7]])[0])
+
+
+@pytest.mark.parametrize("method", ["apply", "predict"])
+@pytest.mark.parametrize(
+    ("p", "told"),
+    [
+        ([[0.5, 0.25, 0.25]], "3 classes, but the coefficients were fitted for 2: a, b"),
+        ([[0.5, -0.5]], r"probabilities\[0, 1\]: the probability is negative"),
+        ([[0.5, math.nan]], "not a number"),
+        ([[0, 0]], "all class probabilities are 0"),
+        ([0.5, 0.5], r"shape \(2,\)"),
+        ("x", "not a matrix of numbers"),
+    ],
+)
+def test_bad_probabilities_are_refused(method, p, told):
+    with pytest.raises(InvalidInputError, match=told):
+        getattr(Coefficients(["a", "b"], [1, 2], 2), method)(p)
+
+
+class TestImmutability:
+    @pytest.fixture
+    def given_arrays(self):
+        return [np.array([30, 15]), {"value": 1.0}, {"seed": 0}]
+
+    def test_nothing_can_be_set(self):
+        fitted = Coefficients(["a", "b"], [30, 15], 30)
+        for name in ("classes", "weight_indices", "scale", "objective", "fit"):
+            with pytest.raises(dataclasses.FrozenInstanceError):
+                setattr(fitted, name, None)
+        with pytest.raises(ValueError, match="read-only"):
+            fitted.weight_indices[0] = 1
+
+    def test_what_was_passed_stays_the_callers(self, given_arrays):
+        indices, objective, fit = given_arrays
+        fitted = Coefficients(["a", "b"], indices, 30, objective, fit)
+        indices[0] = objective["value"] = fit["seed"] = 7
+        assert fitted.weight_indices.tolist() == [30, 15]
+        assert (fitted.objective, fitted.fit) == ({"value": 1.0}, {"seed": 0})
+
+    def test_a_copy_by_pickle_predicts_alike(self):
+        fitted = Coefficients(["a", "b"], [30, 15], 30)
+        assert pickle.loads(pickle.dumps(fitted)).to_json() == fitted.to_json()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ((["a", "b"], [30, 31], 30), r"weight_indices\[1\] is 31, outside 1..30"),
+        ((["a", "b"], [0, 1], 30), r"weight_indices\[0\] is 0"),
+        ((["a", "b"], [1.0, 2.0], 30), "whole numbers"),
+        ((["a", "b"], [1, 2, 3], 30), "2 whole numbers, one per class"),
+        ((["a"], [1], 30), "at least 2 classes"),
+        ((["a", "a"], [1, 2], 30), "a stand twice"),
+        ((["a", " "], [1, 2], 30), "must not be empty"),
+        ((["a", "b"], [1, 1], 0), "scale"),
+        ((["a", "b"], [1, 1], 10_001), "scale"),
+    ],
+)
+def test_bad_coefficients_are_refused(arguments, told):
+    with pytest.raises(InvalidInputError, match=told):
+        Coefficients(*arguments)
+
+
+def without(key):
+    return {name: value for name, value in SOUND.items() if name != key}
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ("", "not valid JSON"),
+        ("{", "not valid JSON"),
+        (json.dumps(SOUND)[:-9], "not valid JSON"),
+        (json.dumps(SOUND) + "x", "not valid JSON"),
+        ("[" * 100_000, "not valid JSON"),
+        ('{"a":' * 100_000, "not valid JSON"),
+        ("1" * 5000, "not valid JSON"),
+        ("null", '"format" is not "dnip-coefficients"'),
+        ([SOUND], '"format" is not'),
+        (SOUND | {"format": "other"}, '"format" is not'),
+        (without("format"), '"format" is not'),
+        (without("version"), "version None is unknown; this package reads versions 1 and 2"),
+        (SOUND | {"version": 3}, "version 3 is unknown.*Install the newer package"),
+        (SOUND | {"version": 2}, "spacing missing"),
+        (SOUND | {"version": 2, "spacing": "linear"}, '"spacing" is \'linear\', not "log"'),
+        (SOUND | {"version": 2, "spacing": ["log"]}, "\"spacing\" is \\['log'\\], not"),
+        (SPACED | {"weights": [0.1, 0.5, 1.0]}, "weights do not equal those of the scale"),
+        (SPACED | {"weight_indices": None}, '"weight_indices" is None, not a JSON array'),
+        (SPACED | {"scale": 0}, "scale must be a whole number of at least 1"),
+        (CONTINUOUS | {"weights": [1.0, 0.5]}, "weights must be 3 numbers"),
+        (CONTINUOUS | {"weights": [1.0, 0.5, 0.0]}, "outside 1e-12..1"),
+        (CONTINUOUS | {"weights": [1.0, 0.5, 1.5]}, "outside 1e-12..1"),
+        (CONTINUOUS | {"weights": None}, '"weights" is None, not a JSON array'),
+        (SOUND | {"version": "1"}, "version '1' is unknown"),
+        (without("classes"), "classes missing"),
+        (without("weight_indices"), "weight_indices missing"),
+        (without("scale"), "scale missing"),
+        (SOUND | {"classes": "abc"}, "\"classes\" is 'abc', not a JSON array"),
+        (SOUND | {"classes": ["a", "b"]}, "2 whole numbers"),
+        (SOUND | {"classes": ["a", "b", 3]}, '"classes" holds other things than names'),
+        (SOUND | {"classes": ["a", "b", ["c"]]}, '"classes" holds other things than names'),
+        (SOUND | {"classes": ["a", "b", "b"]}, "b stand twice"),
+        (SOUND | {"classes": ["a", "b", "\ud800"]}, "valid Unicode"),
+        (SOUND | {"weight_indices": [30, 30]}, "3 whole numbers"),
+        (SOUND | {"weight_indices": [30, 30, 31]}, "outside 1..30"),
+        (SOUND | {"weight_indices": [0, 30, 30]}, "outside 1..30"),
+        (SOUND | {"weight_indices": [30, 30, 30.5]}, "whole numbers"),
+        (SOUND | {"weight_indices": [30, 30, "30"]}, "whole numbers"),
+        (SOUND | {"weight_indices": [30, 30, None]}, "whole numbers"),
+        (SOUND | {"weight_indices": [30, 30, 10**30]}, "whole numbers"),
+        (SOUND | {"weight_indices": [[30], [30], [3, 0]]}, "inhomogeneous"),
+        (SOUND | {"weight_indices": {"a": 30}}, "not a JSON array"),
+        (SOUND | {"scale": 15}, "outside 1..15"),
+        (SOUND | {"scale": 30.0}, "scale must be a whole number"),
+        (SOUND | {"scale": None}, "scale must be a whole number"),
+        (SOUND | {"weights": [1, 1, 0.5]}, "weights do not equal weight_indices / scale"),
+        (SOUND | {"weights": [1.0]}, "weights do not equal"),
+        (SOUND | {"weights": 1.0}, "weights do not equal"),
+        (SOUND | {"weights": [[1.0, 1.0, 1.0]]}, "weights do not equal"),
+        (SOUND | {"weights": ["1", "1", "1"]}, "weights do not equal"),
+        (SOUND | {"weights": None}, "weights do not equal"),
+        (SOUND | {"weights": {}}, "weights do not equal"),
+        (SOUND | {"weights": [1, 1, math.nan]}, "NaN is no JSON number"),
+        (SOUND | {"objective": {"value": math.inf}}, "Infinity is no JSON number"),
+        (SOUND | {"objective": []}, '"objective" is .*, not a JSON object'),
+        (SOUND | {"fit": None}, '"fit" is None, not a JSON object'),
+    ],
+)
+def test_damaged_content_is_refused(tmp_path, content, told):
+    path = tmp_path / "coefficients.json"
+    path.write_text(content if isinstance(content, str) else json.dumps(content))
+    with pytest.raises(CoefficientsFormatError, match=told) as caught:
+        Coefficients.load(path)
+    assert str(path) in caught.value.message
+    assert caught.value.hint
+
+
+def test_a_byte_order_mark_is_no_damage(tmp_path):
+    path = tmp_path / "coefficients.json"
+    path.write_text("\ufeff" + json.dumps(SOUND), encoding="utf-8")
+    assert Coefficients.load(path).classes == tuple(SOUND["classes"])
+
+
+def test_parts_that_no_prediction_needs_may_be_absent_or_new():
+    bare = {key: SOUND[key] for key in SOUND if key not in ("weights", "objective", "fit")}
+    read = Coefficients.from_json(json.dumps(bare | {"comment": "by hand"}))
+    assert read.weight_indices.tolist() == [30, 30, 30]
+    assert (read.objective, read.fit) == ({}, {})
+
+
+def test_files_that_cannot_be_read_or_written(tmp_path):
+    binary = tmp_path / "binary.json"
+    binary.write_bytes(b"\xff\xfe")
+    for path, reason in [
+        (tmp_path / "no.json", "No such file"),
+        (tmp_path, "Is a directory"),
+        (binary, "not UTF-8 text"),
+    ]:
+        with pytest.raises(CoefficientsFormatError, match=reason) as caught:
+            Coefficients.load(path)
+        assert "dnip fit" in caught.value.hint
+    with pytest.raises(OutputError, match="does not exist"):
+        Coefficients(["a", "b"], [1, 1], 1).save(tmp_path / "no" / "coefficients.json")
+
+
+def test_a_value_that_json_cannot_hold_leaves_the_old_file(tmp_path):
+    path = tmp_path / "coefficients.json"
+    Coefficients(["a", "b"], [1, 1], 1).save(path)
+    old = path.read_bytes()
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        Coefficients(["a", "b"], [1, 1], 1, {"value": math.nan}).save(path)
+    assert path.read_bytes() == old
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("copy", [lambda c: pickle.loads(pickle.dumps(c)), deepcopy])
+def test_copies_are_read_only_and_the_same(copy):
+    first = Coefficients(["a", "b"], [15, 30], 30)
+    second = copy(first)
+    assert second.predict([[0.5, 0.5]]).tolist() == [1]
+    for array in (second.weight_indices, second.multipliers):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1

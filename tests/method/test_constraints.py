@@ -1,0 +1,136 @@
+"""Constraints: what may be asked for, and the counts that it comes to."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dnip import Constraints
+from dnip.method.constraints import by_label, find_class
+from dnip.base.errors import InvalidInputError
+from strategies import seeded
+
+CLASSES = ("cat", "dog", "bird")
+ALL_PRESENT = np.array([True, True, True])
+
+
+def test_asking_for_nothing_is_no_constraint():
+    assert not Constraints()
+    assert Constraints(max_accuracy_loss=0.0)
+    assert Constraints(freeze=["cat"])
+    assert Constraints(min_class_accuracies={0: 0.0})
+
+
+def test_classes_by_name_by_index_and_all():
+    asked = Constraints(0.1, {"dog": 0.7, 2: 0.6, "all": 0.5}, ["bird", 0, "cat"])
+    demands = asked.on(CLASSES, ALL_PRESENT)
+    assert demands.least.tolist() == [0.5, 0.7, 0.6]
+    assert (demands.every, demands.named, demands.frozen) == (0.5, (1, 2), (0, 2))
+    assert demands.max_accuracy_loss == 0.1
+
+
+def test_a_class_that_is_called_all_is_that_class():
+    demands = Constraints(min_class_accuracies={"all": 0.5}).on(("all", "none"), ALL_PRESENT[:2])
+    assert demands.least.tolist() == [0.5, 0.0]
+
+
+def test_all_leaves_out_classes_without_labels():
+    present = np.array([True, True, False])
+    demands = Constraints(min_class_accuracies={"all": 0.5}).on(CLASSES, present)
+    assert demands.least.tolist() == [0.5, 0.5, 0.0]
+
+
+def test_a_name_goes_before_an_index():
+    assert find_class("1", ["1", "0"]) == 0
+    assert find_class("1", ["a", "b"]) == 1
+    assert find_class(1, ["1", "0"]) == 1
+
+
+@seeded
+@given(numerator=st.integers(0, 100), n_examples=st.integers(1, 3000), loss=st.integers(0, 100))
+def test_floors_are_the_least_counts_that_reach_what_is_written(numerator, n_examples, loss):
+    demands = Constraints(loss / 100, {0: numerator / 100}).on(("a", "b"), ALL_PRESENT[:2])
+    true = np.array([n_examples, 7])
+    none = np.zeros(2, np.int64)
+    assert demands.correct_counts(true, none).tolist() == [-(-numerator * n_examples // 100), 0]
+    raw = n_examples // 2
+    spare = loss * (n_examples + 7) // 100
+    assert demands.total_count(raw, n_examples + 7) == max(0, raw - spare)
+
+
+def test_a_class_that_was_right_on_some_rows_stays_right_on_one():
+    true, raw = np.array([10, 10, 10]), np.array([9, 1, 0])
+    assert Constraints().on(CLASSES, ALL_PRESENT).correct_counts(true, raw).tolist() == [1, 1, 0]
+    asked = Constraints(None, {"cat": 0.5, "bird": 0.2}).on(CLASSES, ALL_PRESENT)
+    assert asked.correct_counts(true, raw).tolist() == [5, 1, 2]
+    allowed = Constraints(allow_silence=True).on(CLASSES, ALL_PRESENT)
+    assert allowed.correct_counts(true, raw).tolist() == [0, 0, 0]
+
+
+def test_silence_is_no_request_that_is_told():
+    demands = Constraints().on(CLASSES, ALL_PRESENT)
+    assert demands.has_floors
+    assert not demands.are_asked
+    assert demands.to_dict(np.eye(3), np.eye(3)) == {}
+    assert not Constraints(allow_silence=True).on(CLASSES, ALL_PRESENT).has_floors
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"max_accuracy_loss": -0.1}, "max_accuracy_loss must be a finite number at least 0"),
+        ({"max_accuracy_loss": float("nan")}, "max_accuracy_loss must be"),
+        ({"min_class_accuracies": {"cat": 1.1}}, "least accuracy of class cat must be .* got 1.1"),
+        ({"min_class_accuracies": {"cat": -0.1}}, "at least 0 and at most 1; got -0.1"),
+        ({"min_class_accuracies": [("cat", 0.5)]}, "must map classes to rates"),
+        ({"min_class_accuracies": {0.5: 0.5}}, "a class is a name or an index; got 0.5"),
+        ({"freeze": "cat"}, "freeze must be a sequence of classes; got the single text 'cat'"),
+        ({"freeze": [True]}, "a class is a name or an index; got True"),
+    ],
+)
+def test_settings_outside_their_range(settings, message):
+    with pytest.raises(InvalidInputError, match=message):
+        Constraints(**settings)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"freeze": ["cow"]}, "unknown class 'cow'; the classes are cat, dog, bird"),
+        ({"freeze": [3]}, "unknown class 3; the 3 classes are cat, dog, bird"),
+        ({"min_class_accuracies": {-1: 0.5}}, "unknown class -1"),
+        ({"min_class_accuracies": {"dog": 0.5, 1: 0.6}}, "class dog has two least accuracies"),
+        ({"min_class_accuracies": {"bird": 0.5}}, "class bird has no labelled example"),
+        ({"freeze": ["cat", "dog"]}, "every class with labels is frozen"),
+    ],
+)
+def test_constraints_that_do_not_fit_the_classes(settings, message):
+    with pytest.raises(InvalidInputError, match=message):
+        Constraints(**settings).on(CLASSES, np.array([True, True, False]))
+
+
+def test_a_class_without_labels_can_be_frozen():
+    present = np.array([True, True, False])
+    assert Constraints(freeze=["bird"]).on(CLASSES, present).frozen == (2,)
+
+
+def test_what_is_told_holds_what_was_asked_for_and_what_was_reached():
+    demands = Constraints(0.1, {"dog": 0.5}, ["cat"]).on(CLASSES, ALL_PRESENT)
+    raw = np.array([[5, 0, 0], [4, 1, 0], [0, 0, 10]])
+    reached = np.array([[4, 1, 0], [2, 3, 0], [1, 0, 9]])
+    assert demands.to_dict(reached, raw) == {
+        "max_accuracy_loss": 0.1,
+        "accuracy_loss": 0.0,
+        "min_class_accuracies": {"dog": 0.5},
+        "class_accuracies": {"dog": 0.6},
+        "freeze": ["cat"],
+    }
+
+
+def test_by_label_takes_labels_for_what_they_are():
+    asked = Constraints(None, {2: 0.5, "all": 0.1}, ["1"])
+    told = by_label(asked, [1, 2, 3])
+    assert (told.min_class_accuracies, told.freeze) == ({1: 0.5, "all": 0.1}, (0,))
+    assert by_label(None, [1, 2]) is None
+    with pytest.raises(InvalidInputError, match="unknown class 0 in constraints"):
+        by_label(Constraints(freeze=[0]), [1, 2])

@@ -1,0 +1,191 @@
+"""The objective: Z and what may be asked of it."""
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import oracles
+from dnip import CustomObjective, Objective
+from dnip.base.errors import InvalidInputError
+from dnip.metrics import macro_f1
+from dnip.method.objective import ObjectiveLike
+from strategies import random_confusion, seeded
+
+ABLATIONS = {
+    "z1": ("error",),
+    "z2": ("cobias",),
+    "z3": ("pmi",),
+    "z1+z2": ("error", "cobias"),
+    "z1-z3": ("error", "pmi"),
+    "z2-z3": ("cobias", "pmi"),
+    "z1+z2-z3": ("error", "cobias", "pmi"),
+}
+
+
+@pytest.mark.parametrize("n_missing", [0, 2])
+@pytest.mark.parametrize("gap", ["pairwise", "single"])
+@pytest.mark.parametrize("name", ABLATIONS)
+def test_every_ablation_equals_the_plain_objective(name, gap, n_missing):
+    rng = np.random.default_rng(0)
+    objective = Objective(1.3, 0.7, 5.0, gap=gap).ablations()[name]
+    for n_classes in (4, 7):
+        confusion = random_confusion(rng, n_classes, n_missing)
+        plain = oracles.objective(confusion, 1.3, 0.7, 5.0, ABLATIONS[name], gap)
+        assert objective(confusion) == pytest.approx(plain, abs=1e-12)
+
+
+def test_ablations_change_nothing_but_the_terms():
+    whole = Objective(1.3, 0.7, 5.0, gap="single")
+    ablations = whole.ablations()
+    assert list(ablations) == list(ABLATIONS)
+    for name, terms in ABLATIONS.items():
+        assert ablations[name] == dataclasses.replace(whole, terms=terms)
+
+
+def test_ablations_take_the_published_weight_of_pmi_where_there_is_none():
+    assert {one.tau for one in Objective().ablations().values()} == {0.2}
+
+
+def test_smoothing_is_in_proportion_to_the_examples_unless_it_is_given():
+    assert Objective().smoothing_over(10_000) == Objective.published().smoothing == 4000.0
+    assert Objective().smoothing_over(25) == 10.0
+    assert Objective(smoothing=1.0).smoothing_over(10_000) == 1.0
+
+
+@seeded
+@given(seed=st.integers(0, 2**32 - 1), times=st.integers(2, 100))
+def test_the_default_does_not_depend_on_how_often_every_row_is_repeated(seed, times):
+    confusion = random_confusion(np.random.default_rng(seed), 4, n_missing=seed % 2)
+    for objective in (Objective(), Objective(tau=0.2)):
+        assert objective(times * confusion) == pytest.approx(objective(confusion), abs=1e-12)
+    published = Objective(tau=0.2, smoothing=1.0)
+    assert published(times * confusion) != pytest.approx(published(confusion), abs=1e-6)
+
+
+def silence(confusion, c, heir):
+    """Counts after every prediction of class c has become one of another class."""
+    moved = confusion.copy()
+    moved[:, heir] += moved[:, c]
+    moved[:, c] = 0
+    return moved
+
+
+def test_the_published_objective_pays_for_silence():
+    """Nothing is right any more of a class that is never predicted, and Z is the lower for it."""
+    confusion = np.array([[8, 1, 91], [1, 8, 91], [1, 1, 98]])
+    silent = silence(silence(confusion, 0, heir=2), 1, heir=2)
+    pmi_of = [Objective().terms_of(c)["pmi"] for c in (confusion, silent)]
+    assert Objective(tau=0.2, smoothing=1.0).terms_of(silent)["pmi"] > pmi_of[1]
+    published = Objective(beta=0.0, tau=0.2, smoothing=1.0)
+    assert published(silent) < published(confusion)
+
+
+@seeded
+@given(seed=st.integers(0, 2**32 - 1), c=st.integers(0, 3))
+def test_the_default_pays_for_no_prediction_pattern_but_by_error_and_gaps(seed, c):
+    confusion = random_confusion(np.random.default_rng(seed), 4)
+    silent = silence(confusion, c, heir=(c + 1) % 4)
+    for counts in (confusion, silent):
+        terms = Objective().terms_of(counts)
+        assert Objective()(counts) == pytest.approx(terms["error"] + 2.7 * terms["cobias"])
+
+
+def test_terms_are_reported_unweighted_also_where_left_out():
+    confusion = [[8, 2], [4, 6]]
+    terms = Objective(beta=9.0, tau=9.0, smoothing=5.0, terms=("error",)).terms_of(confusion)
+    assert terms == pytest.approx(
+        {
+            "error": 0.3,
+            "cobias": 0.2,
+            "cobias_single": 0.2,
+            "pmi": sum(oracles.pmi(np.array(confusion), 5.0)),
+        }
+    )
+
+
+def test_published_settings():
+    assert Objective.published().to_dict() == {
+        "beta": 2.7,
+        "tau": 0.2,
+        "smoothing": 4000.0,
+        "terms": ["error", "cobias", "pmi"],
+        "gap": "pairwise",
+    }
+    assert Objective() == dataclasses.replace(Objective.published(), tau=0.0, smoothing=None)
+    assert Objective.published().is_published
+    assert not Objective().is_published
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"beta": -0.1}, "beta must be a finite number at least 0; got -0.1"),
+        ({"beta": math.nan}, "beta must be .* got nan"),
+        ({"beta": "2.7"}, "beta must be .* got '2.7'"),
+        ({"tau": math.inf}, "tau must be .* got inf"),
+        ({"tau": True}, "tau must be .* got True"),
+        ({"smoothing": 0}, "smoothing must be a finite number above 0; got 0"),
+        ({"gap": "worst"}, "gap must be one of pairwise, single; got 'worst'"),
+        ({"terms": ("error", "z4")}, "terms must be one of error, cobias, pmi; got 'z4'"),
+        ({"terms": ()}, "terms must keep at least one of error, cobias, pmi"),
+    ],
+)
+def test_refuses_bad_settings(settings, message):
+    with pytest.raises(InvalidInputError, match=message):
+        Objective(**settings)
+
+
+def test_zero_weights_are_settings_like_any_other():
+    confusion = [[8, 2], [4, 6]]
+    assert Objective(beta=0, tau=0)(confusion) == pytest.approx(0.3)
+
+
+def test_a_custom_objective_is_the_function():
+    custom = CustomObjective(macro_f1)
+    assert isinstance(custom, ObjectiveLike)
+    assert custom([[8, 2], [2, 8]]) == pytest.approx(0.8)
+    assert custom.terms_of([[8, 2], [4, 6]]) == Objective().terms_of([[8, 2], [4, 6]])
+    assert custom.to_dict() == {"function": "macro_f1"}
+    assert CustomObjective(macro_f1, name="F1").to_dict() == {"function": "F1"}
+
+
+def test_costs_take_the_place_of_the_error():
+    rng = np.random.default_rng(0)
+    confusion = rng.integers(0, 20, (3, 3))
+    costs = rng.uniform(0, 3, (3, 3))
+    objective = Objective(costs=costs)
+    expected = Objective()(confusion) - oracles_error(confusion)
+    expected += (costs * confusion).sum() / confusion.sum()
+    assert objective(confusion) == pytest.approx(expected, abs=1e-12)
+    terms = objective.terms_of(confusion)
+    assert terms["error"] == pytest.approx(oracles_error(confusion))
+    assert terms["cost"] == pytest.approx((costs * confusion).sum() / confusion.sum())
+    assert objective.to_dict()["costs"] == costs.tolist()
+    assert "costs" not in Objective().to_dict()
+    assert hash(objective) == hash(Objective(costs=costs.tolist()))
+
+
+def oracles_error(confusion):
+    return 1 - np.trace(confusion) / confusion.sum()
+
+
+def test_costs_of_one_for_every_error_are_the_error():
+    confusion = np.array([[5, 2, 0], [1, 7, 3], [0, 4, 6]])
+    unit = Objective(costs=1 - np.eye(3))
+    assert unit(confusion) == pytest.approx(Objective()(confusion), abs=1e-12)
+
+
+def test_ablations_keep_costs_where_they_keep_the_error():
+    ablations = Objective(costs=[[0, 1], [2, 0]]).ablations()
+    assert {name for name, one in ablations.items() if one.costs is not None} == {
+        name for name, one in ablations.items() if "error" in one.terms
+    }
+
+
+def test_costs_need_the_error_to_take_the_place_of():
+    with pytest.raises(InvalidInputError, match="terms leaves the error out"):
+        Objective(terms=("cobias",), costs=[[0, 1], [1, 0]])

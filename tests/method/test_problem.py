@@ -1,0 +1,93 @@
+"""Problems: what counts, how much, and what is refused."""
+
+import numpy as np
+import pytest
+
+from dnip.base.errors import DNIPWarning, InvalidInputError
+from dnip.method.problem import Problem
+
+P = np.array([[0.9, 0.1, 0.0], [0.6, 0.4, 0.0], [0.2, 0.3, 0.5], [0.25, 0.5, 0.25]])
+Y = [0, 1, 2, 1]
+
+
+def test_every_example_counts_once():
+    problem = Problem.of(P, Y)
+    assert (problem.n_examples, problem.n_classes, problem.unit) == (4, 3, 1)
+    assert problem.class_mass.tolist() == [1, 2, 1]
+    assert problem.present.all()
+
+
+def test_whole_weights_count_as_they_are():
+    problem = Problem.of(P, Y, sample_weight=[2.0, 0.0, 2.0**30, 3.0])
+    assert problem.unit == 1
+    assert problem.mass.tolist() == [2, 0, 2**30, 3]
+    assert problem.class_mass.tolist() == [2, 3, 2**30]
+
+
+@pytest.mark.parametrize("largest", [1e-9, 0.7, 1.0, 3.5, 1e6 + 0.5, 1e12])
+def test_other_weights_count_in_fine_steps_of_a_power_of_two(largest):
+    rng = np.random.default_rng(0)
+    weight = largest * np.append(rng.random(49), 1.0)
+    p = np.tile(P, (13, 1))[:50]
+    problem = Problem.of(p, np.tile(Y, 13)[:50], sample_weight=weight)
+    assert np.frexp(problem.unit)[0] == 0.5
+    np.testing.assert_allclose(problem.mass * problem.unit, weight, rtol=0, atol=2**-30 * largest)
+    assert problem.n_examples == pytest.approx(weight.sum(), rel=1e-7)
+
+
+def test_a_class_without_mass_is_not_present():
+    problem = Problem.of(P, Y, sample_weight=[1, 0, 1, 0])
+    assert problem.present.tolist() == [True, False, True]
+
+
+@pytest.mark.parametrize(
+    ("labels", "weight", "message"),
+    [
+        ([1, 1, 1, 1], None, "only class 1 has labelled examples, .* at least 2 classes"),
+        ([0, 1, 1, 1], [0, 1, 1, 1], "only class 1 has"),
+        ([0, 1, 2], None, r"labels has shape \(3,\), but 4 examples"),
+        ([0, 1, 2, 3], None, r"labels\[3\]: label 3 is outside 0..2"),
+        ([0, 1, -1, 1], None, r"labels\[2\]: label -1 is outside 0..2"),
+        (Y, [1, 1, 1], r"sample_weight has shape \(3,\)"),
+        (Y, [1, 1, 1, -1], "sample_weight must be finite and 0 or more"),
+        (Y, [1, 1, 1, np.inf], "sample_weight must be finite"),
+        (Y, [0, 0, 0, 0], "not all zero"),
+        (Y, [0, 1e-300, 1e-300, 0], "largest weight is 1e-300, outside 1e-100..1e\\+100"),
+        (Y, [1, 1, 1e300, 1], "largest weight is 1e\\+300, outside"),
+    ],
+)
+def test_refuses_what_cannot_be_fitted(labels, weight, message):
+    with pytest.raises(InvalidInputError, match=message):
+        Problem.of(P, labels, sample_weight=weight)
+
+
+def test_refuses_a_set_without_examples():
+    with pytest.raises(InvalidInputError, match="no class has labelled examples"):
+        Problem.of(np.empty((0, 3)), np.empty(0, int))
+
+
+def test_rows_that_do_not_sum_to_1_are_normalised_and_the_user_is_told():
+    with pytest.warns(DNIPWarning, match=r"1 of 4 rows did not sum to 1.*probabilities\[2\]"):
+        problem = Problem.of(P * [[1], [1], [4], [1]], Y)
+    np.testing.assert_allclose(problem.probabilities, P)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_arrays_that_need_no_change_are_not_copied(dtype):
+    p, y = P.astype(dtype), np.array(Y)
+    problem = Problem.of(p, y)
+    assert problem.probabilities is p
+    assert problem.labels is y
+    assert problem.mass.strides == (0,)
+
+
+def test_single_precision_is_normalised_in_double():
+    p = (P * [[1], [1], [4], [1]]).astype(np.float32)
+    given = p.copy()
+    with pytest.warns(DNIPWarning, match="1 of 4 rows"):
+        problem = Problem.of(p, Y)
+    assert problem.probabilities.dtype == np.float64
+    with pytest.warns(DNIPWarning):
+        expected = Problem.of(p.astype(np.float64), Y).probabilities
+    np.testing.assert_array_equal(problem.probabilities, expected)
+    np.testing.assert_array_equal(p, given)

@@ -1,0 +1,57 @@
+"""Solutions: frozen, and explained in sentences."""
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+
+from dnip import Status, solve
+from dnip.base.errors import DNIPWarning
+
+P = np.array([[0.9, 0.1], [0.6, 0.4], [0.8, 0.2], [0.55, 0.45]])
+Y = [0, 1, 0, 1]
+
+
+@pytest.mark.parametrize("status", Status)
+def test_every_status_is_a_sentence(status):
+    assert status.sentence[0].isupper()
+    assert status.sentence.endswith(".")
+
+
+def test_only_a_proof_is_called_one():
+    assert [s for s in Status if "optimal" in s.sentence] == [Status.OPTIMAL]
+
+
+def test_a_solution_is_frozen():
+    solution = solve(P, Y, scale=5)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        solution.value = 0.0
+
+
+def test_the_summary_is_plain_json_and_says_what_the_solution_says():
+    solution = solve(P, Y, scale=5, solver="exhaustive", seed=3)
+    summary = json.loads(json.dumps(solution.to_dict()))
+    assert summary["weight_indices"] == solution.weight_indices.tolist()
+    assert summary["objective"] == solution.value
+    assert summary["terms"] == solution.terms
+    assert summary["status"] == "optimal"
+    assert (summary["lower_bound"], summary["gap"]) == (solution.value, 0.0)
+    assert (summary["scale"], summary["solver"], summary["seed"]) == (5, "exhaustive", 3)
+    assert summary["unfitted"] == []
+
+
+def test_what_is_not_proven_is_null():
+    summary = solve(P, Y, scale=5).to_dict()
+    assert (summary["lower_bound"], summary["gap"]) == (None, None)
+
+
+def test_classes_at_the_end_of_the_scale_are_told():
+    p = np.array([[0.999, 0.001, 0.0], [0.998, 0.002, 0.0], [0.5, 0.3, 0.2]])
+    with pytest.warns(DNIPWarning, match="class 0"):
+        solution = solve(p, [1, 1, 2], scale=5)
+    ends = dataclasses.replace(solution, weight_indices=np.array([1, 5, 1]))
+    assert ends.unfitted == (0,)
+    assert ends.at_the_end == (2,)
+    assert solve(P, Y, scale=1).at_the_end == ()
+    assert solve(P, Y, scale="continuous").at_the_end == ()

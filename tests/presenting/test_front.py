@@ -1,0 +1,126 @@
+"""A front as text, as files and as a picture."""
+
+import csv
+import json
+import sys
+
+import numpy as np
+import pytest
+
+from dnip import ProbabilityTable
+from dnip.base.errors import OutputError
+from dnip.fitting.pareto import Rule, expected_cobias, trace_front
+from dnip.presenting.front_files import FILES, write_front
+from dnip.presenting.front_picture import draw_front
+from dnip.presenting.front_text import choose_shown, describe_front
+from strategies import random_probabilities
+
+
+def made(n_classes=4, n_rows=400, *, test=True, cross="off", missing=()):
+    tables = []
+    for seed in (0, 1):
+        rng = np.random.default_rng(seed)
+        p = random_probabilities(rng, n_rows, n_classes)
+        follows = rng.random(n_rows) < 0.6
+        rare = rng.choice(
+            n_classes, n_rows, p=np.arange(1, n_classes + 1) / (n_classes * (n_classes + 1) / 2)
+        )
+        labels = np.where(follows, p.argmax(axis=1), rare)
+        labels[np.isin(labels, missing)] = 0
+        tables.append(ProbabilityTable(p, labels))
+    opt, held_out = tables
+    return trace_front(opt, held_out if test else None, scale=9, effort=0.1, cross=cross)
+
+
+@pytest.fixture(scope="module")
+def found():
+    return made()
+
+
+def test_the_text_holds_the_ends_the_choice_and_what_they_are(found):
+    last = len(found.front.points)
+    text = describe_front(found, Rule.of(last - 1))
+    lines = text.splitlines()
+    assert lines[0].split() == ["opt", "test"]
+    assert lines[2].split()[0] == "raw"
+    assert [line.split()[1] for line in lines if line.startswith("->")] == [str(last - 1)]
+    first = next(line.split() for line in lines if line.split()[:1] == ["1"])
+    best = found.front.points[0]
+    assert first[1:3] == [f"{best.accuracy:.4f}", f"{best.cobias:.4f}"]
+    tested = found.test.points[0]
+    assert first[3] == f"{expected_cobias(best.confusion):.4f}"
+    assert first[5] == f"{np.trace(tested) / tested.sum():.4f}"
+    assert f"of {last} points." in text
+    assert len({len(line) for line in lines[1:5]}) == 1
+
+
+def test_few_labels_are_told_of():
+    few = describe_front(made(3, 60, cross="on"))
+    assert few.splitlines()[0].split() == ["opt", "test", "left", "out"]
+    assert "Few labels: class" in few
+    assert "'left out' scores each row under a front found without it" in few
+    assert "no rows were left out to check them" in describe_front(made(3, 60, cross="off"))
+    assert "Few labels" not in describe_front(made(2, 400))
+
+
+def test_the_points_shown_are_spread(found):
+    shown = choose_shown(found.front, {3})
+    assert shown == sorted(set(shown))
+    assert (shown[0], shown[-1]) == (0, len(found.front.points) - 1)
+    assert 3 in shown
+
+
+def test_the_files_hold_every_point(found, tmp_path):
+    FILES.prepare(tmp_path / "results")
+    summary = found.to_dict()
+    written = write_front(found, summary, tmp_path / "results")
+    assert [path.name for path in written] == ["pareto.json", "pareto.csv", "pareto.png"]
+    assert json.loads(written[0].read_text()) == summary
+    with written[1].open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == len(found.front.points)
+    for row, point in zip(rows, summary["points"], strict=True):
+        assert [int(row[f"weight_index:{c}"]) for c in range(4)] == point["weight_indices"]
+        assert float(row["opt:cobias"]) == point["cobias"]
+        assert float(row["test:accuracy"]) == point["test"]["accuracy"]
+        assert [float(row[f"opt:{c}"]) for c in range(4)] == point["opt"]["class_accuracies"]
+
+
+def test_without_matplotlib_the_data_goes_alone(found, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    written = write_front(found, found.to_dict(), tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["pareto.csv", "pareto.json"]
+    assert len(written) == 2
+
+
+@pytest.mark.parametrize(
+    ("suffix", "start"), [("png", b"\x89PNG\r\n\x1a\n"), ("svg", b"<?xml"), ("pdf", b"%PDF")]
+)
+def test_the_suffix_names_the_format(found, tmp_path, suffix, start):
+    draw_front(found, tmp_path / f"front.{suffix}", Rule.of("knee"))
+    assert (tmp_path / f"front.{suffix}").read_bytes().startswith(start)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"n_classes": 2, "test": False},
+        {"n_classes": 12},
+        {"n_classes": 3, "n_rows": 40, "cross": "on"},
+    ],
+)
+def test_all_kinds_of_fronts_can_be_drawn(tmp_path, settings):
+    draw_front(made(**settings), tmp_path / "front.png", Rule.of("min-cobias"))
+    assert (tmp_path / "front.png").stat().st_size > 5000
+
+
+@pytest.mark.filterwarnings("ignore::dnip.base.errors.DNIPWarning")
+def test_a_class_without_rows_has_no_line(tmp_path):
+    draw_front(made(missing=(2,)), tmp_path / "front.svg")
+    assert (tmp_path / "front.svg").stat().st_size > 5000
+
+
+def test_a_folder_that_cannot_be_written_is_told_of_beforehand(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(OutputError):
+        FILES.prepare(tmp_path / "file")

@@ -1,0 +1,499 @@
+"""DNIPClassifier against plain NumPy, and against what scikit-learn asks of a classifier."""
+
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import sklearn
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import load_wine
+from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    PredefinedSplit,
+    cross_val_predict,
+    cross_val_score,
+)
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
+
+from dnip import Constraints, DNIPClassifier, Objective, solve
+from dnip.base.errors import DNIPWarning, InvalidInputError
+from dnip.metrics import balanced_accuracy, class_accuracies
+from dnip.fitting.robust import solve_robustly
+from dnip.solvers import Coordinate
+from populations import biased_rows
+
+WINES = np.array(["red", "rosé", "white"])  # sorted, as scikit-learn sorts classes
+
+# An X of class probabilities needs one column per class, and most checks have other tables
+EXPECTED_FAILED_CHECKS = {
+    **dict.fromkeys(
+        (
+            "check_classifiers_classes",
+            "check_classifiers_train",
+            "check_dtype_object",
+            "check_estimators_dtypes",
+            "check_estimators_fit_returns_self",
+            "check_estimators_nan_inf",
+            "check_estimators_overwrite_params",
+            "check_estimators_pickle",
+            "check_n_features_in_after_fitting",
+            "check_pipeline_consistency",
+            "check_readonly_memmap_input",
+            "check_sample_weight_equivalence_on_dense_data",
+        ),
+        "X has more columns than classes, or fewer",
+    ),
+    **dict.fromkeys(
+        ("check_sample_weights_not_an_array", "check_sample_weights_pandas_series"),
+        "a row of X holds zeros only, which are no probabilities",
+    ),
+    "check_positive_only_tag_during_fit": "the error names the cell and the remedy in other words",
+}
+
+
+@pytest.fixture(scope="module")
+def frame():
+    return load_wine(as_frame=True).data[["alcohol", "ash", "hue", "flavanoids"]]
+
+
+@pytest.fixture(scope="module")
+def X(frame):  # noqa: N802 - the field's own name
+    return frame.to_numpy()
+
+
+@pytest.fixture(scope="module")
+def y():
+    return WINES[load_wine().target]
+
+
+@pytest.fixture
+def shy():
+    """Pull so strongly to the class frequencies that a class starves."""
+    return make_pipeline(StandardScaler(), LogisticRegression(C=1e-3))
+
+
+@pytest.fixture(scope="module")
+def matrix():
+    """Probabilities of four classes, of which the first is favoured, and labels."""
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 4, 300)
+    logits = rng.normal(size=(300, 4)) + 1.5 * np.eye(4)[labels] + [1.5, 0.0, 0.0, -0.5]
+    p = np.exp(logits)
+    return p / p.sum(axis=1, keepdims=True), labels
+
+
+class Recorder(ClassifierMixin, BaseEstimator):
+    """Remembers the weights that it was fitted with, and predicts class frequencies."""
+
+    weights = []  # noqa: RUF012 - shared by clones on purpose
+
+    def fit(self, X, y, sample_weight=None):
+        self.weights.append(sample_weight)
+        self.classes_, counts = np.unique(y, return_counts=True)
+        self.frequencies_ = counts / counts.sum()
+        return self
+
+    def predict_proba(self, X):
+        return np.tile(self.frequencies_, (len(X), 1))
+
+
+# What scikit-learn asks of every classifier
+
+
+@parametrize_with_checks(
+    [
+        DNIPClassifier(LogisticRegression()),
+        DNIPClassifier(DecisionTreeClassifier(random_state=0)),
+        DNIPClassifier(GaussianNB(), cv=3),
+    ]
+)
+@pytest.mark.filterwarnings("ignore::dnip.base.errors.DNIPWarning")
+def test_every_check_passes_around_an_estimator(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("robust", ["auto", "off"])
+def test_sample_weights_count_as_repetitions(X, y, shy, robust):
+    times = np.random.default_rng(0).integers(0, 4, len(y))
+    rows = np.random.default_rng(1).permutation(np.repeat(np.arange(len(y)), times))
+    p = shy.fit(X, y).predict_proba(X)
+    weighed = DNIPClassifier(robust=robust).fit(p, y, sample_weight=times)
+    repeated = DNIPClassifier(robust=robust).fit(p[rows], y[rows])
+    np.testing.assert_array_equal(weighed.weights_, repeated.weights_)
+    np.testing.assert_array_equal(weighed.solution_.confusion, repeated.solution_.confusion)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_matrix_fails_the_declared_checks_and_no_other():
+    results = check_estimator(
+        DNIPClassifier(),
+        expected_failed_checks=EXPECTED_FAILED_CHECKS,
+        on_fail=None,
+        on_skip=None,
+    )
+    by_status = {status: set() for status in ("passed", "failed", "xfail", "skipped")}
+    for result in results:
+        by_status[result["status"]].add(result["check_name"])
+    assert by_status["failed"] == set()
+    assert by_status["xfail"] == set(EXPECTED_FAILED_CHECKS)
+    assert all(EXPECTED_FAILED_CHECKS.values())
+
+
+# The rule, and where the probabilities come from
+
+
+def test_coefficients_are_fitted_out_of_fold_and_the_estimator_on_all_data(X, y, shy):
+    codes = np.searchsorted(WINES, y)
+    p = cross_val_predict(shy, X, y, cv=5, method="predict_proba")
+    classifier = DNIPClassifier(shy, robust="off").fit(X, y)
+    solution = solve(p, codes)
+    np.testing.assert_array_equal(classifier.weight_indices_, solution.weight_indices)
+    np.testing.assert_array_equal(classifier.solution_.confusion, solution.confusion)
+    np.testing.assert_array_equal(
+        classifier.estimator_.predict_proba(X), shy.fit(X, y).predict_proba(X)
+    )
+
+
+def test_it_lifts_the_starving_class(X, y, shy):
+    classifier = DNIPClassifier(shy).fit(X[::2], y[::2])
+    raw = classifier.estimator_.predict(X[1::2])
+    reweighted = classifier.predict(X[1::2])
+    accuracies = [[(p == y[1::2])[y[1::2] == c].mean() for c in WINES] for p in (raw, reweighted)]
+    assert min(accuracies[0]) < 0.2
+    assert min(accuracies[1]) > 0.7
+
+
+@pytest.mark.parametrize("make", [FrozenEstimator, lambda fitted: fitted])
+def test_a_fitted_estimator_is_used_as_it_is(X, y, shy, make):
+    fitted = make(shy.fit(X[::2], y[::2]))
+    cv = None if isinstance(fitted, FrozenEstimator) else "prefit"
+    classifier = DNIPClassifier(fitted, cv=cv, robust="off").fit(X[1::2], y[1::2])
+    assert classifier.estimator_ is fitted
+    solution = solve(shy.predict_proba(X[1::2]), np.searchsorted(WINES, y[1::2]))
+    np.testing.assert_array_equal(classifier.weight_indices_, solution.weight_indices)
+    one_of_each = np.unique(y, return_index=True)[1]  # too few for any fold
+    assert DNIPClassifier(fitted, cv=cv).fit(X[one_of_each], y[one_of_each]).score(X, y) > 0.3
+
+
+def test_a_fitted_estimator_may_know_more_classes_than_y(X, y, shy):
+    shy.fit(X, y)
+    few = y != "white"
+    with pytest.warns(DNIPWarning, match="white"):
+        classifier = DNIPClassifier(shy, cv="prefit").fit(X[few], y[few])
+    assert classifier.classes_.tolist() == WINES.tolist()
+    assert classifier.solution_.unfitted == (2,)
+
+
+def test_cv_prefit_needs_a_fitted_estimator(X, y, shy):
+    with pytest.raises(NotFittedError):
+        DNIPClassifier(shy, cv="prefit").fit(X, y)
+
+
+@pytest.mark.filterwarnings("ignore:The least populated class")
+def test_a_class_of_one_example_cannot_be_fitted_and_is_named(X, y, shy):
+    rows = np.r_[np.flatnonzero(y != "rosé"), np.flatnonzero(y == "rosé")[:1]]
+    with pytest.warns(DNIPWarning, match="rosé"):
+        classifier = DNIPClassifier(shy).fit(X[rows], y[rows])
+    assert classifier.solution_.unfitted == (1,)
+    assert classifier.solution_.confusion.sum() == len(rows) - 1
+
+
+def test_examples_of_a_class_that_their_fold_has_not_seen_are_left_out(X, y, shy):
+    fold = np.arange(len(y)) % 3
+    fold[y == "rosé"] = 0  # tested together, so no train split of theirs holds the class
+    with pytest.warns(DNIPWarning, match="rosé"):
+        classifier = DNIPClassifier(shy, cv=PredefinedSplit(fold)).fit(X, y)
+    assert classifier.solution_.confusion.sum() == (y != "rosé").sum()
+
+
+# X as the matrix
+
+
+@pytest.mark.parametrize(
+    ("settings", "objective", "solver"),
+    [
+        ({}, Objective(), "coordinate"),
+        ({"beta": 0.0, "tau": 1.0, "smoothing": 4.0}, Objective(0.0, 1.0, 4.0), "coordinate"),
+        ({"objective": Objective(gap="single"), "beta": 9}, Objective(gap="single"), "coordinate"),
+        ({"solver": "anneal"}, Objective(), "anneal"),
+        ({"solver": Coordinate(effort=0.1)}, Objective(), Coordinate(effort=0.1)),
+    ],
+)
+def test_the_matrix_form_is_solve(matrix, settings, objective, solver):
+    p, labels = matrix
+    classifier = DNIPClassifier(scale=12, robust="off", random_state=3, **settings).fit(p, labels)
+    solution = solve(p, labels, objective, scale=12, solver=solver, seed=3)
+    np.testing.assert_array_equal(classifier.weight_indices_, solution.weight_indices)
+    assert classifier.solution_.value == solution.value
+    assert classifier.coefficients_.classes == ("0", "1", "2", "3")
+    assert classifier.estimator_ is None
+    np.testing.assert_array_equal(
+        classifier.predict(p), np.argmax(solution.weight_indices * p, axis=1)
+    )
+
+
+@pytest.mark.parametrize("scale", ["log:12", "continuous"])
+def test_other_scales_predict_by_weights(matrix, scale):
+    p, labels = matrix
+    classifier = DNIPClassifier(scale=scale, robust="off").fit(p, labels)
+    solution = solve(p, labels, scale=scale)
+    np.testing.assert_array_equal(classifier.weights_, solution.weights)
+    np.testing.assert_array_equal(classifier.predict(p), np.argmax(solution.weights * p, axis=1))
+
+
+def test_any_function_of_the_confusion_matrix_can_be_minimised(matrix):
+    p, labels = matrix
+    classifier = DNIPClassifier(objective=lambda confusion: -balanced_accuracy(confusion))
+    raw = np.mean([(p.argmax(axis=1) == labels)[labels == c].mean() for c in range(4)])
+    assert -classifier.fit(p, labels).solution_.value > raw + 0.02
+
+
+def test_classes_names_the_columns_in_their_own_order(matrix):
+    p, labels = matrix
+    names = np.array(["world", "sports", "business", "tech"])
+    classifier = DNIPClassifier(classes=names.tolist()).fit(p, names[labels])
+    np.testing.assert_array_equal(
+        classifier.weight_indices_, DNIPClassifier().fit(p, labels).weight_indices_
+    )
+    assert classifier.classes_.tolist() == names.tolist()
+    np.testing.assert_array_equal(
+        classifier.predict(p), names[np.argmax(classifier.weights_ * p, axis=1)]
+    )
+
+
+def test_classes_may_hold_what_y_lacks(matrix):
+    p, labels = matrix
+    few = labels != 2
+    with pytest.warns(DNIPWarning, match="class 2"):
+        classifier = DNIPClassifier(classes=range(4)).fit(p[few], labels[few])
+    assert classifier.solution_.unfitted == (2,)
+    assert classifier.predict_proba(p).shape == p.shape
+
+
+@pytest.mark.parametrize(
+    ("settings", "X", "y", "message"),
+    [
+        ({}, [[0.5, 0.3, 0.2]] * 2, "ab", r"3 columns .* y holds 2 classes \(a, b\).*classes="),
+        ({"classes": ["a", "b", "c"]}, [[0.5, 0.5]] * 2, "ab", "2 columns .* classes holds 3"),
+        ({"classes": ["a", "b"]}, [[0.5, 0.5]] * 2, "ax", "label 'x'"),
+        ({"classes": ["a", "a"]}, [[0.5, 0.5]] * 2, "ab", "must differ"),
+        ({}, [[0.5, 0.5]] * 2, "aa", r"y holds 1 class \(a\)"),
+        ({}, [[0.5, -0.5]] * 2, "ab", r"X\[0, 1\].*negative"),
+        ({}, [[0.5, 0.5], [0, 0]], "ab", r"X\[1\]: all class probabilities are 0"),
+        ({}, pd.DataFrame({"b": [0.5, 0.5], "a": [0.5, 0.5]}), "ab", "columns of X are b, a"),
+        ({}, pd.DataFrame({"a": [0.5, 0.5], "c": [0.5, 0.5]}), "ab", "columns of X are a, c"),
+        ({"beta": -1}, [[0.5, 0.5]] * 2, "ab", "'beta' parameter"),
+        ({"solver": "magic"}, [[0.5, 0.5]] * 2, "ab", "'solver' parameter"),
+        ({"random_state": None}, [[0.5, 0.5]] * 2, "ab", "'random_state' parameter"),
+    ],
+)
+def test_what_no_matrix_can_be_is_refused(settings, X, y, message):
+    with pytest.raises(ValueError, match=message):
+        DNIPClassifier(**settings).fit(X, list(y))
+
+
+def test_settings_of_one_form_are_refused_in_the_other(X, y, shy, matrix):
+    with pytest.raises(InvalidInputError, match="classes names the columns"):
+        DNIPClassifier(shy, classes=WINES).fit(X, y)
+    with pytest.raises(InvalidInputError, match="fit got groups"):
+        DNIPClassifier().fit(*matrix, groups=matrix[1])
+
+
+@pytest.mark.parametrize("y", [["a"] * 10, ["a"] * 9 + ["b"], list("abcdefghij")])
+def test_too_little_to_compare_is_refused(y):
+    with pytest.raises(InvalidInputError, match="at least 2"):
+        DNIPClassifier(GaussianNB()).fit(np.eye(10), y)
+
+
+# Sample weights and metadata
+
+
+def test_a_weight_counts_an_example_so_often(matrix):
+    p, labels = matrix
+    weight = np.random.default_rng(1).integers(0, 4, len(labels))
+    weighted = DNIPClassifier().fit(p, labels, sample_weight=weight)
+    repeated = DNIPClassifier().fit(np.repeat(p, weight, axis=0), np.repeat(labels, weight))
+    np.testing.assert_array_equal(weighted.weight_indices_, repeated.weight_indices_)
+    np.testing.assert_array_equal(weighted.solution_.confusion, repeated.solution_.confusion)
+
+
+def test_the_estimator_gets_the_weights_of_its_rows(X, y):
+    Recorder.weights.clear()
+    weight = np.arange(1.0, len(y) + 1)
+    classifier = DNIPClassifier(Recorder(), cv=[(np.arange(0, 178, 2), np.arange(1, 178, 2))])
+    classifier.fit(X, y, sample_weight=weight)
+    everything, fold = Recorder.weights
+    np.testing.assert_array_equal(everything, weight)
+    np.testing.assert_array_equal(fold, weight[::2])
+    assert classifier.solution_.confusion.sum() == weight[1::2].sum()
+
+
+def test_an_estimator_without_weights_is_fitted_without_and_named(X, y):
+    with pytest.warns(DNIPWarning, match="KNeighborsClassifier"):
+        DNIPClassifier(KNeighborsClassifier()).fit(X, y, sample_weight=np.ones(len(y)))
+
+
+def test_metadata_reaches_the_estimator_and_the_splitter(X, y):
+    Recorder.weights.clear()
+    weight, groups = np.arange(1.0, len(y) + 1), np.arange(len(y)) % 7
+    with sklearn.config_context(enable_metadata_routing=True):
+        estimator = Recorder().set_fit_request(sample_weight=True)
+        classifier = DNIPClassifier(estimator, cv=GroupKFold(3))
+        classifier.fit(X, y, sample_weight=weight, groups=groups)
+    assert len(Recorder.weights) == 4
+    for got, (train, _) in zip(
+        Recorder.weights[1:], GroupKFold(3).split(X, y, groups), strict=True
+    ):
+        np.testing.assert_array_equal(got, weight[train])
+
+
+# Frames in and out
+
+
+@pytest.mark.parametrize(
+    ("to_frame", "to_series"),
+    [
+        (lambda frame: frame, pd.Series),
+        (lambda frame: frame, lambda y: pd.Series(y, dtype="category")),
+        (pl.from_pandas, lambda y: pl.Series(y.tolist())),
+        (pl.from_pandas, lambda y: pl.Series(y.tolist(), dtype=pl.Categorical)),
+    ],
+)
+def test_frames_in(frame, X, y, shy, to_frame, to_series):
+    table = to_frame(frame)
+    classifier = DNIPClassifier(shy).fit(table, to_series(y))
+    expected = DNIPClassifier(shy).fit(X, y)
+    assert classifier.feature_names_in_.tolist() == list(frame.columns)
+    np.testing.assert_array_equal(classifier.weight_indices_, expected.weight_indices_)
+    np.testing.assert_array_equal(classifier.predict(table), expected.predict(X))
+    assert isinstance(classifier.predict(table), np.ndarray)
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame])
+def test_a_frame_as_the_matrix(matrix, make):
+    p, labels = matrix
+    table = make({f"p{c}": p[:, c] for c in range(4)})
+    classifier = DNIPClassifier().fit(table, labels)
+    assert classifier.feature_names_in_.tolist() == ["p0", "p1", "p2", "p3"]
+    np.testing.assert_array_equal(
+        classifier.predict(table), np.argmax(classifier.weights_ * p, axis=1)
+    )
+
+
+# In the company of scikit-learn's own tools
+
+
+def test_clone_and_pickle(X, y, shy):
+    classifier = DNIPClassifier(shy, beta=1.0, solver=Coordinate(effort=0.5))
+    assert clone(classifier).get_params()["solver"] == Coordinate(effort=0.5)
+    restored = pickle.loads(pickle.dumps(classifier.fit(X, y)))
+    np.testing.assert_array_equal(restored.predict_proba(X), classifier.predict_proba(X))
+
+
+def test_grid_search_over_the_objective_and_the_estimator(X, y, shy):
+    grid = {"beta": [0.0, 2.7], "estimator__logisticregression__C": [1e-3, 1.0]}
+    search = GridSearchCV(DNIPClassifier(shy), grid, scoring="balanced_accuracy", cv=3).fit(X, y)
+    assert search.best_score_ > 0.9
+
+
+def test_inside_a_pipeline_and_scored(X, y):
+    pipeline = make_pipeline(StandardScaler(), DNIPClassifier(LogisticRegression(C=1e-3)))
+    raw = make_pipeline(StandardScaler(), LogisticRegression(C=1e-3))
+    for scoring in ("balanced_accuracy", "f1_macro"):
+        scores = cross_val_score(pipeline, X, y, scoring=scoring)
+        assert scores.mean() > cross_val_score(raw, X, y, scoring=scoring).mean() + 0.1
+    assert np.isfinite(cross_val_score(pipeline, X, y, scoring="neg_log_loss")).all()
+
+
+def test_calibration_outside_and_inside(X, y, shy):
+    for classifier in (
+        CalibratedClassifierCV(DNIPClassifier(shy), cv=3),
+        DNIPClassifier(CalibratedClassifierCV(shy, cv=3), cv=3),
+    ):
+        assert classifier.fit(X, y).score(X, y) > 0.85
+
+
+# What an import loads
+
+
+def test_scikit_learn_is_loaded_last_and_named_where_it_is_missing():
+    script = """
+import sys
+import dnip
+assert "sklearn" not in sys.modules
+sys.modules["sklearn"] = None
+try:
+    dnip.DNIPClassifier
+except dnip.base.errors.MissingDependencyError as error:
+    assert "dnip[sklearn]" in str(error), error
+else:
+    raise AssertionError("no error")
+"""
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
+class TestTargetPrior:
+    """A mix to fit for, by label or in the order of `classes_`."""
+
+    @pytest.fixture
+    def rows(self):
+        found = biased_rows(np.random.default_rng(0), 400, bias=[0.8, 0, -0.8])
+        return found.probabilities, np.array(["a", "b", "c"])[found.labels], found.labels
+
+    @pytest.mark.parametrize("mix", [[0.1, 0.2, 0.7], {"c": 0.7, "a": 0.1, "b": 0.2}])
+    @pytest.mark.parametrize("robust", ["off", "on"])
+    def test_it_is_that_of_the_solver(self, rows, robust, mix):
+        p, y, labels = rows
+        fitted = DNIPClassifier(robust=robust, target_prior=mix).fit(p, y)
+        expected = solve_robustly(p, labels, robust=robust, target_prior=[0.1, 0.2, 0.7])
+        np.testing.assert_array_equal(fitted.weights_, expected.solution.weights)
+        np.testing.assert_array_equal(fitted.coefficients_.class_shares, [0.1, 0.2, 0.7])
+
+    def test_a_plain_one_equals_sample_weights(self, rows):
+        p, y, labels = rows
+        weight = (np.array([0.1, 0.2, 0.7]) * 400 / np.bincount(labels))[labels]
+        fitted = DNIPClassifier(robust="off", target_prior=[0.1, 0.2, 0.7]).fit(p, y)
+        weighed = DNIPClassifier(robust="off").fit(p, y, sample_weight=weight)
+        np.testing.assert_array_equal(fitted.weights_, weighed.weights_)
+        np.testing.assert_allclose(weighed.coefficients_.class_shares, [0.1, 0.2, 0.7])
+
+    def test_its_coefficients_can_be_moved(self, rows):
+        p, y, labels = rows
+        coefficients = DNIPClassifier(LogisticRegression()).fit(p, y).coefficients_
+        moved = coefficients.adjusted({"a": 0.05, "b": 0.05, "c": 0.9})
+        before, after = (np.mean(c.predict(p)[labels == 2] == 2) for c in (coefficients, moved))
+        assert after > before
+        np.testing.assert_allclose(coefficients.estimate_prior(p).shares.sum(), 1)
+
+    @pytest.mark.parametrize("mix", [[0.5, 0.5], {"a": 1.0}, "estimate", {"x": 1.0}, 3])
+    def test_bad_mixes(self, rows, mix):
+        with pytest.raises(ValueError, match=r"target.prior"):
+            DNIPClassifier(target_prior=mix).fit(rows[0], rows[1])
+
+
+def test_constraints_name_classes_by_their_labels(X, y, shy):
+    free = DNIPClassifier(shy).fit(X, y)
+    label = free.classes_.tolist()[np.argmin(free.weights_)]
+    accuracies = class_accuracies(free.solution_.confusion)
+    reached = float(accuracies[list(free.classes_).index(label)])
+    asked = Constraints(min_class_accuracies={label: min(1.0, reached + 0.01)}, freeze=[label])
+    bound = DNIPClassifier(shy, constraints=asked).fit(X, y)
+    place = list(bound.classes_).index(label)
+    assert class_accuracies(bound.solution_.confusion)[place] >= reached + 0.01 - 1e-9
+    assert bound.weights_[place] == 1.0
+    with pytest.raises(InvalidInputError, match="unknown class 'nobody' in constraints"):
+        DNIPClassifier(shy, constraints=Constraints(freeze=["nobody"])).fit(X, y)

@@ -1,0 +1,166 @@
+"""Rows in a box of weights, and bounds over it, against every point of the box."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import oracles
+from dnip import Objective
+from dnip.solvers.kernels.boxes import Box, Scale, lay_out_boxes, narrow, new_contests
+from dnip.solvers.kernels.relaxation import Multipliers, new_relaxed, raise_bound
+from dnip.solvers.kernels.values import Floors, Terms, new_memo, no_floors, shortfall
+from dnip.method.problem import Problem
+from dnip.solvers.landscape import compile_terms
+from objectives import OBJECTIVES
+from strategies import KINDS, random_probabilities, seeded
+
+K = 12
+WEIGHTS = Scale(np.arange(1.0, K + 1), np.log(np.arange(1.0, K + 1)))
+
+
+class Case:
+    """A random table and a random box of at most a few hundred points."""
+
+    def __init__(self, seed, n_classes, kind, n_rows=40):
+        rng = np.random.default_rng(seed)
+        self.p = random_probabilities(rng, n_rows, n_classes, kind)
+        self.labels = np.append(
+            np.arange(n_classes), rng.integers(n_classes, size=n_rows - n_classes)
+        )
+        self.mass = rng.choice([1, 1, 2, 5], n_rows)
+        low = rng.integers(0, K, n_classes)
+        self.box = Box(low, np.minimum(low + rng.integers(0, 5, n_classes), K - 1))
+        self.rows = lay_out_boxes(
+            self.p, self.labels, self.mass, np.full(n_classes, 1.0), np.full(n_classes, float(K))
+        )
+
+    def points(self):
+        """Every weight vector of the box, as indices."""
+        spans = [range(a + 1, b + 2) for a, b in zip(*self.box, strict=True)]
+        return [np.array(point) for point in itertools.product(*spans)]
+
+    def narrow(self):
+        """Return the open rows, the settled counts and the contests of the box."""
+        n_rows, n_classes = len(self.rows.label), self.p.shape[1]
+        confusion = self.rows.settled.copy()
+        contests = new_contests(n_rows, len(self.rows.row_p), n_classes)
+        rows = np.arange(n_rows, dtype=np.uint32)
+        n_kept = narrow(self.rows, WEIGHTS, self.box, rows, rows, confusion, contests)
+        return rows[:n_kept], confusion, contests
+
+
+each_case = given(
+    seed=st.integers(0, 2**32 - 1),
+    n_classes=st.sampled_from([2, 3, 4]),
+    kind=st.sampled_from(KINDS),
+)
+
+
+@seeded
+@each_case
+def test_a_row_is_settled_in_a_box_if_every_point_predicts_the_same(seed, n_classes, kind):
+    case = Case(seed, n_classes, kind)
+    _, settled, contests = case.narrow()
+    predictions = np.array([oracles.predict(case.p, point) for point in case.points()])
+    alike = (predictions == predictions[0]).all(axis=0)
+    counted = np.zeros((n_classes, n_classes), int)
+    np.add.at(counted, (case.labels[alike], predictions[0, alike]), case.mass[alike])
+    # a row may stay open for a box with gaps between its points, never the other way round
+    assert (settled <= counted).all()
+    counts = np.array(
+        [oracles.confusion_at(case.p, case.labels, point, case.mass) for point in case.points()]
+    )
+    correct = np.diagonal(counts, axis1=1, axis2=2)
+    wrong = counts.sum(axis=1) - correct
+    assert (correct >= np.diag(settled)).all()
+    assert (correct <= contests.most_correct).all()
+    assert (wrong <= contests.most_wrong).all()
+
+
+@seeded
+@each_case
+def test_the_last_open_row_of_a_point_is_settled(seed, n_classes, kind):
+    case = Case(seed, n_classes, kind)
+    case.box = Box(case.box.low, case.box.low)
+    open_rows, settled, _ = case.narrow()
+    assert len(open_rows) == 0
+    expected = oracles.confusion_at(case.p, case.labels, case.box.low + 1, case.mass)
+    np.testing.assert_array_equal(settled, expected)
+
+
+@seeded
+@each_case
+def test_contests_are_sorted_within_their_pair(seed, n_classes, kind):
+    contests = Case(seed, n_classes, kind, n_rows=300).narrow()[2]
+    pairs = contests.pair[: contests.n_pairs[0]]
+    assert len(set(pairs)) == len(pairs)
+    for first, last in itertools.pairwise(contests.start[: len(pairs) + 1]):
+        assert last > first
+        assert (np.diff(contests.threshold[first:last]) >= 0).all()
+
+
+@pytest.mark.parametrize("objective", [*OBJECTIVES, "costs"], ids=str)
+@pytest.mark.parametrize("floored", [False, True], ids=["free", "floored"])
+@seeded
+@each_case
+def test_no_point_of_a_box_is_below_its_bound(objective, floored, seed, n_classes, kind):
+    case = Case(seed, n_classes, kind)
+    rng = np.random.default_rng(seed)
+    if objective == "costs":
+        objective = Objective(beta=1.0, costs=rng.uniform(0, 4, (n_classes, n_classes)))
+    problem = Problem.of(case.p, case.labels, sample_weight=case.mass)
+    true = problem.class_mass
+    floors = no_floors()
+    if floored:
+        correct = rng.integers(0, true + 1) // rng.integers(1, 4)
+        floors = Floors(correct, int(rng.integers(0, true.sum())) // 2)
+    terms = compile_terms(objective, problem, floors)
+    memo = new_memo(true, terms.smoothing)
+    points = [
+        oracles.confusion_at(case.p, case.labels, point, case.mass) for point in case.points()
+    ]
+    kept = [c for c in points if not floored or not shortfall(np.diag(c).copy(), floors, true)]
+    least = min(map(objective, kept), default=np.inf)
+    _, settled, contests = case.narrow()
+    total = int(case.mass.sum())
+    multipliers = Multipliers(
+        np.zeros(n_classes),
+        rng.uniform(0, total, n_classes),
+        rng.uniform(0, total, n_classes),
+        np.zeros(n_classes + 1),
+    )
+    relaxed = new_relaxed(len(case.rows.label), n_classes)
+    seen = WEIGHTS, case.box, settled, contests, multipliers, relaxed
+    goal = min(least, 10.0) + 1
+    assert raise_bound(terms, memo, *seen, goal, 8, np.inf) <= least + 1e-9
+    if floored:  # with nothing but floors, the least of what points miss
+        hunt = Terms(0.0, 0.0, 0.0, 0.0, terms.smoothing, floors=floors)
+        missed = min(shortfall(np.diag(c).copy(), floors, true) for c in points)
+        assert raise_bound(hunt, memo, *seen, missed + 1, 8, 1.0) <= missed + 1e-9
+
+
+@seeded
+@each_case
+def test_the_bound_of_a_point_comes_near_its_value(seed, n_classes, kind):
+    case = Case(seed, n_classes, kind)
+    case.box = Box(case.box.low, case.box.low)
+    problem = Problem.of(case.p, case.labels, sample_weight=case.mass)
+    objective = Objective()
+    terms = compile_terms(objective, problem)
+    memo = new_memo(problem.class_mass, terms.smoothing)
+    _, settled, contests = case.narrow()
+    multipliers = Multipliers(
+        np.zeros(n_classes),
+        np.diag(settled).astype(float),
+        settled.sum(axis=0) * 1.0,
+        np.zeros(n_classes + 1),
+    )
+    relaxed = new_relaxed(len(case.rows.label), n_classes)
+    here = objective(settled)
+    bound = raise_bound(
+        terms, memo, WEIGHTS, case.box, settled, contests, multipliers, relaxed, here, 300, np.inf
+    )
+    assert here - 0.01 <= bound <= here + 1e-9

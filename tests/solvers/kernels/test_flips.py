@@ -1,0 +1,72 @@
+"""Flips: each row leaves its rival at exactly the index where the products say so."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import oracles
+from dnip.solvers.kernels.flips import find_flips, walk
+from dnip.method.scales import WeightScale
+from dnip.solvers.levels import levels_of
+from layouts import each_layout, lay_out_as, weights_of
+from strategies import KINDS, random_probabilities, scales, seeded, tables
+
+
+def assert_walks_to_recounts(layout, table, scale, indices, c, stops):
+    """Walk class c from stop to stop, and recount at each."""
+    p, labels, mass = table
+    rows, workspace = lay_out_as(layout, p, labels, mass, scale)
+    find_flips(rows, weights_of(scale, indices), c, levels_of(scale), workspace)
+    here = indices.copy()
+    confusion = oracles.confusion_at(p, labels, weights_of(scale, here), mass)
+    predicted = confusion.sum(axis=0)
+    for stop in stops:
+        walk(workspace.flips, c, here[c], stop, confusion, predicted)
+        here[c] = stop
+        recount = oracles.confusion_at(p, labels, weights_of(scale, here), mass)
+        np.testing.assert_array_equal(confusion, recount)
+        np.testing.assert_array_equal(predicted, recount.sum(axis=0))
+
+
+@each_layout
+@seeded
+@given(table=tables(), scale=scales(40), data=st.data())
+def test_walking_equals_recounting(layout, table, scale, data):
+    n_classes = table.p.shape[1]
+    index = st.integers(1, WeightScale.of(scale).size)
+    indices = np.array(data.draw(st.lists(index, min_size=n_classes, max_size=n_classes)))
+    stops = data.draw(st.lists(index, min_size=1, max_size=5))
+    c = data.draw(st.integers(0, n_classes - 1))
+    assert_walks_to_recounts(layout, table, scale, indices, c, stops)
+
+
+@each_layout
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", ["{}", "log:{}"])
+@pytest.mark.parametrize(("n_classes", "size"), [(2, 1000), (4, 30), (12, 7)])
+def test_walking_over_many_rows_equals_recounting(layout, kind, n_classes, size, name):
+    rng = np.random.default_rng(2)
+    p = random_probabilities(rng, 300, n_classes, kind)
+    table = (p, rng.integers(n_classes, size=300), rng.integers(0, 4, 300))
+    for c in range(n_classes):
+        indices = rng.integers(1, size + 1, n_classes)
+        stops = [1, size, *rng.integers(1, size + 1, 6)]
+        assert_walks_to_recounts(layout, table, name.format(size), indices, c, stops)
+
+
+@each_layout
+def test_the_workspace_serves_one_class_after_another(layout):
+    rng = np.random.default_rng(3)
+    p, labels = random_probabilities(rng, 200, 3), rng.integers(3, size=200)
+    table = p, labels, np.ones(200, np.int64)
+    rows, used = lay_out_as(layout, *table, 9)
+    levels, weights = levels_of(9), np.array([4.0, 7.0, 2.0])
+    for c in (0, 2, 1, 0):
+        find_flips(rows, weights, c, levels, used)
+        _, fresh = lay_out_as(layout, *table, 9)
+        find_flips(rows, weights, c, levels, fresh)
+        np.testing.assert_array_equal(used.flips.start[1:], fresh.flips.start[1:])
+        n_flips = fresh.flips.start[10]
+        for mine, theirs in zip(used.flips[1:], fresh.flips[1:], strict=True):
+            np.testing.assert_array_equal(mine[:n_flips], theirs[:n_flips])

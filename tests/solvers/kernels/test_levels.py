@@ -1,0 +1,116 @@
+"""A class first wins exactly where the products say so, on linear and geometric scales."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import oracles
+from dnip.solvers.kernels.levels import (
+    first_winning_index,
+    first_winning_indices,
+    listed_levels,
+    nearest,
+    weights_at,
+)
+from dnip.method.scales import WeightScale
+from dnip.solvers.levels import levels_of
+from strategies import TINY, probability, scales, seeded
+
+positive = probability.filter(lambda p: p > 0)
+SIZES = [1, 2, 5, 7, 30, 1000, 10_000]
+each_name = pytest.mark.parametrize("name", ["{}", "log:{}"])
+
+
+@st.composite
+def close_races(draw, name):
+    """A probability and a rival's score that tie at some index, exactly or but for rounding."""
+    scale = name.format(draw(st.sampled_from(SIZES)))
+    weights = WeightScale.of(scale).levels
+    # no product of a problem is tiny: a row's largest probability is not
+    share = positive if weights[-1] > 1 else st.floats(1e-3, 1)
+    rival_score = draw(st.sampled_from(weights.tolist())) * draw(share)
+    beyond = weights[-1] * len(weights) / max(len(weights) - 1, 1)
+    p = min(rival_score / draw(st.sampled_from([*weights.tolist(), beyond])), 1.0)
+    nudged = np.nextafter(p, draw(st.sampled_from([0.0, p, 1.0])))
+    return float(nudged), rival_score, scale
+
+
+@each_name
+@seeded
+@given(data=st.data(), ties_win=st.booleans())
+def test_first_winning_index_of_close_races(name, data, ties_win):
+    p, rival_score, scale = data.draw(close_races(name))
+    expected = oracles.first_winning_index(p, rival_score, ties_win, WeightScale.of(scale).levels)
+    assert first_winning_index(p, rival_score, ties_win, levels_of(scale)) == expected
+
+
+@seeded
+@given(p=probability, q=st.floats(1e-3, 1), j=st.integers(1, 40), scale=scales(40))
+def test_first_winning_index_equals_brute_force(p, q, j, scale):
+    weights = WeightScale.of(scale).levels
+    rival_score = float(weights[min(j, len(weights)) - 1]) * q
+    for ties_win in (False, True):
+        expected = oracles.first_winning_index(p, rival_score, ties_win, weights)
+        assert first_winning_index(p, rival_score, ties_win, levels_of(scale)) == expected
+
+
+@pytest.mark.parametrize("scale", [1, 30, 10_000, "log:1", "log:30", "log:10000"])
+@pytest.mark.parametrize("p", [0.0, *TINY])
+def test_a_tiny_probability_never_wins_and_overflows_nothing(p, scale):
+    levels = levels_of(scale)
+    assert first_winning_index(p, levels.weight[levels.size], True, levels) == levels.size + 1
+
+
+@each_name
+@pytest.mark.parametrize("size", SIZES)
+def test_many_rows_equal_one_by_one(name, size):
+    rng = np.random.default_rng(0)
+    levels = levels_of(name.format(size))
+    p = rng.choice([*TINY, 0.0, 1.0, *rng.random(20)], 400)
+    score = rng.choice(levels.weight[1:-1], 400) * rng.choice(rng.random(5), 400)
+    rival = rng.integers(3, size=400).astype(np.uint32)
+    found = np.empty(400, np.uint32)
+    first_winning_indices(p, score, rival, 1, levels, found)
+    expected = [
+        oracles.first_winning_index(*race, rival[i] > 1, levels.weight[1:-1])
+        for i, race in enumerate(zip(p, score, strict=True))
+    ]
+    assert found.tolist() == expected
+
+
+@pytest.mark.parametrize("size", [*range(1, 40), 100, 255, 256, 257, 1000, 4096, 10_000])
+def test_a_bucket_leaves_one_weight_in_doubt(size):
+    levels = levels_of(f"log:{size}")
+    assert len(levels.lowest) <= 8 * max(size, 2) * (1 + np.log2(size))
+    assert (np.diff(levels.lowest.astype(int)) >= 0).all()
+    assert np.diff(levels.lowest.astype(int)).max() <= 1
+
+
+def test_any_ascending_weights_will_do():
+    weights = np.array([0.1, 0.11, 0.2, 1 / 3, 1.0, 7.0, 1000.0])
+    levels = listed_levels(weights)
+    for p in (0.3, 1e-5, 1.0):
+        for score in np.concatenate((weights * p, [1e-9, 0.5, 1e9])):
+            expected = oracles.first_winning_index(p, score, True, weights)
+            assert first_winning_index(p, float(score), True, levels) == expected
+
+
+@seeded
+@given(scale=scales(40), weight=st.floats(1e-4, 1e3))
+def test_the_nearest_weight_is_found(scale, weight):
+    levels = levels_of(scale)
+    weights = WeightScale.of(scale).levels
+    k = int(nearest(weight, levels))
+    if weights[-1] > 1:  # a linear scale
+        assert abs(weights[k - 1] - weight) == np.abs(weights - weight).min()
+    else:
+        apart = np.abs(np.log(weights / weight))
+        assert apart[k - 1] == pytest.approx(apart.min(), abs=1e-9)
+
+
+@pytest.mark.parametrize("scale", [30, "log:30"])
+def test_weights_are_those_of_the_scale(scale):
+    indices = np.array([1.0, 7.0, 30.0])
+    expected = WeightScale.of(scale).multipliers(indices.astype(int))
+    assert weights_at(levels_of(scale), indices).tolist() == expected.tolist()

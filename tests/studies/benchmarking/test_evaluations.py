@@ -1,0 +1,44 @@
+"""Both evaluations that contestants are given, against the definition."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import oracles
+from dnip import Objective
+from dnip.studies.benchmarking.arena import Arena
+from dnip.studies.benchmarking.evaluations import PlainObjective, evaluate_in_numpy, evaluate_on_kernels
+from strategies import KINDS, random_probabilities, seeded
+
+
+@pytest.mark.parametrize("evaluate", [evaluate_in_numpy, evaluate_on_kernels])
+@seeded
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n_classes=st.integers(2, 6),
+    kind=st.sampled_from(KINDS),
+    mu=st.sampled_from([0.5, 1.0, 4000.0]),
+)
+def test_equal_the_definition(evaluate, seed, n_classes, kind, mu):
+    rng = np.random.default_rng(seed)
+    p = random_probabilities(rng, 30, n_classes, kind)
+    labels = np.append(np.arange(n_classes), rng.integers(n_classes, size=30 - n_classes))
+    objective = Objective(beta=1.5, tau=0.4, smoothing=mu)
+    arena = Arena(p, labels, objective, 30, raw=9.0, evaluate=evaluate, time_limit=60.0)
+    for indices in rng.integers(1, 31, (5, n_classes)):
+        confusion = oracles.confusion_at(p, labels, indices)
+        expected = oracles.objective(confusion, beta=1.5, tau=0.4, mu=mu)
+        assert arena.value(indices) == pytest.approx(expected, abs=1e-12)
+        assert arena.value(indices.astype(float)) == pytest.approx(expected, abs=1e-12)
+
+
+def test_predictions_and_counts_are_other_ways_in():
+    rng = np.random.default_rng(0)
+    p = random_probabilities(rng, 40, 3, "tied")
+    labels = np.append(np.arange(3), rng.integers(3, size=37))
+    plain = PlainObjective(p, labels, Objective())
+    indices = np.array([3, 7, 5])
+    predictions = oracles.predict(p, indices)
+    assert plain(indices) == plain.at(predictions)
+    assert plain(indices) == plain.of(oracles.confusion_at(p, labels, indices))

@@ -1,0 +1,88 @@
+"""Results as files, page and picture."""
+
+import csv
+import json
+import sys
+
+import pytest
+
+from dnip.studies.benchmarking.arena import Moment
+from dnip.studies.benchmarking.picture import draw_race
+from dnip.studies.benchmarking.results import Race, Run
+from dnip.studies.benchmarking.text import describe_race
+from dnip.studies.benchmarking.writing import FILES, write_race
+from dnip.base.errors import OutputError
+
+
+def run(name, *course, fine=False, bound=None):
+    reference = "coordinate-continuous" if fine else "coordinate"
+    return Run(name, reference, 0, (Moment(0.0, 0, 0.9, (30, 30)), *course), 9, bound)
+
+
+RUNS = (
+    run("coordinate", Moment(0.001, 3, 0.5, (3, 4)), bound=0.5),
+    run("cma", Moment(0.01, 1, 0.7, (1, 2)), Moment(0.05, 8, 0.5, (3, 4))),
+    run("cma (kernels)", Moment(0.01, 1, 0.7, (1, 2))),
+    run("coordinate-continuous", Moment(0.02, 5, 0.4, (3, 4)), fine=True),
+    run("tunethresholds", Moment(0.01, 5, 0.3, None), fine=True),
+    run("cp-sat"),
+)
+RACE = Race("news", 1234, 2, 30, {}, 0.1, RUNS, {"optuna-tpe": "optuna is not installed"}, False)
+
+
+def test_the_page_says_all():
+    lines = describe_race(RACE).splitlines()
+    assert lines[0] == "### news: 1,234 × 2"
+    rows = {line.split("|")[1].strip(): line for line in lines if line.startswith("| ")}
+    assert rows["coordinate"] == "| coordinate | 0.50000 | 0.50000 | 0.50000 | 9 | 1.0 ms | 0 |  |"
+    assert rows["cma"] == "| cma | 0.70000 | 0.50000 | 0.50000 | 9 | 50 ms |  | 50× |"
+    assert rows["tunethresholds"].endswith("0.30000 * | 0.30000 | 9 | 10 ms |  | not reached |")
+    assert rows["cp-sat"] == "| cp-sat | 0.90000 | 0.90000 | 0.90000 | 9 | – |  | – |"
+    assert "Best known Z: 0.500000, proven optimal. * better than ours by then." in lines[-2]
+    assert "coordinate-continuous and tunethresholds: finer weights" in lines[-2]
+    assert lines[-1] == "Left out, optuna-tpe: optuna is not installed."
+
+
+def test_a_race_without_runs_has_a_page():
+    empty = Race("news", 4, 2, 30, {}, 0.1, (), {}, interrupted=True)
+    assert describe_race(empty).endswith("No run was finished.")
+
+
+def test_the_folder_holds_results_courses_picture_and_page(tmp_path):
+    FILES.prepare(tmp_path / "new" / "folder")
+    written = write_race(RACE, tmp_path / "new" / "folder")
+    assert [path.name for path in written] == ["bench.json", "bench.csv", "bench.png", "bench.md"]
+    results, courses, _, page = (path.read_bytes().decode(errors="replace") for path in written)
+    assert json.loads(results)["contestants"][1]["name"] == "cma"
+    assert list(csv.DictReader(courses.splitlines()))[3] == {
+        "contestant": "cma",
+        "seed": "0",
+        "seconds": "0.010000",
+        "evaluations": "1",
+        "objective": "0.7",
+    }
+    assert page.startswith(describe_race(RACE))
+    assert "(bench.png)" in page
+
+
+def test_without_matplotlib_the_page_goes_without_its_picture(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    written = write_race(RACE, tmp_path)
+    assert [path.name for path in written] == ["bench.json", "bench.csv", "bench.md"]
+    assert "bench.png" not in written[-1].read_text()
+
+
+def test_the_picture_shows_everyone_in_the_panel_of_its_weights(tmp_path):
+    draw_race(RACE, tmp_path / "race.svg")
+    picture = (tmp_path / "race.svg").read_text()
+    for word in ("coordinate", "cma (kernels)", "tunethresholds", "finer weights"):
+        assert f"<!-- {word}" in picture
+
+
+def test_a_folder_that_cannot_be_written_is_told_before_the_race(tmp_path):
+    (tmp_path / "file").write_text("old")
+    with pytest.raises(OutputError, match="cannot make the folder"):
+        FILES.prepare(tmp_path / "file")
+    (tmp_path / "bench.csv").mkdir()
+    with pytest.raises(OutputError, match="it is a folder"):
+        FILES.prepare(tmp_path)

@@ -1,0 +1,76 @@
+"""Means over runs and over tasks, and the tables and bars of them."""
+
+from statistics import fmean, stdev
+
+import pytest
+from matplotlib.figure import Figure as Canvas
+
+from dnip.studies.reproduction.artefacts import Spread
+from dnip.studies.reproduction.comparison import ALL, Comparison, task_titles
+from results import results
+
+RUNS = {
+    ("a", 0): {"raw": {"accuracy": 0.5}, "z": {"accuracy": 0.6}},
+    ("a", 1): {"raw": {"accuracy": 0.7}, "z": {"accuracy": 0.9}},
+    ("b", 0): {"raw": {"accuracy": 0.1}, "z": None},
+    ("b", 1): {"raw": {"accuracy": 0.2}, "z": None},
+}
+
+
+@pytest.fixture
+def compared():
+    found = results(*(({"task": t, "seed": s}, runs) for (t, s), runs in RUNS.items()))
+    picks = {name: lambda row, name=name: row.result.get(name) for name in ("raw", "z", "absent")}
+    return Comparison.of(found, picks)
+
+
+def test_variants_without_any_score_are_left_out(compared):
+    assert compared.variants == ("raw", "z")
+
+
+def test_all_is_the_mean_over_tasks_run_by_run(compared):
+    of_runs = [fmean([0.5, 0.1]), fmean([0.7, 0.2])]
+    found = compared.spread("raw", ALL, "accuracy")
+    assert found.mean == pytest.approx(fmean(of_runs))
+    assert found.deviation == pytest.approx(stdev(of_runs))
+
+
+def test_all_is_empty_where_a_variant_lacks_a_task(compared):
+    assert compared.spread("z", ALL, "accuracy") is None
+    assert compared.spread("z", "a", "accuracy") == Spread.of([0.6, 0.9])
+    assert compared.spread("z", "b", "accuracy") is None
+
+
+def test_table_and_figure_hold_every_task_and_variant(compared):
+    table = compared.table("t", "Title", ["accuracy"])
+    assert [column.title for column in table.columns] == ["Task", "raw", "z"]
+    assert [row.heading or row.values[0] for row in table.rows] == ["Accuracy", "a", "b", "All"]
+    canvas = Canvas()
+    compared.figure("f", "Title", ["accuracy"]).draw(canvas)
+    heights = [bar.get_height() for bar in canvas.axes[0].patches]
+    assert heights[:3] == pytest.approx([60, 15, 37.5])
+    assert len(heights) == 6
+
+
+def test_models_are_named_only_where_a_task_has_several():
+    found = results(
+        ({"task": "a", "model": "x"}, {}), ({"task": "a", "model": "y"}, {}), ({"task": "b"}, {})
+    )
+    assert task_titles(found) == ["a, x", "a, y", "b"]
+
+
+def test_lower_is_what_exceeds_the_standard_error_over_tasks():
+    def runs(*values):
+        names = "abcd"[: len(values)]
+        return {task: [{"x": value}] for task, value in zip(names, values, strict=True)}
+
+    base = runs(0.5, 0.5, 0.5, 0.5)
+    one = Comparison(tuple("abcd"), {"base": base, "down": runs(0.4, 0.45, 0.42, 0.41)})
+    assert one.is_lower("down", "base", "x")
+    assert not one.is_lower("base", "down", "x")
+    # mean difference -0.01 with a standard error of 0.06
+    noisy = Comparison(tuple("abcd"), {"base": base, "noise": runs(0.6, 0.4, 0.6, 0.36)})
+    assert not noisy.is_lower("noise", "base", "x")
+    assert not noisy.is_lower("base", "base", "x")
+    single = Comparison(("a",), {"base": runs(0.5), "down": runs(0.49)})
+    assert single.is_lower("down", "base", "x")

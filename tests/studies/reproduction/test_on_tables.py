@@ -1,0 +1,43 @@
+"""The table experiments from a folder of tables to the report."""
+
+import json
+
+import pytest
+
+from dnip.studies.reproduction.plan import Plan
+from dnip.studies.reproduction.reproduction import reproduce
+from results import as_folder, starving_table
+
+PLAN = Plan(
+    "test",
+    tasks=("agnews",),
+    seeds=(0, 1),
+    options={"convergence": {"scales": [4], "factors": [0.2], "runs": 1}},
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "tables", "figures"),
+    [
+        ("ablation", ["ablation-ours", "ablation-published"], 2),
+        ("single", ["single-ours", "single-published"], 2),
+        ("kde", ["kde"], 2),
+        ("overview", ["overview", "overview-classes"], 1),
+        ("convergence", ["convergence", "convergence-exponents"], 1),
+    ],
+)
+def test_from_tables_to_report(tmp_path, name, tables, figures):
+    folder = as_folder(
+        tmp_path / "saved",
+        three=(starving_table(120, 1), starving_table(150, 2)),
+        four=(starving_table(120, 3, 4), starving_table(150, 4, 4)),
+    )
+    out = tmp_path / "out"
+    done = reproduce(name, PLAN, out, tables=folder)
+    assert done.outcome.failures == {}
+    found = sorted(path.stem for path in (out / "tables").glob("*.tex"))
+    assert found == tables
+    assert len(list((out / "figures").glob("*.png"))) == figures
+    assert json.loads((out / "statements.json").read_text())
+    again = reproduce(name, PLAN, out, tables=folder)
+    assert again.outcome.n_reused == done.outcome.n_cells

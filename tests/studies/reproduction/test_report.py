@@ -1,0 +1,108 @@
+"""The report: every table, figure and statement, beside the paper's own numbers."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from dnip.base.errors import MissingDependencyError, OutputError
+from dnip.studies.reproduction import report
+from dnip.studies.reproduction.artefacts import Column, Figure, Row, Section, Statement, Table, Text
+from dnip.studies.reproduction.plan import ModelPlan, load_plan
+from dnip.studies.reproduction.report import write_report
+
+MANIFEST = {
+    "inputs": {"saved_tables": "tables", "plan": {"models": []}},
+    "runs": [{"command": ["/somewhere/bin/dnip", "reproduce", "time", "--out", "my results"]}],
+    "missing": {"rte": "no data"},
+}
+
+
+def sections():
+    table = Table("mine", "Seconds", [Column("task"), Column("s")], [Row(("a", 2.5))])
+    figure = Figure("bars", "Bars", lambda canvas: canvas.subplots().bar([0, 1], [1, 2]))
+    claims = [Statement(f"claim {v}", "said", "seen", v, {"x": 1}) for v in (True, False, None)]
+    failures = {"time b": "out of memory"}
+    return [
+        Section("time", "Time", "Table 3", (table, figure, Text("A *word*."), *claims), failures),
+        Section("other", "Not the paper's", "", ()),
+    ]
+
+
+def test_writes_tables_figures_statements_and_both_pages(tmp_path):
+    written = write_report(tmp_path, sections(), MANIFEST)
+    names = {str(path.relative_to(tmp_path)) for path in written}
+    assert names == {
+        "tables/mine.md",
+        "tables/mine.tex",
+        "tables/mine.csv",
+        "figures/bars.png",
+        "statements.json",
+        "report.md",
+        "report.html",
+    }
+    assert all(path.is_file() for path in written)
+    assert (tmp_path / "tables" / "mine.csv").read_text() == "task,s\na,2.5\n"
+    judged = json.loads((tmp_path / "statements.json").read_text())
+    assert [one["verdict"] for one in judged] == ["confirmed", "not confirmed", "not tested"]
+
+
+def test_page_holds_the_papers_numbers_what_failed_and_that_models_differ(tmp_path):
+    write_report(tmp_path, sections(), MANIFEST)
+    text = (tmp_path / "report.md").read_text()
+    assert "models differ" in text
+    assert "Ruixi Lin and Yang You" in text
+    assert "dnip reproduce time --out 'my results'" in text
+    assert "/somewhere" not in text
+    assert "| AG News | 2,278 | 120 |" in text
+    assert "| a | 2.5 |" in text
+    assert "1 confirmed, 1 not confirmed, 1 not tested" in text
+    assert "- rte: no data" in text
+    assert "- time b: out of memory" in text
+    assert "Not part of this run: main, confusion, kde," in text
+    assert text.index("2,278") < text.index("![Bars](figures/bars.png)")
+    assert "data:image/png;base64," in (tmp_path / "report.html").read_text()
+
+
+def test_models_of_the_plan_are_named_where_they_were_prompted(tmp_path):
+    small = ModelPlan("small", None, (1,))
+    plan = replace(load_plan("small"), models=(small, replace(small, name="large")))
+    write_report(
+        tmp_path, [], {**MANIFEST, "inputs": {"saved_tables": None, "plan": plan.to_dict()}}
+    )
+    text = (tmp_path / "report.md").read_text()
+    assert "Measured here: small, large." in text
+    assert "cut off the test split by seed" in text
+    assert "seeds 0, 1, 2" in text
+    assert "up to 1,000 test rows; of ddi 750 opt, 750 test; of sst5" in text
+
+
+@pytest.mark.parametrize(
+    ("names", "differ"), [(["Llama-2-7B"], False), (["Llama-2-7B", "small"], True)]
+)
+def test_models_are_said_to_differ_unless_all_are_the_papers(tmp_path, names, differ):
+    models = tuple(ModelPlan(name, None, (1,)) for name in names)
+    plan = replace(load_plan("small"), models=models)
+    inputs = {"saved_tables": None, "plan": plan.to_dict()}
+    write_report(tmp_path, [], {**MANIFEST, "inputs": inputs})
+    text = (tmp_path / "report.md").read_text()
+    assert ("models differ" in text) == differ
+    assert ("models of the same name" in text) != differ
+
+
+def test_figures_are_left_out_and_named_without_matplotlib(tmp_path, monkeypatch):
+    def missing(module, *, purpose, extra):
+        raise MissingDependencyError(module, purpose=purpose, extra=extra)
+
+    monkeypatch.setattr(report, "load_optional", missing)
+    written = write_report(tmp_path, sections(), MANIFEST)
+    assert not any(path.suffix == ".png" for path in written)
+    text = (tmp_path / "report.md").read_text()
+    assert "Not drawn: Bars" in text
+    assert "dnip[plot]" in text
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path):
+    (tmp_path / "tables").write_text("a file")
+    with pytest.raises(OutputError, match="tables"):
+        write_report(tmp_path, sections(), MANIFEST)
