@@ -7,9 +7,9 @@ import warnings
 from collections.abc import Sequence
 
 from benchmarks.tables import Table, print_markdown
+from dnip.base.errors import DNIPWarning
 from dnip.studies.baselines import Method
 from dnip.studies.comparison import Comparison, Material, Outcome, choose, compare
-from dnip.base.errors import DNIPWarning
 
 SIZES = (10, 100)
 SEEDS, DRAWS = 3, 3

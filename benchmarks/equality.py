@@ -19,8 +19,8 @@ from dnip.prompting.task import builtin_tasks, load_task
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dnip.prompting.plan import Plan
     from dnip.base.typing import Floats
+    from dnip.prompting.plan import Plan
 
 SHOTS = (0, 1, 5)
 ROWS = 200

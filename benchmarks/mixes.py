@@ -21,9 +21,9 @@ import numpy as np
 from benchmarks.tables import Table, print_markdown
 from dnip import Constraints, Objective, ProbabilityTable, solve
 from dnip.base.errors import DNIPWarning
+from dnip.base.typing import Floats, Integers, Labels, Probabilities
 from dnip.fitting.fit import fit_table
 from dnip.metrics import class_accuracies, cobias, confusion_matrix
-from dnip.base.typing import Floats, Integers, Labels, Probabilities
 
 MIXES: dict[str, list[float] | None] = {
     "balanced": None,

@@ -14,13 +14,13 @@ import numpy as np
 from benchmarks.tables import Table, print_markdown
 from dnip import Coefficients, Objective, ProbabilityTable
 from dnip.base.errors import DNIPWarning
+from dnip.base.typing import Floats, Integers, Labels, Probabilities
 from dnip.fitting.fit import fit_table
-from dnip.metrics import class_accuracies, cobias, confusion_matrix
+from dnip.fitting.robust import calibrate
 from dnip.method.objective import PUBLISHED_TAU
+from dnip.metrics import class_accuracies, cobias, confusion_matrix
 from dnip.priors import estimate_prior
 from dnip.priors.maximisation import maximise_shares
-from dnip.fitting.robust import calibrate
-from dnip.base.typing import Floats, Integers, Labels, Probabilities
 
 MOST_CLASSES = 20
 FREQUENT = 0.85

@@ -10,12 +10,12 @@ import numpy as np
 from benchmarks.tables import Table, print_markdown
 from dnip import Objective, ProbabilityTable
 from dnip.base.errors import DNIPWarning
-from dnip.metrics import accuracy, cobias, confusion_matrix
+from dnip.base.typing import Floats, Labels
 from dnip.fitting.tuning import Criterion, Grid, Settings
 from dnip.fitting.tuning.choice import choose
 from dnip.fitting.tuning.splits import fold_rows
 from dnip.fitting.tuning.trials import Fold, Workbench
-from dnip.base.typing import Floats, Labels
+from dnip.metrics import accuracy, cobias, confusion_matrix
 
 ALL = 0  # labels: every row of the opt half
 DRAWS = {30: 5, 100: 5, 500: 2, ALL: 1}

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from dnip.method.scales import WeightScale
 from dnip.solvers.kernels import flips, rows
 from dnip.solvers.kernels.rows import DenseRows, SparseRows
-from dnip.method.scales import WeightScale
 from dnip.solvers.levels import levels_of
 
 #: Whether rows are dense, and how many cells of a tally are worth a row: their flips are tallied

@@ -7,6 +7,7 @@ from html.parser import HTMLParser
 
 import pytest
 
+from dnip.presenting.escaping import html, latex, markdown, printable
 from dnip.studies.benchmarking.results import Race
 from dnip.studies.benchmarking.text import describe_race
 from dnip.studies.comparison import Comparison
@@ -16,7 +17,6 @@ from dnip.studies.reproduction.plan import ModelPlan, load_plan
 from dnip.studies.reproduction.rendering import to_html, to_latex, to_markdown
 from dnip.studies.reproduction.rendering.page import Code, Page
 from dnip.studies.reproduction.report import write_report
-from dnip.presenting.escaping import html, latex, markdown, printable
 
 HOSTILE = [
     "a|b", "`rm`", "``` x", "<script>alert(1)</script>", "<img src=x onerror=alert(1)>",

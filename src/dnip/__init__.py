@@ -10,12 +10,12 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from dnip.fitting.tuning import tune
     from dnip.method.coefficients import Coefficients
     from dnip.method.constraints import Constraints
-    from dnip.sklearn.classifier import DNIPClassifier
     from dnip.method.objective import CustomObjective, Objective
-    from dnip.fitting.tuning import tune
     from dnip.method.solution import Solution, Status
+    from dnip.sklearn.classifier import DNIPClassifier
     from dnip.solvers import solve
     from dnip.tables import ProbabilityTable
 

@@ -132,7 +132,10 @@ class TestStreams:
         assert Path("/dev/null").is_char_device()
 
     def test_its_folder_need_not_be_writable(self, monkeypatch):
-        monkeypatch.setattr("dnip.base.files.os.access", lambda path, _mode: str(path) == "/dev/null")
+        def only_null(path, _mode):
+            return str(path) == "/dev/null"
+
+        monkeypatch.setattr("dnip.base.files.os.access", only_null)
         assert str(check_writable("/dev/null")) == "/dev/null"
 
     def test_a_full_device_is_told_like_a_full_disk(self):

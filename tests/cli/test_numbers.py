@@ -6,9 +6,9 @@ import pytest
 
 from dnip import Coefficients, ProbabilityTable
 from dnip.base.errors import CoefficientsFormatError, InvalidInputError
-from dnip.studies.reproduction.plan import load_plan
 from dnip.prompting.models import ModelOptions, _parse_extra
 from dnip.prompting.task import load_task
+from dnip.studies.reproduction.plan import load_plan
 
 HUGE = "9" * 400
 

@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from dnip.studies.reproduction.plan import load_plan
 from dnip.base.files import atomic_path
+from dnip.studies.reproduction.plan import load_plan
 from texts import write_tables, write_texts
 
 #: Cheap, and the same for every test here.

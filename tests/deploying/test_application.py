@@ -5,8 +5,8 @@ import pytest
 
 import oracles
 from dnip import Coefficients, ProbabilityTable
-from dnip.deploying.application import apply_stream
 from dnip.base.errors import CoefficientsFormatError, InvalidInputError, OutputError
+from dnip.deploying.application import apply_stream
 from dnip.tables import stream
 from strategies import random_probabilities
 

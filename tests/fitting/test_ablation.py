@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from dnip import Coefficients, Objective, solve
-from dnip.fitting.ablation import METRICS, ablate
 from dnip.base.errors import InvalidInputError
+from dnip.fitting.ablation import METRICS, ablate
 from dnip.metrics import confusion_matrix
 from dnip.solvers import Anneal
 from selection_populations import skewed

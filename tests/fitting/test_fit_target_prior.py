@@ -6,10 +6,10 @@ import pytest
 from dnip import Coefficients, Objective, ProbabilityTable
 from dnip.base.errors import CoefficientsFormatError, DNIPWarning, InvalidInputError
 from dnip.fitting.fit import fit_table
-from dnip.metrics import accuracy, class_accuracies
-from dnip.priors import PriorEstimate
 from dnip.fitting.robust import solve_robustly
 from dnip.method.scales import DEFAULT_SCALE
+from dnip.metrics import accuracy, class_accuracies
+from dnip.priors import PriorEstimate
 from populations import biased_rows
 
 

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dnip import Constraints
-from dnip.method.constraints import by_label, find_class
 from dnip.base.errors import InvalidInputError
+from dnip.method.constraints import by_label, find_class
 from strategies import seeded
 
 CLASSES = ("cat", "dog", "bird")

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from dnip import Coefficients, Objective, solve
-from dnip.method.costs import Costs
 from dnip.base.errors import InvalidInputError
+from dnip.method.costs import Costs
 
 PLAIN = [[0, 5, 1], [1, 0, 1], [2.5, 1, 0.5]]
 #: The same by class.

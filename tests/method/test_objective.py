@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 import oracles
 from dnip import CustomObjective, Objective
 from dnip.base.errors import InvalidInputError
-from dnip.metrics import macro_f1
 from dnip.method.objective import ObjectiveLike
+from dnip.metrics import macro_f1
 from strategies import random_confusion, seeded
 
 ABLATIONS = {

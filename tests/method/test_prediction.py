@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dnip.method.prediction import decide, reweight, row_sums
+from dnip.base.arrays import row_sums
+from dnip.method.prediction import decide, reweight
 from strategies import KINDS, random_probabilities, seeded, tables
 
 
@@ -42,7 +43,7 @@ def test_sums_are_added_from_the_first_class_to_the_last():
 
 
 def test_blocks_of_rows_are_all_summed(monkeypatch):
-    monkeypatch.setattr("dnip.method.prediction._MAX_ENTRIES", 7)
+    monkeypatch.setattr("dnip.base.arrays._MAX_ENTRIES", 7)
     p = np.arange(33.0).reshape(11, 3)
     np.testing.assert_array_equal(row_sums(p), p.sum(axis=1))
 

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-import sklearn
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_wine
@@ -29,10 +28,11 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
 
+import sklearn
 from dnip import Constraints, DNIPClassifier, Objective, solve
 from dnip.base.errors import DNIPWarning, InvalidInputError
-from dnip.metrics import balanced_accuracy, class_accuracies
 from dnip.fitting.robust import solve_robustly
+from dnip.metrics import balanced_accuracy, class_accuracies
 from dnip.solvers import Coordinate
 from populations import biased_rows
 

@@ -7,8 +7,8 @@ from sklearn.model_selection import KFold, ShuffleSplit, cross_val_predict
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
-from dnip.sklearn.cross_fitting import predict_out_of_fold
 from dnip.base.errors import InvalidInputError
+from dnip.sklearn.cross_fitting import predict_out_of_fold
 
 X, TARGET = load_wine(return_X_y=True)
 WINES = np.array(["red", "rosé", "white"])

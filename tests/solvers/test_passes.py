@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 import oracles
 from dnip import Objective, solve
+from dnip.method.problem import Problem
+from dnip.method.scales import WeightScale
+from dnip.solvers import Coordinate, Landscape, passes
 from dnip.solvers.kernels import rows, threads
 from dnip.solvers.kernels.flips import walk
 from dnip.solvers.kernels.rows import DenseRows, InPlaceRows, SparseRows, lay_out
 from dnip.solvers.kernels.threads import Threads
-from dnip.method.problem import Problem
-from dnip.method.scales import WeightScale
-from dnip.solvers import Coordinate, Landscape, passes
 from dnip.solvers.levels import levels_of
 from dnip.solvers.passes import CompiledPasses, InPlacePasses, LeaderPasses, passes_over
 from layouts import weights_of

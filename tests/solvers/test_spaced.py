@@ -11,10 +11,10 @@ import oracles
 from dnip import Coefficients, Objective, ProbabilityTable, Status, solve
 from dnip.base.errors import DNIPWarning, InvalidInputError
 from dnip.fitting.fit import fit_scan, fit_table
-from dnip.solvers.kernels.boxes import lay_out_boxes
 from dnip.method.problem import Problem
 from dnip.method.scales import WIDEST, WeightScale
 from dnip.solvers import Coordinate, Landscape
+from dnip.solvers.kernels.boxes import lay_out_boxes
 from dnip.solvers.spaced import landscape_over, make_line
 from dnip.tables import Scan
 from strategies import KINDS, random_probabilities, seeded

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 import oracles
 from dnip import Objective, solve
 from dnip.base.errors import DNIPWarning, InvalidInputError, OutputError
-from dnip.solvers.kernels import flips
-from dnip.solvers.kernels.flips import walk
 from dnip.method.scales import DEFAULT_SCALE, WeightScale
 from dnip.solvers import SOLVERS, Search, StreamedProblem, streamed
+from dnip.solvers.kernels import flips
+from dnip.solvers.kernels.flips import walk
 from dnip.solvers.levels import levels_of
 from dnip.solvers.passes import BlockPasses, passes_over
 from layouts import weights_of

@@ -8,12 +8,12 @@ import polars as pl
 import pytest
 
 from dnip import Coefficients
-from dnip.deploying.application import apply_stream
-from dnip.tables.captured_mass import CapturedMass
 from dnip.base.errors import DNIPWarning, InvalidInputError
+from dnip.deploying.application import apply_stream
 from dnip.deploying.evaluation import evaluate
 from dnip.fitting.fit import fit_file, fit_table
 from dnip.tables import ProbabilityTable, Scan, open_writer, stream
+from dnip.tables.captured_mass import CapturedMass
 
 SUFFIXES = ["csv", "csv.gz", "jsonl", "npz", "parquet"]
 TABLE = ProbabilityTable(

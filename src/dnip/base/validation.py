@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol, cast
 
 import numpy as np
 
-from dnip.method.prediction import row_sums
+from dnip.base.arrays import row_sums
 from dnip.base.errors import DNIPWarning, InvalidInputError, listed
 
 if TYPE_CHECKING:

@@ -74,8 +74,8 @@ def ablate(
     paper's figure 4. The fits are plain optima (--robust off). Ctrl-C keeps the objectives that
     are finished.
     """
-    from dnip.fitting.ablation import ablate as ablate_table
     from dnip.base.files import check_files
+    from dnip.fitting.ablation import ablate as ablate_table
     from dnip.method.objective import Objective
     from dnip.presenting.ablation_files import FILES, write_ablation
     from dnip.presenting.ablation_text import describe_ablation

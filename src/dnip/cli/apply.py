@@ -43,10 +43,10 @@ def apply(
     --target-prior the weights are first moved toward those of most accuracy in that class mix;
     estimate reads TABLE once more for it, without its labels.
     """
-    from dnip.deploying.application import apply_stream
-    from dnip.cli.target_prior import move_to
-    from dnip.method.coefficients import Coefficients
     from dnip.base.files import check_files
+    from dnip.cli.target_prior import move_to
+    from dnip.deploying.application import apply_stream
+    from dnip.method.coefficients import Coefficients
     from dnip.tables import Scan
 
     # The raw probabilities could not be had back from the reweighted ones.

@@ -58,12 +58,12 @@ def bench(
     coordinate solver needs for the best that each peer reaches; writes it with all courses and a
     picture to a folder. Ctrl-C keeps the runs that are finished.
     """
+    from dnip.base.files import check_files
+    from dnip.method.objective import Objective
     from dnip.studies.benchmarking import DEFAULT_SOLVERS, choose, race
     from dnip.studies.benchmarking.text import describe_race
     from dnip.studies.benchmarking.writing import FILES, write_race
     from dnip.studies.demonstration import bundled_table
-    from dnip.base.files import check_files
-    from dnip.method.objective import Objective
     from dnip.tables import ProbabilityTable
 
     objective = Objective(beta, tau, smoothing)

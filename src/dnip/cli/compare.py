@@ -93,12 +93,12 @@ def compare(
     and a picture to a folder. A method whose library is missing is left out, with the reason.
     Ctrl-C keeps the methods that are finished.
     """
+    from dnip.base.files import check_files
+    from dnip.method.objective import Objective
     from dnip.studies.comparison import Material, choose
     from dnip.studies.comparison import compare as compare_methods
     from dnip.studies.comparison.text import describe_comparison
     from dnip.studies.comparison.writing import FILES, write_comparison
-    from dnip.base.files import check_files
-    from dnip.method.objective import Objective
     from dnip.tables import ProbabilityTable
 
     objective = Objective(beta, tau_of(tau, smoothing), smoothing)

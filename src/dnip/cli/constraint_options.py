@@ -76,8 +76,8 @@ def read_constraints(
     InvalidInputError
         For a floor that is no CLASS=RATE, or a class with two of them.
     """
-    from dnip.method.constraints import Constraints
     from dnip.base.errors import InvalidInputError
+    from dnip.method.constraints import Constraints
 
     rates: dict[str | int, float] = {}
     for text in floors or ():

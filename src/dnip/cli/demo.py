@@ -22,9 +22,9 @@ def demo(
     Fits on one half of a table of AG News probabilities that a small language model gave, scores
     the other half, and writes coefficients, a picture and a report. No download, no key, no GPU.
     """
-    from dnip.studies.demonstration import FILES, run_demonstration
     from dnip.base.files import check_files
     from dnip.presenting.text import describe
+    from dnip.studies.demonstration import FILES, run_demonstration
 
     check_files({}, {}, {name: out / name for name in FILES})
     with live_progress("fitting"):

@@ -52,17 +52,17 @@ def evaluate(
     are moved to that class mix, as `dnip apply` moves them; accuracies are then those of a
     population of the mix, but for estimate, where rows count as they are.
     """
-    from dnip.cli.target_prior import move_to
-    from dnip.method.coefficients import Coefficients
     from dnip.base.errors import InvalidInputError, listed
-    from dnip.deploying.evaluation import evaluate as evaluate_table
     from dnip.base.files import check_files
-    from dnip.priors import is_estimate, read_prior
+    from dnip.base.validation import check_level
+    from dnip.cli.target_prior import move_to
+    from dnip.deploying.evaluation import evaluate as evaluate_table
+    from dnip.method.coefficients import Coefficients
     from dnip.presenting.flows import draw_flows
     from dnip.presenting.picture import check_picture
     from dnip.presenting.text import describe
+    from dnip.priors import is_estimate, read_prior
     from dnip.tables import Scan
-    from dnip.base.validation import check_level
 
     check_level("confidence", confidence)
     if picture is not None:

@@ -179,13 +179,13 @@ def fit(
     Minimises error + β·COBias - τ·ΣPMI over one weight per class, on the labelled rows of OPT and,
     in expectation, on unlabelled ones. Writes the weights with their provenance to a JSON file.
     """
-    from dnip.method.costs import Costs
     from dnip.base.errors import InvalidInputError
     from dnip.base.files import check_files, temporary_folder
+    from dnip.base.validation import check_level
     from dnip.fitting.fit import fit_file
+    from dnip.method.costs import Costs
     from dnip.method.objective import Objective
     from dnip.presenting.trace import write_trace
-    from dnip.base.validation import check_level
 
     reads = {
         "opt": opt,

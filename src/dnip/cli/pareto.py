@@ -106,9 +106,9 @@ def pareto(
     from dnip.base.errors import InvalidInputError
     from dnip.base.files import check_files
     from dnip.fitting.pareto import Rule, trace_front
+    from dnip.method.solution import Status
     from dnip.presenting.front_files import FILES, write_front
     from dnip.presenting.front_text import describe_choice, describe_front
-    from dnip.method.solution import Status
     from dnip.tables import ProbabilityTable
 
     rule = None if choose is None else Rule.of(choose)

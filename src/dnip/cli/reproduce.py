@@ -86,10 +86,10 @@ def reproduce(
     others; it is reported, and tried again by the next run.
     """
     from dnip.base.errors import DNIPError
+    from dnip.base.files import check_files
     from dnip.studies.reproduction.plan import load_plan
     from dnip.studies.reproduction.reproduction import OUTPUTS, survey, usable_cores, with_model
     from dnip.studies.reproduction.reproduction import reproduce as run
-    from dnip.base.files import check_files
 
     reads = {
         "plan": named_file(plan, ".toml"),

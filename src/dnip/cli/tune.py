@@ -161,10 +161,10 @@ def tune(
     """
     from dnip.base.errors import InvalidInputError
     from dnip.base.files import check_files
+    from dnip.fitting.tuning import tune as tune_table
     from dnip.method.objective import Objective
     from dnip.presenting.text import describe
     from dnip.presenting.tuning import describe_tuning
-    from dnip.fitting.tuning import tune as tune_table
     from dnip.tables import ProbabilityTable
 
     grid = _grid(betas, taus, scales, smoothings, robust_modes)

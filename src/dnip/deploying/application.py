@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from dnip.tables.captured_mass import MassCounts
-from dnip.method.prediction import decide, reweight
 from dnip.base.errors import InvalidInputError
 from dnip.deploying.evaluation import check_same_classes
+from dnip.method.prediction import decide, reweight
 from dnip.priors import estimate_prior, most_rows
 from dnip.tables import Chunk, ahead, open_writer
+from dnip.tables.captured_mass import MassCounts
 from dnip.tables.reservoir import RowSample
 
 if TYPE_CHECKING:
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from dnip.tables.captured_mass import CapturedMass
     from dnip.method.coefficients import Coefficients
     from dnip.priors import PriorEstimate
     from dnip.tables import Rows
+    from dnip.tables.captured_mass import CapturedMass
 
 
 class Application(NamedTuple):

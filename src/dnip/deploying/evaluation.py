@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnip.tables.captured_mass import MassCounts
-from dnip.method.prediction import decide
 from dnip.base.errors import CoefficientsFormatError, InvalidInputError, listed
-from dnip.metrics.intervals import difference_intervals, metric_intervals, paired_bounds, wilson
+from dnip.base.validation import check_level
+from dnip.method.prediction import decide
 from dnip.metrics import (
     accuracy,
     balanced_accuracy,
@@ -23,16 +22,17 @@ from dnip.metrics import (
     worst_class_accuracy,
 )
 from dnip.metrics.confusion import as_counts, count_pairs
+from dnip.metrics.intervals import difference_intervals, metric_intervals, paired_bounds, wilson
 from dnip.priors import effective_rows
-from dnip.base.validation import check_level
+from dnip.tables.captured_mass import MassCounts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from dnip.tables.captured_mass import CapturedMass
+    from dnip.base.typing import Confusion, Counts, Floats
     from dnip.method.coefficients import Coefficients
     from dnip.tables import Rows
-    from dnip.base.typing import Confusion, Counts, Floats
+    from dnip.tables.captured_mass import CapturedMass
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnip.base.errors import InvalidInputError
+from dnip.base.validation import check_integer, check_number
 from dnip.deploying.evaluation import evaluate
 from dnip.fitting.fit import fit_table
-from dnip.metrics import accuracy, class_accuracies, cobias, cobias_single, worst_class_accuracy
 from dnip.method.objective import Objective
 from dnip.method.solution import Status
+from dnip.metrics import accuracy, class_accuracies, cobias, cobias_single, worst_class_accuracy
 from dnip.tables.apart import check_apart
-from dnip.base.validation import check_integer, check_number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from dnip.base.typing import Confusion
     from dnip.fitting.fit import Fit
     from dnip.solvers import Solver
     from dnip.tables import ProbabilityTable
-    from dnip.base.typing import Confusion
 
 #: Told before every fit: the objective, and the number of this fit and of all.
 Progress = Callable[[str, int, int], None]

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dnip.method.constraints import Constraints
 from dnip.base.errors import DNIPWarning
+from dnip.method.constraints import Constraints
 from dnip.method.scales import WIDEST, Spacing
 from dnip.method.solution import Status
 from dnip.solvers import Coordinate, solve
@@ -16,10 +16,10 @@ from dnip.solvers import Coordinate, solve
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from dnip.base.typing import Booleans, Integers, Labels, Probabilities
     from dnip.deploying.evaluation import Evaluation
     from dnip.method.objective import ConfusionFunction, ObjectiveLike
     from dnip.method.solution import Solution
-    from dnip.base.typing import Booleans, Integers, Labels, Probabilities
 
 # Cells of a table that is searched once more to learn whether silence would pay.
 _MOST_CELLS = 2_000_000

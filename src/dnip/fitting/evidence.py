@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnip.method.prediction import decide
 from dnip.base.errors import DNIPWarning
 from dnip.deploying.evaluation import Evaluation
+from dnip.method.prediction import decide
 from dnip.metrics import class_accuracies, cobias, worst_class_accuracy
 from dnip.metrics.cobias import cobias_of
 from dnip.metrics.confusion import count_pairs
 
 if TYPE_CHECKING:
-    from dnip.tables.captured_mass import CapturedMass
     from dnip.base.typing import Confusion, Floats, Integers, Labels, Probabilities
+    from dnip.tables.captured_mass import CapturedMass
 
 #: From the numbers of rows to fit on to what probabilities are multiplied by.
 Refit = Callable[["Integers"], "Floats"]

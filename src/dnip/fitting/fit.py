@@ -10,12 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnip.fitting.class_notes import notes_on_classes
-from dnip.method.coefficients import Coefficients
 from dnip.base.errors import InfeasibleError, InvalidInputError, listed
+from dnip.base.validation import check_choice, check_number
 from dnip.deploying.evaluation import Evaluation, evaluate
+from dnip.fitting.class_notes import notes_on_classes
 from dnip.fitting.evidence import FOLDS, FitEvidence, gather
+from dnip.fitting.robust import ROBUST, Decision, RobustSolution, solve_robustly
+from dnip.fitting.robust.calibrating import calibrate, rows_per_class
+from dnip.method.coefficients import Coefficients
 from dnip.method.objective import Objective
+from dnip.method.scales import DEFAULT_SCALE, Spacing, WeightScale
+from dnip.method.solution import Status
 from dnip.priors import (
     TargetPrior,
     check_prior,
@@ -25,10 +30,6 @@ from dnip.priors import (
     most_rows,
     read_prior,
 )
-from dnip.fitting.robust import ROBUST, Decision, RobustSolution, solve_robustly
-from dnip.fitting.robust.calibrating import calibrate, rows_per_class
-from dnip.method.scales import DEFAULT_SCALE, Spacing, WeightScale
-from dnip.method.solution import Status
 from dnip.solvers import (
     Coordinate,
     Exact,
@@ -42,20 +43,19 @@ from dnip.tables import ProbabilityTable, Scan
 from dnip.tables.hashing import DataHash
 from dnip.tables.labels import UNLABELLED
 from dnip.tables.reservoir import ClassSample, RowSample
-from dnip.base.validation import check_choice, check_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from dnip.tables.captured_mass import CapturedMass
+    from dnip.base.typing import Floats, Integers, Labels, Probabilities
     from dnip.method.constraints import Constraints
     from dnip.method.objective import ConfusionFunction, ObjectiveLike
-    from dnip.priors import Calibration, PriorLike
     from dnip.method.solution import Solution
+    from dnip.priors import Calibration, PriorLike
     from dnip.solvers import Progress, Solver
     from dnip.tables import Chunk
-    from dnip.base.typing import Floats, Integers, Labels, Probabilities
+    from dnip.tables.captured_mass import CapturedMass
 
 #: What the interpreter, its libraries, compiling and the blocks in flight need.
 LEAST_MEMORY = 500 * 10**6

@@ -9,11 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnip.method.prediction import decide, reweight
 from dnip.base.errors import CoefficientsFormatError, InvalidInputError, listed
 from dnip.base.files import atomic_path, read_text
-from dnip.priors import Calibration, PriorEstimate, adjust, check_prior, estimate_prior
-from dnip.method.scales import Spacing, WeightScale
 from dnip.base.validation import (
     check_classes,
     check_column_names,
@@ -22,6 +19,9 @@ from dnip.base.validation import (
     check_weight_indices,
     check_weights,
 )
+from dnip.method.prediction import decide, reweight
+from dnip.method.scales import Spacing, WeightScale
+from dnip.priors import Calibration, PriorEstimate, adjust, check_prior, estimate_prior
 
 if TYPE_CHECKING:
     import os
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from dnip.priors import PriorLike
-    from dnip.method.solution import Solution
     from dnip.base.typing import Floats, Labels, Probabilities, WeightIndices
+    from dnip.method.solution import Solution
+    from dnip.priors import PriorLike
 
 FORMAT = "dnip-coefficients"
 #: Of files with weights ξ/K; every package reads it.

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
-from dnip.method.costs import Costs
 from dnip.base.errors import InvalidInputError
+from dnip.base.validation import check_choice, check_number
+from dnip.method.costs import Costs
 from dnip.metrics import accuracy, cobias, cobias_single, pmi, smoothing_over
 from dnip.metrics.confusion import as_counts
-from dnip.base.validation import check_choice, check_number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dnip.metrics.confusion import as_counts
 from dnip.base.validation import check_number
+from dnip.metrics.confusion import as_counts
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -14,8 +14,8 @@ from dnip.presenting.picture import AFTER, BEFORE
 if TYPE_CHECKING:
     import os
 
-    from dnip.fitting.ablation import Ablation, Scored
     from dnip.base.typing import Floats
+    from dnip.fitting.ablation import Ablation, Scored
 
 _DRAWN = ("accuracy", "cobias", "cobias_single")
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dnip.base.files import atomic_path
-from dnip.metrics import accuracy, class_accuracies, cobias, odd_classes
 from dnip.base.optional import load_optional
+from dnip.metrics import accuracy, class_accuracies, cobias, odd_classes
 from dnip.presenting.escaping import literal
 from dnip.presenting.picture import AFTER, BEFORE
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Sequence
 
-    from dnip.deploying.evaluation import Evaluation
     from dnip.base.typing import Confusion, Floats, Integers
+    from dnip.deploying.evaluation import Evaluation
 
 #: More classes than these cannot be read; the least accurate of them are drawn.
 MOST_CLASSES = 30

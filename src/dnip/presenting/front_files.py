@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from dnip.metrics import accuracy, class_accuracies, cobias, worst_class_accuracy
 from dnip.fitting.pareto.expectation import expected_cobias
+from dnip.metrics import accuracy, class_accuracies, cobias, worst_class_accuracy
 from dnip.presenting.front_picture import draw_front
 from dnip.presenting.result_files import ResultFiles
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from dnip.fitting.pareto import Rule, TradeOff
     from dnip.base.typing import Counts
+    from dnip.fitting.pareto import Rule, TradeOff
 
 FILES = ResultFiles("pareto.json", "pareto.csv", "pareto.png")
 

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnip.base.files import atomic_path
-from dnip.metrics import accuracy, class_accuracies, cobias, worst_class_accuracy
 from dnip.base.optional import load_optional
 from dnip.fitting.pareto.expectation import expected_cobias
+from dnip.metrics import accuracy, class_accuracies, cobias, worst_class_accuracy
 from dnip.presenting.escaping import literal
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Sequence
 
-    from dnip.fitting.pareto import Rule, TradeOff
     from dnip.base.typing import Counts
+    from dnip.fitting.pareto import Rule, TradeOff
 
 # Okabe and Ito's colours, which colour-blind readers can tell apart.
 _OPT, _TEST, _LEFT_OUT, _CHOSEN = "#0072B2", "#D55E00", "#009E73", "#000000"

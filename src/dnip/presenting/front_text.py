@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dnip.metrics import accuracy, cobias, worst_class_accuracy
 from dnip.fitting.pareto.expectation import expected_cobias
 from dnip.fitting.pareto.left_out import FEW
 from dnip.fitting.pareto.rules import knee, place_on
+from dnip.metrics import accuracy, cobias, worst_class_accuracy
 
 if TYPE_CHECKING:
-    from dnip.fitting.pareto import Front, Rule, TradeOff
     from dnip.base.typing import Counts
+    from dnip.fitting.pareto import Front, Rule, TradeOff
 
 # Points to print; all are in the files.
 _MOST = 12

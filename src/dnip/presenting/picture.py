@@ -9,8 +9,8 @@ import numpy as np
 
 from dnip.base.errors import InvalidInputError
 from dnip.base.files import atomic_path, check_writable
-from dnip.metrics import accuracy, class_accuracies, cobias
 from dnip.base.optional import load_optional
+from dnip.metrics import accuracy, class_accuracies, cobias
 from dnip.presenting.escaping import literal
 
 if TYPE_CHECKING:

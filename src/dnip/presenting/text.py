@@ -9,8 +9,8 @@ from dnip.metrics import odd_classes
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from dnip.method.coefficients import Coefficients
     from dnip.deploying.evaluation import Evaluation
+    from dnip.method.coefficients import Coefficients
 
 # Classes with one floor that are named, the lowest.
 _FEW = 3

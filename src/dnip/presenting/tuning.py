@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dnip.fitting.tuning import METRICS
 from dnip.method.objective import smoothing_name
 from dnip.presenting.text import align
-from dnip.fitting.tuning import METRICS
 
 if TYPE_CHECKING:
     from dnip.fitting.tuning import Tuning

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:
-    from dnip.priors.calibration import Calibration
     from dnip.base.typing import Booleans, Floats
+    from dnip.priors.calibration import Calibration
 
 # Far below what any two probabilities of a row differ by.
 _LEAST = 1e-12

@@ -10,8 +10,8 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dnip.priors.estimate import PriorEstimate
     from dnip.base.typing import Floats
+    from dnip.priors.estimate import PriorEstimate
 
 # Classes that a line of text names at most.
 _NAMED = 8

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnip.base.errors import InvalidInputError
+from dnip.base.validation import check_probabilities
 from dnip.priors.calibration import log_probabilities
 from dnip.priors.maximisation import maximise_shares
-from dnip.base.validation import check_probabilities
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import ArrayLike
 
-    from dnip.priors.calibration import Calibration
     from dnip.base.typing import Booleans, Floats, Probabilities
+    from dnip.priors.calibration import Calibration
 
 #: Cells of the rows that are looked at; of more, a sample.
 MOST_ROWS, MOST_CELLS = 20_000, 500_000

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dnip.tables.captured_mass import LOW_MASS
 from dnip.base.errors import InvalidInputError
 from dnip.prompting.engines.base import FALLBACK, Scoring
 from dnip.prompting.labels import (
@@ -17,6 +16,7 @@ from dnip.prompting.labels import (
     label_tokens,
     prompt_label_tokens,
 )
+from dnip.tables.captured_mass import LOW_MASS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,18 +12,18 @@ import numpy as np
 
 from dnip.base.errors import BackendError, InvalidInputError, listed
 from dnip.base.optional import load_optional
+from dnip.base.validation import check_ids
 from dnip.prompting.reachability import is_unreached, no_waiting_for_the_hub
 from dnip.tables.columns import CONTENT_FREE
 from dnip.tables.labels import UNLABELLED
 from dnip.tables.place import FilePlace, shown
-from dnip.base.validation import check_ids
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterator, Mapping, Sequence
 
-    from dnip.prompting.task import Task
     from dnip.base.typing import Labels
+    from dnip.prompting.task import Task
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnip.base.errors import InvalidInputError
+from dnip.base.validation import check_integer
 from dnip.prompting.data import HUB, TRAIN, content_free_examples, load_examples
 from dnip.prompting.demonstrations import draw_demonstrations
 from dnip.prompting.prompt import PromptBuilder
 from dnip.tables.columns import CONTENT_FREE
-from dnip.base.validation import check_integer
 
 if TYPE_CHECKING:
     import os

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from dnip.base.errors import InvalidInputError
 from dnip.base.files import read_text
-from dnip.prompting.chain_of_thought import RATIONALE, ChainOfThought, parse_chain_of_thought
 from dnip.base.validation import check_classes
+from dnip.prompting.chain_of_thought import RATIONALE, ChainOfThought, parse_chain_of_thought
 
 if TYPE_CHECKING:
     import os

@@ -8,18 +8,17 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
+from dnip.base.errors import DNIPWarning, InvalidInputError, MissingDependencyError, listed
+from dnip.base.validation import MAX_SCALE, check_classes, check_column_names, check_sample_weight
+from dnip.fitting.robust import ROBUST, solve_robustly, what_labels_tell
 from dnip.method.coefficients import Coefficients
 from dnip.method.constraints import Constraints, by_label
-from dnip.base.errors import DNIPWarning, InvalidInputError, MissingDependencyError, listed
 from dnip.method.objective import Objective
-from dnip.priors import check_prior
-from dnip.fitting.robust import ROBUST, solve_robustly, what_labels_tell
 from dnip.method.scales import DEFAULT_SCALE
+from dnip.priors import check_prior
 from dnip.solvers import SOLVERS
-from dnip.base.validation import MAX_SCALE, check_classes, check_column_names, check_sample_weight
 
 try:
-    from sklearn import get_config
     from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
     from sklearn.frozen import FrozenEstimator
     from sklearn.utils import get_tags, indexable
@@ -30,6 +29,7 @@ try:
 
     from dnip.sklearn.cross_fitting import predict_out_of_fold
     from dnip.sklearn.reweighting import ReweightingMixin, check_estimated
+    from sklearn import get_config
 except ModuleNotFoundError as error:
     raise MissingDependencyError(
         "scikit-learn 1.6 or newer", purpose="use DNIPClassifier", extra="sklearn"
@@ -40,10 +40,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from dnip.base.typing import Floats, Labels, Probabilities
     from dnip.method.objective import ConfusionFunction, ObjectiveLike
     from dnip.priors import PriorLike
     from dnip.solvers import Solver
-    from dnip.base.typing import Floats, Labels, Probabilities
 
 
 class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from dnip.method.coefficients import Coefficients
     from dnip.base.typing import Probabilities
+    from dnip.method.coefficients import Coefficients
 
 
 class ReweightingMixin(ClassifierMixin):  # type: ignore[misc]

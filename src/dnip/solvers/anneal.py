@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from dnip.base.errors import InvalidInputError
-from dnip.solvers.driver import Proposal
 from dnip.base.validation import check_integer, check_number
+from dnip.solvers.driver import Proposal
 
 if TYPE_CHECKING:
-    from dnip.solvers.landscape import Landscape
     from dnip.base.typing import Floats
+    from dnip.solvers.landscape import Landscape
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from dnip.solvers.kernels.rows import Rows
     from dnip.base.typing import Confusion, Integers
+    from dnip.solvers.kernels.rows import Rows
 
 
 class _Place(NamedTuple):

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from dnip.base.validation import check_number
 from dnip.solvers.driver import Proposal
 from dnip.solvers.landscape import Kicks
-from dnip.base.validation import check_number
 
 if TYPE_CHECKING:
     from dnip.solvers.landscape import Landscape

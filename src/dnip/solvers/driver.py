@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, ClassVar, Protocol
 
 import numpy as np
 
-from dnip.solvers.kernels.values import MISSED
 from dnip.method.solution import Status, TraceEntry
+from dnip.solvers.kernels.values import MISSED
 
 if TYPE_CHECKING:
-    from dnip.solvers.landscape import Landscape
     from dnip.base.typing import Floats
+    from dnip.solvers.landscape import Landscape
 
 
 @dataclass(frozen=True)

@@ -15,20 +15,20 @@ import numba
 import numpy as np
 
 from dnip.base.errors import InvalidInputError
-from dnip.solvers.kernels.boxes import Scale, lay_out_boxes
-from dnip.solvers.kernels.branching import Dive, Found, Terrain, new_dive, new_found, search_boxes
-from dnip.solvers.kernels.values import MISSED, Terms, new_memo
+from dnip.base.validation import check_integer, check_number
 from dnip.method.objective import Objective
 from dnip.method.problem import Problem
 from dnip.solvers.coordinate import Coordinate
 from dnip.solvers.driver import Proposal
+from dnip.solvers.kernels.boxes import Scale, lay_out_boxes
+from dnip.solvers.kernels.branching import Dive, Found, Terrain, new_dive, new_found, search_boxes
+from dnip.solvers.kernels.values import MISSED, Terms, new_memo
 from dnip.solvers.landscape import Position, compile_terms
-from dnip.base.validation import check_integer, check_number
 
 if TYPE_CHECKING:
+    from dnip.base.typing import Floats, Integers
     from dnip.solvers.kernels.values import Memo
     from dnip.solvers.landscape import Landscape
-    from dnip.base.typing import Floats, Integers
 
 # Values nearer than this are taken as equal: far above the rounding of Z, far below one example.
 _ROUNDING = 1e-10
@@ -46,9 +46,9 @@ class Exact:
     """Branch and bound with Lagrangian bounds on exact counts, best box first.
 
     Starts from what :class:`Coordinate` finds. A box of weight indices is bounded from below by a
-    linear relaxation of the objective (see ``dnip.solvers.kernels.relaxation``), shaved, and halved; points
-    are evaluated under the tie rule of the prediction itself. Whenever it ends, it returns the best
-    point, a bound that no weight indices can beat, and the gap between the two.
+    linear relaxation of the objective (see ``dnip.solvers.kernels.relaxation``), shaved, and
+    halved; points are evaluated under the tie rule of the prediction itself. Whenever it ends, it
+    returns the best point, a bound that no weight indices can beat, and the gap between the two.
 
     Parameters
     ----------

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from dnip.base.errors import InvalidInputError
-from dnip.solvers.driver import Proposal
 from dnip.base.validation import check_integer
+from dnip.solvers.driver import Proposal
 
 if TYPE_CHECKING:
     from dnip.solvers.landscape import Landscape

@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from dnip.base.errors import InvalidInputError
+from dnip.method.objective import Objective
+from dnip.method.problem import Problem
+from dnip.method.scales import WeightScale
 from dnip.solvers.kernels.descent import (
     begin,
     descend,
@@ -23,9 +26,6 @@ from dnip.solvers.kernels.flips import walk
 from dnip.solvers.kernels.line_search import settle
 from dnip.solvers.kernels.lines import new_lines
 from dnip.solvers.kernels.values import MISSED, Floors, Terms, new_memo, no_floors, shortfall, value
-from dnip.method.objective import Objective
-from dnip.method.problem import Problem
-from dnip.method.scales import WeightScale
 from dnip.solvers.levels import levels_of
 from dnip.solvers.passes import CompiledPasses, Passes, passes_over
 
@@ -33,16 +33,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import TypeAlias
 
+    from dnip.base.typing import Confusion, Counts, Floats, Integers, WeightIndices
     from dnip.method.constraints import Demands
+    from dnip.method.objective import ObjectiveLike
     from dnip.solvers.kernels.boxes import BoxRows
     from dnip.solvers.kernels.flips import Flips, Workspace
     from dnip.solvers.kernels.levels import Levels
     from dnip.solvers.kernels.lines import Lines
     from dnip.solvers.kernels.rows import Rows
     from dnip.solvers.kernels.values import Memo
-    from dnip.method.objective import ObjectiveLike
     from dnip.solvers.streamed import StreamedProblem
-    from dnip.base.typing import Confusion, Counts, Floats, Integers, WeightIndices
 
     CompiledState: TypeAlias = tuple[Rows, Levels, Workspace, Terms, Memo, Lines]
 

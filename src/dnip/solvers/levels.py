@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from dnip.solvers.kernels.levels import linear_levels, listed_levels
 from dnip.method.scales import Spacing, WeightScale
+from dnip.solvers.kernels.levels import linear_levels, listed_levels
 
 if TYPE_CHECKING:
     from dnip.solvers.kernels.levels import Levels

@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dnip.base.errors import InfeasibleError
-from dnip.metrics import accuracy, class_accuracies
 from dnip.method.objective import Objective
+from dnip.metrics import accuracy, class_accuracies
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from dnip.base.typing import Counts, Floats
     from dnip.method.constraints import Demands
     from dnip.solvers.landscape import Landscape
-    from dnip.base.typing import Counts, Floats
 
 # Constraints that are looked at one by one, those that are missed by most; each takes a search.
 _MOST = 5

@@ -41,10 +41,10 @@ from dnip.solvers.streamed import StreamedProblem
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from dnip.base.typing import Confusion, Floats
+    from dnip.method.problem import Problem
     from dnip.solvers.kernels.levels import Levels
     from dnip.solvers.kernels.rows import Rows
-    from dnip.method.problem import Problem
-    from dnip.base.typing import Confusion, Floats
 
 T = TypeVar("T")
 

@@ -10,8 +10,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from dnip.method.constraints import Constraints
 from dnip.base.errors import DNIPWarning, InfeasibleError, InvalidInputError, listed
+from dnip.base.validation import (
+    check_choice,
+    check_integer,
+    check_number,
+)
+from dnip.method.constraints import Constraints
 from dnip.method.objective import Objective, as_objective, on_classes
 from dnip.method.problem import Problem
 from dnip.method.scales import DEFAULT_SCALE, WIDEST, Spacing, WeightScale
@@ -23,22 +28,17 @@ from dnip.solvers.exact import Exact
 from dnip.solvers.exhaustive import Exhaustive
 from dnip.solvers.nearest import Attempt, explain
 from dnip.solvers.spaced import bring_to_one, landscape_over
-from dnip.base.validation import (
-    check_choice,
-    check_integer,
-    check_number,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
     from numpy.typing import ArrayLike
 
+    from dnip.base.typing import Floats
     from dnip.method.constraints import Demands
     from dnip.method.objective import ConfusionFunction, ObjectiveLike
     from dnip.solvers.landscape import Landscape
     from dnip.solvers.streamed import StreamedProblem
-    from dnip.base.typing import Floats
 
 #: The solvers that a name can ask for, with their default settings.
 SOLVERS: dict[str, Callable[[], Solver]] = {

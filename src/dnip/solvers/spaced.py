@@ -12,25 +12,25 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 import numpy as np
 
 from dnip.base.errors import InvalidInputError
+from dnip.method.problem import Problem
+from dnip.method.scales import WIDEST, Spacing, WeightScale
 from dnip.solvers.kernels.counting import count
 from dnip.solvers.kernels.flips import find_rivals, list_workspace
 from dnip.solvers.kernels.halving import find_level_flips
 from dnip.solvers.kernels.rows import SparseRows, copy_rows, survey
 from dnip.solvers.kernels.threads import Threads
-from dnip.method.problem import Problem
-from dnip.method.scales import WIDEST, Spacing, WeightScale
 from dnip.solvers.landscape import Landscape, Position
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from dnip.base.typing import Confusion, Floats, Integers, WeightIndices
     from dnip.method.constraints import Demands
+    from dnip.method.objective import ObjectiveLike
     from dnip.solvers.kernels.boxes import BoxRows
     from dnip.solvers.kernels.flips import Flips
-    from dnip.method.objective import ObjectiveLike
     from dnip.solvers.passes import Passes
     from dnip.solvers.streamed import StreamedProblem
-    from dnip.base.typing import Confusion, Floats, Integers, WeightIndices
 
 # A class that can win a row but for the rounding of products is kept among its candidates.
 _ROUNDING = 1 + 1e-9

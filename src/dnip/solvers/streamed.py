@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, NoReturn
 import numpy as np
 
 from dnip.base.errors import InvalidInputError
-from dnip.solvers.kernels.rows import copy_rows, prefers_dense, survey
-from dnip.solvers.kernels.threads import Threads
 from dnip.method.problem import check_present
 from dnip.solvers.blocks import Blocks
+from dnip.solvers.kernels.rows import copy_rows, prefers_dense, survey
+from dnip.solvers.kernels.threads import Threads
 from dnip.solvers.levels import levels_of
 
 if TYPE_CHECKING:
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
-    from dnip.method.scales import WeightScale
     from dnip.base.typing import Booleans, Integers, Labels, Probabilities
+    from dnip.method.scales import WeightScale
 
 _ONE = np.ones(1, np.int64)  # how many examples each row counts as
 
@@ -31,8 +31,8 @@ _BLOCK_CELLS = 1 << 20
 class StreamedProblem:
     """Rows of an opt set that need not fit into memory, ready to search on.
 
-    A search on it takes the same steps as on the :class:`~dnip.method.problem.Problem` of the same rows,
-    and ends at the same solution.
+    A search on it takes the same steps as on the :class:`~dnip.method.problem.Problem` of the same
+    rows, and ends at the same solution.
 
     Parameters
     ----------

@@ -7,8 +7,8 @@ from importlib.resources import as_file, files
 from typing import TYPE_CHECKING
 
 from dnip.base.errors import MissingDependencyError
-from dnip.deploying.evaluation import Evaluation, evaluate
 from dnip.base.files import atomic_path, make_folder
+from dnip.deploying.evaluation import Evaluation, evaluate
 from dnip.fitting.fit import Fit, fit_table
 from dnip.presenting.picture import draw_class_accuracies
 from dnip.presenting.text import describe
@@ -50,7 +50,7 @@ def bundled_table(half: str) -> ProbabilityTable:
     >>> bundled_table("opt").n_classes
     4
     """
-    with as_file(files("dnip") / "data" / f"agnews-{half}.csv.gz") as path:
+    with as_file(files("dnip.studies") / "data" / f"agnews-{half}.csv.gz") as path:
         return ProbabilityTable.read(path, CLASSES)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 import numpy as np
 
 from dnip.base.errors import InvalidInputError
+from dnip.base.validation import check_labels
 from dnip.tables.columns import (
     FALLBACK,
     ID,
@@ -19,13 +20,12 @@ from dnip.tables.columns import (
     probability_columns,
 )
 from dnip.tables.labels import UNLABELLED
-from dnip.base.validation import check_labels
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from dnip.tables.chunk import Ids, Rows
     from dnip.base.typing import Probabilities
+    from dnip.tables.chunk import Ids, Rows
 
 Numbers = TypeVar("Numbers", bound="NDArray[np.float64] | NDArray[np.int64]")
 #: A label as it is written: the class name, or the index of a class that has no other name.

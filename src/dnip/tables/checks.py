@@ -5,20 +5,20 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING
 
-from dnip.tables.captured_mass import MassCounts
 from dnip.base.errors import DNIPWarning, InvalidInputError
+from dnip.base.validation import check_mass, normalise_rows, warn_normalised
+from dnip.tables.captured_mass import MassCounts
 from dnip.tables.chunk import Chunk
 from dnip.tables.ids import IdsSeen, read_ids, refuse_repeated
 from dnip.tables.labels import LabelRule
-from dnip.base.validation import check_mass, normalise_rows, warn_normalised
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from dnip.base.typing import Floats, Integers
     from dnip.tables.chunk import RawChunk
     from dnip.tables.columns import Layout
     from dnip.tables.place import FilePlace
-    from dnip.base.typing import Floats, Integers
 
 
 def check_chunks(

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from dnip.tables.columns import Layout
     from dnip.base.typing import Floats, Integers, Labels, Probabilities
+    from dnip.tables.columns import Layout
 
 #: Row ids: Python texts, or where they come from Parquet a pyarrow array of texts.
 Ids: TypeAlias = "NDArray[np.object_] | pa.Array"

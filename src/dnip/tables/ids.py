@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
+    from dnip.base.typing import Integers
     from dnip.tables.chunk import Ids, RawChunk
     from dnip.tables.place import FilePlace
-    from dnip.base.typing import Integers
 
     Hashes = NDArray[np.uint64]
 

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dnip.base.errors import InvalidInputError
+from dnip.base.validation import is_missing
 from dnip.tables.chunk import Codes
 from dnip.tables.columns import LABEL
 from dnip.tables.place import shown
-from dnip.base.validation import is_missing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from dnip.tables.place import FilePlace
     from dnip.base.typing import Labels
+    from dnip.tables.place import FilePlace
 
 UNLABELLED = -1
 

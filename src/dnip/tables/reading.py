@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dnip.base.errors import InvalidInputError
+from dnip.base.validation import check_classes, check_integer
 from dnip.tables.checks import check_chunks
 from dnip.tables.formats import FORMATS, format_of
 from dnip.tables.readers.text import cannot_read
-from dnip.base.validation import check_classes, check_integer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from dnip.base.errors import InvalidInputError
+from dnip.base.validation import check_classes
 from dnip.tables.reading import CHUNK_ROWS, check_readable, read_chunks
 from dnip.tables.table import ProbabilityTable
-from dnip.base.validation import check_classes
 
 if TYPE_CHECKING:
     import os

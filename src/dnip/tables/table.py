@@ -7,10 +7,18 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from dnip.tables.captured_mass import CapturedMass
 from dnip.base.errors import InvalidInputError, listed
 from dnip.base.optional import load_optional
+from dnip.base.validation import (
+    check_choice,
+    check_classes,
+    check_ids,
+    check_labels,
+    check_mass,
+    check_probabilities,
+)
 from dnip.tables.block import block_of
+from dnip.tables.captured_mass import CapturedMass
 from dnip.tables.checks import check_chunks
 from dnip.tables.chunk import Chunk
 from dnip.tables.columns import default_classes
@@ -20,14 +28,6 @@ from dnip.tables.readers.frame import read_frame
 from dnip.tables.reading import ID_MEMORY, read_chunks
 from dnip.tables.sampling import BALANCED_UP_TO, draw_rows, split_rows
 from dnip.tables.writing import open_writer
-from dnip.base.validation import (
-    check_choice,
-    check_classes,
-    check_ids,
-    check_labels,
-    check_mass,
-    check_probabilities,
-)
 
 if TYPE_CHECKING:
     import os

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from dnip.base.errors import InvalidInputError, listed
 from dnip.base.files import atomic_path
+from dnip.base.validation import check_classes
 from dnip.tables.block import block_of
 from dnip.tables.formats import format_of
-from dnip.base.validation import check_classes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from dnip.metrics import cobias
 from dnip.fitting.pareto.expectation import expected_cobias
+from dnip.metrics import cobias
 
 
 def counts_of(correct, size):

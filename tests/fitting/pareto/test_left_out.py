@@ -5,8 +5,8 @@ import pytest
 
 import oracles
 from dnip.base.errors import InvalidInputError
-from dnip.metrics import accuracy, cobias
 from dnip.fitting.pareto import Rule, cross_fit, front
+from dnip.metrics import accuracy, cobias
 from strategies import random_probabilities
 
 

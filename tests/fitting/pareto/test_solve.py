@@ -6,11 +6,11 @@ import pytest
 import oracles
 from dnip import Objective, Status, solve
 from dnip.base.errors import DNIPWarning, InvalidInputError
-from dnip.solvers.kernels import rows
 from dnip.fitting.pareto import front
 from dnip.fitting.pareto.solve import beta_ranges
 from dnip.method.problem import Problem
 from dnip.solvers import passes
+from dnip.solvers.kernels import rows
 from dnip.solvers.levels import levels_of
 from fronts import hypervolume, measures, true_front
 from problems import KNOWN, Known

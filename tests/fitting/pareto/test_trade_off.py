@@ -7,9 +7,9 @@ import pytest
 
 import oracles
 from dnip import Coefficients, ProbabilityTable
-from dnip.studies.demonstration import bundled_table
 from dnip.base.errors import InvalidInputError
 from dnip.fitting.pareto import Rule, expected_cobias, trace_front
+from dnip.studies.demonstration import bundled_table
 from strategies import random_probabilities
 
 

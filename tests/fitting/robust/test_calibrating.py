@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from dnip.priors.calibration import log_probabilities
 from dnip.fitting.robust.calibrating import calibrate, rows_per_class, what_labels_tell
+from dnip.priors.calibration import log_probabilities
 from populations import biased_rows
 
 

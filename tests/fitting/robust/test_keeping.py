@@ -6,10 +6,10 @@ import pytest
 import oracles
 from dnip import Constraints
 from dnip.base.errors import DNIPWarning, InfeasibleError
-from dnip.method.problem import Problem
 from dnip.fitting.robust import solve_robustly
 from dnip.fitting.robust.keeping import Keeper, freeze, go_until_kept
 from dnip.fitting.robust.rounding import round_to_scale
+from dnip.method.problem import Problem
 from dnip.method.scales import WeightScale
 from populations import biased_rows
 

@@ -4,9 +4,9 @@ import pytest
 import oracles
 from dnip import Objective, ProbabilityTable, solve
 from dnip.base.errors import DNIPWarning, InvalidInputError
-from dnip.metrics import accuracy, cobias, confusion_matrix
 from dnip.fitting.robust import solve_robustly
 from dnip.fitting.robust.solve import blend
+from dnip.metrics import accuracy, cobias, confusion_matrix
 from populations import Rows, biased_rows
 
 BIAS = [1.5, 0, 0, -1.5]

@@ -5,9 +5,9 @@ import pytest
 
 import dnip.fitting.tuning.choice as choice_module
 from dnip.base.errors import InvalidInputError
-from dnip.metrics import confusion_matrix
 from dnip.fitting.tuning import CRITERIA, METRICS, Criterion, Settings
 from dnip.fitting.tuning.choice import choose
+from dnip.metrics import confusion_matrix
 
 DEFAULT, OTHER, FAR = Settings(), Settings(beta=5.0), Settings(beta=10.0, tau=0.0)
 

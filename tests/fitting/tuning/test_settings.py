@@ -6,8 +6,8 @@ import pytest
 
 from dnip import Objective
 from dnip.base.errors import InvalidInputError
-from dnip.method.scales import DEFAULT_SCALE
 from dnip.fitting.tuning import Grid, Settings
+from dnip.method.scales import DEFAULT_SCALE
 
 
 def test_every_combination_is_a_candidate_once():

@@ -9,8 +9,8 @@ import pytest
 from dnip import Objective, ProbabilityTable, tune
 from dnip.base.errors import DNIPWarning, InvalidInputError
 from dnip.fitting.fit import fit_table
-from dnip.metrics import accuracy, cobias
 from dnip.fitting.tuning import Criterion, Grid, Settings
+from dnip.metrics import accuracy, cobias
 from selection_populations import skewed
 
 SMALL = Grid((1.0, 2.7), (0.2,), (30,))

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from dnip.metrics.intervals import Bounds, GapTest, difference_of, gap_correlation
 from dnip.metrics.cobias import cobias_of
+from dnip.metrics.intervals import Bounds, GapTest, difference_of, gap_correlation
 
 REPEATS = 80
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from dnip.metrics.intervals import draw_accuracies
 from dnip.metrics.cobias import cobias_of
+from dnip.metrics.intervals import draw_accuracies
 
 
 def test_many_rows_leave_no_doubt():

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 import oracles
 from dnip import Objective
+from dnip.method.problem import Problem
 from dnip.solvers.kernels.boxes import Box, Scale, lay_out_boxes, narrow, new_contests
 from dnip.solvers.kernels.relaxation import Multipliers, new_relaxed, raise_bound
 from dnip.solvers.kernels.values import Floors, Terms, new_memo, no_floors, shortfall
-from dnip.method.problem import Problem
 from dnip.solvers.landscape import compile_terms
 from objectives import OBJECTIVES
 from strategies import KINDS, random_probabilities, seeded

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import oracles
-from dnip.solvers.kernels.counting import count
 from dnip.method.scales import WeightScale
+from dnip.solvers.kernels.counting import count
 from layouts import each_layout, lay_out_as, weights_of
 from strategies import KINDS, random_probabilities, scales, seeded, tables
 

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import oracles
-from dnip.solvers.kernels.flips import find_flips, walk
 from dnip.method.scales import WeightScale
+from dnip.solvers.kernels.flips import find_flips, walk
 from dnip.solvers.levels import levels_of
 from layouts import each_layout, lay_out_as, weights_of
 from strategies import KINDS, random_probabilities, scales, seeded, tables

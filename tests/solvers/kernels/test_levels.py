@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import oracles
+from dnip.method.scales import WeightScale
 from dnip.solvers.kernels.levels import (
     first_winning_index,
     first_winning_indices,
@@ -13,7 +14,6 @@ from dnip.solvers.kernels.levels import (
     nearest,
     weights_at,
 )
-from dnip.method.scales import WeightScale
 from dnip.solvers.levels import levels_of
 from strategies import TINY, probability, scales, seeded
 

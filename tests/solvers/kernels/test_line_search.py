@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import oracles
+from dnip.method.scales import WeightScale
 from dnip.solvers.kernels.flips import find_flips
 from dnip.solvers.kernels.line_search import settle
 from dnip.solvers.kernels.values import Terms, new_memo, value
-from dnip.method.scales import WeightScale
 from dnip.solvers.levels import levels_of
 from layouts import each_layout, lay_out_as, weights_of
 from strategies import KINDS, random_probabilities, scales, seeded, tables

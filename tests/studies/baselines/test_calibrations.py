@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from dnip.base.errors import InvalidInputError
 from dnip.studies.baselines import (
     BatchCalibration,
     ClassWeights,
@@ -12,7 +13,6 @@ from dnip.studies.baselines import (
     RawArgmax,
     all_methods,
 )
-from dnip.base.errors import InvalidInputError
 from strategies import random_probabilities
 
 

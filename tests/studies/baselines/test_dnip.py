@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from dnip import Objective, solve
-from dnip.studies.baselines import OptSet, OurDNIP, PaperDNIP
 from dnip.fitting.robust import solve_robustly
+from dnip.studies.baselines import OptSet, OurDNIP, PaperDNIP
 from strategies import random_probabilities
 
 

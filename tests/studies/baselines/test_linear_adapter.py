@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from dnip import Objective
-from dnip.studies.baselines import LinearAdapter, OptSet
 from dnip.base.errors import InvalidInputError
 from dnip.metrics import cobias, confusion_matrix
+from dnip.studies.baselines import LinearAdapter, OptSet
 from strategies import random_confusion, random_probabilities
 
 torch = pytest.importorskip("torch")

@@ -7,10 +7,10 @@ import pytest
 
 import oracles
 from dnip import Objective, solve
+from dnip.base.errors import InvalidInputError
 from dnip.studies.baselines import Membership, MembershipCorrection, OptSet
 from dnip.studies.baselines.membership import TRIANGLES, Choices
 from dnip.studies.baselines.membership_search import Lines, objective_values
-from dnip.base.errors import InvalidInputError
 from strategies import random_confusion, random_probabilities
 
 #: Left corner, peak, right corner of the nineteen functions, by the intervals of the reference;

@@ -8,7 +8,11 @@ from hypothesis import strategies as st
 import oracles
 from dnip import Objective
 from dnip.studies.benchmarking.arena import Arena
-from dnip.studies.benchmarking.evaluations import PlainObjective, evaluate_in_numpy, evaluate_on_kernels
+from dnip.studies.benchmarking.evaluations import (
+    PlainObjective,
+    evaluate_in_numpy,
+    evaluate_on_kernels,
+)
 from strategies import KINDS, random_probabilities, seeded
 
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from dnip import Objective, ProbabilityTable
+from dnip.base.errors import InvalidInputError
 from dnip.studies.benchmarking import Contestant, choose, race
 from dnip.studies.benchmarking.arena import Stop
-from dnip.base.errors import InvalidInputError
 
 TABLE = ProbabilityTable(
     np.array([[0.9, 0.1], [0.6, 0.4], [0.8, 0.2], [0.55, 0.45]]), np.array([0, 1, 0, 1])

@@ -6,12 +6,12 @@ import sys
 
 import pytest
 
+from dnip.base.errors import OutputError
 from dnip.studies.benchmarking.arena import Moment
 from dnip.studies.benchmarking.picture import draw_race
 from dnip.studies.benchmarking.results import Race, Run
 from dnip.studies.benchmarking.text import describe_race
 from dnip.studies.benchmarking.writing import FILES, write_race
-from dnip.base.errors import OutputError
 
 
 def run(name, *course, fine=False, bound=None):

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from dnip import ProbabilityTable
-from dnip.studies.comparison import Material
 from dnip.base.errors import InvalidInputError
+from dnip.studies.comparison import Material
 from strategies import random_probabilities
 
 

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from dnip import Coefficients, ProbabilityTable
-from dnip.studies.baselines import ClassWeights, OurDNIP, RawArgmax
-from dnip.studies.comparison import Material, choose, compare
-from dnip.studies.comparison.choosing import missing_library
 from dnip.base.errors import DNIPWarning, InvalidInputError, MissingDependencyError
 from dnip.deploying.evaluation import evaluate
 from dnip.metrics import accuracy, cobias, confusion_matrix
+from dnip.studies.baselines import ClassWeights, OurDNIP, RawArgmax
+from dnip.studies.comparison import Material, choose, compare
+from dnip.studies.comparison.choosing import missing_library
 from strategies import random_probabilities
 
 

@@ -7,12 +7,12 @@ import sys
 import numpy as np
 import pytest
 
+from dnip.base.errors import OutputError
 from dnip.studies.comparison import Comparison, Estimate, Outcome, Run
 from dnip.studies.comparison.picture import draw_comparison, spread_out
 from dnip.studies.comparison.results import DIFFERENCES
 from dnip.studies.comparison.text import describe_comparison
 from dnip.studies.comparison.writing import FILES, write_comparison
-from dnip.base.errors import OutputError
 
 
 def outcome(name, accuracy, cobias, reads=("labels",)):

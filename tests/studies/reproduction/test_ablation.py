@@ -4,10 +4,10 @@ import pytest
 
 from dnip import Objective
 from dnip.deploying.evaluation import evaluate
+from dnip.fitting.fit import fit_table
 from dnip.studies.reproduction.artefacts import Figure, Table
 from dnip.studies.reproduction.measures.ablation import measure_ablation
 from dnip.studies.reproduction.protocol import cut
-from dnip.fitting.fit import fit_table
 from results import PLAN, experiment, of_kind, results, starving_table, verdicts
 
 NAMES = ("z1", "z2", "z3", "z1+z2", "z1-z3", "z2-z3", "z1+z2-z3")

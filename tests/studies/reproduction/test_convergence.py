@@ -5,6 +5,7 @@ import pytest
 
 import oracles
 from dnip import Objective, solve
+from dnip.solvers import Anneal
 from dnip.studies.reproduction.artefacts import Table
 from dnip.studies.reproduction.convergence import power_law
 from dnip.studies.reproduction.measures.convergence import (
@@ -14,7 +15,6 @@ from dnip.studies.reproduction.measures.convergence import (
     temperatures,
 )
 from dnip.studies.reproduction.protocol import cut
-from dnip.solvers import Anneal
 from results import PLAN, experiment, of_kind, results, starving_table, verdicts
 
 SETTINGS = {"dev_share": 0.1, "factors": [0.2, 2.0], "n_seeds": 2, "time_limit": 60.0}

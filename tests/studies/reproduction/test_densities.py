@@ -6,11 +6,11 @@ from matplotlib.figure import Figure as Canvas
 
 from dnip.base.errors import InvalidInputError
 from dnip.deploying.evaluation import evaluate
+from dnip.fitting.fit import fit_table
 from dnip.studies.reproduction.artefacts import Figure, Table
 from dnip.studies.reproduction.measures.densities import measure_densities
 from dnip.studies.reproduction.measures.kernel_density import density
 from dnip.studies.reproduction.protocol import cut
-from dnip.fitting.fit import fit_table
 from results import PLAN, experiment, of_kind, results, starving_table, verdicts
 
 

@@ -12,7 +12,7 @@ from dnip.studies.reproduction.registry import EXPERIMENTS
 from dnip.studies.reproduction.reproduction import reproduce, with_model
 from texts import write_texts
 
-MODEL = Path(__file__).parents[2] / "models" / "small"
+MODEL = Path(__file__).parents[3] / "models" / "small"
 
 
 def test_the_reduced_plan_from_texts_to_report(tmp_path):

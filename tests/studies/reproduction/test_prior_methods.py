@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from dnip.deploying.evaluation import scores
+from dnip.metrics import confusion_matrix
 from dnip.studies.reproduction.artefacts import Table, Text
 from dnip.studies.reproduction.measures.prior_methods import measure_prior_methods
-from dnip.metrics import confusion_matrix
 from results import PLAN, experiment, of_kind, results, starving_table, verdicts
 
 

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 from dnip.base.errors import InvalidInputError
+from dnip.metrics import cobias
 from dnip.studies.reproduction.artefacts import Spread
 from dnip.studies.reproduction.convergence import power_law
 from dnip.studies.reproduction.published import EXPERIMENTS, TASK_TITLES, citation, published
 from dnip.studies.reproduction.published.tables import paper_tables
-from dnip.metrics import cobias
 
-PAPER = Path(__file__).parents[2] / ".." / "shared" / "paper" / "dnip-paper.tex"
+PAPER = Path(__file__).parents[3] / ".." / "shared" / "paper" / "dnip-paper.tex"
 N_CLASSES = {
     "agnews": 4,
     "dbpedia": 14,

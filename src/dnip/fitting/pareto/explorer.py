@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dnip.method.objective import Objective
+from dnip.metrics import cobias
 from dnip.solvers.kernels.fronts import (
     Aim,
     Metres,
@@ -18,8 +20,6 @@ from dnip.solvers.kernels.fronts import (
 )
 from dnip.solvers.kernels.lines import new_lines
 from dnip.solvers.kernels.values import new_memo
-from dnip.metrics import cobias
-from dnip.method.objective import Objective
 from dnip.solvers.landscape import compile_terms
 from dnip.solvers.levels import levels_of
 from dnip.solvers.passes import CompiledPasses, passes_over
@@ -27,9 +27,9 @@ from dnip.solvers.passes import CompiledPasses, passes_over
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from dnip.base.typing import Booleans, Confusion, Floats, Integers, WeightIndices
     from dnip.method.problem import Problem
     from dnip.method.scales import WeightScale
-    from dnip.base.typing import Booleans, Confusion, Floats, Integers, WeightIndices
 
 # Points kept at most, which resolves accuracy to a ten-thousandth.
 _MOST = 10_000

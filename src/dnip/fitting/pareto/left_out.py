@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dnip.method.prediction import decide
 from dnip.base.errors import DNIPWarning, InvalidInputError
-from dnip.metrics.confusion import count_pairs
 from dnip.fitting.pareto.rules import Rule, place_on
 from dnip.fitting.pareto.solve import Front, front
+from dnip.method.prediction import decide
 from dnip.method.solution import Status
+from dnip.metrics.confusion import count_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,8 +12,8 @@ from dnip.base.errors import InvalidInputError
 from dnip.base.validation import check_number
 
 if TYPE_CHECKING:
-    from dnip.fitting.pareto.solve import Front, Point
     from dnip.base.typing import Floats
+    from dnip.fitting.pareto.solve import Front, Point
 
 #: What a rule may look like, for messages and help.
 FORMS = (

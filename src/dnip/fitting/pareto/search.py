@@ -12,8 +12,8 @@ from dnip.solvers.kernels.fronts import Aim
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dnip.fitting.pareto.explorer import Explorer
     from dnip.base.typing import Floats, Integers
+    from dnip.fitting.pareto.explorer import Explorer
 
 #: β of the sweep between error alone and COBias alone.
 BETAS: tuple[float, ...] = tuple(float(2.0**power) for power in range(-5, 6))

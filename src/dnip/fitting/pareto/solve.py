@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dnip.base.errors import InvalidInputError
-from dnip.metrics import class_accuracies
-from dnip.method.objective import Objective, term_values
+from dnip.base.validation import check_integer, check_number
 from dnip.fitting.pareto.explorer import Explorer
 from dnip.fitting.pareto.search import Origin, fill, sweep, sweep_settings
+from dnip.method.objective import Objective, term_values
 from dnip.method.problem import Problem
 from dnip.method.scales import DEFAULT_SCALE, Spacing, WeightScale
 from dnip.method.solution import Status
+from dnip.metrics import class_accuracies
 from dnip.solvers import Search
-from dnip.base.validation import check_integer, check_number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,27 +8,27 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnip.method.coefficients import Coefficients
-from dnip.method.prediction import decide
 from dnip.base.errors import InvalidInputError
+from dnip.base.validation import check_choice
 from dnip.deploying.evaluation import scores
 from dnip.fitting.fit import calibrate_table, no_labels, provenance_of
-from dnip.metrics.confusion import count_pairs
 from dnip.fitting.pareto.expectation import expected_cobias
 from dnip.fitting.pareto.left_out import FEW, CrossFit, cross_fit
 from dnip.fitting.pareto.rules import Rule
 from dnip.fitting.pareto.solve import Front, FrontProgress, Point, front
+from dnip.method.coefficients import Coefficients
+from dnip.method.prediction import decide
 from dnip.method.scales import DEFAULT_SCALE
 from dnip.method.solution import Status
+from dnip.metrics.confusion import count_pairs
 from dnip.tables.apart import check_apart
 from dnip.tables.labels import UNLABELLED
-from dnip.base.validation import check_choice
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dnip.tables import ProbabilityTable
     from dnip.base.typing import Confusion, Counts
+    from dnip.tables import ProbabilityTable
 
 #: Modes of cross-fitting.
 CROSS_FIT = ("auto", "on", "off")

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnip.priors.calibration import log_probabilities
 from dnip.fitting.robust.batch import batch_shift
 from dnip.fitting.robust.rows import draw_per_class
 from dnip.fitting.robust.shift import fit_shift
+from dnip.priors.calibration import log_probabilities
 
 if TYPE_CHECKING:
-    from dnip.priors import Calibration
     from dnip.base.typing import Floats, Labels, Probabilities
+    from dnip.priors import Calibration
 
 # Rows of each class that a calibration is learned from, and cells in all: enough for parameters as
 # few as these, and milliseconds.

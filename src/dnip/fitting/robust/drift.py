@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from dnip.fitting.robust.calibrating import calibrate
 from dnip.priors.calibration import log_probabilities
 from dnip.priors.maximisation import maximise_shares
 from dnip.priors.softmax import softmax
-from dnip.fitting.robust.calibrating import calibrate
 
 if TYPE_CHECKING:
     from dnip.base.typing import Floats, Labels, Probabilities

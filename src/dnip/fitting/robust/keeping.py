@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dnip.fitting.robust.rounding import Rounded, lower, round_to_scale
 from dnip.method.constraints import Constraints
 from dnip.priors.calibration import log_probabilities
-from dnip.fitting.robust.rounding import Rounded, lower, round_to_scale
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from dnip.base.typing import Counts, Floats, Integers
     from dnip.method.problem import Problem
     from dnip.method.scales import WeightScale
     from dnip.method.solution import Solution
-    from dnip.base.typing import Counts, Floats, Integers
 
 _STEPS = 20
 # Log-odds by which a class that was silenced comes ahead: more than rounding to a scale takes.

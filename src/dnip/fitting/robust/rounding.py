@@ -11,8 +11,8 @@ from dnip.method.scales import WIDEST, Spacing
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dnip.method.scales import WeightScale
     from dnip.base.typing import Floats, WeightIndices
+    from dnip.method.scales import WeightScale
 
 
 class Rounded(NamedTuple):

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from dnip.priors.calibration import log_probabilities
 from dnip.fitting.robust.batch import batch_shift
 from dnip.fitting.robust.rows import CountedRows, draw_per_class
 from dnip.fitting.robust.shares import label_shares, update_shares
 from dnip.fitting.robust.shift import fit_shift
+from dnip.priors.calibration import log_probabilities
 
 if TYPE_CHECKING:
     from dnip.base.typing import Booleans, Floats, Labels, Probabilities

@@ -9,31 +9,31 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from dnip.base.errors import InvalidInputError
-from dnip.method.objective import Objective, as_objective, on_classes
-from dnip.priors import check_prior, weigh_rows
-from dnip.method.problem import Problem
+from dnip.base.validation import ArrayPlace, check_choice, check_probabilities
 from dnip.fitting.robust.decision import Decision
 from dnip.fitting.robust.drift import find_drift
 from dnip.fitting.robust.keeping import Keeper
 from dnip.fitting.robust.rounding import lower, round_to_scale
 from dnip.fitting.robust.smooth import ROWS_PER_CLASS, fit_smooth
+from dnip.method.objective import Objective, as_objective, on_classes
+from dnip.method.problem import Problem
 from dnip.method.scales import DEFAULT_SCALE
 from dnip.method.solution import Status
+from dnip.priors import check_prior, weigh_rows
 from dnip.solvers import Coordinate, Search
-from dnip.base.validation import ArrayPlace, check_choice, check_probabilities
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import ArrayLike
 
+    from dnip.base.typing import Counts, Floats, Probabilities
+    from dnip.fitting.robust.rounding import Rounded
     from dnip.method.constraints import Constraints
     from dnip.method.objective import ConfusionFunction, ObjectiveLike
-    from dnip.priors import PriorLike
-    from dnip.fitting.robust.rounding import Rounded
     from dnip.method.solution import Solution
+    from dnip.priors import PriorLike
     from dnip.solvers import Progress, Solver
-    from dnip.base.typing import Counts, Floats, Probabilities
 
 #: When to fit robustly: where it is quick, always, or never.
 ROBUST = ("auto", "on", "off")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dnip.base.errors import InvalidInputError
+from dnip.base.validation import check_choice, check_number
 from dnip.metrics import (
     accuracy,
     balanced_accuracy,
@@ -17,13 +18,12 @@ from dnip.metrics import (
     macro_f1,
     worst_class_accuracy,
 )
-from dnip.base.validation import check_choice, check_number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dnip.fitting.tuning.settings import Settings
     from dnip.base.typing import Confusion, Floats, Integers, Labels
+    from dnip.fitting.tuning.settings import Settings
 
 #: What a weighting may weigh: the metric, and 1 where more is better, -1 where less is.
 METRICS: dict[str, tuple[Callable[[Any], float], int]] = {

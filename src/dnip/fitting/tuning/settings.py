@@ -8,10 +8,10 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from dnip.base.errors import InvalidInputError
-from dnip.method.objective import Objective, smoothing_name
-from dnip.fitting.robust import ROBUST
-from dnip.method.scales import DEFAULT_SCALE, WeightScale
 from dnip.base.validation import check_choice, check_number
+from dnip.fitting.robust import ROBUST
+from dnip.method.objective import Objective, smoothing_name
+from dnip.method.scales import DEFAULT_SCALE, WeightScale
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

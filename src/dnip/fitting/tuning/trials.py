@@ -13,20 +13,20 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from dnip.method.coefficients import Coefficients
-from dnip.method.prediction import decide
 from dnip.base.errors import DNIPWarning
 from dnip.fitting.robust import solve_robustly
+from dnip.method.coefficients import Coefficients
+from dnip.method.prediction import decide
 from dnip.method.solution import Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from dnip.method.objective import Objective
+    from dnip.base.typing import Labels, Probabilities
     from dnip.fitting.tuning.settings import Settings
+    from dnip.method.objective import Objective
     from dnip.method.solution import TraceEntry
     from dnip.solvers import Solver
-    from dnip.base.typing import Labels, Probabilities
 
 # Seconds between two looks at the clock and at Ctrl-C.
 _PATIENCE = 1.0

@@ -9,28 +9,28 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnip.method.coefficients import Coefficients
 from dnip.base.errors import DNIPWarning, InvalidInputError, listed
+from dnip.base.validation import check_number
 from dnip.fitting.fit import Fit, fit_table, no_labels, unlabelled_rows
-from dnip.metrics import accuracy, cobias
-from dnip.metrics.confusion import count_pairs
-from dnip.method.objective import Objective
 from dnip.fitting.tuning.choice import METRICS, Choice, Criterion, Standing, choose
 from dnip.fitting.tuning.settings import Grid, Settings
 from dnip.fitting.tuning.splits import fold_rows, share_rows
 from dnip.fitting.tuning.trials import Fold, Progress, Workbench
+from dnip.method.coefficients import Coefficients
+from dnip.method.objective import Objective
+from dnip.metrics import accuracy, cobias
+from dnip.metrics.confusion import count_pairs
 from dnip.tables import ProbabilityTable
 from dnip.tables.apart import check_apart
 from dnip.tables.labels import UNLABELLED
-from dnip.base.validation import check_number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import ArrayLike
 
-    from dnip.solvers import Solver
     from dnip.base.typing import Confusion, Labels
+    from dnip.solvers import Solver
 
 # Part of the time limit in which candidates are tried; the rest is for the final fit.
 _TRIAL_SHARE = 0.8

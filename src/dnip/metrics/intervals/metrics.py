@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dnip.base.validation import check_level
+from dnip.metrics import odd_classes
+from dnip.metrics.cobias import cobias_of
 from dnip.metrics.intervals.f1 import macro_f1_bounds
 from dnip.metrics.intervals.gaps import GapTest, difference_of, gap_correlation
 from dnip.metrics.intervals.hierarchy import draw_accuracies
 from dnip.metrics.intervals.proportions import mean_bounds, paired_bounds, wilson
-from dnip.metrics import odd_classes
-from dnip.metrics.cobias import cobias_of
-from dnip.base.validation import check_level
 
 if TYPE_CHECKING:
     from dnip.base.typing import Counts, Floats

@@ -8,9 +8,9 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
+    from dnip.base.typing import Floats
     from dnip.prompting.prompt import Prompt
     from dnip.prompting.task import Task
-    from dnip.base.typing import Floats
 
 
 #: The detail of a row that holds how many answers its vote shares are of.

@@ -11,10 +11,10 @@ import numpy as np
 
 from dnip.base.errors import BackendError, InvalidInputError
 from dnip.base.optional import load_optional
+from dnip.base.validation import check_choice
 from dnip.prompting.engines.batches import pad
 from dnip.prompting.engines.decoding import Decoding
 from dnip.prompting.engines.hub import EXTRA, library, load
-from dnip.base.validation import check_choice
 
 if TYPE_CHECKING:
     import os
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from dnip.prompting.engines.batches import Padded
     from dnip.base.typing import Floats
+    from dnip.prompting.engines.batches import Padded
 
 #: Precisions by name; "auto" takes the checkpoint's own.
 PRECISIONS = ("float32", "bfloat16", "float16", "auto")

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from dnip.prompting.engines.causal_lm import CausalLM
     from dnip.base.typing import Floats
+    from dnip.prompting.engines.causal_lm import CausalLM
 
 #: Rows that have ended are dropped once they are this share of all.
 _ENDED = 0.25

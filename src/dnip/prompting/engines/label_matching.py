@@ -14,9 +14,9 @@ from dnip.prompting.engines.openai_requests import Endpoint
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from dnip.base.typing import Floats
     from dnip.prompting.engines.openai_responses import Reported, Token
     from dnip.prompting.task import Task
-    from dnip.base.typing import Floats
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 
 from dnip.base.errors import BackendError, InvalidInputError
 from dnip.base.optional import load_optional
+from dnip.base.validation import check_integer, check_number
 from dnip.prompting.engines.openai_failures import (
     RequestFailedError,
     clean,
@@ -25,7 +26,6 @@ from dnip.prompting.engines.openai_failures import (
     unreachable,
 )
 from dnip.prompting.engines.retrying import RetryPolicy
-from dnip.base.validation import check_integer, check_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Mapping

@@ -7,6 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 from dnip.base.errors import InvalidInputError
+from dnip.base.validation import check_choice, check_integer
 from dnip.prompting.engines.base import ScoredRow, Scoring
 from dnip.prompting.engines.label_matching import LabelMatcher
 from dnip.prompting.engines.openai_client import Server
@@ -17,7 +18,6 @@ from dnip.prompting.engines.openai_requests import (
     scoring_body,
 )
 from dnip.prompting.engines.openai_responses import read_reported
-from dnip.base.validation import check_choice, check_integer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from dnip.base.validation import check_integer
 from dnip.prompting.engines.base import FALLBACK
 from dnip.prompting.engines.openai_engine import OpenAIEngine
 from dnip.prompting.engines.openai_requests import Endpoint, scoring_body
 from dnip.prompting.engines.openai_responses import read_answer
-from dnip.base.validation import check_integer
 
 if TYPE_CHECKING:
     from dnip.prompting.engines.label_matching import LabelMatcher, Match

@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from dnip.base.errors import InvalidInputError
+from dnip.base.validation import check_choice, check_integer, check_number
 from dnip.prompting.engines.base import SAMPLES, ScoredRow, Scoring
 from dnip.prompting.engines.openai_client import Server
 from dnip.prompting.engines.openai_engine import library_versions
 from dnip.prompting.engines.openai_requests import Endpoint, check_extra, sampling_body
 from dnip.prompting.engines.openai_responses import read_text
 from dnip.prompting.votes import Ballot, count_votes
-from dnip.base.validation import check_choice, check_integer, check_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

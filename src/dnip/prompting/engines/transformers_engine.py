@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from dnip.base.errors import BackendError, InvalidInputError
+from dnip.base.validation import check_choice, check_integer
 from dnip.prompting.engines.base import ScoredRow, Scoring
 from dnip.prompting.engines.batches import SIDES, plan, shared_length
 from dnip.prompting.engines.causal_lm import CausalLM, OutOfMemoryBackendError
 from dnip.prompting.engines.tokenizer import HubTokenizer
 from dnip.prompting.labels import LabelTokens, check_first_tokens, common_label_tokens
-from dnip.base.validation import check_choice, check_integer
 
 if TYPE_CHECKING:
     import os
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from dnip.base.typing import Floats
     from dnip.prompting.prompt import Prompt
     from dnip.prompting.task import Task
-    from dnip.base.typing import Floats
 
 T = TypeVar("T")
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnip.base.errors import InvalidInputError
+from dnip.base.validation import check_integer
 from dnip.prompting.engines.base import FALLBACK, ScoredRow, Scoring
 from dnip.prompting.engines.batches import plan
 from dnip.prompting.engines.decoding import generate
@@ -18,7 +19,6 @@ from dnip.prompting.engines.transformers_engine import (
     mean_per_label,
 )
 from dnip.prompting.labels import check_first_tokens, last_label, prompt_label_tokens
-from dnip.base.validation import check_integer
 
 if TYPE_CHECKING:
     import os
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from dnip.base.typing import Floats
     from dnip.prompting.engines.decoding import Generated
     from dnip.prompting.labels import LabelTokens
     from dnip.prompting.prompt import Prompt
     from dnip.prompting.task import Task
-    from dnip.base.typing import Floats
 
 
 class TransformersReasoningEngine(TransformersEngine):

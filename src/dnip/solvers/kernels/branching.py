@@ -16,8 +16,8 @@ from dnip.solvers.kernels.relaxation import Multipliers, Relaxed, new_relaxed, r
 from dnip.solvers.kernels.values import MISSED, shortfall, value
 
 if TYPE_CHECKING:
-    from dnip.solvers.kernels.values import Memo, Terms
     from dnip.base.typing import Confusion, Floats, Integers, SmallIntegers
+    from dnip.solvers.kernels.values import Memo, Terms
 
 # Boxes of at most this many points are searched point by point.
 _FEW_POINTS = 8

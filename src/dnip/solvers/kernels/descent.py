@@ -17,8 +17,8 @@ from dnip.solvers.kernels.values import Memo, Terms
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dnip.solvers.kernels.rows import Rows
     from dnip.base.typing import Booleans, Confusion, Floats, Integers
+    from dnip.solvers.kernels.rows import Rows
 
 # More lines than any descent searches.
 _ALL = 1 << 62

@@ -18,8 +18,8 @@ from dnip.solvers.kernels.lines import Lines, find, keep, mix
 from dnip.solvers.kernels.values import Memo, Terms, value
 
 if TYPE_CHECKING:
-    from dnip.solvers.kernels.rows import Rows
     from dnip.base.typing import Confusion, Floats, Integers, ShortIntegers
+    from dnip.solvers.kernels.rows import Rows
 
 # COBias is a sum of rounded numbers: a point is lower by more than this, or it is not.
 _SAME = 1e-12

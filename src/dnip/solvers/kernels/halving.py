@@ -8,9 +8,9 @@ from dnip.solvers.kernels.flips import list_sparse_flips
 from dnip.solvers.kernels.jit import jit
 
 if TYPE_CHECKING:
+    from dnip.base.typing import Floats
     from dnip.solvers.kernels.flips import Workspace
     from dnip.solvers.kernels.rows import SparseRows
-    from dnip.base.typing import Floats
 
 
 @jit

@@ -15,8 +15,8 @@ from dnip.solvers.kernels.levels import Levels, first_winning_indices
 from dnip.solvers.kernels.rows import BLOCK
 
 if TYPE_CHECKING:
-    from dnip.solvers.kernels.rows import InPlaceRows
     from dnip.base.typing import Confusion, Floats, Integers, ShortIntegers
+    from dnip.solvers.kernels.rows import InPlaceRows
 
 
 @jit

@@ -21,8 +21,8 @@ from dnip.solvers.kernels.levels import Levels, first_winning_index
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dnip.solvers.kernels.rows import InPlaceRows
     from dnip.base.typing import Booleans, Confusion, Floats, Integers, SmallIntegers
+    from dnip.solvers.kernels.rows import InPlaceRows
 
     Grades = NDArray[np.uint8]
 

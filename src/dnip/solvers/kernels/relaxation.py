@@ -44,8 +44,8 @@ from dnip.solvers.kernels.jit import inner, jit
 from dnip.solvers.kernels.values import cost_of
 
 if TYPE_CHECKING:
-    from dnip.solvers.kernels.values import Floors, Memo, Terms
     from dnip.base.typing import Confusion, Floats, Integers
+    from dnip.solvers.kernels.values import Floors, Memo, Terms
 
 
 class Multipliers(NamedTuple):

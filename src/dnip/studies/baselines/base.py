@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from dnip.method.prediction import decide
 from dnip.base.errors import InvalidInputError
-from dnip.method.problem import check_present
 from dnip.base.validation import ArrayPlace, check_classes, check_labels, check_probabilities
+from dnip.method.prediction import decide
+from dnip.method.problem import check_present
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

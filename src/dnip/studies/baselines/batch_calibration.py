@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from dnip.studies.baselines.base import ClassWeights, mean_probability
 from dnip.base.errors import InvalidInputError
 from dnip.base.validation import check_choice
+from dnip.studies.baselines.base import ClassWeights, mean_probability
 
 if TYPE_CHECKING:
     from dnip.studies.baselines.base import OptSet

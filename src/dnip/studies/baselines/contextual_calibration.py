@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from dnip.studies.baselines.base import ClassWeights, mean_probability
 from dnip.base.errors import InvalidInputError
+from dnip.studies.baselines.base import ClassWeights, mean_probability
 
 if TYPE_CHECKING:
     from dnip.studies.baselines.base import OptSet

@@ -7,19 +7,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dnip.studies.baselines.base import ClassWeights
 from dnip.base.errors import DNIPWarning
-from dnip.method.objective import Objective
 from dnip.fitting.robust import solve_robustly
+from dnip.method.objective import Objective
 from dnip.method.scales import DEFAULT_SCALE, WeightScale
 from dnip.solvers import solve
+from dnip.studies.baselines.base import ClassWeights
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dnip.studies.baselines.base import OptSet
-    from dnip.method.solution import Solution
     from dnip.base.typing import Floats
+    from dnip.method.solution import Solution
+    from dnip.studies.baselines.base import OptSet
 
 
 @dataclass(frozen=True)

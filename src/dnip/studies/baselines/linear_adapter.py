@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from dnip.studies.baselines.base import log
 from dnip.base.errors import InvalidInputError
-from dnip.method.objective import Objective
 from dnip.base.optional import load_optional
-from dnip.tables.sampling import split_rows
 from dnip.base.validation import check_integer
+from dnip.method.objective import Objective
+from dnip.studies.baselines.base import log
+from dnip.tables.sampling import split_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import ModuleType
 
-    from dnip.studies.baselines.base import OptSet
     from dnip.base.typing import Floats, Labels, Probabilities
+    from dnip.studies.baselines.base import OptSet
 
 # Share of the opt rows on which training is watched, where every class leaves one in either part.
 _DEV_SHARE = 0.2

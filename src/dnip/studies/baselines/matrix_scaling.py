@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from dnip.studies.baselines.base import LogLinear, log
 from dnip.base.optional import load_optional
+from dnip.studies.baselines.base import LogLinear, log
 
 if TYPE_CHECKING:
     from dnip.studies.baselines.base import OptSet

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
-from dnip.studies.baselines.dnip import quiet_about_classes
-from dnip.studies.baselines.membership import Choices, MembershipCorrection
 from dnip.base.errors import InvalidInputError
+from dnip.base.validation import check_number, check_scale
 from dnip.method.objective import Objective
 from dnip.solvers import solve
-from dnip.base.validation import check_number, check_scale
+from dnip.studies.baselines.dnip import quiet_about_classes
+from dnip.studies.baselines.membership import Choices, MembershipCorrection
 
 if TYPE_CHECKING:
-    from dnip.studies.baselines.base import OptSet
     from dnip.base.typing import Floats, Integers, Labels, Probabilities
+    from dnip.studies.baselines.base import OptSet
 
 # Line searches: a base, and so many per class.
 _BASE, _PER_CLASS = 120, 12

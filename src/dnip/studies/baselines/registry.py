@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dnip.method.objective import Objective
+from dnip.method.scales import DEFAULT_SCALE
 from dnip.studies.baselines.batch_calibration import BatchCalibration
 from dnip.studies.baselines.contextual_calibration import ContextualCalibration
 from dnip.studies.baselines.dnip import OurDNIP, PaperDNIP
@@ -13,8 +15,6 @@ from dnip.studies.baselines.membership_search import Membership
 from dnip.studies.baselines.prior_division import PriorDivision
 from dnip.studies.baselines.raw import RawArgmax
 from dnip.studies.baselines.scaling import TemperatureScaling, VectorScaling
-from dnip.method.objective import Objective
-from dnip.method.scales import DEFAULT_SCALE
 
 if TYPE_CHECKING:
     from dnip.studies.baselines.base import Method

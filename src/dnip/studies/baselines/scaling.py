@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from dnip.studies.baselines.base import LogLinear, log
-from dnip.method.prediction import decide
 from dnip.base.optional import load_optional
+from dnip.method.prediction import decide
+from dnip.studies.baselines.base import LogLinear, log
 
 if TYPE_CHECKING:
-    from dnip.studies.baselines.base import OptSet
     from dnip.base.typing import Floats, Labels, Probabilities
+    from dnip.studies.baselines.base import OptSet
 
 # The steepness of separable labels has no limit but this; it never turns an order around.
 _LEAST_SLOPE, _MOST_SLOPE = 1e-2, 1e2

@@ -11,8 +11,8 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from dnip.method.objective import Objective
     from dnip.base.typing import Floats, Integers, Labels, Probabilities, WeightIndices
+    from dnip.method.objective import Objective
 
     #: Z at weight indices of shape (N,).
     Evaluation = Callable[[WeightIndices | Floats], float]

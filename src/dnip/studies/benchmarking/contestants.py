@@ -7,6 +7,9 @@ from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+from dnip.base.errors import InvalidInputError, MissingDependencyError
+from dnip.base.validation import check_choice
+from dnip.solvers import SOLVERS
 from dnip.studies.benchmarking.evaluations import evaluate_in_numpy, evaluate_on_kernels
 from dnip.studies.benchmarking.peers import (
     cp_sat,
@@ -18,9 +21,6 @@ from dnip.studies.benchmarking.peers import (
     tunethresholds,
 )
 from dnip.studies.benchmarking.results import REFERENCE
-from dnip.base.errors import InvalidInputError, MissingDependencyError
-from dnip.solvers import SOLVERS
-from dnip.base.validation import check_choice
 
 if TYPE_CHECKING:
     from dnip.studies.benchmarking.arena import Arena, Evaluation

@@ -10,9 +10,9 @@ from dnip.method.problem import Problem
 from dnip.solvers import Landscape
 
 if TYPE_CHECKING:
-    from dnip.studies.benchmarking.arena import Arena, Evaluation
-    from dnip.method.objective import Objective
     from dnip.base.typing import Counts, Floats, Labels, Probabilities, WeightIndices
+    from dnip.method.objective import Objective
+    from dnip.studies.benchmarking.arena import Arena, Evaluation
 
 
 class PlainObjective:

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from dnip.studies.benchmarking.contestants import ON_KERNELS
-from dnip.studies.benchmarking.results import REFERENCE
 from dnip.base.files import atomic_path
 from dnip.base.optional import load_optional
 from dnip.presenting.escaping import literal
+from dnip.studies.benchmarking.contestants import ON_KERNELS
+from dnip.studies.benchmarking.results import REFERENCE
 
 if TYPE_CHECKING:
     import os
 
-    from dnip.studies.benchmarking.results import Race, Run
     from dnip.base.typing import Floats
+    from dnip.studies.benchmarking.results import Race, Run
 
 #: A line style as matplotlib takes it: a word, or an offset and the lengths of dashes and gaps.
 _Style: TypeAlias = str | tuple[int, tuple[float, float]]

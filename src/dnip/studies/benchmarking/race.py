@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dnip.base.errors import DNIPError, InvalidInputError
+from dnip.base.validation import check_integer, check_number, check_scale
+from dnip.method.objective import Objective
+from dnip.method.problem import Problem
 from dnip.studies.benchmarking.arena import Arena, Stop
 from dnip.studies.benchmarking.evaluations import PlainObjective
 from dnip.studies.benchmarking.results import Race, Run, highest_bound
-from dnip.base.errors import DNIPError, InvalidInputError
-from dnip.method.objective import Objective
-from dnip.method.problem import Problem
-from dnip.base.validation import check_integer, check_number, check_scale
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from dnip.studies.benchmarking.results import REFERENCE
 from dnip.presenting.escaping import markdown
+from dnip.studies.benchmarking.results import REFERENCE
 
 if TYPE_CHECKING:
     from dnip.studies.benchmarking.results import Race, Standing

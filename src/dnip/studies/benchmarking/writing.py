@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from dnip.presenting.result_files import ResultFiles
 from dnip.studies.benchmarking.picture import draw_race
 from dnip.studies.benchmarking.text import describe_race
-from dnip.presenting.result_files import ResultFiles
 
 if TYPE_CHECKING:
     import os

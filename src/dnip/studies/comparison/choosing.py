@@ -5,14 +5,14 @@ from __future__ import annotations
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from dnip.studies.baselines import all_methods
 from dnip.base.errors import MissingDependencyError
-from dnip.method.scales import DEFAULT_SCALE
 from dnip.base.validation import check_choice
+from dnip.method.scales import DEFAULT_SCALE
+from dnip.studies.baselines import all_methods
 
 if TYPE_CHECKING:
-    from dnip.studies.baselines import Method
     from dnip.method.objective import Objective
+    from dnip.studies.baselines import Method
 
 RAW = "raw"
 

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dnip.studies.baselines import OptSet
 from dnip.base.errors import InvalidInputError, listed
+from dnip.base.validation import check_integer
+from dnip.studies.baselines import OptSet
 from dnip.tables.columns import CONTENT_FREE
 from dnip.tables.sampling import BALANCED_UP_TO, draw_rows
-from dnip.base.validation import check_integer
 
 if TYPE_CHECKING:
-    from dnip.tables import ProbabilityTable
     from dnip.base.typing import Labels, Probabilities
+    from dnip.tables import ProbabilityTable
 
 
 @dataclass(frozen=True, eq=False)

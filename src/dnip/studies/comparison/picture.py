@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Sequence
 
-    from dnip.studies.comparison.results import Comparison, Outcome
     from dnip.base.typing import Floats
+    from dnip.studies.comparison.results import Comparison, Outcome
 
 # Kinds of methods, by how their names begin, in colours that colour-blind readers can tell apart
 # (Okabe and Ito's).

@@ -8,13 +8,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from dnip.studies.comparison.choosing import RAW, choose, missing_library
-from dnip.studies.comparison.results import Comparison, Outcome, Run
 from dnip.base.errors import DNIPError, DNIPWarning, InvalidInputError, listed
-from dnip.metrics.confusion import count_pairs
+from dnip.base.validation import check_integer, check_level
 from dnip.method.objective import Objective
 from dnip.method.scales import DEFAULT_SCALE
-from dnip.base.validation import check_integer, check_level
+from dnip.metrics.confusion import count_pairs
+from dnip.studies.comparison.choosing import RAW, choose, missing_library
+from dnip.studies.comparison.results import Comparison, Outcome, Run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,11 +5,11 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from dnip.deploying.evaluation import scores
+from dnip.presenting.result_files import ResultFiles
 from dnip.studies.comparison.picture import draw_comparison
 from dnip.studies.comparison.results import METRICS
 from dnip.studies.comparison.text import describe_comparison
-from dnip.deploying.evaluation import scores
-from dnip.presenting.result_files import ResultFiles
 
 if TYPE_CHECKING:
     import os

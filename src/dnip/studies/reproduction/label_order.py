@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from dnip.presenting.escaping import markdown
 from dnip.studies.reproduction.artefacts import Column, Row, Statement, Table, Text
 from dnip.studies.reproduction.cell import Cell
 from dnip.studies.reproduction.naming import METHOD_TITLES, shots_title
 from dnip.studies.reproduction.protocol import METHODS, debias, debias_settings
-from dnip.presenting.escaping import markdown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

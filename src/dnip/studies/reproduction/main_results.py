@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from dnip.prompting.demonstrations import BALANCED
 from dnip.studies.reproduction.artefacts import Column, Row, Spread, Statement, Table
 from dnip.studies.reproduction.cell import Cell
 from dnip.studies.reproduction.experiment import Results
 from dnip.studies.reproduction.naming import METHOD_TITLES, short_task, shots_title
 from dnip.studies.reproduction.protocol import METHODS, debias, debias_settings
-from dnip.prompting.demonstrations import BALANCED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dnip.studies.reproduction.protocol import OURS, PUBLISHED
 from dnip.prompting.demonstrations import BALANCED
+from dnip.studies.reproduction.protocol import OURS, PUBLISHED
 
 #: The paper's short names of its tasks.
 SHORT_TASKS = {

@@ -9,18 +9,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dnip.base.errors import InvalidInputError
-from dnip.studies.reproduction.cell import TableRef, content_key
-from dnip.studies.reproduction.prompting import PromptRequest, hash_files, hash_model, request_table
-from dnip.studies.reproduction.sources import ReasonedSource, Source, Sources
 from dnip.prompting.data import load_examples
 from dnip.prompting.demonstrations import draw_demonstrations
 from dnip.prompting.models import ModelOptions
 from dnip.prompting.task import load_task
+from dnip.studies.reproduction.cell import TableRef, content_key
+from dnip.studies.reproduction.prompting import PromptRequest, hash_files, hash_model, request_table
+from dnip.studies.reproduction.sources import ReasonedSource, Source, Sources
 from dnip.tables import ProbabilityTable
 
 if TYPE_CHECKING:
-    from dnip.studies.reproduction.plan import ModelPlan, Plan
     from dnip.prompting.data import Examples
+    from dnip.studies.reproduction.plan import ModelPlan, Plan
 
 # Endings of table files, best first.
 _ENDINGS = (".csv.gz", ".csv", ".parquet", ".npz", ".jsonl")

@@ -10,12 +10,12 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from dnip.studies.reproduction.cell import TableRef, content_key
 from dnip.prompting.engines.base import Scoring
 from dnip.prompting.models import ModelOptions, load_model, open_model
 from dnip.prompting.plan import make_plan
 from dnip.prompting.run import metadata_path, run_plan
 from dnip.prompting.task import load_task
+from dnip.studies.reproduction.cell import TableRef, content_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from dnip.deploying.evaluation import evaluate
 from dnip.fitting.fit import fit_table
-from dnip.method.objective import Objective
 from dnip.fitting.tuning import Grid, tune
+from dnip.method.objective import Objective
 from dnip.solvers import Anneal
 
 if TYPE_CHECKING:

@@ -7,14 +7,21 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 from dnip.base.errors import MissingDependencyError
+from dnip.base.files import atomic_path, make_folder
+from dnip.base.optional import load_optional
+from dnip.presenting.escaping import literal, markdown
 from dnip.studies.reproduction.artefacts import Column, Figure, Row, Statement, Table, Text
 from dnip.studies.reproduction.published import EXPERIMENTS, citation, published
 from dnip.studies.reproduction.published.tables import paper_tables
 from dnip.studies.reproduction.rendering import to_csv, to_latex, to_markdown
-from dnip.studies.reproduction.rendering.page import Bullets, Code, Heading, Page, Paragraph, Picture
-from dnip.base.files import atomic_path, make_folder
-from dnip.base.optional import load_optional
-from dnip.presenting.escaping import literal, markdown
+from dnip.studies.reproduction.rendering.page import (
+    Bullets,
+    Code,
+    Heading,
+    Page,
+    Paragraph,
+    Picture,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

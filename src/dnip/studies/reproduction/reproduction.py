@@ -17,14 +17,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dnip.base.errors import InvalidInputError, OutputError
+from dnip.base.files import atomic_path, make_folder
+from dnip.prompting.journal import changed_settings
 from dnip.studies.reproduction.artefacts import Section
 from dnip.studies.reproduction.engine import Outcome, run_cells
 from dnip.studies.reproduction.planned import planned_sources, saved_sources
 from dnip.studies.reproduction.registry import ALL, load_experiments
-from dnip.studies.reproduction.report import FIGURES, PAGE, STATEMENTS, TABLES, WEB_PAGE, write_report
+from dnip.studies.reproduction.report import (
+    FIGURES,
+    PAGE,
+    STATEMENTS,
+    TABLES,
+    WEB_PAGE,
+    write_report,
+)
 from dnip.studies.reproduction.store import Store
-from dnip.base.files import atomic_path, make_folder
-from dnip.prompting.journal import changed_settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

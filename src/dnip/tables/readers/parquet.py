@@ -9,13 +9,13 @@ import numpy as np
 
 from dnip.base.errors import InvalidInputError
 from dnip.base.optional import load_optional
+from dnip.base.validation import is_missing
 from dnip.tables.cells import matrix_from_numbers
 from dnip.tables.chunk import Codes, RawChunk
 from dnip.tables.columns import CLASSES_METADATA, ID, LABEL, resolve_columns
 from dnip.tables.place import FilePlace
 from dnip.tables.readers.chunk_size import rows_per_chunk
 from dnip.tables.readers.named import check_own_classes, reconcile_classes
-from dnip.base.validation import is_missing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -5,7 +5,14 @@ import base64
 import pytest
 
 from dnip.studies.reproduction.artefacts import Column, Row, Table
-from dnip.studies.reproduction.rendering.page import Bullets, Code, Heading, Page, Paragraph, Picture
+from dnip.studies.reproduction.rendering.page import (
+    Bullets,
+    Code,
+    Heading,
+    Page,
+    Paragraph,
+    Picture,
+)
 
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="

@@ -18,15 +18,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from dnip.base.optional import load_optional
 from dnip.studies.benchmarking.arena import Stop
 from dnip.studies.benchmarking.evaluations import PlainObjective
-from dnip.base.optional import load_optional
 
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from dnip.studies.benchmarking.arena import Arena
     from dnip.base.typing import Integers
+    from dnip.studies.benchmarking.arena import Arena
 
 #: A variable, or a literal, of the library.
 _Variable: TypeAlias = Any

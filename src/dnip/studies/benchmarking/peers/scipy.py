@@ -9,8 +9,8 @@ import numpy as np
 from dnip.base.optional import load_optional
 
 if TYPE_CHECKING:
-    from dnip.studies.benchmarking.arena import Arena
     from dnip.base.typing import Floats
+    from dnip.studies.benchmarking.arena import Arena
 
 _ENDLESS = 10**9
 

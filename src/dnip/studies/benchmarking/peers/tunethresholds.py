@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dnip.studies.benchmarking.evaluations import PlainObjective
 from dnip.base.optional import load_optional
+from dnip.studies.benchmarking.evaluations import PlainObjective
 
 if TYPE_CHECKING:
-    from dnip.studies.benchmarking.arena import Arena
     from dnip.base.typing import Labels
+    from dnip.studies.benchmarking.arena import Arena
 
 
 class _Classes:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from dnip.presenting.escaping import literal
 from dnip.studies.reproduction.artefacts import Figure
 from dnip.studies.reproduction.drawing.style import colours, legend_below, tidy
-from dnip.presenting.escaping import literal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

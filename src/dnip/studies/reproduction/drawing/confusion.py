@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnip.studies.reproduction.artefacts import Figure
 from dnip.presenting.escaping import literal
+from dnip.studies.reproduction.artefacts import Figure
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

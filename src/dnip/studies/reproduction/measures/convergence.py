@@ -6,10 +6,10 @@ import math
 import time
 from typing import TYPE_CHECKING, Any
 
-from dnip.studies.reproduction.measures.variants import rehearse
-from dnip.studies.reproduction.protocol import cut
 from dnip.method.objective import Objective
 from dnip.solvers import Anneal, solve
+from dnip.studies.reproduction.measures.variants import rehearse
+from dnip.studies.reproduction.protocol import cut
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnip.deploying.evaluation import evaluate, scores
+from dnip.metrics import confusion_matrix
 from dnip.studies.reproduction.measures.kernel_density import density
 from dnip.studies.reproduction.measures.variants import RAW, fit_by
 from dnip.studies.reproduction.protocol import METHODS, cut
-from dnip.metrics import confusion_matrix
 
 if TYPE_CHECKING:
-    from dnip.tables import ProbabilityTable
     from dnip.base.typing import Labels, Probabilities
+    from dnip.tables import ProbabilityTable
 
 
 def measure_densities(

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnip.studies.reproduction.protocol import PUBLISHED, cut, score_before_and_after
 from dnip.fitting.fit import fit_table
 from dnip.method.objective import Objective
 from dnip.solvers import Anneal
+from dnip.studies.reproduction.protocol import PUBLISHED, cut, score_before_and_after
 
 if TYPE_CHECKING:
     from dnip.tables import ProbabilityTable

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from dnip.base.errors import MissingDependencyError
 from dnip.deploying.evaluation import scores
-from dnip.studies.reproduction.protocol import cut
-from dnip.metrics import confusion_matrix
 from dnip.method.objective import Objective
+from dnip.metrics import confusion_matrix
+from dnip.studies.reproduction.protocol import cut
 
 if TYPE_CHECKING:
     from dnip.studies.baselines import Method

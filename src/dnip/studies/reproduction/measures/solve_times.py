@@ -6,12 +6,12 @@ import statistics
 import time
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from dnip.studies.benchmarking.peers import published as loops
-from dnip.studies.reproduction.measures.variants import SCALE, rehearse
-from dnip.studies.reproduction.protocol import cut
 from dnip.fitting.fit import fit_table
 from dnip.method.objective import Objective
 from dnip.solvers import solve
+from dnip.studies.benchmarking.peers import published as loops
+from dnip.studies.reproduction.measures.variants import SCALE, rehearse
+from dnip.studies.reproduction.protocol import cut
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dnip.deploying.evaluation import evaluate, scores
-from dnip.studies.reproduction.naming import METHOD_TITLES
-from dnip.studies.reproduction.protocol import PUBLISHED
 from dnip.fitting.fit import fit_table
 from dnip.method.objective import Objective
 from dnip.solvers import solve
+from dnip.studies.reproduction.naming import METHOD_TITLES
+from dnip.studies.reproduction.protocol import PUBLISHED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from dnip.fitting.fit import Fit
     from dnip.studies.reproduction.plan import Plan
     from dnip.studies.reproduction.sources import Source, Sources
-    from dnip.fitting.fit import Fit
     from dnip.tables import ProbabilityTable
 
 #: How the methods are called in results; and in words.

@@ -8,8 +8,8 @@ import math
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from dnip.studies.reproduction.artefacts import Spread
 from dnip.presenting.escaping import html, latex, markdown
+from dnip.studies.reproduction.artefacts import Spread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

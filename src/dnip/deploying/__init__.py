@@ -1,0 +1,1 @@
+"""Use coefficients: apply them to tables, and evaluate what they change."""

@@ -1,0 +1,1 @@
+"""Learn coefficients from labelled rows."""

@@ -1,0 +1,1 @@
+"""The method: objective, scales, constraints, problem, solution, prediction, coefficients."""

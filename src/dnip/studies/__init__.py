@@ -1,0 +1,1 @@
+"""Studies of the method: comparison, benchmark, reproduction of the paper, demonstration."""
