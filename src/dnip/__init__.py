@@ -10,6 +10,18 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from dnip.base.errors import (
+        BackendError,
+        CoefficientsFormatError,
+        DNIPError,
+        DNIPWarning,
+        InfeasibleError,
+        InvalidInputError,
+        MissingDependencyError,
+        OutputError,
+    )
+    from dnip.deploying.evaluation import evaluate
+    from dnip.fitting.fit import fit_table
     from dnip.fitting.tuning import tune
     from dnip.method.coefficients import Coefficients
     from dnip.method.constraints import Constraints
@@ -22,20 +34,40 @@ if TYPE_CHECKING:
 __version__ = version("dnip")
 
 __all__ = [
+    "BackendError",
     "Coefficients",
+    "CoefficientsFormatError",
     "Constraints",
     "CustomObjective",
     "DNIPClassifier",
+    "DNIPError",
+    "DNIPWarning",
+    "InfeasibleError",
+    "InvalidInputError",
+    "MissingDependencyError",
     "Objective",
+    "OutputError",
     "ProbabilityTable",
     "Solution",
     "Status",
     "__version__",
+    "evaluate",
+    "fit_table",
     "solve",
     "tune",
 ]
 
 _HOMES = {
+    "evaluate": "dnip.deploying.evaluation",
+    "fit_table": "dnip.fitting.fit",
+    "BackendError": "dnip.base.errors",
+    "CoefficientsFormatError": "dnip.base.errors",
+    "DNIPError": "dnip.base.errors",
+    "DNIPWarning": "dnip.base.errors",
+    "InfeasibleError": "dnip.base.errors",
+    "InvalidInputError": "dnip.base.errors",
+    "MissingDependencyError": "dnip.base.errors",
+    "OutputError": "dnip.base.errors",
     "Coefficients": "dnip.method.coefficients",
     "Constraints": "dnip.method.constraints",
     "CustomObjective": "dnip.method.objective",

@@ -154,7 +154,7 @@ def test_bad_mixes(mix, told):
         fit_table(ProbabilityTable(p, labels), target_prior=mix)
 
 
-@pytest.mark.filterwarnings("ignore::dnip.base.errors.DNIPWarning")
+@pytest.mark.filterwarnings("ignore::dnip.DNIPWarning")
 def test_all_of_the_mix_without_labels():
     p, labels = rows()
     table = ProbabilityTable(p[labels != 2], labels[labels != 2])

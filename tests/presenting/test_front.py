@@ -114,7 +114,7 @@ def test_all_kinds_of_fronts_can_be_drawn(tmp_path, settings):
     assert (tmp_path / "front.png").stat().st_size > 5000
 
 
-@pytest.mark.filterwarnings("ignore::dnip.base.errors.DNIPWarning")
+@pytest.mark.filterwarnings("ignore::dnip.DNIPWarning")
 def test_a_class_without_rows_has_no_line(tmp_path):
     draw_front(made(missing=(2,)), tmp_path / "front.svg")
     assert (tmp_path / "front.svg").stat().st_size > 5000

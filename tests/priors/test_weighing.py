@@ -43,7 +43,7 @@ def test_a_class_without_share_does_not_count_and_one_without_labels_is_told():
     np.testing.assert_allclose(np.bincount(LABELS[:9], weight), [4.5, 4.5])
 
 
-@pytest.mark.filterwarnings("ignore::dnip.base.errors.DNIPWarning")
+@pytest.mark.filterwarnings("ignore::dnip.DNIPWarning")
 def test_two_classes_must_count():
     with pytest.raises(InvalidInputError, match="fewer than two classes"):
         weigh_rows(np.array([0, 0, 1]), np.array([0.5, 0, 0.5]), NAMES)

@@ -121,7 +121,7 @@ class Recorder(ClassifierMixin, BaseEstimator):
         DNIPClassifier(GaussianNB(), cv=3),
     ]
 )
-@pytest.mark.filterwarnings("ignore::dnip.base.errors.DNIPWarning")
+@pytest.mark.filterwarnings("ignore::dnip.DNIPWarning")
 def test_every_check_passes_around_an_estimator(estimator, check):
     check(estimator)
 
@@ -438,7 +438,7 @@ assert "sklearn" not in sys.modules
 sys.modules["sklearn"] = None
 try:
     dnip.DNIPClassifier
-except dnip.base.errors.MissingDependencyError as error:
+except dnip.MissingDependencyError as error:
     assert "dnip[sklearn]" in str(error), error
 else:
     raise AssertionError("no error")

@@ -71,7 +71,7 @@ def test_the_best_of_all_points_that_silence_none_is_found(solver, may_silence):
 
 
 @each_solver
-@pytest.mark.filterwarnings("ignore::dnip.base.errors.DNIPWarning")
+@pytest.mark.filterwarnings("ignore::dnip.DNIPWarning")
 @settings(seeded, max_examples=25)
 @given(
     seed=st.integers(0, 2**32 - 1),
@@ -87,7 +87,7 @@ def test_no_solver_silences_a_class(solver, seed, n_classes, kind, log):
 
 
 @pytest.mark.parametrize("scale", [30, "log:1000", "continuous"])
-@pytest.mark.filterwarnings("ignore::dnip.base.errors.DNIPWarning")
+@pytest.mark.filterwarnings("ignore::dnip.DNIPWarning")
 @settings(seeded, max_examples=25)
 @given(seed=st.integers(0, 2**32 - 1), kind=st.sampled_from(KINDS))
 def test_neither_do_searches_nor_robust_fits_on_any_scale(scale, seed, kind):

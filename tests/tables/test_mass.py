@@ -103,7 +103,7 @@ def test_a_few_low_rows_are_counted_but_not_told(tmp_path, n_low):
     assert found.captured_mass == CapturedMass(40, n_low, 0.8)
 
 
-@pytest.mark.filterwarnings("ignore::dnip.base.errors.DNIPWarning")
+@pytest.mark.filterwarnings("ignore::dnip.DNIPWarning")
 def test_fit_evaluation_and_application_count_the_same_rows(tmp_path):
     table, path = low_table(), tmp_path / "low.csv"
     table.write(path)

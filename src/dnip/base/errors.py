@@ -126,3 +126,17 @@ def listed(names: Sequence[str], most: int = 8) -> str:
     shown = (name if len(name) <= _LONG else f"{name[:_LONG]}…" for name in names[:most])
     more = f" and {len(names) - most:,} more" if len(names) > most else ""
     return ", ".join(shown) + more
+
+
+# Tracebacks and pickles name the public path.
+for _class in (
+    DNIPError,
+    InvalidInputError,
+    InfeasibleError,
+    CoefficientsFormatError,
+    OutputError,
+    MissingDependencyError,
+    BackendError,
+    DNIPWarning,
+):
+    _class.__module__ = "dnip"

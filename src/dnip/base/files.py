@@ -75,7 +75,7 @@ def check_writable(path: str | os.PathLike[str]) -> Path:
     >>> check_writable("no/such/folder/coefficients.json")
     Traceback (most recent call last):
     ...
-    dnip.base.errors.OutputError: no/such/folder/coefficients.json cannot be written: the folder \
+    dnip.OutputError: no/such/folder/coefficients.json cannot be written: the folder \
 no/such/folder does not exist. Create the folder first, or write elsewhere
     """
     try:
@@ -236,7 +236,7 @@ def check_files(
     >>> check_files({}, {"out": "coefficients.json", "trace": "./coefficients.json"})
     Traceback (most recent call last):
     ...
-    dnip.base.errors.OutputError: ./coefficients.json cannot be written: out and trace are the same \
+    dnip.OutputError: ./coefficients.json cannot be written: out and trace are the same \
 file. Give each a place of its own
     """
     for path in writes.values():

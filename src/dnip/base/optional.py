@@ -35,7 +35,7 @@ def load_optional(module: str, *, purpose: str, extra: str) -> ModuleType:
     >>> load_optional("no_such_library", purpose="read tea leaves", extra="tea")
     Traceback (most recent call last):
     ...
-    dnip.base.errors.MissingDependencyError: no_such_library is needed to read tea leaves and is not \
+    dnip.MissingDependencyError: no_such_library is needed to read tea leaves and is not \
 installed. Install it with: pip install 'dnip[tea]'
     """
     try:

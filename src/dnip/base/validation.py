@@ -169,7 +169,7 @@ def check_column_names(
     >>> check_column_names(frame[["dog", "cat"]], ["cat", "dog"])
     Traceback (most recent call last):
     ...
-    dnip.base.errors.InvalidInputError: the columns of probabilities are dog, cat, but the classes in \
+    dnip.InvalidInputError: the columns of probabilities are dog, cat, but the classes in \
 order are cat, dog. Put the columns into this order; frame.to_numpy() is taken by position
     """
     if all(kind.__name__ != "DataFrame" for kind in type(table).__mro__):

@@ -35,7 +35,7 @@ def check_apart(opt: ProbabilityTable, other: ProbabilityTable, role: str = "tes
     >>> check_apart(ProbabilityTable(p, source="opt.csv"), ProbabilityTable(p, source="copy.csv"))
     Traceback (most recent call last):
     ...
-    dnip.base.errors.InvalidInputError: opt.csv and copy.csv hold the same rows. Give a test table \
+    dnip.InvalidInputError: opt.csv and copy.csv hold the same rows. Give a test table \
 of other rows: scores on rows that were fitted on say nothing
     """
     if other.classes != opt.classes:

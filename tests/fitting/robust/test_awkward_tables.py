@@ -64,14 +64,14 @@ def check(solution, p, labels, mass=None):
 
 @each_small_table
 @pytest.mark.parametrize("robust", ["auto", "on", "off"])
-@pytest.mark.filterwarnings("ignore::dnip.base.errors.DNIPWarning")
+@pytest.mark.filterwarnings("ignore::dnip.DNIPWarning")
 def test_every_fit_ends_in_weights(make, robust):
     p, labels = make(np.random.default_rng(0))
     check(solve_robustly(p, labels, robust=robust).solution, p, labels)
 
 
 @each_small_table
-@pytest.mark.filterwarnings("ignore::dnip.base.errors.DNIPWarning")
+@pytest.mark.filterwarnings("ignore::dnip.DNIPWarning")
 def test_with_unlabelled_rows_too(make):
     p, labels = make(np.random.default_rng(0))
     check(solve_robustly(p, labels, unlabelled=p).solution, p, labels)
@@ -80,7 +80,7 @@ def test_with_unlabelled_rows_too(make):
 
 
 @each_table
-@pytest.mark.filterwarnings("ignore::dnip.base.errors.DNIPWarning")
+@pytest.mark.filterwarnings("ignore::dnip.DNIPWarning")
 def test_a_table_is_fitted_and_told(make):
     p, labels = make(np.random.default_rng(0))
     classes = [f"class {c}" for c in range(p.shape[1])]

@@ -42,8 +42,8 @@ def metric_intervals(confusion: Counts, level: float = 0.9) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``[low, high]`` by the names of `dnip.deploying.evaluation.scores`; a list of them, None for a class
-        without rows, under ``class_accuracies``.
+        ``[low, high]`` by the names of `dnip.deploying.evaluation.scores`; a list of them, None
+        for a class without rows, under ``class_accuracies``.
 
     Raises
     ------
