@@ -20,6 +20,7 @@ HEAVY = [
     "numba",
     "httpx",
     "jinja2",
+    "pydantic",
 ]
 KERNELS = sorted(Path(dnip.solvers.kernels.__file__).parent.glob("*.py"))
 
