@@ -6,7 +6,6 @@ Names are loaded when they are first used: ``import dnip`` itself loads nothing 
 from __future__ import annotations
 
 from importlib import import_module
-from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from dnip.solvers import solve
     from dnip.tables import ProbabilityTable
 
-__version__ = version("dnip")
+__version__: str
 
 __all__ = [
     "BackendError",
@@ -82,6 +81,10 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> object:
+    if name == "__version__":
+        from importlib.metadata import version  # noqa: PLC0415  # slower than all the rest
+
+        return version("dnip")
     if name not in _HOMES:
         raise AttributeError(f"module 'dnip' has no attribute {name!r}")
     return getattr(import_module(_HOMES[name]), name)
