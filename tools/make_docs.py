@@ -15,29 +15,16 @@ from html import escape
 from pathlib import Path
 from textwrap import wrap
 
+from dnip.cli.app import COMMANDS
+
 ROOT = Path(__file__).parents[1]
-COMMANDS = (
-    "",
-    "demo",
-    "audit",
-    "prompt",
-    "fit",
-    "tune",
-    "pareto",
-    "evaluate",
-    "ablate",
-    "apply",
-    "compare",
-    "reproduce",
-    "bench",
-)
 
 
 def commands() -> str:
     """Return the command reference: what ``--help`` prints."""
     parts = ["# Commands\n"]
-    for command in COMMANDS:
-        words = f"dnip {command}".split()
+    for command in ("", *COMMANDS):
+        words = ["dnip", *command.split()]
         printed = subprocess.run(
             [sys.executable, "-m", *words, "--help"],
             check=True,

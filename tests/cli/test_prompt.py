@@ -5,7 +5,7 @@ import json
 import pytest
 
 from dnip import ProbabilityTable
-from dnip.cli import prompt as command
+from dnip.cli.commands import prompt as command
 from dnip.prompting.models import OpenedModel
 from fakes import FakeEngine, write_data
 

@@ -5,8 +5,7 @@ import sys
 
 import pytest
 
-COMMANDS = ["demo", "fit", "tune", "pareto", "evaluate"]
-COMMANDS += ["ablate", "apply", "compare", "reproduce", "bench"]
+from dnip.cli.app import COMMANDS
 
 
 def test_the_version_is_that_of_the_package(dnip):

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Annotated
 
 import typer
 
-from dnip.cli.ablate import ablate
-from dnip.cli.apply import apply
-from dnip.cli.audit import audit
-from dnip.cli.bench import bench
-from dnip.cli.compare import compare
-from dnip.cli.demo import demo
-from dnip.cli.evaluate import evaluate
-from dnip.cli.fit import fit
 from dnip.cli.grouped_help import GroupedCommand
-from dnip.cli.pareto import pareto
-from dnip.cli.prompt import prompt
-from dnip.cli.reproduce import reproduce
-from dnip.cli.tune import tune
+
+#: The commands, in the order of the help. Each is a function in a file of its own name.
+COMMANDS = (
+    "demo",
+    "audit",
+    "prompt",
+    "fit",
+    "tune",
+    "pareto",
+    "evaluate",
+    "ablate",
+    "apply",
+    "reproduce",
+    "compare",
+    "bench",
+)
 
 app = typer.Typer(
     name="dnip",
@@ -28,21 +33,9 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (
-    demo,
-    audit,
-    prompt,
-    fit,
-    tune,
-    pareto,
-    evaluate,
-    ablate,
-    apply,
-    reproduce,
-    compare,
-    bench,
-):
-    app.command(cls=GroupedCommand)(command)
+for name in COMMANDS:
+    module = import_module(f"dnip.cli.commands.{name}")
+    app.command(name, cls=GroupedCommand)(getattr(module, name))
 
 
 def _print_version(wanted: bool) -> None:

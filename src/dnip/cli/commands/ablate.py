@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
+from dnip.cli.commands.fit import Pairs, SolverName
 from dnip.cli.console import complain, live_progress, print_json, say
-from dnip.cli.fit import Pairs, SolverName
 from dnip.cli.options import AsJson, Classes, TablePath, scale_name, split_classes
 
 # A seed has no more.

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dnip.cli.commands.fit import Pairs, SolverName
 from dnip.cli.console import complain, live_progress, print_json, say
-from dnip.cli.fit import Pairs, SolverName
 from dnip.cli.options import DEFAULT_SCALE, AsJson, Classes, TablePath, split_classes
 
 if TYPE_CHECKING:

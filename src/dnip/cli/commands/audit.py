@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from dnip.cli.commands.prompt import ScoringOption, Shots, TaskName, check_scoring, parse_shots
 from dnip.cli.console import complain, print_json, say
 from dnip.cli.model_options import (
     BatchTokens,
@@ -32,7 +33,6 @@ from dnip.cli.model_options import (
     Votes,
 )
 from dnip.cli.options import AsJson
-from dnip.cli.prompt import ScoringOption, Shots, TaskName, check_scoring, parse_shots
 from dnip.prompting.models import ModelOptions, open_model
 
 
