@@ -7,15 +7,15 @@ from html.parser import HTMLParser
 
 import pytest
 
+from dnip.presenting.artefacts import Column, Figure, Row, Section, Statement, Table, Text
 from dnip.presenting.escaping import html, latex, markdown, printable
+from dnip.presenting.formats import to_html, to_latex, to_markdown
+from dnip.presenting.page import Code, Page
 from dnip.studies.benchmarking.results import Race
 from dnip.studies.benchmarking.text import describe_race
 from dnip.studies.comparison import Comparison
 from dnip.studies.comparison.text import describe_comparison
-from dnip.studies.reproduction.artefacts import Column, Figure, Row, Section, Statement, Table, Text
 from dnip.studies.reproduction.plan import ModelPlan, load_plan
-from dnip.studies.reproduction.rendering import to_html, to_latex, to_markdown
-from dnip.studies.reproduction.rendering.page import Code, Page
 from dnip.studies.reproduction.report import write_report
 
 HOSTILE = [

@@ -5,7 +5,7 @@ import pytest
 from dnip import Objective
 from dnip.deploying.evaluation import evaluate
 from dnip.fitting.fit import fit_table
-from dnip.studies.reproduction.artefacts import Figure, Table
+from dnip.presenting.artefacts import Figure, Table
 from dnip.studies.reproduction.measures.ablation import measure_ablation
 from dnip.studies.reproduction.protocol import cut
 from results import PLAN, experiment, of_kind, results, starving_table, verdicts

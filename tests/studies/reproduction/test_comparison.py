@@ -5,7 +5,7 @@ from statistics import fmean, stdev
 import pytest
 from matplotlib.figure import Figure as Canvas
 
-from dnip.studies.reproduction.artefacts import Spread
+from dnip.presenting.artefacts import Spread
 from dnip.studies.reproduction.comparison import ALL, Comparison, task_titles
 from results import results
 

@@ -4,7 +4,7 @@ import numpy as np
 from matplotlib.figure import Figure as Canvas
 
 from dnip.deploying.evaluation import scores
-from dnip.studies.reproduction.artefacts import Figure, Table
+from dnip.presenting.artefacts import Figure, Table
 from dnip.studies.reproduction.cell import TableRef
 from dnip.studies.reproduction.sources import Source, Sources
 from results import PLAN, experiment, of_kind, results, verdicts

@@ -5,8 +5,8 @@ import pytest
 
 import oracles
 from dnip import Objective, solve
+from dnip.presenting.artefacts import Table
 from dnip.solvers import Anneal
-from dnip.studies.reproduction.artefacts import Table
 from dnip.studies.reproduction.convergence import power_law
 from dnip.studies.reproduction.measures.convergence import (
     gap_above,

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure as Canvas
 from dnip.base.errors import InvalidInputError
 from dnip.deploying.evaluation import evaluate
 from dnip.fitting.fit import fit_table
-from dnip.studies.reproduction.artefacts import Figure, Table
+from dnip.presenting.artefacts import Figure, Table
 from dnip.studies.reproduction.measures.densities import measure_densities
 from dnip.studies.reproduction.measures.kernel_density import density
 from dnip.studies.reproduction.protocol import cut

@@ -4,7 +4,7 @@ from statistics import fmean, stdev
 
 import pytest
 
-from dnip.studies.reproduction.artefacts import Spread, Statement, Table
+from dnip.presenting.artefacts import Spread, Statement, Table
 from results import PLAN, experiment, of_kind, results
 
 RAW = {("a", 0): (0.5, 0.4), ("a", 1): (0.7, 0.6), ("b", 0): (0.2, 0.8), ("b", 1): (0.4, 0.5)}

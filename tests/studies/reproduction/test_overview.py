@@ -4,7 +4,7 @@ import numpy as np
 from matplotlib.figure import Figure as Canvas
 
 from dnip.deploying.evaluation import scores
-from dnip.studies.reproduction.artefacts import Figure, Table
+from dnip.presenting.artefacts import Figure, Table
 from results import PLAN, experiment, of_kind, results, verdicts
 
 # b is taken for a, c for b; after, c is right more often

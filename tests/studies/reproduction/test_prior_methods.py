@@ -5,7 +5,7 @@ import pytest
 
 from dnip.deploying.evaluation import scores
 from dnip.metrics import confusion_matrix
-from dnip.studies.reproduction.artefacts import Table, Text
+from dnip.presenting.artefacts import Table, Text
 from dnip.studies.reproduction.measures.prior_methods import measure_prior_methods
 from results import PLAN, experiment, of_kind, results, starving_table, verdicts
 

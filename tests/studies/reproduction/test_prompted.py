@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dnip import ProbabilityTable
-from dnip.studies.reproduction.artefacts import Figure, Spread, Statement, Table, Text
+from dnip.presenting.artefacts import Figure, Spread, Statement, Table, Text
 from dnip.studies.reproduction.measures.answers import compare_answers
 from dnip.studies.reproduction.measures.opt_sizes import FULL, debias_on_draw
 from results import PLAN, experiment, of_kind, results, starving_table, verdicts

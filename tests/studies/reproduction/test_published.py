@@ -12,7 +12,7 @@ import pytest
 
 from dnip.base.errors import InvalidInputError
 from dnip.metrics import cobias
-from dnip.studies.reproduction.artefacts import Spread
+from dnip.presenting.artefacts import Spread
 from dnip.studies.reproduction.convergence import power_law
 from dnip.studies.reproduction.published import EXPERIMENTS, TASK_TITLES, citation, published
 from dnip.studies.reproduction.published.tables import paper_tables

@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from dnip.base.errors import MissingDependencyError, OutputError
+from dnip.presenting.artefacts import Column, Figure, Row, Section, Statement, Table, Text
 from dnip.studies.reproduction import report
-from dnip.studies.reproduction.artefacts import Column, Figure, Row, Section, Statement, Table, Text
 from dnip.studies.reproduction.plan import ModelPlan, load_plan
 from dnip.studies.reproduction.report import write_report
 

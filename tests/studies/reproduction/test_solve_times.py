@@ -4,7 +4,7 @@ import pytest
 
 from dnip import Objective, solve
 from dnip.base.errors import DNIPWarning
-from dnip.studies.reproduction.artefacts import Table
+from dnip.presenting.artefacts import Table
 from dnip.studies.reproduction.measures.solve_times import measure_solve_times
 from dnip.studies.reproduction.protocol import cut
 from results import PLAN, experiment, of_kind, results, starving_table, verdicts

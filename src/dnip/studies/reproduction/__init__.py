@@ -26,8 +26,8 @@ settings on dev, "published" (annealing) and "ours", and the scores of a test ta
 *Engine* (``engine.py``). Runs cells over processes (``crew.py``), keeps what they return
 (``store.py``), goes on after a kill, reports cells that failed and writes results and manifest.
 
-*Artefacts* (``artefacts.py``). What ``present`` returns, gathered as one ``Section`` per
-experiment; ``rendering`` writes them as Markdown, LaTeX, pictures and the report.
+*Artefacts* (``dnip.presenting.artefacts``). What ``present`` returns, gathered as one ``Section``
+per experiment; ``dnip.presenting`` renders them as Markdown, LaTeX, CSV, HTML and pictures.
 ``reproduction.py`` ends with ``write_report(folder, sections, manifest)``, which returns the paths
 that it wrote.
 """

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dnip.studies.reproduction.artefacts import Statement
+from dnip.presenting.artefacts import Statement
 from dnip.studies.reproduction.cell import Cell
 from dnip.studies.reproduction.comparison import ALL, Comparison
 from dnip.studies.reproduction.measures.ablation import measure_ablation
@@ -16,7 +16,7 @@ from dnip.studies.reproduction.protocol import METHODS, PUBLISHED
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dnip.studies.reproduction.artefacts import Artefact
+    from dnip.presenting.artefacts import Artefact
     from dnip.studies.reproduction.experiment import CellResult, Results
     from dnip.studies.reproduction.plan import Plan
     from dnip.studies.reproduction.sources import Sources

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dnip.studies.reproduction.artefacts import Column, Row, Spread, Statement, Table
+from dnip.presenting.artefacts import Column, Row, Spread, Statement, Table
 from dnip.studies.reproduction.cell import Cell
 from dnip.studies.reproduction.measures.answers import compare_answers
 from dnip.studies.reproduction.naming import short_task
@@ -14,7 +14,7 @@ from dnip.studies.reproduction.naming import short_task
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dnip.studies.reproduction.artefacts import Artefact, Value
+    from dnip.presenting.artefacts import Artefact, Value
     from dnip.studies.reproduction.experiment import Results
     from dnip.studies.reproduction.plan import Plan
     from dnip.studies.reproduction.sources import Sources

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Any
 
-from dnip.studies.reproduction.artefacts import Column, Row, Spread, Table
-from dnip.studies.reproduction.drawing import Bars, bar_figure
+from dnip.presenting.artefacts import Column, Row, Spread, Table
+from dnip.presenting.drawing import Bars, bar_figure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from dnip.studies.reproduction.artefacts import Figure, Value
+    from dnip.presenting.artefacts import Figure, Value
     from dnip.studies.reproduction.experiment import CellResult, Results
 
     #: Picks the scores of one variant from what a cell returned; None where it has none.

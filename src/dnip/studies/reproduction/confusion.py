@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dnip.studies.reproduction.artefacts import Column, Row, Statement, Table
+from dnip.presenting.artefacts import Column, Row, Statement, Table
+from dnip.presenting.drawing import confusion_figure
 from dnip.studies.reproduction.cell import Cell
-from dnip.studies.reproduction.drawing import confusion_figure
 from dnip.studies.reproduction.protocol import METHODS, debias, debias_settings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dnip.studies.reproduction.artefacts import Artefact, Figure, Value
+    from dnip.presenting.artefacts import Artefact, Figure, Value
     from dnip.studies.reproduction.experiment import CellResult, Results
     from dnip.studies.reproduction.plan import Plan
     from dnip.studies.reproduction.sources import Sources

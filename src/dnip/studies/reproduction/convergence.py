@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from dnip.studies.reproduction.artefacts import Column, Row, Statement, Table, Text
+from dnip.presenting.artefacts import Column, Row, Statement, Table, Text
+from dnip.presenting.drawing import Curve, Look, Panel, curve_figure
 from dnip.studies.reproduction.cell import Cell
 from dnip.studies.reproduction.comparison import task_titles
-from dnip.studies.reproduction.drawing import Curve, Look, Panel, curve_figure
 from dnip.studies.reproduction.measures.convergence import SCHEDULES, measure_convergence
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dnip.studies.reproduction.artefacts import Artefact, Figure
+    from dnip.presenting.artefacts import Artefact, Figure
     from dnip.studies.reproduction.experiment import CellResult, Results
     from dnip.studies.reproduction.plan import Plan
     from dnip.studies.reproduction.sources import Sources

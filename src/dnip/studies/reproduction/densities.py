@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from dnip.studies.reproduction.artefacts import Column, Row, Statement, Table
+from dnip.presenting.artefacts import Column, Row, Statement, Table
+from dnip.presenting.drawing import Curve, Look, Panel, curve_figure
 from dnip.studies.reproduction.cell import Cell
 from dnip.studies.reproduction.comparison import task_titles
-from dnip.studies.reproduction.drawing import Curve, Look, Panel, curve_figure
 from dnip.studies.reproduction.measures.densities import measure_densities
 from dnip.studies.reproduction.measures.kernel_density import POINTS
 from dnip.studies.reproduction.measures.variants import RAW, TITLES
@@ -21,7 +21,7 @@ from dnip.studies.reproduction.protocol import METHODS, PUBLISHED
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dnip.studies.reproduction.artefacts import Artefact, Figure, Value
+    from dnip.presenting.artefacts import Artefact, Figure, Value
     from dnip.studies.reproduction.experiment import CellResult, Results
     from dnip.studies.reproduction.plan import Plan
     from dnip.studies.reproduction.sources import Sources

@@ -10,7 +10,7 @@ from dnip.base.errors import InvalidInputError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from dnip.studies.reproduction.artefacts import Artefact
+    from dnip.presenting.artefacts import Artefact
     from dnip.studies.reproduction.cell import Cell
     from dnip.studies.reproduction.plan import Plan
     from dnip.studies.reproduction.sources import Sources

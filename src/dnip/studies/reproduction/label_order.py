@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from dnip.presenting.artefacts import Column, Row, Statement, Table, Text
 from dnip.presenting.escaping import markdown
-from dnip.studies.reproduction.artefacts import Column, Row, Statement, Table, Text
 from dnip.studies.reproduction.cell import Cell
 from dnip.studies.reproduction.naming import METHOD_TITLES, shots_title
 from dnip.studies.reproduction.protocol import METHODS, debias, debias_settings
@@ -15,7 +15,7 @@ from dnip.studies.reproduction.protocol import METHODS, debias, debias_settings
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dnip.studies.reproduction.artefacts import Artefact
+    from dnip.presenting.artefacts import Artefact
     from dnip.studies.reproduction.experiment import CellResult, Results
     from dnip.studies.reproduction.plan import Plan
     from dnip.studies.reproduction.sources import Sources

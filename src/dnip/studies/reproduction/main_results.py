@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from dnip.presenting.artefacts import Column, Row, Spread, Statement, Table
 from dnip.prompting.demonstrations import BALANCED
-from dnip.studies.reproduction.artefacts import Column, Row, Spread, Statement, Table
 from dnip.studies.reproduction.cell import Cell
 from dnip.studies.reproduction.experiment import Results
 from dnip.studies.reproduction.naming import METHOD_TITLES, short_task, shots_title
@@ -16,7 +16,7 @@ from dnip.studies.reproduction.protocol import METHODS, debias, debias_settings
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dnip.studies.reproduction.artefacts import Artefact, Value
+    from dnip.presenting.artefacts import Artefact, Value
     from dnip.studies.reproduction.plan import Plan
     from dnip.studies.reproduction.sources import Sources
 

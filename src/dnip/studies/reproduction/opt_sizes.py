@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dnip.studies.reproduction.artefacts import Column, Figure, Row, Spread, Statement, Table
+from dnip.presenting.artefacts import Column, Figure, Row, Spread, Statement, Table
+from dnip.presenting.drawing.style import colours, tidy
 from dnip.studies.reproduction.cell import Cell
-from dnip.studies.reproduction.drawing.style import colours, tidy
 from dnip.studies.reproduction.measures.opt_sizes import FULL, debias_on_draw
 from dnip.studies.reproduction.naming import METHOD_TITLES, short_task
 from dnip.studies.reproduction.protocol import METHODS
@@ -16,7 +16,7 @@ from dnip.studies.reproduction.protocol import METHODS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dnip.studies.reproduction.artefacts import Artefact, Value
+    from dnip.presenting.artefacts import Artefact, Value
     from dnip.studies.reproduction.experiment import Results
     from dnip.studies.reproduction.plan import Plan
     from dnip.studies.reproduction.sources import Sources

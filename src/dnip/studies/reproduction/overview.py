@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from dnip.metrics import accuracy, cobias
+from dnip.presenting.artefacts import Column, Figure, Row, Statement, Table
+from dnip.presenting.drawing.style import colours
 from dnip.presenting.flows import FlowSide, draw_sides, flow_size
-from dnip.studies.reproduction.artefacts import Column, Figure, Row, Statement, Table
 from dnip.studies.reproduction.cell import Cell
 from dnip.studies.reproduction.comparison import task_titles
-from dnip.studies.reproduction.drawing.style import colours
 from dnip.studies.reproduction.measures.variants import RAW, TITLES
 from dnip.studies.reproduction.protocol import METHODS, OURS, PUBLISHED, debias, debias_settings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dnip.studies.reproduction.artefacts import Artefact, Value
+    from dnip.presenting.artefacts import Artefact, Value
     from dnip.studies.reproduction.experiment import Results
     from dnip.studies.reproduction.plan import Plan
     from dnip.studies.reproduction.sources import Sources

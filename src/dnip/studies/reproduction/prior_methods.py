@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dnip.studies.reproduction.artefacts import Statement, Text
+from dnip.presenting.artefacts import Statement, Text
 from dnip.studies.reproduction.cell import Cell
 from dnip.studies.reproduction.comparison import Comparison
 from dnip.studies.reproduction.measures.prior_methods import ADAPTER, BATCH, measure_prior_methods
@@ -16,7 +16,7 @@ from dnip.studies.reproduction.protocol import METHODS, OURS, PUBLISHED, debias,
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dnip.studies.reproduction.artefacts import Artefact
+    from dnip.presenting.artefacts import Artefact
     from dnip.studies.reproduction.experiment import CellResult, Results
     from dnip.studies.reproduction.plan import Plan
     from dnip.studies.reproduction.sources import Sources

@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING, Any
 from dnip.base.errors import MissingDependencyError
 from dnip.base.files import atomic_path, make_folder
 from dnip.base.optional import load_optional
+from dnip.presenting.artefacts import Column, Figure, Row, Statement, Table, Text
 from dnip.presenting.escaping import literal, markdown
-from dnip.studies.reproduction.artefacts import Column, Figure, Row, Statement, Table, Text
-from dnip.studies.reproduction.published import EXPERIMENTS, citation, published
-from dnip.studies.reproduction.published.tables import paper_tables
-from dnip.studies.reproduction.rendering import to_csv, to_latex, to_markdown
-from dnip.studies.reproduction.rendering.page import (
+from dnip.presenting.formats import to_csv, to_latex, to_markdown
+from dnip.presenting.page import (
     Bullets,
     Code,
     Heading,
@@ -22,13 +20,15 @@ from dnip.studies.reproduction.rendering.page import (
     Paragraph,
     Picture,
 )
+from dnip.studies.reproduction.published import EXPERIMENTS, citation, published
+from dnip.studies.reproduction.published.tables import paper_tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from dnip.studies.reproduction.artefacts import Section
-    from dnip.studies.reproduction.rendering.page import Block
+    from dnip.presenting.artefacts import Section
+    from dnip.presenting.page import Block
 
 PAGE, WEB_PAGE, STATEMENTS = "report.md", "report.html", "statements.json"
 TABLES, FIGURES = "tables", "figures"

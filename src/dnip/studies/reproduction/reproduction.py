@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 from dnip.base.errors import InvalidInputError, OutputError
 from dnip.base.files import atomic_path, make_folder
+from dnip.presenting.artefacts import Section
 from dnip.prompting.journal import changed_settings
-from dnip.studies.reproduction.artefacts import Section
 from dnip.studies.reproduction.engine import Outcome, run_cells
 from dnip.studies.reproduction.planned import planned_sources, saved_sources
 from dnip.studies.reproduction.registry import ALL, load_experiments

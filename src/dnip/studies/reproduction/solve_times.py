@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dnip.studies.reproduction.artefacts import Column, Row, Statement, Table
+from dnip.presenting.artefacts import Column, Row, Statement, Table
 from dnip.studies.reproduction.cell import Cell
 from dnip.studies.reproduction.comparison import task_titles
 from dnip.studies.reproduction.convergence import power_law
@@ -15,7 +15,7 @@ from dnip.studies.reproduction.measures.variants import SCALE
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dnip.studies.reproduction.artefacts import Artefact
+    from dnip.presenting.artefacts import Artefact
     from dnip.studies.reproduction.experiment import CellResult, Results
     from dnip.studies.reproduction.plan import Plan
     from dnip.studies.reproduction.sources import Sources

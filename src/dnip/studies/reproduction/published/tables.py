@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dnip.studies.reproduction.artefacts import Column, Row, Spread, Table
+from dnip.presenting.artefacts import Column, Row, Spread, Table
 from dnip.studies.reproduction.naming import short_task
 from dnip.studies.reproduction.published import TASK_TITLES, published
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from dnip.studies.reproduction.artefacts import Value
+    from dnip.presenting.artefacts import Value
 
 
 def paper_tables(experiment: str) -> tuple[Table, ...]:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dnip.presenting.artefacts import Figure
 from dnip.presenting.escaping import literal
-from dnip.studies.reproduction.artefacts import Figure
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -35,7 +35,7 @@ def confusion_figure(
     Parameters
     ----------
     name, title, caption, paper : str
-        As for :class:`~dnip.studies.reproduction.artefacts.Figure`.
+        As for :class:`~dnip.presenting.artefacts.Figure`.
     matrices : mapping of str to array-like of shape (N, N)
         By the heading of the panel.
     classes : sequence of str

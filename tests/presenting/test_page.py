@@ -4,8 +4,8 @@ import base64
 
 import pytest
 
-from dnip.studies.reproduction.artefacts import Column, Row, Table
-from dnip.studies.reproduction.rendering.page import (
+from dnip.presenting.artefacts import Column, Row, Table
+from dnip.presenting.page import (
     Bullets,
     Code,
     Heading,

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from dnip.presenting.artefacts import Figure
+from dnip.presenting.drawing.style import colours, legend_below, tidy
 from dnip.presenting.escaping import literal
-from dnip.studies.reproduction.artefacts import Figure
-from dnip.studies.reproduction.drawing.style import colours, legend_below, tidy
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from dnip.studies.reproduction.artefacts import Spread
+    from dnip.presenting.artefacts import Spread
 
 
 class Bars(NamedTuple):
@@ -38,7 +38,7 @@ def bar_figure(
     Parameters
     ----------
     name, title, caption, paper : str
-        As for :class:`~dnip.studies.reproduction.artefacts.Figure`.
+        As for :class:`~dnip.presenting.artefacts.Figure`.
     panels : sequence of Bars
         Every series is as long as `tasks`. Rates are drawn in percent.
     tasks : sequence of str

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from dnip.presenting.artefacts import Figure
+from dnip.presenting.drawing.style import MARKS, legend_below, line_looks, tidy
 from dnip.presenting.escaping import literal
-from dnip.studies.reproduction.artefacts import Figure
-from dnip.studies.reproduction.drawing.style import MARKS, legend_below, line_looks, tidy
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -81,7 +81,7 @@ def curve_figure(
     Parameters
     ----------
     name, title, caption, paper : str
-        As for :class:`~dnip.studies.reproduction.artefacts.Figure`.
+        As for :class:`~dnip.presenting.artefacts.Figure`.
     rows : sequence of sequences of Panel
         Each row as long as the first.
     x_label, y_label : str

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
+from dnip.presenting.artefacts import Table
 from dnip.presenting.escaping import html, markdown, printable
-from dnip.studies.reproduction.artefacts import Table
-from dnip.studies.reproduction.rendering.formats import to_html, to_markdown
+from dnip.presenting.formats import to_html, to_markdown
 
 
 @dataclass(frozen=True)

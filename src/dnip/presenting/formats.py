@@ -8,13 +8,13 @@ import math
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from dnip.presenting.artefacts import Spread
 from dnip.presenting.escaping import html, latex, markdown
-from dnip.studies.reproduction.artefacts import Spread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from dnip.studies.reproduction.artefacts import Column, Row, Table, Value
+    from dnip.presenting.artefacts import Column, Row, Table, Value
 
 #: What stands for nothing, and before a number below 0.
 DASH, MINUS = "–", "−"
@@ -31,7 +31,7 @@ def to_markdown(table: Table) -> str:
 
     Examples
     --------
-    >>> from dnip.studies.reproduction.artefacts import Column, Row, Table
+    >>> from dnip.presenting.artefacts import Column, Row, Table
     >>> rows = [Row(("rte", Spread(0.663, 0.043)))]
     >>> table = Table("main", "Accuracy", [Column("task"), Column("raw", percent=True)], rows)
     >>> print(to_markdown(table))
@@ -55,7 +55,7 @@ def to_latex(table: Table) -> str:
 
     Examples
     --------
-    >>> from dnip.studies.reproduction.artefacts import Column, Row, Table
+    >>> from dnip.presenting.artefacts import Column, Row, Table
     >>> rows = [Row(("R&D", Spread(0.663, 0.043)))]
     >>> columns = [Column("task"), Column("raw", percent=True)]
     >>> print(to_latex(Table("main", "Accuracy (%)", columns, rows)))
@@ -134,7 +134,7 @@ def to_csv(table: Table) -> str:
 
     Examples
     --------
-    >>> from dnip.studies.reproduction.artefacts import Column, Row, Table
+    >>> from dnip.presenting.artefacts import Column, Row, Table
     >>> rows = [Row(("rte", Spread(0.66349, 0.043)))]
     >>> to_csv(Table("main", "", [Column("task"), Column("raw")], rows)).splitlines()
     ['task,raw,raw (standard deviation)', 'rte,0.66349,0.043']
@@ -171,7 +171,7 @@ def show(value: Value, column: Column, deviation: str = " ± {}") -> str:
 
     Examples
     --------
-    >>> from dnip.studies.reproduction.artefacts import Column
+    >>> from dnip.presenting.artefacts import Column
     >>> rate = Column("accuracy", percent=True)
     >>> [show(v, rate) for v in (0.5213, Spread(0.5, 0.025), 1234, "–", None)]
     ['52.1', '50.0 ± 2.5', '1,234', '–', '–']

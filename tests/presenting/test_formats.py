@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dnip.presenting.artefacts import Column, Row, Spread, Table
 from dnip.presenting.escaping import printable
-from dnip.studies.reproduction.artefacts import Column, Row, Spread, Table
-from dnip.studies.reproduction.rendering import to_csv, to_html, to_latex, to_markdown
-from dnip.studies.reproduction.rendering.formats import show
+from dnip.presenting.formats import show, to_csv, to_html, to_latex, to_markdown
 
 WILD = st.text(
     st.characters(codec="utf-8", exclude_categories=("Cs", "Cc")), min_size=1, max_size=12
