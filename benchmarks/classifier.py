@@ -16,7 +16,7 @@ from sklearn.model_selection import train_test_split
 
 from benchmarks.tables import Table, print_markdown
 from dnip import DNIPClassifier
-from dnip.deploying.evaluation import scores
+from dnip.metrics import scores
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

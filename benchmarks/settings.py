@@ -6,9 +6,10 @@ import numpy as np
 
 from benchmarks.tables import Table, print_markdown
 from dnip import Objective, ProbabilityTable
-from dnip.deploying.evaluation import evaluate, scores
+from dnip.deploying.evaluation import evaluate
 from dnip.fitting.fit import Fit, fit_table
 from dnip.method.scales import DEFAULT_SCALE
+from dnip.metrics import scores
 
 LABELS = 500
 DRAWS = 5

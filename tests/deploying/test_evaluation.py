@@ -8,7 +8,8 @@ import pytest
 import oracles
 from dnip import Coefficients, ProbabilityTable
 from dnip.base.errors import CoefficientsFormatError, InvalidInputError
-from dnip.deploying.evaluation import evaluate, scores
+from dnip.deploying.evaluation import evaluate
+from dnip.metrics import scores
 from strategies import KINDS, random_confusion, random_probabilities
 
 NAMES = ("bad", "okay", "good")

@@ -7,7 +7,14 @@ from dnip import metrics
 from dnip.base.errors import InvalidInputError
 from dnip.metrics import confusion_matrix, prediction_ratios
 
-OF_OTHER_THINGS = ("confusion_matrix", "smoothing_over")
+OF_OTHER_THINGS = (
+    "HEADLINE",
+    "METRICS",
+    "Metric",
+    "confusion_matrix",
+    "metric_intervals",
+    "smoothing_over",
+)
 OF_A_CONFUSION_MATRIX = [
     getattr(metrics, name) for name in metrics.__all__ if name not in OF_OTHER_THINGS
 ]

@@ -8,7 +8,7 @@ import pytest
 import oracles
 from dnip import Coefficients
 from dnip.base.errors import OutputError
-from dnip.deploying.evaluation import scores
+from dnip.metrics import scores
 from dnip.studies.demonstration import CLASSES, bundled_table, run_demonstration
 
 PNG_START, PNG_END = b"\x89PNG\r\n\x1a\n", b"IEND\xaeB`\x82"

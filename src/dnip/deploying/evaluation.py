@@ -10,19 +10,9 @@ import numpy as np
 from dnip.base.errors import CoefficientsFormatError, InvalidInputError, listed
 from dnip.base.validation import check_level
 from dnip.method.prediction import decide
-from dnip.metrics import (
-    accuracy,
-    balanced_accuracy,
-    class_accuracies,
-    cobias,
-    cobias_single,
-    macro_f1,
-    odd_classes,
-    prediction_ratios,
-    worst_class_accuracy,
-)
-from dnip.metrics.confusion import as_counts, count_pairs
-from dnip.metrics.intervals import difference_intervals, metric_intervals, paired_bounds, wilson
+from dnip.metrics import METRICS, accuracy, metric_intervals, scores
+from dnip.metrics.confusion import count_pairs
+from dnip.metrics.intervals import PAIRED, difference_intervals, paired_bounds, wilson
 from dnip.priors import effective_rows
 from dnip.tables.captured_mass import MassCounts
 
@@ -148,10 +138,13 @@ class Evaluation:
         if self.target is None:
             return metric_intervals(confusion, level)
         rows, n_effective = self._counted(confusion)
-        told = metric_intervals(rows, level)
-        del told["macro_f1"]
+        known = {
+            name: bounds
+            for name, bounds in metric_intervals(rows, level).items()
+            if name not in METRICS or not METRICS[name].depends_on_mix
+        }
         right = accuracy(self.in_population(confusion)) * n_effective
-        return {**told, "accuracy": wilson([right], [n_effective], level)[0].tolist()}
+        return {"accuracy": wilson([right], [n_effective], level)[0].tolist(), **known}
 
     def _difference_intervals(self, agreement: Confusion, level: float) -> dict[str, Any]:
         if self.target is None:
@@ -174,40 +167,11 @@ class Evaluation:
         return rows, effective_rows(sizes, self.target)
 
 
-def scores(confusion: Counts, *, with_counts: bool = True) -> dict[str, Any]:
-    """Return every metric of a confusion matrix, ready for JSON; None where one has no value.
-
-    With the matrix itself, if not told otherwise.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> summary = scores(np.array([[8, 2], [4, 6]]))
-    >>> summary["accuracy"], summary["odd_classes"]
-    (0.7, [1, 0])
-    """
-    counts = as_counts(confusion)
-    told = {
-        "accuracy": accuracy(counts),
-        "cobias": cobias(counts),
-        "cobias_single": cobias_single(counts),
-        "balanced_accuracy": balanced_accuracy(counts),
-        "worst_class_accuracy": worst_class_accuracy(counts),
-        "macro_f1": macro_f1(counts),
-        "class_accuracies": [None if np.isnan(a) else a for a in class_accuracies(counts).tolist()],
-        "prediction_ratios": [
-            None if np.isnan(r) else r for r in prediction_ratios(counts).tolist()
-        ],
-        "odd_classes": [None if c < 0 else c for c in odd_classes(counts).tolist()],
-    }
-    return {**told, "confusion": confusion.tolist()} if with_counts else told
-
-
 def _differences(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
     """Return after less before."""
     by_class = zip(before["class_accuracies"], after["class_accuracies"], strict=True)
     return {
-        **{name: after[name] - before[name] for name in ("accuracy", "cobias")},
+        **{name: after[name] - before[name] for name in PAIRED},
         "class_accuracies": [None if a is None else b - a for a, b in by_class],
     }
 

@@ -14,7 +14,7 @@ from dnip.deploying.evaluation import evaluate
 from dnip.fitting.fit import fit_table
 from dnip.method.objective import Objective
 from dnip.method.solution import Status
-from dnip.metrics import accuracy, class_accuracies, cobias, cobias_single, worst_class_accuracy
+from dnip.metrics import METRICS, class_accuracies
 from dnip.tables.apart import check_apart
 
 if TYPE_CHECKING:
@@ -28,13 +28,8 @@ if TYPE_CHECKING:
 #: Told before every fit: the objective, and the number of this fit and of all.
 Progress = Callable[[str, int, int], None]
 
-#: What every side of a row is scored by.
-METRICS: dict[str, Callable[[Any], float]] = {
-    "accuracy": accuracy,
-    "cobias": cobias,
-    "cobias_single": cobias_single,
-    "worst_class_accuracy": worst_class_accuracy,
-}
+#: What the objectives are compared by.
+COMPARED = ("accuracy", "cobias", "cobias_single", "worst_class_accuracy")
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +45,7 @@ class Scored:
     confusions: tuple[Confusion, ...]
 
     def mean(self, metric: str) -> float:
-        """Return the mean of a metric of :data:`METRICS` over seeds."""
+        """Return the mean of a metric of :data:`dnip.metrics.METRICS` over seeds."""
         return float(np.mean(self._values(metric)))
 
     def deviation(self, metric: str) -> float:
@@ -61,13 +56,13 @@ class Scored:
         """Return means and standard deviations by metric, and mean class accuracies."""
         rates = np.mean([class_accuracies(confusion) for confusion in self.confusions], axis=0)
         return {
-            **{name: self.mean(name) for name in METRICS},
-            "standard_deviations": {name: self.deviation(name) for name in METRICS},
+            **{name: self.mean(name) for name in COMPARED},
+            "standard_deviations": {name: self.deviation(name) for name in COMPARED},
             "class_accuracies": [None if np.isnan(rate) else rate for rate in rates.tolist()],
         }
 
     def _values(self, metric: str) -> list[float]:
-        return [METRICS[metric](confusion) for confusion in self.confusions]
+        return [METRICS[metric].of(confusion) for confusion in self.confusions]
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,11 +11,15 @@ from dnip.metrics.accuracy import (
     macro_f1,
     worst_class_accuracy,
 )
+from dnip.metrics.catalogue import HEADLINE, METRICS, Metric, metric_intervals, scores
 from dnip.metrics.cobias import cobias, cobias_single, odd_classes
 from dnip.metrics.confusion import confusion_matrix, prediction_ratios
 from dnip.metrics.pmi import pmi, smoothing_over
 
 __all__ = [
+    "HEADLINE",
+    "METRICS",
+    "Metric",
     "accuracy",
     "balanced_accuracy",
     "class_accuracies",
@@ -23,9 +27,11 @@ __all__ = [
     "cobias_single",
     "confusion_matrix",
     "macro_f1",
+    "metric_intervals",
     "odd_classes",
     "pmi",
     "prediction_ratios",
+    "scores",
     "smoothing_over",
     "worst_class_accuracy",
 ]

@@ -49,11 +49,12 @@ def cobias_of(accuracies: Floats) -> Floats:
     Parameters
     ----------
     accuracies : ndarray of shape (..., N)
-        Of at least two classes.
+        One set of class accuracies per row.
 
     Returns
     -------
     ndarray of shape (...,)
+        0 for a single class, which has no gap.
 
     Examples
     --------
@@ -63,7 +64,7 @@ def cobias_of(accuracies: Floats) -> Floats:
     a = np.sort(accuracies, axis=-1)
     n = a.shape[-1]
     # over ascending A, Σ_{i<j} (A_j - A_i) = Σ_i (2i - n + 1) A_i
-    return np.asarray(a @ (2 * np.arange(n) - n + 1) / (n * (n - 1) / 2))
+    return np.asarray(a @ (2 * np.arange(n) - n + 1) / max(n * (n - 1) / 2, 1))
 
 
 def odd_classes(confusion: ArrayLike) -> Integers:

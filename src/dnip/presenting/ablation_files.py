@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from dnip.fitting.ablation import METRICS
+from dnip.fitting.ablation import COMPARED
+from dnip.metrics import METRICS
 from dnip.presenting.ablation_picture import draw_ablation
 from dnip.presenting.result_files import ResultFiles
 
@@ -33,10 +34,10 @@ def write_ablation(found: Ablation, folder: str | os.PathLike[str]) -> tuple[Pat
 
 
 def _rows(found: Ablation) -> Iterator[list[Any]]:
-    yield ["objective", "rows", "seed", *METRICS]
+    yield ["objective", "rows", "seed", *COMPARED]
     for row in found.rows:
         for name, side in (("opt", row.opt), ("test", row.test)):
             for place, confusion in enumerate(() if side is None else side.confusions):
                 seed = found.seeds[place] if row.fits else ""
-                scored = [metric(confusion) for metric in METRICS.values()]
+                scored = [METRICS[name].of(confusion) for name in COMPARED]
                 yield [row.name, name, seed, *scored]

@@ -8,6 +8,7 @@ import numpy as np
 
 from dnip.base.files import atomic_path
 from dnip.base.optional import load_optional
+from dnip.metrics import METRICS
 from dnip.presenting.ablation_text import FORMULAS, minimised, shown_metrics
 from dnip.presenting.picture import AFTER, BEFORE
 
@@ -37,19 +38,19 @@ def draw_ablation(found: Ablation, path: str | os.PathLike[str]) -> None:
         If the file cannot be written.
     """
     figure_module = load_optional("matplotlib.figure", purpose="draw pictures", extra="plot")
-    titles = {name: title for name, title in shown_metrics(found).items() if name in _DRAWN}
-    figure = figure_module.Figure(figsize=(8.6, 0.8 + 2.2 * len(titles)), layout="constrained")
-    panels = figure.subplots(len(titles), 1, sharex=True)
+    metrics = [name for name in shown_metrics(found) if name in _DRAWN]
+    figure = figure_module.Figure(figsize=(8.6, 0.8 + 2.2 * len(metrics)), layout="constrained")
+    panels = figure.subplots(len(metrics), 1, sharex=True)
     sides = ["opt"] if found.test is None else ["opt", "test"]
     looks = {"opt": BEFORE if len(sides) > 1 else AFTER, "test": AFTER}
     at = np.arange(len(found.rows), dtype=float)
     at[1:] += 0.4  # the plain argmax stands apart
-    for axes, (metric, title) in zip(panels, titles.items(), strict=True):
+    for axes, metric in zip(panels, metrics, strict=True):
         for place, side in enumerate(sides):
             shift = 0.2 * (2 * place - 1) if len(sides) > 1 else 0.0
             scored = [getattr(row, side) for row in found.rows]
             _draw_bars(axes, at + shift, scored, metric, looks[side], side, len(sides))
-        axes.set_ylabel(title)
+        axes.set_ylabel(METRICS[metric].title)
         axes.set_ylim(0, axes.get_ylim()[1] * 1.12)
         axes.spines[["top", "right"]].set_visible(False)
         axes.grid(axis="y", alpha=0.25)
@@ -60,8 +61,8 @@ def draw_ablation(found: Ablation, path: str | os.PathLike[str]) -> None:
     panels[-1].set_xticks(at, labels, fontsize=8)
     if len(sides) > 1:
         panels[0].legend(frameon=False, loc="lower right", bbox_to_anchor=(1, 1.0), ncols=2)
-    for axes, metric in zip(panels, titles, strict=True):
-        better = "higher" if metric == "accuracy" else "lower"
+    for axes, metric in zip(panels, metrics, strict=True):
+        better = "higher" if METRICS[metric].higher_is_better else "lower"
         axes.set_title(f"{better} is better", fontsize=9, loc="left", color="#555555")
     with atomic_path(path) as temporary:
         figure.savefig(temporary, dpi=160)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dnip.method.objective import smoothing_name
+from dnip.metrics import HEADLINE, METRICS
 from dnip.presenting.text import align
 
 if TYPE_CHECKING:
@@ -23,8 +24,6 @@ TERMS = {
 }
 #: The objectives as formulas, where they have weights.
 FORMULAS = {"z1+z2": "z1+βz2", "z1-z3": "z1-τz3", "z2-z3": "βz2-τz3", "z1+z2-z3": "z1+βz2-τz3"}
-#: The metrics that are shown, with their titles.
-TITLES = {"accuracy": "accuracy", "cobias": "COBias", "worst_class_accuracy": "worst class"}
 
 
 def describe_ablation(found: Ablation) -> str:
@@ -47,19 +46,19 @@ def describe_ablation(found: Ablation) -> str:
         ("minimises", [minimised(row) for row in found.rows]),
     ]
     for side in ("opt",) if found.test is None else ("opt", "test"):
-        for number, (metric, title) in enumerate(shown_metrics(found).items()):
+        for number, metric in enumerate(shown_metrics(found)):
+            title = METRICS[metric].title
             head = f"{side} {title}" if number == 0 else title
             columns.append((head, [_told(getattr(row, side), metric) for row in found.rows]))
     table = align(columns, named=frozenset({"objective", "minimises"}))
     return f"{table}\n\n{_settings(found)}"
 
 
-def shown_metrics(found: Ablation) -> dict[str, str]:
-    """Return the titles of the metrics to show: COBias_single, too, where it is minimised."""
+def shown_metrics(found: Ablation) -> tuple[str, ...]:
+    """Return the metrics to show, with COBias_single where it is minimised."""
     if all(row.objective is None or row.objective.gap == "pairwise" for row in found.rows):
-        return TITLES
-    titles = dict(list(TITLES.items())[:2])
-    return {**titles, "cobias_single": "COBias_single", **TITLES}
+        return HEADLINE
+    return (*HEADLINE[:2], "cobias_single", *HEADLINE[2:])
 
 
 def minimised(row: AblationRow) -> str:

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dnip.fitting.pareto.expectation import expected_cobias
-from dnip.metrics import accuracy, class_accuracies, cobias, worst_class_accuracy
+from dnip.metrics import HEADLINE, METRICS, class_accuracies
 from dnip.presenting.front_picture import draw_front
 from dnip.presenting.result_files import ResultFiles
 
@@ -57,10 +57,9 @@ def _points(found: TradeOff) -> Iterator[list[Any]]:
         **({} if test is None else {"test": list(test.points)}),
         **({} if cross is None else {"left_out": list(cross.confusions)}),
     }
-    measures = ("accuracy", "cobias", "worst_class_accuracy")
     header = ["number", *(f"weight_index:{name}" for name in found.classes)]
     for side in sides:
-        header += [f"{side}:{name}" for name in (*measures, *found.classes)]
+        header += [f"{side}:{name}" for name in (*HEADLINE, *found.classes)]
     hedged = [side for side in ("opt", "left_out") if side in sides]
     header += [f"{side}:expected_cobias" for side in hedged]
     yield header
@@ -72,4 +71,4 @@ def _points(found: TradeOff) -> Iterator[list[Any]]:
 
 def _numbers(confusion: Counts) -> list[float]:
     rates = class_accuracies(confusion).tolist()
-    return [accuracy(confusion), cobias(confusion), worst_class_accuracy(confusion), *rates]
+    return [*(METRICS[name].of(confusion) for name in HEADLINE), *rates]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dnip.metrics import odd_classes
+from dnip.metrics import HEADLINE, METRICS, odd_classes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
 # Classes with one floor that are named, the lowest.
 _FEW = 3
-# What is said of a whole table, and the metric that says it.
-_TOTALS = {"accuracy": "accuracy", "COBias": "cobias", "worst class": "worst_class_accuracy"}
 
 
 def describe(
@@ -107,12 +105,12 @@ def describe_constraints(constraints: Mapping[str, Any]) -> str:
 def _totals(told: dict[str, Any]) -> str:
     sides = [told[side] for side in ("raw", "reweighted", "adjusted") if side in told]
     lines = []
-    for name, metric in _TOTALS.items():
+    for metric in HEADLINE:
         values = []
         for side in sides:
-            bounds = side["intervals"][metric] if "intervals" in side else None
+            bounds = side["intervals"].get(metric) if "intervals" in side else None
             values.append(f"{side[metric]:.3f} {interval(bounds)}".rstrip())
-        lines.append(f"{name:<12} {' -> '.join(values)}")
+        lines.append(f"{METRICS[metric].title:<12} {' -> '.join(values)}")
     if "confidence" not in told:
         return "\n".join(lines)
     level = f"In brackets: {100 * told['confidence']:g} % intervals."
@@ -122,8 +120,9 @@ def _totals(told: dict[str, Any]) -> str:
         return "\n".join([*lines, "", level])
     intervals = told["difference"]["intervals"]
     changes = [
-        f"{name} {told['difference'][metric]:+.3f} {interval(intervals[metric], '+')}"
-        for name, metric in _TOTALS.items()
+        f"{METRICS[metric].title} {told['difference'][metric]:+.3f} "
+        f"{interval(intervals[metric], '+')}"
+        for metric in HEADLINE
         if metric in intervals
     ]
     return "\n".join([*lines, f"{'change':<12} {', '.join(changes)}", "", level])

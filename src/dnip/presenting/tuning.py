@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dnip.fitting.tuning import METRICS
 from dnip.method.objective import smoothing_name
+from dnip.metrics import HEADLINE, METRICS
 from dnip.presenting.text import align
 
 if TYPE_CHECKING:
@@ -36,7 +36,6 @@ def describe_tuning(tuning: Tuning) -> str:
     shown = list(tuning.candidates[:MOST])
     shown += [c for c in tuning.candidates[MOST:] if c.settings == tuning.chosen]
     scores = [c.scores for c in shown]
-    titles = {"accuracy": "accuracy", "cobias": "COBias", "worst_class_accuracy": "worst class"}
     columns = [
         ("", ["*" if c.settings == tuning.chosen else "" for c in shown]),
         ("β", [f"{c.settings.beta:g}" for c in shown]),
@@ -44,7 +43,7 @@ def describe_tuning(tuning: Tuning) -> str:
         ("K", [c.settings.scale for c in shown]),
         ("μ", [smoothing_name(c.settings.smoothing)[4:] for c in shown]),
         ("robust", [c.settings.robust for c in shown]),
-        *((title, [f"{s[metric]:.3f}" for s in scores]) for metric, title in titles.items()),
+        *((METRICS[m].title, [f"{s[m]:.3f}" for s in scores]) for m in HEADLINE),
         ("ahead", [f"{c.standing.ahead:+.4f}" for c in shown]),
         ("±", [f"{c.standing.standard_error:.4f}" for c in shown]),
     ]
@@ -68,6 +67,6 @@ def _words(tuning: Tuning) -> str:
         return f"{first}, then {then}"
     words = ""
     for metric, weight in tuning.criterion.steps[0].items():
-        sign = " + " if METRICS[metric][1] > 0 else " - "
+        sign = " + " if METRICS[metric].higher_is_better else " - "
         words += f"{sign}{metric}" if weight == 1 else f"{sign}{weight:g}·{metric}"
     return words.removeprefix(" + ").strip()

@@ -5,9 +5,9 @@ import pytest
 
 import dnip.fitting.tuning.choice as choice_module
 from dnip.base.errors import InvalidInputError
-from dnip.fitting.tuning import CRITERIA, METRICS, Criterion, Settings
+from dnip.fitting.tuning import CRITERIA, Criterion, Settings
 from dnip.fitting.tuning.choice import choose
-from dnip.metrics import confusion_matrix
+from dnip.metrics import METRICS, confusion_matrix
 
 DEFAULT, OTHER, FAR = Settings(), Settings(beta=5.0), Settings(beta=10.0, tau=0.0)
 
@@ -32,13 +32,14 @@ def test_scores_are_the_means_over_folds_of_the_metric(metric, n_folds):
         settings: folds_of(noisy(y, rng, [0.9, 0.5, 0.7]), n_folds) for settings in (DEFAULT, OTHER)
     }
     found = choose(labels, predictions, Criterion("weighted", {metric: 2}), 3, seed=0)
-    function, sign = METRICS[metric]
     for settings, parts in predictions.items():
         values = [
-            function(confusion_matrix(true, predicted, 3))
+            METRICS[metric].of(confusion_matrix(true, predicted, 3))
             for true, predicted in zip(labels, parts, strict=True)
         ]
-        wanted = 2 * sign * np.average(values, weights=[len(true) for true in labels])
+        wanted = (
+            2 * METRICS[metric].sign * np.average(values, weights=[len(true) for true in labels])
+        )
         assert found.standings[settings].score == pytest.approx(wanted, abs=1e-12)
 
 
@@ -51,7 +52,7 @@ def test_the_standard_error_is_that_of_a_bootstrap_of_rows(metric, monkeypatch):
     found = choose(
         [y], {DEFAULT: [one], OTHER: [two]}, Criterion("weighted", {metric: 1}), 3, seed=0
     )
-    function = METRICS[metric][0]
+    function = METRICS[metric].of
     differences = []
     for _ in range(1500):
         rows = np.concatenate(

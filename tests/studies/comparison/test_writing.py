@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from dnip.base.errors import OutputError
+from dnip.metrics.intervals import PAIRED
 from dnip.studies.comparison import Comparison, Estimate, Outcome, Run
 from dnip.studies.comparison.picture import draw_comparison, spread_out
-from dnip.studies.comparison.results import DIFFERENCES
 from dnip.studies.comparison.text import describe_comparison
 from dnip.studies.comparison.writing import FILES, write_comparison
 
@@ -18,7 +18,7 @@ from dnip.studies.comparison.writing import FILES, write_comparison
 def outcome(name, accuracy, cobias, reads=("labels",)):
     values = {"accuracy": accuracy, "cobias": cobias, "worst_class_accuracy": 0.5, "macro_f1": 0.6}
     estimates = {m: Estimate(v, v - 0.01, v + 0.02) for m, v in values.items()}
-    differences = {} if name == "raw" else {m: Estimate(0.1, -0.05, 0.2) for m in DIFFERENCES}
+    differences = {} if name == "raw" else {m: Estimate(0.1, -0.05, 0.2) for m in PAIRED}
     runs = tuple(
         Run(seed, 0.0123, np.array([[8, 2], [4, 6]]), np.zeros((2, 2, 2), int), {})
         for seed in range(2)

@@ -3,7 +3,7 @@
 import numpy as np
 from matplotlib.figure import Figure as Canvas
 
-from dnip.deploying.evaluation import scores
+from dnip.metrics import scores
 from dnip.presenting.artefacts import Figure, Table
 from results import PLAN, experiment, of_kind, results, verdicts
 

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from dnip.deploying.evaluation import scores
-from dnip.metrics import confusion_matrix
+from dnip.metrics import confusion_matrix, scores
 from dnip.presenting.artefacts import Table, Text
 from dnip.studies.reproduction.measures.prior_methods import measure_prior_methods
 from results import PLAN, experiment, of_kind, results, starving_table, verdicts

@@ -10,7 +10,6 @@ import numpy as np
 
 from dnip.base.errors import InvalidInputError
 from dnip.base.validation import check_choice
-from dnip.deploying.evaluation import scores
 from dnip.fitting.fit import calibrate_table, no_labels, provenance_of
 from dnip.fitting.pareto.expectation import expected_cobias
 from dnip.fitting.pareto.left_out import FEW, CrossFit, cross_fit
@@ -20,6 +19,7 @@ from dnip.method.coefficients import Coefficients
 from dnip.method.prediction import decide
 from dnip.method.scales import DEFAULT_SCALE
 from dnip.method.solution import Status
+from dnip.metrics import HEADLINE, scores
 from dnip.metrics.confusion import count_pairs
 from dnip.tables.apart import check_apart
 from dnip.tables.labels import UNLABELLED
@@ -195,9 +195,8 @@ class TradeOff:
 
 
 def _summary(confusion: Counts) -> dict[str, Any]:
-    told = scores(confusion)
-    names = ("accuracy", "cobias", "worst_class_accuracy", "class_accuracies")
-    return {name: told[name] for name in names}
+    found = scores(confusion, with_counts=False)
+    return {name: found[name] for name in (*HEADLINE, "class_accuracies")}
 
 
 def _hedged_summary(confusion: Counts) -> dict[str, Any]:

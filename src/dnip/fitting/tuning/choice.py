@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -10,30 +10,13 @@ import numpy as np
 
 from dnip.base.errors import InvalidInputError
 from dnip.base.validation import check_choice, check_number
-from dnip.metrics import (
-    accuracy,
-    balanced_accuracy,
-    cobias,
-    cobias_single,
-    macro_f1,
-    worst_class_accuracy,
-)
+from dnip.metrics import METRICS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dnip.base.typing import Confusion, Floats, Integers, Labels
     from dnip.fitting.tuning.settings import Settings
-
-#: What a weighting may weigh: the metric, and 1 where more is better, -1 where less is.
-METRICS: dict[str, tuple[Callable[[Any], float], int]] = {
-    "accuracy": (accuracy, 1),
-    "balanced_accuracy": (balanced_accuracy, 1),
-    "worst_class_accuracy": (worst_class_accuracy, 1),
-    "macro_f1": (macro_f1, 1),
-    "cobias": (cobias, -1),
-    "cobias_single": (cobias_single, -1),
-}
 
 #: Which of two candidates is better: by accuracy then COBias, the other way round, or by a sum.
 CRITERIA = ("accuracy", "cobias", "weighted")
@@ -56,8 +39,8 @@ class Criterion:
         COBias. ``"cobias"``: the other way round, the paper's stated priority. ``"weighted"``: by
         the sum of `weights`.
     weights : mapping of str to float, optional
-        For ``"weighted"`` only: how much each metric of :data:`METRICS` counts, at least 0. Gaps
-        count against a candidate. By default accuracy and COBias count alike.
+        For ``"weighted"`` only: how much each metric of :data:`dnip.metrics.METRICS` counts, at
+        least 0. Gaps count against a candidate. By default accuracy and COBias count alike.
 
     Examples
     --------
@@ -266,7 +249,7 @@ class _Evidence:
         for number, fold in enumerate(self._folds):
             for metric, weight in weights.items():
                 part = fold.metric(metric) * self._shares[:, number]
-                total = total + weight * METRICS[metric][1] * part
+                total = total + weight * METRICS[metric].sign * part
         return np.asarray(total)
 
 
@@ -288,26 +271,29 @@ class _FoldEvidence:
 
     def metric(self, name: str) -> Floats:
         """Return a metric, candidates × (1 + samples)."""
-        if name in _OF_RECALLS:
-            return _OF_RECALLS[name](*self._recalls())
-        function = METRICS[name][0]
+        metric = METRICS[name]
+        if metric.of_class_accuracies is not None:
+            return metric.of_class_accuracies(*self._class_accuracies())
         return np.array(
-            [[function(confusion) for confusion in self._confusions(c)] for c in self._candidates]
+            [[metric.of(confusion) for confusion in self._confusions(c)] for c in self._candidates]
         )
 
     @property
     def _candidates(self) -> range:
         return range(self._predicted.shape[1])
 
-    def _recalls(self) -> tuple[Floats, Integers]:
-        """Return class accuracies, candidates × samples × classes with rows, and those's rows."""
+    def _class_accuracies(self) -> tuple[Floats, Integers]:
+        """Return class accuracies, candidates × samples × classes, and the rows of each class.
+
+        Classes without rows are left out.
+        """
         right = (self._predicted == self._true[:, None]).astype(np.float64)
-        recalls, sizes = [], []
+        rates, sizes = [], []
         for c in np.unique(self._true):
             own = self._true == c
             sizes.append(self._counts[0, own].sum())
-            recalls.append((self._counts[:, own] @ right[own]).T / sizes[-1])
-        return np.stack(recalls, axis=-1), np.array(sizes)
+            rates.append((self._counts[:, own] @ right[own]).T / sizes[-1])
+        return np.stack(rates, axis=-1), np.array(sizes)
 
     def _confusions(self, candidate: int) -> list[Confusion]:
         n = self._n_classes
@@ -316,24 +302,6 @@ class _FoldEvidence:
             np.bincount(cells, counts, n * n).astype(np.int64).reshape(n, n)
             for counts in self._counts
         ]
-
-
-def _mean_gap(recalls: Floats, _sizes: Integers) -> Floats:
-    """Return COBias over the last axis, as `cobias` does."""
-    n = recalls.shape[-1]
-    if n < 2:
-        return np.zeros(recalls.shape[:-1])
-    ascending = np.sort(recalls, axis=-1)
-    return np.asarray(ascending @ (2.0 * np.arange(n) - n + 1) / (n * (n - 1) / 2))
-
-
-# Many samples at once where a metric depends on class accuracies alone.
-_OF_RECALLS: dict[str, Callable[[Floats, Integers], Floats]] = {
-    "accuracy": lambda recalls, sizes: np.asarray(recalls @ (sizes / sizes.sum())),
-    "balanced_accuracy": lambda recalls, _: np.asarray(recalls.mean(axis=-1)),
-    "worst_class_accuracy": lambda recalls, _: np.asarray(recalls.min(axis=-1)),
-    "cobias": _mean_gap,
-}
 
 
 def _resample(true: Labels, counts: Integers, rng: np.random.Generator) -> Integers:

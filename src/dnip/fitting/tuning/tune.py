@@ -12,13 +12,13 @@ import numpy as np
 from dnip.base.errors import DNIPWarning, InvalidInputError, listed
 from dnip.base.validation import check_number
 from dnip.fitting.fit import Fit, fit_table, no_labels, unlabelled_rows
-from dnip.fitting.tuning.choice import METRICS, Choice, Criterion, Standing, choose
+from dnip.fitting.tuning.choice import Choice, Criterion, Standing, choose
 from dnip.fitting.tuning.settings import Grid, Settings
 from dnip.fitting.tuning.splits import fold_rows, share_rows
 from dnip.fitting.tuning.trials import Fold, Progress, Workbench
 from dnip.method.coefficients import Coefficients
 from dnip.method.objective import Objective
-from dnip.metrics import accuracy, cobias
+from dnip.metrics import METRICS, accuracy, cobias
 from dnip.metrics.confusion import count_pairs
 from dnip.tables import ProbabilityTable
 from dnip.tables.apart import check_apart
@@ -58,8 +58,8 @@ class Candidate:
         """Every metric, the mean over folds by their rows."""
         rows = [fold.sum() for fold in self.folds]
         return {
-            name: float(np.average([metric(fold) for fold in self.folds], weights=rows))
-            for name, (metric, _) in METRICS.items()
+            name: float(np.average([metric.of(fold) for fold in self.folds], weights=rows))
+            for name, metric in METRICS.items()
         }
 
     def to_dict(self) -> dict[str, Any]:

@@ -4,21 +4,39 @@ Nothing is read twice: a table of any size comes down to its confusion matrix, a
 the same rows to how many of each class both got right, one of them, or neither.
 """
 
+from dnip.metrics.intervals.f1 import macro_f1_interval
 from dnip.metrics.intervals.gaps import Bounds, GapTest, difference_of, gap_correlation
 from dnip.metrics.intervals.hierarchy import draw_accuracies
-from dnip.metrics.intervals.metrics import cobias_test, difference_intervals, metric_intervals
+from dnip.metrics.intervals.metrics import (
+    PAIRED,
+    accuracy_interval,
+    balanced_accuracy_interval,
+    class_accuracy_intervals,
+    cobias_interval,
+    cobias_single_interval,
+    cobias_test,
+    difference_intervals,
+    worst_class_interval,
+)
 from dnip.metrics.intervals.proportions import mean_bounds, paired_bounds, wilson
 
 __all__ = [
+    "PAIRED",
     "Bounds",
     "GapTest",
+    "accuracy_interval",
+    "balanced_accuracy_interval",
+    "class_accuracy_intervals",
+    "cobias_interval",
+    "cobias_single_interval",
     "cobias_test",
     "difference_intervals",
     "difference_of",
     "draw_accuracies",
     "gap_correlation",
+    "macro_f1_interval",
     "mean_bounds",
-    "metric_intervals",
     "paired_bounds",
     "wilson",
+    "worst_class_interval",
 ]

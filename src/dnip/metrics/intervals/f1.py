@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from dnip.base.typing import Counts
 
 
-def macro_f1_bounds(confusion: Counts, level: float) -> tuple[float, float]:
+def macro_f1_interval(confusion: Counts, level: float) -> list[float]:
     """Return the interval of macro-F1: one row left out at a time, on the scale of log-odds.
 
     The jackknife also tells the bias of few rows, by which the interval is shifted. All rows of a
@@ -31,7 +31,7 @@ def macro_f1_bounds(confusion: Counts, level: float) -> tuple[float, float]:
 
     Examples
     --------
-    >>> low, high = macro_f1_bounds(np.array([[40, 10], [10, 40]]), 0.9)
+    >>> low, high = macro_f1_interval(np.array([[40, 10], [10, 40]]), 0.9)
     >>> round(low, 2), round(high, 2)
     (0.73, 0.86)
     """
@@ -49,10 +49,10 @@ def macro_f1_bounds(confusion: Counts, level: float) -> tuple[float, float]:
     variance = (n - 1) / n * float((counts * (change - mean) ** 2).sum())
     value = float(f1.sum()) / n_seen
     if not 0 < value < 1:
-        low, high = wilson([right.sum()], [n], level)[0].tolist()
-        return low, high
+        bounds: list[float] = wilson([right.sum()], [n], level)[0].tolist()
+        return bounds
     centre = min(max(value - (n - 1) * mean, value / 2), (1 + value) / 2)
     factor = float(np.exp(z_score(level) * np.sqrt(variance) / (centre * (1 - centre))))
     odds = centre / (1 - centre)
     low, high = odds / factor, odds * factor
-    return float(low / (1 + low)), float(high / (1 + high))
+    return [float(low / (1 + low)), float(high / (1 + high))]

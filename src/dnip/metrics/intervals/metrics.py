@@ -1,4 +1,4 @@
-"""The intervals of everything that an evaluation tells, by the names of the metrics."""
+"""The confidence interval of each metric, and of what changes between two sets of weights."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnip.base.validation import check_level
-from dnip.metrics import odd_classes
-from dnip.metrics.cobias import cobias_of
-from dnip.metrics.intervals.f1 import macro_f1_bounds
+from dnip.metrics.cobias import cobias_of, odd_classes
 from dnip.metrics.intervals.gaps import GapTest, difference_of, gap_correlation
 from dnip.metrics.intervals.hierarchy import draw_accuracies
 from dnip.metrics.intervals.proportions import mean_bounds, paired_bounds, wilson
@@ -25,59 +23,57 @@ _TOGETHER = 0.5
 # What is drawn is the same at every call.
 _SEED = 0
 
+#: The metrics whose change on the same rows has an interval.
+PAIRED = ("accuracy", "cobias")
+
+#: Low and high.
 Interval = list[float]
 
 
-def metric_intervals(confusion: Counts, level: float = 0.9) -> dict[str, Any]:
-    """Return the intervals of accuracy, COBias and the like, and of every class accuracy.
+def accuracy_interval(confusion: Counts, level: float) -> Interval:
+    """Return the interval of the accuracy."""
+    hits, sizes = _hits_and_sizes(confusion)
+    bounds: Interval = wilson([hits.sum()], [sizes.sum()], level)[0].tolist()
+    return bounds
 
-    Parameters
-    ----------
-    confusion : ndarray of shape (N, N)
-        Counts of at least two classes, rows true, columns predicted, under weights that these rows
-        had no part in.
-    level : float, default=0.9
-        How probably an interval holds the value on endless rows of the same kind.
 
-    Returns
-    -------
-    dict
-        ``[low, high]`` by the names of `dnip.deploying.evaluation.scores`; a list of them, None
-        for a class without rows, under ``class_accuracies``.
+def class_accuracy_intervals(confusion: Counts, level: float) -> list[Interval | None]:
+    """Return the interval of each class accuracy; None for a class without rows."""
+    sizes = confusion.sum(axis=1)
+    bounds = wilson(np.diag(confusion), sizes, level).tolist()
+    return [found if size else None for found, size in zip(bounds, sizes, strict=True)]
 
-    Raises
-    ------
-    InvalidInputError
-        For a level outside 0..1.
 
-    Examples
-    --------
-    >>> intervals = metric_intervals(np.array([[45, 5], [20, 30]]))
-    >>> [round(bound, 2) for bound in intervals["accuracy"]]
-    [0.67, 0.81]
-    >>> [round(bound, 2) for bound in intervals["cobias"]]
-    [0.15, 0.43]
-    """
-    check_level("confidence", level)
-    present = np.flatnonzero(confusion.sum(axis=1))
-    hits = np.diag(confusion)[present].astype(np.float64)
-    sizes = confusion.sum(axis=1)[present].astype(np.float64)
-    gaps = cobias_test(hits, sizes, level).bounds(level)
-    odd = _SingleGap(confusion, present)
-    single = GapTest(hits, sizes, odd, _rng(), level).bounds(level)
-    worst = draw_accuracies(hits, sizes, _DRAWS, _rng()).min(axis=1)
-    by_class: list[Interval | None] = [None] * len(confusion)
-    for c, bounds in zip(present.tolist(), wilson(hits, sizes, level).tolist(), strict=True):
-        by_class[c] = bounds
-    return {
-        "accuracy": wilson([hits.sum()], [sizes.sum()], level)[0].tolist(),
-        "cobias": [gaps.low, gaps.high],
-        "cobias_single": [single.low, single.high],
-        "balanced_accuracy": list(mean_bounds(hits, sizes, level)),
-        "worst_class_accuracy": np.quantile(worst, [(1 - level) / 2, (1 + level) / 2]).tolist(),
-        "macro_f1": list(macro_f1_bounds(confusion, level)),
-        "class_accuracies": by_class,
-    }
+def balanced_accuracy_interval(confusion: Counts, level: float) -> Interval:
+    """Return the interval of the mean of the class accuracies."""
+    return list(mean_bounds(*_hits_and_sizes(confusion), level))
+
+
+def worst_class_interval(confusion: Counts, level: float) -> Interval:
+    """Return the interval of the lowest class accuracy, from draws of all of them."""
+    worst = draw_accuracies(*_hits_and_sizes(confusion), _DRAWS, _rng()).min(axis=1)
+    bounds: Interval = np.quantile(worst, [(1 - level) / 2, (1 + level) / 2]).tolist()
+    return bounds
+
+
+def cobias_interval(confusion: Counts, level: float) -> Interval:
+    """Return the interval of COBias."""
+    bounds = cobias_test(*_hits_and_sizes(confusion), level).bounds(level)
+    return [bounds.low, bounds.high]
+
+
+def cobias_single_interval(confusion: Counts, level: float) -> Interval:
+    """Return the interval of COBias_single, given the odd classes of these rows."""
+    gap = _SingleGap(confusion, np.flatnonzero(confusion.sum(axis=1)))
+    bounds = GapTest(*_hits_and_sizes(confusion), gap, _rng(), level).bounds(level)
+    return [bounds.low, bounds.high]
+
+
+def _hits_and_sizes(confusion: Counts) -> tuple[Floats, Floats]:
+    """Return the rows predicted right, and all rows, of each class that has rows."""
+    sizes = confusion.sum(axis=1)
+    present = sizes > 0
+    return np.diag(confusion)[present].astype(float), sizes[present].astype(float)
 
 
 def difference_intervals(agreement: Counts, level: float = 0.9) -> dict[str, Any]:

@@ -7,18 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dnip.deploying.evaluation import scores
-from dnip.metrics.intervals import difference_intervals, metric_intervals
+from dnip.metrics import HEADLINE, METRICS, metric_intervals, scores
+from dnip.metrics.intervals import PAIRED, difference_intervals
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from dnip.base.typing import Confusion
 
-#: What is told of every method, by the names of :func:`dnip.deploying.evaluation.scores`.
-METRICS = ("accuracy", "cobias", "worst_class_accuracy", "macro_f1")
-#: What is told of its difference from the raw argmax.
-DIFFERENCES = ("accuracy", "cobias")
+#: What methods are compared by.
+COMPARED = (*HEADLINE, "macro_f1")
 
 
 class Estimate(NamedTuple):
@@ -121,15 +119,15 @@ class Outcome:
         raw : Outcome or None
             Of the raw argmax; None for itself.
         """
-        told = [scores(run.confusion) for run in runs]
+        told = [{m: METRICS[m].of(run.confusion) for m in COMPARED} for run in runs]
         bounds = [metric_intervals(run.confusion, confidence) for run in runs]
         estimates = {
-            m: Estimate.mean([one[m] for one in told], [one[m] for one in bounds]) for m in METRICS
+            m: Estimate.mean([one[m] for one in told], [one[m] for one in bounds]) for m in COMPARED
         }
         differences = {}
         if raw is not None:
             changes = [difference_intervals(run.agreement, confidence) for run in runs]
-            for m in DIFFERENCES:
+            for m in PAIRED:
                 values = [one[m] - raw.estimates[m].value for one in told]
                 differences[m] = Estimate.mean(values, [change[m] for change in changes])
         return cls(name, summary, reads, estimates, differences, tuple(runs))
@@ -141,7 +139,7 @@ class Outcome:
 
     def spread(self, metric: str) -> float:
         """Return the standard deviation of a metric over runs, 0 for one run."""
-        values = [scores(run.confusion)[metric] for run in self.runs]
+        values = [METRICS[metric].of(run.confusion) for run in self.runs]
         return statistics.stdev(values) if len(values) > 1 else 0.0
 
     def to_dict(self) -> dict[str, Any]:
@@ -154,7 +152,7 @@ class Outcome:
                     self.differences[metric].to_dict() if metric in self.differences else None
                 ),
             }
-            for metric in METRICS
+            for metric in COMPARED
         }
         return {
             "name": self.name,

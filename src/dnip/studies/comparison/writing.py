@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from dnip.deploying.evaluation import scores
+from dnip.metrics import scores
 from dnip.presenting.result_files import ResultFiles
 from dnip.studies.comparison.picture import draw_comparison
-from dnip.studies.comparison.results import METRICS
+from dnip.studies.comparison.results import COMPARED
 from dnip.studies.comparison.text import describe_comparison
 
 if TYPE_CHECKING:
@@ -37,9 +37,9 @@ def write_comparison(comparison: Comparison, folder: str | os.PathLike[str]) -> 
 
 
 def _runs(comparison: Comparison) -> Iterator[list[Any]]:
-    yield ["method", "seed", "seconds", *METRICS]
+    yield ["method", "seed", "seconds", *COMPARED]
     for outcome in comparison.outcomes:
         for run in outcome.runs:
             told = scores(run.confusion)
-            values = [told[metric] for metric in METRICS]
+            values = [told[metric] for metric in COMPARED]
             yield [outcome.name, run.seed, f"{run.seconds:.6f}", *values]

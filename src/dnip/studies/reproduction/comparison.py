@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Any
 
+from dnip.metrics import METRICS
 from dnip.presenting.artefacts import Column, Row, Spread, Table
 from dnip.presenting.drawing import Bars, bar_figure
 
@@ -23,8 +24,6 @@ ALL = "All"
 
 # Differences this small are sums in another order.
 _ROUNDING = 1e-12
-
-METRICS = {"accuracy": "Accuracy", "cobias": "COBias", "cobias_single": "COBias_single"}
 
 
 @dataclass(frozen=True)
@@ -112,7 +111,7 @@ class Comparison:
         """Return a table with a line for each task and a column for each variant, per metric."""
         rows = []
         for metric in metrics:
-            rows.append(Row((), heading=METRICS[metric]))
+            rows.append(Row((), heading=_title(metric)))
             for task in (*self.tasks, ALL):
                 values: list[Value] = [self.spread(v, task, metric) for v in self.variants]
                 rows.append(Row((task, *values), strong=task == ALL))
@@ -125,9 +124,7 @@ class Comparison:
         """Return the same as bars, one panel per metric."""
         tasks = (*self.tasks, ALL)
         panels = [
-            Bars(
-                METRICS[m], {v: [self.spread(v, task, m) for task in tasks] for v in self.variants}
-            )
+            Bars(_title(m), {v: [self.spread(v, task, m) for task in tasks] for v in self.variants})
             for m in metrics
         ]
         return bar_figure(name, title, panels, tasks, caption=caption, paper=paper)
@@ -145,7 +142,12 @@ class Comparison:
             f"{variant} {100 * self.mean(variant, ALL, metric):.1f}"
             for variant in (variants or self.variants)
         ]
-        return f"{METRICS[metric]} {', '.join(named)}"
+        return f"{_title(metric)} {', '.join(named)}"
+
+
+def _title(metric: str) -> str:
+    title = METRICS[metric].title
+    return title[0].upper() + title[1:]
 
 
 def task_titles(results: Results) -> list[str]:

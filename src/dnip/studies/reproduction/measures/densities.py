@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnip.deploying.evaluation import evaluate, scores
-from dnip.metrics import confusion_matrix
+from dnip.deploying.evaluation import evaluate
+from dnip.metrics import confusion_matrix, scores
 from dnip.studies.reproduction.measures.kernel_density import density
 from dnip.studies.reproduction.measures.variants import RAW, fit_by
 from dnip.studies.reproduction.protocol import METHODS, cut

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dnip.base.errors import MissingDependencyError
-from dnip.deploying.evaluation import scores
 from dnip.method.objective import Objective
-from dnip.metrics import confusion_matrix
+from dnip.metrics import confusion_matrix, scores
 from dnip.studies.reproduction.protocol import cut
 
 if TYPE_CHECKING:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dnip.deploying.evaluation import evaluate, scores
+from dnip.deploying.evaluation import evaluate
 from dnip.fitting.fit import fit_table
 from dnip.method.objective import Objective
+from dnip.metrics import scores
 from dnip.solvers import solve
 from dnip.studies.reproduction.naming import METHOD_TITLES
 from dnip.studies.reproduction.protocol import PUBLISHED

@@ -1,0 +1,204 @@
+"""The metrics by name: one entry tells everything that evaluations, choices and reports need."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dnip.base.validation import check_level
+from dnip.metrics.accuracy import (
+    accuracy,
+    balanced_accuracy,
+    class_accuracies,
+    macro_f1,
+    worst_class_accuracy,
+)
+from dnip.metrics.cobias import cobias, cobias_of, cobias_single, odd_classes
+from dnip.metrics.confusion import as_counts, prediction_ratios
+from dnip.metrics.intervals import (
+    accuracy_interval,
+    balanced_accuracy_interval,
+    class_accuracy_intervals,
+    cobias_interval,
+    cobias_single_interval,
+    macro_f1_interval,
+    worst_class_interval,
+)
+
+if TYPE_CHECKING:
+    from dnip.base.typing import Counts, Floats, Integers
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One metric of a classifier.
+
+    Attributes
+    ----------
+    name : str
+        Its key in JSON and in settings.
+    title : str
+        How tables and pictures show it.
+    of : callable
+        From a confusion matrix, rows true, to the value.
+    higher_is_better : bool
+    range : tuple of float
+        The lowest and the highest value that it can have.
+    depends_on_mix : bool
+        Whether it changes when classes become more or less frequent while every class is predicted
+        as well as before.
+    interval : callable or None
+        From a confusion matrix and a level to the confidence interval ``[low, high]``. None where
+        no interval is known.
+    of_class_accuracies : callable or None
+        From class accuracies (..., N) and the rows of each class (N,) to values (...,): many
+        samples of the same rows at once. None where class accuracies do not determine the metric.
+    """
+
+    name: str
+    title: str
+    of: Callable[[Any], float]
+    higher_is_better: bool
+    range: tuple[float, float] = (0.0, 1.0)
+    depends_on_mix: bool = False
+    interval: Callable[[Counts, float], list[float]] | None = None
+    of_class_accuracies: Callable[[Floats, Integers], Floats] | None = None
+
+    @property
+    def sign(self) -> int:
+        """1 where more is better, -1 where less is."""
+        return 1 if self.higher_is_better else -1
+
+
+#: Every metric by its name.
+METRICS = {
+    metric.name: metric
+    for metric in (
+        Metric(
+            "accuracy",
+            "accuracy",
+            accuracy,
+            higher_is_better=True,
+            depends_on_mix=True,
+            interval=accuracy_interval,
+            of_class_accuracies=lambda rates, sizes: np.asarray(rates @ (sizes / sizes.sum())),
+        ),
+        Metric(
+            "cobias",
+            "COBias",
+            cobias,
+            higher_is_better=False,
+            interval=cobias_interval,
+            of_class_accuracies=lambda rates, _: cobias_of(rates),
+        ),
+        Metric(
+            "cobias_single",
+            "COBias_single",
+            cobias_single,
+            higher_is_better=False,
+            interval=cobias_single_interval,
+        ),
+        Metric(
+            "balanced_accuracy",
+            "balanced accuracy",
+            balanced_accuracy,
+            higher_is_better=True,
+            interval=balanced_accuracy_interval,
+            of_class_accuracies=lambda rates, _: np.asarray(rates.mean(axis=-1)),
+        ),
+        Metric(
+            "worst_class_accuracy",
+            "worst class",
+            worst_class_accuracy,
+            higher_is_better=True,
+            interval=worst_class_interval,
+            of_class_accuracies=lambda rates, _: np.asarray(rates.min(axis=-1)),
+        ),
+        Metric(
+            "macro_f1",
+            "macro-F1",
+            macro_f1,
+            higher_is_better=True,
+            depends_on_mix=True,
+            interval=macro_f1_interval,
+        ),
+    )
+}
+
+#: The metrics that every report shows.
+HEADLINE = ("accuracy", "cobias", "worst_class_accuracy")
+
+
+def scores(confusion: Counts, *, with_counts: bool = True) -> dict[str, Any]:
+    """Return every metric of a confusion matrix, ready for JSON; None where one has no value.
+
+    Parameters
+    ----------
+    confusion : ndarray of shape (N, N)
+        Counts, rows true, columns predicted.
+    with_counts : bool, default=True
+        Also give the confusion matrix itself.
+
+    Returns
+    -------
+    dict
+        The value of each metric of :data:`METRICS` by its name, and by class
+        ``class_accuracies``, ``prediction_ratios`` and ``odd_classes``.
+
+    Examples
+    --------
+    >>> summary = scores(np.array([[8, 2], [4, 6]]))
+    >>> summary["accuracy"], summary["odd_classes"]
+    (0.7, [1, 0])
+    """
+    counts = as_counts(confusion)
+    found: dict[str, Any] = {name: metric.of(counts) for name, metric in METRICS.items()}
+    for name, by_class in (
+        ("class_accuracies", class_accuracies(counts)),
+        ("prediction_ratios", prediction_ratios(counts)),
+    ):
+        found[name] = [None if np.isnan(value) else value for value in by_class.tolist()]
+    found["odd_classes"] = [None if c < 0 else c for c in odd_classes(counts).tolist()]
+    return {**found, "confusion": confusion.tolist()} if with_counts else found
+
+
+def metric_intervals(confusion: Counts, level: float = 0.9) -> dict[str, Any]:
+    """Return the confidence intervals of the metrics, and of every class accuracy.
+
+    Parameters
+    ----------
+    confusion : ndarray of shape (N, N)
+        Counts of at least two classes, rows true, columns predicted. The coefficients must not
+        have been fitted on these rows.
+    level : float, default=0.9
+        How probably an interval holds the value on endless rows of the same kind.
+
+    Returns
+    -------
+    dict
+        ``[low, high]`` by the names of :data:`METRICS`; under ``class_accuracies`` a list of them,
+        with None for a class without rows.
+
+    Raises
+    ------
+    InvalidInputError
+        For a level outside 0..1.
+
+    Examples
+    --------
+    >>> intervals = metric_intervals(np.array([[45, 5], [20, 30]]))
+    >>> [round(bound, 2) for bound in intervals["accuracy"]]
+    [0.67, 0.81]
+    >>> [round(bound, 2) for bound in intervals["cobias"]]
+    [0.15, 0.43]
+    """
+    check_level("confidence", level)
+    found: dict[str, Any] = {
+        name: metric.interval(confusion, level)
+        for name, metric in METRICS.items()
+        if metric.interval is not None
+    }
+    return {**found, "class_accuracies": class_accuracy_intervals(confusion, level)}
