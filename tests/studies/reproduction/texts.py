@@ -32,7 +32,7 @@ def write_texts(folder, tasks=("agnews", "trec"), rows=60, seed=0, words=8):
 
 def write_tables(folder, names=("news",)):
     """Write the bundled table as a folder of saved tables, once for each name."""
-    data = files("dnip") / "data"
+    data = files("dnip.studies") / "data"
     for name in names:
         (folder / name).mkdir(parents=True)
         for part in ("opt", "test"):
