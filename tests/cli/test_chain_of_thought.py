@@ -59,7 +59,7 @@ def test_answers_without_a_label_are_marked_and_counted(dnip, job, folder):
     marks = [int(row["fallback"]) for row in rows_of(folder / "t.csv")]
     assert 0 < sum(marks) < len(marks) == 12
     assert run.json["details"]["fallback"] == sum(marks)
-    assert f"hold no label, so that their last token stands for one: {sum(marks)} of 12" in run.err
+    assert f"of which the last token is scored: {sum(marks)} of 12" in run.err
     content = json.loads((folder / "t.csv.meta.json").read_text())
     assert content["summary"]["details"]["fallback"] == sum(marks)
     assert content["settings"]["engine"]["max_new_tokens"] == 12

@@ -6,7 +6,8 @@ import pytest
 
 from dnip import Coefficients, ProbabilityTable
 from dnip.base.errors import CoefficientsFormatError, InvalidInputError
-from dnip.prompting.models import ModelOptions, _parse_extra
+from dnip.prompting.model_options import ModelOptions
+from dnip.prompting.models import _parse_extra
 from dnip.prompting.task import load_task
 from dnip.studies.reproduction.plan import load_plan
 

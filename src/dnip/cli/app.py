@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from dnip.cli.grouped_help import GroupedCommand
+from dnip.cli.option_groups import with_option_groups
 
 #: The commands, in the order of the help. Each is a function in a file of its own name.
 COMMANDS = (
@@ -34,8 +35,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for name in COMMANDS:
-    module = import_module(f"dnip.cli.commands.{name}")
-    app.command(name, cls=GroupedCommand)(getattr(module, name))
+    command = getattr(import_module(f"dnip.cli.commands.{name}"), name)
+    app.command(name, cls=GroupedCommand)(with_option_groups(command))
 
 
 def _print_version(wanted: bool) -> None:

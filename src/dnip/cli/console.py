@@ -15,7 +15,8 @@ from dnip.base.errors import OutputError
 from dnip.presenting.escaping import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
 
     from dnip.method.solution import TraceEntry
 
@@ -39,6 +40,18 @@ def complain(kind: str, message: str) -> None:
 def print_json(content: dict[str, Any]) -> None:
     """Print one JSON object on standard output, in ASCII, which every stream can take."""
     _print(json.dumps(content, allow_nan=False))
+
+
+def finish(
+    content: dict[str, Any], text: str, *, json: bool, written: Iterable[Path] | None = None
+) -> None:
+    """Print the result of a command: one JSON object, or text and the files that were written."""
+    paths = None if written is None else [str(path) for path in written]
+    if json:
+        print_json(content if paths is None else {**content, "written": paths})
+    else:
+        ending = "" if paths is None else f"\n\nwritten: {', '.join(paths)}"
+        say(f"{text}{ending}")
 
 
 def _print(text: str) -> None:

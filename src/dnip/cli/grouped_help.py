@@ -11,9 +11,9 @@ class GroupedCommand(TyperCommand):
     """A command that lists its options by `rich_help_panel`, without drawing boxes."""
 
     def format_options(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401
-        """Write a section for each heading, in the order in which they first come."""
+        """Write a section for each heading, in order; required options stand first."""
         sections: dict[str, list[tuple[str, str]]] = {}
-        for parameter in self.get_params(ctx):
+        for parameter in sorted(self.get_params(ctx), key=lambda one: not one.required):
             record = parameter.get_help_record(ctx)
             if record is not None:
                 kind = "Arguments" if parameter.param_type_name == "argument" else "Options"

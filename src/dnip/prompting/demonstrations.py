@@ -8,12 +8,34 @@ import numpy as np
 
 from dnip.base.errors import InvalidInputError
 from dnip.base.validation import check_integer
+from dnip.tables.place import shown
 
 if TYPE_CHECKING:
     from dnip.prompting.data import Examples
 
 #: The word for one demonstration of each class.
 BALANCED = "balanced"
+
+# A number of demonstrations has no more digits.
+_DIGITS = 9
+
+
+def parse_shots(shots: str) -> int | str:
+    """Return a number of demonstrations, or the word balanced.
+
+    Examples
+    --------
+    >>> parse_shots("3"), parse_shots("balanced")
+    (3, 'balanced')
+    """
+    if shots == BALANCED:
+        return BALANCED
+    if not shots.isdecimal() or len(shots) > _DIGITS:
+        raise InvalidInputError(
+            f"shots must be a number or {BALANCED}; got {shown(shots)}",
+            hint=f"Give a number of at most {_DIGITS} digits",
+        )
+    return int(shots)
 
 
 def draw_demonstrations(

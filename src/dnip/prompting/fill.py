@@ -2,29 +2,17 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dnip.base.errors import InvalidInputError
+from dnip.prompting.engines.base import Fill
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from dnip.base.typing import Booleans, Floats, Probabilities
-
-
-class Fill(StrEnum):
-    """What stands for the probability of a label that was not reported.
-
-    ZERO: nothing, the least that it can be. HALF: the middle of what it can be. CEILING: the most
-    that it can be.
-    """
-
-    ZERO = "zero"
-    HALF = "half"
-    CEILING = "ceiling"
 
 
 _SHARE = {Fill.ZERO: 0.0, Fill.HALF: 0.5, Fill.CEILING: 1.0}

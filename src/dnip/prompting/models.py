@@ -1,16 +1,13 @@
-"""Options that choose a language model, here or behind a server; what does not fit is refused.
-
-An option that was not given is None, so that one for another kind of model can be told.
-"""
+"""From the options of a model to an engine that can be asked."""
 
 from __future__ import annotations
 
 import json
 import sys
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args, get_type_hints
 
 from dnip.base.errors import InvalidInputError
+from dnip.prompting.model_options import CHAT, COMPLETIONS, ModelOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -24,101 +21,12 @@ if TYPE_CHECKING:
     from dnip.prompting.task import Task
 
 
-COMPLETIONS, CHAT = "completions", "chat"
-
-
-@dataclass(frozen=True)
-class ModelOptions:
-    """What the user says of the model; None, or False, where nothing is said."""
-
-    model: str
-    dtype: str | None = None
-    device: str | None = None
-    chat: bool = False
-    revision: str | None = None
-    batch_tokens: int | None = None
-    served_model: str | None = None
-    endpoint: str | None = None
-    top_logprobs: int | None = None
-    tokenizer: str | None = None
-    key_variable: str | None = None
-    concurrency: int | None = None
-    timeout: float | None = None
-    retries: int | None = None
-    extra_body: str | None = None
-    chain_of_thought: bool = False
-    max_new_tokens: int | None = None
-    votes: int | None = None
-    temperature: float | None = None
-    max_tokens: int | None = None
-    sampling_seed: int | None = None
-
-    @property
-    def is_server(self) -> bool:
-        """Whether the model is a server's URL."""
-        return self.model.lower().startswith(("http://", "https://"))
-
-    def __post_init__(self) -> None:
-        """Refuse options that do not go together, before anything is loaded."""
-        if self.votes is not None:
-            self.refuse(["max_new_tokens"], "not for votes", hint="Give --max-tokens")
-        if not self.chain_of_thought:
-            self.refuse(["max_new_tokens"], "for chain of thought", hint="Give --chain-of-thought")
-        if not self.is_server:
-            self.refuse(_OF_SERVERS + _OF_VOTES, "for a server, and the model is on this machine")
-            return
-        self.refuse(_OF_MODELS_HERE, "for a model on this machine, and the model is a server")
-        if self.votes is None:
-            self.refuse(_OF_VOTES, "for votes", hint="Give --votes, or leave it out")
-        else:
-            self.refuse(_OF_LOGPROBS, "for log-probabilities, which --votes does not read")
-        if self.served_model is None:
-            raise InvalidInputError(
-                f"{self.model} is a server, and a server needs the name of its model",
-                hint="Give --served-model; GET /models lists the names",
-            )
-
-    def refuse(self, names: Sequence[str], reason: str, hint: str | None = None) -> None:
-        """Refuse those of some options that were given."""
-        values = {name: getattr(self, name) for name in names}
-        given = [name for name, value in values.items() if value is not None and value is not False]
-        if given:
-            refuse_options(given, reason, hint)
-
-    def settings(self, *names: str, **renamed: str) -> dict[str, Any]:
-        """Return those of some options that were given, under the library's names."""
-        named = {**{name: name for name in names}, **renamed}
-        values = {theirs: getattr(self, ours) for theirs, ours in named.items()}
-        return {name: value for name, value in values.items() if value is not None}
-
-
 #: Names of the options and the kind of their values, the model and chain of thought apart.
 OPTIONS = {
-    option.name: str(option.type).partition(" ")[0]
-    for option in fields(ModelOptions)
-    if option.name not in ("model", "chain_of_thought", "max_new_tokens")
+    name: "str" if name == "endpoint" else (get_args(kind) or (kind,))[0].__name__
+    for name, kind in get_type_hints(ModelOptions).items()
+    if name not in ("model", "chain_of_thought", "max_new_tokens")
 }
-
-_OF_MODELS_HERE = ("dtype", "device", "chat", "revision", "batch_tokens")
-_OF_LOGPROBS = ("top_logprobs", "tokenizer")
-_OF_SERVERS = (
-    "served_model",
-    "endpoint",
-    *_OF_LOGPROBS,
-    "key_variable",
-    "concurrency",
-    "timeout",
-    "retries",
-    "extra_body",
-)
-_OF_VOTES = ("votes", "temperature", "max_tokens", "sampling_seed")
-
-
-def refuse_options(names: Sequence[str], reason: str, hint: str | None = None) -> None:
-    """Refuse options, named as parameters are."""
-    options = ", ".join(f"--{name.replace('_', '-')}" for name in names)
-    verb, it = ("is", "it") if len(names) == 1 else ("are", "them")
-    raise InvalidInputError(f"{options} {verb} {reason}", hint=hint or f"Leave {it} out")
 
 
 class OpenedModel(NamedTuple):
@@ -161,9 +69,9 @@ def open_model(
     """
     if options.is_server:
         return _open_server(options, task, prompts, stop)
-    settings = options.settings("dtype", "device", "revision", "batch_tokens")
+    settings = options.given("dtype", "device", "revision", "batch_tokens")
     if options.chain_of_thought:
-        settings |= options.settings("max_new_tokens") | {"stop": None if options.chat else stop}
+        settings |= options.given("max_new_tokens") | {"stop": None if options.chat else stop}
     engine = (load or load_model)(
         options.model, reasoning=options.chain_of_thought, chat=options.chat, **settings
     )
@@ -198,11 +106,9 @@ def _open_server(
     from dnip.prompting.engines.openai_votes import VotingEngine
 
     model, server = options.served_model or "", _server(options)
-    common = {**options.settings("endpoint"), "extra_body": _parse_extra(options.extra_body)}
+    common = {**options.given("endpoint"), "extra_body": _parse_extra(options.extra_body)}
     if options.votes is not None:
-        settings = options.settings(
-            "temperature", "max_tokens", samples="votes", seed="sampling_seed"
-        )
+        settings = options.given("temperature", "max_tokens", samples="votes", seed="sampling_seed")
         voters = VotingEngine(model, server, **common, **settings)
         return OpenedModel(voters, None, chat=options.endpoint != COMPLETIONS)
     chat = options.endpoint == CHAT
@@ -212,10 +118,10 @@ def _open_server(
 
         tokenizer = HubTokenizer(options.tokenizer)
         ids = _label_token_ids(tokenizer, task, prompts, chat=chat)
-    settings = {"label_token_ids": ids, **common, **options.settings("top_logprobs")}
+    settings = {"label_token_ids": ids, **common, **options.given("top_logprobs")}
     engine = OpenAIEngine(model, server, **settings)
     if options.chain_of_thought:
-        settings |= options.settings("max_new_tokens") | {"stop": None if chat else stop}
+        settings |= options.given("max_new_tokens") | {"stop": None if chat else stop}
         engine = OpenAIReasoningEngine(model, server, **settings)
     return OpenedModel(engine, tokenizer, chat)
 
@@ -227,7 +133,7 @@ def _server(options: ModelOptions) -> Server:
     return Server(
         options.model,
         retries=RetryPolicy(total=options.retries),
-        **options.settings("key_variable", "concurrency", "timeout"),
+        **options.given("key_variable", "concurrency", "timeout"),
     )
 
 
@@ -235,7 +141,6 @@ def _label_token_ids(
     tokenizer: HubTokenizer, task: Task, prompts: Sequence[Prompt], *, chat: bool
 ) -> tuple[int, ...]:
     """Return the ids of the labels' first tokens, as they follow the prompts on the server."""
-    from dnip.base.errors import InvalidInputError
     from dnip.prompting.labels import check_first_tokens, prompt_label_tokens
 
     texts, lead = [prompt.text for prompt in prompts], prompts[0].lead

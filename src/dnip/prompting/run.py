@@ -12,8 +12,8 @@ import numpy as np
 
 from dnip.base.errors import BackendError, InvalidInputError
 from dnip.base.files import atomic_path, check_writable
-from dnip.prompting.engines.base import FALLBACK, SAMPLES, Scoring
-from dnip.prompting.fill import Fill, fill_unreported, open_decisions
+from dnip.prompting.engines.base import FALLBACK, SAMPLES, Fill, Scoring
+from dnip.prompting.fill import fill_unreported, open_decisions
 from dnip.prompting.journal import changed_settings, open_journal
 from dnip.prompting.plan import hash_prompts
 from dnip.tables import ProbabilityTable, open_writer

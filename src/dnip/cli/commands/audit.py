@@ -5,139 +5,56 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Annotated
 
-import typer
-
-from dnip.cli.commands.prompt import ScoringOption, Shots, TaskName, check_scoring, parse_shots
-from dnip.cli.console import complain, print_json, say
-from dnip.cli.model_options import (
-    BatchTokens,
-    ChainOfThought,
-    Chat,
-    Concurrency,
-    Device,
-    EndpointOption,
-    ExtraBody,
-    KeyVariable,
-    MaxNewTokens,
-    MaxTokens,
-    ModelName,
-    Precision,
-    Retries,
-    Revision,
-    SamplingSeed,
-    ServedModel,
-    Temperature,
-    Timeout,
-    TokenizerName,
-    TopLogprobs,
-    Votes,
-)
+from dnip.base.option import Option
+from dnip.cli.console import complain, finish
 from dnip.cli.options import AsJson
-from dnip.prompting.models import ModelOptions, open_model
+from dnip.cli.prompt_options import PromptOptions
+from dnip.prompting.model_options import ModelOptions
+from dnip.prompting.models import open_model
 
 
 def audit(
-    task: TaskName,
-    model: ModelName,
-    data: Annotated[
-        str | None,
-        typer.Option(metavar="DIR", help="Data, as for dnip prompt.", show_default=False),
-    ] = None,
-    shots: Shots = "1",
-    seed: Annotated[int, typer.Option(help="Seed of the demonstrations.")] = 0,
-    prompts: Annotated[int, typer.Option(help="Prompts to measure captured mass on.")] = 8,
+    options: PromptOptions,
+    model: ModelOptions,
+    data: Annotated[str | None, Option("Data, as for dnip prompt.", metavar="DIR")] = None,
+    prompts: Annotated[int, Option("Prompts to measure captured mass on.")] = 8,
     json: AsJson = False,
-    scoring: ScoringOption = None,
-    dtype: Precision = None,
-    device: Device = None,
-    chat: Chat = False,
-    revision: Revision = None,
-    batch_tokens: BatchTokens = None,
-    served_model: ServedModel = None,
-    endpoint: EndpointOption = None,
-    top_logprobs: TopLogprobs = None,
-    tokenizer: TokenizerName = None,
-    key_variable: KeyVariable = None,
-    concurrency: Concurrency = None,
-    timeout: Timeout = None,
-    retries: Retries = None,
-    extra_body: ExtraBody = None,
-    chain_of_thought: ChainOfThought = False,
-    max_new_tokens: MaxNewTokens = None,
-    votes: Votes = None,
-    temperature: Temperature = None,
-    max_tokens: MaxTokens = None,
-    sampling_seed: SamplingSeed = None,
 ) -> None:
     """Check the label tokens of a task before spending compute.
 
-    Shows the tokens that stand for each class of TASK in a model's vocabulary, and refuses labels
-    that cannot be told apart. With --data the mass that the model puts on the labels is measured
-    on a few prompts; without, a prompt with "N/A" in every field is looked at. Of a server the
-    tokens are shown with --tokenizer; its mass is measured by asking it.
+    Shows which tokens of the model stand for each class, and refuses labels that cannot be told
+    apart. With --data it also measures the captured mass, the probability of all labels together,
+    on a few prompts; without, on one prompt with "N/A" in every field. The tokens of a server's
+    model are shown with --tokenizer only; its mass is measured by asking the server.
     """
     from dnip.base.errors import InvalidInputError
+    from dnip.presenting.prompting_text import describe_audit
     from dnip.prompting.audit import audit as audit_task
+    from dnip.prompting.demonstrations import parse_shots
     from dnip.prompting.plan import make_plan
     from dnip.prompting.prompt import PromptBuilder
     from dnip.prompting.task import load_task
 
-    options = ModelOptions(
-        model,
-        dtype=dtype,
-        device=device,
-        chat=chat,
-        revision=revision,
-        batch_tokens=batch_tokens,
-        served_model=served_model,
-        endpoint=endpoint,
-        top_logprobs=top_logprobs,
-        tokenizer=tokenizer,
-        key_variable=key_variable,
-        concurrency=concurrency,
-        timeout=timeout,
-        retries=retries,
-        extra_body=extra_body,
-        chain_of_thought=chain_of_thought,
-        max_new_tokens=max_new_tokens,
-        votes=votes,
-        temperature=temperature,
-        max_tokens=max_tokens,
-        sampling_seed=sampling_seed,
-    )
-    how = check_scoring(options, scoring)
-    chosen = load_task(task)
+    scoring = model.check_reading(options.scoring)
+    task = load_task(options.task)
     if data is None:
-        builder = PromptBuilder(chosen, chain_of_thought=chain_of_thought)
-        looked_at = [builder.prompt(dict.fromkeys(chosen.fields, "N/A"))]
+        builder = PromptBuilder(task, chain_of_thought=model.chain_of_thought)
+        looked_at = [builder.prompt(dict.fromkeys(task.fields, "N/A"))]
     else:
         plan = make_plan(
-            chosen,
+            task,
             data,
-            shots=parse_shots(shots),
-            seed=seed,
+            shots=parse_shots(options.shots),
+            seed=options.seed,
             limit=prompts,
-            chain_of_thought=chain_of_thought,
+            chain_of_thought=model.chain_of_thought,
         )
         builder, looked_at = plan.builder, plan.prompts
-    opened = open_model(options, chosen, looked_at, stop=builder.stop)
+    opened = open_model(model, task, looked_at, stop=builder.stop)
     result = audit_task(
-        chosen, looked_at, opened.tokenizer, how, engine=opened.engine, chat=opened.chat
+        task, looked_at, opened.tokenizer, scoring, engine=opened.engine, chat=opened.chat
     )
-    if json:
-        print_json({**asdict(result), "passed": result.passed})
-    else:
-        for one in result.classes:
-            tokens = " ".join(repr(text) for text in one.texts)
-            mass = "" if one.mass is None else f"  mass {one.mass:.4f}"
-            say(f"{one.name:<24} {one.word:<16} {tokens}{mass}")
-        if result.mass is not None:
-            say(
-                f"\ncaptured mass {result.mass:.3f} on average over {result.n_measured} prompts, "
-                f"{result.lowest_mass:.3g} at least"
-            )
-            if result.fallbacks is not None:
-                say(f"answers without a label: {result.fallbacks} of {result.n_measured}")
+    finish({**asdict(result), "passed": result.passed}, describe_audit(result), json=json)
     for note in result.notes:
         complain("note", note)
     if not result.passed:

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from dnip.cli.console import complain, live_progress, print_json, say
-from dnip.cli.model_options import model_files
 from dnip.cli.options import AsJson, named_file
+from dnip.cli.prompt_options import model_files
 
 # So many failures are told one by one.
 _NAMED = 10

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from dnip.base.errors import InvalidInputError
 from dnip.prompting.data import load_examples
 from dnip.prompting.demonstrations import draw_demonstrations
-from dnip.prompting.models import ModelOptions
+from dnip.prompting.model_options import ModelOptions
 from dnip.prompting.task import load_task
 from dnip.studies.reproduction.cell import TableRef, content_key
 from dnip.studies.reproduction.prompting import PromptRequest, hash_files, hash_model, request_table

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from dnip.prompting.engines.base import Scoring
-from dnip.prompting.models import ModelOptions, load_model, open_model
+from dnip.prompting.model_options import ModelOptions
+from dnip.prompting.models import load_model, open_model
 from dnip.prompting.plan import make_plan
 from dnip.prompting.run import metadata_path, run_plan
 from dnip.prompting.task import load_task

@@ -1,0 +1,88 @@
+"""Commands that take groups of options, each as one object.
+
+Typer reads the options of a command from its signature. Here a parameter that is a dataclass
+stands for all its fields: they are options of the command, which is handed the whole object.
+"""
+
+from __future__ import annotations
+
+from dataclasses import MISSING, fields, is_dataclass
+from functools import wraps
+from inspect import Parameter, Signature, signature
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_type_hints
+
+import typer
+
+from dnip.base.option import option_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def with_option_groups(command: Callable[..., None]) -> Callable[..., None]:
+    """Return a command whose signature has the fields of its dataclasses in place of these.
+
+    The type hint of a field is what Typer takes, ``Annotated[int, typer.Option(help="...")]``, or
+    holds a :class:`dnip.base.option.Option`. A field without a default is a required option.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> @dataclass
+    ... class Point:
+    ...     x: int
+    ...     y: int = 0
+    >>> @with_option_groups
+    ... def show(point: Point, name: str) -> None:
+    ...     print(name, point)
+    >>> signature(show)
+    <Signature (*, x: int, y: int = 0, name: str)>
+    >>> show(x=1, y=2, name="here")
+    here Point(x=1, y=2)
+    """
+    hints = get_type_hints(command, include_extras=True)
+    groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
+    parameters: list[Parameter] = []
+    for name, parameter in signature(command).parameters.items():
+        if name in groups:
+            parameters += _parameters_of(groups[name])
+        else:
+            parameters.append(_parameter(name, hints[name], parameter.default))
+
+    @wraps(command)
+    def run(**given: Any) -> None:  # noqa: ANN401
+        for name, group in groups.items():
+            given[name] = group(**{field.name: given.pop(field.name) for field in fields(group)})
+        command(**given)
+
+    run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return run
+
+
+def _parameters_of(group: Any) -> list[Parameter]:  # noqa: ANN401
+    hints = get_type_hints(group, include_extras=True)
+    return [
+        _parameter(
+            field.name,
+            hints[field.name],
+            Parameter.empty if field.default is MISSING else field.default,
+        )
+        for field in fields(group)
+    ]
+
+
+def _parameter(name: str, hint: Any, default: object) -> Parameter:  # noqa: ANN401
+    option = option_of(hint)
+    if option is not None:
+        kind = get_args(hint)[0]
+        flag = [f"--{name.replace('_', '-')}"] if kind is bool else []  # and no --no-...
+        shown = typer.Option(
+            *flag,
+            help=option.help,
+            metavar=option.metavar,
+            rich_help_panel=option.group,
+            readable=False,  # whoever opens a file says why it cannot be read, and what to do
+        )
+        hint = Annotated[kind, shown]
+    return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=hint)
