@@ -10,6 +10,7 @@ from dnip import Coefficients, Objective, ProbabilityTable, solve
 from dnip.base.errors import DNIPWarning, InvalidInputError
 from dnip.fitting.fit import LEAST_MEMORY, fit_file, fit_scan, fit_table
 from dnip.fitting.robust import solve_robustly
+from dnip.solvers import FitSettings
 from dnip.tables import Scan
 from problems import KNOWN
 
@@ -130,7 +131,10 @@ def test_a_fit_in_passes_is_the_fit_of_the_whole_table(large, memory, monkeypatc
     folder, table = large
     monkeypatch.setattr("dnip.solvers.streamed._BLOCK_CELLS", 1000)
     monkeypatch.setattr("dnip.fitting.fit._fits_into", lambda *_: False)
-    whole, passed = fit_table(table, seed=3, robust="off"), fit_file(folder, memory=memory, seed=3)
+    whole, passed = (
+        fit_table(table, seed=3, robust="off"),
+        fit_file(folder, FitSettings(seed=3), memory=memory),
+    )
     assert passed.coefficients.weight_indices.tolist() == whole.coefficients.weight_indices.tolist()
     assert passed.coefficients.objective == whole.coefficients.objective
     assert passed.coefficients.fit["data"] == whole.coefficients.fit["data"]
@@ -143,30 +147,30 @@ def test_a_small_table_is_read_whole_and_a_large_one_in_passes(large, monkeypatc
     folder, _ = large
     n_bytes = sum(file.stat().st_size for file in folder.iterdir())
     monkeypatch.setattr("dnip.fitting.fit.fit_scan", lambda *_, **__: "in passes")
-    monkeypatch.setattr("dnip.fitting.fit.fit_table", lambda *_, **__: "whole")
+    monkeypatch.setattr("dnip.fitting.fit.fit_whole", lambda *_, **__: "whole")
     monkeypatch.setattr("dnip.fitting.fit.Scan", lambda *_, **__: None)
-    assert fit_file(folder, memory=8 * n_bytes) == "whole"
-    assert fit_file(folder, memory=8 * n_bytes - 1) == "in passes"
-    assert fit_file(folder / "part-0.parquet", memory=8 * n_bytes - 1) == "whole"
+    assert fit_file(folder, FitSettings(), memory=8 * n_bytes) == "whole"
+    assert fit_file(folder, FitSettings(), memory=8 * n_bytes - 1) == "in passes"
+    assert fit_file(folder / "part-0.parquet", FitSettings(), memory=8 * n_bytes - 1) == "whole"
 
 
 def test_too_little_memory_is_refused(large):
     folder, _ = large
     with pytest.raises(InvalidInputError, match="memory is 300,000,000 bytes, but a fit in passes"):
-        fit_scan(Scan(folder), memory=300_000_000)
+        fit_scan(Scan(folder), FitSettings(), memory=300_000_000)
 
 
 def test_a_large_table_without_labels_is_refused(tmp_path):
     ProbabilityTable(PROBLEM.p).write(tmp_path / "opt.parquet")
     with pytest.raises(InvalidInputError, match=r"opt.parquet: no row has a label"):
-        fit_scan(Scan(tmp_path / "opt.parquet"), memory=10**9)
+        fit_scan(Scan(tmp_path / "opt.parquet"), FitSettings(), memory=10**9)
 
 
 def test_a_broken_part_of_a_large_table_is_named(large):
     folder, _ = large
     (folder / "part-1.parquet").write_bytes(b"PAR1 and no more")
     with pytest.raises(InvalidInputError, match=r"part-1.parquet: this is not a sound Parquet"):
-        fit_scan(Scan(folder), memory=10**9)
+        fit_scan(Scan(folder), FitSettings(), memory=10**9)
 
 
 def test_rows_without_a_label_serve_a_robust_fit(table):
@@ -207,6 +211,6 @@ def test_unlabelled_rows_of_other_classes_are_refused(table):
 def test_a_robust_fit_in_passes_is_refused_if_asked_for(large, monkeypatch):
     folder, _ = large
     monkeypatch.setattr("dnip.fitting.fit._fits_into", lambda *_: False)
-    for asked in ({"robust": "on"}, {"unlabelled": folder}):
+    for mode, more in (("on", None), ("auto", folder)):
         with pytest.raises(InvalidInputError, match="too large to be read whole"):
-            fit_file(folder, memory=10**9, **asked)
+            fit_file(folder, FitSettings(robust=mode), memory=10**9, unlabelled=more)

@@ -9,7 +9,14 @@ import oracles
 from dnip import Constraints, Objective, Status, solve
 from dnip.base.errors import DNIPWarning, InfeasibleError, InvalidInputError
 from dnip.method.scales import DEFAULT_SCALE
-from dnip.solvers import SOLVERS, Anneal, Coordinate, Search, StreamedProblem
+from dnip.solvers import (
+    SOLVERS,
+    Anneal,
+    Coordinate,
+    FitSettings,
+    StreamedProblem,
+    find_optimum,
+)
 from problems import KNOWN
 from strategies import KINDS, random_probabilities, seeded
 
@@ -230,7 +237,7 @@ def test_a_table_in_passes_finds_what_it_finds_in_memory():
     whole = solve(FOUR.p, FOUR.labels, objective, constraints=asked)
     chunks = [(FOUR.p[:30], FOUR.labels[:30]), (FOUR.p[30:], FOUR.labels[30:])]
     with StreamedProblem(chunks, "0123", scale=DEFAULT_SCALE, memory=0) as problem:
-        passes = Search(objective, constraints=asked).solve(problem, 0.0)
+        passes = find_optimum(problem, FitSettings(objective, constraints=asked), 0.0)
     assert passes.weight_indices.tolist() == whole.weight_indices.tolist()
     assert (passes.value, passes.constraints) == (whole.value, whole.constraints)
 

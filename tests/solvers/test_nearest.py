@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import oracles
 from dnip import Constraints, solve
 from dnip.base.errors import DNIPWarning, InfeasibleError
-from dnip.solvers import Coordinate, Proposal
+from dnip.solvers import Coordinate, Proposal, Solver
 from problems import KNOWN
 from strategies import KINDS, random_probabilities, seeded
 
@@ -133,7 +133,7 @@ def test_the_end_of_time_leaves_what_was_found():
     assert error.nearest["every class"]["with_others"] is None
 
 
-class Lost:
+class Lost(Solver):
     """Searches nowhere, but at the raw argmax."""
 
     name = "lost"

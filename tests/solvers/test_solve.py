@@ -10,7 +10,7 @@ import oracles
 from dnip import Constraints, CustomObjective, Objective, Status, solve
 from dnip.base.errors import DNIPWarning, InvalidInputError
 from dnip.metrics import macro_f1
-from dnip.solvers import SOLVERS, Anneal, Proposal
+from dnip.solvers import SOLVERS, Anneal, Proposal, Solver
 from problems import KNOWN
 
 PROVING = {"exact", "exhaustive"}
@@ -115,7 +115,7 @@ def test_the_time_limit_is_kept():
     assert time.perf_counter() - began < 5
 
 
-class Interrupted:
+class Interrupted(Solver):
     """Finds the optimum and is interrupted at once."""
 
     name = "interrupted"

@@ -13,7 +13,7 @@ from dnip.base.errors import DNIPWarning, InvalidInputError
 from dnip.fitting.fit import fit_scan, fit_table
 from dnip.method.problem import Problem
 from dnip.method.scales import WIDEST, WeightScale
-from dnip.solvers import Coordinate, Landscape
+from dnip.solvers import Coordinate, FitSettings, Landscape
 from dnip.solvers.kernels.boxes import lay_out_boxes
 from dnip.solvers.spaced import landscape_over, make_line
 from dnip.tables import Scan
@@ -218,9 +218,9 @@ def test_a_fit_in_passes_takes_geometric_weights_and_refuses_continuous_ones(tmp
     table = ProbabilityTable(*random_problem(0, 3, "tied", n_rows=300))
     table.write(tmp_path / "t.csv")
     scan = Scan(tmp_path / "t.csv")
-    passed = fit_scan(scan, memory=10**9, scale="log:100").coefficients
+    passed = fit_scan(scan, FitSettings(scale="log:100"), memory=10**9).coefficients
     whole = fit_table(table, scale="log:100", robust="off").coefficients
     assert passed.weight_indices.tolist() == whole.weight_indices.tolist()
     assert passed.weights.tolist() == whole.weights.tolist()
     with pytest.raises(InvalidInputError, match="scale continuous needs the whole table in memory"):
-        fit_scan(scan, memory=10**9, scale="continuous")
+        fit_scan(scan, FitSettings(scale="continuous"), memory=10**9)

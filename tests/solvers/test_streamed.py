@@ -15,7 +15,14 @@ import oracles
 from dnip import Objective, solve
 from dnip.base.errors import DNIPWarning, InvalidInputError, OutputError
 from dnip.method.scales import DEFAULT_SCALE, WeightScale
-from dnip.solvers import SOLVERS, Search, StreamedProblem, streamed
+from dnip.solvers import (
+    SOLVERS,
+    FitSettings,
+    Solver,
+    StreamedProblem,
+    find_optimum,
+    streamed,
+)
 from dnip.solvers.kernels import flips
 from dnip.solvers.kernels.flips import walk
 from dnip.solvers.levels import levels_of
@@ -76,7 +83,7 @@ def test_the_solution_is_that_of_the_whole_table(monkeypatch, layout, memory, so
             assert problem.dense == LAYOUTS[layout][0]
             assert len(problem.blocks) > 5
             assert (problem.blocks.spilled_bytes > 0) == (memory < 10**9)
-            passed = Search(**settings).solve(problem, began=0.0)
+            passed = find_optimum(problem, FitSettings(**settings), began=0.0)
         np.testing.assert_array_equal(passed.weight_indices, whole.weight_indices)
         np.testing.assert_array_equal(passed.confusion, whole.confusion)
         assert (passed.value, passed.evaluations) == (whole.value, whole.evaluations)
@@ -87,7 +94,9 @@ def test_the_solution_is_that_of_the_whole_table(monkeypatch, layout, memory, so
 def test_the_optimum_is_found_in_passes(name):
     known = KNOWN[name]
     with problem_of(known.p, known.labels, known.scale, 0) as problem:
-        solution = Search(scale=known.scale, solver="exhaustive").solve(problem, began=0.0)
+        solution = find_optimum(
+            problem, FitSettings(scale=known.scale, solver="exhaustive"), began=0.0
+        )
     assert solution.value == pytest.approx(known.optimum, abs=1e-12)
 
 
@@ -104,7 +113,7 @@ def test_a_called_objective_and_a_class_without_examples():
         problem_of(p, labels, DEFAULT_SCALE, 0) as problem,
         pytest.warns(DNIPWarning, match="class 2"),
     ):
-        passed = Search(error).solve(problem, began=0.0)
+        passed = find_optimum(problem, FitSettings(error), began=0.0)
     np.testing.assert_array_equal(passed.weight_indices, whole.weight_indices)
     assert passed.unfitted == whole.unfitted == (2,)
 
@@ -145,14 +154,15 @@ def test_settled_rows_take_no_memory():
     with problem_of(p, np.arange(900) % 3, DEFAULT_SCALE, 0) as problem:
         assert problem.n_open == problem.blocks.spilled_bytes == 0
         assert problem.settled.tolist() == (300 * np.eye(3)).tolist()
-        assert Search().solve(problem, began=0.0).value == pytest.approx(
+        assert find_optimum(problem, FitSettings(), began=0.0).value == pytest.approx(
             Objective()(300 * np.eye(3))
         )
 
 
 def test_a_solver_that_needs_the_whole_table_says_so():
-    class Whole:
+    class Whole(Solver):
         name = "whole"
+        searches_in_passes = False
 
         def search(self, landscape, rng):
             yield landscape.problem.probabilities
@@ -162,7 +172,7 @@ def test_a_solver_that_needs_the_whole_table_says_so():
         problem_of(p, labels, DEFAULT_SCALE, 0) as problem,
         pytest.raises(InvalidInputError, match=r"needs the whole table in memory.*more memory"),
     ):
-        Search(solver=Whole()).solve(problem, began=0.0)
+        find_optimum(problem, FitSettings(solver=Whole()), began=0.0)
 
 
 def test_one_class_alone_is_refused():
@@ -226,7 +236,7 @@ def test_a_file_that_was_cut_is_told(folder):
     with problem_of(p, labels, DEFAULT_SCALE, 0) as problem:
         problem.blocks._file.truncate(100)
         with pytest.raises(OutputError, match="has lost its end"):
-            Search().solve(problem, began=0.0)
+            find_optimum(problem, FitSettings(), began=0.0)
 
 
 def test_every_solver_has_been_tried():

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 import warnings
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,14 +13,14 @@ from dnip.base.errors import DNIPWarning
 from dnip.method.constraints import Constraints
 from dnip.method.scales import WIDEST, Spacing
 from dnip.method.solution import Status
-from dnip.solvers import Coordinate, solve
+from dnip.solvers import Coordinate, FitSettings, find_optimum
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dnip.base.typing import Booleans, Integers, Labels, Probabilities
     from dnip.deploying.evaluation import Evaluation
-    from dnip.method.objective import ConfusionFunction, ObjectiveLike
+    from dnip.method.problem import Problem
     from dnip.method.solution import Solution
 
 # Cells of a table that is searched once more to learn whether silence would pay.
@@ -30,47 +32,38 @@ _MOST_NAMES = 8
 
 
 def notes_on_classes(
-    probabilities: Probabilities,
-    labels: Labels,
-    solution: Solution,
-    evaluation: Evaluation,
-    objective: ObjectiveLike | ConfusionFunction | None = None,
-    *,
-    may_silence: bool = False,
-    time_limit: float | None = None,
+    problem: Problem, solution: Solution, evaluation: Evaluation, settings: FitSettings
 ) -> tuple[str, ...]:
     """Return what to tell of single classes, a sentence each; none where all is well.
 
     Parameters
     ----------
-    probabilities : ndarray of shape (M, N)
-    labels : ndarray of shape (M,)
-        Class indices.
+    problem : Problem
+        The labelled rows.
     solution : Solution
         Of a fit to these rows.
     evaluation : Evaluation
         Of the same rows, before and after.
-    objective : Objective or callable, optional
-        What was minimised.
-    may_silence : bool
-        Whether the user allowed silence.
-    time_limit : float, optional
-        Seconds to look for what silence would pay; what is not known by then is not told.
+    settings : FitSettings
+        Of the fit. The time limit is for a look at what silence would pay; what is not known by
+        then is left out.
 
     Examples
     --------
-    >>> from dnip import Coefficients, ProbabilityTable
+    >>> from dnip import Coefficients, ProbabilityTable, solve
     >>> from dnip.deploying.evaluation import evaluate
+    >>> from dnip.method.problem import Problem
     >>> p, y = np.array([[0.9, 0.1], [0.6, 0.4], [0.8, 0.2]]), np.array([0, 1, 0])
     >>> found = solve(p, y)
     >>> coefficients = Coefficients.from_solution(found, ["ham", "spam"])
     >>> evaluation = evaluate(
     ...     [ProbabilityTable(p, y, classes=["ham", "spam"])], coefficients
     ... )
-    >>> print(*notes_on_classes(p, y, found, evaluation))
+    >>> print(*notes_on_classes(Problem.of(p, y), found, evaluation, FitSettings()))
     Silent before, awake now: spam is right on 1 of 1 rows now.
     """
     names = evaluation.classes
+    probabilities, labels = problem.probabilities, problem.labels
     assert evaluation.reweighted is not None
     rows = evaluation.raw.sum(axis=1)
     before, after = np.diag(evaluation.raw), np.diag(evaluation.reweighted)
@@ -110,11 +103,10 @@ def notes_on_classes(
             f"At the end of the scale {solution.spacing}:{solution.scale}: class "
             f"{_listed(names, end)}. --scale log:10000 goes further."
         )
-    has_time = time_limit is None or time_limit > 0
-    if not may_silence and has_time and probabilities.size <= _MOST_CELLS:
-        notes += _what_silence_pays(
-            probabilities, labels, solution, names, before, objective, time_limit
-        )
+    has_time = settings.time_limit is None or settings.time_limit > 0
+    is_small = problem.n_cells <= _MOST_CELLS
+    if not settings.constraints.allow_silence and has_time and is_small:
+        notes += _what_silence_pays(problem, names, before, settings)
     return tuple(notes)
 
 
@@ -134,28 +126,21 @@ def _reachable(p: Probabilities, labels: Labels, solution: Solution) -> Integers
 
 
 def _what_silence_pays(
-    p: Probabilities,
-    labels: Labels,
-    solution: Solution,
-    names: Sequence[str],
-    before: Integers,
-    objective: ObjectiveLike | ConfusionFunction | None,
-    time_limit: float | None,
+    problem: Problem, names: Sequence[str], before: Integers, settings: FitSettings
 ) -> list[str]:
     """Say which classes the objective would rather silence, and what it would gain."""
-    scale = "continuous" if not solution.scale else _scale_name(solution)
+    limit = settings.time_limit
+    quick = replace(
+        settings,
+        solver=Coordinate(_EFFORT),
+        seed=0,
+        time_limit=None if limit is None else limit / 2,
+    )
 
     def search(*, allow_silence: bool) -> Solution:
-        return solve(
-            p,
-            labels,
-            objective,
-            scale=scale,
-            solver=Coordinate(_EFFORT),
-            classes=names,
-            time_limit=None if time_limit is None else time_limit / 2,
-            constraints=Constraints(allow_silence=allow_silence),
-        )
+        constraints = Constraints(allow_silence=allow_silence)
+        chosen = replace(quick, constraints=constraints)
+        return find_optimum(problem, chosen, time.perf_counter())
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DNIPWarning)  # the fit itself has told
@@ -171,10 +156,6 @@ def _what_silence_pays(
         f"The objective would be lower by {gain:.3f} if class {_listed(names, silenced)} were "
         "never predicted right. No class is silenced, unless --allow-silence is given."
     ]
-
-
-def _scale_name(solution: Solution) -> int | str:
-    return solution.scale if solution.spacing is Spacing.LINEAR else f"log:{solution.scale}"
 
 
 def _listed(names: Sequence[str], chosen: Booleans) -> str:

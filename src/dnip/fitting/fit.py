@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
 from dnip.base.errors import InfeasibleError, InvalidInputError, listed
-from dnip.base.validation import check_choice, check_number
 from dnip.deploying.evaluation import Evaluation, evaluate
 from dnip.fitting.class_notes import notes_on_classes
 from dnip.fitting.evidence import FOLDS, FitEvidence, gather
-from dnip.fitting.robust import ROBUST, Decision, RobustSolution, solve_robustly
+from dnip.fitting.robust import Decision, RobustSolution, fit_robustly
 from dnip.fitting.robust.calibrating import calibrate, rows_per_class
 from dnip.method.coefficients import Coefficients
 from dnip.method.objective import Objective
-from dnip.method.scales import DEFAULT_SCALE, Spacing, WeightScale
+from dnip.method.problem import Problem
 from dnip.method.solution import Status
 from dnip.priors import (
     TargetPrior,
@@ -30,15 +29,7 @@ from dnip.priors import (
     most_rows,
     read_prior,
 )
-from dnip.solvers import (
-    Coordinate,
-    Exact,
-    Exhaustive,
-    Search,
-    StreamedProblem,
-    may_silence,
-    not_in_passes,
-)
+from dnip.solvers import Coordinate, FitSettings, StreamedProblem, find_optimum
 from dnip.tables import ProbabilityTable, Scan
 from dnip.tables.hashing import DataHash
 from dnip.tables.labels import UNLABELLED
@@ -49,19 +40,16 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from dnip.base.typing import Floats, Integers, Labels, Probabilities
-    from dnip.method.constraints import Constraints
     from dnip.method.objective import ConfusionFunction, ObjectiveLike
     from dnip.method.solution import Solution
     from dnip.priors import Calibration, PriorLike
-    from dnip.solvers import Progress, Solver
+    from dnip.solvers import FitOptions, Progress
     from dnip.tables import Chunk
     from dnip.tables.captured_mass import CapturedMass
 
 #: What the interpreter, its libraries, compiling and the blocks in flight need.
 LEAST_MEMORY = 500 * 10**6
 
-# Refits would prove what nobody asks of them; the coordinate solver finds the same optima.
-_DEAR_SOLVERS = (Exact.name, Exhaustive.name)
 # Rows times squared classes of a table whose refits nobody has to ask for.
 _MOST_PRODUCTS = 5_000_000
 
@@ -94,16 +82,10 @@ def fit_table(
     table: ProbabilityTable,
     objective: ObjectiveLike | ConfusionFunction | None = None,
     *,
-    robust: str = "auto",
     unlabelled: ProbabilityTable | None = None,
-    target_prior: PriorLike | None = None,
     evidence: bool | None = False,
-    scale: int | str = DEFAULT_SCALE,
-    solver: str | Solver = "coordinate",
-    seed: int = 0,
-    time_limit: float | None = None,
-    constraints: Constraints | None = None,
     progress: Progress | None = None,
+    **settings: Unpack[FitOptions],
 ) -> Fit:
     """Fit coefficients on the labelled rows of a table.
 
@@ -111,17 +93,24 @@ def fit_table(
     ----------
     table : ProbabilityTable
         The opt set. Its rows without a label serve a robust fit only.
-    robust : {"auto", "on", "off"}, default="auto"
-        As for :func:`dnip.fitting.robust.solve_robustly`; ``"off"`` is the plain optimum.
+    objective : Objective or callable, optional
+        As for :func:`dnip.solve`.
     unlabelled : ProbabilityTable, optional
         More rows without a label; labels that it has are not read.
-    target_prior : mapping, sequence, "uniform" or "estimate", optional
-        The class mix to fit for, by class name or in class order: a labelled row counts by target
-        over observed share of its class. ``"estimate"`` takes that of the rows without a label.
     evidence : bool, optional
         Also judge the fit by refits that leave labels out; None: where that is quick.
-    objective, scale, solver, seed, time_limit, constraints, progress
+    progress : callable, optional
         As for :func:`dnip.solve`.
+    **settings
+        ``scale``, ``solver``, ``seed``, ``time_limit`` and ``constraints`` as for
+        :func:`dnip.solve`, and:
+
+        robust : {"auto", "on", "off"}, default="auto"
+            As for :func:`dnip.fitting.robust.solve_robustly`; ``"off"`` is the plain optimum.
+        target_prior : mapping, sequence, "uniform" or "estimate", optional
+            The class mix to fit for, by class name or in class order: a labelled row counts by
+            target over observed share of its class. ``"estimate"`` takes that of the rows without
+            a label.
 
     Returns
     -------
@@ -142,124 +131,116 @@ def fit_table(
     array([[1, 0],
            [0, 1]])
     """
+    chosen = FitSettings(objective, **settings)
+    return fit_whole(table, chosen, unlabelled=unlabelled, evidence=evidence, progress=progress)
+
+
+def fit_whole(
+    table: ProbabilityTable,
+    settings: FitSettings,
+    *,
+    unlabelled: ProbabilityTable | None = None,
+    evidence: bool | None = False,
+    progress: Progress | None = None,
+) -> Fit:
+    """Fit as :func:`fit_table` does, by settings that are checked."""
     deadline = None
-    if time_limit is not None:
-        time_limit = check_number("time_limit", time_limit, at_least=0)
-        deadline = time.perf_counter() + time_limit
+    if settings.time_limit is not None:
+        deadline = time.perf_counter() + settings.time_limit
     if table.labels is None or not (table.labels != UNLABELLED).any():
         raise no_labels(table.source)
     whole = bool((table.labels != UNLABELLED).all())
     labelled = table if whole else table.labelled()
     assert labelled.labels is not None
     calibration = calibrate_table(labelled, deadline)
+    mix = settings.target_prior
     rows = None
-    if robust != "off" or is_estimate(target_prior):
+    if settings.robust != "off" or is_estimate(mix):
         rows = unlabelled_rows(table, unlabelled)
     support = np.bincount(labelled.labels, minlength=table.n_classes)
     target = None
-    if target_prior is not None:
-        target = _find_target(target_prior, table.classes, calibration, support, rows)
-    settings: dict[str, Any] = {
-        "robust": robust,
-        "unlabelled": None if robust == "off" else rows,
-        "scale": scale,
-        "solver": solver,
-        "target_prior": None if target is None else target.shares,
-        "constraints": constraints,
-        "classes": table.classes,
-    }
-    found = solve_robustly(
-        labelled.probabilities,
-        labelled.labels,
-        objective,
-        **settings,
-        seed=seed,
-        time_limit=None if deadline is None else max(deadline - time.perf_counter(), 0.0),
-        progress=progress,
+    if mix is not None:
+        target = _find_target(mix, table.classes, calibration, support, rows)
+    settled = replace(
+        settings,
+        target_prior=None if target is None else target.shares,
+        time_limit=_time_left(deadline),
     )
+    if rows is None or settings.robust == "off":
+        rows = np.empty((0, table.n_classes))
+    problem = Problem.of(labelled.probabilities, labelled.labels, classes=table.classes)
+    found = fit_robustly(problem, settled, rows, time.perf_counter(), progress=progress)
     solution, decision = found.solution, found.decision
     provenance = provenance_of(table.source, table.data_hash, len(table), support, calibration)
     if target is not None:
         provenance["class_shares"] = target.shares.tolist()
         provenance["target_prior"] = target.to_dict(table.classes)
     if decision is not None:
-        provenance["robust"] = {"mode": robust, **decision.to_dict()}
-    if unlabelled is not None and (decision is not None or is_estimate(target_prior)):
+        provenance["robust"] = {"mode": settings.robust, **decision.to_dict()}
+    if unlabelled is not None and (decision is not None or is_estimate(mix)):
         data = _data(unlabelled.source, unlabelled.data_hash)
         provenance["unlabelled"] = {**data, "rows": len(unlabelled)}
     shares = None if target is None else target.shares
     judged = None
     wanted = _is_cheap(labelled) if evidence is None else evidence
     if wanted and solution.status is not Status.INTERRUPTED:
-        judged = _gather(labelled, found, objective, settings, seed, time_limit)
+        again = replace(settled, time_limit=settings.time_limit)
+        judged = _gather(labelled, found, again, rows, shares)
         provenance["evidence"] = {"verdict": judged.verdict, "reason": judged.reason}
     coefficients = Coefficients.from_solution(solution, table.classes, provenance=provenance)
     evaluation = evaluate([table], coefficients, target=shares)
     notes = notes_on_classes(
-        labelled.probabilities,
-        labelled.labels,
-        solution,
-        evaluation,
-        objective,
-        may_silence=may_silence(objective, constraints),
-        time_limit=None if deadline is None else max(deadline - time.perf_counter(), 0.0),
+        problem, solution, evaluation, replace(settings, time_limit=_time_left(deadline))
     )
     return Fit(coefficients, solution, evaluation, decision, target, judged, notes)
+
+
+def _time_left(deadline: float | None) -> float | None:
+    return None if deadline is None else max(deadline - time.perf_counter(), 0.0)
 
 
 def _gather(
     labelled: ProbabilityTable,
     found: RobustSolution,
-    objective: ObjectiveLike | ConfusionFunction | None,
-    settings: dict[str, Any],
-    seed: int,
-    time_limit: float | None,
+    settings: FitSettings,
+    unlabelled: Probabilities,
+    target: Floats | None,
 ) -> FitEvidence:
     """Judge a fit by refits that leave labels out."""
     p = labelled.probabilities if found.moved is None else found.moved
-    y = labelled.labels
+    y, classes = labelled.labels, labelled.classes
     assert y is not None
+    limit = settings.time_limit
+    again = replace(settings, time_limit=None if limit is None else limit / FOLDS)
     if found.decision is None:
-        settings = {**settings, "robust": "off", "unlabelled": None}
-    if found.solution.solver in _DEAR_SOLVERS:
-        settings = {**settings, "solver": Coordinate.name}
+        again, unlabelled = replace(again, robust="off"), unlabelled[:0]
+    if settings.solver.proves:  # the coordinate solver finds the same optima, without the proof
+        again = replace(again, solver=Coordinate())
 
     def refit(rows: Integers) -> Floats:
         try:
-            again = solve_robustly(
-                p[rows],
-                y[rows],
-                objective,
-                **settings,
-                seed=seed,
-                time_limit=None if time_limit is None else time_limit / FOLDS,
-            )
+            problem = Problem.of(p[rows], y[rows], classes=classes)
+            refitted = fit_robustly(problem, again, unlabelled, time.perf_counter())
         except InfeasibleError:  # such labels would have left the raw argmax
             return np.ones(p.shape[1])
-        return _multipliers(again.solution)
+        return refitted.solution.multipliers
 
+    objective = settings.objective
     return gather(
         p,
         y,
         refit,
-        classes=labelled.classes,
+        classes=classes,
         beta=objective.beta if isinstance(objective, Objective) else Objective().beta,
-        target=settings["target_prior"],
+        target=target,
         captured_mass=labelled.captured_mass,
-        seed=seed,
+        seed=settings.seed,
     )
 
 
 def _is_cheap(table: ProbabilityTable) -> bool:
     """Whether refits take but a few seconds."""
     return len(table) * table.n_classes**2 <= _MOST_PRODUCTS
-
-
-def _multipliers(solution: Solution) -> Floats:
-    """Return what probabilities are multiplied by: ties fall as in any prediction."""
-    if solution.continuous_weights is not None:
-        return solution.continuous_weights
-    return WeightScale(solution.spacing, solution.scale).multipliers(solution.weight_indices)
 
 
 def unlabelled_rows(table: ProbabilityTable, more: ProbabilityTable | None) -> Probabilities | None:
@@ -279,15 +260,10 @@ def unlabelled_rows(table: ProbabilityTable, more: ProbabilityTable | None) -> P
 
 def fit_scan(
     scan: Scan,
-    objective: ObjectiveLike | ConfusionFunction | None = None,
+    settings: FitSettings,
     *,
     memory: int,
     folder: Path | None = None,
-    scale: int | str = DEFAULT_SCALE,
-    solver: str | Solver = "coordinate",
-    seed: int = 0,
-    time_limit: float | None = None,
-    constraints: Constraints | None = None,
     progress: Progress | None = None,
 ) -> Fit:
     """Fit the plain optimum on a table that need not fit into memory.
@@ -300,11 +276,12 @@ def fit_scan(
     ----------
     scan : Scan
         The opt set; unlabelled rows are left aside.
+    settings : FitSettings
     memory : int
         Bytes of memory that the process as a whole may take, at least 500 million.
     folder : path-like, optional
         Where to put the temporary file; where temporary files go if it is left out.
-    objective, scale, solver, seed, time_limit, constraints, progress
+    progress : callable, optional
         As for :func:`dnip.solve`.
 
     Returns
@@ -326,14 +303,12 @@ def fit_scan(
     >>> table = ProbabilityTable(np.array([[0.9, 0.1], [0.6, 0.4]]), np.array([0, 1]))
     >>> with TemporaryDirectory() as folder:
     ...     table.write(f"{folder}/opt.csv")
-    ...     fit_scan(Scan(f"{folder}/opt.csv"), memory=10**9).evaluation.reweighted
+    ...     fit_scan(Scan(f"{folder}/opt.csv"), FitSettings(), memory=10**9).evaluation.reweighted
     array([[1, 0],
            [0, 1]])
     """
     began = time.perf_counter()
-    search = Search(objective, scale, solver, seed, time_limit, progress, constraints=constraints)
-    if search.scale.spacing is Spacing.CONTINUOUS:
-        raise not_in_passes(search.scale)
+    settings.check_in_passes()
     if memory < LEAST_MEMORY:
         raise InvalidInputError(
             f"memory is {memory:,} bytes, but a fit in passes needs {LEAST_MEMORY:,}",
@@ -343,11 +318,11 @@ def fit_scan(
     with StreamedProblem(
         rows,
         rows.classes,
-        scale=search.scale,
+        scale=settings.scale,
         memory=memory - LEAST_MEMORY,
         folder=folder,
     ) as problem:
-        solution = search.solve(problem, began)
+        solution = find_optimum(problem, settings, began, progress=progress)
     coefficients = Coefficients.from_solution(solution, rows.classes)
     data_hash = DataHash(rows.classes, labelled=True, n_rows=rows.n_rows)
     evaluation = evaluate(_hashed(scan, data_hash), coefficients)
@@ -364,20 +339,13 @@ def fit_scan(
 
 def fit_file(
     path: Path,
-    classes: Sequence[str] | None = None,
-    objective: ObjectiveLike | ConfusionFunction | None = None,
+    settings: FitSettings,
     *,
+    classes: Sequence[str] | None = None,
     memory: int,
     folder: Path | None = None,
-    robust: str = "auto",
     unlabelled: Path | None = None,
-    target_prior: str | None = None,
     evidence: bool | None = False,
-    scale: int | str = DEFAULT_SCALE,
-    solver: str | Solver = "coordinate",
-    seed: int = 0,
-    time_limit: float | None = None,
-    constraints: Constraints | None = None,
     progress: Progress | None = None,
 ) -> Fit:
     """Fit coefficients on a table file or folder: read whole where it is small, in passes else.
@@ -386,19 +354,18 @@ def fit_file(
     ----------
     path : Path
         As for :meth:`dnip.ProbabilityTable.read`.
+    settings : FitSettings
+        A target prior that is text is read by `dnip.priors.read_prior`. ``robust="auto"`` is
+        ``"off"`` for a table that is read in passes.
     classes : sequence of str, optional
         Class names.
     memory, folder
         As for :func:`fit_scan`.
-    robust : {"auto", "on", "off"}, default="auto"
-        As for :func:`fit_table`; ``"auto"`` is ``"off"`` for a table that is read in passes.
     unlabelled : Path, optional
         A table of more rows without a label.
-    target_prior : str, optional
-        A class mix as `dnip.priors.read_prior` takes it, or ``"estimate"``.
     evidence : bool, optional
         As for :func:`fit_table`; there is none for a table that is read in passes.
-    objective, scale, solver, seed, time_limit, constraints, progress
+    progress : callable, optional
         As for :func:`dnip.solve`.
 
     Returns
@@ -411,31 +378,14 @@ def fit_file(
         For a bad table, and as :func:`fit_table` and :func:`fit_scan`; for a robust fit that was
         asked for on a table that has to be read in passes.
     """
-    check_choice("robust", robust, ROBUST)
-    settings: dict[str, Any] = {
-        "scale": scale,
-        "solver": solver,
-        "seed": seed,
-        "time_limit": time_limit,
-        "constraints": constraints,
-        "progress": progress,
-    }
+    mix = settings.target_prior
     if _fits_into(memory, path):
         table = ProbabilityTable.read(path, classes)
         more = None if unlabelled is None else ProbabilityTable.read(unlabelled, classes)
-        mix: PriorLike | None = target_prior
-        if target_prior is not None and not is_estimate(target_prior):
-            mix = read_prior(target_prior, table.classes)
-        return fit_table(
-            table,
-            objective,
-            robust=robust,
-            unlabelled=more,
-            target_prior=mix,
-            evidence=evidence,
-            **settings,
-        )
-    if target_prior is not None:
+        if isinstance(mix, str) and not is_estimate(mix):
+            settings = replace(settings, target_prior=read_prior(mix, table.classes))
+        return fit_whole(table, settings, unlabelled=more, evidence=evidence, progress=progress)
+    if mix is not None:
         raise InvalidInputError(
             f"{path} is too large to be read whole into {memory:,} bytes, as a fit for a target "
             "prior has to",
@@ -447,13 +397,13 @@ def fit_file(
             "labels has to",
             hint="Give more memory, or leave --evidence out: so many labels need none",
         )
-    if robust == "on" or unlabelled is not None:
+    if settings.robust == "on" or unlabelled is not None:
         raise InvalidInputError(
             f"{path} is too large to be read whole into {memory:,} bytes, as a robust fit has to",
             hint="Give more memory, or draw fewer rows: so many labels need no robust fit",
         )
     scan = Scan(path, classes, memory=memory)
-    return fit_scan(scan, objective, memory=memory, folder=folder, **settings)
+    return fit_scan(scan, settings, memory=memory, folder=folder, progress=progress)
 
 
 def _fits_into(memory: int, path: Path) -> bool:

@@ -137,6 +137,13 @@ class Solution:
         return WeightScale(self.spacing, self.scale).weights(self.weight_indices)
 
     @property
+    def multipliers(self) -> Floats:
+        """What probabilities are multiplied by, shape (N,): ξ on a linear scale, else ω."""
+        if self.continuous_weights is not None:
+            return self.continuous_weights
+        return WeightScale(self.spacing, self.scale).multipliers(self.weight_indices)
+
+    @property
     def at_the_end(self) -> tuple[int, ...]:
         """Fitted classes that have the least weight of the scale: it may have kept them there."""
         if self.scale == 1:  # there was nothing to choose

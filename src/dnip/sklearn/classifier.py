@@ -10,13 +10,13 @@ import numpy as np
 
 from dnip.base.errors import DNIPWarning, InvalidInputError, MissingDependencyError, listed
 from dnip.base.validation import MAX_SCALE, check_classes, check_column_names, check_sample_weight
-from dnip.fitting.robust import ROBUST, solve_robustly, what_labels_tell
+from dnip.fitting.robust import solve_robustly, what_labels_tell
 from dnip.method.coefficients import Coefficients
 from dnip.method.constraints import Constraints, by_label
 from dnip.method.objective import Objective
 from dnip.method.scales import DEFAULT_SCALE
 from dnip.priors import check_prior
-from dnip.solvers import SOLVERS
+from dnip.solvers import ROBUST, SOLVERS
 
 try:
     from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone

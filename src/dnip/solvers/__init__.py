@@ -6,24 +6,27 @@ from dnip.solvers.driver import Progress, Proposal, Solver
 from dnip.solvers.exact import Exact
 from dnip.solvers.exhaustive import Exhaustive
 from dnip.solvers.landscape import Landscape, Position
-from dnip.solvers.solve import SOLVERS, Search, may_silence, solve
-from dnip.solvers.spaced import not_in_passes
+from dnip.solvers.registry import SOLVERS
+from dnip.solvers.search import find_optimum
+from dnip.solvers.settings import ROBUST, FitOptions, FitSettings
+from dnip.solvers.solve import solve
 from dnip.solvers.streamed import StreamedProblem
 
 __all__ = [
+    "ROBUST",
     "SOLVERS",
     "Anneal",
     "Coordinate",
     "Exact",
     "Exhaustive",
+    "FitOptions",
+    "FitSettings",
     "Landscape",
     "Position",
     "Progress",
     "Proposal",
-    "Search",
     "Solver",
     "StreamedProblem",
-    "may_silence",
-    "not_in_passes",
+    "find_optimum",
     "solve",
 ]

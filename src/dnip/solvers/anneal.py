@@ -11,7 +11,7 @@ import numpy as np
 
 from dnip.base.errors import InvalidInputError
 from dnip.base.validation import check_integer, check_number
-from dnip.solvers.driver import Proposal
+from dnip.solvers.driver import Proposal, Solver
 
 if TYPE_CHECKING:
     from dnip.base.typing import Floats
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Anneal:
+class Anneal(Solver):
     """The published solver; the defaults are the published schedule.
 
     Temperatures belong to M·Z, the objective in examples, as in the authors' code. A move gives

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from dnip.base.validation import check_number
-from dnip.solvers.driver import Proposal
+from dnip.solvers.driver import Proposal, Solver
 from dnip.solvers.landscape import Kicks
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ _FRUITLESS = 96
 
 
 @dataclass(frozen=True)
-class Coordinate:
+class Coordinate(Solver):
     """Multi-start coordinate search with the exact one-pass line search.
 
     Each start is searched class by class until no class can improve by itself. The best local
@@ -46,7 +46,8 @@ class Coordinate:
     effort: float = 1.0
 
     name: ClassVar[str] = "coordinate"
-    continuous: ClassVar[bool] = True
+    searches_continuous: ClassVar[bool] = True
+    is_directed: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_number("effort", self.effort, above=0)

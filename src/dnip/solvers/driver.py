@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Protocol
@@ -31,13 +32,38 @@ class Proposal:
 class Solver(Protocol):
     """An algorithm: a stream of proposals over a landscape.
 
-    The driver takes the proposals until the stream ends, time is up or the user interrupts, and
-    keeps the best. The best is optimal when a proposal says so, with a lower bound that it reaches.
-    One that needs no indices, only what a landscape draws, may say so by ``continuous = True``.
+    The driver takes proposals until the stream ends, time is up or the user interrupts. It keeps
+    the best one, which is optimal if a proposal has a lower bound that the best value reaches.
+
+    The other attributes say what a solver can do. Derive a solver from this class to start with
+    the values below.
+
+    Attributes
+    ----------
+    name : str
+        What users call it.
+    searches_continuous : bool
+        Whether it can search any weights, not only weight indices.
+    searches_in_passes : bool
+        Whether it needs no rows but those that the landscape reads, so that the table may be larger
+        than memory.
+    takes_any_objective : bool
+        Whether it can minimise any function of the confusion matrix.
+    is_directed : bool
+        Whether it always moves toward lower values, so that it finds the points that keep
+        constraints even where there are few.
+    proves : bool
+        Whether it may prove an optimum, which takes long.
     """
 
     name: ClassVar[str]
+    searches_continuous: ClassVar[bool] = False
+    searches_in_passes: ClassVar[bool] = True
+    takes_any_objective: ClassVar[bool] = True
+    is_directed: ClassVar[bool] = False
+    proves: ClassVar[bool] = False
 
+    @abstractmethod
     def search(self, landscape: Landscape, rng: np.random.Generator) -> Iterator[Proposal]:
         """Yield points, often enough that the driver can watch the clock between two."""
         ...

@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 import numba
 import numpy as np
 
-from dnip.base.errors import InvalidInputError
 from dnip.base.validation import check_integer, check_number
 from dnip.method.objective import Objective
 from dnip.method.problem import Problem
 from dnip.solvers.coordinate import Coordinate
-from dnip.solvers.driver import Proposal
+from dnip.solvers.driver import Proposal, Solver
 from dnip.solvers.kernels.boxes import Scale, lay_out_boxes
 from dnip.solvers.kernels.branching import Dive, Found, Terrain, new_dive, new_found, search_boxes
 from dnip.solvers.kernels.values import MISSED, Terms, new_memo
@@ -42,7 +41,7 @@ _DIVE_BOXES, _DIVE_ROWS = 128, 2_000_000
 
 
 @dataclass(frozen=True)
-class Exact:
+class Exact(Solver):
     """Branch and bound with Lagrangian bounds on exact counts, best box first.
 
     Starts from what :class:`Coordinate` finds. A box of weight indices is bounded from below by a
@@ -72,6 +71,10 @@ class Exact:
     max_open: int = 200_000
 
     name: ClassVar[str] = "exact"
+    searches_in_passes: ClassVar[bool] = False
+    takes_any_objective: ClassVar[bool] = False
+    is_directed: ClassVar[bool] = True
+    proves: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_number("gap", self.gap, at_least=0)
@@ -79,24 +82,16 @@ class Exact:
 
     def search(self, landscape: Landscape, rng: np.random.Generator) -> Iterator[Proposal]:
         """Yield the best point so far with the bound so far, again and again."""
-        if not isinstance(landscape.objective, Objective):
-            raise InvalidInputError(
-                "the exact solver bounds the terms of an Objective; it knows no bound for "
-                f"{landscape.objective.to_dict()}",
-                hint="Use the exhaustive solver, or coordinate without a proof",
-            )
-        if not isinstance(landscape.problem, Problem):
-            raise InvalidInputError(
-                "the exact solver needs the whole table in memory",
-                hint="Give more memory, or use the coordinate solver",
-            )
+        problem, objective = landscape.problem, landscape.objective
+        assert isinstance(problem, Problem)  # FitSettings has checked what the solver declares
+        assert isinstance(objective, Objective)
         best = landscape.stand(landscape.equal_weights())
         for proposal in Coordinate().search(landscape, rng):
             if proposal.value < best.value:
                 best = Position(proposal.indices.copy(), proposal.value)
             yield proposal
 
-        diver = _Diver(landscape, landscape.problem, landscape.objective)
+        diver = _Diver(landscape, problem, objective)
         queue = _Queue(self.max_open)
         queue.push([_everything(landscape, best)])
         told = math.inf

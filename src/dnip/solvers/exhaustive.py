@@ -11,14 +11,14 @@ import numpy as np
 
 from dnip.base.errors import InvalidInputError
 from dnip.base.validation import check_integer
-from dnip.solvers.driver import Proposal
+from dnip.solvers.driver import Proposal, Solver
 
 if TYPE_CHECKING:
     from dnip.solvers.landscape import Landscape
 
 
 @dataclass(frozen=True)
-class Exhaustive:
+class Exhaustive(Solver):
     """Evaluate all K^N weight vectors: one exact line per choice of all indices but the last.
 
     Parameters
@@ -37,6 +37,8 @@ class Exhaustive:
     max_points: int = 50_000_000
 
     name: ClassVar[str] = "exhaustive"
+    is_directed: ClassVar[bool] = True
+    proves: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_integer("max_points", self.max_points, at_least=1)

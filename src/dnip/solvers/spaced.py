@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 
-from dnip.base.errors import InvalidInputError
 from dnip.method.problem import Problem
 from dnip.method.scales import WIDEST, Spacing, WeightScale
 from dnip.solvers.kernels.counting import count
@@ -61,17 +60,8 @@ def landscape_over(
         return Landscape(problem, objective, scale, held, demands)
     if scale.spacing is Spacing.LOG:
         return GeometricLandscape(problem, objective, scale, held, demands)
-    if not isinstance(problem, Problem):
-        raise not_in_passes(scale)
+    assert isinstance(problem, Problem)  # FitSettings.check_in_passes has seen to it
     return ContinuousLandscape(problem, objective, scale, held, demands)
-
-
-def not_in_passes(scale: WeightScale) -> InvalidInputError:
-    """Return the error for a scale that a search in passes does not know."""
-    return InvalidInputError(
-        f"scale {scale} needs the whole table in memory, but it is read in passes",
-        hint="Give more memory, or a scale of many points such as log:1000",
-    )
 
 
 class ListedPasses:

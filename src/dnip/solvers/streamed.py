@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dnip.base.errors import InvalidInputError
 from dnip.method.problem import check_present
 from dnip.solvers.blocks import Blocks
 from dnip.solvers.kernels.rows import copy_rows, prefers_dense, survey
@@ -132,16 +131,6 @@ class StreamedProblem:
     def present(self) -> Booleans:
         """Whether each class has examples, shape (N,)."""
         return self.class_mass > 0
-
-    @property
-    def probabilities(self) -> NoReturn:
-        """Refuse: the rows are not in memory."""
-        raise InvalidInputError(
-            "this solver needs the whole table in memory, but it is read in passes",
-            hint="Give more memory, or take the coordinate solver",
-        )
-
-    labels = mass = probabilities
 
     def _take(self, p: Probabilities, labels: Labels) -> None:
         """Count the settled rows of a chunk and keep the others."""

@@ -186,6 +186,7 @@ def fit(
     from dnip.method.costs import Costs
     from dnip.method.objective import Objective
     from dnip.presenting.trace import write_trace
+    from dnip.solvers import FitSettings
 
     reads = {
         "opt": opt,
@@ -212,22 +213,25 @@ def fit(
             hint="Leave --unlabelled out, or give --robust auto",
         )
     check_level("confidence", confidence)
+    settings = FitSettings(
+        objective,
+        robust=mode.value,
+        scale=scale or ("30" if paper else DEFAULT_SCALE),
+        solver=searcher,
+        seed=seed,
+        time_limit=time_limit,
+        target_prior=target_prior,
+        constraints=constraints,
+    )
     with search_progress() as progress:
         fitted = fit_file(
             opt,
-            split_classes(classes),
-            objective,
+            settings,
+            classes=split_classes(classes),
             memory=memory,
             folder=temporary_folder(out),
-            robust=mode.value,
             unlabelled=unlabelled,
-            target_prior=target_prior,
             evidence=evidence,
-            scale=scale or ("30" if paper else DEFAULT_SCALE),
-            solver=searcher,
-            seed=seed,
-            time_limit=time_limit,
-            constraints=constraints,
             progress=progress,
         )
     fitted.coefficients.save(out)

@@ -2,13 +2,13 @@
 
 from dnip.fitting.robust.calibrating import calibrate, what_labels_tell
 from dnip.fitting.robust.decision import Decision
-from dnip.fitting.robust.solve import ROBUST, RobustSolution, solve_robustly
+from dnip.fitting.robust.solve import RobustSolution, fit_robustly, solve_robustly
 
 __all__ = [
-    "ROBUST",
     "Decision",
     "RobustSolution",
     "calibrate",
+    "fit_robustly",
     "solve_robustly",
     "what_labels_tell",
 ]

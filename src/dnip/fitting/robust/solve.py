@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Unpack
 
 import numpy as np
 
 from dnip.base.errors import InvalidInputError
-from dnip.base.validation import ArrayPlace, check_choice, check_probabilities
+from dnip.base.validation import ArrayPlace, check_probabilities
 from dnip.fitting.robust.decision import Decision
 from dnip.fitting.robust.drift import find_drift
 from dnip.fitting.robust.keeping import Keeper
 from dnip.fitting.robust.rounding import lower, round_to_scale
 from dnip.fitting.robust.smooth import ROWS_PER_CLASS, fit_smooth
-from dnip.method.objective import Objective, as_objective, on_classes
+from dnip.method.objective import Objective, on_classes
 from dnip.method.problem import Problem
-from dnip.method.scales import DEFAULT_SCALE
 from dnip.method.solution import Status
 from dnip.priors import check_prior, weigh_rows
-from dnip.solvers import Coordinate, Search
+from dnip.solvers import Coordinate, FitSettings, find_optimum
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,14 +28,9 @@ if TYPE_CHECKING:
 
     from dnip.base.typing import Counts, Floats, Probabilities
     from dnip.fitting.robust.rounding import Rounded
-    from dnip.method.constraints import Constraints
     from dnip.method.objective import ConfusionFunction, ObjectiveLike
     from dnip.method.solution import Solution
-    from dnip.priors import PriorLike
-    from dnip.solvers import Progress, Solver
-
-#: When to fit robustly: where it is quick, always, or never.
-ROBUST = ("auto", "on", "off")
+    from dnip.solvers import FitOptions, Progress
 
 # Labels of a class at which it has gone half the way from the smooth estimator to the optimum.
 _HALFWAY = 4.0
@@ -62,17 +56,11 @@ def solve_robustly(
     labels: ArrayLike,
     objective: ObjectiveLike | ConfusionFunction | None = None,
     *,
-    robust: str = "auto",
     unlabelled: ArrayLike | None = None,
-    scale: int | str = DEFAULT_SCALE,
-    solver: str | Solver = "coordinate",
-    seed: int = 0,
     sample_weight: ArrayLike | None = None,
-    target_prior: PriorLike | None = None,
-    time_limit: float | None = None,
     classes: Sequence[str] | None = None,
-    constraints: Constraints | None = None,
     progress: Progress | None = None,
+    **settings: Unpack[FitOptions],
 ) -> RobustSolution:
     """Find weight indices that hold on other rows, however few the labels.
 
@@ -85,23 +73,26 @@ def solve_robustly(
     ----------
     probabilities, labels, objective
         As for :func:`dnip.solve`.
-    robust : {"auto", "on", "off"}, default="auto"
-        ``"off"`` is :func:`dnip.solve`. ``"auto"`` is, too, for objectives without COBias, for
-        solvers other than coordinate, and for tables that are large (10 million cells) or of very
-        many classes.
     unlabelled : array-like of shape (U, N), optional
         Class probabilities of rows without a label, from where the weights will be used. Where they
         differ from the labelled ones by more than chance and class mix, the weights follow them.
-    target_prior : mapping, sequence or "uniform", optional
-        Class shares where the weights will be used. Examples then count by target over observed
-        share of their class; one without a share does not count, and gets the least weight.
-    scale, solver, seed, time_limit, classes, progress
-        As for :func:`dnip.solve`.
     sample_weight : array-like of shape (M,), optional
         How often each example counts: 2 is as good as the example twice.
-    constraints : Constraints, optional
-        What the weights have to keep to on the labelled rows. Where those of a robust fit do not,
-        they go toward the optimum that does until they do.
+    classes, progress
+        As for :func:`dnip.solve`.
+    **settings
+        ``scale``, ``solver``, ``seed`` and ``time_limit`` as for :func:`dnip.solve`, and:
+
+        robust : {"auto", "on", "off"}, default="auto"
+            ``"off"`` is :func:`dnip.solve`. ``"auto"`` is, too, for objectives without COBias, for
+            solvers other than coordinate, and for tables that are large (10 million cells) or of
+            very many classes.
+        target_prior : mapping, sequence or "uniform", optional
+            Class shares where the weights will be used. Examples then count by target over observed
+            share of their class; one without a share does not count, and gets the least weight.
+        constraints : Constraints, optional
+            What the weights have to keep to on the labelled rows. Where those of a robust fit do
+            not, they go toward the optimum that does until they do.
 
     Returns
     -------
@@ -133,54 +124,86 @@ def solve_robustly(
     a smooth fit the rest.
     """
     began = time.perf_counter()
-    check_choice("robust", robust, ROBUST)
-    given = Problem.of(probabilities, labels, sample_weight=sample_weight, classes=classes)
+    chosen = FitSettings(objective, **settings)
+    problem = Problem.of(probabilities, labels, sample_weight=sample_weight, classes=classes)
+    others = _check_unlabelled(unlabelled, problem)
+    return fit_robustly(problem, chosen, others, began, progress=progress)
+
+
+def fit_robustly(
+    given: Problem,
+    settings: FitSettings,
+    unlabelled: Probabilities,
+    began: float,
+    *,
+    progress: Progress | None = None,
+) -> RobustSolution:
+    """Fit as :func:`solve_robustly` does, on checked input.
+
+    Parameters
+    ----------
+    given : Problem
+        The labelled rows.
+    settings : FitSettings
+    unlabelled : ndarray of shape (U, N)
+        None of them is an empty array.
+    began : float
+        The ``time.perf_counter`` reading from which time counts.
+    progress : callable, optional
+        Receives a :class:`~dnip.method.solution.TraceEntry` at every event.
+    """
     problem = given
     target: Floats | None = None
     absent: tuple[int, ...] = ()
-    if target_prior is not None:
-        target = check_prior(target_prior, given.classes)
+    if settings.target_prior is not None:
+        target = check_prior(settings.target_prior, given.classes)
         problem = _weighed(given, target)
         absent = tuple(np.flatnonzero(target == 0).tolist())
-    search = Search(objective, scale, solver, seed, time_limit, progress, absent, constraints)
-    unseen = _check_unlabelled(unlabelled, problem)
-    goal = on_classes(as_objective(objective), problem.classes)
-    searches = solver == Coordinate.name or isinstance(solver, Coordinate)
-    applies = searches and _closes_gaps(goal) and _is_quick(problem)
-    if robust == "off" or (robust == "auto" and not applies):
-        return RobustSolution(search.solve(problem, began), None)
+
+    def plain_optimum(began: float) -> Solution:
+        return find_optimum(problem, settings, began, absent=absent, progress=progress)
+
+    goal = on_classes(settings.objective, problem.classes)
+    applies = isinstance(settings.solver, Coordinate) and _closes_gaps(goal) and _is_quick(problem)
+    if settings.robust == "off" or (settings.robust == "auto" and not applies):
+        return RobustSolution(plain_optimum(began), None)
 
     counted = given.mass > 0
     p = np.asarray(given.probabilities[counted], np.float64)
     y = given.labels[counted]
     mass = np.asarray(given.mass[counted] * given.unit, np.float64)
-    drift = find_drift(p, y, unseen, target, mass) if len(unseen) else None
+    drift = find_drift(p, y, unlabelled, target, mass) if len(unlabelled) else None
     smooth = fit_smooth(
         p if drift is None else drift.probabilities,
         y,
         mass,
-        unseen,
-        np.random.default_rng(seed),
+        unlabelled,
+        np.random.default_rng(settings.seed),
         target,
-        None if time_limit is None else began + time_limit,
+        None if settings.time_limit is None else began + settings.time_limit,
     )
-    keeper = Keeper(search.constraints, problem)
-    inner = Search(goal, scale, solver, seed, time_limit, progress, absent, keeper.freezing)
-    found = inner.solve(smooth.rows.as_problem(problem.classes, smooth.shares), began)
+    keeper = Keeper(settings.constraints, problem)
+    found = find_optimum(
+        smooth.rows.as_problem(problem.classes, smooth.shares),
+        replace(settings, objective=goal, constraints=keeper.freezing),
+        began,
+        absent=absent,
+        progress=progress,
+    )
     optimum = np.log(found.weights)
     trust = smooth.support / (smooth.support + _HALFWAY)
     goal_weights = blend(smooth.log_weights, optimum, trust)
     weights = round_to_scale(
-        keeper.freeze(keeper.wake(goal_weights)), inner.scale, anchored=keeper.anchored
+        keeper.freeze(keeper.wake(goal_weights)), settings.scale, anchored=keeper.anchored
     )
     weights, toward = keeper.correct(
-        lower(weights, absent, inner.scale),
-        lambda: search.solve(problem, began if keeper.may_stay else time.perf_counter()),
-        inner.scale,
+        lower(weights, absent, settings.scale),
+        lambda: plain_optimum(began if keeper.may_stay else time.perf_counter()),
+        settings.scale,
         absent,
     )
     decision = Decision(
-        len(unseen),
+        len(unlabelled),
         smooth.support,
         trust,
         smooth.shares,
