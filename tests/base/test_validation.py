@@ -6,20 +6,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from dnip.base.errors import DNIPWarning, InvalidInputError
-from dnip.base.validation import (
+from dnip.base.arrays import (
     ROW_SUM_TOLERANCE,
-    check_choice,
-    check_classes,
-    check_ids,
-    check_integer,
     check_labels,
-    check_number,
     check_probabilities,
     check_sample_weight,
+)
+from dnip.base.errors import DNIPWarning, InvalidInputError
+from dnip.base.validation import (
+    check_choice,
+    check_classes,
+    check_integer,
+    check_number,
     check_scale,
     check_weight_indices,
 )
+from dnip.tables.ids import check_ids
 
 
 class TestProbabilities:

@@ -105,7 +105,7 @@ def test_ctrl_c_keeps_what_is_finished(dnip, tables, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["opt.csv", "opt.csv"], "opt.csv and opt.csv share 90 ids"),
+        (["opt.csv", "opt.csv"], "90 ids stand in both opt.csv and opt.csv"),
         (["opt.csv", "two.csv"], "two.csv has the classes 0, 1, but opt.csv has 0, 1, 2"),
         (["opt.csv", "missing.csv"], "missing.csv: there is no such file"),
         (["opt.csv", "unlabelled.csv"], "unlabelled.csv: no row has a label"),
@@ -121,7 +121,7 @@ def test_ctrl_c_keeps_what_is_finished(dnip, tables, monkeypatch):
         (["opt.csv", "test.csv", "--seeds", "0"], "seeds must be a whole number of at least 1"),
         (["opt.csv", "test.csv", "--beta", "-1"], "beta must be"),
         (["opt.csv", "test.csv", "--confidence", "1"], "confidence must lie between 0 and 1"),
-        (["opt.csv", "test.csv", "--unlabelled", "test.csv"], "share 90 ids"),
+        (["opt.csv", "test.csv", "--unlabelled", "test.csv"], "90 ids stand in both"),
         (["opt.csv", "test.csv", "--out", "opt.csv"], "results and opt lie one in the other"),
     ],
 )

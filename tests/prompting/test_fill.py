@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from dnip.base.arrays import check_probabilities
 from dnip.base.errors import InvalidInputError
-from dnip.base.validation import check_probabilities
 from dnip.prompting.fill import Fill, fill_unreported, open_decisions
 
 #: Few values, so that ties are common; all exact in binary.

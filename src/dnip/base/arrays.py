@@ -1,18 +1,339 @@
-"""Sums over the rows of an array, the same in every memory layout."""
+"""Arrays are checked here once, where they come in; inside the package they are trusted."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import math
+import warnings
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, cast
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from dnip.base.errors import DNIPWarning, InvalidInputError
 
-    from dnip.base.typing import Floats
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from dnip.base.typing import Floats, Integers, Labels, Probabilities
+
+#: Rows whose sum is off by more than this are normalised. Closer ones (half precision, or printed
+#: to a few digits) are left as they are, so that ties between printed probabilities stay ties.
+ROW_SUM_TOLERANCE = 1e-3
+
+# Cells that are checked at a time, so that no check needs memory for a whole table.
+_CELLS = 1 << 17
 
 # Entries of which running sums are held at once.
 _MAX_ENTRIES = 1 << 18
+
+
+class Place(Protocol):
+    """Where a cell of input came from, for messages."""
+
+    def cell(self, row: int, column: int | None = None) -> str:
+        """Name the 0-based row, and the class column if given."""
+        ...
+
+    def whole(self) -> str:
+        """Name the input as a whole."""
+        ...
+
+
+class ArrayPlace:
+    """Cells of an array that the caller passed, named by argument."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def cell(self, row: int, column: int | None = None) -> str:
+        """Name the 0-based row, and the class column if given."""
+        return f"{self.name}[{row}]" if column is None else f"{self.name}[{row}, {column}]"
+
+    def whole(self) -> str:
+        """Name the array."""
+        return self.name
+
+
+def check_probabilities(
+    probabilities: ArrayLike,
+    *,
+    place: Place | None = None,
+    warn: bool = True,
+    keep_single: bool = False,
+) -> Probabilities:
+    """Return class probabilities as a C-contiguous float64 matrix whose rows sum to 1.
+
+    Parameters
+    ----------
+    probabilities : array-like of shape (M, N)
+        Non-negative, finite, with a positive entry in each row; N is at least 2.
+    place : Place, optional
+        How to name a cell in a message.
+    warn : bool, default=True
+        Tell when rows had to be normalised.
+    keep_single : bool, default=False
+        Leave a float32 matrix in float32 unless rows have to be normalised. Whoever asks for it
+        computes with every cell as float64.
+
+    Returns
+    -------
+    ndarray of shape (M, N)
+        The input itself where it is already in that form: no copy is made without need.
+
+    Raises
+    ------
+    InvalidInputError
+        For a wrong shape or an entry that no probability can be.
+
+    Examples
+    --------
+    >>> check_probabilities([[0.5, 0.5], [0.25, 0.75]])
+    array([[0.5 , 0.5 ],
+           [0.25, 0.75]])
+    """
+    place = place or ArrayPlace("probabilities")
+    try:
+        raw = np.asarray(probabilities)
+        if raw.dtype.kind == "c":
+            raise TypeError("the numbers are complex")
+        single = keep_single and raw.dtype == np.float32
+        p: Any = np.ascontiguousarray(raw, dtype=np.float32 if single else np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InvalidInputError(
+            f"{place.whole()} is not a matrix of numbers: {error}",
+            hint="Give one row per example and one column of numbers per class",
+        ) from error
+    if p.ndim != 2:
+        raise InvalidInputError(
+            f"{place.whole()} has shape {p.shape}, but a matrix (examples, classes) is needed",
+            hint="Give one row per example and one column per class",
+        )
+    if p.shape[1] < 2:
+        raise InvalidInputError(
+            f"{place.whole()} has {p.shape[1]} class column, but at least 2 classes are needed",
+            hint="Give one probability column per class, also for a binary task",
+        )
+    p, off, sums = normalise_rows(p, place)
+    if len(off) and warn:
+        warn_normalised(
+            place.whole(),
+            count=len(off),
+            total=len(p),
+            first=place.cell(int(off[0])),
+            first_sum=float(sums[0]),
+        )
+    return cast("Probabilities", p)
+
+
+def normalise_rows(p: Probabilities, place: Place) -> tuple[Probabilities, Integers, Floats]:
+    """Return rows that sum to 1, the numbers of those that did not, and what these summed to.
+
+    Parameters
+    ----------
+    p : ndarray of shape (M, N)
+        As found, in any memory layout, which is kept.
+    place : Place
+        How to name a cell in a message.
+
+    Raises
+    ------
+    InvalidInputError
+        For an entry that no probability can be.
+
+    Examples
+    --------
+    >>> normalise_rows(np.array([[0.5, 0.5], [1.0, 3.0]]), ArrayPlace("p"))
+    (array([[0.5 , 0.5 ],
+           [0.25, 0.75]]), array([1]), array([4.]))
+    """
+    off, sums = _check_cells(p, place)
+    if len(off):
+        p = p.astype(np.float64)
+        p[off] /= sums[:, None]
+    return p, off, sums
+
+
+def _check_cells(p: NDArray[np.floating[Any]], place: Place) -> tuple[Integers, Floats]:
+    """Check every cell, block by block; return the rows to normalise, and their sums."""
+    off: list[Integers] = [np.empty(0, np.int64)]
+    off_sums: list[Floats] = [np.empty(0)]
+    empty: int | None = None
+    step = max(_CELLS // p.shape[1], 1)
+    for first in range(0, len(p), step):
+        block = p[first : first + step].astype(np.float64, copy=False)
+        sums = row_sums(block)
+        if not np.isfinite(sums).all() or (block < 0).any():
+            _refuse_cell(p, place)
+        if empty is None and (sums <= 0).any():
+            empty = first + int(np.argmax(sums <= 0))
+        rows = np.flatnonzero(np.abs(sums - 1) > ROW_SUM_TOLERANCE)
+        off.append(rows + first)
+        off_sums.append(sums[rows])
+    if empty is not None:
+        raise InvalidInputError(
+            f"{place.cell(empty)}: all class probabilities are 0",
+            hint="Drop the row, or give the probabilities of a model that ranks the classes",
+        )
+    return np.concatenate(off), np.concatenate(off_sums)
+
+
+def warn_normalised(source: str, *, count: int, total: int, first: str, first_sum: float) -> None:
+    """Tell that rows of an input were normalised: how many, and which was the first."""
+    warnings.warn(
+        f"{source}: {count} of {total} rows did not sum to 1 and were normalised "
+        f"(the first is {first}, sum {first_sum:.6g})",
+        DNIPWarning,
+        stacklevel=3,
+    )
+
+
+def _refuse_cell(p: NDArray[np.floating[Any]], place: Place) -> NoReturn:
+    """Raise for the first entry that is NaN, infinite or negative; for a sum that overflows."""
+    bad = ~np.isfinite(p) | (p < 0)
+    if not bad.any():
+        row = int(np.argmax(~np.isfinite(row_sums(p))))
+        raise InvalidInputError(
+            f"{place.cell(row)}: the sum of the class probabilities overflows",
+            hint="Give probabilities between 0 and 1",
+        )
+    row, column = (int(i) for i in np.argwhere(bad)[0])
+    value = p[row, column]
+    kind = "not a number" if math.isnan(value) else "infinite" if math.isinf(value) else "negative"
+    raise InvalidInputError(
+        f"{place.cell(row, column)}: the probability is {kind} ({value})",
+        hint="Probabilities are finite numbers of 0 or more; convert logits with a softmax first",
+    )
+
+
+def check_labels(
+    labels: ArrayLike,
+    *,
+    n_examples: int,
+    n_classes: int,
+    place: Place | None = None,
+    unlabelled: bool = False,
+) -> Labels:
+    """Return labels as int64 class indices: the input itself where it is already in that form.
+
+    Parameters
+    ----------
+    labels : array-like of shape (M,)
+        Class indices 0..N-1, whole numbers of any type.
+    n_examples, n_classes : int
+        M and N of the probabilities that the labels belong to.
+    place : Place, optional
+        How to name a row in a message.
+    unlabelled : bool, default=False
+        Accept -1 for a row without a label.
+
+    Raises
+    ------
+    InvalidInputError
+        For a wrong length, a fraction, or an index outside 0..N-1.
+
+    Examples
+    --------
+    >>> check_labels([0, 1, 1], n_examples=3, n_classes=2)
+    array([0, 1, 1])
+    """
+    place = place or ArrayPlace("labels")
+    raw = np.asarray(labels)
+    if raw.ndim != 1 or len(raw) != n_examples:
+        raise InvalidInputError(
+            f"{place.whole()} has shape {raw.shape}, but {n_examples} examples need "
+            f"({n_examples},)",
+            hint="Give one label per row of the probabilities",
+        )
+    if raw.dtype.kind not in "biuf" or (raw.dtype.kind == "f" and not (raw == np.floor(raw)).all()):
+        raise InvalidInputError(
+            f"{place.whole()} holds values of type {raw.dtype} that are not class indices",
+            hint="Give whole numbers 0..N-1; ProbabilityTable reads class names",
+        )
+    lowest = -1 if unlabelled else 0
+    outside = (raw < lowest) | (raw >= n_classes)
+    if outside.any():
+        row = int(np.argmax(outside))
+        raise InvalidInputError(
+            f"{place.cell(row)}: label {raw[row]} is outside 0..{n_classes - 1}",
+            hint=f"There are {n_classes} classes; labels count from 0",
+        )
+    return raw.astype(np.int64, copy=False)
+
+
+def check_mass(
+    mass: ArrayLike, *, n_examples: int, place: Place | None = None, column: int | None = None
+) -> Floats:
+    """Return captured mass as float64, a number from 0 to 1 in each row.
+
+    Parameters
+    ----------
+    mass : array-like of shape (M,)
+        What a language model put on all labels of a row together.
+    n_examples : int
+        M of the probabilities that it belongs to.
+    place : Place, optional
+        How to name a cell in a message.
+    column : int, optional
+        Which column of the place it is.
+
+    Raises
+    ------
+    InvalidInputError
+        For a wrong length, and a value that is NaN, below 0, or above 1 by more than rounding.
+
+    Examples
+    --------
+    >>> check_mass([0.5, 1], n_examples=2)
+    array([0.5, 1. ])
+    """
+    place = place or ArrayPlace("mass")
+    try:
+        values = np.asarray(mass, np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InvalidInputError(
+            f"{place.whole()} is not a list of numbers: {error}", hint="Give one number per row"
+        ) from error
+    if values.shape != (n_examples,):
+        raise InvalidInputError(
+            f"{place.whole()} has shape {values.shape}, but {n_examples} rows need ({n_examples},)",
+            hint="Give one number per row",
+        )
+    bad = ~((values >= 0) & (values <= 1 + ROW_SUM_TOLERANCE))
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise InvalidInputError(
+            f"{place.cell(row, column)}: the captured mass is {values[row]:g}, outside 0..1",
+            hint="Give the probability of all labels together before normalising, or leave the "
+            "column out",
+        )
+    return values
+
+
+def check_sample_weight(sample_weight: ArrayLike, *, n_examples: int) -> Floats:
+    """Return sample weights as float64: finite, not negative, one per example, not all zero.
+
+    Examples
+    --------
+    >>> check_sample_weight([1, 2.5], n_examples=2)
+    array([1. , 2.5])
+    """
+    try:
+        weight = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InvalidInputError(
+            f"sample_weight is not a vector of numbers: {error}", hint="Give one weight per example"
+        ) from error
+    if weight.shape != (n_examples,):
+        raise InvalidInputError(
+            f"sample_weight has shape {weight.shape}, but {n_examples} examples need "
+            f"({n_examples},)",
+            hint="Give one weight per example",
+        )
+    if not np.isfinite(weight).all() or (weight < 0).any() or not (weight > 0).any():
+        raise InvalidInputError(
+            "sample_weight must be finite and 0 or more, and not all zero",
+            hint="Leave sample_weight out to count every example once",
+        )
+    return weight
 
 
 def row_sums(probabilities: NDArray[np.floating[Any]]) -> Floats:

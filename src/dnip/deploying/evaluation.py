@@ -15,6 +15,7 @@ from dnip.metrics.confusion import count_pairs
 from dnip.metrics.intervals import PAIRED, difference_intervals, paired_bounds, wilson
 from dnip.priors import effective_rows
 from dnip.tables.captured_mass import MassCounts
+from dnip.tables.guards import check_several_classes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -272,14 +273,12 @@ def evaluate(
     if raw is None:
         raise InvalidInputError("there are no rows to evaluate")
     present = raw.sum(axis=1) > 0
-    counted = np.flatnonzero(present if target is None else present & (target > 0))
-    if len(counted) < 2:
-        found = f"only class {classes[counted[0]]}" if len(counted) else "no class"
-        share = "" if target is None else " and a share in the target prior"
-        raise InvalidInputError(
-            f"{source}: {found} has labelled rows{share}, but COBias compares at least 2 classes",
-            hint="Give a table with a label column that holds several classes",
-        )
+    check_several_classes(
+        present if target is None else present & (target > 0),
+        classes,
+        source,
+        "" if target is None else " and a share in the target prior",
+    )
     counts_by = {name: confusion for name, (_, confusion) in both.items()}
     return Evaluation(
         classes,

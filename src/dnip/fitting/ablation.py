@@ -15,7 +15,7 @@ from dnip.fitting.fit import fit_table
 from dnip.method.objective import Objective
 from dnip.method.solution import Status
 from dnip.metrics import METRICS, class_accuracies
-from dnip.tables.apart import check_apart
+from dnip.tables.guards import check_disjoint
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -209,7 +209,7 @@ def ablate(
     if time_limit is not None:
         check_number("time_limit", time_limit, at_least=0)
     if test is not None:
-        check_apart(opt, test)
+        check_disjoint(opt, test)
     rows = [_raw(opt, test)]
     variants = base.ablations()
     interrupted = False

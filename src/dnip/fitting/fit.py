@@ -31,6 +31,7 @@ from dnip.priors import (
 )
 from dnip.solvers import Coordinate, FitSettings, StreamedProblem, find_optimum
 from dnip.tables import ProbabilityTable, Scan
+from dnip.tables.guards import labelled_rows, no_labels
 from dnip.tables.hashing import DataHash
 from dnip.tables.labels import UNLABELLED
 from dnip.tables.reservoir import ClassSample, RowSample
@@ -147,10 +148,7 @@ def fit_whole(
     deadline = None
     if settings.time_limit is not None:
         deadline = time.perf_counter() + settings.time_limit
-    if table.labels is None or not (table.labels != UNLABELLED).any():
-        raise no_labels(table.source)
-    whole = bool((table.labels != UNLABELLED).all())
-    labelled = table if whole else table.labelled()
+    labelled = labelled_rows(table)
     assert labelled.labels is not None
     calibration = calibrate_table(labelled, deadline)
     mix = settings.target_prior
@@ -447,14 +445,6 @@ def _hashed(chunks: Iterable[Chunk], data_hash: DataHash) -> Iterator[Chunk]:
     for chunk in chunks:
         data_hash.add(chunk.probabilities, chunk.labels)
         yield chunk
-
-
-def no_labels(source: str) -> InvalidInputError:
-    """Return the error for a table without labelled rows."""
-    return InvalidInputError(
-        f"{source}: no row has a label, and a fit needs labels",
-        hint="Add a column `label` with the class of each row",
-    )
 
 
 def calibrate_table(labelled: ProbabilityTable, deadline: float | None = None) -> Calibration:

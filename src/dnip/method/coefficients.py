@@ -9,16 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dnip.base.arrays import check_probabilities
 from dnip.base.errors import CoefficientsFormatError, InvalidInputError, listed
 from dnip.base.files import atomic_path, read_text
-from dnip.base.validation import (
-    check_classes,
-    check_column_names,
-    check_probabilities,
-    check_scale,
-    check_weight_indices,
-    check_weights,
-)
+from dnip.base.frames import check_column_names
+from dnip.base.validation import check_classes, check_scale, check_weight_indices, check_weights
 from dnip.method.prediction import decide, reweight
 from dnip.method.scales import Spacing, WeightScale
 from dnip.priors import Calibration, PriorEstimate, adjust, check_prior, estimate_prior

@@ -9,13 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dnip.base.arrays import check_labels, check_probabilities, check_sample_weight
 from dnip.base.errors import InvalidInputError
-from dnip.base.validation import (
-    check_classes,
-    check_labels,
-    check_probabilities,
-    check_sample_weight,
-)
+from dnip.base.validation import check_classes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dnip.base.arrays import ArrayPlace, check_labels
 from dnip.base.errors import InvalidInputError
-from dnip.base.validation import ArrayPlace, check_labels
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

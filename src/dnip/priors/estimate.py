@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dnip.base.arrays import check_probabilities
 from dnip.base.errors import InvalidInputError
-from dnip.base.validation import check_probabilities
 from dnip.priors.calibration import log_probabilities
 from dnip.priors.maximisation import maximise_shares
 

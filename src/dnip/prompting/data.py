@@ -12,9 +12,9 @@ import numpy as np
 
 from dnip.base.errors import BackendError, InvalidInputError, listed
 from dnip.base.optional import load_optional
-from dnip.base.validation import check_ids
 from dnip.prompting.reachability import is_unreached, no_waiting_for_the_hub
 from dnip.tables.columns import CONTENT_FREE
+from dnip.tables.ids import check_ids
 from dnip.tables.labels import UNLABELLED
 from dnip.tables.place import FilePlace, shown
 

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
+from dnip.base.arrays import check_sample_weight
 from dnip.base.errors import DNIPWarning, InvalidInputError, MissingDependencyError, listed
-from dnip.base.validation import MAX_SCALE, check_classes, check_column_names, check_sample_weight
+from dnip.base.frames import check_column_names
+from dnip.base.validation import MAX_SCALE, check_classes
 from dnip.fitting.robust import solve_robustly, what_labels_tell
 from dnip.method.coefficients import Coefficients
 from dnip.method.constraints import Constraints, by_label

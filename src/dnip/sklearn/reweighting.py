@@ -8,8 +8,10 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from dnip.base.arrays import ArrayPlace, check_probabilities
+from dnip.base.frames import check_column_names
 from dnip.base.optional import load_optional
-from dnip.base.validation import ArrayPlace, check_choice, check_column_names, check_probabilities
+from dnip.base.validation import check_choice
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 
+from dnip.base.arrays import check_labels
 from dnip.base.errors import InvalidInputError
-from dnip.base.validation import check_labels
 from dnip.tables.columns import (
     FALLBACK,
     ID,

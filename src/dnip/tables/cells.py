@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from datetime import date, time, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from dnip.base.arrays import Place
     from dnip.base.typing import Floats, Probabilities
-    from dnip.base.validation import Place
 
 _NUMBERS = (int, float, Decimal, np.integer, np.floating)
 
@@ -44,7 +45,7 @@ def matrix_from_text(columns: Sequence[Sequence[str]], place: Place) -> Probabil
 
     Examples
     --------
-    >>> from dnip.base.validation import ArrayPlace
+    >>> from dnip.base.arrays import ArrayPlace
     >>> matrix_from_text([["0.5", "1"], ["0.5", "0"]], ArrayPlace("p"))
     array([[0.5, 0.5],
            [1. , 0. ]])
@@ -76,7 +77,7 @@ def matrix_from_numbers(
 
     Examples
     --------
-    >>> from dnip.base.validation import ArrayPlace
+    >>> from dnip.base.arrays import ArrayPlace
     >>> matrix_from_numbers([[0.5, 1], [0.5, 0]], ArrayPlace("p"))
     array([[0.5, 0.5],
            [1. , 0. ]])
@@ -137,3 +138,14 @@ def _check_cell(cell: object, convert: Callable[[Any], NDArray[Any]], where: str
             f"{where}: {shown(cell)} is not a number",
             hint="Write numbers with a decimal point, such as 0.25",
         ) from None
+
+
+def is_missing(value: object) -> bool:
+    """Say whether a cell is empty: None or NaN.
+
+    Examples
+    --------
+    >>> is_missing(None), is_missing(float("nan")), is_missing("")
+    (True, True, False)
+    """
+    return value is None or (isinstance(value, float) and math.isnan(value))

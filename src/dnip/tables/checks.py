@@ -5,8 +5,8 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING
 
+from dnip.base.arrays import check_mass, normalise_rows, warn_normalised
 from dnip.base.errors import DNIPWarning, InvalidInputError
-from dnip.base.validation import check_mass, normalise_rows, warn_normalised
 from dnip.tables.captured_mass import MassCounts
 from dnip.tables.chunk import Chunk
 from dnip.tables.ids import IdsSeen, read_ids, refuse_repeated

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import tempfile
 from functools import cache
-from typing import IO, TYPE_CHECKING, NamedTuple
+from typing import IO, TYPE_CHECKING, NamedTuple, NoReturn
 
 import numpy as np
 
+from dnip.base.arrays import ArrayPlace
 from dnip.base.errors import InvalidInputError, OutputError
-from dnip.base.validation import check_ids, refuse_duplicate_id
+from dnip.base.validation import is_storable
+from dnip.tables.cells import is_missing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     import pyarrow as pa
     from numpy.typing import NDArray
 
+    from dnip.base.arrays import Place
     from dnip.base.typing import Integers
     from dnip.tables.chunk import Ids, RawChunk
     from dnip.tables.place import FilePlace
@@ -31,6 +34,77 @@ _ENOUGH = 1 << 16
 
 # Bytes of text that are hashed at once.
 _MAX_BYTES = 1 << 17
+
+
+def check_ids(
+    ids: Sequence[object] | NDArray[np.object_], *, n_examples: int, place: Place | None = None
+) -> NDArray[np.object_]:
+    """Return row ids as an array of str: one per row, none empty, none twice.
+
+    Parameters
+    ----------
+    ids : sequence of length M
+        Texts or numbers; numbers become texts.
+    n_examples : int
+        M of the probabilities that the ids belong to.
+    place : Place, optional
+        How to name a row in a message.
+
+    Raises
+    ------
+    InvalidInputError
+        For a wrong length, an empty id, an id that stands twice, or a text that no file can hold.
+
+    Examples
+    --------
+    >>> check_ids(["a", 7], n_examples=2)
+    array(['a', '7'], dtype=object)
+    """
+    place = place or ArrayPlace("ids")
+    if len(ids) != n_examples:
+        raise InvalidInputError(
+            f"{place.whole()} has {len(ids)} entries, but there are {n_examples} rows",
+            hint="Give one id per row, or none at all",
+        )
+    values = ids.tolist() if isinstance(ids, np.ndarray) else ids
+    texts = [value if isinstance(value, str) else _id_text(value) for value in values]
+    if "" in texts:
+        raise InvalidInputError(
+            f"{place.cell(texts.index(''))}: the id is empty",
+            hint="Give every row an id of its own, or leave the ids out",
+        )
+    if len(set(texts)) < len(texts):
+        _refuse_second_id(texts, place)
+    if not is_storable("".join(texts)):
+        row = next(row for row, text in enumerate(texts) if not is_storable(text))
+        raise InvalidInputError(
+            f"{place.cell(row)}: the id {texts[row]!r} holds a character that no file can hold",
+            hint="Write ids in valid Unicode without NUL characters",
+        )
+    array = np.empty(len(texts), dtype=np.object_)
+    array[:] = texts
+    return array
+
+
+def _id_text(value: object) -> str:
+    """Turn an id that is no text into one; None and NaN are empty cells."""
+    return "" if is_missing(value) else str(value)
+
+
+def _refuse_second_id(ids: list[str], place: Place) -> None:
+    first: dict[str, int] = {}
+    for row, text in enumerate(ids):
+        if text in first:
+            refuse_duplicate_id(text, place.cell(first[text]), place.cell(row))
+        first[text] = row
+
+
+def refuse_duplicate_id(text: str, first: str, second: str) -> NoReturn:
+    """Raise for an id that stands twice, naming both places."""
+    raise InvalidInputError(
+        f"{second}: the id {text!r} already stands at {first}",
+        hint="Give every row an id of its own, or leave the ids out",
+    )
 
 
 def read_ids(raw: RawChunk) -> Ids | None:

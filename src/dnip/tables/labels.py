@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dnip.base.errors import InvalidInputError
-from dnip.base.validation import is_missing
+from dnip.tables.cells import is_missing
 from dnip.tables.chunk import Codes
 from dnip.tables.columns import LABEL
 from dnip.tables.place import shown

@@ -7,22 +7,17 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from dnip.base.arrays import check_labels, check_mass, check_probabilities
 from dnip.base.errors import InvalidInputError, listed
 from dnip.base.optional import load_optional
-from dnip.base.validation import (
-    check_choice,
-    check_classes,
-    check_ids,
-    check_labels,
-    check_mass,
-    check_probabilities,
-)
+from dnip.base.validation import check_choice, check_classes
 from dnip.tables.block import block_of
 from dnip.tables.captured_mass import CapturedMass
 from dnip.tables.checks import check_chunks
 from dnip.tables.chunk import Chunk
 from dnip.tables.columns import default_classes
 from dnip.tables.hashing import DataHash
+from dnip.tables.ids import check_ids
 from dnip.tables.labels import UNLABELLED
 from dnip.tables.readers.frame import read_frame
 from dnip.tables.reading import ID_MEMORY, read_chunks

@@ -61,7 +61,7 @@ def test_a_draw_hides_the_labels_of_the_rest():
         (
             {"ids": [f"row-{i}" for i in range(60)]},
             {"ids": [f"row-{i + 57}" for i in range(60)]},
-            "share 3 ids: row-57, row-58, row-59. Test on",
+            "3 ids stand in both opt.csv and test.csv, the first is .row-57.. Give a test table",
         ),
         ({}, {"seed": 0}, "hold the same rows"),
         ({"labels": [-1] * 60}, {}, "opt.csv: no row has a label, and a fit needs labels"),

@@ -85,10 +85,11 @@ def reproduce(
     started again goes on, and ends with the same results. A cell that fails does not stop the
     others; it is reported, and tried again by the next run.
     """
+    from dnip.base.cores import usable_cores
     from dnip.base.errors import DNIPError
     from dnip.base.files import check_files
     from dnip.studies.reproduction.plan import load_plan
-    from dnip.studies.reproduction.reproduction import OUTPUTS, survey, usable_cores, with_model
+    from dnip.studies.reproduction.reproduction import OUTPUTS, survey, with_model
     from dnip.studies.reproduction.reproduction import reproduce as run
 
     reads = {

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnip.base.errors import InvalidInputError
 from dnip.base.validation import check_choice
-from dnip.fitting.fit import calibrate_table, no_labels, provenance_of
+from dnip.fitting.fit import calibrate_table, provenance_of
 from dnip.fitting.pareto.expectation import expected_cobias
 from dnip.fitting.pareto.left_out import FEW, CrossFit, cross_fit
 from dnip.fitting.pareto.rules import Rule
@@ -21,8 +20,7 @@ from dnip.method.scales import DEFAULT_SCALE
 from dnip.method.solution import Status
 from dnip.metrics import HEADLINE, scores
 from dnip.metrics.confusion import count_pairs
-from dnip.tables.apart import check_apart
-from dnip.tables.labels import UNLABELLED
+from dnip.tables.guards import check_disjoint, labelled_rows, scored_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -264,12 +262,11 @@ def trace_front(
     True
     """
     check_choice("cross_fit", cross, CROSS_FIT)
-    labelled = _labelled(table)
-    held_out = None if test is None else _labelled(test)
+    labelled = labelled_rows(table)
+    held_out = None
     if test is not None:
-        check_apart(table, test)
-    if held_out is not None:
-        _check_several(held_out)
+        held_out = scored_rows(test)
+        check_disjoint(table, test)
     assert labelled.labels is not None
     found = front(
         labelled.probabilities,
@@ -312,23 +309,6 @@ def trace_front(
     except KeyboardInterrupt:
         checked = None
     return TradeOff(table.classes, found, provenance, trade_off.test, checked)
-
-
-def _labelled(table: ProbabilityTable) -> ProbabilityTable:
-    if table.labels is None or not (table.labels != UNLABELLED).any():
-        raise no_labels(table.source)
-    return table if (table.labels != UNLABELLED).all() else table.labelled()
-
-
-def _check_several(table: ProbabilityTable) -> None:
-    assert table.labels is not None
-    present = np.unique(table.labels)
-    if len(present) < 2:
-        raise InvalidInputError(
-            f"{table.source}: only class {table.classes[present[0]]} has labelled rows, but COBias "
-            "compares at least 2 classes",
-            hint="Give a test table with labelled rows of several classes",
-        )
 
 
 def _score(table: ProbabilityTable, found: Front) -> TestScores:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple, Unpack
 
 import numpy as np
 
+from dnip.base.arrays import ArrayPlace, check_probabilities
 from dnip.base.errors import InvalidInputError
-from dnip.base.validation import ArrayPlace, check_probabilities
 from dnip.fitting.robust.decision import Decision
 from dnip.fitting.robust.drift import find_drift
 from dnip.fitting.robust.keeping import Keeper

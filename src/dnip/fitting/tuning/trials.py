@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 import warnings
 from collections.abc import Callable
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from dnip.base.cores import usable_cores
 from dnip.base.errors import DNIPWarning
 from dnip.fitting.robust import solve_robustly
 from dnip.method.coefficients import Coefficients
@@ -97,7 +97,7 @@ class Workbench:
         total = len(candidates) * len(self.folds)
         interrupted = False
         self._stopped.clear()
-        n_threads = _cores()
+        n_threads = usable_cores()
         with warnings.catch_warnings(), ThreadPoolExecutor(n_threads, "dnip-tune") as pool:
             # Of classes without labels; the final fit says it once.
             warnings.simplefilter("ignore", DNIPWarning)
@@ -196,10 +196,3 @@ def _next(
 ) -> Iterator[tuple[tuple[Settings, ...], int]]:
     for _, job in zip(range(most), jobs, strict=False):
         yield job
-
-
-def _cores() -> int:
-    """Return the cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

@@ -11,7 +11,7 @@ import numpy as np
 
 from dnip.base.errors import DNIPWarning, InvalidInputError, listed
 from dnip.base.validation import check_number
-from dnip.fitting.fit import Fit, fit_table, no_labels, unlabelled_rows
+from dnip.fitting.fit import Fit, fit_table, unlabelled_rows
 from dnip.fitting.tuning.choice import Choice, Criterion, Standing, choose
 from dnip.fitting.tuning.settings import Grid, Settings
 from dnip.fitting.tuning.splits import fold_rows, share_rows
@@ -21,8 +21,7 @@ from dnip.method.objective import Objective
 from dnip.metrics import METRICS, accuracy, cobias
 from dnip.metrics.confusion import count_pairs
 from dnip.tables import ProbabilityTable
-from dnip.tables.apart import check_apart
-from dnip.tables.labels import UNLABELLED
+from dnip.tables.guards import check_disjoint, labelled_rows, scored_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -234,8 +233,6 @@ def tune(
     if time_limit is not None:
         check_number("time_limit", time_limit, at_least=0)
     opt = _as_table(table, labels)
-    if opt.labels is None or not (opt.labels != UNLABELLED).any():
-        raise no_labels(opt.source)
     scheme, trial_folds, dev_labels = _set_apart(opt, folds, dev_share, dev, seed)
     base = Objective() if objective is None else objective
     workbench = Workbench(trial_folds, base, unlabelled_rows(opt, unlabelled), solver, seed)
@@ -317,7 +314,7 @@ def _set_apart(
             f"{' and '.join(given)} are given, but candidates are scored in one way",
             hint="Keep one of them",
         )
-    known = opt.labelled()
+    known = labelled_rows(opt)
     p, y = known.probabilities, known.labels
     assert y is not None
     if dev is not None:
@@ -325,9 +322,9 @@ def _set_apart(
         assert scored.labels is not None
         return f"dev table {dev.source}", (Fold(p, y, scored.probabilities),), (scored.labels,)
     if dev_share is not None:
-        scheme, splits = f"dev share {dev_share:g}", share_rows(y, opt.classes, dev_share, seed)
+        scheme, splits = f"dev share {dev_share:g}", share_rows(y, known.classes, dev_share, seed)
     else:
-        splits = fold_rows(y, opt.classes, folds, seed)
+        splits = fold_rows(y, known.classes, folds, seed)
         scheme = f"{len(splits)} folds"
     parts = tuple(Fold(p[split.opt], y[split.opt], p[split.dev]) for split in splits)
     return scheme, parts, tuple(y[split.dev] for split in splits)
@@ -335,17 +332,9 @@ def _set_apart(
 
 def _check_dev(opt: ProbabilityTable, dev: ProbabilityTable) -> ProbabilityTable:
     """Return the labelled rows of a dev table, or say why it cannot score fits on the opt set."""
-    check_apart(opt, dev, "dev")
-    scored = dev.labelled()
-    if len(scored) == 0:
-        raise no_labels(dev.source)
+    check_disjoint(opt, dev, "dev")
+    scored = scored_rows(dev)
     found = np.unique(np.asarray(scored.labels))
-    if len(found) < 2:
-        raise InvalidInputError(
-            f"{dev.source}: only class {dev.classes[found[0]]} has labelled rows, but COBias "
-            "compares at least 2 classes",
-            hint="Give a dev table with labelled rows of several classes",
-        )
     missing = [name for c, name in enumerate(dev.classes) if c not in found]
     if missing:
         warnings.warn(

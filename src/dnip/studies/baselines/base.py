@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from dnip.base.arrays import ArrayPlace, check_labels, check_probabilities
 from dnip.base.errors import InvalidInputError
-from dnip.base.validation import ArrayPlace, check_classes, check_labels, check_probabilities
+from dnip.base.validation import check_classes
 from dnip.method.prediction import decide
 from dnip.method.problem import check_present
 

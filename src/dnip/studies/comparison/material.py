@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dnip.base.errors import InvalidInputError, listed
 from dnip.base.validation import check_integer
 from dnip.studies.baselines import OptSet
 from dnip.tables.columns import CONTENT_FREE
+from dnip.tables.guards import check_classes_agree, check_disjoint, scored_rows
 from dnip.tables.sampling import BALANCED_UP_TO, draw_rows
 
 if TYPE_CHECKING:
@@ -83,20 +83,16 @@ class Material:
         >>> Material.of(opt, test).n_classes
         2
         """
-        for other in (test, unlabelled, content_free):
-            if other is not None and other.classes != opt.classes:
-                raise InvalidInputError(
-                    f"{other.source} has the classes {listed(other.classes)}, but {opt.source} "
-                    f"has {listed(opt.classes)}",
-                    hint="Compare on tables of the same classes, in the same order",
-                )
-        _refuse_common_rows(opt, test)
+        check_disjoint(opt, test)
         if unlabelled is not None:
-            _refuse_common_rows(unlabelled, test)
+            check_classes_agree(opt, unlabelled)
+            check_disjoint(unlabelled, test)
+        if content_free is not None:
+            check_classes_agree(opt, content_free)
         opt_rows, opt_free = _part(opt)
         test_rows, test_free = _part(test)
         free = [opt_free, test_free] if content_free is None else [content_free.probabilities]
-        labelled, scored = _labelled(opt_rows, "a fit"), _labelled(test_rows, "a score")
+        labelled, scored = scored_rows(opt_rows, "a fit"), scored_rows(test_rows)
         more = [opt_rows.unlabelled().probabilities]
         more += [] if unlabelled is None else [unlabelled.probabilities]
         assert labelled.labels is not None
@@ -162,38 +158,3 @@ def _part(table: ProbabilityTable) -> tuple[ProbabilityTable, Probabilities]:
     if not free.any():
         return table, table.probabilities[:0]
     return table.take(~free), table.probabilities[free]
-
-
-def _labelled(table: ProbabilityTable, need: str) -> ProbabilityTable:
-    rows = table.labelled()
-    if rows.labels is None or not len(rows):
-        raise InvalidInputError(
-            f"{table.source}: no row has a label, and {need} needs labels",
-            hint="Add a column `label` with the class of each row",
-        )
-    present = np.unique(rows.labels)
-    if len(present) < 2:
-        raise InvalidInputError(
-            f"{table.source}: only class {table.classes[present[0]]} has labelled rows, but COBias "
-            "compares at least 2 classes",
-            hint="Give a table with labelled rows of several classes",
-        )
-    return rows
-
-
-def _refuse_common_rows(opt: ProbabilityTable, test: ProbabilityTable) -> None:
-    """Refuse to test on rows that were learned from."""
-    if opt.ids is not None and test.ids is not None:
-        common = sorted(set(map(str, opt.ids)) & set(map(str, test.ids)))
-        common = [name for name in common if not name.startswith(CONTENT_FREE)]
-        if common:
-            shown = ", ".join(common[:3]) + (", …" if len(common) > 3 else "")
-            raise InvalidInputError(
-                f"{opt.source} and {test.source} share {len(common):,} ids: {shown}",
-                hint="Test on rows that nothing was learned from",
-            )
-    if len(opt) == len(test) and np.array_equal(opt.probabilities, test.probabilities):
-        raise InvalidInputError(
-            f"{opt.source} and {test.source} hold the same rows",
-            hint="Test on rows that nothing was learned from",
-        )

@@ -256,13 +256,6 @@ def _section(experiment: Experiment, plan: Plan, outcome: Outcome) -> Section:
     return Section(experiment.name, experiment.title, experiment.paper, artefacts, failures)
 
 
-def usable_cores() -> int:
-    """Return how many cores this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
 def with_model(plan: Plan, model: str | None) -> Plan:
     """Return the plan with the model that the command line names.
 

@@ -9,8 +9,7 @@ import numpy as np
 
 from dnip.base.errors import InvalidInputError
 from dnip.base.optional import load_optional
-from dnip.base.validation import is_missing
-from dnip.tables.cells import matrix_from_numbers
+from dnip.tables.cells import is_missing, matrix_from_numbers
 from dnip.tables.chunk import Codes, RawChunk
 from dnip.tables.columns import CLASSES_METADATA, ID, LABEL, resolve_columns
 from dnip.tables.place import FilePlace

@@ -1,0 +1,65 @@
+"""Data frames that stand where an array could: their columns must be the classes in order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+from dnip.base.errors import InvalidInputError, listed
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def check_column_names(
+    table: object,
+    classes: Sequence[str],
+    *,
+    name: str = "probabilities",
+    hint: str = "Put the columns into this order; frame.to_numpy() is taken by position",
+) -> None:
+    """Refuse a data frame whose columns are named after classes, but not these in this order.
+
+    Columns `p0`, `p1`, ... in order and columns without names of their own, such as 0, 1, 2, are
+    taken by position; so are all names where the classes have none but their indices.
+
+    Parameters
+    ----------
+    table : object
+        What holds the probabilities; anything but a data frame has no names to check.
+    classes : sequence of str
+        Class names, in the order that is needed.
+    name, hint : str
+        What the message calls the table, and the remedy.
+
+    Raises
+    ------
+    InvalidInputError
+        For other columns, or another order of them.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"cat": [0.5], "dog": [0.5]})
+    >>> check_column_names(frame, ["cat", "dog"])
+    >>> check_column_names(frame[["dog", "cat"]], ["cat", "dog"])
+    Traceback (most recent call last):
+    ...
+    dnip.InvalidInputError: the columns of probabilities are dog, cat, but the classes in \
+order are cat, dog. Put the columns into this order; frame.to_numpy() is taken by position
+    """
+    if all(kind.__name__ != "DataFrame" for kind in type(table).__mro__):
+        return
+    columns = list(cast("Any", table).columns)
+    names = [str(column) for column in columns]
+    numbers = [str(index) for index in range(len(classes))]
+    accepted = [list(classes), [f"p{number}" for number in numbers], numbers]
+    if names in accepted:
+        return
+    disordered = any(sorted(names) == sorted(order) for order in accepted)
+    named = numbers != list(classes) and any(isinstance(column, str) for column in columns)
+    if disordered or named or not set(names).isdisjoint(classes):
+        raise InvalidInputError(
+            f"the columns of {name} are {listed(names)}, but the classes in order are "
+            f"{listed(classes)}",
+            hint=hint,
+        )

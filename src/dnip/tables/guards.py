@@ -1,0 +1,143 @@
+"""What must hold of tables before they are fitted or scored."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dnip.base.errors import InvalidInputError, listed
+from dnip.tables.columns import CONTENT_FREE
+from dnip.tables.labels import UNLABELLED
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dnip.base.typing import Booleans
+    from dnip.tables.table import ProbabilityTable
+
+
+def labelled_rows(table: ProbabilityTable, need: str = "a fit") -> ProbabilityTable:
+    """Return the rows that have a label: the table itself where all have one.
+
+    Parameters
+    ----------
+    table : ProbabilityTable
+    need : str, default="a fit"
+        What the labels are needed for, for the message.
+
+    Raises
+    ------
+    InvalidInputError
+        If no row has a label.
+    """
+    if table.labels is None or not (table.labels != UNLABELLED).any():
+        raise no_labels(table.source, need)
+    return table if (table.labels != UNLABELLED).all() else table.labelled()
+
+
+def scored_rows(table: ProbabilityTable, need: str = "a score") -> ProbabilityTable:
+    """Return the rows that have a label, as :func:`labelled_rows`, of at least two classes.
+
+    Raises
+    ------
+    InvalidInputError
+        If fewer than two classes have labelled rows.
+    """
+    rows = labelled_rows(table, need)
+    assert rows.labels is not None
+    present = np.bincount(rows.labels, minlength=table.n_classes) > 0
+    check_several_classes(present, table.classes, table.source)
+    return rows
+
+
+def no_labels(source: str, need: str = "a fit") -> InvalidInputError:
+    """Return the error for a table without labelled rows."""
+    return InvalidInputError(
+        f"{source}: no row has a label, and {need} needs labels",
+        hint="Add a column `label` with the class of each row",
+    )
+
+
+def check_several_classes(
+    present: Booleans, classes: Sequence[str], source: str, also: str = ""
+) -> None:
+    """Refuse rows of fewer than two classes, between which there is no gap.
+
+    Parameters
+    ----------
+    present : ndarray of shape (N,)
+        Whether each class counts.
+    classes : sequence of str
+    source : str
+        The table, for the message.
+    also : str, optional
+        What a class needs beside labelled rows, for the message.
+
+    Raises
+    ------
+    InvalidInputError
+        If fewer than two classes count.
+    """
+    counted = np.flatnonzero(present)
+    if len(counted) < 2:
+        found = f"only class {classes[counted[0]]}" if len(counted) else "no class"
+        raise InvalidInputError(
+            f"{source}: {found} has labelled rows{also}, but COBias compares at least 2 classes",
+            hint="Give a table with a label column that holds several classes",
+        )
+
+
+def check_disjoint(opt: ProbabilityTable, other: ProbabilityTable, role: str = "test") -> None:
+    """Refuse a table to score on that has other classes than the opt table, or rows of it.
+
+    Parameters
+    ----------
+    opt : ProbabilityTable
+        The rows that are fitted.
+    other : ProbabilityTable
+        The rows that are scored.
+    role : str, default="test"
+        What the message calls the second table.
+
+    Raises
+    ------
+    InvalidInputError
+        If the classes differ, an id is in both, or both hold the same probabilities. Content-free
+        rows may have the same ids.
+
+    Examples
+    --------
+    >>> from dnip import ProbabilityTable
+    >>> p = np.array([[0.9, 0.1], [0.6, 0.4]])
+    >>> opt, copy = ProbabilityTable(p, source="opt.csv"), ProbabilityTable(p, source="copy.csv")
+    >>> check_disjoint(opt, copy)
+    Traceback (most recent call last):
+    ...
+    dnip.InvalidInputError: opt.csv and copy.csv hold the same rows. Give a test table \
+of other rows: scores on rows that were fitted on say nothing
+    """
+    check_classes_agree(opt, other)
+    hint = f"Give a {role} table of other rows: scores on rows that were fitted on say nothing"
+    if opt.ids is not None and other.ids is not None:
+        known = set(opt.ids.tolist())
+        shared = [name for name in other.ids.tolist() if name in known]
+        shared = [name for name in shared if not name.startswith(CONTENT_FREE)]
+        if shared:
+            raise InvalidInputError(
+                f"{len(shared):,} ids stand in both {opt.source} and {other.source}, the first is "
+                f"{shared[0]!r}",
+                hint=hint,
+            )
+    if np.array_equal(opt.probabilities, other.probabilities):
+        raise InvalidInputError(f"{opt.source} and {other.source} hold the same rows", hint=hint)
+
+
+def check_classes_agree(first: ProbabilityTable, other: ProbabilityTable) -> None:
+    """Refuse two tables of different classes, or of the same classes in another order."""
+    if other.classes != first.classes:
+        raise InvalidInputError(
+            f"{other.source} has the classes {listed(other.classes)}, but {first.source} has "
+            f"{listed(first.classes)}",
+            hint="Give tables of the same classes, in the same order",
+        )
