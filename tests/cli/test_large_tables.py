@@ -118,7 +118,7 @@ class TestMemory:
     def test_many_open_pages_are_counted(self, dnip, fitted, monkeypatch):
         write_part("t.parquet", 1000)
         assert dnip("evaluate", "t.parquet", "--memory", "301MB").status == 0
-        monkeypatch.setattr("dnip.tables.readers.parquet._BUFFER", 10**9)
+        monkeypatch.setattr("dnip.tables.formats.parquet._BUFFER", 10**9)
         size = 2 * pq.read_metadata("t.parquet").row_group(0).total_byte_size
         run = dnip("evaluate", "t.parquet", "--memory", "300MB")
         run.assert_refused(f"need about {300_000_000 + size:,}", "row groups of fewer rows")

@@ -7,7 +7,7 @@ import oracles
 from dnip import Coefficients, ProbabilityTable
 from dnip.base.errors import CoefficientsFormatError, InvalidInputError, OutputError
 from dnip.deploying.application import apply_stream
-from dnip.tables import stream
+from dnip.tables.reading import read_chunks
 from strategies import random_probabilities
 
 SUFFIXES = ["csv", "csv.gz", "jsonl", "jsonl.gz", "npz", "parquet"]
@@ -26,7 +26,7 @@ def table():
 def applied(table, path, chunk_rows=None):
     """Apply a table, or a file of it in chunks, and read back what was written."""
     out = path.with_name(f"out-{path.name}")
-    chunks = [table] if chunk_rows is None else stream(path, NAMES, chunk_rows=chunk_rows)
+    chunks = [table] if chunk_rows is None else read_chunks(path, NAMES, chunk_rows=chunk_rows)
     counts = apply_stream(chunks, FITTED, out)
     return counts, ProbabilityTable.read(out, NAMES), out
 
@@ -77,7 +77,7 @@ def test_unlabelled_rows_are_kept(tmp_path, table):
 def test_a_file_can_be_applied_in_place(tmp_path, table):
     path = tmp_path / "t.csv"
     table.write(path)
-    apply_stream(stream(path, NAMES, chunk_rows=7), FITTED, path)
+    apply_stream(read_chunks(path, NAMES, chunk_rows=7), FITTED, path)
     written = ProbabilityTable.read(path, NAMES)
     np.testing.assert_array_equal(written.probabilities, FITTED.apply(table.probabilities))
 
@@ -114,7 +114,7 @@ class TestRefusals:
         path = old.with_name("t.csv")
         path.write_text("p0,p1,p2\n" + "0.5,0.25,0.25\n" * 10 + "0.5,0.25,-1\n")
         with pytest.raises(InvalidInputError, match=r"row 11, column p2.*negative"):
-            apply_stream(stream(path, NAMES, chunk_rows=2), FITTED, old)
+            apply_stream(read_chunks(path, NAMES, chunk_rows=2), FITTED, old)
 
     def test_no_rows(self, old):
         with pytest.raises(InvalidInputError, match="no rows"):

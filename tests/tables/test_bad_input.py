@@ -10,7 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from dnip.base.errors import InvalidInputError
-from dnip.tables import ProbabilityTable, stream
+from dnip.tables import ProbabilityTable
+from dnip.tables.reading import read_chunks
 
 GZIPPED = gzip.compress(b"label,p0,p1\n" + b"0,0.25,0.75\n" * 1000, mtime=0)
 
@@ -261,7 +262,7 @@ def test_a_bad_row_far_down_is_counted_over_all_chunks(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("id,p0,p1\n" + "".join(f"{i},0.5,0.5\n" for i in range(10)) + "3,0.5,0.5\n")
     with pytest.raises(InvalidInputError, match=r"row 11: the id '3' already .* row 4"):
-        list(stream(path, chunk_rows=3))
+        list(read_chunks(path, chunk_rows=3))
     path.write_text("p0,p1\n" + "0.5,0.5\n" * 10 + "0.5,-1\n")
     with pytest.raises(InvalidInputError, match=r"row 11, column p1.*negative"):
-        list(stream(path, chunk_rows=3))
+        list(read_chunks(path, chunk_rows=3))

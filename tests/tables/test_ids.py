@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dnip.base.errors import InvalidInputError, OutputError
-from dnip.tables import ProbabilityTable, Scan, stream
+from dnip.tables import ProbabilityTable, Scan
 from dnip.tables.ids import IdsSeen, hashes_of
 from dnip.tables.reading import read_chunks
 from strategies import seeded
@@ -78,11 +78,11 @@ def test_other_ids_of_the_same_hash_pass(path, monkeypatch):
 
     monkeypatch.setattr("dnip.tables.ids.hashes_of", collide)
     with pytest.raises(InvalidInputError, match=r"row 10: the id 'row 3' already"):
-        list(stream(path, chunk_rows=2))
+        list(read_chunks(path, chunk_rows=2))
     unique = path.with_name(f"u{path.suffix}")
     table = ProbabilityTable(np.full((12, 2), 0.5), ids=[f"row {number}" for number in range(12)])
     table.write(unique)
-    assert sum(map(len, stream(unique, chunk_rows=2))) == 12
+    assert sum(map(len, read_chunks(unique, chunk_rows=2))) == 12
 
 
 @pytest.mark.parametrize(

@@ -3,10 +3,10 @@ import math
 import pytest
 
 from dnip.base.errors import InvalidInputError
+from dnip.tables.chunk import CellLocation
 from dnip.tables.labels import LabelRule
-from dnip.tables.place import FilePlace
 
-PLACE = FilePlace("t.csv", ("p0", "p1", "p2"), first_row=10)
+PLACE = CellLocation("t.csv", ("p0", "p1", "p2"), first_row=10)
 
 
 @pytest.mark.parametrize(

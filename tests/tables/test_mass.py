@@ -13,8 +13,9 @@ from dnip.deploying.application import apply_stream
 from dnip.deploying.evaluation import evaluate
 from dnip.fitting.fit import fit_file, fit_table
 from dnip.solvers import FitSettings
-from dnip.tables import ProbabilityTable, Scan, open_writer, stream
+from dnip.tables import ProbabilityTable, Scan, open_writer
 from dnip.tables.captured_mass import CapturedMass
+from dnip.tables.reading import read_chunks
 
 SUFFIXES = ["csv", "csv.gz", "jsonl", "npz", "parquet"]
 TABLE = ProbabilityTable(
@@ -83,7 +84,10 @@ def test_low_mass_is_told_once_whole_and_in_chunks(tmp_path, suffix, chunk_rows)
     table = low_table()
     path = tmp_path / f"low.{suffix}"
     table.write(path)
-    for read in (ProbabilityTable.read, lambda path: list(stream(path, chunk_rows=chunk_rows))):
+    for read in (
+        ProbabilityTable.read,
+        lambda path: list(read_chunks(path, chunk_rows=chunk_rows)),
+    ):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             rows = read(path)

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dnip.tables import ProbabilityTable, open_writer, stream
+from dnip.tables import ProbabilityTable, open_writer
+from dnip.tables.reading import read_chunks
 
 SUFFIXES = ["csv", "csv.gz", "jsonl", "jsonl.gz", "npz", "parquet"]
 
@@ -67,7 +68,7 @@ def test_read_gives_what_was_written(tmp_path, assert_same, suffix, table):
 @settings(max_examples=60, deadline=None)
 @given(table=tables())
 def test_frames_give_what_was_put_in(table):
-    for library in ("pandas", "polars"):
+    for library in ("pandas", "polars", "pyarrow"):
         back = ProbabilityTable.from_frame(table.to_frame(library), table.classes)
         assert back.data_hash == table.data_hash
         assert back.ids is None or back.ids.tolist() == table.ids.tolist()
@@ -93,7 +94,7 @@ def test_a_stream_is_the_table_in_pieces(tmp_path, table, assert_same, suffix, c
     path, copy = tmp_path / f"t.{suffix}", tmp_path / f"copy.{suffix}"
     table.write(path)
     with open_writer(copy, table.classes) as writer:
-        for chunk in stream(path, table.classes, chunk_rows=chunk_rows):
+        for chunk in read_chunks(path, table.classes, chunk_rows=chunk_rows):
             assert 1 <= len(chunk) <= chunk_rows
             writer.write(chunk)
     assert_same(ProbabilityTable.read(copy, table.classes), table)
@@ -190,4 +191,4 @@ class TestOtherPeoplesFiles:
         (tmp_path / "_SUCCESS").touch()
         (tmp_path / "_metadata.parquet").write_bytes(b"junk")
         assert_same(ProbabilityTable.read(tmp_path), table)
-        assert sum(len(chunk) for chunk in stream(tmp_path, chunk_rows=7)) == 40
+        assert sum(len(chunk) for chunk in read_chunks(tmp_path, chunk_rows=7)) == 40

@@ -4,6 +4,7 @@ import sys
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 
 from dnip.base.errors import DNIPWarning, InvalidInputError, MissingDependencyError
@@ -119,14 +120,15 @@ class TestFrames:
             pd.DataFrame({"p0": [0.5, None], "p1": [0.5, 1]}),
             pd.DataFrame({"p0": pd.array([0.5, None], "Float64"), "p1": [0.5, 1]}),
             pl.DataFrame({"p0": [0.5, None], "p1": [0.5, 1]}),
+            pa.table({"p0": [0.5, None], "p1": [0.5, 1]}),
         ],
-        ids=["pandas", "pandas nullable", "polars"],
+        ids=["pandas", "pandas nullable", "polars", "Arrow"],
     )
     def test_an_empty_cell_is_refused_with_its_place(self, frame):
         with pytest.raises(InvalidInputError, match="frame: row 2, column p0: the cell is empty"):
             ProbabilityTable.from_frame(frame)
 
-    @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame])
+    @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
     def test_labels_of_any_kind_and_names_of_any_order(self, make):
         frame = make({"good": [0.25, 1.0], "label": ["bad", None], "bad": [0.75, 0.0]})
         table = ProbabilityTable.from_frame(frame, classes=["bad", "good"])
@@ -143,8 +145,13 @@ class TestFrames:
 
     @pytest.mark.parametrize("other", [{"p0": [1]}, pl.LazyFrame({"p0": [1]}), pd.Series([1.0]), P])
     def test_what_is_no_frame_is_refused(self, other):
-        with pytest.raises(InvalidInputError, match="a pandas or polars DataFrame is needed; got"):
+        with pytest.raises(InvalidInputError, match="a data frame is needed; got"):
             ProbabilityTable.from_frame(other)
+
+    def test_two_columns_of_one_name_are_refused(self):
+        frame = pd.DataFrame([[0.5, 0.5, 0.5]], columns=["p0", "p1", "p1"])
+        with pytest.raises(InvalidInputError, match="frame: two columns have the same name"):
+            ProbabilityTable.from_frame(frame)
 
     def test_an_unknown_library_is_refused(self, table):
         with pytest.raises(InvalidInputError, match="library must be one of pandas, polars"):

@@ -26,7 +26,7 @@ _CELLS = 1 << 17
 _MAX_ENTRIES = 1 << 18
 
 
-class Place(Protocol):
+class Location(Protocol):
     """Where a cell of input came from, for messages."""
 
     def cell(self, row: int, column: int | None = None) -> str:
@@ -38,7 +38,7 @@ class Place(Protocol):
         ...
 
 
-class ArrayPlace:
+class ArrayLocation:
     """Cells of an array that the caller passed, named by argument."""
 
     def __init__(self, name: str) -> None:
@@ -56,7 +56,7 @@ class ArrayPlace:
 def check_probabilities(
     probabilities: ArrayLike,
     *,
-    place: Place | None = None,
+    location: Location | None = None,
     warn: bool = True,
     keep_single: bool = False,
 ) -> Probabilities:
@@ -66,7 +66,7 @@ def check_probabilities(
     ----------
     probabilities : array-like of shape (M, N)
         Non-negative, finite, with a positive entry in each row; N is at least 2.
-    place : Place, optional
+    location : Location, optional
         How to name a cell in a message.
     warn : bool, default=True
         Tell when rows had to be normalised.
@@ -90,7 +90,7 @@ def check_probabilities(
     array([[0.5 , 0.5 ],
            [0.25, 0.75]])
     """
-    place = place or ArrayPlace("probabilities")
+    location = location or ArrayLocation("probabilities")
     try:
         raw = np.asarray(probabilities)
         if raw.dtype.kind == "c":
@@ -99,39 +99,39 @@ def check_probabilities(
         p: Any = np.ascontiguousarray(raw, dtype=np.float32 if single else np.float64)
     except (TypeError, ValueError, OverflowError) as error:
         raise InvalidInputError(
-            f"{place.whole()} is not a matrix of numbers: {error}",
+            f"{location.whole()} is not a matrix of numbers: {error}",
             hint="Give one row per example and one column of numbers per class",
         ) from error
     if p.ndim != 2:
         raise InvalidInputError(
-            f"{place.whole()} has shape {p.shape}, but a matrix (examples, classes) is needed",
+            f"{location.whole()} has shape {p.shape}, but a matrix (examples, classes) is needed",
             hint="Give one row per example and one column per class",
         )
     if p.shape[1] < 2:
         raise InvalidInputError(
-            f"{place.whole()} has {p.shape[1]} class column, but at least 2 classes are needed",
+            f"{location.whole()} has {p.shape[1]} class column, but at least 2 classes are needed",
             hint="Give one probability column per class, also for a binary task",
         )
-    p, off, sums = normalise_rows(p, place)
+    p, off, sums = normalise_rows(p, location)
     if len(off) and warn:
         warn_normalised(
-            place.whole(),
+            location.whole(),
             count=len(off),
             total=len(p),
-            first=place.cell(int(off[0])),
+            first=location.cell(int(off[0])),
             first_sum=float(sums[0]),
         )
     return cast("Probabilities", p)
 
 
-def normalise_rows(p: Probabilities, place: Place) -> tuple[Probabilities, Integers, Floats]:
+def normalise_rows(p: Probabilities, location: Location) -> tuple[Probabilities, Integers, Floats]:
     """Return rows that sum to 1, the numbers of those that did not, and what these summed to.
 
     Parameters
     ----------
     p : ndarray of shape (M, N)
         As found, in any memory layout, which is kept.
-    place : Place
+    location : Location
         How to name a cell in a message.
 
     Raises
@@ -141,18 +141,18 @@ def normalise_rows(p: Probabilities, place: Place) -> tuple[Probabilities, Integ
 
     Examples
     --------
-    >>> normalise_rows(np.array([[0.5, 0.5], [1.0, 3.0]]), ArrayPlace("p"))
+    >>> normalise_rows(np.array([[0.5, 0.5], [1.0, 3.0]]), ArrayLocation("p"))
     (array([[0.5 , 0.5 ],
            [0.25, 0.75]]), array([1]), array([4.]))
     """
-    off, sums = _check_cells(p, place)
+    off, sums = _check_cells(p, location)
     if len(off):
         p = p.astype(np.float64)
         p[off] /= sums[:, None]
     return p, off, sums
 
 
-def _check_cells(p: NDArray[np.floating[Any]], place: Place) -> tuple[Integers, Floats]:
+def _check_cells(p: NDArray[np.floating[Any]], location: Location) -> tuple[Integers, Floats]:
     """Check every cell, block by block; return the rows to normalise, and their sums."""
     off: list[Integers] = [np.empty(0, np.int64)]
     off_sums: list[Floats] = [np.empty(0)]
@@ -162,7 +162,7 @@ def _check_cells(p: NDArray[np.floating[Any]], place: Place) -> tuple[Integers, 
         block = p[first : first + step].astype(np.float64, copy=False)
         sums = row_sums(block)
         if not np.isfinite(sums).all() or (block < 0).any():
-            _refuse_cell(p, place)
+            _refuse_cell(p, location)
         if empty is None and (sums <= 0).any():
             empty = first + int(np.argmax(sums <= 0))
         rows = np.flatnonzero(np.abs(sums - 1) > ROW_SUM_TOLERANCE)
@@ -170,7 +170,7 @@ def _check_cells(p: NDArray[np.floating[Any]], place: Place) -> tuple[Integers, 
         off_sums.append(sums[rows])
     if empty is not None:
         raise InvalidInputError(
-            f"{place.cell(empty)}: all class probabilities are 0",
+            f"{location.cell(empty)}: all class probabilities are 0",
             hint="Drop the row, or give the probabilities of a model that ranks the classes",
         )
     return np.concatenate(off), np.concatenate(off_sums)
@@ -186,20 +186,20 @@ def warn_normalised(source: str, *, count: int, total: int, first: str, first_su
     )
 
 
-def _refuse_cell(p: NDArray[np.floating[Any]], place: Place) -> NoReturn:
+def _refuse_cell(p: NDArray[np.floating[Any]], location: Location) -> NoReturn:
     """Raise for the first entry that is NaN, infinite or negative; for a sum that overflows."""
     bad = ~np.isfinite(p) | (p < 0)
     if not bad.any():
         row = int(np.argmax(~np.isfinite(row_sums(p))))
         raise InvalidInputError(
-            f"{place.cell(row)}: the sum of the class probabilities overflows",
+            f"{location.cell(row)}: the sum of the class probabilities overflows",
             hint="Give probabilities between 0 and 1",
         )
     row, column = (int(i) for i in np.argwhere(bad)[0])
     value = p[row, column]
     kind = "not a number" if math.isnan(value) else "infinite" if math.isinf(value) else "negative"
     raise InvalidInputError(
-        f"{place.cell(row, column)}: the probability is {kind} ({value})",
+        f"{location.cell(row, column)}: the probability is {kind} ({value})",
         hint="Probabilities are finite numbers of 0 or more; convert logits with a softmax first",
     )
 
@@ -209,7 +209,7 @@ def check_labels(
     *,
     n_examples: int,
     n_classes: int,
-    place: Place | None = None,
+    location: Location | None = None,
     unlabelled: bool = False,
 ) -> Labels:
     """Return labels as int64 class indices: the input itself where it is already in that form.
@@ -220,7 +220,7 @@ def check_labels(
         Class indices 0..N-1, whole numbers of any type.
     n_examples, n_classes : int
         M and N of the probabilities that the labels belong to.
-    place : Place, optional
+    location : Location, optional
         How to name a row in a message.
     unlabelled : bool, default=False
         Accept -1 for a row without a label.
@@ -235,17 +235,17 @@ def check_labels(
     >>> check_labels([0, 1, 1], n_examples=3, n_classes=2)
     array([0, 1, 1])
     """
-    place = place or ArrayPlace("labels")
+    location = location or ArrayLocation("labels")
     raw = np.asarray(labels)
     if raw.ndim != 1 or len(raw) != n_examples:
         raise InvalidInputError(
-            f"{place.whole()} has shape {raw.shape}, but {n_examples} examples need "
+            f"{location.whole()} has shape {raw.shape}, but {n_examples} examples need "
             f"({n_examples},)",
             hint="Give one label per row of the probabilities",
         )
     if raw.dtype.kind not in "biuf" or (raw.dtype.kind == "f" and not (raw == np.floor(raw)).all()):
         raise InvalidInputError(
-            f"{place.whole()} holds values of type {raw.dtype} that are not class indices",
+            f"{location.whole()} holds values of type {raw.dtype} that are not class indices",
             hint="Give whole numbers 0..N-1; ProbabilityTable reads class names",
         )
     lowest = -1 if unlabelled else 0
@@ -253,14 +253,14 @@ def check_labels(
     if outside.any():
         row = int(np.argmax(outside))
         raise InvalidInputError(
-            f"{place.cell(row)}: label {raw[row]} is outside 0..{n_classes - 1}",
+            f"{location.cell(row)}: label {raw[row]} is outside 0..{n_classes - 1}",
             hint=f"There are {n_classes} classes; labels count from 0",
         )
     return raw.astype(np.int64, copy=False)
 
 
 def check_mass(
-    mass: ArrayLike, *, n_examples: int, place: Place | None = None, column: int | None = None
+    mass: ArrayLike, *, n_examples: int, location: Location | None = None, column: int | None = None
 ) -> Floats:
     """Return captured mass as float64, a number from 0 to 1 in each row.
 
@@ -270,10 +270,10 @@ def check_mass(
         What a language model put on all labels of a row together.
     n_examples : int
         M of the probabilities that it belongs to.
-    place : Place, optional
+    location : Location, optional
         How to name a cell in a message.
     column : int, optional
-        Which column of the place it is.
+        Which column of the file it is.
 
     Raises
     ------
@@ -285,23 +285,24 @@ def check_mass(
     >>> check_mass([0.5, 1], n_examples=2)
     array([0.5, 1. ])
     """
-    place = place or ArrayPlace("mass")
+    location = location or ArrayLocation("mass")
     try:
         values = np.asarray(mass, np.float64)
     except (TypeError, ValueError, OverflowError) as error:
         raise InvalidInputError(
-            f"{place.whole()} is not a list of numbers: {error}", hint="Give one number per row"
+            f"{location.whole()} is not a list of numbers: {error}", hint="Give one number per row"
         ) from error
     if values.shape != (n_examples,):
         raise InvalidInputError(
-            f"{place.whole()} has shape {values.shape}, but {n_examples} rows need ({n_examples},)",
+            f"{location.whole()} has shape {values.shape}, but {n_examples} rows need "
+            f"({n_examples},)",
             hint="Give one number per row",
         )
     bad = ~((values >= 0) & (values <= 1 + ROW_SUM_TOLERANCE))
     if bad.any():
         row = int(np.argmax(bad))
         raise InvalidInputError(
-            f"{place.cell(row, column)}: the captured mass is {values[row]:g}, outside 0..1",
+            f"{location.cell(row, column)}: the captured mass is {values[row]:g}, outside 0..1",
             hint="Give the probability of all labels together before normalising, or leave the "
             "column out",
         )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dnip.base.arrays import ArrayPlace, check_labels
+from dnip.base.arrays import ArrayLocation, check_labels
 from dnip.base.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def confusion_matrix(labels: Labels, predictions: Labels, n_classes: int) -> Con
     """
     m = len(labels)
     true, predicted = (
-        check_labels(values, n_examples=m, n_classes=n_classes, place=ArrayPlace(name))
+        check_labels(values, n_examples=m, n_classes=n_classes, location=ArrayLocation(name))
         for name, values in (("labels", labels), ("predictions", predictions))
     )
     return count_pairs(true, predicted, n_classes, n_classes)

@@ -13,10 +13,10 @@ import numpy as np
 from dnip.base.errors import BackendError, InvalidInputError, listed
 from dnip.base.optional import load_optional
 from dnip.prompting.reachability import is_unreached, no_waiting_for_the_hub
+from dnip.tables.chunk import CellLocation, shown
 from dnip.tables.columns import CONTENT_FREE
 from dnip.tables.ids import check_ids
 from dnip.tables.labels import UNLABELLED
-from dnip.tables.place import FilePlace, shown
 
 if TYPE_CHECKING:
     import os
@@ -137,7 +137,7 @@ def load_examples(source: str | os.PathLike[str], split: str, task: Task) -> Exa
         ids.append(f"{split}-{number}" if own in (None, "") else str(own))
     if not rows:
         raise InvalidInputError(f"{name}: there are no rows")
-    check_ids(ids, n_examples=len(ids), place=FilePlace(name, ()))
+    check_ids(ids, n_examples=len(ids), location=CellLocation(name, ()))
     return Examples(tuple(rows), np.array(labels, np.int64), tuple(ids))
 
 

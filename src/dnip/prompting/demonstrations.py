@@ -8,7 +8,7 @@ import numpy as np
 
 from dnip.base.errors import InvalidInputError
 from dnip.base.validation import check_integer
-from dnip.tables.place import shown
+from dnip.tables.chunk import shown
 
 if TYPE_CHECKING:
     from dnip.prompting.data import Examples

@@ -17,7 +17,7 @@ from dnip.prompting.fill import fill_unreported, open_decisions
 from dnip.prompting.journal import changed_settings, open_journal
 from dnip.prompting.plan import hash_prompts
 from dnip.tables import ProbabilityTable, open_writer
-from dnip.tables.formats import format_of
+from dnip.tables.formats.registry import format_of
 
 if TYPE_CHECKING:
     import os

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from dnip.base.arrays import ArrayPlace, check_probabilities
+from dnip.base.arrays import ArrayLocation, check_probabilities
 from dnip.base.frames import check_column_names
 from dnip.base.optional import load_optional
 from dnip.base.validation import check_choice
@@ -105,7 +105,7 @@ class ReweightingMixin(ClassifierMixin):  # type: ignore[misc]
             p = validate_data(self, X, reset=reset, dtype=np.float64, ensure_min_features=2)
             if not reset:
                 check_column_names(X, [str(c) for c in self.classes_.tolist()], name="X")
-            return check_probabilities(p, place=ArrayPlace("X"))
+            return check_probabilities(p, location=ArrayLocation("X"))
         return check_estimated(self.estimator_.predict_proba(X))
 
     def _framed(self, method: str, columns: Mapping[str, NDArray[Any]], X: Any) -> Any:
@@ -128,5 +128,5 @@ def check_estimated(probabilities: ArrayLike) -> Probabilities:
     >>> check_estimated([[1.0, 3.0]])
     array([[0.25, 0.75]])
     """
-    place = ArrayPlace("estimator.predict_proba(X)")
-    return check_probabilities(probabilities, place=place, warn=False)
+    location = ArrayLocation("estimator.predict_proba(X)")
+    return check_probabilities(probabilities, location=location, warn=False)

@@ -1,7 +1,7 @@
 """Probability tables: read, write, stream, split."""
 
 from dnip.tables.chunk import Chunk, Rows
-from dnip.tables.streaming import Scan, ahead, stream
+from dnip.tables.streaming import Scan, ahead
 from dnip.tables.table import ProbabilityTable
 from dnip.tables.writing import TableWriter, open_writer
 
@@ -13,5 +13,4 @@ __all__ = [
     "TableWriter",
     "ahead",
     "open_writer",
-    "stream",
 ]

@@ -10,27 +10,27 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnip.base.errors import InvalidInputError
-from dnip.tables.place import shown
+from dnip.tables.chunk import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
-    from dnip.base.arrays import Place
+    from dnip.base.arrays import Location
     from dnip.base.typing import Floats, Probabilities
 
 _NUMBERS = (int, float, Decimal, np.integer, np.floating)
 
 
-def matrix_from_text(columns: Sequence[Sequence[str]], place: Place) -> Probabilities:
+def matrix_from_text(columns: Sequence[Sequence[str]], location: Location) -> Probabilities:
     """Turn columns of text into a matrix.
 
     Parameters
     ----------
     columns : sequence of N sequences of M texts
         The class columns in class order.
-    place : Place
+    location : Location
         How to name a cell in a message.
 
     Returns
@@ -45,16 +45,16 @@ def matrix_from_text(columns: Sequence[Sequence[str]], place: Place) -> Probabil
 
     Examples
     --------
-    >>> from dnip.base.arrays import ArrayPlace
-    >>> matrix_from_text([["0.5", "1"], ["0.5", "0"]], ArrayPlace("p"))
+    >>> from dnip.base.arrays import ArrayLocation
+    >>> matrix_from_text([["0.5", "1"], ["0.5", "0"]], ArrayLocation("p"))
     array([[0.5, 0.5],
            [1. , 0. ]])
     """
-    return _matrix(columns, _floats_from_text, place)
+    return _matrix(columns, _floats_from_text, location)
 
 
 def matrix_from_numbers(
-    columns: Sequence[Sequence[Any] | NDArray[Any]], place: Place
+    columns: Sequence[Sequence[Any] | NDArray[Any]], location: Location
 ) -> Probabilities:
     """Turn columns of arrays or Python values into a matrix; text and booleans are no numbers.
 
@@ -62,7 +62,7 @@ def matrix_from_numbers(
     ----------
     columns : sequence of N arrays or sequences of M values
         The class columns in class order; None is an empty cell.
-    place : Place
+    location : Location
         How to name a cell in a message.
 
     Returns
@@ -77,16 +77,16 @@ def matrix_from_numbers(
 
     Examples
     --------
-    >>> from dnip.base.arrays import ArrayPlace
-    >>> matrix_from_numbers([[0.5, 1], [0.5, 0]], ArrayPlace("p"))
+    >>> from dnip.base.arrays import ArrayLocation
+    >>> matrix_from_numbers([[0.5, 1], [0.5, 0]], ArrayLocation("p"))
     array([[0.5, 0.5],
            [1. , 0. ]])
     """
-    return _matrix(columns, _floats_from_numbers, place)
+    return _matrix(columns, _floats_from_numbers, location)
 
 
 def _matrix(
-    columns: Sequence[Any], convert: Callable[[Any], NDArray[Any]], place: Place
+    columns: Sequence[Any], convert: Callable[[Any], NDArray[Any]], location: Location
 ) -> Probabilities:
     matrix = np.empty((len(columns[0]), len(columns)), dtype=np.float64, order="F")
     try:
@@ -96,7 +96,7 @@ def _matrix(
         # Whole columns are converted at once, for speed; now find the cell, for the message.
         for row, cells_of_row in enumerate(zip(*map(list, columns), strict=True)):
             for column, cell in enumerate(cells_of_row):
-                _check_cell(cell, convert, place.cell(row, column))
+                _check_cell(cell, convert, location.cell(row, column))
         raise
     return matrix
 

@@ -1,14 +1,14 @@
-"""The two forms of a run of rows on its way from a file to a table."""
+"""Rows on their way from a file to a table, and how messages name their cells."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
-from dnip.tables.place import FilePlace
+import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     import numpy as np
     import pyarrow as pa
@@ -16,6 +16,72 @@ if TYPE_CHECKING:
 
     from dnip.base.typing import Floats, Integers, Labels, Probabilities
     from dnip.tables.columns import Layout
+
+
+@dataclass(frozen=True)
+class CellLocation:
+    """Cells of a run of rows of one file.
+
+    Parameters
+    ----------
+    source : str
+        The file.
+    columns : tuple of str
+        Names of the class columns, in class order.
+    first_row : int, default=0
+        Which row of the file, counted from 0, is row 0 of the run.
+
+    Examples
+    --------
+    >>> location = CellLocation("opt.csv", ("p0", "p1"), first_row=100)
+    >>> location.cell(2, 1)
+    'opt.csv: row 103, column p1'
+    """
+
+    source: str
+    columns: tuple[str, ...]
+    first_row: int = 0
+
+    def whole(self) -> str:
+        """Name the file."""
+        return self.source
+
+    def cell(self, row: int, column: int | None = None) -> str:
+        """Name a row of the run, and its class column if given; rows are told from 1."""
+        name = f"{self.source}: row {self.first_row + row + 1}"
+        return name if column is None else f"{name}, column {self.columns[column]}"
+
+    def named(self, row: int, column: str) -> str:
+        """Name a cell of a column that is no class column."""
+        return f"{self.cell(row)}, column {column}"
+
+
+def shown(value: object, most: int = 60) -> str:
+    """Return a value as it shall stand in a message: quoted if it is a text, cut if it is long.
+
+    Examples
+    --------
+    >>> shown("abc"), shown("0" * 100, most=10)
+    ("'abc'", "'000000000...")
+    """
+    text = repr(value.item() if isinstance(value, np.generic) else value)
+    return text if len(text) <= most else f"{text[:most]}..."
+
+
+#: Cells that are held at once: rows of many classes come in shorter chunks.
+_MAX_CELLS = 1 << 20
+
+
+def rows_per_chunk(chunk_rows: int, n_columns: int) -> int:
+    """Return how many rows to hold at once, `chunk_rows` at most.
+
+    Examples
+    --------
+    >>> rows_per_chunk(65_536, 5), rows_per_chunk(65_536, 1_000)
+    (65536, 1048)
+    """
+    return max(1, min(chunk_rows, _MAX_CELLS // max(1, n_columns)))
+
 
 #: Row ids: Python texts, or where they come from Parquet a pyarrow array of texts.
 Ids: TypeAlias = "NDArray[np.object_] | pa.Array"
@@ -67,9 +133,9 @@ class RawChunk:
         return self.numbers[:, -1] if self.layout.has_mass else None
 
     @property
-    def place(self) -> FilePlace:
+    def location(self) -> CellLocation:
         """How to name the chunk's cells in a message."""
-        return FilePlace(self.layout.source, self.layout.numbers, self.first_row)
+        return CellLocation(self.layout.source, self.layout.numbers, self.first_row)
 
 
 class Rows(Protocol):
@@ -136,3 +202,19 @@ class Chunk:
     def __len__(self) -> int:
         """Return the number of rows."""
         return len(self.probabilities)
+
+
+def joined(chunks: Iterable[Chunk], source: str) -> Chunk:
+    """Return all rows as one chunk, whose probabilities are contiguous row by row."""
+    parts = list(chunks)
+    labels = [part.labels for part in parts if part.labels is not None]
+    ids = [np.array(part.ids.tolist(), np.object_) for part in parts if part.ids is not None]
+    mass = [part.mass for part in parts if part.mass is not None]
+    return Chunk(
+        np.ascontiguousarray(np.concatenate([part.probabilities for part in parts])),
+        np.concatenate(labels) if labels else None,
+        np.concatenate(ids) if ids else None,
+        parts[0].classes,
+        source,
+        np.concatenate(mass) if mass else None,
+    )

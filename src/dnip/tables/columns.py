@@ -1,4 +1,4 @@
-"""Which column of a table is what."""
+"""Which column of a table is what, and which class names a file carries."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dnip.base.errors import InvalidInputError
+from dnip.base.validation import check_classes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
 
 LABEL = "label"
 ID = "id"
@@ -233,3 +235,46 @@ def _shown(name: str) -> str:
 def _listed(names: Sequence[str], most: int = 12) -> str:
     rest = f" and {len(names) - most} more" if len(names) > most else ""
     return (", ".join(_shown(name) for name in names[:most]) or "none") + rest
+
+
+def check_own_classes(names: Sequence[str], source: str) -> tuple[str, ...]:
+    """Return the class names that a file carries, checked.
+
+    Raises
+    ------
+    InvalidInputError
+        If they are no class names; the message names the file.
+
+    Examples
+    --------
+    >>> check_own_classes(["bad", "good"], "opt.npz")
+    ('bad', 'good')
+    """
+    try:
+        return check_classes(names)
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{source}: {error.message}", hint=error.hint) from error
+
+
+def reconcile_classes(
+    own: tuple[str, ...] | None, given: tuple[str, ...] | None, source: str
+) -> tuple[str, ...] | None:
+    """Return the class names of a file, None if nobody knows them.
+
+    Raises
+    ------
+    InvalidInputError
+        If the file and the caller name the classes differently.
+
+    Examples
+    --------
+    >>> reconcile_classes(("bad", "good"), None, "opt.parquet")
+    ('bad', 'good')
+    """
+    if own is not None and given is not None and own != given:
+        raise InvalidInputError(
+            f"{source}: the classes in the file are {', '.join(own)}, but {', '.join(given)} were "
+            "given",
+            hint="Leave the class names out, or give them as the file does, in its order",
+        )
+    return own if given is None else given

@@ -8,7 +8,7 @@ from typing import IO, TYPE_CHECKING, NamedTuple, NoReturn
 
 import numpy as np
 
-from dnip.base.arrays import ArrayPlace
+from dnip.base.arrays import ArrayLocation
 from dnip.base.errors import InvalidInputError, OutputError
 from dnip.base.validation import is_storable
 from dnip.tables.cells import is_missing
@@ -19,10 +19,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from dnip.base.arrays import Place
+    from dnip.base.arrays import Location
     from dnip.base.typing import Integers
-    from dnip.tables.chunk import Ids, RawChunk
-    from dnip.tables.place import FilePlace
+    from dnip.tables.chunk import CellLocation, Ids, RawChunk
 
     Hashes = NDArray[np.uint64]
 
@@ -37,7 +36,10 @@ _MAX_BYTES = 1 << 17
 
 
 def check_ids(
-    ids: Sequence[object] | NDArray[np.object_], *, n_examples: int, place: Place | None = None
+    ids: Sequence[object] | NDArray[np.object_],
+    *,
+    n_examples: int,
+    location: Location | None = None,
 ) -> NDArray[np.object_]:
     """Return row ids as an array of str: one per row, none empty, none twice.
 
@@ -47,7 +49,7 @@ def check_ids(
         Texts or numbers; numbers become texts.
     n_examples : int
         M of the probabilities that the ids belong to.
-    place : Place, optional
+    location : Location, optional
         How to name a row in a message.
 
     Raises
@@ -60,25 +62,25 @@ def check_ids(
     >>> check_ids(["a", 7], n_examples=2)
     array(['a', '7'], dtype=object)
     """
-    place = place or ArrayPlace("ids")
+    location = location or ArrayLocation("ids")
     if len(ids) != n_examples:
         raise InvalidInputError(
-            f"{place.whole()} has {len(ids)} entries, but there are {n_examples} rows",
+            f"{location.whole()} has {len(ids)} entries, but there are {n_examples} rows",
             hint="Give one id per row, or none at all",
         )
     values = ids.tolist() if isinstance(ids, np.ndarray) else ids
     texts = [value if isinstance(value, str) else _id_text(value) for value in values]
     if "" in texts:
         raise InvalidInputError(
-            f"{place.cell(texts.index(''))}: the id is empty",
+            f"{location.cell(texts.index(''))}: the id is empty",
             hint="Give every row an id of its own, or leave the ids out",
         )
     if len(set(texts)) < len(texts):
-        _refuse_second_id(texts, place)
+        _refuse_second_id(texts, location)
     if not is_storable("".join(texts)):
         row = next(row for row, text in enumerate(texts) if not is_storable(text))
         raise InvalidInputError(
-            f"{place.cell(row)}: the id {texts[row]!r} holds a character that no file can hold",
+            f"{location.cell(row)}: the id {texts[row]!r} holds a character that no file can hold",
             hint="Write ids in valid Unicode without NUL characters",
         )
     array = np.empty(len(texts), dtype=np.object_)
@@ -91,11 +93,11 @@ def _id_text(value: object) -> str:
     return "" if is_missing(value) else str(value)
 
 
-def _refuse_second_id(ids: list[str], place: Place) -> None:
+def _refuse_second_id(ids: list[str], location: Location) -> None:
     first: dict[str, int] = {}
     for row, text in enumerate(ids):
         if text in first:
-            refuse_duplicate_id(text, place.cell(first[text]), place.cell(row))
+            refuse_duplicate_id(text, location.cell(first[text]), location.cell(row))
         first[text] = row
 
 
@@ -118,8 +120,8 @@ def read_ids(raw: RawChunk) -> Ids | None:
     if raw.ids is None:
         return None
     if isinstance(raw.ids, list | tuple):
-        return check_ids(raw.ids, n_examples=len(raw.ids), place=raw.place)
-    _check_texts(raw.ids, raw.place)
+        return check_ids(raw.ids, n_examples=len(raw.ids), location=raw.location)
+    _check_texts(raw.ids, raw.location)
     return raw.ids
 
 
@@ -240,7 +242,7 @@ def refuse_repeated(chunks: Iterator[RawChunk], suspected: Hashes) -> None:
             continue
         for row in np.flatnonzero(np.isin(hashes_of(ids), suspected)).tolist():
             text = str(ids[row])
-            where = raw.place.cell(row)
+            where = raw.location.cell(row)
             if text in seen:
                 refuse_duplicate_id(text, seen[text], where)
             seen[text] = where
@@ -290,20 +292,20 @@ def _repeated(ascending: Hashes) -> Hashes:
     return np.unique(ascending[1:][ascending[1:] == ascending[:-1]])
 
 
-def _check_texts(ids: pa.Array, place: FilePlace) -> None:
+def _check_texts(ids: pa.Array, location: CellLocation) -> None:
     """Check a pyarrow array of texts as `check_ids` checks Python ones, without making any."""
     offsets, data = _buffers(ids)
     lengths = np.diff(offsets)
     if ids.null_count or not lengths.all():
         row = next(row for row, text in enumerate(ids.to_pylist()) if not text)
         raise InvalidInputError(
-            f"{place.cell(row)}: the id is empty",
+            f"{location.cell(row)}: the id is empty",
             hint="Give every row an id of its own, or leave the ids out",
         )
     hashes = hashes_of(ids)
     hashes.sort()
     if (hashes[1:] == hashes[:-1]).any() or not data[offsets[0] : offsets[-1]].all():  # a NUL
-        check_ids(ids.to_pylist(), n_examples=len(ids), place=place)
+        check_ids(ids.to_pylist(), n_examples=len(ids), location=location)
 
 
 def _buffers(ids: pa.Array) -> tuple[Integers, NDArray[np.uint8]]:

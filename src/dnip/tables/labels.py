@@ -9,15 +9,14 @@ import numpy as np
 
 from dnip.base.errors import InvalidInputError
 from dnip.tables.cells import is_missing
-from dnip.tables.chunk import Codes
+from dnip.tables.chunk import Codes, shown
 from dnip.tables.columns import LABEL
-from dnip.tables.place import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from dnip.base.typing import Labels
-    from dnip.tables.place import FilePlace
+    from dnip.tables.chunk import CellLocation
 
 UNLABELLED = -1
 
@@ -39,9 +38,9 @@ class LabelRule:
 
     Examples
     --------
-    >>> from dnip.tables.place import FilePlace
+    >>> from dnip.tables.chunk import CellLocation
     >>> rule = LabelRule(("World", "Sports"))
-    >>> rule.read(["Sports", "1.0", 0, "", None], FilePlace("opt.csv", ("p0", "p1")))
+    >>> rule.read(["Sports", "1.0", 0, "", None], CellLocation("opt.csv", ("p0", "p1")))
     array([ 1,  1,  0, -1, -1])
     """
 
@@ -58,7 +57,7 @@ class LabelRule:
             None,
         )
 
-    def read(self, cells: Iterable[object] | Codes, place: FilePlace) -> Labels:
+    def read(self, cells: Iterable[object] | Codes, location: CellLocation) -> Labels:
         """Return the class index of each cell, -1 where it is empty.
 
         Raises
@@ -68,25 +67,25 @@ class LabelRule:
         """
         if isinstance(cells, Codes):
             try:
-                return self.read(cells.values, place)[cells.codes]
+                return self.read(cells.values, location)[cells.codes]
             except InvalidInputError:
                 # Not every value need stand in a row; and the message names the row.
                 cells = cells.cells()
         texts = ("" if is_missing(cell) else str(cell) for cell in cells)
         return np.array(
             [
-                self._index_of[text] if text in self._index_of else self._parse(text, row, place)
+                self._index_of[text] if text in self._index_of else self._parse(text, row, location)
                 for row, text in enumerate(texts)
             ],
             dtype=np.int64,
         )
 
-    def _parse(self, text: str, row: int, place: FilePlace) -> int:
+    def _parse(self, text: str, row: int, location: CellLocation) -> int:
         stripped = text.strip()
         if stripped in self._index_of:
             return self._index_of[stripped]
         index = _whole_number(stripped)
-        where = place.named(row, LABEL)
+        where = location.named(row, LABEL)
         if index is None:
             raise InvalidInputError(
                 f"{where}: {shown(text)} is neither a class name nor a class index",

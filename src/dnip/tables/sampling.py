@@ -13,10 +13,43 @@ from dnip.base.validation import check_integer, check_number
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from numpy.typing import ArrayLike
+
     from dnip.base.typing import Integers
 
 #: Draws of up to this many rows are class-balanced, larger ones uniform: the paper's protocol.
 BALANCED_UP_TO = 100
+
+
+def row_numbers(rows: ArrayLike, n_rows: int, source: str) -> Integers:
+    """Return the numbers of the rows that are asked for, by number or by one truth value per row.
+
+    Raises
+    ------
+    InvalidInputError
+        For anything else, and for a row that is not there.
+
+    Examples
+    --------
+    >>> row_numbers([False, True, True], 3, "opt.csv"), row_numbers([2, 0], 3, "opt.csv")
+    (array([1, 2]), array([2, 0]))
+    """
+    asked = np.asarray(rows)
+    if asked.dtype == np.bool_ and asked.shape == (n_rows,):
+        return np.flatnonzero(asked)
+    numbers = asked.astype(np.int64) if asked.size == 0 else asked
+    if numbers.ndim != 1 or numbers.dtype.kind not in "iu":
+        raise InvalidInputError(
+            f"rows must be row numbers or {n_rows} truth values; got {asked.dtype} of shape "
+            f"{asked.shape}"
+        )
+    outside = (numbers < 0) | (numbers >= n_rows)
+    if outside.any():
+        raise InvalidInputError(
+            f"row {numbers[np.argmax(outside)]} is outside 0..{n_rows - 1} of {source}",
+            hint="Rows count from 0",
+        )
+    return numbers.astype(np.int64)
 
 
 def split_rows(strata: Integers, fractions: Mapping[str, float], seed: int) -> dict[str, Integers]:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from dnip.base.errors import InvalidInputError
 from dnip.base.validation import check_classes
-from dnip.tables.reading import CHUNK_ROWS, check_readable, read_chunks
-from dnip.tables.table import ProbabilityTable
+from dnip.tables.reading import check_readable, read_chunks
 
 if TYPE_CHECKING:
     import os
@@ -59,6 +58,7 @@ class Scan:
     --------
     >>> from tempfile import TemporaryDirectory
     >>> import numpy as np
+    >>> from dnip.tables import ProbabilityTable
     >>> with TemporaryDirectory() as folder:
     ...     ProbabilityTable(np.full((5, 2), 0.5)).write(f"{folder}/opt.csv")
     ...     scan = Scan(f"{folder}/opt.csv")
@@ -125,48 +125,3 @@ def ahead(items: Iterator[Item]) -> Generator[Item]:
         # After a second Ctrl-C the thread may still be at work on the iterator.
         with suppress(AttributeError, ValueError):
             items.close()  # type: ignore[attr-defined]
-
-
-def stream(
-    path: str | os.PathLike[str],
-    classes: Sequence[str] | None = None,
-    *,
-    chunk_rows: int = CHUNK_ROWS,
-) -> Iterator[ProbabilityTable]:
-    """Read a table chunk by chunk; together the chunks are what `ProbabilityTable.read` gives.
-
-    The path and the arguments are checked at once, the rows as they are asked for. Rows that do
-    not sum to 1 are normalised, and told once, after the last chunk; there, too, an id that stands
-    in two chunks is refused. `Scan` reads the same rows without making tables of them, faster and
-    more than once.
-
-    Parameters
-    ----------
-    path : path-like
-        As for `ProbabilityTable.read`.
-    classes : sequence of str, optional
-        Class names.
-    chunk_rows : int, default=65536
-        Rows per chunk at most; many classes give shorter chunks.
-
-    Yields
-    ------
-    ProbabilityTable
-        The next rows.
-
-    Raises
-    ------
-    InvalidInputError
-        As `ProbabilityTable.read`; for a bad row only once its chunk is asked for.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> import numpy as np
-    >>> with TemporaryDirectory() as folder:
-    ...     ProbabilityTable(np.full((5, 2), 0.5)).write(f"{folder}/opt.csv")
-    ...     [len(chunk) for chunk in stream(f"{folder}/opt.csv", chunk_rows=2)]
-    [2, 2, 1]
-    """
-    chunks = read_chunks(path, classes, chunk_rows=chunk_rows)
-    return map(ProbabilityTable.of_chunk, chunks)

@@ -2,34 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from dnip.base.arrays import check_labels, check_mass, check_probabilities
 from dnip.base.errors import InvalidInputError, listed
-from dnip.base.optional import load_optional
-from dnip.base.validation import check_choice, check_classes
-from dnip.tables.block import block_of
+from dnip.base.validation import check_classes
 from dnip.tables.captured_mass import CapturedMass
-from dnip.tables.checks import check_chunks
-from dnip.tables.chunk import Chunk
+from dnip.tables.chunk import Chunk, joined
 from dnip.tables.columns import default_classes
+from dnip.tables.formats.frame import make_frame, read_frame
 from dnip.tables.hashing import DataHash
 from dnip.tables.ids import check_ids
 from dnip.tables.labels import UNLABELLED
-from dnip.tables.readers.frame import read_frame
-from dnip.tables.reading import ID_MEMORY, read_chunks
-from dnip.tables.sampling import BALANCED_UP_TO, draw_rows, split_rows
+from dnip.tables.reading import ID_MEMORY, check_chunks, read_chunks
+from dnip.tables.sampling import BALANCED_UP_TO, draw_rows, row_numbers, split_rows
 from dnip.tables.writing import open_writer
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
-    import pandas as pd
-    import polars as pl
+    from narwhals.typing import IntoDataFrame
     from numpy.typing import ArrayLike, NDArray
 
     from dnip.base.typing import Floats, Labels, Probabilities
@@ -100,14 +96,17 @@ class ProbabilityTable:
             ids = check_ids(ids, n_examples=n_examples)
         if mass is not None:
             mass = check_mass(mass, n_examples=n_examples)
-        for name, value in (
-            ("probabilities", probabilities),
-            ("labels", labels),
-            ("ids", ids),
-            ("mass", mass),
-            ("classes", classes),
-        ):
+        names = ("probabilities", "labels", "ids", "mass", "classes")
+        for name, value in zip(names, (probabilities, labels, ids, mass, classes), strict=True):
             object.__setattr__(self, name, value)
+
+    @classmethod
+    def _trusted(cls, rows: Chunk) -> ProbabilityTable:
+        """Make a table of rows that are checked already."""
+        table = object.__new__(cls)
+        for field in fields(cls):
+            object.__setattr__(table, field.name, getattr(rows, field.name))
+        return table
 
     def __len__(self) -> int:
         """Return the number of rows, M."""
@@ -139,7 +138,6 @@ class ProbabilityTable:
 
         Examples
         --------
-        >>> import numpy as np
         >>> ProbabilityTable(np.array([[0.5, 0.5]])).data_hash[:12]
         '6f737bef29d1'
         """
@@ -181,37 +179,19 @@ class ProbabilityTable:
         >>> table.labels, table.probabilities
         (array([1]), array([[0.25, 0.75]]))
         """
-        return _joined(read_chunks(path, classes), source=str(path))
-
-    @classmethod
-    def of_chunk(cls, chunk: Chunk) -> ProbabilityTable:
-        """Make a table of a chunk, as a `Scan` gives it.
-
-        Parameters
-        ----------
-        chunk : Chunk
-            Checked rows.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from dnip.tables import Chunk
-        >>> chunk = Chunk(np.array([[0.5, 0.5]]), None, None, ("ham", "spam"), "new.csv")
-        >>> ProbabilityTable.of_chunk(chunk)
-        <ProbabilityTable: 1 rows, 2 classes, no label column, from new.csv>
-        """
-        return _joined([chunk], chunk.source)
+        return cls._trusted(joined(read_chunks(path, classes), str(path)))
 
     @classmethod
     def from_frame(
-        cls, frame: pd.DataFrame | pl.DataFrame, classes: Sequence[str] | None = None
+        cls, frame: IntoDataFrame, classes: Sequence[str] | None = None
     ) -> ProbabilityTable:
-        """Take a table from a pandas or polars data frame with the columns of a file.
+        """Take a table from a data frame of pandas, polars, Arrow or another library.
 
         Parameters
         ----------
-        frame : pandas.DataFrame or polars.DataFrame
-            Columns as `read` expects them; an index is ignored.
+        frame : data frame
+            Columns as `read` expects them; an index is ignored. The rows are in memory: collect a
+            lazy frame first.
         classes : sequence of str, optional
             Class names.
 
@@ -230,14 +210,15 @@ class ProbabilityTable:
         names = None if classes is None else check_classes(classes)
         raw = read_frame(frame, names)
         source = raw.layout.source
-        return _joined(check_chunks(lambda: iter([raw]), source, id_memory=ID_MEMORY), source)
+        chunks = check_chunks(lambda: iter([raw]), source, id_memory=ID_MEMORY)
+        return cls._trusted(joined(chunks, source))
 
-    def to_frame(self, library: Literal["pandas", "polars"]) -> pd.DataFrame | pl.DataFrame:
+    def to_frame(self, library: Literal["pandas", "polars", "pyarrow"]) -> IntoDataFrame:
         """Return the table as a data frame with the columns that `write` writes.
 
         Parameters
         ----------
-        library : {"pandas", "polars"}
+        library : {"pandas", "polars", "pyarrow"}
             Which kind of data frame.
 
         Raises
@@ -247,16 +228,11 @@ class ProbabilityTable:
 
         Examples
         --------
-        >>> import numpy as np
         >>> ProbabilityTable(np.array([[0.25, 0.75]]), np.array([1])).to_frame("pandas")
            label    p0    p1
         0      1  0.25  0.75
         """
-        check_choice("library", library, ["pandas", "polars"])
-        frames = load_optional(library, purpose="make data frames", extra=library)
-        block = block_of(self)
-        arrays = [*map(block.cells, block.leading), *block.probabilities.T]
-        return frames.DataFrame(dict(zip(block.columns, arrays, strict=True)))
+        return make_frame(self, library)
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the table to a file whose suffix names the format; see `open_writer`.
@@ -276,7 +252,6 @@ class ProbabilityTable:
         Examples
         --------
         >>> from tempfile import TemporaryDirectory
-        >>> import numpy as np
         >>> table = ProbabilityTable(np.array([[0.1, 0.9]]), classes=("ham", "spam"))
         >>> with TemporaryDirectory() as folder:
         ...     table.write(f"{folder}/opt.npz")
@@ -302,44 +277,25 @@ class ProbabilityTable:
 
         Examples
         --------
-        >>> import numpy as np
         >>> table = ProbabilityTable(np.array([[0.5, 0.5], [0.25, 0.75]]))
         >>> table.take([1]).probabilities
         array([[0.25, 0.75]])
         """
-        chosen = self._row_numbers(np.asarray(rows))
-        return ProbabilityTable(
-            self.probabilities[chosen],
-            None if self.labels is None else self.labels[chosen],
-            None if self.ids is None else self.ids[chosen],
-            self.classes,
-            self.source,
-            None if self.mass is None else self.mass[chosen],
+        chosen = row_numbers(rows, len(self), self.source)
+        ids = None if self.ids is None else self.ids[chosen]
+        if ids is not None and len(np.unique(chosen)) < len(chosen):
+            check_ids(ids, n_examples=len(ids))
+        labels = None if self.labels is None else self.labels[chosen]
+        mass = None if self.mass is None else self.mass[chosen]
+        return self._trusted(
+            Chunk(self.probabilities[chosen], labels, ids, self.classes, self.source, mass)
         )
-
-    def _row_numbers(self, rows: NDArray[Any]) -> NDArray[np.intp]:
-        if rows.dtype == np.bool_ and rows.shape == (len(self),):
-            return np.flatnonzero(rows)
-        numbers = rows.astype(np.intp) if rows.size == 0 else rows
-        if numbers.ndim != 1 or numbers.dtype.kind not in "iu":
-            raise InvalidInputError(
-                f"rows must be row numbers or {len(self)} truth values; got {rows.dtype} of shape "
-                f"{rows.shape}"
-            )
-        outside = (numbers < 0) | (numbers >= len(self))
-        if outside.any():
-            raise InvalidInputError(
-                f"row {numbers[np.argmax(outside)]} is outside 0..{len(self) - 1} of {self.source}",
-                hint="Rows count from 0",
-            )
-        return numbers.astype(np.intp)
 
     def labelled(self) -> ProbabilityTable:
         """Return the rows that have a label; none where there is no label column.
 
         Examples
         --------
-        >>> import numpy as np
         >>> table = ProbabilityTable(np.array([[0.5, 0.5], [0.25, 0.75]]), np.array([-1, 1]))
         >>> table.labelled().probabilities
         array([[0.25, 0.75]])
@@ -353,7 +309,6 @@ class ProbabilityTable:
 
         Examples
         --------
-        >>> import numpy as np
         >>> table = ProbabilityTable(np.array([[0.5, 0.5], [0.25, 0.75]]), np.array([-1, 1]))
         >>> table.unlabelled().probabilities
         array([[0.5, 0.5]])
@@ -361,7 +316,9 @@ class ProbabilityTable:
         if self.labels is None:
             return self
         rows = self.take(self.labels == UNLABELLED)
-        return replace(rows, labels=None)
+        return self._trusted(
+            Chunk(rows.probabilities, None, rows.ids, rows.classes, rows.source, rows.mass)
+        )
 
     def split(
         self, fractions: Mapping[str, float], seed: int, *, stratify: bool = True
@@ -390,7 +347,6 @@ class ProbabilityTable:
 
         Examples
         --------
-        >>> import numpy as np
         >>> table = ProbabilityTable(np.full((20, 2), 0.5), np.repeat([0, 1], 10))
         >>> parts = table.split({"opt": 0.8, "dev": 0.2}, seed=0)
         >>> parts["dev"].labels
@@ -415,9 +371,8 @@ class ProbabilityTable:
         seed : int
             Seed of the draw.
         balanced : bool, optional
-            Draw as equally many of each class as there are; what a small class lacks is shared by
-            the others. By default up to 100 rows are drawn so and more are drawn uniformly, as in
-            the paper's experiments.
+            Draw the same number of each class, more of the others where a class has too few. By
+            default up to 100 rows are balanced and more are drawn uniformly, as in the paper.
 
         Raises
         ------
@@ -426,7 +381,6 @@ class ProbabilityTable:
 
         Examples
         --------
-        >>> import numpy as np
         >>> table = ProbabilityTable(np.full((100, 2), 0.5), np.repeat([0, 1], [90, 10]))
         >>> np.bincount(table.draw(10, seed=0).labels)
         array([5, 5])
@@ -444,18 +398,3 @@ class ProbabilityTable:
         labelled = np.flatnonzero(self.labels != UNLABELLED)
         drawn = draw_rows(self.labels[labelled], self.n_classes, n, seed, balanced=balanced)
         return self.take(labelled[drawn])
-
-
-def _joined(checked: Iterable[Chunk], source: str) -> ProbabilityTable:
-    chunks = list(checked)
-    labels = [chunk.labels for chunk in chunks if chunk.labels is not None]
-    ids = [np.array(c.ids.tolist(), np.object_) for c in chunks if c.ids is not None]
-    mass = [chunk.mass for chunk in chunks if chunk.mass is not None]
-    return ProbabilityTable(
-        np.concatenate([chunk.probabilities for chunk in chunks]),
-        np.concatenate(labels) if labels else None,
-        np.concatenate(ids) if ids else None,
-        chunks[0].classes,
-        source,
-        np.concatenate(mass) if mass else None,
-    )

@@ -11,7 +11,7 @@ from dnip.base.errors import InvalidInputError, listed
 from dnip.base.files import atomic_path
 from dnip.base.validation import check_classes
 from dnip.tables.block import block_of
-from dnip.tables.formats import format_of
+from dnip.tables.formats.registry import format_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from dnip.tables.chunk import Rows
-    from dnip.tables.formats import BlockWriter
+    from dnip.tables.formats.registry import BlockWriter
 
 
 class TableWriter:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, Unpack
 
 import numpy as np
 
-from dnip.base.arrays import ArrayPlace, check_probabilities
+from dnip.base.arrays import ArrayLocation, check_probabilities
 from dnip.base.errors import InvalidInputError
 from dnip.fitting.robust.decision import Decision
 from dnip.fitting.robust.drift import find_drift
@@ -267,7 +267,7 @@ def _closes_gaps(goal: ObjectiveLike) -> bool:
 def _check_unlabelled(unlabelled: ArrayLike | None, problem: Problem) -> Probabilities:
     if unlabelled is None:
         return np.empty((0, problem.n_classes))
-    others = check_probabilities(unlabelled, place=ArrayPlace("unlabelled"))
+    others = check_probabilities(unlabelled, location=ArrayLocation("unlabelled"))
     if others.shape[1] != problem.n_classes:
         raise InvalidInputError(
             f"unlabelled has {others.shape[1]} columns, but probabilities has {problem.n_classes}",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from dnip.base.arrays import ArrayPlace, check_labels, check_probabilities
+from dnip.base.arrays import ArrayLocation, check_labels, check_probabilities
 from dnip.base.errors import InvalidInputError
 from dnip.base.validation import check_classes
 from dnip.method.prediction import decide
@@ -114,7 +114,7 @@ class OptSet:
 def _check_rows(name: str, rows: ArrayLike | None, n_classes: int) -> Probabilities:
     if rows is None or np.size(np.asarray(rows)) == 0:
         return np.empty((0, n_classes))
-    checked = check_probabilities(rows, place=ArrayPlace(name))
+    checked = check_probabilities(rows, location=ArrayLocation(name))
     if checked.shape[1] != n_classes:
         raise InvalidInputError(
             f"{name} has {checked.shape[1]} columns, but probabilities has {n_classes}",

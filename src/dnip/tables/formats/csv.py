@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import csv
+import re
 from itertools import islice
 from typing import IO, TYPE_CHECKING
 
 from dnip.base.errors import InvalidInputError
 from dnip.tables.cells import matrix_from_text
-from dnip.tables.chunk import RawChunk
+from dnip.tables.chunk import CellLocation, RawChunk, rows_per_chunk, shown
 from dnip.tables.columns import ID, LABEL, resolve_columns
-from dnip.tables.place import FilePlace, shown
-from dnip.tables.readers.chunk_size import rows_per_chunk
-from dnip.tables.readers.text import empty_file, open_text
+from dnip.tables.formats.text import TextOutput, empty_file, open_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from dnip.tables.block import Block
 
 
 def read_csv(
@@ -33,13 +34,13 @@ def read_csv(
         position = {name: index for index, name in enumerate(header)}
         first_row = 0
         while chunk := list(islice(rows, rows_per_chunk(chunk_rows, len(header)))):
-            place = FilePlace(source, layout.numbers, first_row)
-            _check_widths(chunk, header, place)
+            location = CellLocation(source, layout.numbers, first_row)
+            _check_widths(chunk, header, location)
             columns = list(zip(*chunk, strict=True))
             yield RawChunk(
                 layout=layout,
                 numbers=matrix_from_text(
-                    [columns[position[name]] for name in layout.numbers], place
+                    [columns[position[name]] for name in layout.numbers], location
                 ),
                 labels=columns[position[LABEL]] if layout.has_labels else None,
                 ids=columns[position[ID]] if layout.has_ids else None,
@@ -59,18 +60,53 @@ def _rows(file: IO[str], source: str) -> Iterator[list[str]]:
         ) from error
 
 
-def _check_widths(chunk: list[list[str]], header: list[str], place: FilePlace) -> None:
+def _check_widths(chunk: list[list[str]], header: list[str], location: CellLocation) -> None:
     width = len(header)
     for row, cells in enumerate(chunk):
         if len(cells) < width:
             raise InvalidInputError(
-                f"{place.named(row, header[len(cells)])}: the row ends after {len(cells)} of "
+                f"{location.named(row, header[len(cells)])}: the row ends after {len(cells)} of "
                 f"{width} cells",
                 hint="Give every row as many cells as the header",
             )
         if len(cells) > width:
             raise InvalidInputError(
-                f"{place.cell(row)} has {len(cells)} cells, but the header has {width}; the "
+                f"{location.cell(row)} has {len(cells)} cells, but the header has {width}; the "
                 f"first beyond column {header[-1]} is {shown(cells[width])}",
                 hint="Give every row as many cells as the header; quote cells that hold commas",
             )
+
+
+_NEEDS_QUOTES = re.compile(r'[",\r\n]|^\s|\s$')
+
+
+class CsvWriter:
+    """Write blocks as lines; the header comes with the first."""
+
+    def __init__(self, file: IO[bytes], *, compressed: bool = False) -> None:
+        self._output = TextOutput(file, compressed=compressed)
+        self._has_header = False
+
+    def write(self, block: Block) -> None:
+        """Add the rows of a block."""
+        if not self._has_header:
+            self._output.write(",".join(block.columns) + "\n")
+            self._has_header = True
+        leading = [map(_cell, block.cells(name)) for name in block.leading]
+        # repr gives the shortest text that reads back as the same float.
+        numbers = (",".join(map(repr, row)) for row in block.probabilities.tolist())
+        lines = map(",".join, zip(*leading, numbers, strict=True))
+        self._output.write("".join(f"{line}\n" for line in lines))
+
+    def finish(self) -> None:
+        """Write what is still held back."""
+        self._output.finish()
+
+    def discard(self) -> None:
+        """Leave the file as it is."""
+
+
+def _cell(value: str | float | None) -> str:
+    # The csv module of Python 3.11 does not quote a lone carriage return.
+    text = "" if value is None else str(value)
+    return '"' + text.replace('"', '""') + '"' if _NEEDS_QUOTES.search(text) else text

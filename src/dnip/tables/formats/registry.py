@@ -7,14 +7,10 @@ from functools import partial
 from typing import IO, TYPE_CHECKING, Protocol
 
 from dnip.base.errors import InvalidInputError
-from dnip.tables.readers.csv import read_csv
-from dnip.tables.readers.jsonl import read_jsonl
-from dnip.tables.readers.npz import read_npz
-from dnip.tables.readers.parquet import extra_memory, read_parquet
-from dnip.tables.writers.csv import CsvWriter
-from dnip.tables.writers.jsonl import JsonlWriter
-from dnip.tables.writers.npz import NpzWriter
-from dnip.tables.writers.parquet import ParquetWriter
+from dnip.tables.formats.csv import CsvWriter, read_csv
+from dnip.tables.formats.jsonl import JsonlWriter, read_jsonl
+from dnip.tables.formats.npz import NpzWriter, read_npz
+from dnip.tables.formats.parquet import ParquetWriter, extra_memory, read_parquet
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

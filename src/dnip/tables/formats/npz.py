@@ -4,22 +4,30 @@ from __future__ import annotations
 
 import zipfile
 import zlib
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
 from dnip.base.errors import InvalidInputError
 from dnip.tables.cells import matrix_from_numbers
-from dnip.tables.chunk import RawChunk
-from dnip.tables.columns import ID, LABEL, probability_columns, resolve_columns
-from dnip.tables.place import FilePlace
-from dnip.tables.readers.named import check_own_classes, reconcile_classes
+from dnip.tables.chunk import CellLocation, RawChunk
+from dnip.tables.columns import (
+    ID,
+    LABEL,
+    check_own_classes,
+    probability_columns,
+    reconcile_classes,
+    resolve_columns,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
+
+    from dnip.tables.block import Block, LabelCell
+
 
 _MATRICES = ("probabilities", "p")
 _CLASSES = "classes"
@@ -50,7 +58,7 @@ def read_npz(path: Path, classes: tuple[str, ...] | None, chunk_rows: int) -> It
     _check_lengths(columns, layout.probabilities[0], source)
     numbers = matrix_from_numbers(
         [columns[name] for name in layout.numbers],
-        FilePlace(source, layout.numbers),
+        CellLocation(source, layout.numbers),
     )
     for start in range(0, len(numbers), chunk_rows):
         rows = slice(start, start + chunk_rows)
@@ -128,3 +136,39 @@ def _check_lengths(columns: dict[str, NDArray[Any]], probability: str, source: s
                 f"shape {shape}",
                 hint="Give arrays of one axis, with one entry per row",
             )
+
+
+class NpzWriter:
+    """Gather blocks in memory and write them as arrays in the end."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self._blocks: list[Block] = []
+
+    def write(self, block: Block) -> None:
+        """Keep the rows of a block."""
+        self._blocks.append(block)
+
+    def finish(self) -> None:
+        """Write all blocks."""
+        first = self._blocks[0]
+        arrays: dict[str, NDArray[np.generic]] = {
+            name: _array([cell for block in self._blocks for cell in block.cells(name)])
+            for name in first.leading
+        }
+        arrays["probabilities"] = np.concatenate([block.probabilities for block in self._blocks])
+        if first.named:
+            arrays["classes"] = np.array(first.classes)
+        np.savez_compressed(self._file, **arrays)  # type: ignore[arg-type]
+
+    def discard(self) -> None:
+        """Leave the file as it is."""
+
+
+def _array(cells: Sequence[LabelCell | float]) -> NDArray[np.generic]:
+    """Return numbers as numbers; texts, and numbers with empty cells among them, as str."""
+    if all(isinstance(cell, int) for cell in cells):
+        return np.array(cells, dtype=np.int64)
+    if all(isinstance(cell, float) for cell in cells):
+        return np.array(cells, dtype=np.float64)
+    return np.array(["" if cell is None else str(cell) for cell in cells], dtype=np.str_)

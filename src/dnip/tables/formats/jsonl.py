@@ -8,15 +8,16 @@ from typing import IO, TYPE_CHECKING, TypeAlias
 
 from dnip.base.errors import InvalidInputError
 from dnip.tables.cells import matrix_from_numbers
-from dnip.tables.chunk import RawChunk
+from dnip.tables.chunk import CellLocation, RawChunk, rows_per_chunk
 from dnip.tables.columns import ID, LABEL, resolve_columns
-from dnip.tables.place import FilePlace
-from dnip.tables.readers.chunk_size import rows_per_chunk
-from dnip.tables.readers.text import empty_file, open_text
+from dnip.tables.formats.text import TextOutput, empty_file, open_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from dnip.tables.block import Block
+
 
 _Row: TypeAlias = dict[str, object]
 
@@ -36,15 +37,15 @@ def read_jsonl(
         n_rows = rows_per_chunk(chunk_rows, len(first))
         chunk = [first, *islice(rows, n_rows - 1)]
         while chunk:
-            place = FilePlace(source, layout.numbers, first_row)
-            _check_keys(chunk, first, place)
+            location = CellLocation(source, layout.numbers, first_row)
+            _check_keys(chunk, first, location)
             yield RawChunk(
                 layout=layout,
                 numbers=matrix_from_numbers(
-                    [[row[name] for row in chunk] for name in layout.numbers], place
+                    [[row[name] for row in chunk] for name in layout.numbers], location
                 ),
-                labels=_scalars(chunk, LABEL, place) if layout.has_labels else None,
-                ids=_scalars(chunk, ID, place) if layout.has_ids else None,
+                labels=_scalars(chunk, LABEL, location) if layout.has_labels else None,
+                ids=_scalars(chunk, ID, location) if layout.has_ids else None,
                 first_row=first_row,
             )
             first_row += len(chunk)
@@ -84,24 +85,48 @@ class _Pairs(list[tuple[str, object]]):
     """A JSON object as it stands in the text, keys that stand twice included."""
 
 
-def _check_keys(chunk: list[_Row], first: _Row, place: FilePlace) -> None:
+def _check_keys(chunk: list[_Row], first: _Row, location: CellLocation) -> None:
     for row, cells in enumerate(chunk):
         if cells.keys() == first.keys():
             continue
         missing = [name for name in first if name not in cells]
         name = missing[0] if missing else next(name for name in cells if name not in first)
         raise InvalidInputError(
-            f"{place.named(row, name)} {'is missing' if missing else 'is not in row 1'}",
+            f"{location.named(row, name)} {'is missing' if missing else 'is not in row 1'}",
             hint='Give all rows the same keys, and "label": null where there is no label',
         )
 
 
-def _scalars(chunk: list[_Row], name: str, place: FilePlace) -> list[object]:
+def _scalars(chunk: list[_Row], name: str, location: CellLocation) -> list[object]:
     cells = [row[name] for row in chunk]
     for row, cell in enumerate(cells):
         if isinstance(cell, list):
             raise InvalidInputError(
-                f"{place.named(row, name)}: a text or a number is needed, not a list or an object",
+                f"{location.named(row, name)}: a text or a number is needed, not a list or an "
+                "object",
                 hint="Give one value per row",
             )
     return cells
+
+
+class JsonlWriter:
+    """Write blocks as one JSON object per row."""
+
+    def __init__(self, file: IO[bytes], *, compressed: bool = False) -> None:
+        self._output = TextOutput(file, compressed=compressed)
+
+    def write(self, block: Block) -> None:
+        """Add the rows of a block."""
+        columns = block.columns
+        numbers = block.probabilities.T.tolist()
+        leading = map(block.cells, block.leading)
+        rows = zip(*leading, *numbers, strict=True)
+        objects = (dict(zip(columns, cells, strict=True)) for cells in rows)
+        self._output.write("".join(f"{json.dumps(o, ensure_ascii=False)}\n" for o in objects))
+
+    def finish(self) -> None:
+        """Write what is still held back."""
+        self._output.finish()
+
+    def discard(self) -> None:
+        """Leave the file as it is."""

@@ -1,1 +1,0 @@
-"""One reader per file format: a path in, a stream of raw chunks out."""

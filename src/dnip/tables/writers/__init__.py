@@ -1,1 +1,0 @@
-"""One writer per file format: blocks of rows go into an open binary file."""
