@@ -7,7 +7,7 @@ NEWS   := World,Sports,Business,Technology
 FUZZ   ?= 30
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo demo-llm test torch fuzz kills integration lint types examples bench docs clean
+.PHONY: demo demo-llm test torch fuzz kills floors integration lint types examples bench docs clean
 .DEFAULT_GOAL := demo
 
 demo: $(VENV)/.demo          ## the main job on a bundled table
@@ -28,6 +28,9 @@ torch: $(VENV)/.torch         ## torch and the rest that the tests of language m
 
 fuzz: $(VENV)/.dev           ## hostile input to every command, new cases each time, for about ten minutes
 	DNIP_FUZZ=$(FUZZ) $(BIN)/python -m pytest -n 2 -q tests/fuzz
+
+floors: $(VENV)-floors/.done  ## the main rooms with the lowest versions that pyproject.toml allows
+	$(VENV)-floors/bin/python -m pytest -n 2 -q tests/base tests/method tests/metrics tests/tables tests/solvers/kernels tests/solvers/test_solve.py tests/sklearn tests/deploying tests/presenting tests/cli/test_fit.py tests/cli/test_apply.py
 
 integration: $(VENV)/.integration $(SERVER)/.built  ## against a real llama.cpp server, built once in some minutes
 	DNIP_LLAMA_PYTHON=$(SERVER)/bin/python $(BIN)/python -m pytest -n 0 tests/integration
@@ -53,7 +56,7 @@ docs: $(VENV)/.docs          ## the documentation, into site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 clean:
-	rm -rf $(VENV) site dnip-demo dnip-bench .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-floors site dnip-demo dnip-bench .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed, this is " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
@@ -70,6 +73,12 @@ $(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
 $(VENV)/.torch: pyproject.toml | $(VENV)/bin/python
 	$(PIP) --editable '.[dev-prompting]'
 	@touch $@ $(VENV)/.dev $(VENV)/.demo $(VENV)/.llm
+
+$(VENV)-floors/.done: pyproject.toml tools/floors.py
+	$(PYTHON) -m venv $(VENV)-floors
+	$(PYTHON) tools/floors.py all > $(VENV)-floors/constraints.txt
+	$(VENV)-floors/bin/python -m pip install --quiet --disable-pip-version-check --constraint $(VENV)-floors/constraints.txt --editable '.[all]' pytest pytest-xdist hypothesis
+	@touch $@
 
 $(VENV)/.llm: pyproject.toml | $(VENV)/bin/python
 	$(PIP) --editable '.[transformers]'
