@@ -31,3 +31,15 @@ def test_readme_names_files_that_exist():
     named = [part.split(")")[0].split("#")[0] for part in readme.split("](")[1:]]
     assert named
     assert [path for path in named if not (ROOT / path).exists()] == []
+
+
+def test_the_walk_through_the_code_names_files_that_exist():
+    page = (ROOT / "docs" / "read-the-code.md").read_text(encoding="utf-8")
+    package = ROOT / "src" / "dnip"
+    named = {part for part in page.split("`")[1::2] if "/" in part} - {
+        "src/dnip",
+        "tests/oracles.py",
+    }
+    assert len(named) > 20
+    below = [package, package / "solvers"]  # kernels are named without their room
+    assert [path for path in named if not any((folder / path).exists() for folder in below)] == []
