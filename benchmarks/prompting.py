@@ -130,7 +130,7 @@ def _bare(engine: TransformersEngine, prompts: list[Prompt]) -> Callable[[int], 
     import torch  # noqa: PLC0415
 
     from dnip.prompting.engines.batches import pad, plan, shared_length  # noqa: PLC0415
-    from dnip.prompting.engines.causal_lm import fork  # noqa: PLC0415
+    from dnip.prompting.engines.prefix_cache import fork  # noqa: PLC0415
 
     model = engine._model.model
     tokens = engine.tokenizer.encode_all([prompt.text for prompt in prompts])
@@ -140,7 +140,7 @@ def _bare(engine: TransformersEngine, prompts: list[Prompt]) -> Callable[[int], 
     own = [row[shared:] for row in tokens]
     batches = {
         budget: [
-            torch.tensor(pad([own[i] for i in batch]).tokens)
+            torch.tensor(pad([own[i] for i in batch])[0])
             for batch in plan([len(row) for row in own], budget)
         ]
         for budget in BATCHES

@@ -18,7 +18,7 @@ HEAVY = [
     "polars",
     "pyarrow",
     "numba",
-    "httpx",
+    "httpx2",
     "jinja2",
     "pydantic",
 ]

@@ -60,7 +60,7 @@ def interpreter():
 
 @pytest.fixture(scope="module")
 def folder(interpreter):
-    for library in ("httpx", "gguf", "torch", "transformers"):
+    for library in ("httpx2", "gguf", "torch", "transformers"):
         pytest.importorskip(library)
     if not (MODEL / "config.json").is_file():
         pytest.skip(f"the small model is not at {MODEL}")
@@ -109,7 +109,7 @@ def server(folder, interpreter, tmp_path_factory):
 
 
 def wait_until_up(process, url, log):
-    import httpx
+    import httpx2
 
     deadline = time.monotonic() + 120
     while time.monotonic() < deadline:
@@ -117,9 +117,9 @@ def wait_until_up(process, url, log):
             pytest.fail(f"the server ended: {log.read_text()[-2000:]}")
         try:
             headers = {"Authorization": f"Bearer {KEY}"}
-            if httpx.get(f"{url}/models", headers=headers, timeout=5).status_code == 200:
+            if httpx2.get(f"{url}/models", headers=headers, timeout=5).status_code == 200:
                 return
-        except httpx.TransportError:
+        except httpx2.TransportError:
             time.sleep(0.2)
     pytest.fail(f"the server did not come up: {log.read_text()[-2000:]}")
 
@@ -163,10 +163,10 @@ def prompts(task, shots):
 
 @pytest.mark.parametrize("text", TEXTS)
 def test_both_split_texts_alike(server, reference, text):
-    import httpx
+    import httpx2
 
     _, tokenizer = reference
-    response = httpx.post(
+    response = httpx2.post(
         f"{server.removesuffix('/v1')}/extras/tokenize",
         json={"input": text},
         headers={"Authorization": f"Bearer {KEY}"},

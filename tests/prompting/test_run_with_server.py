@@ -17,7 +17,7 @@ from dnip.tables import ProbabilityTable
 from failing_server import FAULTS, FailingServer
 from fakes import TASK, scores, write_data
 
-pytest.importorskip("httpx")
+pytest.importorskip("httpx2")
 
 KEY = "sk-SECRET-0123456789"
 N_ROWS = 2_000

@@ -28,7 +28,7 @@ from dnip.prompting.prompt import Prompt
 from dnip.prompting.task import Task
 from failing_server import FAULTS, FailingServer
 
-pytest.importorskip("httpx")
+pytest.importorskip("httpx2")
 
 TASK = Task(
     name="mood",
@@ -373,7 +373,7 @@ def test_surroundings_that_cannot_be_used_are_told_unseen(name, value, monkeypat
 
 
 def test_a_missing_library_is_named(monkeypatch):
-    monkeypatch.setitem(sys.modules, "httpx", None)
+    monkeypatch.setitem(sys.modules, "httpx2", None)
     with pytest.raises(MissingDependencyError, match=r"pip install 'dnip\[openai\]'"):
         score("http://127.0.0.1:1/v1")
 
@@ -563,7 +563,7 @@ def test_other_scorings_are_refused_before_any_request(scoring):
 def test_the_description_says_what_the_probabilities_depend_on():
     description = engine("http://127.0.0.1:1/v1", concurrency=3).describe()
     assert description["base_url"] == "http://127.0.0.1:1/v1"
-    assert "httpx" in description["versions"]
+    assert "httpx2" in description["versions"]
     assert "concurrency" not in description
     assert json.loads(json.dumps(description)) == description
 
@@ -571,7 +571,7 @@ def test_the_description_says_what_the_probabilities_depend_on():
 def test_importing_loads_no_http_client():
     code = (
         "import sys, dnip.prompting.engines.openai_engine, dnip.prompting.engines.openai_votes;"
-        "assert not {'httpx', 'anyio', 'jinja2'} & set(sys.modules)"
+        "assert not {'httpx2', 'anyio', 'jinja2'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parent)
 
@@ -597,7 +597,9 @@ def test_votes_are_counted_per_prompt():
         assert row.details == {"samples": 4, "unmatched": 1}
         assert row.ceiling is None
     assert len(server.requests) == 22
-    assert {body["seed"] for body in server.requests} == {8, 9, 10, 11}
+    assert {body.pop("seed") for body in server.requests} == {8, 9, 10, 11}
+    asked = {"model": "small", "temperature": 1.0, "max_tokens": 2048}
+    assert all(asked == {k: body[k] for k in body if k != "messages"} for body in server.requests)
 
 
 def test_rows_that_are_done_are_not_voted_on():

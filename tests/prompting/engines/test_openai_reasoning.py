@@ -14,7 +14,7 @@ from dnip.prompting.prompt import Prompt
 from dnip.prompting.task import Task
 from failing_server import FAULTS, FailingServer
 
-pytest.importorskip("httpx")
+pytest.importorskip("httpx2")
 
 TASK = Task(
     name="mood",

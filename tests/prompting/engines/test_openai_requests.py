@@ -1,9 +1,9 @@
 import pytest
 
 from dnip.base.errors import InvalidInputError
-from dnip.prompting.engines.openai_requests import Endpoint, sampling_body, scoring_body
+from dnip.prompting.engines.openai_requests import Endpoint, logprob_fields, request_body
 
-COMMON = {"model": "m", "max_tokens": 1, "temperature": 0}
+COMMON = {"model": "m", "max_tokens": 1}
 MESSAGES = [{"role": "user", "content": "Mood:"}]
 
 
@@ -32,36 +32,16 @@ MESSAGES = [{"role": "user", "content": "Mood:"}]
     ],
 )
 def test_scoring_asks_for_one_token_and_its_rivals(endpoint, settings, expected):
-    body = scoring_body(Endpoint(endpoint), "Mood:", model="m", **settings)
-    assert body == COMMON | expected
+    asked = {"top_logprobs": 20} | settings
+    extra = asked.pop("extra", None)
+    fields = COMMON | logprob_fields(Endpoint(endpoint), **asked)
+    assert request_body(Endpoint(endpoint), "Mood:", fields, extra) == COMMON | expected
 
 
 @pytest.mark.parametrize("ids", [(), range(129)])
 def test_label_token_ids_are_as_many_as_a_server_takes(ids):
     with pytest.raises(InvalidInputError, match="1 to 128"):
-        scoring_body(Endpoint.CHAT, "", model="m", label_token_ids=ids)
-
-
-def test_sampling_asks_for_one_answer():
-    body = sampling_body(
-        Endpoint.COMPLETIONS,
-        "Mood:",
-        model="m",
-        temperature=0.7,
-        max_tokens=50,
-        seed=3,
-        stop=["\n\n"],
-        extra={"top_p": 0.9},
-    )
-    assert body == {
-        "model": "m",
-        "prompt": "Mood:",
-        "max_tokens": 50,
-        "temperature": 0.7,
-        "seed": 3,
-        "stop": ["\n\n"],
-        "top_p": 0.9,
-    }
+        logprob_fields(Endpoint.CHAT, 20, ids)
 
 
 @pytest.mark.parametrize(

@@ -55,10 +55,7 @@ KINDS = ["llama", "gpt2", "gemma2", "gemma3"]
 @pytest.mark.parametrize("shots", [0, 1, 5])
 def test_equals_one_prompt_at_a_time(tiny_model, reference, kind, shots):
     prompts = random_prompts(TASK, shots, 8, seed=shots)
-    engines = [
-        TransformersEngine(tiny_model(kind), padding=padding, batch_tokens=tokens)
-        for padding, tokens in [("right", 1), ("right", 120), ("left", 10_000)]
-    ]
+    engines = [TransformersEngine(tiny_model(kind), batch_tokens=tokens) for tokens in (1, 120)]
     for scoring in Scoring:
         expected = reference(kind).score(prompts, TASK, scoring)
         assert (expected.std(axis=0) > 0.1 * expected.mean(axis=0)).all()  # rows differ
@@ -69,12 +66,9 @@ def test_equals_one_prompt_at_a_time(tiny_model, reference, kind, shots):
 
 
 @pytest.mark.parametrize("kind", ["bloom", "mamba"])
-@pytest.mark.parametrize("padding", ["right", "left"])
-def test_models_without_position_ids_or_without_a_cache_to_share(
-    tiny_model, reference, kind, padding
-):
+def test_models_without_position_ids_or_without_a_cache_to_share(tiny_model, reference, kind):
     prompts = random_prompts(TASK, 1, 6)
-    engine = TransformersEngine(tiny_model(kind), padding=padding)
+    engine = TransformersEngine(tiny_model(kind))
     for scoring in Scoring:
         expected = reference(kind).score(prompts, TASK, scoring)
         np.testing.assert_allclose(scores(engine, prompts, TASK, scoring), expected, atol=ATOL)
@@ -109,7 +103,7 @@ def test_the_last_feed_forward_sees_only_the_answers_place(tiny_model, kind):
     engine = TransformersEngine(tiny_model(kind))
     prompts = random_prompts(TASK, 1, 6)
     seen = []
-    inner = next(engine._model._last_mlp.children())
+    inner = next(engine._model.narrowing.last_mlp.children())
     inner.register_forward_pre_hook(lambda _module, inputs: seen.append(tuple(inputs[0].shape)))
     scores(engine, prompts, TASK, Scoring.FIRST)
     assert [shape[1] for shape in seen] == [1] * len(seen)
@@ -264,7 +258,6 @@ def test_describes_itself_in_plain_values(tiny_model):
     [
         ({"dtype": "int3"}, "dtype must be one of"),
         ({"device": "toaster"}, "device 'toaster' cannot be used"),
-        ({"padding": "top"}, "padding must be one of"),
         ({"batch_tokens": 0}, "batch_tokens must be"),
     ],
 )

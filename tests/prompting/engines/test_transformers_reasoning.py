@@ -5,6 +5,7 @@ import re
 import shutil
 from collections import Counter
 from dataclasses import replace
+from functools import wraps
 
 import numpy as np
 import pytest
@@ -14,9 +15,10 @@ transformers = pytest.importorskip("transformers")
 
 from dnip.base.errors import BackendError, InvalidInputError  # noqa: E402
 from dnip.prompting.chain_of_thought import ChainOfThought  # noqa: E402
+from dnip.prompting.engines import generation  # noqa: E402
 from dnip.prompting.engines.base import Scoring  # noqa: E402
 from dnip.prompting.engines.causal_lm import CausalLM  # noqa: E402
-from dnip.prompting.engines.decoding import generate  # noqa: E402
+from dnip.prompting.engines.generation import generate  # noqa: E402
 from dnip.prompting.engines.transformers_reasoning import (  # noqa: E402
     TransformersReasoningEngine,
 )
@@ -91,6 +93,12 @@ def assert_equal(engine, oracle, prompts, task, scoring, stop=None):
     return expected
 
 
+@pytest.fixture(autouse=True)
+def several_rounds(monkeypatch):
+    """Rows that have ended are dropped within an answer's length."""
+    monkeypatch.setattr(generation, "_ROUND", 5)
+
+
 KINDS = ["llama", "gpt2", "gemma2", "gemma3", "bloom"]
 
 
@@ -99,14 +107,9 @@ KINDS = ["llama", "gpt2", "gemma2", "gemma3", "bloom"]
 def test_equals_one_prompt_at_a_time(case, kind, shots):
     folder, oracle, task = case(kind)
     prompts = random_prompts(task, shots, 6, seed=shots, chain_of_thought=True)
-    alone, together, left = (
-        engine_of(folder, padding=padding, batch_tokens=tokens)
-        for padding, tokens in [("right", 1), ("right", 300), ("left", 10_000)]
-    )
+    alone, together = (engine_of(folder, batch_tokens=tokens) for tokens in (1, 300))
     for scoring in Scoring:
         assert_equal(together, oracle, prompts, task, scoring)
-    assert_equal(left, oracle, prompts, task, Scoring.PER_TOKEN)
-    assert_equal(left, oracle, prompts, task, Scoring.FIRST)
     assert_equal(alone, oracle, prompts, task, Scoring.FIRST)
 
 
@@ -116,22 +119,16 @@ def test_the_generated_tokens_are_the_oracles(case):
         model = CausalLM(folder)
         prompts = random_prompts(task, 1, 6, seed=3, chain_of_thought=True)
         rows = [oracle.tokenizer(prompt.text)["input_ids"] for prompt in prompts]
-        side = "right" if model.remembers(max(map(len, rows))) else "left"
-        with model.computing():
-            found = generate(
-                model.begin(rows, side=side),
-                np.array([3, 5]),
-                most=MOST,
-                closing=frozenset({1}),
-                is_over=lambda tokens: False,
-            )
+        found = generate(
+            model, rows, [3, 5], most=MOST, closing=frozenset({1}), is_over=lambda tokens: False
+        )
         assert [(a.tokens, a.ended) for a in found] == [
             oracle.answer(prompt.text, MOST) for prompt in prompts
         ]
 
 
 def test_a_window_that_closes_while_the_model_reasons(case, tmp_path):
-    """Rows of different lengths, padded on the right, outgrow the window token by token."""
+    """Rows of different lengths outgrow the window token by token."""
     folder, _, task = case("gemma3")
     prompts = random_prompts(task, 1, 6, seed=4, chain_of_thought=True)
     longest = max(len(engine_of(folder).tokenizer.encode(prompt.text)) for prompt in prompts)
@@ -139,11 +136,8 @@ def test_a_window_that_closes_while_the_model_reasons(case, tmp_path):
     config = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps({**config, "sliding_window": longest + 5}))
     oracle = PlainLanguageModel(folder)
-    for padding in ("right", "left"):
-        engine = engine_of(folder, padding=padding)
-        assert engine._model.remembers(longest)
-        assert not engine._model.remembers(longest + MOST)
-        assert_equal(engine, oracle, prompts, task, Scoring.FIRST)
+    engine = engine_of(folder)
+    assert_equal(engine, oracle, prompts, task, Scoring.FIRST)
 
 
 def test_an_answer_ends_before_the_stop_text(case):
@@ -174,11 +168,20 @@ def test_an_answer_ends_with_the_tokens_that_end_a_sequence(case, tmp_path):
         assert (known["new_tokens"], known["cut"]) == (end, int(end == MOST))
         if known["fallback"]:
             before = [*oracle.tokenizer(prompt.text)["input_ids"], *tokens[: max(end - 1, 0)]]
-            at = oracle.logprobs(tuple(before))[-1]
+            at = oracle.logprobs(tuple(before), ())[-1]
             labels = engine_of(folder)._forms(prompts, task)[0]
             np.testing.assert_allclose(own, at[list(labels.first)].exp(), atol=ATOL)
     assert any(known["fallback"] for known in details)
     assert any(not known["cut"] for known in details)
+
+
+def test_the_checkpoints_own_way_to_sample_changes_nothing(case, tmp_path):
+    folder, oracle, task = case("llama")
+    folder = shutil.copytree(folder, tmp_path / "sampling")
+    settings = {"do_sample": True, "temperature": 0.6, "repetition_penalty": 2.0, "max_length": 9}
+    (folder / "generation_config.json").write_text(json.dumps(settings))
+    prompts = random_prompts(task, 1, 5, seed=9, chain_of_thought=True)
+    assert_equal(engine_of(folder), oracle, prompts, task, Scoring.FIRST)
 
 
 @pytest.mark.parametrize("scoring", [Scoring.FIRST, Scoring.SUM])
@@ -220,6 +223,7 @@ def test_halves_batches_that_do_not_fit_into_memory(case, monkeypatch):
     expected, _ = score(engine, prompts, task)
     forward, sizes = engine._model.model.forward, []
 
+    @wraps(forward)  # generation looks at the parameters
     def small(*, input_ids, **options):
         sizes.append(len(input_ids))
         if len(input_ids) > 3:
@@ -270,11 +274,10 @@ def test_refuses_prompts_that_leave_no_room_to_reason(case):
         fits.score(prompts, task, Scoring.SUM)  # another label may be longer than the one named
 
 
-def test_refuses_a_model_without_keys_and_values(tiny_model):
-    task = task_with(["a", "b"])
-    prompts = random_prompts(task, 0, 2, chain_of_thought=True)
-    with pytest.raises(InvalidInputError, match="MambaForCausalLM keeps no keys and values"):
-        list(engine_of(tiny_model("mamba")).score(prompts, task, Scoring.FIRST))
+def test_a_recurrent_model_can_reason_too(case):
+    folder, oracle, task = case("mamba")
+    prompts = random_prompts(task, 1, 6, seed=8, chain_of_thought=True)
+    assert_equal(engine_of(folder), oracle, prompts, task, Scoring.FIRST)
 
 
 def test_refuses_labels_that_begin_alike_under_first_token_scoring(case):

@@ -96,7 +96,7 @@ def answer(body):
 
 
 def test_the_family_behind_a_server(tmp_path, monkeypatch):
-    pytest.importorskip("httpx")
+    pytest.importorskip("httpx2")
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
         monkeypatch.delenv(name, raising=False)
     plan = load_plan("llama-2-70b")

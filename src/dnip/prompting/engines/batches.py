@@ -2,46 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
-
-from dnip.base.validation import check_choice
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
-
-#: Where padding stands within a row.
-SIDES = ("right", "left")
-
-
-class Padded(NamedTuple):
-    """Rows of tokens as one matrix.
-
-    Attributes
-    ----------
-    tokens : ndarray of shape (B, T), int64
-        0 where a row is padded.
-    real : ndarray of shape (B, T), bool
-        False where a row is padded.
-    """
-
-    tokens: NDArray[np.int64]
-    real: NDArray[np.bool_]
-
-    @property
-    def places(self) -> NDArray[np.int64]:
-        """Place of each token within its row, from 0; shape (B, T), 0 in front of left padding."""
-        places: NDArray[np.int64] = np.maximum(np.cumsum(self.real, axis=1) - 1, 0)
-        return places
-
-    @property
-    def last(self) -> NDArray[np.int64]:
-        """Column of each row's last token; shape (B,)."""
-        last: NDArray[np.int64] = self.real.shape[1] - 1 - np.argmax(self.real[:, ::-1], axis=1)
-        return last
 
 
 def shared_length(rows: Sequence[list[int]]) -> int:
@@ -102,23 +70,36 @@ def plan(
         begin += len(batch)
 
 
-def pad(rows: Sequence[Sequence[int]], side: str = "right") -> Padded:
+def pad(
+    rows: Sequence[Sequence[int]], *, left: bool = False
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """Make one matrix of rows of different lengths.
+
+    Parameters
+    ----------
+    rows : sequence of B sequences of int
+    left : bool, default=False
+        Pad in front of a row instead of behind it.
+
+    Returns
+    -------
+    tokens : ndarray of shape (B, T), int64
+        0 where a row is padded.
+    real : ndarray of shape (B, T), bool
+        False where a row is padded.
 
     Examples
     --------
-    >>> pad([[5, 6], [7]]).tokens
+    >>> pad([[5, 6], [7]])[0]
     array([[5, 6],
            [7, 0]])
-    >>> pad([[5, 6], [7]], "left").last, pad([[5, 6], [7]]).last
-    (array([1, 1]), array([1, 0]))
+    >>> pad([[5, 6], [7]], left=True)[1]
+    array([[ True,  True],
+           [False,  True]])
     """
-    check_choice("padding", side, SIDES)
-    width = max(map(len, rows))
-    tokens = np.zeros((len(rows), width), np.int64)
-    real = np.zeros((len(rows), width), bool)
-    for number, row in enumerate(rows):
-        place = slice(0, len(row)) if side == "right" else slice(width - len(row), width)
-        tokens[number, place] = row
-        real[number, place] = True
-    return Padded(tokens, real)
+    lengths = np.array([len(row) for row in rows])[:, None]
+    places = np.arange(lengths.max())
+    real = places >= lengths.max() - lengths if left else places < lengths
+    tokens = np.zeros(real.shape, np.int64)
+    tokens[real] = np.concatenate([np.asarray(row, np.int64) for row in rows])
+    return tokens, real

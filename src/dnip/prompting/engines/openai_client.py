@@ -6,11 +6,9 @@ Knows nothing of labels: it sends bodies and hands answers to a reader.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import os
 import random
-import threading
 from dataclasses import dataclass, field
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -31,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
     from types import ModuleType
 
-    import httpx
+    import httpx2
 
 T = TypeVar("T")
 
@@ -117,77 +115,49 @@ class Server:
         BackendError
             If a request fails for good. Answers that came before are yielded first.
         """
-        http = load_optional("httpx", purpose="talk to a server", extra="openai")
-        key = _read_key(self.key_variable)
-        run = _Run(self, http, key, self.url(path), enumerate(bodies), read, requests)
-        try:
-            yield from run.results()
-        finally:
-            run.stop()
+        http = load_optional("httpx2", purpose="talk to a server", extra="openai")
+        anyio = load_optional("anyio.from_thread", purpose="talk to a server", extra="openai")
+        run = _Run(self, http, self.url(path), enumerate(bodies), read, requests)
+        # An event loop in a thread of its own, so that it works inside other loops too.
+        with anyio.start_blocking_portal(name="dnip-requests") as portal:
+            sending = portal.start_task_soon(run.send_all)
+            sending.add_done_callback(lambda _: run.outbox.put(None))
+            while (result := run.outbox.get()) is not None:
+                yield result
+            try:
+                sending.result()
+            except BaseExceptionGroup as group:
+                raise _first(group) from None
 
 
 class _Run(Generic[T]):
-    """One run: an event loop in a thread of its own, so that it works inside other loops too."""
+    """The requests of one call of `Server.ask`."""
 
     def __init__(
         self,
         server: Server,
         http: ModuleType,
-        key: str | None,
         url: str,
         bodies: Iterator[tuple[int, tuple[str, Mapping[str, Any]]]],
         read: Callable[[Any], T],
         requests: int,
     ) -> None:
+        self.outbox: SimpleQueue[tuple[int, T] | None] = SimpleQueue()
         self._server = server
         self._http = http
-        self._key = key
+        self._key = _read_key(server.key_variable)
         self._url = url
         self._bodies = bodies
         self._read = read
         self._retries_left = self._most_retries = server.retries.total_for(requests)
         self._rng = random.Random()
-        self._outbox: SimpleQueue[tuple[int, T] | BaseException | None] = SimpleQueue()
-        self._started = threading.Event()
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._task: asyncio.Task[None] | None = None
-        self._thread = threading.Thread(target=self._work, name="dnip-requests", daemon=True)
-        self._thread.start()
 
-    def results(self) -> Iterator[tuple[int, T]]:
-        while (result := self._outbox.get()) is not None:
-            if isinstance(result, BaseException):
-                raise result
-            yield result
-
-    def stop(self) -> None:
-        self._started.wait()
-        if self._loop is not None and self._task is not None and not self._loop.is_closed():
-            with contextlib.suppress(RuntimeError):  # the loop closed in between: it is done
-                self._loop.call_soon_threadsafe(self._task.cancel)
-        self._thread.join()
-
-    def _work(self) -> None:
-        try:
-            asyncio.run(self._send_all())
-        except BaseExceptionGroup as group:
-            self._outbox.put(_first(group))
-        except asyncio.CancelledError:
-            pass
-        except BaseException as error:  # it is raised in the caller's thread
-            self._outbox.put(error)
-        finally:
-            self._started.set()
-            self._outbox.put(None)
-
-    async def _send_all(self) -> None:
-        self._loop, self._task = asyncio.get_running_loop(), asyncio.current_task()
-        self._started.set()
+    async def send_all(self) -> None:
         async with self._client() as client, asyncio.TaskGroup() as group:
             for _ in range(self._server.concurrency):
                 group.create_task(self._send_some(client))
 
-    def _client(self) -> httpx.AsyncClient:
+    def _client(self) -> httpx2.AsyncClient:
         headers = {"Content-Type": "application/json", "Accept-Encoding": "gzip"}
         if self._key is not None:
             headers["Authorization"] = f"Bearer {self._key}"
@@ -196,7 +166,7 @@ class _Run(Generic[T]):
             max_keepalive_connections=self._server.concurrency,
         )
         try:
-            client: httpx.AsyncClient = self._http.AsyncClient(
+            client: httpx2.AsyncClient = self._http.AsyncClient(
                 headers=headers, timeout=None, limits=limits
             )
         except (ImportError, OSError, ValueError, self._http.InvalidURL) as error:
@@ -208,11 +178,11 @@ class _Run(Generic[T]):
             ) from None
         return client
 
-    async def _send_some(self, client: httpx.AsyncClient) -> None:
+    async def _send_some(self, client: httpx2.AsyncClient) -> None:
         for number, (name, body) in self._bodies:
-            self._outbox.put((number, await self._send(client, name, body)))
+            self.outbox.put((number, await self._send(client, name, body)))
 
-    async def _send(self, client: httpx.AsyncClient, name: str, body: Mapping[str, Any]) -> T:
+    async def _send(self, client: httpx2.AsyncClient, name: str, body: Mapping[str, Any]) -> T:
         """Ask until there is an answer, or no hope or retry is left."""
         tries = 0
         while True:
@@ -254,7 +224,7 @@ class _Run(Generic[T]):
                 retryable=True,
             ) from None
 
-    async def _try(self, client: httpx.AsyncClient, body: Mapping[str, Any]) -> Any:  # noqa: ANN401
+    async def _try(self, client: httpx2.AsyncClient, body: Mapping[str, Any]) -> Any:  # noqa: ANN401
         """Return the JSON of one answer, or say how the request failed."""
         http = self._http
         try:
@@ -295,7 +265,7 @@ class _Run(Generic[T]):
             ) from None
 
 
-async def _read(response: httpx.Response) -> bytes:
+async def _read(response: httpx2.Response) -> bytes:
     """Return what a server answers, unpacked, as long as it is no more than an answer can be."""
     parts, size = [], 0
     async for part in response.aiter_bytes():

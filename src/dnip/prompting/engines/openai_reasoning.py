@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING, Any
 from dnip.base.validation import check_integer
 from dnip.prompting.engines.base import FALLBACK
 from dnip.prompting.engines.openai_engine import OpenAIEngine
-from dnip.prompting.engines.openai_requests import Endpoint, scoring_body
 from dnip.prompting.engines.openai_responses import read_answer
 
 if TYPE_CHECKING:
     from dnip.prompting.engines.label_matching import LabelMatcher, Match
-    from dnip.prompting.prompt import Prompt
 
 
 @dataclass(frozen=True)
@@ -44,12 +42,7 @@ class OpenAIReasoningEngine(OpenAIEngine):
 
     def describe(self) -> dict[str, Any]:
         """Return all that the probabilities depend on; never the key."""
-        return {
-            **super().describe(),
-            "decoding": "greedy",
-            "max_new_tokens": self.max_new_tokens,
-            "stop": self.stop,
-        }
+        return {**super().describe(), "decoding": "greedy"}
 
     def _read(self, payload: object, matcher: LabelMatcher) -> tuple[Match, dict[str, Any]]:
         answer = read_answer(payload, self.stop)
@@ -63,14 +56,6 @@ class OpenAIReasoningEngine(OpenAIEngine):
             return matcher.nothing(), details
         return matcher.match(answer.positions[-1 if place is None else place]), details
 
-    def _body(self, prompt: Prompt) -> dict[str, Any]:
-        return scoring_body(
-            Endpoint(self.endpoint),
-            prompt.text,
-            model=self.model,
-            top_logprobs=self.top_logprobs,
-            label_token_ids=self.label_token_ids,
-            max_tokens=self.max_new_tokens,
-            stop=self.stop,
-            extra=self.extra_body,
-        )
+    def _fields(self) -> dict[str, Any]:
+        stop = None if self.stop is None else [self.stop]
+        return {"max_tokens": self.max_new_tokens, "temperature": 0, "stop": stop}

@@ -33,110 +33,66 @@ class Endpoint(StrEnum):
         return "completions" if self is Endpoint.COMPLETIONS else "chat/completions"
 
 
-def scoring_body(
+def request_body(
     endpoint: Endpoint,
     prompt: str,
-    *,
-    model: str,
-    top_logprobs: int = MAX_TOP_LOGPROBS,
-    label_token_ids: Sequence[int] | None = None,
-    max_tokens: int = 1,
-    stop: str | None = None,
+    fields: Mapping[str, Any],
     extra: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Return the request for the log-probabilities of the likeliest answer's tokens.
+    """Return the request for an answer to a prompt.
 
     Parameters
     ----------
     endpoint : Endpoint
     prompt : str
         The whole prompt, up to where the answer begins.
-    model : str
-        The server's name of the model.
-    top_logprobs : int
-        How many of the likeliest tokens to report.
-    label_token_ids : sequence of int, optional
-        Report these tokens exactly (vLLM). Other servers pass over the wish and report the
-        likeliest.
-    max_tokens : int, default=1
-        The longest answer.
-    stop : str, optional
-        What ends an answer.
+    fields : mapping
+        The model and what else is asked; None leaves a field out.
     extra : mapping, optional
-        Further fields, which replace those of the same name; None takes a field out.
+        Fields of the user, which replace those of the same name.
 
     Examples
     --------
-    >>> scoring_body(Endpoint.COMPLETIONS, "Mood:", model="m", top_logprobs=5)
-    {'model': 'm', 'prompt': 'Mood:', 'max_tokens': 1, 'temperature': 0, 'logprobs': 5}
+    >>> request_body(Endpoint.COMPLETIONS, "Mood:", {"model": "m", "stop": None})
+    {'prompt': 'Mood:', 'model': 'm'}
     """
-    body: dict[str, Any] = {
-        "model": model,
-        **_content(endpoint, prompt),
-        "max_tokens": max_tokens,
-        "temperature": 0,
-    }
-    if stop is not None:
-        body["stop"] = [stop]
+    content: dict[str, Any] = {"prompt": prompt}
     if endpoint is Endpoint.CHAT:
-        body |= {"logprobs": True, "top_logprobs": top_logprobs}
-    else:
-        body["logprobs"] = top_logprobs
+        content = {"messages": [{"role": "user", "content": prompt}]}
+    body = content | dict(fields) | dict(extra or {})
+    return {key: value for key, value in body.items() if value is not None}
+
+
+def logprob_fields(
+    endpoint: Endpoint, top_logprobs: int, label_token_ids: Sequence[int] | None = None
+) -> dict[str, Any]:
+    """Return the fields that ask for the log-probabilities of an answer's tokens.
+
+    Parameters
+    ----------
+    endpoint : Endpoint
+    top_logprobs : int
+        How many of the likeliest tokens to report.
+    label_token_ids : sequence of int, optional
+        Report these tokens exactly (vLLM). Other servers ignore it and report the likeliest.
+
+    Examples
+    --------
+    >>> logprob_fields(Endpoint.COMPLETIONS, 5)
+    {'logprobs': 5}
+    """
+    found: dict[str, Any] = {"logprobs": top_logprobs}
+    if endpoint is Endpoint.CHAT:
+        found = {"logprobs": True, "top_logprobs": top_logprobs}
     if label_token_ids is not None:
         if not 0 < len(label_token_ids) <= MAX_LABEL_TOKEN_IDS:
             raise InvalidInputError(
                 f"label_token_ids must be 1 to {MAX_LABEL_TOKEN_IDS} token ids; "
                 f"got {len(label_token_ids)}"
             )
-        body["logprob_token_ids"] = [int(token) for token in label_token_ids]
-        body["return_tokens_as_token_ids"] = True
-    return _with(body, extra)
-
-
-def sampling_body(
-    endpoint: Endpoint,
-    prompt: str,
-    *,
-    model: str,
-    temperature: float,
-    max_tokens: int,
-    seed: int,
-    stop: Sequence[str] = (),
-    extra: Mapping[str, Any] | None = None,
-) -> dict[str, Any]:
-    r"""Return the request for one sampled answer.
-
-    Parameters
-    ----------
-    endpoint, prompt, model, extra
-        As for `scoring_body`.
-    temperature : float
-        Of the sampling.
-    max_tokens : int
-        The longest answer.
-    seed : int
-        Of this sample, for servers that can repeat one.
-    stop : sequence of str
-        What ends an answer.
-
-    Examples
-    --------
-    >>> body = sampling_body(
-    ...     Endpoint.CHAT, "Mood?", model="m", temperature=1.0, max_tokens=9, seed=3
-    ... )
-    >>> body["messages"], body["seed"]
-    ([{'role': 'user', 'content': 'Mood?'}], 3)
-    """
-    body: dict[str, Any] = {
-        "model": model,
-        **_content(endpoint, prompt),
-        "max_tokens": max_tokens,
-        "temperature": temperature,
-        "seed": seed,
-    }
-    if stop:
-        body["stop"] = list(stop)
-    return _with(body, extra)
+        found["logprob_token_ids"] = [int(token) for token in label_token_ids]
+        found["return_tokens_as_token_ids"] = True
+    return found
 
 
 def check_extra(extra: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -153,13 +109,3 @@ def check_extra(extra: Mapping[str, Any] | None) -> dict[str, Any]:
     except (TypeError, ValueError) as error:
         raise InvalidInputError(f"extra_body must be a JSON object: {error}") from error
     return fields
-
-
-def _content(endpoint: Endpoint, prompt: str) -> dict[str, Any]:
-    if endpoint is Endpoint.CHAT:
-        return {"messages": [{"role": "user", "content": prompt}]}
-    return {"prompt": prompt}
-
-
-def _with(body: dict[str, Any], extra: Mapping[str, Any] | None) -> dict[str, Any]:
-    return {key: value for key, value in (body | dict(extra or {})).items() if value is not None}

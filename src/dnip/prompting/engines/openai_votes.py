@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dnip.base.errors import InvalidInputError
-from dnip.base.validation import check_choice, check_integer, check_number
+from dnip.base.validation import check_integer, check_number
 from dnip.prompting.engines.base import SAMPLES, ScoredRow, Scoring
-from dnip.prompting.engines.openai_client import Server
-from dnip.prompting.engines.openai_engine import library_versions
-from dnip.prompting.engines.openai_requests import Endpoint, check_extra, sampling_body
+from dnip.prompting.engines.openai_engine import ServerEngine
+from dnip.prompting.engines.openai_requests import Endpoint
 from dnip.prompting.engines.openai_responses import read_text
 from dnip.prompting.votes import Ballot, count_votes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from dnip.prompting.prompt import Prompt
     from dnip.prompting.task import Task
 
 
 @dataclass(frozen=True)
-class VotingEngine:
+class VotingEngine(ServerEngine):
     """Scores labels by how many of a prompt's sampled answers end in them.
 
     One request per sample, since not all servers draw several at once; each has a seed of its own,
@@ -45,39 +43,19 @@ class VotingEngine:
         Of the first sample, for servers that can repeat one.
     """
 
-    model: str
-    server: Server = field(default_factory=Server)
+    kind = "openai-votes"
     endpoint: Endpoint | str = Endpoint.CHAT
     samples: int = 16
     temperature: float = 1.0
     max_tokens: int = 2048
     seed: int = 0
-    extra_body: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
-        if not self.model:
-            raise InvalidInputError("model must be the server's name of a model; got ''")
-        check_extra(self.extra_body)
-        check_choice("endpoint", self.endpoint, tuple(Endpoint))
+        super().__post_init__()
         check_integer("samples", self.samples, at_least=1)
         check_integer("max_tokens", self.max_tokens, at_least=1)
         check_integer("seed", self.seed, at_least=0)
         check_number("temperature", self.temperature, above=0)
-
-    def describe(self) -> dict[str, Any]:
-        """Return all that the shares depend on; never the key."""
-        return {
-            "engine": "openai-votes",
-            "base_url": self.server.base_url,
-            "model": self.model,
-            "endpoint": str(self.endpoint),
-            "samples": self.samples,
-            "temperature": self.temperature,
-            "max_tokens": self.max_tokens,
-            "seed": self.seed,
-            "extra_body": check_extra(self.extra_body),
-            "versions": library_versions(),
-        }
 
     def score(
         self,
@@ -110,42 +88,32 @@ class VotingEngine:
         """
         del scoring
         Ballot(task.label_words)
-        rows = [row for row in range(len(prompts)) if row not in done]
-        return self._stream(prompts, rows, task)
+        return self._stream(prompts, task, done)
 
     def _stream(
-        self, prompts: Sequence[Prompt], rows: Sequence[int], task: Task
+        self, prompts: Sequence[Prompt], task: Task, done: frozenset[int]
     ) -> Iterator[ScoredRow]:
+        rows = [row for row in range(len(prompts)) if row not in done]
         bodies = (
-            (f"prompt {row}, sample {sample}", self._body(prompts[row], task, sample))
+            (f"prompt {row}, sample {sample}", self._sample_body(prompts[row], task, sample))
             for row in rows
             for sample in range(self.samples)
         )
-        requests = len(rows) * self.samples
-        answers = self.server.ask(
-            Endpoint(self.endpoint).path, bodies, read_text, requests=requests
-        )
         texts: dict[int, list[str | None]] = {}
-        try:
-            for number, text in answers:
-                row = rows[number // self.samples]
-                texts.setdefault(row, []).append(text)
-                if len(texts[row]) == self.samples:
-                    tally = count_votes(texts.pop(row), task.label_words)
-                    details = {SAMPLES: tally.samples, "unmatched": tally.unmatched}
-                    yield ScoredRow(row, tally.shares, details=details)
-        finally:
-            answers.close()
+        for number, text in self._ask(bodies, read_text, len(rows) * self.samples):
+            row = rows[number // self.samples]
+            texts.setdefault(row, []).append(text)
+            if len(texts[row]) == self.samples:
+                tally = count_votes(texts.pop(row), task.label_words)
+                details = {SAMPLES: tally.samples, "unmatched": tally.unmatched}
+                yield ScoredRow(row, tally.shares, details=details)
 
-    def _body(self, prompt: Prompt, task: Task, sample: int) -> dict[str, Any]:
-        continues = self.endpoint == Endpoint.COMPLETIONS
-        return sampling_body(
-            Endpoint(self.endpoint),
-            prompt.text,
-            model=self.model,
-            temperature=self.temperature,
+    def _sample_body(self, prompt: Prompt, task: Task, sample: int) -> dict[str, Any]:
+        continues = self.endpoint == Endpoint.COMPLETIONS and task.separator
+        return self._body(
+            prompt,
             max_tokens=self.max_tokens,
+            temperature=self.temperature,
             seed=self.seed + sample,
-            stop=(task.separator,) if continues and task.separator else (),
-            extra=self.extra_body,
+            stop=[task.separator] if continues else None,
         )

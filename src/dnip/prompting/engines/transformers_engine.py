@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from dnip.base.errors import BackendError, InvalidInputError
-from dnip.base.validation import check_choice, check_integer
+from dnip.base.validation import check_integer
 from dnip.prompting.engines.base import ScoredRow, Scoring
-from dnip.prompting.engines.batches import SIDES, plan, shared_length
+from dnip.prompting.engines.batches import plan, shared_length
 from dnip.prompting.engines.causal_lm import CausalLM, OutOfMemoryBackendError
 from dnip.prompting.engines.tokenizer import HubTokenizer
 from dnip.prompting.labels import LabelTokens, check_first_tokens, common_label_tokens
@@ -53,10 +53,6 @@ class TransformersEngine:
     batch_tokens : int, optional
         Most tokens of a batch, those of the shared prefix apart; by default 768 on a CPU and
         16,384 on a GPU.
-    padding : {"right", "left"}
-        Where shorter rows of a batch are padded. The numbers are the same; right is faster.
-    share_prefix : bool
-        Compute what all prompts begin with once. The numbers are the same to rounding.
     chat : bool, default=False
         Give every prompt as the user's turn of a chat, in the tokenizer's chat template; the answer
         is the reply.
@@ -77,14 +73,11 @@ class TransformersEngine:
         dtype: str = "float32",
         device: str = "auto",
         batch_tokens: int | None = None,
-        padding: str = "right",
-        share_prefix: bool = True,
         chat: bool = False,
     ) -> None:
-        self._padding = check_choice("padding", padding, SIDES)
         if batch_tokens is not None:
             check_integer("batch_tokens", batch_tokens, at_least=1)
-        self._name, self._revision, self._share = str(model), revision, share_prefix
+        self._name, self._revision = str(model), revision
         self.tokenizer = HubTokenizer(model, revision=revision)
         self._chat = chat
         if chat:
@@ -105,8 +98,6 @@ class TransformersEngine:
             "revision": self._revision,
             **self._model.describe(),
             "batch_tokens": self._batch_tokens,
-            "padding": self._padding,
-            "share_prefix": self._share,
             "chat_template": self.tokenizer.chat_template if self._chat else None,
         }
 
@@ -204,7 +195,7 @@ class TransformersEngine:
     def _score(
         self, rows: list[list[int]], labels: LabelTokens, scoring: Scoring, done: frozenset[int]
     ) -> Iterator[ScoredRow]:
-        past, own = self._without_prefix(rows, self._padding)
+        past, own = self._without_prefix(rows)
 
         def compute(batch: NDArray[np.int64]) -> Floats:
             return self._probabilities([own[i] for i in batch], past, labels, scoring)
@@ -218,13 +209,11 @@ class TransformersEngine:
                 for number, scores in zip(numbers.tolist(), captured, strict=True):
                     yield ScoredRow(number, scores)
 
-    def _without_prefix(self, rows: list[list[int]], side: str) -> tuple[Any, list[list[int]]]:
+    def _without_prefix(self, rows: list[list[int]]) -> tuple[Any, list[list[int]]]:
         """Return the cache of what all rows begin with, None for none, and the rest of each row."""
-        shared = shared_length(rows) if self._share else 0
+        shared = shared_length(rows)
         past = self._model.prefix(rows[0][:shared])
-        if past is None or (side == "left" and not self._model.bears_gaps(past)):
-            return None, rows
-        return past, [row[shared:] for row in rows]
+        return (None, rows) if past is None else (past, [row[shared:] for row in rows])
 
     def _in_memory(
         self, batch: NDArray[np.int64], compute: Callable[[NDArray[np.int64]], T]
@@ -261,7 +250,7 @@ class TransformersEngine:
         model = self._model
         if not is_whole(scoring):
             wanted = labels.first if scoring is Scoring.FIRST else labels.all
-            each = np.exp(model.next_tokens(rows, wanted, past=past, side=self._padding))
+            each = np.exp(model.next_tokens(rows, wanted, past=past))
             return each if scoring is Scoring.FIRST else mean_per_label(each, labels)
         sums = model.continuations(rows, labels.ids, past=past)
         if scoring is Scoring.PER_TOKEN:

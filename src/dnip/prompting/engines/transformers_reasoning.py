@@ -11,7 +11,7 @@ from dnip.base.errors import InvalidInputError
 from dnip.base.validation import check_integer
 from dnip.prompting.engines.base import FALLBACK, ScoredRow, Scoring
 from dnip.prompting.engines.batches import plan
-from dnip.prompting.engines.decoding import generate
+from dnip.prompting.engines.generation import generate
 from dnip.prompting.engines.transformers_engine import (
     TransformersEngine,
     few,
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dnip.base.typing import Floats
-    from dnip.prompting.engines.decoding import Generated
+    from dnip.prompting.engines.generation import Generated
     from dnip.prompting.labels import LabelTokens
     from dnip.prompting.prompt import Prompt
     from dnip.prompting.task import Task
@@ -150,14 +150,13 @@ class TransformersReasoningEngine(TransformersEngine):
         scoring: Scoring,
         done: frozenset[int],
     ) -> Iterator[ScoredRow]:
-        # A layer that forgets would keep padding on the right in place of what a row begins with.
-        whole = self._model.remembers(max(map(len, rows)))
-        side = self._padding if whole else "left"
-        past, own = self._without_prefix(rows, side)
+        past, own = self._without_prefix(rows)
+        if past is not None and not self._model.bears_gaps(past):
+            past, own = None, rows
 
         def compute(batch: NDArray[np.int64]) -> tuple[list[Generated], Floats, list[bool]]:
             given = [own[i] for i in batch]
-            answers = self._answers(given, past, side, forms)
+            answers = self._answers(given, past, forms)
             return answers, *self._read(given, answers, past, forms, scoring)
 
         for batch in plan([len(row) + self._most for row in own], self._batch_tokens):
@@ -175,17 +174,17 @@ class TransformersReasoningEngine(TransformersEngine):
                     yield ScoredRow(number, captured[place], details=details)
 
     def _answers(
-        self, rows: list[list[int]], past: Any, side: str, forms: list[LabelTokens]
+        self, rows: list[list[int]], past: Any, forms: list[LabelTokens]
     ) -> list[Generated]:
-        wanted = np.array([token for form in forms for token in form.all])
-        with self._model.computing():
-            answers = generate(
-                self._model.begin(rows, past=past, side=side),
-                wanted,
-                most=self._most,
-                closing=self._closing,
-                is_over=self._is_over,
-            )
+        answers = generate(
+            self._model,
+            rows,
+            [token for form in forms for token in form.all],
+            past=past,
+            most=self._most,
+            closing=self._closing,
+            is_over=self._is_over,
+        )
         return [answer._replace(tokens=self._before_stop(answer.tokens)) for answer in answers]
 
     def _is_over(self, tokens: list[int]) -> bool:
