@@ -2,7 +2,6 @@
 
 import base64
 import re
-from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
@@ -110,7 +109,7 @@ def report(folder, text):
         "mine", text, text,
         (table, figure, Text("ours"), Statement(text, text, text, None)), {text: text},
     )  # fmt: skip
-    plan = replace(load_plan("small"), models=(ModelPlan("small", None, (1,)),))
+    plan = load_plan("small").model_copy(update={"models": (ModelPlan(name="small"),)})
     manifest = {
         "inputs": {"saved_tables": text, "plan": plan.to_dict()},
         "runs": [{"command": ["dnip", "reproduce", text]}],

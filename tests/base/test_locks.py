@@ -22,7 +22,7 @@ def test_a_second_process_is_refused_until_the_first_has_ended(tmp_path):
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
         assert other.stdout.readline() == b"held\n"
         with (
-            pytest.raises(OutputError, match="somebody is there. Wait"),
+            pytest.raises(OutputError, match="somebody is there"),
             only_process(lock, "somebody is there", hint="Wait"),
         ):
             pass

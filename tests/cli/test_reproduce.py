@@ -104,7 +104,7 @@ def test_other_tables_in_the_same_folder_are_refused(work, dnip):
     ("arguments", "told"),
     [
         (("everything", *SAVED), "no experiment 'everything'"),
-        (("main", "--tables", "tables", "--plan", "huge", "--out", "out"), "no bundled plan"),
+        (("main", "--tables", "tables", "--plan", "huge", "--out", "out"), "no built-in plan"),
         (("main", "--tables", "nowhere", "--out", "out"), "no such folder"),
         (("main", "--tables", ".", "--out", "out"), "no folder in it holds"),
         (("main", "--out", "out"), "--tables"),

@@ -6,7 +6,7 @@ from importlib.resources import files
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dnip.studies.reproduction.plan import bundled_plans
+from dnip.studies.reproduction.plan import built_in_plans
 from fuzzing import fuzzed, run, workshop
 from mutations import damaged, damaged_json
 from test_options import TABLE
@@ -14,7 +14,7 @@ from test_tasks import as_toml
 from texts import write_texts
 
 FOLDER = files("dnip.studies.reproduction") / "plans"
-SOURCES = [(FOLDER / f"{name}.toml").read_text() for name in bundled_plans()]
+SOURCES = [(FOLDER / f"{name}.toml").read_text() for name in built_in_plans()]
 EXPERIMENTS = ["all", "main", "confusion", "opt-size", "time"]
 plans = st.sampled_from(SOURCES)
 

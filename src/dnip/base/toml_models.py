@@ -155,10 +155,10 @@ _NEEDED = {
     "list_type": "must be a list",
     "too_short": "must be a list of one or more values",
     "string_too_short": "must not be empty",
-    "greater_than_equal": "must be {ge} or more",
-    "greater_than": "must be above {gt}",
-    "less_than_equal": "must be {le} or less",
-    "less_than": "must be below {lt}",
+    "greater_than_equal": "must be {ge:g} or more",
+    "greater_than": "must be above {gt:g}",
+    "less_than_equal": "must be {le:g} or less",
+    "less_than": "must be below {lt:g}",
     "literal_error": "must be {expected}",
 }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING, Any, NamedTuple, get_args, get_type_hints
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dnip.base.errors import InvalidInputError
 from dnip.prompting.model_options import CHAT, COMPLETIONS, ModelOptions
@@ -19,14 +19,6 @@ if TYPE_CHECKING:
     from dnip.prompting.labels import Tokenizer
     from dnip.prompting.prompt import Prompt
     from dnip.prompting.task import Task
-
-
-#: Names of the options and the kind of their values, the model and chain of thought apart.
-OPTIONS = {
-    name: "str" if name == "endpoint" else (get_args(kind) or (kind,))[0].__name__
-    for name, kind in get_type_hints(ModelOptions).items()
-    if name not in ("model", "chain_of_thought", "max_new_tokens")
-}
 
 
 class OpenedModel(NamedTuple):

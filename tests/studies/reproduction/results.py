@@ -3,11 +3,11 @@
 import numpy as np
 
 from dnip import ProbabilityTable
-from dnip.studies.reproduction.experiment import CellResult, Results
-from dnip.studies.reproduction.plan import Plan
+from dnip.studies.reproduction.plan import ReproductionPlan
 from dnip.studies.reproduction.registry import load_experiments
+from dnip.studies.reproduction.results import CellResult, Results
 
-PLAN = Plan("test", tasks=("agnews",), seeds=(0, 1))
+PLAN = ReproductionPlan(name="test", tasks=("agnews",), seeds=(0, 1))
 
 
 def starving_table(n_rows, seed, n_classes=3):
@@ -28,8 +28,9 @@ def results(*pairs):
     return Results(tuple(CellResult({**shared, **labels}, found, 0.1) for labels, found in pairs))
 
 
-def experiment(name):
-    (found,) = load_experiments(name)
+def experiment(name, **options):
+    """An experiment with options of its own."""
+    (found,) = load_experiments(name, PLAN.model_copy(update={"experiments": {name: options}}))
     return found
 
 

@@ -6,7 +6,7 @@ import pytest
 from matplotlib.figure import Figure as Canvas
 
 from dnip.presenting.artefacts import Spread
-from dnip.studies.reproduction.comparison import ALL, Comparison, task_titles
+from dnip.studies.reproduction.comparison import ALL, VariantComparison
 from results import results
 
 RUNS = {
@@ -21,7 +21,7 @@ RUNS = {
 def compared():
     found = results(*(({"task": t, "seed": s}, runs) for (t, s), runs in RUNS.items()))
     picks = {name: lambda row, name=name: row.result.get(name) for name in ("raw", "z", "absent")}
-    return Comparison.of(found, picks)
+    return VariantComparison.of(found, picks)
 
 
 def test_variants_without_any_score_are_left_out(compared):
@@ -42,11 +42,11 @@ def test_all_is_empty_where_a_variant_lacks_a_task(compared):
 
 
 def test_table_and_figure_hold_every_task_and_variant(compared):
-    table = compared.table("t", "Title", ["accuracy"])
+    table, figure = compared.artefacts("t", "Title", ["accuracy"], "Table 1")
     assert [column.title for column in table.columns] == ["Task", "raw", "z"]
     assert [row.heading or row.values[0] for row in table.rows] == ["Accuracy", "a", "b", "All"]
     canvas = Canvas()
-    compared.figure("f", "Title", ["accuracy"]).draw(canvas)
+    figure.draw(canvas)
     heights = [bar.get_height() for bar in canvas.axes[0].patches]
     assert heights[:3] == pytest.approx([60, 15, 37.5])
     assert len(heights) == 6
@@ -56,7 +56,7 @@ def test_models_are_named_only_where_a_task_has_several():
     found = results(
         ({"task": "a", "model": "x"}, {}), ({"task": "a", "model": "y"}, {}), ({"task": "b"}, {})
     )
-    assert task_titles(found) == ["a, x", "a, y", "b"]
+    assert [title for title, _ in found.titled()] == ["a, x", "a, y", "b"]
 
 
 def test_lower_is_what_exceeds_the_standard_error_over_tasks():
@@ -65,12 +65,12 @@ def test_lower_is_what_exceeds_the_standard_error_over_tasks():
         return {task: [{"x": value}] for task, value in zip(names, values, strict=True)}
 
     base = runs(0.5, 0.5, 0.5, 0.5)
-    one = Comparison(tuple("abcd"), {"base": base, "down": runs(0.4, 0.45, 0.42, 0.41)})
+    one = VariantComparison(tuple("abcd"), {"base": base, "down": runs(0.4, 0.45, 0.42, 0.41)})
     assert one.is_lower("down", "base", "x")
     assert not one.is_lower("base", "down", "x")
     # mean difference -0.01 with a standard error of 0.06
-    noisy = Comparison(tuple("abcd"), {"base": base, "noise": runs(0.6, 0.4, 0.6, 0.36)})
+    noisy = VariantComparison(tuple("abcd"), {"base": base, "noise": runs(0.6, 0.4, 0.6, 0.36)})
     assert not noisy.is_lower("noise", "base", "x")
     assert not noisy.is_lower("base", "base", "x")
-    single = Comparison(("a",), {"base": runs(0.5), "down": runs(0.49)})
+    single = VariantComparison(("a",), {"base": runs(0.5), "down": runs(0.49)})
     assert single.is_lower("down", "base", "x")

@@ -2,14 +2,13 @@
 
 import json
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from dnip.studies.reproduction.plan import load_plan
+from dnip.studies.reproduction.plan import Rows, load_plan
 from dnip.studies.reproduction.registry import EXPERIMENTS
-from dnip.studies.reproduction.reproduction import reproduce, with_model
+from dnip.studies.reproduction.reproduction import reproduce
 from texts import write_texts
 
 MODEL = Path(__file__).parents[3] / "models" / "small"
@@ -18,8 +17,8 @@ MODEL = Path(__file__).parents[3] / "models" / "small"
 def test_the_reduced_plan_from_texts_to_report(tmp_path):
     pytest.importorskip("torch")
     pytest.importorskip("transformers")
-    plan = with_model(load_plan("quick"), str(MODEL))
-    plan = replace(plan, opt_rows=60, test_rows=60, dev_share=0.2, seeds=(0,))
+    plan = load_plan("quick").with_model(str(MODEL))
+    plan = plan.model_copy(update={"rows": Rows(opt=60, test=60), "dev_share": 0.2, "seeds": (0,)})
     data = write_texts(tmp_path / "data", rows=120)
     done = reproduce("all", plan, tmp_path / "out", data=data, jobs=2)
     assert done.outcome.failures == {}

@@ -2,11 +2,10 @@
 
 import json
 import math
-from dataclasses import replace
 
 import pytest
 
-from dnip.studies.reproduction.plan import load_plan
+from dnip.studies.reproduction.plan import DevGrid, Rows, load_plan
 from dnip.studies.reproduction.reproduction import reproduce
 from failing_server import FailingServer
 from texts import write_texts
@@ -22,17 +21,16 @@ ARCHITECTURES = {
 def in_little(plan, **model):
     """The plan with another model, one task, one seed and few rows."""
     (only,) = plan.models
-    return replace(
-        plan,
-        models=(replace(only, **model),),
-        tasks=("agnews",),
-        seeds=(0,),
-        opt_rows=40,
-        test_rows=20,
-        rows_of={},
-        grid=replace(plan.grid, beta=(2.7,), tau=(0.2,), scale=(30,), smoothing=(1.0, 4000.0)),
-        dev_share=0.2,
-        options={**plan.options, "cot": {"rows": 4, "max_new_tokens": 4}},
+    return plan.model_copy(
+        update={
+            "models": (only.model_copy(update=model),),
+            "tasks": ("agnews",),
+            "seeds": (0,),
+            "rows": Rows(opt=40, test=20),
+            "grid": DevGrid(smoothing=(1.0, 4000.0)),
+            "dev_share": 0.2,
+            "experiments": {"cot": {"rows": 4, "max_new_tokens": 4}},
+        }
     )
 
 
@@ -100,9 +98,8 @@ def test_the_family_behind_a_server(tmp_path, monkeypatch):
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
         monkeypatch.delenv(name, raising=False)
     plan = load_plan("llama-2-70b")
-    options = {key: value for key, value in plan.models[0].options.items() if key != "tokenizer"}
     with FailingServer(answer) as server:
-        little = in_little(plan, model=server.url, options=options)
+        little = in_little(plan, model=server.url, tokenizer=None)
         done = reproduce("main", little, tmp_path / "out", data=write_texts(tmp_path / "data"))
     assert done.outcome.failures == {}
     assert done.outcome.n_tables == 2

@@ -4,15 +4,15 @@ import json
 
 import pytest
 
-from dnip.studies.reproduction.plan import Plan
+from dnip.studies.reproduction.plan import ReproductionPlan
 from dnip.studies.reproduction.reproduction import reproduce
 from results import as_folder, starving_table
 
-PLAN = Plan(
-    "test",
+PLAN = ReproductionPlan(
+    name="test",
     tasks=("agnews",),
     seeds=(0, 1),
-    options={"convergence": {"scales": [4], "factors": [0.2], "runs": 1}},
+    experiments={"convergence": {"scales": [4], "factors": [0.2], "runs": 1}},
 )
 
 

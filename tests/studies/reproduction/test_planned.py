@@ -4,8 +4,8 @@ import pytest
 
 from dnip.base.errors import InvalidInputError
 from dnip.studies.reproduction.plan import load_plan
-from dnip.studies.reproduction.planned import planned_sources, saved_sources
-from dnip.studies.reproduction.reproduction import with_model
+from dnip.studies.reproduction.planned_sources import planned_sources
+from dnip.studies.reproduction.saved_sources import saved_sources
 from texts import write_tables, write_texts
 
 
@@ -13,7 +13,7 @@ from texts import write_tables, write_texts
 def plan(tmp_path):
     (tmp_path / "model").mkdir()
     (tmp_path / "model" / "config.json").write_text("{}")
-    return with_model(load_plan("quick"), str(tmp_path / "model"))
+    return load_plan("quick").with_model(str(tmp_path / "model"))
 
 
 def sources_of(plan, tmp_path):
@@ -25,7 +25,7 @@ def test_every_model_task_setting_and_seed_has_a_source(plan, tmp_path):
     sources = sources_of(plan, tmp_path)
     assert len(sources) == 2 * 3 * 2
     assert {row.shots for row in sources} == {1, 5, "balanced"}
-    assert len(sources.reasoned) == 2 * 2
+    assert len(sources.reasoned(20, 16)) == 2 * 2
     assert {len(row.shown) for row in sources if row.shots == 5} == {5}
     assert [sorted(row.shown) for row in sources if row.task == "agnews"][4] == [0, 1, 2, 3]
     assert len(sources.one_shot()) == 4
@@ -36,7 +36,7 @@ def test_what_a_table_depends_on_changes_its_key_and_nothing_else_does(plan, tmp
     write_texts(tmp_path / "data")
     first = sources_of(plan, tmp_path)
     assert {row.test.key for row in sources_of(plan, tmp_path)} == {row.test.key for row in first}
-    fewer = sources_of(replace(plan, seeds=(0,)), tmp_path)
+    fewer = sources_of(plan.model_copy(update={"seeds": (0,)}), tmp_path)
     assert {row.test.key for row in fewer} < {row.test.key for row in first}
     (tmp_path / "model" / "config.json").write_text("{ }")
     other = sources_of(plan, tmp_path)
@@ -64,7 +64,7 @@ def test_an_opt_pool_from_the_test_split_shares_no_row_with_the_test_table(plan,
 
 def test_an_opt_pool_from_the_training_split_is_a_table_of_its_own(plan, tmp_path):
     write_texts(tmp_path / "data")
-    source = next(iter(sources_of(replace(plan, opt_split="train"), tmp_path)))
+    source = next(iter(sources_of(plan.model_copy(update={"opt_split": "train"}), tmp_path)))
     assert source.opt.key != source.test.key
 
 
@@ -86,7 +86,7 @@ def test_no_task_with_data_is_refused(plan, tmp_path):
 
 def test_options_that_do_not_go_together_are_refused_in_terms_of_the_plan(tmp_path):
     write_texts(tmp_path / "data")
-    plan = with_model(load_plan("quick"), "http://127.0.0.1:9/v1")
+    plan = load_plan("quick").with_model("http://127.0.0.1:9/v1")
     with pytest.raises(InvalidInputError, match=r"needs the name of its model.*served_model = "):
         sources_of(plan, tmp_path)
 
@@ -114,6 +114,7 @@ def test_saved_tables_are_sources_and_bad_folders_are_named(tmp_path):
     }
     assert set(sources.missing) == {"empty", "bad"}
     assert sources.requests == {}
+    assert sources.reasoned(20, 16) == ()
     assert sources.first_seed() == sources.rows
 
 

@@ -1,7 +1,6 @@
 """The report: every table, figure and statement, beside the paper's own numbers."""
 
 import json
-from dataclasses import replace
 
 import pytest
 
@@ -65,10 +64,20 @@ def test_page_holds_the_papers_numbers_what_failed_and_that_models_differ(tmp_pa
 
 
 def test_models_of_the_plan_are_named_where_they_were_prompted(tmp_path):
-    small = ModelPlan("small", None, (1,))
-    plan = replace(load_plan("small"), models=(small, replace(small, name="large")))
+    small = ModelPlan(name="small")
+    plan = load_plan("small").model_copy(
+        update={"models": (small, small.model_copy(update={"name": "large"}))}
+    )
     write_report(
-        tmp_path, [], {**MANIFEST, "inputs": {"saved_tables": None, "plan": plan.to_dict()}}
+        tmp_path,
+        [],
+        {
+            **MANIFEST,
+            "inputs": {
+                "saved_tables": None,
+                "plan": plan.to_dict(),
+            },
+        },
     )
     text = (tmp_path / "report.md").read_text()
     assert "Measured here: small, large." in text
@@ -81,8 +90,8 @@ def test_models_of_the_plan_are_named_where_they_were_prompted(tmp_path):
     ("names", "differ"), [(["Llama-2-7B"], False), (["Llama-2-7B", "small"], True)]
 )
 def test_models_are_said_to_differ_unless_all_are_the_papers(tmp_path, names, differ):
-    models = tuple(ModelPlan(name, None, (1,)) for name in names)
-    plan = replace(load_plan("small"), models=models)
+    models = tuple(ModelPlan(name=name) for name in names)
+    plan = load_plan("small").model_copy(update={"models": models})
     inputs = {"saved_tables": None, "plan": plan.to_dict()}
     write_report(tmp_path, [], {**MANIFEST, "inputs": inputs})
     text = (tmp_path / "report.md").read_text()

@@ -89,7 +89,7 @@ def reproduce(
     from dnip.base.errors import DNIPError
     from dnip.base.files import check_files
     from dnip.studies.reproduction.plan import load_plan
-    from dnip.studies.reproduction.reproduction import OUTPUTS, survey, with_model
+    from dnip.studies.reproduction.reproduction import OUTPUTS, survey
     from dnip.studies.reproduction.reproduction import reproduce as run
 
     reads = {
@@ -99,7 +99,7 @@ def reproduce(
         "tables": _of_splits(tables),
     }
     check_files(reads, {}, {f"out/{name}": out / name for name in OUTPUTS})
-    chosen = with_model(load_plan(plan), model)
+    chosen = load_plan(plan).with_model(model)
     if dry_run:
         left = survey(experiment, chosen, out, data=data, tables=tables)
         if json:

@@ -1,4 +1,4 @@
-"""Variants of a fit compared on all tasks: the numbers behind bars and tables alike."""
+"""Variants of a fit compared on all tasks: the numbers behind tables and bars."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from dnip.presenting.drawing import Bars, bar_figure
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from dnip.presenting.artefacts import Figure, Value
-    from dnip.studies.reproduction.experiment import CellResult, Results
+    from dnip.presenting.artefacts import Artefact, Figure, Value
+    from dnip.studies.reproduction.results import CellResult, Results
 
-    #: Picks the scores of one variant from what a cell returned; None where it has none.
+    #: Returns the scores of one variant in a cell; None where the cell has none.
     Pick = Callable[[CellResult], Mapping[str, Any] | None]
 
 #: The mean over tasks, as the paper names it.
@@ -27,20 +27,20 @@ _ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
-class Comparison:
+class VariantComparison:
     """Scores by variant and task, one for each run.
 
     Attributes
     ----------
     tasks : tuple of str
-        As they are shown.
+        Titles of the tasks.
     scores : mapping
         By variant, then by task, the scores of each run as ``dnip evaluate`` prints them.
 
     Examples
     --------
     >>> runs = [{"accuracy": 0.5, "cobias": 0.2}, {"accuracy": 0.7, "cobias": 0.1}]
-    >>> one = Comparison(("a", "b"), {"raw": {"a": runs, "b": runs[:1]}})
+    >>> one = VariantComparison(("a", "b"), {"raw": {"a": runs, "b": runs[:1]}})
     >>> one.mean("raw", "a", "accuracy"), round(one.mean("raw", "All", "accuracy"), 3)
     (0.6, 0.55)
     """
@@ -49,11 +49,11 @@ class Comparison:
     scores: Mapping[str, Mapping[str, Sequence[Mapping[str, Any]]]]
 
     @classmethod
-    def of(cls, results: Results, variants: Mapping[str, Pick]) -> Comparison:
+    def of(cls, results: Results, variants: Mapping[str, Pick]) -> VariantComparison:
         """Gather the scores of variants from the cells of an experiment."""
         scores: dict[str, dict[str, list[Mapping[str, Any]]]] = {name: {} for name in variants}
         tasks: dict[str, None] = {}
-        for task, row in zip(task_titles(results), results, strict=True):
+        for task, row in results.titled():
             tasks[task] = None
             for name, pick in variants.items():
                 found = pick(row)
@@ -74,7 +74,7 @@ class Comparison:
             runs = by_task.get(task)
             return Spread.of([run[metric] for run in runs]) if runs else None
         if set(by_task) != set(self.tasks):
-            return None  # a mean over other tasks could not be compared
+            return None  # a mean over fewer tasks cannot be compared
         columns = [[run[metric] for run in by_task[one]] for one in self.tasks]
         if len({len(column) for column in columns}) == 1:
             return Spread.of([fmean(run) for run in zip(*columns, strict=True)])
@@ -95,7 +95,7 @@ class Comparison:
         --------
         >>> runs = {"a": [{"cobias": 0.1}], "b": [{"cobias": 0.3}]}
         >>> more = {"a": [{"cobias": 0.2}], "b": [{"cobias": 0.31}]}
-        >>> compared = Comparison(("a", "b"), {"z": runs, "raw": more})
+        >>> compared = VariantComparison(("a", "b"), {"z": runs, "raw": more})
         >>> compared.is_lower("z", "raw", "cobias"), compared.is_lower("raw", "z", "cobias")
         (True, False)
         """
@@ -105,9 +105,23 @@ class Comparison:
         error = stdev(differences) / len(differences) ** 0.5 if len(differences) > 1 else 0.0
         return fmean(differences) < -error - _ROUNDING
 
-    def table(
-        self, name: str, title: str, metrics: Sequence[str], *, caption: str = "", paper: str = ""
-    ) -> Table:
+    def artefacts(
+        self, name: str, title: str, metrics: Sequence[str], paper: str
+    ) -> tuple[Artefact, Artefact]:
+        """Return the scores as a table and as bars.
+
+        Parameters
+        ----------
+        name, title : str
+            Name and title of both.
+        metrics : sequence of str
+            Metrics to show.
+        paper : str
+            The place in the paper.
+        """
+        return self._table(name, title, metrics, paper), self._figure(name, title, metrics, paper)
+
+    def _table(self, name: str, title: str, metrics: Sequence[str], paper: str) -> Table:
         """Return a table with a line for each task and a column for each variant, per metric."""
         rows = []
         for metric in metrics:
@@ -116,26 +130,24 @@ class Comparison:
                 values: list[Value] = [self.spread(v, task, metric) for v in self.variants]
                 rows.append(Row((task, *values), strong=task == ALL))
         columns = [Column("Task"), *(Column(name, percent=True) for name in self.variants)]
-        return Table(name, f"{title} (%)", columns, rows, caption, paper)
+        return Table(name, f"{title} (%)", columns, rows, paper=paper)
 
-    def figure(
-        self, name: str, title: str, metrics: Sequence[str], *, caption: str = "", paper: str = ""
-    ) -> Figure:
-        """Return the same as bars, one panel per metric."""
+    def _figure(self, name: str, title: str, metrics: Sequence[str], paper: str) -> Figure:
+        """Return bars, one panel per metric."""
         tasks = (*self.tasks, ALL)
         panels = [
             Bars(_title(m), {v: [self.spread(v, task, m) for task in tasks] for v in self.variants})
             for m in metrics
         ]
-        return bar_figure(name, title, panels, tasks, caption=caption, paper=paper)
+        return bar_figure(name, title, panels, tasks, paper=paper)
 
-    def told(self, metric: str, variants: Sequence[str] = ()) -> str:
-        """Return the means over all tasks as words.
+    def in_words(self, metric: str, variants: Sequence[str] = ()) -> str:
+        """Return the means over all tasks in words.
 
         Examples
         --------
         >>> run = [{"cobias": 0.2}]
-        >>> Comparison(("a",), {"raw": {"a": run}, "z1": {"a": run}}).told("cobias")
+        >>> VariantComparison(("a",), {"raw": {"a": run}, "z1": {"a": run}}).in_words("cobias")
         'COBias raw 20.0, z1 20.0'
         """
         named = [
@@ -148,21 +160,3 @@ class Comparison:
 def _title(metric: str) -> str:
     title = METRICS[metric].title
     return title[0].upper() + title[1:]
-
-
-def task_titles(results: Results) -> list[str]:
-    """Return how the task of each cell is shown: with its model where several models have it.
-
-    Examples
-    --------
-    >>> from dnip.studies.reproduction.experiment import CellResult, Results
-    >>> labels = [{"task": "rte", "model": m} for m in "ab"] + [{"task": "ddi", "model": "a"}]
-    >>> task_titles(Results(tuple(CellResult(one, {}, 0.0) for one in labels)))
-    ['rte, a', 'rte, b', 'ddi']
-    """
-    titles = []
-    for row in results:
-        task, model = str(row.labels["task"]), row.labels.get("model")
-        several = len(results.where(task=row.labels["task"]).values("model")) > 1
-        titles.append(f"{task}, {model}" if several else task)
-    return titles

@@ -1,4 +1,4 @@
-"""The run: every cell of the experiments, over processes, from where an earlier run was stopped."""
+"""The run: all cells that are not in the store, and the tables they need, over processes."""
 
 from __future__ import annotations
 
@@ -8,40 +8,47 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from dnip.base.errors import OutputError
-from dnip.studies.reproduction.crew import CellJob, Crew, Done, Failed, PromptJob, Step
-from dnip.studies.reproduction.experiment import CellResult, Results
+from dnip.studies.reproduction.progress_estimate import ProgressEstimate
+from dnip.studies.reproduction.results import CellResult, Results
 from dnip.studies.reproduction.store import Stored
-from dnip.studies.reproduction.time_left import TimeLeft
+from dnip.studies.reproduction.worker_pool import (
+    CellJob,
+    Done,
+    Failed,
+    PromptJob,
+    Step,
+    WorkerPool,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from dnip.studies.reproduction.cell import Cell
-    from dnip.studies.reproduction.prompting import PromptRequest
+    from dnip.studies.reproduction.prompt_request import PromptRequest
     from dnip.studies.reproduction.store import Store
 
-# Seconds between two looks at the workers where none has anything to tell.
+# Seconds to wait for a message before progress is shown again.
 _LOOK = 1.0
-# After so many failures with the same words, a model that never has answered is given up.
+# After so many failures with the same message, a model that has never answered is given up.
 _ALIKE = 3
 
 
 @dataclass
 class Outcome:
-    """What a run of cells came to.
+    """Results and failures of a run.
 
     Attributes
     ----------
     results : dict of str to Results
-        By experiment.
+        Results by experiment.
     failures : dict of str to str
         Names of cells and tables that failed, and why.
     traces : dict of str to str
-        Of those that failed by an error of the program.
+        Tracebacks of failures that are bugs.
     n_cells, n_reused : int
-        Different computations, and how many of them an earlier run had made.
+        Different computations, and how many of them an earlier run has done.
     n_tables, n_tables_reused : int
-        Tables that cells left to do wait for, and how many of them an earlier run had made.
+        Tables that open cells need, and how many of them an earlier run has made.
     seconds : float
     """
 
@@ -53,6 +60,15 @@ class Outcome:
     n_tables: int = 0
     n_tables_reused: int = 0
     seconds: float = 0.0
+
+    def counts(self) -> dict[str, int]:
+        """Return how many cells and tables there were, and how many of them were reused."""
+        return {
+            "cells": self.n_cells,
+            "cells_reused": self.n_reused,
+            "tables": self.n_tables,
+            "tables_reused": self.n_tables_reused,
+        }
 
 
 def run_cells(
@@ -67,15 +83,15 @@ def run_cells(
 ) -> Outcome:
     """Compute all cells that are not in the store, and the tables that they need.
 
-    A cell that fails, or whose table cannot be made, is reported and the others go on; it is tried
-    again by the next run.
+    A cell that fails, or whose table cannot be made, is reported and the others go on. The next
+    run tries it again.
 
     Parameters
     ----------
     cells : mapping of str to sequence of Cell
-        By experiment.
+        Cells by experiment.
     requests : mapping of str to PromptRequest
-        How to make tables, by table key; tables that are not named are there already.
+        How to make tables, by table key; all other tables exist already.
     store : Store
     jobs : int
         Processes.
@@ -95,10 +111,12 @@ def run_cells(
     work = {cell.key: cell for of_one in cells.values() for cell in of_one}
     kept = {key: found for key, cell in work.items() if (found := store.get(cell)) is not None}
     outcome = Outcome(n_cells=len(work), n_reused=len(kept))
-    run = _Run([cell for key, cell in work.items() if key not in kept], requests, store, outcome)
-    with Crew(jobs, threads) as crew:
-        run.go(crew, prompt_jobs or jobs, progress or (lambda _: None))
-    kept |= run.computed
+    schedule = _Schedule(
+        [cell for key, cell in work.items() if key not in kept], requests, store, outcome
+    )
+    with WorkerPool(jobs, threads) as pool:
+        schedule.work(pool, prompt_jobs or jobs, progress or (lambda _: None))
+    kept |= schedule.computed
     for name, of_one in cells.items():
         outcome.results[name] = Results(
             tuple(CellResult(cell.labels, *kept[cell.key]) for cell in of_one if cell.key in kept)
@@ -107,8 +125,8 @@ def run_cells(
     return outcome
 
 
-class _Run:
-    """The state of a run: what waits for what."""
+class _Schedule:
+    """The state of a run: which cells wait for which tables, and what can start."""
 
     def __init__(
         self,
@@ -135,85 +153,85 @@ class _Run:
             for cell in cells
         }
         self._ready = deque(key for key, missing in self._missing.items() if not missing)
-        self._left = TimeLeft(
+        self._estimate = ProgressEstimate(
             {key: requests[key].rows for key in self._tables},
             {cell.key: cell.experiment for cell in cells},
         )
 
-    def go(self, crew: Crew, prompters: int, progress: Callable[[str], None]) -> None:
+    def work(self, pool: WorkerPool, prompters: int, progress: Callable[[str], None]) -> None:
         """Work until nothing is left to do."""
         while True:
-            self._hand_out(crew, prompters)
-            if not crew.busy:
+            self._hand_out(pool, prompters)
+            if not pool.busy:
                 return
-            for (kind, key), told in crew.listen(_LOOK):
-                if isinstance(told, Step):
-                    self._left.step(key, told.done)
+            for (kind, key), message in pool.listen(_LOOK):
+                if isinstance(message, Step):
+                    self._estimate.step(key, message.done)
                 else:
-                    self._left.finish(key)
-                    self._take(kind, key, told)
-            progress(self._left.describe(crew.size))
+                    self._estimate.finish(key)
+                    self._take(kind, key, message)
+            progress(self._estimate.describe(pool.size))
 
-    def _hand_out(self, crew: Crew, prompters: int) -> None:
-        for number in crew.idle():
-            # A worker kept for prompting prompts, lest the model wait; others first do the cells
-            # that are ready, which are short and whose results are worth having.
-            kept = prompters < crew.size or not self._ready
-            if number < prompters and self._to_prompt and kept:
+    def _hand_out(self, pool: WorkerPool, prompters: int) -> None:
+        for number in pool.idle():
+            # Workers reserved for prompting go on prompting, so that the model does not wait.
+            # Other workers do the cells that are ready first, as these are short.
+            may_prompt = prompters < pool.size or not self._ready
+            if number < prompters and self._to_prompt and may_prompt:
                 key = self._to_prompt.popleft()
-                self._left.start(key)
-                crew.give(number, ("table", key), PromptJob(self._requests[key]))
+                self._estimate.start(key)
+                pool.give(number, ("table", key), PromptJob(self._requests[key]))
             elif self._ready:
                 key = self._ready.popleft()
                 cell = self._waiting[key]
-                self._left.start(key)
-                crew.give(number, ("cell", key), CellJob(cell.function, cell.tables, cell.settings))
+                self._estimate.start(key)
+                pool.give(number, ("cell", key), CellJob(cell.function, cell.tables, cell.settings))
 
-    def _take(self, kind: str, key: str, told: Done | Failed) -> None:
-        if isinstance(told, Failed) and told.fatal:
-            raise OutputError(told.message)
+    def _take(self, kind: str, key: str, ended: Done | Failed) -> None:
+        if isinstance(ended, Failed) and ended.fatal:
+            raise OutputError(ended.message)
         if kind == "table":
-            self._take_table(key, told)
+            self._take_table(key, ended)
             return
         cell = self._waiting.pop(key)
-        if isinstance(told, Failed):
-            self._fail(cell.name, told)
+        if isinstance(ended, Failed):
+            self._fail(cell.name, ended)
             return
-        stored = Stored(told.result, told.seconds)
+        stored = Stored(ended.result, ended.seconds)
         self._store.put(cell, stored)
         self.computed[key] = stored
 
-    def _take_table(self, table: str, told: Done | Failed) -> None:
+    def _take_table(self, table: str, ended: Done | Failed) -> None:
         ref = self._tables[table]
         model = self._requests[table].model
-        if isinstance(told, Failed):
-            self._fail(ref.name, told)
-            self._failed_alike[model, told.message] += 1
-            if model not in self._answering and self._failed_alike[model, told.message] >= _ALIKE:
-                self._give_up(model, told)
+        if isinstance(ended, Failed):
+            self._fail(ref.name, ended)
+            self._failed_alike[model, ended.message] += 1
+            if model not in self._answering and self._failed_alike[model, ended.message] >= _ALIKE:
+                self._give_up(model, ended)
         else:
             self._answering.add(model)
-        self._pass_on(table, told)
+        self._pass_on(table, ended)
 
-    def _give_up(self, model: str, told: Failed) -> None:
-        """Fail all tables of a model that fails every time, and never has answered."""
+    def _give_up(self, model: str, ended: Failed) -> None:
+        """Fail all tables of a model that has failed every time."""
         left = [key for key in self._to_prompt if self._requests[key].model == model]
         self._to_prompt = deque(key for key in self._to_prompt if key not in set(left))
         if left:
-            self._fail(f"{len(left)} more tables of {model}", Failed(f"not tried: {told.message}"))
+            self._fail(f"{len(left)} more tables of {model}", Failed(f"not tried: {ended.message}"))
         for key in left:
-            self._left.finish(key)
-            self._pass_on(key, told)
+            self._estimate.finish(key)
+            self._pass_on(key, ended)
 
-    def _pass_on(self, table: str, told: Done | Failed) -> None:
-        """Let the cells of a table begin, or fail."""
+    def _pass_on(self, table: str, ended: Done | Failed) -> None:
+        """Let the cells of a table start, or fail."""
         ref = self._tables[table]
         for key, missing in self._missing.items():
             if table not in missing:
                 continue
-            if isinstance(told, Failed):
+            if isinstance(ended, Failed):
                 if cell := self._waiting.pop(key, None):
-                    self._left.finish(key)
+                    self._estimate.finish(key)
                     self._fail(cell.name, Failed(f"its table {ref.name} could not be made"))
                 continue
             missing.discard(table)

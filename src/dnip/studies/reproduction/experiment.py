@@ -1,122 +1,97 @@
-"""What an experiment is, and what it is given back."""
+"""What an experiment is."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from dnip.base.errors import InvalidInputError
+from dnip.base.toml_models import TomlModel, check_table
+from dnip.studies.reproduction.cell import Cell
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from dnip.presenting.artefacts import Artefact
-    from dnip.studies.reproduction.cell import Cell
-    from dnip.studies.reproduction.plan import Plan
-    from dnip.studies.reproduction.sources import Sources
+    from dnip.studies.reproduction.cell import CellFunction
+    from dnip.studies.reproduction.plan import ReproductionPlan
+    from dnip.studies.reproduction.results import Results
+    from dnip.studies.reproduction.sources import Source, Sources
 
 
-@dataclass(frozen=True)
-class CellResult:
-    """What a cell returned, with its labels.
+class Experiment(ABC):
+    """One table or figure of the paper: its cells, and what it makes of their results.
 
-    Attributes
+    Parameters
     ----------
-    labels : mapping
-    result : dict
-    seconds : float
-        How long the computation took, when it was made.
-    """
-
-    labels: Mapping[str, Any]
-    result: dict[str, Any]
-    seconds: float
-
-
-@dataclass(frozen=True)
-class Results:
-    """What the cells of one experiment returned, in the order in which it named them.
-
-    Cells that failed are missing; `present` has to do with what there is.
-
-    Examples
-    --------
-    >>> rows = [CellResult({"task": t, "seed": s}, {"x": 1}, 0.1) for t in "ab" for s in (0, 1)]
-    >>> results = Results(tuple(rows))
-    >>> results.values("task"), len(results.where(task="a"))
-    (('a', 'b'), 2)
-    """
-
-    rows: tuple[CellResult, ...]
-
-    def __iter__(self) -> Iterator[CellResult]:
-        """Iterate over the cells."""
-        return iter(self.rows)
-
-    def __len__(self) -> int:
-        """Return the number of cells."""
-        return len(self.rows)
-
-    def where(self, **labels: Any) -> Results:  # noqa: ANN401
-        """Return the cells with these labels."""
-        return Results(
-            tuple(
-                row
-                for row in self.rows
-                if all(row.labels.get(name) == value for name, value in labels.items())
-            )
-        )
-
-    def values(self, label: str) -> tuple[Any, ...]:
-        """Return the distinct values of a label, in order of appearance."""
-        return tuple(dict.fromkeys(row.labels.get(label) for row in self.rows))
-
-    def numbers(self, *path: str) -> list[float]:
-        """Return a number of every cell's result, by the keys that lead to it."""
-        found = []
-        for row in self.rows:
-            value: Any = row.result
-            for key in path:
-                value = value[key]
-            found.append(value)
-        return found
-
-
-class Experiment(Protocol):
-    """One table or figure of the paper.
+    plan : ReproductionPlan
+        Its table ``[experiments.NAME]`` sets the options.
 
     Attributes
     ----------
     name : str
-        As on the command line.
+        The name on the command line.
     title : str
         A line for people.
     paper : str
-        Where it stands in the paper, such as ``"Table 2"``.
+        The place in the paper, such as ``"Table 2"``.
     prompts : bool
-        Whether it must prompt a model itself and has nothing to do on saved tables.
-    options : mapping
-        What a plan may set under ``[experiments.NAME]``, with the defaults; ``plan.of(self)`` gives
-        the values.
+        Whether the experiment needs a model to prompt, so that saved tables do not do.
+    options : Options
+
+    Raises
+    ------
+    InvalidInputError
+        If the plan has unknown or wrong options for the experiment.
     """
 
     name: ClassVar[str]
     title: ClassVar[str]
     paper: ClassVar[str]
-    prompts: ClassVar[bool]
-    options: ClassVar[Mapping[str, Any]]
+    prompts: ClassVar[bool] = False
 
-    def cells(self, plan: Plan, sources: Sources) -> Sequence[Cell]:
-        """Return what to compute; cheap, and the same every time."""
-        ...
+    class Options(TomlModel):
+        """What a plan may set under ``[experiments.NAME]``, with the defaults."""
 
-    def present(self, plan: Plan, results: Results) -> Sequence[Artefact]:
-        """Return tables, figures, texts and statements of what was computed."""
-        ...
+    options: Options
 
+    def __init__(self, plan: ReproductionPlan) -> None:
+        self.plan = plan
+        given = plan.experiments.get(self.name, {})
+        keys = ("experiments", self.name)
+        self.options = check_table(self.Options, given, f"plan {plan.name}", keys)
 
-def no_such_experiment(name: str, known: Sequence[str]) -> InvalidInputError:
-    """Return the error for a name that is no experiment."""
-    return InvalidInputError(
-        f"there is no experiment {name!r}", hint=f"Name one of {', '.join(known)}, or all"
-    )
+    @abstractmethod
+    def cells(self, sources: Sources) -> Sequence[Cell]:
+        """Return what to compute; quick, and the same at every call."""
+
+    @abstractmethod
+    def present(self, results: Results) -> Sequence[Artefact]:
+        """Return tables, figures, texts and statements from what was computed."""
+
+    def cell(
+        self,
+        function: CellFunction,
+        source: Source,
+        labels: Mapping[str, Any],
+        settings: Mapping[str, Any],
+        *,
+        test: bool = True,
+    ) -> Cell:
+        """Return a cell on the opt table of a source, and on its test table unless told not to.
+
+        Parameters
+        ----------
+        function : callable
+            See `Cell`.
+        source : Source
+        labels : mapping
+            Labels beside those of the source.
+        settings : mapping
+            Settings beside the plan's ``dev_share``.
+        test : bool, default=True
+        """
+        tables = {"opt": source.opt, "test": source.test} if test else {"opt": source.opt}
+        shared = {"dev_share": self.plan.dev_share}
+        return Cell(
+            self.name, {**source.labels, **labels}, function, tables, {**shared, **settings}
+        )

@@ -1,9 +1,8 @@
-"""How tables and figures name tasks, prompts and methods."""
+"""How tables and figures name tasks and prompts."""
 
 from __future__ import annotations
 
 from dnip.prompting.demonstrations import BALANCED
-from dnip.studies.reproduction.protocol import OURS, PUBLISHED
 
 #: The paper's short names of its tasks.
 SHORT_TASKS = {
@@ -15,9 +14,6 @@ SHORT_TASKS = {
     "ddi": "DDI",
     "pubmedqa": "PMQA",
 }
-
-#: The two methods, in words.
-METHOD_TITLES = {PUBLISHED: "DNIP as published", OURS: "DNIP, ours"}
 
 
 def short_task(task: str) -> str:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 PAGE, WEB_PAGE, STATEMENTS = "report.md", "report.html", "statements.json"
 TABLES, FIGURES = "tables", "figures"
 
+_PARTS = ("opt", "test")
 _VERDICTS = {True: "confirmed", False: "not confirmed", None: "not tested"}
 
 
@@ -144,8 +145,8 @@ def _measured(inputs: dict[str, Any]) -> str:
 
 def _protocol(plan: dict[str, Any]) -> str:
     """Say what was prompted and where the labels come from."""
-    most = {part: plan[f"{part}_rows"] for part in ("opt", "test")}
-    rows = {part: "all" if n is None else f"up to {n:,}" for part, n in most.items()}
+    limits = plan["rows"]
+    rows = {part: f"up to {limits[part]:,}" if part in limits else "all" for part in _PARTS}
     if plan["opt_split"] == "train":
         where = "The opt pool is of the training split, as in the paper"
     else:
@@ -155,7 +156,8 @@ def _protocol(plan: dict[str, Any]) -> str:
         )
     exceptions = "".join(
         f"; of {markdown(task)} " + ", ".join(f"{n:,} {part}" for part, n in sizes.items())
-        for task, sizes in sorted(plan["rows_of"].items())
+        for task, sizes in sorted(limits.items())
+        if task not in _PARTS
     )
     return (
         f"Plan {markdown(plan['name'])}: tasks {markdown(', '.join(plan['tasks']))}; seeds "

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from dnip.studies.reproduction.cell import TableRef
-    from dnip.studies.reproduction.prompting import PromptRequest
+    from dnip.studies.reproduction.prompt_request import PromptRequest
 
 
 @dataclass(frozen=True)
@@ -22,9 +22,9 @@ class Source:
     shots : int or "balanced" or None
         None for a saved table.
     seed : int or None
-        Of the demonstrations; None for a saved table.
+        Seed of the demonstrations; None for a saved table.
     opt : TableRef
-        The pool of labelled rows, of which a part may serve as dev split.
+        The pool of labelled rows; a part of it may serve as dev split.
     test : TableRef
     shown : tuple of int
         Class indices of the demonstrations, in the order of the prompt.
@@ -58,9 +58,9 @@ class ReasonedSource:
     plain : Source
         The source of the same model, task, demonstrations and seed without reasoning.
     test : TableRef
-        Answers after reasoning; on other rows than `plain.test` where the plan says so.
+        Answers after reasoning.
     plain_test : TableRef
-        Answers without reasoning, on the very rows of `test`.
+        Answers without reasoning on the same rows as `test`.
     """
 
     plain: Source
@@ -75,21 +75,21 @@ class Sources:
     Attributes
     ----------
     rows : tuple of Source
-    reasoned : tuple of ReasonedSource
-        Empty on saved tables.
     missing : mapping of str to str
         Tasks or folders that are left out, and why.
     requests : mapping of str to PromptRequest
-        By table key, what prompting has to make; empty on saved tables.
+        What prompting has to make, by table key; empty on saved tables.
     hashes : mapping of str to str
-        Of models and data, by name.
+        Hashes of models and data, by name.
+    ask_reasoned : callable or None
+        Asks the model of a 1-shot source again, for some rows and some tokens of reasoning.
     """
 
     rows: tuple[Source, ...]
-    reasoned: tuple[ReasonedSource, ...] = ()
     missing: Mapping[str, str] = field(default_factory=dict)
     requests: Mapping[str, PromptRequest] = field(default_factory=dict)
     hashes: Mapping[str, str] = field(default_factory=dict)
+    ask_reasoned: Callable[[Source, int, int], ReasonedSource] | None = None
 
     def __iter__(self) -> Iterator[Source]:
         """Iterate over the sources."""
@@ -100,10 +100,24 @@ class Sources:
         return len(self.rows)
 
     def one_shot(self) -> tuple[Source, ...]:
-        """Return what the paper's single experiments use: 1-shot prompts, or all saved tables."""
+        """Return the sources of most experiments: 1-shot prompts, or all saved tables."""
         return tuple(row for row in self.rows if row.shots in (1, None))
 
     def first_seed(self) -> tuple[Source, ...]:
         """Return the 1-shot sources of the first seed only."""
         seeds = [row.seed for row in self.one_shot()]
         return tuple(row for row in self.one_shot() if row.seed == seeds[0])
+
+    def reasoned(self, rows: int, max_new_tokens: int) -> tuple[ReasonedSource, ...]:
+        """Return the 1-shot sources with reasoning; none on saved tables.
+
+        Parameters
+        ----------
+        rows : int
+            The most test rows; 0 for as many as without reasoning.
+        max_new_tokens : int
+            The most tokens of an answer.
+        """
+        if self.ask_reasoned is None:
+            return ()
+        return tuple(self.ask_reasoned(row, rows, max_new_tokens) for row in self.one_shot())

@@ -1,4 +1,4 @@
-"""What cells returned, one file each, named by the hash of the work."""
+"""Results of cells, one file each, named by the hash of the work."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Store:
     Parameters
     ----------
     folder : Path
-        Must be there when a result is put into it.
+        It must exist before a result is put into it.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -50,7 +50,7 @@ class Store:
         """
         content = {
             "cell": cell.name,
-            "function": f"{cell.function.__module__}.{cell.function.__qualname__}",
+            "function": cell.function_name,
             "tables": {name: table.name for name, table in cell.tables.items()},
             "settings": dict(cell.settings),
             "seconds": stored.seconds,

@@ -1,0 +1,122 @@
+"""Table 5: answers after a chain of thought, against plain ones."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+from pydantic import Field
+
+from dnip.deploying.evaluation import evaluate
+from dnip.presenting.artefacts import Column, Row, Spread, Statement, Table
+from dnip.prompting.engines.base import FALLBACK
+from dnip.prompting.run import metadata_path
+from dnip.studies.reproduction.cell import Cell
+from dnip.studies.reproduction.experiment import Experiment
+from dnip.studies.reproduction.naming import short_task
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dnip.presenting.artefacts import Artefact, Value
+    from dnip.studies.reproduction.results import Results
+    from dnip.studies.reproduction.sources import Sources
+    from dnip.tables import ProbabilityTable
+
+
+def compare_answers(reasoned: ProbabilityTable, plain: ProbabilityTable) -> dict[str, Any]:
+    """Score answers after reasoning and without it, and count those that hold no label."""
+    content = json.loads(metadata_path(Path(reasoned.source)).read_text(encoding="utf-8"))
+    details = content["summary"]["details"]
+    return {
+        "n": len(reasoned),
+        "reasoned": evaluate([reasoned]).to_dict()["raw"],
+        "plain": evaluate([plain]).to_dict()["raw"],
+        "fallbacks": details.get(FALLBACK, 0) / len(reasoned),
+    }
+
+
+class ChainOfThought(Experiment):
+    """1-shot answers after reasoning, against plain ones on the same rows."""
+
+    name = "cot"
+    title = "Chain of thought against plain 1-shot"
+    paper = "Table 5"
+    prompts = True
+
+    class Options(Experiment.Options):
+        """The most test rows, 0 for all of the plan, and the most tokens of an answer."""
+
+        rows: int = Field(0, ge=0)
+        max_new_tokens: int = Field(64, ge=0)
+
+    options: Options
+
+    def cells(self, sources: Sources) -> Sequence[Cell]:
+        """Return one cell per task and seed."""
+        return [
+            Cell(
+                self.name,
+                source.plain.labels,
+                compare_answers,
+                {"reasoned": source.test, "plain": source.plain_test},
+            )
+            for source in sources.reasoned(self.options.rows, self.options.max_new_tokens)
+        ]
+
+    def present(self, results: Results) -> Sequence[Artefact]:
+        """Return the paper's table for each model, and what the paper says of it."""
+        found: list[Artefact] = []
+        for name, cells in results.by_model(self.name):
+            found.append(_table(cells, name, self.options.max_new_tokens))
+            found.append(_statement(cells))
+        return found
+
+
+def _table(cells: Results, name: str, tokens: int) -> Table:
+    rows = []
+    for task in (*cells.values("task"), None):
+        some = cells if task is None else cells.where(task=task)
+        values: list[Value] = ["All" if task is None else short_task(task)]
+        for metric in ("accuracy", "cobias"):
+            after, before = some.numbers("reasoned", metric), some.numbers("plain", metric)
+            values.append(fmean(after) if task is None else Spread.of(after))
+            values.append(fmean(after) - fmean(before))
+        values.append(fmean(some.numbers("fallbacks")))
+        rows.append(Row(tuple(values), strong=task is None))
+    first = cells.rows[0]
+    return Table(
+        name,
+        f"{ChainOfThought.title}, {first.labels['model']}",
+        [
+            Column("1-shot + CoT"),
+            Column("Accuracy", percent=True),
+            Column("Δ", percent=True, group="accuracy"),
+            Column("COBias", percent=True),
+            Column("Δ", percent=True, group="COBias"),
+            Column("No label", percent=True),
+        ],
+        rows,
+        caption="Test accuracy and COBias (%) after reasoning, mean and standard deviation over "
+        f"seeds, answers of {tokens} tokens at most. Δ: absolute change against plain 1-shot "
+        "answers on the same rows. No label: answers in which no label was found, so that their "
+        "last token is scored.",
+        paper=ChainOfThought.paper,
+    )
+
+
+def _statement(cells: Results) -> Statement:
+    change = {
+        metric: fmean(cells.numbers("reasoned", metric)) - fmean(cells.numbers("plain", metric))
+        for metric in ("accuracy", "cobias")
+    }
+    return Statement(
+        "1-shot chain of thought lowers COBias at the cost of accuracy, for answers often hold no "
+        "label",
+        "Gemma-2-2B: accuracy -18.4 points, COBias -8.2 points",
+        f"accuracy {100 * change['accuracy']:+.1f} points, COBias {100 * change['cobias']:+.1f} "
+        f"points; {fmean(cells.numbers('fallbacks')):.0%} of the answers hold no label",
+        change["accuracy"] < 0 and change["cobias"] < 0,
+    )

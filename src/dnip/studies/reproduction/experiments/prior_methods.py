@@ -1,0 +1,137 @@
+"""Figure 3: the linear adapter, batch calibration and DNIP."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from dnip.base.errors import MissingDependencyError
+from dnip.method.objective import Objective
+from dnip.metrics import confusion_matrix, scores
+from dnip.presenting.artefacts import Statement, Text
+from dnip.studies.reproduction.comparison import VariantComparison
+from dnip.studies.reproduction.experiment import Experiment
+from dnip.studies.reproduction.methods import (
+    METHODS,
+    OURS,
+    PUBLISHED,
+    RAW,
+    TITLES,
+    cut,
+    debias_cells,
+    seeded,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dnip.presenting.artefacts import Artefact
+    from dnip.studies.baselines import Method
+    from dnip.studies.reproduction.cell import Cell
+    from dnip.studies.reproduction.results import CellResult, Results
+    from dnip.studies.reproduction.sources import Sources
+    from dnip.tables import ProbabilityTable
+
+_METRICS = ("accuracy", "cobias")
+_OTHERS = "others"
+#: How the methods are shown.
+ADAPTER, BATCH = "linear adapter", "batch calibration"
+
+
+def measure_prior_methods(
+    opt: ProbabilityTable, test: ProbabilityTable, *, dev_share: float, seed: int
+) -> dict[str, Any]:
+    """Return scores of the test table after each prior method; None for one not installed.
+
+    The adapter is trained toward the published objective. Batch calibration reads the test rows,
+    without their labels, as published.
+
+    Examples
+    --------
+    >>> from dnip.studies.demonstration import bundled_table
+    >>> opt, test = bundled_table("opt").draw(300, seed=0), bundled_table("test")
+    >>> found = measure_prior_methods(opt, test, dev_share=0.05, seed=0)
+    >>> found["batch calibration"]["cobias"] < 0.27  # of the raw argmax
+    True
+    """
+    from dnip.studies.baselines import BatchCalibration, LinearAdapter  # noqa: PLC0415
+
+    rows, _ = cut(opt, dev_share)
+    adapter = LinearAdapter(objective=Objective.published())
+    return {
+        ADAPTER: _correct(adapter, rows, test, seed),
+        BATCH: _correct(BatchCalibration(), rows, test, seed),
+    }
+
+
+def _correct(
+    method: Method, opt: ProbabilityTable, test: ProbabilityTable, seed: int
+) -> dict[str, Any] | None:
+    from dnip.studies.baselines import OptSet  # noqa: PLC0415
+
+    known, judged = opt.labelled(), test.labelled()
+    assert known.labels is not None
+    assert judged.labels is not None
+    learned_from = OptSet.of(
+        known.probabilities, known.labels, batch=test.probabilities, classes=opt.classes
+    )
+    try:
+        correction = method.fit(learned_from, seed)
+    except MissingDependencyError:
+        return None
+    predictions = correction.predict(judged.probabilities)
+    return scores(confusion_matrix(judged.labels, predictions, judged.n_classes))
+
+
+class PriorMethods(Experiment):
+    """An adaptation and a calibration beside DNIP, published and ours."""
+
+    name = "prior-methods"
+    title = "Comparison with prior methods"
+    paper = "Figure 3"
+
+    def cells(self, sources: Sources) -> Sequence[Cell]:
+        """Return both DNIP methods and one cell for the others, for each source and seed."""
+        cells = []
+        for source, seed in seeded(sources, self.plan):
+            settings = {"seed": seed}
+            cells += debias_cells(self, source, settings, seed=seed)
+            labels = {**settings, "method": _OTHERS}
+            cells.append(self.cell(measure_prior_methods, source, labels, settings))
+        return cells
+
+    def present(self, results: Results) -> Sequence[Artefact]:
+        """Return a table and a figure, and whether DNIP is ahead."""
+        picks = {TITLES[RAW]: partial(_pick, OURS, "raw")}
+        picks |= {name: partial(_pick, _OTHERS, name) for name in (ADAPTER, BATCH)}
+        picks |= {TITLES[method]: partial(_pick, method, "reweighted") for method in METHODS}
+        compared = VariantComparison.of(results, picks)
+        artefacts = [*compared.artefacts(self.name, self.title, _METRICS, self.paper)]
+        if ADAPTER not in compared.variants:
+            artefacts.append(Text("The linear adapter is left out: torch is not installed."))
+        return [*artefacts, *(_judge(compared, other) for other in (ADAPTER, BATCH))]
+
+
+def _pick(method: str, name: str, row: CellResult) -> Mapping[str, Any] | None:
+    found: Mapping[str, Any] | None = row.result[name] if row.labels["method"] == method else None
+    return found
+
+
+def _judge(of: VariantComparison, other: str) -> Statement:
+    """Judge what section 5.4 says on means over all tasks."""
+
+    def is_ahead(method: str) -> bool | None:
+        if other not in of.variants:
+            return None
+        ours = TITLES[method]
+        return of.is_lower(other, ours, "accuracy") and of.is_lower(ours, other, "cobias")
+
+    named = "the linear adapter" if other == ADAPTER else other
+    return Statement(
+        f"DNIP is more accurate than {named} and has less COBias",
+        "figure 3, no numbers",
+        f"{of.in_words('accuracy')}; {of.in_words('cobias')}",
+        is_ahead(PUBLISHED),
+        {"ours": is_ahead(OURS)},
+    )

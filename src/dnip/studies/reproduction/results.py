@@ -1,0 +1,95 @@
+"""What the cells of an experiment returned."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+
+@dataclass(frozen=True)
+class CellResult:
+    """What a cell returned, with its labels.
+
+    Attributes
+    ----------
+    labels : mapping
+    result : dict
+    seconds : float
+        How long the computation took when it was made.
+    """
+
+    labels: Mapping[str, Any]
+    result: dict[str, Any]
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Results:
+    """What the cells of one experiment returned, in the order of the cells.
+
+    Cells that failed are missing: an experiment presents what there is.
+
+    Examples
+    --------
+    >>> rows = [CellResult({"task": t, "seed": s}, {"x": 1}, 0.1) for t in "ab" for s in (0, 1)]
+    >>> results = Results(tuple(rows))
+    >>> results.values("task"), len(results.where(task="a"))
+    (('a', 'b'), 2)
+    """
+
+    rows: tuple[CellResult, ...]
+
+    def __iter__(self) -> Iterator[CellResult]:
+        """Iterate over the cells."""
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        """Return the number of cells."""
+        return len(self.rows)
+
+    def where(self, **labels: Any) -> Results:  # noqa: ANN401
+        """Return the cells with these labels."""
+        return Results(
+            tuple(
+                row
+                for row in self.rows
+                if all(row.labels.get(name) == value for name, value in labels.items())
+            )
+        )
+
+    def values(self, label: str) -> tuple[Any, ...]:
+        """Return the distinct values of a label, in order of appearance."""
+        return tuple(dict.fromkeys(row.labels.get(label) for row in self.rows))
+
+    def titled(self) -> Iterator[tuple[str, CellResult]]:
+        """Yield cells with the title of their task; it names the model where several have the task.
+
+        Examples
+        --------
+        >>> labels = [{"task": "rte", "model": m} for m in "ab"] + [{"task": "ddi", "model": "a"}]
+        >>> results = Results(tuple(CellResult(one, {}, 0.0) for one in labels))
+        >>> [title for title, _ in results.titled()]
+        ['rte, a', 'rte, b', 'ddi']
+        """
+        for row in self.rows:
+            task = row.labels["task"]
+            several = len(self.where(task=task).values("model")) > 1
+            yield (f"{task}, {row.labels['model']}" if several else str(task)), row
+
+    def by_model(self, name: str) -> Iterator[tuple[str, Results]]:
+        """Yield the cells of each model, with a name for their table: NAME, NAME-2, NAME-3, ..."""
+        for number, model in enumerate(self.values("model"), start=1):
+            yield (name if number == 1 else f"{name}-{number}"), self.where(model=model)
+
+    def numbers(self, *path: str) -> list[float]:
+        """Return one number of every cell's result, found under the keys `path`."""
+        found = []
+        for row in self.rows:
+            value: Any = row.result
+            for key in path:
+                value = value[key]
+            found.append(value)
+        return found

@@ -1,0 +1,87 @@
+"""Seven objectives, and the verdicts on what the paper says of them."""
+
+import pytest
+
+from dnip import Objective
+from dnip.deploying.evaluation import evaluate
+from dnip.fitting.fit import fit_table
+from dnip.presenting.artefacts import Figure, Table
+from dnip.studies.reproduction.experiments.objectives import measure_objectives
+from dnip.studies.reproduction.methods import cut
+from results import experiment, of_kind, results, starving_table, verdicts
+
+NAMES = ("z1", "z2", "z3", "z1+z2", "z1-z3", "z2-z3", "z1+z2-z3")
+# what the paper says of figure 4, in made-up numbers: accuracy, COBias
+AS_SAID = {
+    "raw": (0.50, 0.40),
+    "z1": (0.65, 0.30),
+    "z2": (0.55, 0.10),
+    "z3": (0.65, 0.30),
+    "z1+z2": (0.60, 0.11),
+    "z1-z3": (0.65, 0.30),
+    "z2-z3": (0.60, 0.11),
+    "z1+z2-z3": (0.62, 0.10),
+}
+
+
+def presented(**changes):
+    said = {
+        name: dict(zip(("accuracy", "cobias"), pair, strict=True))
+        for name, pair in {**AS_SAID, **changes}.items()
+    }
+    cell = {"raw": said.pop("raw"), "published": said, "ours": said}
+    found = results(*(({"task": task}, cell) for task in "ab"))
+    return experiment("ablation").present(found)
+
+
+def test_fits_are_those_of_the_plain_calls():
+    opt, test = starving_table(300, 1), starving_table(200, 2)
+    found = measure_objectives(opt, test, changed="terms", dev_share=0.1, seed=3)
+    rows, _ = cut(opt, 0.1)
+    published = fit_table(
+        rows, Objective.published(), robust="off", scale=30, solver="anneal", seed=3
+    )
+    for method, fit in (("published", published), ("ours", fit_table(rows, seed=3))):
+        expected = evaluate([test], fit.coefficients).to_dict()
+        assert found["raw"] == expected["raw"]
+        scored = found[method]["z1+z2-z3"]
+        assert scored["confusion"] == expected["reweighted"]["confusion"]
+        assert scored["weights"] == fit.coefficients.weights.tolist()
+        assert tuple(found[method]) == NAMES
+
+
+def test_each_objective_is_best_by_its_own_term_on_opt():
+    opt = starving_table(400, 5)
+    found = measure_objectives(opt, cut(opt, 0.1)[0], changed="terms", dev_share=0.1, seed=0)[
+        "ours"
+    ]
+    assert min(found, key=lambda name: found[name]["cobias"]) in ("z2", "z1+z2", "z2-z3", NAMES[-1])
+    assert found["z1"]["accuracy"] >= found["z2"]["accuracy"]
+
+
+def test_a_table_and_a_figure_for_each_method():
+    artefacts = presented()
+    assert [table.name for table in of_kind(artefacts, Table)] == [
+        "ablation-published",
+        "ablation-ours",
+    ]
+    assert len(of_kind(artefacts, Figure)) == 2
+
+
+def test_what_the_paper_says_is_confirmed_by_numbers_as_it_says():
+    assert verdicts(presented()) == [True, True, True, True]
+
+
+@pytest.mark.parametrize(
+    ("changes", "place"),
+    [
+        ({"z3": (0.65, 0.05)}, 0),
+        ({"z2": (0.55, 0.45)}, 1),
+        ({"z2": (0.63, 0.10)}, 1),
+        ({"z2-z3": (0.63, 0.11)}, 2),
+        ({"z1": (0.57, 0.30)}, 3),
+    ],
+)
+def test_each_statement_falls_with_its_own_number(changes, place):
+    found = verdicts(presented(**changes))
+    assert [not verdict for verdict in found] == [here == place for here in range(4)]
