@@ -20,7 +20,7 @@ from dnip.fitting.robust import calibrate
 from dnip.method.objective import PUBLISHED_TAU
 from dnip.metrics import class_accuracies, cobias, confusion_matrix
 from dnip.priors import estimate_prior
-from dnip.priors.maximisation import maximise_shares
+from dnip.priors.estimate import maximise_shares
 
 MOST_CLASSES = 20
 FREQUENT = 0.85

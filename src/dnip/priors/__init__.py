@@ -1,11 +1,17 @@
 """How frequent classes are where weights are used: given, or estimated from unlabelled rows."""
 
-from dnip.priors.adjusting import Adjustment, adjust
+from dnip.priors.adjusting import Adjustment, adjust, effective_rows, weigh_rows
 from dnip.priors.calibration import Calibration
-from dnip.priors.chosen import TargetPrior
 from dnip.priors.estimate import PriorEstimate, estimate_prior, most_rows
-from dnip.priors.target import ESTIMATE, UNIFORM, PriorLike, check_prior, is_estimate, read_prior
-from dnip.priors.weighing import effective_rows, weigh_rows
+from dnip.priors.target import (
+    ESTIMATE,
+    UNIFORM,
+    PriorLike,
+    TargetPrior,
+    check_prior,
+    is_estimate,
+    read_prior,
+)
 
 __all__ = [
     "ESTIMATE",

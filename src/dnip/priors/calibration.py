@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from dnip.priors.softmax import softmax
-
 if TYPE_CHECKING:
     from dnip.base.typing import Floats, Probabilities
+
 
 # Probabilities below this are told from each other by no calibration.
 _LEAST_PROBABILITY = 1e-7
@@ -93,3 +92,16 @@ def log_probabilities(probabilities: Probabilities) -> Floats:
     array([[  0. , -16.1]])
     """
     return np.asarray(np.log(np.maximum(probabilities, _LEAST_PROBABILITY)), np.float64)
+
+
+def softmax(scores: Floats) -> Probabilities:
+    """Return exp(scores) normalised to sum 1 per row, shape (M, N).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> softmax(np.log([[1.0, 3.0]]))
+    array([[0.25, 0.75]])
+    """
+    exponentials = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return np.asarray(exponentials / exponentials.sum(axis=1, keepdims=True))

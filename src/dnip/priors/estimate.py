@@ -10,7 +10,6 @@ import numpy as np
 from dnip.base.arrays import check_probabilities
 from dnip.base.errors import InvalidInputError
 from dnip.priors.calibration import log_probabilities
-from dnip.priors.maximisation import maximise_shares
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
 
     from dnip.base.typing import Booleans, Floats, Probabilities
     from dnip.priors.calibration import Calibration
+
 
 #: Cells of the rows that are looked at; of more, a sample.
 MOST_ROWS, MOST_CELLS = 20_000, 500_000
@@ -161,3 +161,52 @@ def _standard_errors(posterior: Probabilities, shares: Floats, labels: Floats) -
     inverse = np.linalg.pinv(plane.T @ information @ plane)
     covariance = plane @ inverse @ (plane.T @ noise @ plane) @ inverse @ plane.T
     return np.sqrt(np.maximum(np.diag(covariance), 0.0))
+
+
+def maximise_shares(
+    posterior: Probabilities,
+    start: Floats,
+    extra: Floats,
+    weight: Floats | None = None,
+    *,
+    rounds: int,
+    tolerance: float,
+) -> Floats:
+    """Return the class shares under which rows are most probable (Saerens et al. 2002).
+
+    The likelihood is concave in the shares, so it does not matter where the search starts, but no
+    share that starts at 0 ever leaves it.
+
+    Parameters
+    ----------
+    posterior : ndarray of shape (M, N)
+        Class probabilities of the rows as if all classes were equally frequent.
+    start : ndarray of shape (N,)
+        Shares to start from.
+    extra : ndarray of shape (N,)
+        Rows of each class to be counted beside those given: a Dirichlet prior.
+    weight : ndarray of shape (M,), optional
+        How often each row counts.
+    rounds : int
+        At most so many.
+    tolerance : float
+        The end comes when no share moves more than this in a round.
+
+    Examples
+    --------
+    >>> posterior = np.array([[0.99, 0.01]] * 8 + [[0.01, 0.99]] * 2)
+    >>> half = np.array([0.5, 0.5])
+    >>> maximise_shares(posterior, half, np.zeros(2), rounds=200, tolerance=1e-6).round(2)
+    array([0.81, 0.19])
+    """
+    shares = start
+    for _ in range(rounds):
+        joint = posterior * shares
+        joint /= joint.sum(axis=1, keepdims=True)
+        counts = (joint.sum(axis=0) if weight is None else weight @ joint) + extra
+        updated = counts / counts.sum()
+        moved = np.abs(updated - shares).max()
+        shares = updated
+        if moved < tolerance:
+            break
+    return shares

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dnip.priors.softmax import softmax
+from dnip.priors.calibration import softmax
 
 if TYPE_CHECKING:
     from dnip.base.typing import Floats, Probabilities

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from dnip.fitting.robust.calibrating import calibrate
-from dnip.priors.calibration import log_probabilities
-from dnip.priors.maximisation import maximise_shares
-from dnip.priors.softmax import softmax
+from dnip.priors.calibration import log_probabilities, softmax
+from dnip.priors.estimate import maximise_shares
 
 if TYPE_CHECKING:
     from dnip.base.typing import Floats, Labels, Probabilities

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dnip.priors.maximisation import maximise_shares
+from dnip.priors.estimate import maximise_shares
 
 if TYPE_CHECKING:
     from dnip.base.typing import Floats, Probabilities

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from dnip.fitting.robust.curvature import Curvature
-from dnip.priors.calibration import Calibration
-from dnip.priors.softmax import softmax
+from dnip.priors.calibration import Calibration, softmax
 
 if TYPE_CHECKING:
     from dnip.base.typing import Floats, Labels
