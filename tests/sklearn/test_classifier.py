@@ -296,9 +296,9 @@ def test_classes_may_hold_what_y_lacks(matrix):
         ({}, [[0.5, 0.5], [0, 0]], "ab", r"X\[1\]: all class probabilities are 0"),
         ({}, pd.DataFrame({"b": [0.5, 0.5], "a": [0.5, 0.5]}), "ab", "columns of X are b, a"),
         ({}, pd.DataFrame({"a": [0.5, 0.5], "c": [0.5, 0.5]}), "ab", "columns of X are a, c"),
-        ({"beta": -1}, [[0.5, 0.5]] * 2, "ab", "'beta' parameter"),
-        ({"solver": "magic"}, [[0.5, 0.5]] * 2, "ab", "'solver' parameter"),
-        ({"random_state": None}, [[0.5, 0.5]] * 2, "ab", "'random_state' parameter"),
+        ({"beta": -1}, [[0.5, 0.5]] * 2, "ab", "beta must be a finite number"),
+        ({"solver": "magic"}, [[0.5, 0.5]] * 2, "ab", "solver must be one of"),
+        ({"random_state": None}, [[0.5, 0.5]] * 2, "ab", "random_state must be a whole number"),
     ],
 )
 def test_what_no_matrix_can_be_is_refused(settings, X, y, message):

@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 import warnings
-from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from numbers import Integral
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from dnip.base.arrays import check_sample_weight
 from dnip.base.errors import DNIPWarning, InvalidInputError, MissingDependencyError, listed
 from dnip.base.frames import check_column_names
-from dnip.base.validation import MAX_SCALE, check_classes
+from dnip.base.validation import check_choice, check_classes, check_integer
 from dnip.fitting.robust import solve_robustly, what_labels_tell
 from dnip.method.coefficients import Coefficients
-from dnip.method.constraints import Constraints, by_label
+from dnip.method.constraints import by_label
 from dnip.method.objective import Objective
 from dnip.method.scales import DEFAULT_SCALE
 from dnip.priors import check_prior
-from dnip.solvers import ROBUST, SOLVERS
+from dnip.solvers import FitSettings
 
 try:
     from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
     from sklearn.frozen import FrozenEstimator
     from sklearn.utils import get_tags, indexable
-    from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
     from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
     from sklearn.utils.multiclass import check_classification_targets
     from sklearn.utils.validation import check_is_fitted, column_or_1d, has_fit_parameter
@@ -42,10 +41,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from dnip.base.typing import Floats, Labels, Probabilities
+    from dnip.base.typing import Floats, Integers, Labels, Probabilities
+    from dnip.method.constraints import Constraints
     from dnip.method.objective import ConfusionFunction, ObjectiveLike
     from dnip.priors import PriorLike
     from dnip.solvers import Solver
+    from dnip.solvers.settings import FitOptions
 
 
 class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
@@ -139,23 +140,6 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
     ['ham', 'spam', 'ham', 'spam']
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "estimator": [HasMethods(["fit", "predict_proba"]), None],
-        "beta": [Interval(Real, 0, None, closed="left")],
-        "tau": [Interval(Real, 0, None, closed="left")],
-        "smoothing": [Interval(Real, 0, None, closed="neither"), None],
-        "scale": [Interval(Integral, 1, MAX_SCALE, closed="both"), str],
-        "solver": [StrOptions(set(SOLVERS)), HasMethods(["search"])],
-        "robust": [StrOptions(set(ROBUST))],
-        "target_prior": [StrOptions({"uniform"}), dict, "array-like", None],
-        "objective": [callable, None],
-        "constraints": [Constraints, None],
-        "classes": ["array-like", None],
-        "cv": ["cv_object", StrOptions({"prefit"})],
-        "n_jobs": [Integral, None],
-        "random_state": [Interval(Integral, 0, None, closed="left")],
-    }
-
     def __init__(
         self,
         estimator: Any = None,
@@ -229,7 +213,7 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         DNIPWarning
             For classes that cannot be fitted, and an estimator that takes no `sample_weight`.
         """
-        self._validate_params()
+        goal, options = self._settings()
         check_classification_targets(y)
         X, y = indexable(X, y)
         labels = column_or_1d(y, warn=True)
@@ -241,11 +225,63 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
                 f"y holds 1 class ({present[0]}), but a fit compares at least 2",
                 hint="Give examples of other classes too",
             )
+        p, rows = self._unseen_probabilities(X, labels, weight, fit_params)
+        names = check_classes(self.classes_.tolist())
+        encoded = _encode(labels, self.classes_)[rows]
+        counted = None if weight is None else weight[rows]
+        target = self._target(names)
+        options["target_prior"] = target
+        options["constraints"] = by_label(self.constraints, self.classes_.tolist())
+        found = solve_robustly(
+            p,
+            encoded,
+            goal,
+            unlabelled=None if unlabelled is None else self._probabilities(unlabelled),
+            sample_weight=counted,
+            classes=names,
+            **options,
+        )
+        self.solution_, self.decision_ = found.solution, found.decision
+        learned = what_labels_tell(p, encoded, counted, target)
+        self.coefficients_ = Coefficients.from_solution(self.solution_, names, provenance=learned)
+        self.weight_indices_ = self.coefficients_.weight_indices
+        self.weights_ = self.coefficients_.weights
+        return self
+
+    def _settings(self) -> tuple[ObjectiveLike | ConfusionFunction, FitOptions]:
+        """Return the objective and the settings of the fit, checked."""
+        for method in ("fit", "predict_proba"):
+            if self.estimator is not None and not hasattr(self.estimator, method):
+                raise InvalidInputError(
+                    f"estimator must have fit and predict_proba; got {self.estimator!r}",
+                    hint="Give a classifier that predicts probabilities, or None for a matrix as X",
+                )
         if self.estimator is not None and self.classes is not None:
             raise InvalidInputError(
                 "classes names the columns of a probability matrix, but there is an estimator",
                 hint="Leave classes out: the estimator takes its classes from y",
             )
+        if isinstance(self.cv, str):
+            check_choice("cv", self.cv, ["prefit"])
+        elif isinstance(self.cv, Integral):
+            check_integer("cv", int(self.cv), at_least=2)
+        goal = self.objective
+        if goal is None:
+            goal = Objective(self.beta, self.tau, self.smoothing)
+        options: FitOptions = {
+            "robust": self.robust,
+            "scale": self.scale,
+            "solver": self.solver,
+            "seed": check_integer("random_state", self.random_state, at_least=0),
+            "constraints": self.constraints,
+        }
+        FitSettings(goal, **options)
+        return goal, options
+
+    def _unseen_probabilities(
+        self, X: Any, labels: NDArray[Any], weight: Floats | None, fit_params: dict[str, Any]
+    ) -> tuple[Probabilities, Integers]:
+        """Return probabilities by estimators that have not seen the row, and the rows' numbers."""
         prefit = isinstance(self.cv, str) or isinstance(self.estimator, FrozenEstimator)
         if fit_params and (prefit or self.estimator is None):
             raise InvalidInputError(
@@ -254,50 +290,24 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
             )
         rows = np.arange(len(labels))
         if self.estimator is None:
-            p = self._take_matrix(X, labels)
-        elif prefit:
+            return self._take_matrix(X, labels), rows
+        if prefit:
             check_is_fitted(self.estimator)
             self._take_estimator(self.estimator)
-            p = self._probabilities(X)
-        else:
-            own, splitting = self._route(weight, fit_params)
-            self._take_estimator(clone(self.estimator).fit(X, labels, **own))
-            p, rows = predict_out_of_fold(
-                self.estimator,
-                X,
-                labels,
-                classes=self.classes_,
-                cv=self.cv,
-                n_jobs=self.n_jobs,
-                fit_params=own,
-                split_params=splitting,
-            )
-            p = check_estimated(p)
-        names = check_classes(self.classes_.tolist())
-        goal = self.objective
-        encoded = _encode(labels, self.classes_)[rows]
-        counted = None if weight is None else weight[rows]
-        target = self._target(names)
-        found = solve_robustly(
-            p,
-            encoded,
-            Objective(self.beta, self.tau, self.smoothing) if goal is None else goal,
-            robust=self.robust,
-            unlabelled=None if unlabelled is None else self._probabilities(unlabelled),
-            scale=self.scale,
-            solver=self.solver,
-            seed=self.random_state,
-            sample_weight=counted,
-            target_prior=target,
-            classes=names,
-            constraints=by_label(self.constraints, self.classes_.tolist()),
+            return self._probabilities(X), rows
+        own, splitting = self._route(weight, fit_params)
+        self._take_estimator(clone(self.estimator).fit(X, labels, **own))
+        p, rows = predict_out_of_fold(
+            self.estimator,
+            X,
+            labels,
+            classes=self.classes_,
+            cv=self.cv,
+            n_jobs=self.n_jobs,
+            fit_params=own,
+            split_params=splitting,
         )
-        self.solution_, self.decision_ = found.solution, found.decision
-        learned = what_labels_tell(p, encoded, counted, target)
-        self.coefficients_ = Coefficients.from_solution(self.solution_, names, provenance=learned)
-        self.weight_indices_ = self.coefficients_.weight_indices
-        self.weights_ = self.coefficients_.weights
-        return self
+        return check_estimated(p), rows
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Return which metadata `fit` hands to the estimator and to the splitter."""

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import check_cv
-from sklearn.utils.metaestimators import _safe_split
+from sklearn.utils import get_tags
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import _check_method_params
 
 from dnip.base.errors import InvalidInputError
 
@@ -120,11 +119,31 @@ def _predict_fold(
     fit_params: Mapping[str, Any],
 ) -> tuple[Floats, Integers]:
     """Return probabilities of the test rows whose class is among the train rows."""
-    X_train, y_train = _safe_split(estimator, X, y, train)
-    X_test, y_test = _safe_split(estimator, X, y, test, train)
-    estimator.fit(X_train, y_train, **_check_method_params(X, fit_params, indices=train))
+    every_row = np.arange(len(y))
+    train, test = every_row[train], every_row[test]  # splits may be row numbers or truth values
+    y_train, y_test = y[train], y[test]
+    X_train, X_test = _take(X, train), _take(X, test)
+    if get_tags(estimator).input_tags.pairwise:  # X holds what each row is to each other one
+        X_train, X_test = X_train[:, train], X_test[:, train]
+    own = {name: _take(given, train, len(y)) for name, given in fit_params.items()}
+    estimator.fit(X_train, y_train, **own)
     columns = [classes.tolist().index(label) for label in np.asarray(estimator.classes_).tolist()]
     p = np.zeros((len(y_test), len(classes)))
     p[:, columns] = estimator.predict_proba(X_test)
     seen = np.isin(y_test, y_train)
-    return p[seen], np.arange(len(y))[test][seen]
+    return p[seen], test[seen]
+
+
+def _take(values: Any, rows: Integers, n_rows: int | None = None) -> Any:
+    """Return some rows of an array, a frame or a list; anything without `n_rows` rows as it is."""
+    if n_rows is not None:
+        shape = getattr(values, "shape", None)
+        if shape is None and not isinstance(values, list | tuple):
+            return values
+        if (len(values) if shape is None else (*shape, 0)[0]) != n_rows:
+            return values
+    if hasattr(values, "iloc"):
+        return values.iloc[rows]
+    if hasattr(values, "column_names"):  # an Arrow table
+        return values.take(rows)
+    return values[rows] if hasattr(values, "shape") else [values[row] for row in rows.tolist()]
