@@ -26,7 +26,7 @@ def test_without_matplotlib_it_says_how_to_get_the_picture(dnip, folder, monkeyp
     run = dnip("demo", "--out", "results")
     assert run.status == 0
     assert "written: results/coefficients.json, results/report.md\n" in run.out
-    assert run.err == "The picture needs matplotlib: pip install 'dnip[plot]'\n"
+    assert run.err == "note: the picture needs matplotlib: pip install 'dnip[plot]'\n"
 
 
 @pytest.mark.parametrize("out", ["file", "file/folder"])

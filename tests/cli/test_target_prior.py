@@ -53,7 +53,7 @@ def test_fit_takes_every_form(dnip, tables, mix):
 def test_fit_tells_the_mix_and_what_its_labels_are_worth(dnip, tables):
     run = dnip("fit", "opt.npz", "--target-prior", MIX)
     assert "target prior: bad 0.100, okay 0.200, good 0.700\n" in run.out
-    assert "of 600 would\n" in run.out
+    assert "accuracy is that of this mix, for which the 600 labels count as " in run.out
     assert dnip("fit", "opt.npz", "--json").json["target_prior"] is None
 
 

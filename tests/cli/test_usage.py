@@ -35,8 +35,8 @@ def test_every_command_has_help(dnip, command):
     [
         ([], "Usage: dnip"),
         (["nonsense"], "No such command 'nonsense'"),
-        (["fit"], "Missing argument 'opt'"),
-        (["evaluate"], "Missing argument 'table'"),
+        (["fit"], "Missing argument 'OPT'"),
+        (["evaluate"], "Missing argument 'TABLE'"),
         (["apply", "t.csv"], "Missing option"),
         (["apply", "t.csv", "--out", "out.csv"], "Missing option '--coefficients'"),
         (["fit", "t.csv", "--nonsense"], "No such option: --nonsense"),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, NamedTuple, get_origin, get_type_hints
+from collections.abc import Callable
+from typing import Annotated, Any, NamedTuple, get_origin, get_type_hints
 
 
 class Option(NamedTuple):
@@ -17,11 +18,14 @@ class Option(NamedTuple):
         The heading that the option stands under.
     metavar : str or None
         What stands for the value; its type if this is None.
+    parser : callable or None
+        Makes the value of its text; by default its type does.
     """
 
     help: str
     group: str | None = None
     metavar: str | None = None
+    parser: Callable[[str], Any] | None = None
 
 
 def option_of(hint: object) -> Option | None:
@@ -29,8 +33,8 @@ def option_of(hint: object) -> Option | None:
 
     Examples
     --------
-    >>> option_of(Annotated[int, Option("How many.")]), option_of(int)
-    (Option(help='How many.', group=None, metavar=None), None)
+    >>> option_of(Annotated[int, Option("How many.")]).help, option_of(int)
+    ('How many.', None)
     """
     if get_origin(hint) is not Annotated:
         return None

@@ -49,9 +49,12 @@ def finish(
     paths = None if written is None else [str(path) for path in written]
     if json:
         print_json(content if paths is None else {**content, "written": paths})
-    else:
-        ending = "" if paths is None else f"\n\nwritten: {', '.join(paths)}"
-        say(f"{text}{ending}")
+        return
+    say(text)
+    if paths is not None:
+        say(f"\nwritten: {', '.join(paths)}")
+        if not any(path.endswith(".png") for path in paths):
+            complain("note", "the picture needs matplotlib: pip install 'dnip[plot]'")
 
 
 def _print(text: str) -> None:

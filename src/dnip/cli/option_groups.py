@@ -81,6 +81,7 @@ def _parameter(name: str, hint: Any, default: object) -> Parameter:  # noqa: ANN
             *flag,
             help=option.help,
             metavar=option.metavar,
+            parser=option.parser,
             rich_help_panel=option.group,
             readable=False,  # whoever opens a file says why it cannot be read, and what to do
         )

@@ -3,60 +3,83 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-# readable=False: typer checks no path; whoever opens it says why it cannot, and what to do.
+from dnip.base.choices import Pairs
+from dnip.base.option import Option
 
-TablePath: TypeAlias = Annotated[
+if TYPE_CHECKING:
+    from dnip.method.objective import Objective
+
+# Defaults of the library that are too slow to import for a list of options.
+BETA = 2.7
+PUBLISHED_TAU, PUBLISHED_SMOOTHING = 0.2, 4000.0
+DEFAULT_SCALE = "log:1000"
+
+#: Text, for the parser of the option reads defaults, too.
+DEFAULT_MEMORY: Any = "1G"
+DEFAULT_CONFIDENCE = 0.9
+
+_SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?|\.[0-9]+) *(?:([kmgt])(i?))?b?", re.IGNORECASE)
+
+
+def table_argument(metavar: str, text: str) -> Any:  # noqa: ANN401
+    """Return the argument for a probability table."""
+    return typer.Argument(metavar=metavar, help=text, readable=False)
+
+
+_FORMATS = (
+    ".csv, .csv.gz, .jsonl, .npz, .parquet, or a folder of Parquet files, with the columns label, "
+    "p0, p1, … and optionally id"
+)
+Opt: TypeAlias = Annotated[
+    Path, table_argument("OPT", f"Labelled probability table to fit on: {_FORMATS}.")
+]
+Table: TypeAlias = Annotated[
     Path,
-    typer.Argument(
-        help="Probability table: .csv, .csv.gz, .jsonl, .npz, .parquet, or a folder of Parquet "
-        "files, with columns label (optional where nothing is scored), id (optional), p0, p1, …",
-        show_default=False,
-        readable=False,
-    ),
+    table_argument("TABLE", f"Probability table: {_FORMATS}. Rows without a label are not scored."),
+]
+OptionalTest: TypeAlias = Annotated[
+    Path | None, table_argument("TEST", "Labelled probability table to score on, too.")
 ]
 Classes: TypeAlias = Annotated[
     str | None,
-    typer.Option(
-        help="Class names in order, comma-separated; also the names of the probability columns "
-        "where those are not p0, p1, …",
+    Option(
+        "Class names in order, comma-separated. They are also the names of the probability "
+        "columns, unless these are p0, p1, …",
         metavar="A,B,C",
-        show_default=False,
     ),
 ]
-CoefficientsPath: TypeAlias = Annotated[
-    Path,
-    typer.Option(
-        help="The coefficients.json that `dnip fit` wrote.", show_default=False, readable=False
-    ),
+CoefficientsOut: TypeAlias = Annotated[
+    Path, Option("Where to write the coefficients.", metavar="FILE")
 ]
 TargetPrior: TypeAlias = Annotated[
     str | None,
-    typer.Option(
-        metavar="MIX",
-        help="The class mix that the coefficients are for: uniform; A=0.5,B=0.3,… for every class; "
+    Option(
+        "The class mix that the coefficients are for: uniform; A=0.5,B=0.3,… for every class; "
         "0.5,0.3,… in class order; a .json file of either; or estimate, from rows without labels.",
-        show_default=False,
+        metavar="MIX",
     ),
 ]
-AsJson: TypeAlias = Annotated[
-    bool, typer.Option("--json", help="Print one JSON object instead of text.")
-]
-
+AsJson: TypeAlias = Annotated[bool, Option("Print one JSON object instead of text.")]
 Confidence: TypeAlias = Annotated[
-    float,
-    typer.Option(help="Level of the confidence intervals, between 0 and 1.", metavar="LEVEL"),
+    float, Option("Level of the confidence intervals, between 0 and 1.", metavar="LEVEL")
 ]
-DEFAULT_CONFIDENCE = 0.9
-
-#: Bytes of memory that a command keeps to where the user names no other size.
-DEFAULT_MEMORY = 10**9
-
-_SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?|\.[0-9]+) *(?:([kmgt])(i?))?b?", re.IGNORECASE)
+CobiasPairs: TypeAlias = Annotated[
+    Pairs, Option("COBias over all pairs of classes, or over odd classes only.")
+]
+Unlabelled: TypeAlias = Annotated[
+    Path | None,
+    Option(
+        "Rows without labels, from where the coefficients will be used. A robust fit learns from "
+        "them, and from rows of OPT with an empty label.",
+        metavar="TABLE",
+    ),
+]
 
 
 def parse_memory(text: str | int) -> int:
@@ -85,13 +108,10 @@ def parse_memory(text: str | int) -> int:
 
 Memory: TypeAlias = Annotated[
     int,
-    typer.Option(
-        "--memory",
-        parser=parse_memory,
+    Option(
+        "Most memory to use, such as 500MB or 4G; larger tables are read in passes.",
         metavar="SIZE",
-        help="Peak memory to keep to, such as 500MB or 4G; larger tables are read in passes."
-        "  [default: 1G]",
-        show_default=False,
+        parser=parse_memory,
     ),
 ]
 
@@ -111,42 +131,53 @@ def scale_name(name: str) -> str:
     return name
 
 
-Beta: TypeAlias = Annotated[float, typer.Option(help="β, weight of COBias.")]
-Tau: TypeAlias = Annotated[
-    float | None,
-    typer.Option(
-        help="τ, weight of the PMI term.  [default: 0; 0.2 with --smoothing]", show_default=False
-    ),
-]
+def scale_option(ending: str = "", *, continuous: bool = True) -> Option:
+    """Return the option for the scale of weights."""
+    metavar, text = "K|log:K", "K: weights are 1/K, 2/K, …, 1; the paper has K = 30. "
+    text += "log:K: K geometric steps from 1/K to 1."
+    if continuous:
+        metavar += "|continuous"
+        text += " continuous: any weights, for the coordinate solver."
+    return Option(text + ending, metavar=metavar, parser=scale_name)
+
+
 Smoothing: TypeAlias = Annotated[
     float | None,
-    typer.Option(
+    Option(
+        "μ of the paper, added to the counts inside PMI. The objective is then exactly the "
+        "paper's, and may leave classes without predictions.  [default: 0.4·M where τ is above 0]",
         metavar="MU",
-        help="μ, the paper's: added to the counts inside PMI. The objective is then the paper's "
-        "as it stands, and may silence classes.  [default: 0.4·M where τ is above 0]",
-        show_default=False,
     ),
 ]
-Scale: TypeAlias = Annotated[
-    str,
-    typer.Option(
-        parser=scale_name,
-        metavar="K|log:K|continuous",
-        help="K: weights are 1/K, 2/K, …, 1, with K = 30 in the paper. log:K: K geometric steps "
-        "from 1/K to 1. continuous: any weights, for the coordinate solver.",
-    ),
-]
-#: That of `dnip.method.scales`, which is too slow to import for a list of options.
-DEFAULT_SCALE = "log:1000"
 
 
-def tau_of(tau: float | None, smoothing: float | None) -> float:
-    """Return τ: the published one beside a μ of the paper's kind, where none is given."""
-    from dnip.method.objective import PUBLISHED_TAU
+@dataclass(frozen=True)
+class ObjectiveOptions:
+    """The weights of the objective's terms."""
 
-    if tau is not None:
-        return tau
-    return 0.0 if smoothing is None else PUBLISHED_TAU
+    beta: Annotated[float, Option("β, weight of COBias.")] = BETA
+    tau: Annotated[
+        float | None,
+        Option("τ, weight of the PMI term.  [default: 0; 0.2 with --smoothing]"),
+    ] = None
+    smoothing: Smoothing = None
+
+    def objective(self, **settings: Any) -> Objective:  # noqa: ANN401
+        """Return the objective; a μ alone brings the published τ with it."""
+        from dnip.method.objective import Objective
+
+        tau = self.tau
+        if tau is None:
+            tau = 0.0 if self.smoothing is None else PUBLISHED_TAU
+        return Objective(self.beta, tau, self.smoothing, **settings)
+
+
+@dataclass(frozen=True)
+class PublishedObjectiveOptions(ObjectiveOptions):
+    """The same, with the settings of the paper as defaults."""
+
+    tau: Annotated[float, Option("τ, weight of the PMI term.")] = PUBLISHED_TAU
+    smoothing: Annotated[float, Option("μ, added to the counts inside PMI.")] = PUBLISHED_SMOOTHING
 
 
 def named_file(text: str | None, suffix: str) -> str | None:

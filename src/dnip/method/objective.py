@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, get_args, runtime_checkable
 
 import numpy as np
 
+from dnip.base.choices import Pairs
 from dnip.base.errors import InvalidInputError
 from dnip.base.validation import check_choice, check_number
 from dnip.method.costs import Costs
@@ -123,7 +124,7 @@ class Objective:
     costs: ArrayLike | Costs | None = None
 
     TERMS: ClassVar[tuple[str, ...]] = ("error", "cobias", "pmi")
-    GAPS: ClassVar[tuple[str, ...]] = ("pairwise", "single")
+    GAPS: ClassVar[tuple[str, ...]] = get_args(Pairs)
 
     def __post_init__(self) -> None:
         check_number("beta", self.beta, at_least=0)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 #: The solvers that a name can ask for, with their default settings.
-SOLVERS: dict[str, Callable[[], Solver]] = {
+SOLVERS: dict[str, Callable[..., Solver]] = {
     solver.name: solver for solver in (Coordinate, Exact, Anneal, Exhaustive)
 }
 

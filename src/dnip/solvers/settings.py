@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, TypedDict, get_args
 
+from dnip.base.choices import Switch
 from dnip.base.errors import InvalidInputError
 from dnip.base.validation import check_choice, check_integer, check_number
 from dnip.method.constraints import Constraints
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from dnip.solvers.driver import Solver
 
 #: When to fit robustly: where it is quick, always, or never.
-ROBUST = ("auto", "on", "off")
+ROBUST: tuple[str, ...] = get_args(Switch)
 
 
 class FitOptions(TypedDict, total=False):

@@ -5,16 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from dnip.cli.console import live_progress, print_json, say
+from dnip.base.option import Option
+from dnip.cli.console import finish, live_progress
 from dnip.cli.options import (
     DEFAULT_MEMORY,
     AsJson,
     Classes,
-    CoefficientsPath,
     Memory,
-    TablePath,
+    Table,
     TargetPrior,
     named_file,
     split_classes,
@@ -22,14 +20,11 @@ from dnip.cli.options import (
 
 
 def apply(
-    table: TablePath,
-    coefficients: CoefficientsPath,
-    out: Annotated[
-        Path,
-        typer.Option(
-            help="Where to write; the suffix names the format.", show_default=False, readable=False
-        ),
+    table: Table,
+    coefficients: Annotated[
+        Path, Option("The coefficients.json that `dnip fit` wrote.", metavar="FILE")
     ],
+    out: Annotated[Path, Option("Where to write; the suffix names the format.", metavar="FILE")],
     classes: Classes = None,
     target_prior: TargetPrior = None,
     memory: Memory = DEFAULT_MEMORY,
@@ -37,11 +32,11 @@ def apply(
 ) -> None:
     """Reweight a table and predict, at any size.
 
-    The output has the columns id, label and mass (where TABLE has them), prediction, and the
-    reweighted probabilities p0, p1, …, which sum to 1 and are scores for ranking classes, not
-    calibrated. It appears under its name when it is whole, and never in place of TABLE. With
-    --target-prior the weights are first moved toward those of most accuracy in that class mix;
-    estimate reads TABLE once more for it, without its labels.
+    The output has the columns id, label and mass if TABLE has them, prediction, and the reweighted
+    probabilities p0, p1, …. They sum to 1; they rank the classes, but are not calibrated. The file
+    appears when it is complete. TABLE is never overwritten. With --target-prior the weights are
+    first moved toward those that are most accurate in that class mix; estimate reads TABLE once
+    more to find the mix, without its labels.
     """
     from dnip.base.files import check_files
     from dnip.cli.target_prior import move_to
@@ -49,7 +44,6 @@ def apply(
     from dnip.method.coefficients import Coefficients
     from dnip.tables import Scan
 
-    # The raw probabilities could not be had back from the reweighted ones.
     reads = {
         "table": table,
         "coefficients": coefficients,
@@ -63,10 +57,9 @@ def apply(
         fitted = moved.coefficients
     with live_progress("applying") as show:
         done = apply_stream(chunks, fitted, out, progress=lambda n_rows: show(f"{n_rows:,} rows"))
-    if json:
-        told = {} if moved is None else {"target_prior": moved.to_dict()}
-        mass = None if done.captured_mass is None else done.captured_mass.to_dict()
-        content = {"n": done.n_rows, "changed": done.n_changed, "mass": mass, "out": str(out)}
-        print_json({**content, **told})
-    else:
-        say(f"{done.n_rows:,} rows, {done.n_changed:,} decisions changed, written to {out}")
+    mass = None if done.captured_mass is None else done.captured_mass.to_dict()
+    content = {"n": done.n_rows, "changed": done.n_changed, "mass": mass, "out": str(out)}
+    if moved is not None:
+        content["target_prior"] = moved.to_dict()
+    text = f"{done.n_rows:,} rows, {done.n_changed:,} decisions changed, written to {out}"
+    finish(content, text, json=json)

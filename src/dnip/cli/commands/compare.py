@@ -5,103 +5,86 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from dnip.cli.console import complain, live_progress, print_json, say
+from dnip.base.option import Option
+from dnip.cli.console import complain, finish, live_progress
 from dnip.cli.options import (
     DEFAULT_CONFIDENCE,
     DEFAULT_SCALE,
     AsJson,
-    Beta,
     Classes,
     Confidence,
-    Scale,
-    Smoothing,
-    TablePath,
-    Tau,
+    ObjectiveOptions,
+    Opt,
+    scale_option,
     split_classes,
-    tau_of,
+    table_argument,
 )
 
 
 def compare(
-    opt: TablePath,
+    opt: Opt,
     test: Annotated[
         Path,
-        typer.Argument(
-            help="Probability table with labels to score on; it shares no row with OPT.",
-            show_default=False,
-            readable=False,
+        table_argument(
+            "TEST", "Labelled probability table to score on. It shares no row with OPT."
         ),
     ],
-    out: Annotated[Path, typer.Option(help="Folder for the results.", readable=False)] = Path(
-        "dnip-compare"
-    ),
+    weights: ObjectiveOptions,
+    out: Annotated[Path, Option("Folder for the results.", metavar="DIR")] = Path("dnip-compare"),
     classes: Classes = None,
     methods: Annotated[
         str | None,
-        typer.Option(
-            help="Methods, comma-separated; one that cannot run is then an error.  [default: all "
-            "that can run]",
+        Option(
+            "Methods, comma-separated. It is an error if one cannot run.  [default: all that can]",
             metavar="A,B,C",
-            show_default=False,
         ),
     ] = None,
     labels: Annotated[
         int | None,
-        typer.Option(
-            help="Draw this many labels from OPT for each run, class-balanced up to 100; the other "
-            "rows serve without their labels.  [default: all]",
-            show_default=False,
+        Option(
+            "Draw this many labels from OPT for each run, as many of each class up to 100 labels; "
+            "the other rows are used without their labels.  [default: all]"
         ),
     ] = None,
-    seeds: Annotated[int, typer.Option(help="Runs of each method, with the seeds 0, 1, ….")] = 3,
+    seeds: Annotated[int, Option("Runs of each method, with the seeds 0, 1, ….")] = 3,
     unlabelled: Annotated[
         Path | None,
-        typer.Option(
+        Option(
+            "More rows without labels to learn from, none of them in TEST. Rows of OPT with an "
+            "empty label are used in the same way.",
             metavar="TABLE",
-            help="More rows without labels to learn from, none of them in TEST; rows of OPT with "
-            "an empty label serve likewise.",
-            show_default=False,
-            readable=False,
         ),
     ] = None,
     content_free: Annotated[
         Path | None,
-        typer.Option(
+        Option(
+            "The model's probabilities for texts without content, written by `dnip prompt --split "
+            "content-free`. Rows of OPT or TEST whose id begins with content-free are used in the "
+            "same way.",
             metavar="TABLE",
-            help="What the model answers to content-free texts, as `dnip prompt --split "
-            "content-free` writes it; rows of OPT or TEST whose id begins with content-free serve "
-            "likewise.",
-            show_default=False,
-            readable=False,
         ),
     ] = None,
-    beta: Beta = 2.7,
-    tau: Tau = None,
-    scale: Scale = DEFAULT_SCALE,
-    smoothing: Smoothing = None,
+    scale: Annotated[str, scale_option()] = DEFAULT_SCALE,
     confidence: Confidence = DEFAULT_CONFIDENCE,
     json: AsJson = False,
 ) -> None:
-    """Set DNIP beside what one might use instead.
+    """Compare DNIP with other methods.
 
-    Fits every method on the same rows of OPT, with the same seeds, and scores it on TEST: raw
-    argmax, batch and contextual calibration, prior division, temperature, vector and matrix
+    Fits every method on the same rows of OPT, with the same seeds, and scores it on TEST: the most
+    probable class, batch and contextual calibration, prior division, temperature, vector and matrix
     scaling, a linear adapter, membership functions, the paper's DNIP and this package's. Prints
-    accuracy, COBias, the worst class and macro-F1 with intervals, and writes them with all runs
-    and a picture to a folder. A method whose library is missing is left out, with the reason.
-    Ctrl-C keeps the methods that are finished.
+    accuracy, COBias, the worst class and macro-F1 with intervals. Writes these, all runs and a
+    picture to a folder. A method whose library is missing is left out, with the reason. Ctrl-C
+    keeps the finished methods.
     """
     from dnip.base.files import check_files
-    from dnip.method.objective import Objective
     from dnip.studies.comparison import Material, choose
     from dnip.studies.comparison import compare as compare_methods
     from dnip.studies.comparison.text import describe_comparison
     from dnip.studies.comparison.writing import FILES, write_comparison
     from dnip.tables import ProbabilityTable
 
-    objective = Objective(beta, tau_of(tau, smoothing), smoothing)
+    objective = weights.objective()
     chosen = choose(methods, objective, scale=scale)
     reads = {"opt": opt, "test": test, "unlabelled": unlabelled, "content free": content_free}
     check_files(reads, {}, FILES.within(out))
@@ -129,8 +112,4 @@ def compare(
     written = write_comparison(result, out)
     if result.interrupted:
         complain("interrupted", f"{len(result.outcomes)} finished methods are kept")
-    if json:
-        print_json({**result.to_dict(), "written": [str(path) for path in written]})
-    else:
-        say(describe_comparison(result))
-        say("\nwritten: " + ", ".join(str(path) for path in written))
+    finish(result.to_dict(), describe_comparison(result), json=json, written=written)

@@ -5,22 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from dnip.cli.console import live_progress, print_json, say
+from dnip.base.option import Option
+from dnip.cli.console import finish, live_progress
 from dnip.cli.options import AsJson
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder for the results.", readable=False)] = Path(
-        "dnip-demo"
-    ),
+    out: Annotated[Path, Option("Folder for the results.", metavar="DIR")] = Path("dnip-demo"),
     json: AsJson = False,
 ) -> None:
     """Run the main job on a bundled table.
 
-    Fits on one half of a table of AG News probabilities that a small language model gave, scores
-    the other half, and writes coefficients, a picture and a report. No download, no key, no GPU.
+    The table has the probabilities that a small language model gave to AG News. Coefficients are
+    fitted on one half of it and scored on the other half; coefficients, a picture and a report are
+    written to a folder. No download, no key, no GPU.
     """
     from dnip.base.files import check_files
     from dnip.presenting.text import describe
@@ -29,20 +27,10 @@ def demo(
     check_files({}, {}, {name: out / name for name in FILES})
     with live_progress("fitting"):
         result = run_demonstration(out)
-    if json:
-        print_json(
-            {
-                **result.fit.solution.to_dict(),
-                "test": result.test.to_dict(),
-                "written": [str(path) for path in result.written],
-            }
-        )
-        return
-    say(
+    text = (
         f"AG News, a small language model that starves one class: coefficients fitted on "
-        f"{result.fit.evaluation.n:,} rows,\nscored on {result.test.n:,} others.\n"
+        f"{result.fit.evaluation.n:,} rows,\nscored on {result.test.n:,} others.\n\n"
+        f"{describe(result.test, result.fit.coefficients)}"
     )
-    say(describe(result.test, result.fit.coefficients))
-    say("\nwritten: " + ", ".join(str(path) for path in result.written))
-    if not any(path.suffix == ".png" for path in result.written):
-        say("The picture needs matplotlib: pip install 'dnip[plot]'", err=True)
+    content = {**result.fit.solution.to_dict(), "test": result.test.to_dict()}
+    finish(content, text, json=json, written=result.written)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from dnip.cli.console import complain, live_progress, print_json, say
+from dnip.base.option import Option
+from dnip.cli.console import complain, finish, live_progress
 from dnip.cli.options import (
     DEFAULT_CONFIDENCE,
     DEFAULT_MEMORY,
@@ -15,7 +14,7 @@ from dnip.cli.options import (
     Classes,
     Confidence,
     Memory,
-    TablePath,
+    Table,
     TargetPrior,
     named_file,
     split_classes,
@@ -23,20 +22,17 @@ from dnip.cli.options import (
 
 
 def evaluate(
-    table: TablePath,
+    table: Table,
     coefficients: Annotated[
-        Path | None,
-        typer.Option(help="Compare with these coefficients.", show_default=False, readable=False),
+        Path | None, Option("Also score with these coefficients.", metavar="FILE")
     ] = None,
     classes: Classes = None,
     picture: Annotated[
         Path | None,
-        typer.Option(
+        Option(
+            "Draw every class with its accuracy and the class that most of its errors go to, as "
+            ".png, .svg or .pdf.",
             metavar="FILE",
-            help="Draw every class with its accuracy and the class that its errors go to, as .png, "
-            ".svg or .pdf.",
-            show_default=False,
-            readable=False,
         ),
     ] = None,
     confidence: Confidence = DEFAULT_CONFIDENCE,
@@ -46,11 +42,11 @@ def evaluate(
 ) -> None:
     """Score a table before and after coefficients.
 
-    Accuracy, COBias, the worst class and every class of TABLE: under the raw argmax, and under
-    coefficients where they are given, each with its confidence interval. The intervals hold where
-    the coefficients were fitted on other rows. With --target-prior also under coefficients that
-    are moved to that class mix, as `dnip apply` moves them; accuracies are then those of a
-    population of the mix, but for estimate, where rows count as they are.
+    Shows accuracy, COBias, the worst class and every class, with confidence intervals: for the
+    most probable class, and for the class that the coefficients choose. The intervals hold if the
+    coefficients were fitted on other rows. With --target-prior it also scores coefficients that are
+    moved to that class mix, as `dnip apply` moves them. Rows are then weighted to have the mix,
+    unless it is estimated from them.
     """
     from dnip.base.errors import InvalidInputError, listed
     from dnip.base.files import check_files
@@ -99,11 +95,10 @@ def evaluate(
         complain("warning", f"no labelled row of class {listed(result.missing)}: left out")
     if picture is not None:
         draw_flows(result, picture)
-    if json:
-        told = {} if moved is None else {"target_prior": moved.to_dict()}
-        drawn = {} if picture is None else {"picture": str(picture)}
-        print_json({**result.to_dict(confidence), **told, **drawn})
-    else:
-        say(describe(result, confidence=confidence))
-        if picture is not None:
-            say(f"\npicture written to {picture}")
+    content, text = result.to_dict(confidence), describe(result, confidence=confidence)
+    if moved is not None:
+        content["target_prior"] = moved.to_dict()
+    if picture is not None:
+        content["picture"] = str(picture)
+        text += f"\n\npicture written to {picture}"
+    finish(content, text, json=json)

@@ -2,104 +2,77 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from dnip.cli.console import complain, live_progress, print_json, say
+from dnip.base.choices import Switch
+from dnip.base.option import Option
+from dnip.cli.console import complain, finish, live_progress
 from dnip.cli.options import (
     DEFAULT_SCALE,
     AsJson,
     Classes,
+    Opt,
     Smoothing,
-    TablePath,
-    scale_name,
+    scale_option,
     split_classes,
 )
 
 
-class CrossFitting(StrEnum):
-    """Modes that ``--cross-fit`` takes."""
-
-    AUTO = "auto"
-    ON = "on"
-    OFF = "off"
-
-
 def pareto(
-    opt: TablePath,
+    opt: Opt,
     test: Annotated[
         Path | None,
-        typer.Option(
-            metavar="TABLE",
-            help="Score every point on these rows, too; they choose nothing.",
-            show_default=False,
-            readable=False,
-        ),
+        Option("Also score every point on these rows. They choose nothing.", metavar="TABLE"),
     ] = None,
     folder: Annotated[
         Path,
-        typer.Option(
-            help="Folder for the front: pareto.json, pareto.csv, pareto.png.", readable=False
-        ),
+        Option("Folder for pareto.json, pareto.csv and pareto.png.", metavar="DIR"),
     ] = Path("dnip-pareto"),
     choose: Annotated[
         str | None,
-        typer.Option(
-            metavar="RULE",
-            help="Write the coefficients of one point, chosen on OPT alone: knee, max-accuracy, "
+        Option(
+            "Write the coefficients of one point, chosen on OPT alone: knee, max-accuracy, "
             "min-cobias, 'accuracy>=0.7', 'cobias<=0.05', 'loss<=0.01' (accuracy given up for "
             "less COBias), or the number of a point.",
-            show_default=False,
+            metavar="RULE",
         ),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(
-            help="Where to write the coefficients of the chosen point.  "
-            "[default: coefficients.json]",
-            show_default=False,
-            readable=False,
+        Option(
+            "Where to write the coefficients of the chosen point.  [default: coefficients.json]",
+            metavar="FILE",
         ),
     ] = None,
     classes: Classes = None,
-    scale: Annotated[
-        str,
-        typer.Option(
-            parser=scale_name,
-            metavar="K|log:K",
-            help="K: weights are 1/K, 2/K, …, 1. log:K: K geometric steps from 1/K to 1.",
-        ),
-    ] = DEFAULT_SCALE,
+    scale: Annotated[str, scale_option(continuous=False)] = DEFAULT_SCALE,
     smoothing: Smoothing = None,
     effort: Annotated[
         float,
-        typer.Option(
-            help="Multiplies the work. Where it reaches, all weights are tried and the front is "
-            "proven: always for 2 classes; with --scale 30 also for 3, and from 7 on for 4."
+        Option(
+            "Multiplies the work. If it suffices to try all weights, the front is proven: always "
+            "for 2 classes; with --scale 30 also for 3, and from 7 on for 4."
         ),
     ] = 1.0,
     cross_fit: Annotated[
-        CrossFitting,
-        typer.Option(
-            help="Also score points on rows of OPT that were left out. auto: where a class has "
-            "fewer than 100 labels."
+        Switch,
+        Option(
+            "Also score points on rows of OPT that were left out. auto: if a class has fewer than "
+            "100 labels."
         ),
-    ] = CrossFitting.AUTO,
-    seed: Annotated[int, typer.Option(help="Seed of the search.")] = 0,
+    ] = "auto",
+    seed: Annotated[int, Option("Seed of the search.")] = 0,
     time_limit: Annotated[
-        float | None,
-        typer.Option(help="Seconds after which the front so far is kept.", show_default=False),
+        float | None, Option("Seconds after which the front so far is kept.")
     ] = None,
     json: AsJson = False,
 ) -> None:
     """Show every trade-off between accuracy and COBias.
 
-    Finds the weights that no others beat in both on the labelled rows of OPT, from the most
-    accurate to the most even, scores them on a test table, draws them, and writes the
-    coefficients of the one that a rule chooses. Ctrl-C keeps the front so far.
+    Finds all weights that no other weights beat in both on the labelled rows of OPT, from the most
+    accurate to the most even. Scores them on a test table, draws them, and writes the coefficients
+    of the one that a rule chooses. Ctrl-C keeps the front so far.
     """
     import numpy as np
 
@@ -136,7 +109,7 @@ def pareto(
             effort=effort,
             seed=seed,
             time_limit=time_limit,
-            cross=cross_fit.value,
+            cross=cross_fit,
             progress=lambda done, total, points: show(
                 f"{min(done / total, 1):.0%}, {points} points on the front"
             ),
@@ -156,12 +129,7 @@ def pareto(
     if rule is not None:
         coefficients.save(target)
         written = (*written, target)
-    if json:
-        print_json({**summary, "written": [str(path) for path in written]})
-        return
-    say(describe_front(found, rule))
+    text = describe_front(found, rule)
     if rule is not None:
-        say(describe_choice(found, rule))
-    say("\nwritten: " + ", ".join(str(path) for path in written))
-    if not any(path.suffix == ".png" for path in written):
-        complain("note", "the picture needs matplotlib: pip install 'dnip[plot]'")
+        text += f"\n{describe_choice(found, rule)}"
+    finish(summary, text, json=json, written=written)

@@ -7,7 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from dnip.cli.console import complain, live_progress, print_json, say
+from dnip.base.option import Option
+from dnip.cli.console import complain, finish, live_progress
 from dnip.cli.options import AsJson, named_file
 from dnip.cli.prompt_options import model_files
 
@@ -19,71 +20,54 @@ def reproduce(
     experiment: Annotated[
         str,
         typer.Argument(
+            metavar="EXPERIMENT",
             help="main, confusion, time, kde, prior-methods, ablation, label-order, cot, single, "
             "overview, opt-size, convergence, or all.",
-            show_default=False,
         ),
     ],
-    out: Annotated[
-        Path, typer.Option(help="Folder for everything.", show_default=False, readable=False)
-    ],
+    out: Annotated[Path, Option("Folder for everything.", metavar="DIR")],
     model: Annotated[
         str | None,
-        typer.Option(
-            help="A local folder or hub name for transformers, or a server's URL; where the plan "
-            "names none, or in place of its own.",
-            show_default=False,
+        Option(
+            "A local folder, or a model's name on the Hugging Face hub, or a server's URL. It "
+            "replaces the plan's model; a plan without one needs it."
         ),
     ] = None,
     data: Annotated[
         Path | None,
-        typer.Option(
-            metavar="DIR",
-            help="Folder with one folder per task, each with train.jsonl and test.jsonl.",
-            show_default=False,
-            readable=False,
+        Option(
+            "Folder with one folder per task, each with train.jsonl and test.jsonl.", metavar="DIR"
         ),
     ] = None,
     tables: Annotated[
         Path | None,
-        typer.Option(
+        Option(
+            "Instead of --model and --data: folder with one folder per table, each with opt and "
+            "test. Experiments that need a model are left out.",
             metavar="DIR",
-            help="In place of --model and --data: folder with one folder per table, each with opt "
-            "and test. Experiments that prompt are left out.",
-            show_default=False,
-            readable=False,
         ),
     ] = None,
     plan: Annotated[
         str,
-        typer.Option(
-            help="A plan that comes with the package, or a .toml file: models, tasks, seeds, sizes."
-        ),
+        Option("Models, tasks, seeds and sizes: a plan of this package, or a .toml file."),
     ] = "small",
     jobs: Annotated[
-        int | None,
-        typer.Option(help="Processes.  [default: one per core]", show_default=False, min=1),
+        int | None, typer.Option(help="Processes.  [default: one per core]", min=1)
     ] = None,
     replan: Annotated[
         bool,
-        typer.Option(
-            "--replan",
-            help="Go on in a folder of another plan; what both share is kept.",
-        ),
+        Option("Continue in a folder of another plan; what both plans share is kept."),
     ] = False,
     dry_run: Annotated[
-        bool,
-        typer.Option(
-            "--dry-run", help="Say what is left to do, and what the models need; do nothing."
-        ),
+        bool, Option("Show what is left to do and what the models need, and do nothing.")
     ] = False,
     json: AsJson = False,
 ) -> None:
     """Reproduce the paper's tables and figures.
 
-    Every prompt, fit and score is a cell of its own, kept in OUT: a run that was killed and is
-    started again goes on, and ends with the same results. A cell that fails does not stop the
-    others; it is reported, and tried again by the next run.
+    Every prompt, fit and score is a cell, and its result is kept in OUT. A run that was killed
+    continues when it is started again, and ends with the same results. A cell that fails does not
+    stop the others; it is reported, and the next run tries it again.
     """
     from dnip.base.cores import usable_cores
     from dnip.base.errors import DNIPError
@@ -102,10 +86,7 @@ def reproduce(
     chosen = load_plan(plan).with_model(model)
     if dry_run:
         left = survey(experiment, chosen, out, data=data, tables=tables)
-        if json:
-            print_json(left)
-        else:
-            say(_describe(left))
+        finish(left, _describe(left), json=json)
         return
     cores = usable_cores()
     workers = jobs or cores
@@ -128,15 +109,13 @@ def reproduce(
         complain("failed", f"{name}: {reason}")
     if failures[_NAMED:]:
         complain("failed", f"{len(failures) - _NAMED} more; manifest.json names all of them")
-    if json:
-        print_json(done.to_dict())
-    else:
-        found = done.outcome
-        say(
-            f"{found.n_cells:,} cells ({found.n_reused:,} from an earlier run), "
-            f"{found.n_tables - found.n_tables_reused:,} tables prompted for, "
-            f"{found.seconds:.0f} s\nwritten to {out}"
-        )
+    outcome = done.outcome
+    text = (
+        f"{outcome.n_cells:,} cells ({outcome.n_reused:,} from an earlier run), "
+        f"{outcome.n_tables - outcome.n_tables_reused:,} tables prompted for, "
+        f"{outcome.seconds:.0f} s\nwritten to {out}"
+    )
+    finish(done.to_dict(), text, json=json)
     if done.outcome.failures:
         failed = len(done.outcome.failures)
         raise DNIPError(

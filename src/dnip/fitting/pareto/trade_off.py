@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
+from dnip.base.choices import Switch
 from dnip.base.validation import check_choice
 from dnip.fitting.fit import calibrate_table, provenance_of
 from dnip.fitting.pareto.expectation import expected_cobias
@@ -27,9 +28,6 @@ if TYPE_CHECKING:
 
     from dnip.base.typing import Confusion, Counts
     from dnip.tables import ProbabilityTable
-
-#: Modes of cross-fitting.
-CROSS_FIT = ("auto", "on", "off")
 
 
 @dataclass(frozen=True, eq=False)
@@ -261,7 +259,7 @@ def trace_front(
     >>> found.front.points[0].accuracy > found.front.raw.accuracy
     True
     """
-    check_choice("cross_fit", cross, CROSS_FIT)
+    check_choice("cross_fit", cross, get_args(Switch))
     labelled = labelled_rows(table)
     held_out = None
     if test is not None:

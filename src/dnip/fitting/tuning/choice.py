@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 import numpy as np
 
+from dnip.base.choices import CriterionName
 from dnip.base.errors import InvalidInputError
 from dnip.base.validation import check_choice, check_number
 from dnip.metrics import METRICS
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from dnip.fitting.tuning.settings import Settings
 
 #: Which of two candidates is better: by accuracy then COBias, the other way round, or by a sum.
-CRITERIA = ("accuracy", "cobias", "weighted")
+CRITERIA: tuple[str, ...] = get_args(CriterionName)
 
 #: Bootstrap samples of the dev rows: the standard error of a difference is then known to 5 %.
 SAMPLES = 200
