@@ -1,4 +1,4 @@
-"""The steps of the search: what looking around leaves, and where kicks into a gap aim."""
+"""The steps of the search: what looking around leaves, and where kicks into a gap go."""
 
 import itertools
 
@@ -27,7 +27,7 @@ KNOWN = Known(n_classes=4, scale=9, n_rows=300, kind="random", seed=20)
 def explorer(scale=9, held=None):
     problem = Problem.of(KNOWN.p, KNOWN.labels)
     made = Explorer(problem, WeightScale.of(scale), 1.0, held or {}, 10_000)
-    made.stand(made.equal_weights(), 0)
+    made.offer(made.equal_weights(), 0)
     return made
 
 
@@ -83,21 +83,23 @@ def test_into_a_gap_prefers_what_lies_in_it():
     front = found.front()
     low, high = int(front[2]), int(front[4])
     ends = np.array([low, high])
-    aim = into_gap(found, low, high)
+    goal = into_gap(found, low, high)
 
-    def aimed(accuracy, cobias):
+    def scalarised(accuracy, cobias):
         error = 1 - accuracy
         far = (
-            aim.error_beyond * (error - aim.error_corner),
-            aim.cobias_beyond * (cobias - aim.cobias_corner),
+            goal.error_beyond * (error - goal.error_corner),
+            goal.cobias_beyond * (cobias - goal.cobias_corner),
         )
-        return aim.error * error + aim.cobias * cobias + max(far)
+        return goal.error * error + goal.cobias * cobias + max(far)
 
-    at_ends = [aimed(*pair) for pair in zip(found.accuracy(ends), found.cobias(ends), strict=True)]
+    at_ends = [
+        scalarised(*pair) for pair in zip(found.accuracy(ends), found.cobias(ends), strict=True)
+    ]
     (best_right, worst_right) = found.accuracy(ends)[::-1]
     (least, most) = found.cobias(ends)
     beyond_the_hull = 0.35 * best_right + 0.65 * worst_right, 0.35 * least + 0.65 * most
-    assert aimed(*beyond_the_hull) < min(at_ends)  # no weighted sum would take it
+    assert scalarised(*beyond_the_hull) < min(at_ends)  # no weighted sum would take it
 
 
 @pytest.mark.parametrize("scale", [9, "log:7", 1])

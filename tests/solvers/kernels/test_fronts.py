@@ -1,4 +1,4 @@
-"""Line searches for a front keep every point worth keeping, and end where their aim is best."""
+"""Line searches for a front keep every point worth keeping, and end where their goal is best."""
 
 import itertools
 
@@ -8,16 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import oracles
-from dnip.solvers.kernels.fronts import Aim, Metres, new_cells, visit_lines
+from dnip.solvers.kernels.fronts import Scalarisation, FrontTerms, new_cells, visit_lines
 from dnip.solvers.kernels.lines import new_lines
 from dnip.solvers.kernels.values import Terms, new_memo
 from dnip.solvers.levels import levels_of
 from layouts import each_layout, lay_out_as
 from strategies import random_probabilities, seeded, tables
 
-AIMS = {
-    "sum": Aim(1.0, 2.7, 0.2, 0.0, 0.0, 0.0, 0.0),
-    "corner": Aim(0.05, 0.1, 0.0, 1.0, 2.0, 0.2, 0.1),
+GOALS = {
+    "sum": Scalarisation(1.0, 2.7, 0.2, 0.0, 0.0, 0.0, 0.0),
+    "corner": Scalarisation(0.05, 0.1, 0.0, 1.0, 2.0, 0.2, 0.1),
 }
 
 
@@ -29,19 +29,19 @@ class Walk:
         self.rows, self.workspace = lay_out_as(layout, p, labels, mass, scale)
         true = np.bincount(labels, mass, p.shape[1]).astype(np.int64)
         cobias, pmi = Terms(0.0, 1.0, 0.0, 0.0, 1.0), Terms(0.0, 0.0, 0.0, 1.0, 1.0)
-        self.metres = Metres(cobias, pmi, new_memo(true, 1.0), new_memo(true, 1.0))
+        self.terms = FrontTerms(cobias, pmi, new_memo(true, 1.0), new_memo(true, 1.0))
         self.cells = new_cells(int(true.sum()), p.shape[1], most)
         self.lines = new_lines(100)
 
-    def visit(self, indices, aim=AIMS["sum"], stay=True):
+    def visit(self, indices, goal=GOALS["sum"], stay=True):
         here = np.array(indices, np.float64)
         order = np.arange(len(here))
         count = visit_lines(
             self.rows,
             self.levels,
             self.workspace,
-            self.metres,
-            aim,
+            self.terms,
+            goal,
             self.cells,
             self.lines,
             7,
@@ -63,14 +63,14 @@ def neighbours(indices, scale):
         yield there
 
 
-def aimed(confusion, aim):
+def scalarised(confusion, goal):
     """What a descent minimises, from the definitions."""
     error = 1 - np.trace(confusion) / confusion.sum()
     cobias = oracles.cobias(confusion)
-    value = aim.error * error + aim.cobias * cobias - aim.tau * sum(oracles.pmi(confusion, 1.0))
+    value = goal.error * error + goal.cobias * cobias - goal.tau * sum(oracles.pmi(confusion, 1.0))
     far = (
-        aim.error_beyond * (error - aim.error_corner),
-        aim.cobias_beyond * (cobias - aim.cobias_corner),
+        goal.error_beyond * (error - goal.error_corner),
+        goal.cobias_beyond * (cobias - goal.cobias_corner),
     )
     return value + max(far)
 
@@ -104,10 +104,10 @@ def test_the_best_of_all_neighbours_are_kept(layout, table, scale, data):
 
 
 @each_layout
-@pytest.mark.parametrize("name", AIMS)
+@pytest.mark.parametrize("name", GOALS)
 def test_a_descent_ends_where_no_neighbour_serves_the_aim_better(layout, name):
     rng = np.random.default_rng(0)
-    aim, scale = AIMS[name], 9
+    goal, scale = GOALS[name], 9
     for n_classes in (2, 3, 5):
         p = random_probabilities(rng, 80, n_classes)
         follows = rng.random(80) < 0.6
@@ -115,12 +115,12 @@ def test_a_descent_ends_where_no_neighbour_serves_the_aim_better(layout, name):
         labels[:n_classes] = np.arange(n_classes)
         walk = Walk(layout, p, labels, np.ones(80, np.int64), scale)
         start = rng.integers(1, scale + 1, n_classes)
-        end, _ = walk.visit(start, aim, stay=False)
-        reached = aimed(walk.confusion(end), aim)
-        assert reached <= aimed(walk.confusion(start), aim) + 1e-12
+        end, _ = walk.visit(start, goal, stay=False)
+        reached = scalarised(walk.confusion(end), goal)
+        assert reached <= scalarised(walk.confusion(start), goal) + 1e-12
         for there in neighbours(end, scale):
-            assert aimed(walk.confusion(there), aim) >= reached - 1e-9
-        again, count = walk.visit(end, aim, stay=False)
+            assert scalarised(walk.confusion(there), goal) >= reached - 1e-9
+        again, count = walk.visit(end, goal, stay=False)
         assert again.tolist() == end.tolist()
         assert count == n_classes
 

@@ -10,8 +10,8 @@ import numpy as np
 from dnip.method.objective import Objective
 from dnip.metrics import cobias
 from dnip.solvers.kernels.fronts import (
-    Aim,
-    Metres,
+    FrontTerms,
+    Scalarisation,
     is_new_line,
     new_cells,
     offer,
@@ -78,7 +78,7 @@ class Explorer:
         self._passes = passes_over(problem, levels_of(scale))
         gap = compile_terms(Objective(terms=("cobias",), beta=1.0), problem)
         pmi = compile_terms(Objective(terms=("pmi",), tau=1.0, smoothing=smoothing), problem)
-        self._metres = Metres(
+        self._terms = FrontTerms(
             gap,
             pmi,
             new_memo(problem.class_mass, gap.smoothing),
@@ -100,7 +100,7 @@ class Explorer:
             here[c] = index
         return here
 
-    def stand(self, indices: Floats, origin: int) -> None:
+    def offer(self, indices: Floats, origin: int) -> None:
         """Offer one point."""
         confusion = self._passes.count(indices)
         offer(
@@ -113,9 +113,9 @@ class Explorer:
             origin,
         )
 
-    def descend(self, indices: Floats, aim: Aim, order: Integers, origin: int) -> None:
-        """Move a point, in place, to where no single class can serve the aim better."""
-        self._visit(indices, aim, order, origin, stay=False)
+    def descend(self, indices: Floats, goal: Scalarisation, order: Integers, origin: int) -> None:
+        """Move a point, in place, to where no single class can improve the goal."""
+        self._visit(indices, goal, order, origin, stay=False)
 
     def look(self, cell: int) -> None:
         """Visit all lines through the point of a cell."""
@@ -157,10 +157,10 @@ class Explorer:
         return self._passes.count(indices.astype(np.float64))
 
     def _visit(
-        self, indices: Floats, aim: Aim, order: Integers, origin: int, *, stay: bool
+        self, indices: Floats, goal: Scalarisation, order: Integers, origin: int, *, stay: bool
     ) -> None:
         passes, size = self._passes, self.scale.size
-        common = self._metres, aim, self._cells
+        common = self._terms, goal, self._cells
         if isinstance(passes, CompiledPasses):
             self.n_lines += visit_lines(
                 passes.rows,
@@ -192,4 +192,4 @@ class Explorer:
                 break
 
 
-_NOWHERE = Aim(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+_NOWHERE = Scalarisation(0.0, 0.0)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dnip.solvers.kernels.fronts import Aim
+from dnip.solvers.kernels.fronts import Scalarisation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,14 +20,14 @@ BETAS: tuple[float, ...] = tuple(float(2.0**power) for power in range(-5, 6))
 #: τ of the sweep; each has a sweep of β of its own.
 TAUS = (0.0, 0.05, 0.2, 1.0)
 
-# What a Tchebycheff aim adds of the plain sum, so that no point is as good as one that beats it.
+# What a Tchebycheff goal adds of the plain sum, so that no point is as good as one that beats it.
 _AUGMENTED = 0.05
 # Kicks between two looks around.
 _KICKS = 8
-# Part of the kicks that aims beyond each end of the front, and what they aim at there: the other
+# Part of the kicks that go beyond each end of the front, and what they minimise there: the other
 # term only decides between equals.
 _AT_ENDS = 0.1
-_ENDS = (Aim(1e-4, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0), Aim(1.0, 1e-4, 0.0, 0.0, 0.0, 0.0, 0.0))
+_ENDS = (Scalarisation(1e-4, 1.0), Scalarisation(1.0, 1e-4))
 
 
 @dataclass(frozen=True)
@@ -70,15 +70,15 @@ def sweep(explorer: Explorer, origins: list[Origin], rng: np.random.Generator) -
             assert origin.error is not None
             assert origin.beta is not None
             assert origin.tau is not None
-            aim = Aim(origin.error, origin.beta, origin.tau, 0.0, 0.0, 0.0, 0.0)
-            explorer.descend(here, aim, rng.permutation(explorer.free), number)
+            goal = Scalarisation(origin.error, origin.beta, origin.tau)
+            explorer.descend(here, goal, rng.permutation(explorer.free), number)
             yield
 
 
 def fill(explorer: Explorer, rng: np.random.Generator) -> Iterator[None]:
     """Look around the front and kick on from it, in turn, without end.
 
-    Points beside wide gaps come first. A kicked point descends into the gap: it aims at the corner
+    Points beside wide gaps come first. A kicked point descends into the gap, toward the corner
     that both points beside the gap span (augmented Tchebycheff), so that points are found that
     are the best of no weighted sum.
     """
@@ -91,8 +91,8 @@ def fill(explorer: Explorer, rng: np.random.Generator) -> Iterator[None]:
             beside = front[max(place - 1, 0) : place + 1].tolist()
             parent = int(rng.choice(beside))
             here = kicked(explorer, parent, rng)
-            aim = into_gap(explorer, *beside) if len(beside) == 2 else _ENDS[int(place > 0)]
-            explorer.descend(here, aim, rng.permutation(explorer.free), explorer.origin(parent))
+            goal = into_gap(explorer, *beside) if len(beside) == 2 else _ENDS[int(place > 0)]
+            explorer.descend(here, goal, rng.permutation(explorer.free), explorer.origin(parent))
             yield
         enough = explorer.n_lines - before
 
@@ -118,7 +118,7 @@ def look_around(explorer: Explorer, enough: float = np.inf) -> Iterator[None]:
 
 
 def _shares(explorer: Explorer, front: Integers) -> Floats:
-    """Return how often to aim beyond the low end, into each gap, and beyond the high end."""
+    """Return how often to kick beyond the low end, into each gap, and beyond the high end."""
     room = gaps(explorer, front)
     inside = 1 - 2 * _AT_ENDS if len(room) else 0.0
     even = np.full(len(room), 1 / max(len(room), 1))
@@ -133,13 +133,13 @@ def gaps(explorer: Explorer, front: Integers) -> Floats:
     return np.asarray(np.diff(accuracy) * np.diff(cobias))
 
 
-def into_gap(explorer: Explorer, low: int, high: int) -> Aim:
-    """Return the aim at the corner of a gap: the accuracy of one point, the COBias of the other."""
+def into_gap(explorer: Explorer, low: int, high: int) -> Scalarisation:
+    """Return the goal of a gap, its corner: the accuracy of one point, the COBias of the other."""
     error = 1 - explorer.accuracy(np.array([high, low]))
     cobias = explorer.cobias(np.array([low, high]))
     width = max(float(error[1] - error[0]), 1 / explorer.total)
     height = max(float(cobias[1] - cobias[0]), 1 / explorer.total)
-    return Aim(
+    return Scalarisation(
         _AUGMENTED / width,
         _AUGMENTED / height,
         0.0,

@@ -224,8 +224,8 @@ def front(
     explorer = Explorer(problem, weights, smoothing, held, budget)
     if time_limit is not None:
         explorer.deadline = began + time_limit
-    explorer.stand(explorer.equal_weights(), _ORIGINS.index(RAW))
-    explorer.stand(solution.weight_indices.astype(np.float64), _ORIGINS.index(DEFAULT))
+    explorer.offer(explorer.equal_weights(), _ORIGINS.index(RAW))
+    explorer.offer(solution.weight_indices.astype(np.float64), _ORIGINS.index(DEFAULT))
 
     n_every = weights.size ** (len(explorer.free) - 1)
     if solution.status is Status.INTERRUPTED:
@@ -302,13 +302,13 @@ def _walk(
     search: Iterator[None], explorer: Explorer, budget: int, progress: FrontProgress | None
 ) -> Status:
     """Take steps of a search until it ends, lines or time are used up, or the user interrupts."""
-    told = 0.0
+    reported = 0.0
     try:
         for _ in search:
             now = time.perf_counter()
-            if progress is not None and now - told > 0.1:
+            if progress is not None and now - reported > 0.1:
                 progress(explorer.n_lines, budget, len(explorer.front()))
-                told = now
+                reported = now
             if explorer.deadline is not None and now >= explorer.deadline:
                 return Status.TIME_LIMIT
             if explorer.n_lines >= budget:

@@ -165,7 +165,7 @@ def choose(
     >>> found.chosen.beta
     5
     """
-    candidates = sorted(predictions, key=lambda settings: settings.remoteness)
+    candidates = sorted(predictions, key=lambda settings: settings.distance)
     evidence = _Evidence(labels, [predictions[c] for c in candidates], n_classes, seed)
     steps = [evidence.scores(weights) for weights in criterion.steps]
     first = _against(steps[0], 0)

@@ -8,7 +8,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from dnip.base.errors import InvalidInputError
-from dnip.base.validation import check_choice, check_number
+from dnip.base.validation import check_choice
 from dnip.method.objective import Objective, smoothing_name
 from dnip.method.scales import DEFAULT_SCALE, WeightScale
 from dnip.solvers import ROBUST
@@ -47,10 +47,7 @@ class Settings:
     robust: str = "auto"
 
     def __post_init__(self) -> None:
-        check_number("beta", self.beta, at_least=0)
-        check_number("tau", self.tau, at_least=0)
-        if self.smoothing is not None:
-            check_number("smoothing", self.smoothing, above=0)
+        Objective(self.beta, self.tau, self.smoothing)  # refuses values out of range
         check_choice("robust", self.robust, ROBUST)
         object.__setattr__(self, "scale", str(WeightScale.of(self.scale)))
 
@@ -77,12 +74,12 @@ class Settings:
         }
 
     @property
-    def remoteness(self) -> tuple[int, float]:
-        """How many settings differ from the defaults, and then how far; compare, do not add.
+    def distance(self) -> tuple[int, float]:
+        """How many settings differ from the defaults, and how far they are from them: for sorting.
 
         Examples
         --------
-        >>> Settings().remoteness, Settings(beta=10).remoteness > Settings(beta=5).remoteness
+        >>> Settings().distance, Settings(beta=10).distance > Settings(beta=5).distance
         ((0, 0.0), True)
         """
         default = Settings()
@@ -137,13 +134,13 @@ class Grid:
         With τ = 0 there is no PMI to smooth, so μ stays at one value.
         """
         found = []
-        least = min(self.smoothings, key=lambda mu: Settings(smoothing=mu).remoteness)
+        least = min(self.smoothings, key=lambda mu: Settings(smoothing=mu).distance)
         for beta, tau, scale, mu, robust in product(
             self.betas, self.taus, self.scales, self.smoothings, self.robust_modes
         ):
             if tau or mu == least:
                 found.append(Settings(beta, tau, str(scale), mu, robust))
-        return tuple(sorted(dict.fromkeys(found), key=lambda settings: settings.remoteness))
+        return tuple(sorted(dict.fromkeys(found), key=lambda settings: settings.distance))
 
 
 def _distinct(name: str, values: Iterable[Any]) -> tuple[Any, ...]:

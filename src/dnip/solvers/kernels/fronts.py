@@ -35,20 +35,20 @@ class Cells(NamedTuple):
     width: Integers  # (1,) of a cell, in mass predicted correctly
 
 
-class Aim(NamedTuple):
-    """What a descent goes for: a sum of terms, and the greater of two distances from a corner."""
+class Scalarisation(NamedTuple):
+    """What a descent minimises: a sum of terms, and the greater of two distances from a corner."""
 
     error: float  # factors of the sum
     cobias: float
-    tau: float
-    error_beyond: float  # factors of the distances (Tchebycheff): both 0 leaves them out
-    cobias_beyond: float
-    error_corner: float  # where these are measured from
-    cobias_corner: float
+    tau: float = 0.0
+    error_beyond: float = 0.0  # factors of the distances (Tchebycheff): 0 leaves them out
+    cobias_beyond: float = 0.0
+    error_corner: float = 0.0  # where these are measured from
+    cobias_corner: float = 0.0
 
 
-class Metres(NamedTuple):
-    """What turns counts into COBias and into the PMI term."""
+class FrontTerms(NamedTuple):
+    """The terms that a front needs, COBias and PMI, ready to be computed from counts."""
 
     cobias: Terms
     pmi: Terms  # with a τ of 1, so that the value is -ΣPMI
@@ -88,8 +88,8 @@ def offer(
 @lean
 def visit_line(
     flips: Flips,
-    metres: Metres,
-    aim: Aim,
+    terms: FrontTerms,
+    goal: Scalarisation,
     cells: Cells,
     origin: int,
     indices: Floats,
@@ -99,12 +99,12 @@ def visit_line(
     scale: int,
     stay: bool,
 ) -> None:
-    """Walk the line of class `c`, offer its points, and stop where the aim is best.
+    """Walk the line of class `c`, offer its points, and stop where the goal is best.
 
     Indices and counts change in place. A class that already stands at one of its best indices
     stays there; otherwise it goes to the lowest of them. With `stay` it stays in any case.
     """
-    total = metres.cobias_memo.total
+    total = terms.cobias_memo.total
     now = int(indices[c])
     walk(flips, c, now, 1, confusion, predicted)
     best = 1
@@ -118,18 +118,18 @@ def visit_line(
             correct = 0
             for j in range(len(predicted)):
                 correct += confusion[j, j]
-            cobias = value(confusion, predicted, metres.cobias, metres.cobias_memo)
+            cobias = value(confusion, predicted, terms.cobias, terms.cobias_memo)
             offer(cells, correct, cobias, indices, c, k, origin)
             if stay:
                 continue
             error = 1.0 - correct / total
-            here = aim.error * error + aim.cobias * cobias
+            here = goal.error * error + goal.cobias * cobias
             here += max(
-                aim.error_beyond * (error - aim.error_corner),
-                aim.cobias_beyond * (cobias - aim.cobias_corner),
+                goal.error_beyond * (error - goal.error_corner),
+                goal.cobias_beyond * (cobias - goal.cobias_corner),
             )
-            if aim.tau != 0.0:
-                here += aim.tau * value(confusion, predicted, metres.pmi, metres.pmi_memo)
+            if goal.tau != 0.0:
+                here += goal.tau * value(confusion, predicted, terms.pmi, terms.pmi_memo)
             if here < best_value:
                 best = k
                 best_value = here
@@ -167,8 +167,8 @@ def visit_lines(
     rows: Rows,
     levels: Levels,
     workspace: Workspace,
-    metres: Metres,
-    aim: Aim,
+    terms: FrontTerms,
+    goal: Scalarisation,
     cells: Cells,
     lines: Lines,
     origin: int,
@@ -205,8 +205,8 @@ def visit_lines(
         now = indices[c]
         visit_line(
             workspace.flips,
-            metres,
-            aim,
+            terms,
+            goal,
             cells,
             origin,
             indices,
