@@ -9,11 +9,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from dnip.studies.reproduction.convergence import power_law
 
 from dnip.base.errors import InvalidInputError
 from dnip.metrics import cobias
 from dnip.presenting.artefacts import Spread
+from dnip.studies.reproduction.experiments.costs import power_law
 from dnip.studies.reproduction.published import EXPERIMENTS, TASK_TITLES, citation, published
 from dnip.studies.reproduction.published.tables import paper_tables
 
