@@ -77,4 +77,4 @@ def test_bad_input_is_status_1(dnip, tables, arguments, told):
 def test_wrong_seeds_are_status_2(dnip, tables):
     run = dnip("ablate", "opt.csv", "--seeds", "0,x")
     assert (run.status, run.out) == (2, "")
-    assert "'x' is no seed; write them like 0,1,2" in run.err
+    assert "'x' is not a seed; write them like 0,1,2" in run.err

@@ -127,7 +127,7 @@ class TestMemory:
         for size in ("much", "-1G", "1 GBB", ""):
             run = dnip("evaluate", "t.parquet", "--memory", size)
             assert run.status == 2
-            assert "is no size; write it like 1G, 500MB or 512MiB" in run.err
+            assert "is not a size; write it like 1G, 500MB or 512MiB" in run.err
 
     @pytest.mark.parametrize("command", [["evaluate"], ["apply", "--out", "out.parquet"]])
     def test_one_row_group_of_many_rows_and_ids_is_read_in_little(self, fitted, command):
@@ -205,7 +205,7 @@ class TestOldOutputStands:
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
         assert (process.returncode, out) == (130, "")
-        assert err == "interrupted: every output file is whole, or as it was before\n"
+        assert err == "interrupted: every output file is complete or unchanged\n"
 
     def test_kill_9(self):
         process = self.start_long()

@@ -90,7 +90,7 @@ def test_a_changed_calibration_is_refused(dnip, files, change):
 def test_seeds_and_indices_are_numbers_of_few_digits(dnip, files):
     run = dnip("ablate", "t.csv", "--seeds", "9" * 5000)
     assert (run.status, run.out) == (2, "")
-    assert "is no seed" in run.err
+    assert "is not a seed" in run.err
     dnip("fit", "t.csv", "--freeze", "9" * 5000).assert_refused("unknown class", "…")
 
 

@@ -113,7 +113,7 @@ class TestInterruption:
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=30)
         assert (process.returncode, out) == (130, "")
-        assert err == "interrupted: every output file is whole, or as it was before\n"
+        assert err == "interrupted: every output file is complete or unchanged\n"
         assert old.read_text() == "old"
         assert not list(Path().glob(".dnip-*"))
 
@@ -122,7 +122,7 @@ class TestInterruption:
         process.terminate()
         out, err = process.communicate(timeout=30)
         assert (process.returncode, out) == (143, "")
-        assert err == "terminated: every output file is whole, or as it was before\n"
+        assert err == "terminated: every output file is complete or unchanged\n"
         assert old.read_text() == "old"
         assert not list(Path().glob(".dnip-*"))
 

@@ -109,7 +109,7 @@ def test_the_mix_of_the_fit_changes_nothing(dnip, fitted):
     command = ("apply", "new.csv", "--coefficients", "c.json")
     dnip(*command, "--out", "plain.csv")
     run = dnip(*command, "--out", "same.csv", "--target-prior", own)
-    assert "the coefficients stay as they are" in run.err
+    assert "the coefficients are unchanged" in run.err
     assert Path("same.csv").read_bytes() == Path("plain.csv").read_bytes()
 
 

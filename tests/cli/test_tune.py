@@ -99,9 +99,9 @@ def test_bad_input_is_status_1_and_leaves_no_file(dnip, opt, arguments, told):
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (("--taus", "much"), "'much' is no number"),
+        (("--taus", "much"), "'much' is not a number"),
         (("--weights", "accuracy"), "write it like accuracy=1,cobias=2.7"),
-        (("--weights", "accuracy=x"), "'x' is no number"),
+        (("--weights", "accuracy=x"), "'x' is not a number"),
         (("--criterion", "fair"), "'accuracy', 'cobias', 'weighted'"),
     ],
 )

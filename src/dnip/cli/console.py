@@ -1,4 +1,4 @@
-"""What a user reads: results on standard output, everything else on standard error."""
+"""Output: results go to standard output, everything else to standard error."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
     from dnip.method.solution import TraceEntry
 
-#: Seconds between two lines of progress where standard error is no terminal.
+#: Seconds between two lines of progress if standard error is not a terminal.
 _QUIET_SECONDS = 10.0
 
 
 def say(text: str, *, err: bool = False) -> None:
-    """Write text to standard output, or to standard error; names in it steer no terminal."""
+    """Write text to standard output or error; control characters in it are escaped."""
     if err:
         typer.echo(printable(text), err=True)
     else:
@@ -38,7 +38,7 @@ def complain(kind: str, message: str) -> None:
 
 
 def print_json(content: dict[str, Any]) -> None:
-    """Print one JSON object on standard output, in ASCII, which every stream can take."""
+    """Print one JSON object on standard output, in ASCII, so that every encoding will do."""
     _print(json.dumps(content, allow_nan=False))
 
 
@@ -60,7 +60,7 @@ def finish(
 def _print(text: str) -> None:
     try:
         typer.echo(text)
-    except BrokenPipeError:  # whose reader has left: no failure
+    except BrokenPipeError:  # the reader has ended: no failure
         raise
     except OSError as error:
         raise OutputError(
@@ -73,8 +73,8 @@ def _print(text: str) -> None:
 def live_progress(title: str) -> Iterator[Callable[[str], None]]:
     """Show one line of progress on standard error; the block calls the function it is given.
 
-    On a terminal the line is updated in place and vanishes at the end; elsewhere a line is
-    written now and then, so that a log shows that long work is alive.
+    On a terminal the line is updated in place and vanishes at the end. Elsewhere a line is
+    written every ten seconds, so that a log shows that the work goes on.
     """
     if sys.stderr is not None and sys.stderr.isatty():  # None where the shell has closed it
         from rich.console import Console
@@ -96,16 +96,16 @@ def live_progress(title: str) -> Iterator[Callable[[str], None]]:
 
 @contextmanager
 def search_progress() -> Iterator[Callable[[TraceEntry], None]]:
-    """Show a running search: its best objective, evaluations and time."""
+    """Show the best objective, the evaluations and the time of a running search."""
     with live_progress("searching") as show:
 
-        def tell(entry: TraceEntry) -> None:
+        def show_entry(entry: TraceEntry) -> None:
             best = f"best {entry.incumbent:.6f}"
             if entry.incumbent == math.inf:
-                best = "nothing yet that keeps to the constraints"
+                best = "no weights yet that keep the constraints"
             text = f"{best} after {entry.evaluations:,} evaluations"
             if "lower_bound" in entry.statistics:
                 text += f", at least {entry.statistics['lower_bound']:.6f}"
             show(f"{text}, {entry.seconds:.1f} s")
 
-        yield tell
+        yield show_entry

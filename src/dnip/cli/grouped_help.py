@@ -1,4 +1,4 @@
-"""Help in plain text whose options stand under the headings that they name."""
+"""Help in plain text, with a heading for each group of options."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Entry point: from any outcome to an exit status and a clean message."""
+"""Entry point: runs a command, and turns whatever happens into an exit status and a message."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from dnip.base.errors import DNIPError, DNIPWarning
 if TYPE_CHECKING:
     from typing import TextIO
 
-#: Exit status after Ctrl-C: 128 and the number of the signal.
+#: Exit status after Ctrl-C: 128 plus the number of the signal.
 INTERRUPTED = 130
-#: The same after SIGTERM.
+#: Exit status after SIGTERM.
 TERMINATED = 143
 
 _STOPPED = {INTERRUPTED: "interrupted", TERMINATED: "terminated"}
@@ -23,7 +23,7 @@ _STOPPED = {INTERRUPTED: "interrupted", TERMINATED: "terminated"}
 #: Set to see the traceback of an unexpected error.
 TRACEBACK = "DNIP_TRACEBACK"
 
-_LEFT = "every output file is whole, or as it was before"
+_LEFT = "every output file is complete or unchanged"
 
 
 def main() -> None:
@@ -37,13 +37,13 @@ def main() -> None:
     warnings.showwarning = _show_warning
     warnings.simplefilter("always", DNIPWarning)
     try:
-        from dnip.cli.app import app  # takes long enough for a Ctrl-C to come
+        from dnip.cli.app import app  # slow enough to be interrupted
 
         app(prog_name="dnip")
     except DNIPError as error:
         _complain("error", str(error))
         sys.exit(1)
-    except BrokenPipeError:  # the reader of our output, such as `head`, has left
+    except BrokenPipeError:  # the reader of the output, such as `head`, has ended
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except (OSError, MemoryError) as error:
@@ -52,7 +52,7 @@ def main() -> None:
     except KeyboardInterrupt:
         _complain("interrupted", _LEFT)
         sys.exit(INTERRUPTED)
-    except SystemExit as stop:  # typer makes one of a KeyboardInterrupt, without a word
+    except SystemExit as stop:  # typer raises it, silently, for a KeyboardInterrupt
         if stop.code in _STOPPED:
             _complain(_STOPPED[stop.code], _LEFT)
         raise
@@ -68,7 +68,7 @@ def main() -> None:
 
 
 def _terminate(number: int, frame: object) -> None:
-    """Leave as after any other end, so that unfinished files are cleaned up."""
+    """Exit in the ordinary way, so that unfinished files are removed."""
     sys.exit(TERMINATED)
 
 

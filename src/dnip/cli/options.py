@@ -88,7 +88,7 @@ def parse_memory(text: str | int) -> int:
     Raises
     ------
     typer.BadParameter
-        For a text that is no size.
+        For a text that is not a size.
 
     Examples
     --------
@@ -97,7 +97,7 @@ def parse_memory(text: str | int) -> int:
     """
     match = _SIZE.fullmatch(str(text).strip())
     if match is None:
-        raise typer.BadParameter(f"{text!r} is no size; write it like 1G, 500MB or 512MiB")
+        raise typer.BadParameter(f"{text!r} is not a size; write it like 1G, 500MB or 512MiB")
     number, unit, binary = match.groups()
     power = "kmgt".index(unit.lower()) + 1 if unit else 0
     size = float(number) * (1024 if binary else 1000) ** power

@@ -1,4 +1,4 @@
-"""``--target-prior`` where coefficients are fitted already: settle the mix, move the weights."""
+"""``--target-prior`` for coefficients that are already fitted: find the mix, move the weights."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ class Moved(NamedTuple):
 
     coefficients: Coefficients
     target: TargetPrior
-    part: float  # of the way to the weights of most accuracy
+    part: float  # of the way to the most accurate weights, 0..1
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what ``--json`` tells."""
+        """Return the mix and the weights, as ``--json`` prints them."""
         classes = self.coefficients.classes
         weights = dict(zip(classes, self.coefficients.weights.tolist(), strict=True))
         return {**self.target.to_dict(classes), "part": self.part, "weights": weights}
@@ -41,5 +41,5 @@ def move_to(mix: str, fitted: Coefficients, chunks: Scan) -> Moved:
     part = 0.0 if moved is fitted else float(moved.fit["adjusted"]["part"])
     complain("note", target.sentence(fitted.classes))
     if moved is fitted:
-        complain("note", "the coefficients stay as they are, as this mix asks for no other")
+        complain("note", "the coefficients are unchanged: this mix needs no others")
     return Moved(moved, target, part)

@@ -29,7 +29,7 @@ def _seeds(text: str) -> str:
     for part in text.split(","):
         if not part.strip().isdecimal() or len(part) > _DIGITS:
             raise typer.BadParameter(
-                f"{part.strip()[:_DIGITS]!r} is no seed; write them like 0,1,2"
+                f"{part.strip()[:_DIGITS]!r} is not a seed; write them like 0,1,2"
             )
     return text
 

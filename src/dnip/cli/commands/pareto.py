@@ -74,9 +74,7 @@ def pareto(
     accurate to the most even. Scores them on a test table, draws them, and writes the coefficients
     of the one that a rule chooses. Ctrl-C keeps the front so far.
     """
-    import numpy as np
-
-    from dnip.base.errors import InvalidInputError
+    from dnip.base.errors import InvalidInputError, listed
     from dnip.base.files import check_files
     from dnip.fitting.pareto import Rule, trace_front
     from dnip.method.solution import Status
@@ -118,9 +116,9 @@ def pareto(
     if found.front.status is Status.INTERRUPTED:
         complain("interrupted", f"{len(found.front.points)} points found so far are kept")
     if found.test is not None:
-        unseen = [found.classes[c] for c in np.flatnonzero(found.test.raw.sum(axis=1) == 0)]
+        unseen = [found.classes[c] for c in found.test.missing]
         if unseen:
-            complain("warning", f"{test}: no labelled row of class {', '.join(unseen)}: left out")
+            complain("warning", f"{test}: no labelled row of class {listed(unseen)}: left out")
     summary = found.to_dict()
     if rule is not None:
         coefficients = found.coefficients(rule)

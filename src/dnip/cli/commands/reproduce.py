@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -11,9 +11,6 @@ from dnip.base.option import Option
 from dnip.cli.console import complain, finish, live_progress
 from dnip.cli.options import AsJson, named_file
 from dnip.cli.prompt_options import model_files
-
-# So many failures are told one by one.
-_NAMED = 10
 
 
 def reproduce(
@@ -72,6 +69,11 @@ def reproduce(
     from dnip.base.cores import usable_cores
     from dnip.base.errors import DNIPError
     from dnip.base.files import check_files
+    from dnip.presenting.reproduction_text import (
+        describe_reproduction,
+        describe_survey,
+        notes_on_reproduction,
+    )
     from dnip.studies.reproduction.plan import load_plan
     from dnip.studies.reproduction.reproduction import OUTPUTS, survey
     from dnip.studies.reproduction.reproduction import reproduce as run
@@ -86,7 +88,7 @@ def reproduce(
     chosen = load_plan(plan).with_model(model)
     if dry_run:
         left = survey(experiment, chosen, out, data=data, tables=tables)
-        finish(left, _describe(left), json=json)
+        finish(left, describe_survey(left), json=json)
         return
     cores = usable_cores()
     workers = jobs or cores
@@ -102,24 +104,13 @@ def reproduce(
             replan=replan,
             progress=show,
         )
-    for name, reason in {**done.missing, **done.left_out}.items():
-        complain("note", f"{name} is left out: {reason}")
-    failures = list(done.outcome.failures.items())
-    for name, reason in failures[:_NAMED]:
-        complain("failed", f"{name}: {reason}")
-    if failures[_NAMED:]:
-        complain("failed", f"{len(failures) - _NAMED} more; manifest.json names all of them")
-    outcome = done.outcome
-    text = (
-        f"{outcome.n_cells:,} cells ({outcome.n_reused:,} from an earlier run), "
-        f"{outcome.n_tables - outcome.n_tables_reused:,} tables prompted for, "
-        f"{outcome.seconds:.0f} s\nwritten to {out}"
-    )
-    finish(done.to_dict(), text, json=json)
+    content = done.to_dict()
+    for kind, message in notes_on_reproduction(content):
+        complain(kind, message)
+    finish(content, describe_reproduction(content, out), json=json)
     if done.outcome.failures:
-        failed = len(done.outcome.failures)
         raise DNIPError(
-            f"{failed} of the cells and tables failed; the others are done",
+            f"{len(done.outcome.failures)} of the cells and tables failed; the others are done",
             hint="Run the same command again to try them once more",
         )
 
@@ -131,20 +122,3 @@ def _of_splits(folder: Path | None) -> list[Path]:
     return [
         path for part in ("train", "test", "opt", "meta") for path in folder.glob(f"*/{part}.*")
     ]
-
-
-def _describe(found: dict[str, Any]) -> str:
-    """Return a survey as text."""
-    lines = [
-        f"plan {found['plan']}: {', '.join(found['experiments'])}",
-        f"{found['cells_left']:,} of {found['cells']:,} cells and {found['tables_left']:,} of "
-        f"{found['tables']:,} tables left to do, {found['rows_left']:,} prompts",
-    ]
-    for model in found["models"]:
-        lines.append(f"{model['name']} ({model['model']})")
-        lines += [f"  {key}: {model[key]}" for key in ("memory", "cost") if model[key]]
-    lines += [
-        f"left out: {name}: {why}"
-        for name, why in {**found["missing"], **found["left_out"]}.items()
-    ]
-    return "\n".join(lines)

@@ -38,7 +38,7 @@ def _number(text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise typer.BadParameter(f"{text!r} is no number") from None
+        raise typer.BadParameter(f"{text!r} is not a number") from None
 
 
 def _numbers(text: str) -> str:
@@ -51,7 +51,9 @@ def _weights(text: str) -> str:
     for part in _split(text):
         match = _WEIGHT.fullmatch(part)
         if match is None:
-            raise typer.BadParameter(f"{part!r} is no weight; write it like accuracy=1,cobias=2.7")
+            raise typer.BadParameter(
+                f"{part!r} is not a weight; write it like accuracy=1,cobias=2.7"
+            )
         _number(match[2])
     return text
 

@@ -51,6 +51,11 @@ class TestScores:
     raw: Confusion
     optimum: Confusion
 
+    @property
+    def missing(self) -> tuple[int, ...]:
+        """Classes without labelled rows."""
+        return tuple(np.flatnonzero(self.raw.sum(axis=1) == 0).tolist())
+
     __test__ = False  # a name that begins with Test is no test case
 
 

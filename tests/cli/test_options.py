@@ -1,0 +1,22 @@
+"""What the command line lists without loading the library, against the library."""
+
+from typing import get_args
+
+from dnip import Objective
+from dnip.base.choices import SolverName
+from dnip.cli.fit_options import FitOptions
+from dnip.cli.options import PublishedObjectiveOptions
+from dnip.solvers import SOLVERS, FitSettings
+
+
+def test_every_solver_can_be_named():
+    assert set(get_args(SolverName)) == set(SOLVERS)
+
+
+def test_the_defaults_of_fit_are_those_of_the_library():
+    assert vars(FitOptions().settings()) == vars(FitSettings())
+
+
+def test_the_published_settings_are_those_of_the_library():
+    assert PublishedObjectiveOptions().objective() == Objective.published()
+    assert FitOptions(preset="paper").settings().objective == Objective.published()
