@@ -1,4 +1,4 @@
-"""Arrays are checked here once, where they come in; inside the package they are trusted."""
+"""Checks of arrays that users give; inside the package, arrays are trusted."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ ROW_SUM_TOLERANCE = 1e-3
 # Cells that are checked at a time, so that no check needs memory for a whole table.
 _CELLS = 1 << 17
 
-# Entries of which running sums are held at once.
+# Entries whose running sums are held at once.
 _MAX_ENTRIES = 1 << 18
 
 
 class Location(Protocol):
-    """Where a cell of input came from, for messages."""
+    """Names of the cells of an input, for messages."""
 
     def cell(self, row: int, column: int | None = None) -> str:
         """Name the 0-based row, and the class column if given."""
@@ -39,7 +39,7 @@ class Location(Protocol):
 
 
 class ArrayLocation:
-    """Cells of an array that the caller passed, named by argument."""
+    """Cells of an array, under the name of the argument."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -69,20 +69,20 @@ def check_probabilities(
     location : Location, optional
         How to name a cell in a message.
     warn : bool, default=True
-        Tell when rows had to be normalised.
+        Warn when rows had to be normalised.
     keep_single : bool, default=False
-        Leave a float32 matrix in float32 unless rows have to be normalised. Whoever asks for it
-        computes with every cell as float64.
+        Leave a float32 matrix in float32 unless rows have to be normalised. The caller must then
+        compute with every cell as float64.
 
     Returns
     -------
     ndarray of shape (M, N)
-        The input itself where it is already in that form: no copy is made without need.
+        The input itself where it is already in that form.
 
     Raises
     ------
     InvalidInputError
-        For a wrong shape or an entry that no probability can be.
+        For a wrong shape, or an entry that is no probability.
 
     Examples
     --------
@@ -125,19 +125,19 @@ def check_probabilities(
 
 
 def normalise_rows(p: Probabilities, location: Location) -> tuple[Probabilities, Integers, Floats]:
-    """Return rows that sum to 1, the numbers of those that did not, and what these summed to.
+    """Normalise rows; return them, and the numbers and sums of those that did not sum to 1.
 
     Parameters
     ----------
     p : ndarray of shape (M, N)
-        As found, in any memory layout, which is kept.
+        In any memory layout, which is kept.
     location : Location
         How to name a cell in a message.
 
     Raises
     ------
     InvalidInputError
-        For an entry that no probability can be.
+        For an entry that is no probability.
 
     Examples
     --------
@@ -177,7 +177,7 @@ def _check_cells(p: NDArray[np.floating[Any]], location: Location) -> tuple[Inte
 
 
 def warn_normalised(source: str, *, count: int, total: int, first: str, first_sum: float) -> None:
-    """Tell that rows of an input were normalised: how many, and which was the first."""
+    """Warn that rows of an input were normalised: how many, and which is the first."""
     warnings.warn(
         f"{source}: {count} of {total} rows did not sum to 1 and were normalised "
         f"(the first is {first}, sum {first_sum:.6g})",
@@ -267,7 +267,7 @@ def check_mass(
     Parameters
     ----------
     mass : array-like of shape (M,)
-        What a language model put on all labels of a row together.
+        What a language model gave to all labels of a row together.
     n_examples : int
         M of the probabilities that it belongs to.
     location : Location, optional

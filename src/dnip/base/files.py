@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
     Inputs: TypeAlias = str | os.PathLike[str] | Iterable[str | os.PathLike[str]] | None
 
-#: Failures of the disk that can strike in the middle of a write.
+#: Failures of the disk that can happen in the middle of a write.
 _DISK_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS})
 _APART = "Give each a place of its own"
-# Bytes of the largest file of settings or coefficients; one without an end, a device, has more.
+# Bytes of the largest file of settings or coefficients: a device would never end.
 _MOST_BYTES = 1 << 28
 
 
@@ -31,7 +31,7 @@ def read_text(path: str | os.PathLike[str]) -> str:
     Raises
     ------
     OSError
-        If it cannot be read, or is larger than 256 MiB; ``strerror`` tells it to people.
+        If it cannot be read, or is larger than 256 MiB; ``strerror`` says which.
     UnicodeDecodeError
         If it is not UTF-8.
 
@@ -57,13 +57,13 @@ def check_writable(path: str | os.PathLike[str]) -> Path:
     Parameters
     ----------
     path : path-like
-        Where the output shall stand. A symbolic link is followed. A terminal, a pipe or a
-        device that takes a stream, such as /dev/stdout or /dev/null, will do.
+        Where to write. A symbolic link is followed. It may be a terminal, a pipe or another device
+        that takes a stream, such as /dev/stdout or /dev/null.
 
     Returns
     -------
     pathlib.Path
-        The absolute path, links resolved, but for a stream's.
+        The absolute path, with links resolved; a stream keeps its own path.
 
     Raises
     ------
@@ -108,7 +108,7 @@ no/such/folder does not exist. Create the folder first, or write elsewhere
 
 
 def make_folder(path: str | os.PathLike[str]) -> Path:
-    """Make a folder for outputs, and those above it, and return it; one that is there will do.
+    """Make a folder for outputs and its parents, where they are missing, and return it.
 
     Raises
     ------
@@ -134,20 +134,19 @@ def make_folder(path: str | os.PathLike[str]) -> Path:
 
 @contextmanager
 def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Give a temporary file to write; put it in place of `path` once the block has ended well.
+    """Yield a temporary file to write to; move it to `path` when the block ends without an error.
 
     The temporary file lies in the same folder and ends in the same suffix. It is forced to disk
-    and then renamed over `path`, so a reader sees the old file or the new one, never a part. If
-    the block raises anything, Ctrl-C included, the temporary file is removed and whatever stood
-    at `path` still stands. What a killed process left is removed by the next write to `path`.
+    and then renamed to `path`, so a reader sees the old file or the new one, never a part of it.
+    If the block raises, on Ctrl-C too, the temporary file is removed and `path` is unchanged. A
+    temporary file of a killed process is removed by the next write to `path`.
 
-    A stream (see `check_writable`) cannot be replaced: it is given itself, and gets the bytes as
-    they are written.
+    A stream (see `check_writable`) cannot be replaced: it is written to directly.
 
     Parameters
     ----------
     path : path-like
-        Where the output shall stand. The mode of an existing file is kept.
+        Where to write. The mode of an existing file is kept.
 
     Yields
     ------
@@ -188,7 +187,7 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def temporary_folder(beside: str | os.PathLike[str]) -> Path | None:
-    """Return where temporary files may grow large: where TMPDIR says, or beside an output.
+    """Return the folder for large temporary files: that of TMPDIR, or that of an output.
 
     Parameters
     ----------
@@ -198,8 +197,7 @@ def temporary_folder(beside: str | os.PathLike[str]) -> Path | None:
     Returns
     -------
     pathlib.Path or None
-        None stands for the system's own choice, which TMPDIR governs; it is also taken beside a
-        stream.
+        None for the default of :mod:`tempfile`, where TMPDIR is set or the output is a stream.
     """
     if "TMPDIR" in os.environ or _is_stream(Path(beside)):
         return None
@@ -216,20 +214,20 @@ def check_files(
     Parameters
     ----------
     reads : dict
-        All that is read, by the names that the user knows it by: a path, several, or None. A folder
-        is an input as a whole. What is no path of a file, such as the name of a model on a hub,
-        harms nothing.
+        What is read, by the names that the user knows: a path, several paths, or None. A folder
+        counts with all that is in it. Names that are no paths, such as that of a model on a hub,
+        are skipped.
     writes : dict
-        All files that are written, likewise; each must be writable (see `check_writable`).
+        Files that are written, in the same form; each must be writable (see `check_writable`).
     inside : dict, optional
         Outputs in folders that the command makes where they are missing.
 
     Raises
     ------
     OutputError
-        If two of them are the same file, by whatever path, link or case of letters; if an output
-        lies in an input folder, or an input in an output folder; or one cannot be written. Streams
-        may share.
+        If two of them are the same file, by another path, a link, or other case; if an output lies
+        in an input folder, or an input in an output folder; or if one cannot be written. Several
+        outputs may go to one stream.
 
     Examples
     --------
@@ -248,27 +246,24 @@ file. Give each a place of its own
         for path in _several(given)
         if _is_there(path) and not _is_stream(Path(path))
     ]
-    outputs = {**writes, **(inside or {})}
+    outputs = {
+        name: path
+        for name, path in {**writes, **(inside or {})}.items()
+        if path is not None and not (_is_there(path) and _is_stream(Path(path)))
+    }
     for name, path in outputs.items():  # before a folder, which may be the whole disk, is walked
-        if path is None or (_is_there(path) and _is_stream(Path(path))):
-            continue
         for other, given in inputs:
-            if Path(os.path.realpath(given)) in Path(os.path.realpath(path)).parents:
+            if _lies_in(path, given):
                 raise _cannot(path, f"{name} and {other} lie one in the other", _APART)
-    files = [(name, file) for name, path in inputs for file in _files_of(path)]
-    taken = {_key(file): name for name, file in files}
+    owners = {_key(file): name for name, path in inputs for file in _files_of(path)}
     for name, path in outputs.items():
-        if path is None or (_is_there(path) and _is_stream(Path(path))):
-            continue
         # Names that differ in case only are one file on many systems.
         keys = {*map(_key, _files_of(Path(path))), os.path.realpath(path).casefold()}
-        for other in (taken[key] for key in keys if key in taken):
-            raise _cannot(path, f"{other} and {name} are the same file", _APART)
-        taken |= dict.fromkeys(keys, name)
-        target = Path(os.path.realpath(path))
+        for key in keys & owners.keys():
+            raise _cannot(path, f"{owners[key]} and {name} are the same file", _APART)
+        owners |= dict.fromkeys(keys, name)
         for other, given in inputs:
-            real = Path(os.path.realpath(given))
-            if target in real.parents:
+            if _lies_in(given, path):
                 raise _cannot(path, f"{name} and {other} lie one in the other", _APART)
 
 
@@ -283,6 +278,10 @@ def _is_there(path: str | os.PathLike[str]) -> bool:
         return Path(path).exists()
     except (OSError, ValueError, RuntimeError):  # a name that is too long, or no name
         return False
+
+
+def _lies_in(path: str | os.PathLike[str], folder: str | os.PathLike[str]) -> bool:
+    return Path(os.path.realpath(folder)) in Path(os.path.realpath(path)).parents
 
 
 def _files_of(path: Path) -> Iterator[Path]:
@@ -302,10 +301,7 @@ def _key(path: Path) -> object:
 
 @contextmanager
 def _disk_errors(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Turn failures of the disk into an OutputError.
-
-    Other OSErrors (a lost connection, say) are the block's own affair.
-    """
+    """Turn failures of the disk into an OutputError; other errors of the block pass through."""
     try:
         yield
     except OSError as error:

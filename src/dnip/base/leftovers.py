@@ -1,9 +1,9 @@
-"""Temporary files of one name: a lock says that the writer lives, and what has none is removed.
+"""Temporary files that are removed even after a process was killed.
 
-A process that is killed cannot clean up. The next one that writes the same name does it: it takes
-the lock of each temporary file of that name, which only works where the writer is gone. Locks may
-not reach beyond one machine, so files of another one are left alone, as is everything where the
-system knows no locks.
+A process that is killed cannot clean up. The next process that writes the same file does: every
+living writer holds a lock on its temporary file, so a file without a lock is left over. Locks may
+not work across machines, so files of another machine are left alone. Where the system has no
+locks, nothing is removed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 def temporary_beside(target: Path) -> Iterator[Path]:
     """Create an empty file beside `target`, of the same suffix, and remove it at the end.
 
-    Those that killed processes have left for the same target go first.
+    Temporary files that killed processes left for the same target are removed first.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def temporary_beside(target: Path) -> Iterator[Path]:
         held = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666)
         try:
             if not _is_ours(held, temporary):
-                continue  # taken for a leftover before it had its lock
+                continue  # another process took it for left over before it was locked
             yield temporary
             return
         finally:
@@ -68,7 +68,7 @@ def _remove_leftovers(folder: Path, start: str) -> None:
 
 
 def _remove_if_left(path: Path) -> None:
-    """Remove a file that nobody holds; one that cannot be judged stays."""
+    """Remove a file that no process has locked; keep it where that is not known."""
     with contextlib.suppress(OSError):
         held = os.open(path, os.O_RDWR | os.O_NOFOLLOW)
         try:
@@ -79,7 +79,7 @@ def _remove_if_left(path: Path) -> None:
 
 
 def _is_ours(held: int, path: Path) -> bool:
-    """Lock a file, and say whether it still stands: not if another process removes it."""
+    """Lock a file; return False where another process is removing it."""
     if fcntl is None:
         return True
     try:
@@ -87,5 +87,5 @@ def _is_ours(held: int, path: Path) -> bool:
     except BlockingIOError:
         return False
     except OSError:
-        return True  # a file system without locks: nobody else gets one either
+        return True  # a file system without locks: no other process gets one either
     return path.exists() and os.path.samestat(path.stat(), os.fstat(held))

@@ -1,4 +1,4 @@
-"""Settings are checked here once, where they come in; inside the package they are trusted."""
+"""Checks of settings that users give; inside the package, settings are trusted."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ MAX_SCALE = 10_000
 # The largest number that a setting may be.
 _LARGEST = 1e12
 
-# Far below 1 / MAX_SCALE, which is the least ratio of two weights that a fit gives: weights moved
-# to another class mix may be farther apart.
+# Far below 1 / MAX_SCALE, the least ratio of two fitted weights: weights that are moved to another
+# class mix may be farther apart.
 _LEAST_WEIGHT = 1e-12
 
 
