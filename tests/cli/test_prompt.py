@@ -104,7 +104,7 @@ def test_settings_out_of_range_are_refused(dnip, job, options, told):
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
-        ('name = "mood"\n', "", ["name missing"]),
+        ('name = "mood"\n', "", ["name is missing"]),
         ('name = "mood"', 'name = "mood"\ncolour = "red"', ["unknown key colour"]),
         ("[[classes]]", "[classes", ["not valid TOML"]),
         ('fields = ["text"]', 'fields = "text"', ["fields must be a list"]),

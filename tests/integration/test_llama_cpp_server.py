@@ -217,7 +217,7 @@ def test_a_chat_is_scored(server):
     engine = OpenAIEngine("small", Server(server, concurrency=2), endpoint="chat")
     rows = sorted(engine.score(prompts(task, 0), task), key=lambda row: row.row)
     assert [row.row for row in rows] == list(range(len(TEXTS)))
-    assert all(0 <= row.mass <= 1 for row in rows)
+    assert all(0 <= row.captured_mass <= 1 for row in rows)
 
 
 def test_votes_follow_the_probabilities(server):
@@ -227,7 +227,7 @@ def test_votes_follow_the_probabilities(server):
     )
     (row,) = voters.score(prompts(task, 1)[:1], task)
     assert row.details["samples"] == 8
-    assert row.mass == pytest.approx(1 - row.details["unmatched"] / 8)
+    assert row.captured_mass == pytest.approx(1 - row.details["unmatched"] / 8)
 
 
 @pytest.fixture

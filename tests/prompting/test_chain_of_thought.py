@@ -87,11 +87,19 @@ def test_a_demonstration_begins_with_the_prompt_and_holds_the_answer(demonstrati
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
-        ("demonstration =", "question =", "must be a table of texts"),
+        ("demonstration =", "question =", "unknown key chain_of_thought.question"),
         ("[chain_of_thought]\n", "chain_of_thought = 3\n[other]\n", "unknown key other"),
-        ("[chain_of_thought]", "[[chain_of_thought]]", "must be a table of texts"),
-        ('template = "Message: {{ text }}\\nFirst think:"', "template = 3", "table of texts"),
-        ('rationale = "The writer laughs."', "rationale = 3", r"classes\[0\] must be a table"),
+        ("[chain_of_thought]", "[[chain_of_thought]]", "chain_of_thought must be a table"),
+        (
+            'template = "Message: {{ text }}\\nFirst think:"',
+            "template = 3",
+            "chain_of_thought.template must be text",
+        ),
+        (
+            'rationale = "The writer laughs."',
+            "rationale = 3",
+            r"classes\[0\].rationale must be text",
+        ),
     ],
 )
 def test_a_broken_wording_is_refused(tmp_path, old, new, told):

@@ -36,7 +36,10 @@ def test_the_table_holds_every_row_once_in_order(plan, tmp_path):
     assert summary.n == 9
     assert summary.n_resumed == summary.n_open == 0
     assert summary.mean_mass == pytest.approx(captured.sum(axis=1).mean())
-    assert list(tmp_path.glob("*.progress")) == []
+    assert {path.name for path in tmp_path.iterdir() if "table" in path.name} == {
+        "table.csv",
+        "table.csv.meta.json",
+    }
 
 
 def test_the_metadata_say_what_the_table_came_from(plan, tmp_path):

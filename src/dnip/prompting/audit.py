@@ -201,19 +201,19 @@ def _with_mass(tokens: Audit, scored: Sequence[ScoredRow]) -> Audit:
     reasoned = all(FALLBACK in row.details for row in scored)
     fallbacks = sum(row.details[FALLBACK] for row in scored) if reasoned else None
     rows = captured.sum(axis=1)
-    mass = float(rows.mean())
+    captured_mass = float(rows.mean())
     problems = list(tokens.problems)
     if fallbacks is not None and fallbacks > MOST_FALLBACKS * len(rows):
         problems.append(_no_label(fallbacks, len(rows)))
-    elif mass < LOW_MASS and tokens.scoring is not Scoring.PER_TOKEN:
-        problems.append(_low_mass(mass, len(rows)))
+    elif captured_mass < LOW_MASS and tokens.scoring is not Scoring.PER_TOKEN:
+        problems.append(_low_mass(captured_mass, len(rows)))
     return replace(
         tokens,
         classes=tuple(
             replace(one, mass=float(captured[:, label].mean()))
             for label, one in enumerate(tokens.classes)
         ),
-        mass=mass,
+        mass=captured_mass,
         lowest_mass=float(rows.min()),
         n_measured=len(rows),
         fallbacks=fallbacks,
@@ -310,9 +310,9 @@ def _no_label(fallbacks: int, n_prompts: int) -> str:
     )
 
 
-def _low_mass(mass: float, n_prompts: int) -> str:
+def _low_mass(captured_mass: float, n_prompts: int) -> str:
     return (
-        f"on {n_prompts} prompts the labels capture {mass:.1%} of the probability on average: the "
-        "model wants to say something else, which no weight can mend. Name the label words in the "
-        "instruction, show demonstrations, or give words that the model would say"
+        f"on {n_prompts} prompts the labels capture {captured_mass:.1%} of the probability on "
+        "average: the model wants to say something else, which no weight can mend. Name the label "
+        "words in the instruction, show demonstrations, or give words that the model would say"
     )

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dnip.base.errors import InvalidInputError
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -51,34 +49,3 @@ class ChainOfThought:
         if own not in (None, ""):
             return str(own)
         return self.rationales[label] if label < len(self.rationales) else None
-
-
-def parse_chain_of_thought(
-    settings: object, rationales: tuple[str | None, ...], source: str
-) -> ChainOfThought:
-    """Read the table ``chain_of_thought`` of a task file.
-
-    Parameters
-    ----------
-    settings : object
-        The table; may have ``template`` and ``demonstration``.
-    rationales : tuple of (str or None)
-        Those of the classes.
-    source : str
-        The file, for messages.
-
-    Raises
-    ------
-    InvalidInputError
-        If it is no table of texts under these names.
-    """
-    known = ("template", "demonstration")
-    if not isinstance(settings, dict) or not all(
-        key in known and isinstance(value, str) for key, value in settings.items()
-    ):
-        raise InvalidInputError(
-            f"{source}: chain_of_thought must be a table of texts, {' and '.join(known)}; "
-            f"got {settings!r}",
-            hint="A class's rationale stands with the class",
-        )
-    return ChainOfThought(rationales=rationales, **settings)

@@ -10,6 +10,7 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 
 from dnip.base.errors import InvalidInputError, OutputError
+from dnip.base.locks import only_process
 from dnip.prompting.engines.base import ScoredRow
 
 if TYPE_CHECKING:
@@ -64,40 +65,34 @@ def open_journal(path: Path, settings: dict[str, Any]) -> Iterator[Journal]:
     OutputError
         If it cannot be written.
     """
-    try:
-        with path.open("a+b") as file:
-            _lock(file, path)
-            rows, end = _read(file, path, settings)
-            file.truncate(end)
-            if end == 0:
-                header = json.dumps({**_FORMAT, "settings": settings})
-                file.write(header.encode() + b"\n")
-                file.flush()
-            journal = Journal(file, rows)
-            try:
+    lock = lock_path(path)
+    journal = None
+    busy = f"{path}: another run is writing this table"
+    with only_process(lock, busy, hint="Wait for it, or give another --out"):
+        try:
+            with path.open("a+b") as file:
+                rows, end = _read(file, path, settings)
+                file.truncate(end)
+                if end == 0:
+                    header = json.dumps({**_FORMAT, "settings": settings})
+                    file.write(header.encode() + b"\n")
+                    file.flush()
+                journal = Journal(file, rows)
                 yield journal
-            finally:
-                if not journal.rows:  # a run that was refused binds nobody to its settings
-                    with suppress(OSError):
-                        path.unlink()
-    except OSError as error:
-        if isinstance(error, OutputError) or error.filename not in (None, str(path)):
-            raise
-        raise OutputError(f"{path} cannot be written: {error.strerror or error}") from error
+        except OSError as error:
+            if isinstance(error, OutputError) or error.filename not in (None, str(path)):
+                raise
+            raise OutputError(f"{path} cannot be written: {error.strerror or error}") from error
+        finally:
+            if journal is not None and not journal.rows:  # the run was refused
+                path.unlink(missing_ok=True)
+            with suppress(OSError):  # Windows keeps a file that is open
+                lock.unlink()
 
 
-def _lock(file: IO[bytes], path: Path) -> None:
-    """Keep a second run away from the same journal, where the system knows file locks."""
-    try:
-        import fcntl  # noqa: PLC0415
-    except ImportError:
-        return
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        raise OutputError(
-            f"{path}: another run is writing this table", hint="Wait for it, or give another --out"
-        ) from None
+def lock_path(path: Path) -> Path:
+    """Return the file that keeps a second run away from a journal."""
+    return path.with_name(f".{path.stem}.lock")
 
 
 def _read(

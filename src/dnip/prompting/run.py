@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,16 +15,17 @@ from dnip.base.errors import BackendError, InvalidInputError
 from dnip.base.files import atomic_path, check_writable
 from dnip.prompting.engines.base import FALLBACK, SAMPLES, Fill, Scoring
 from dnip.prompting.fill import fill_unreported, open_decisions
-from dnip.prompting.journal import changed_settings, open_journal
+from dnip.prompting.journal import changed_settings, lock_path, open_journal
 from dnip.prompting.plan import hash_prompts
 from dnip.tables import ProbabilityTable, open_writer
 from dnip.tables.formats.registry import format_of
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from dnip.prompting.engines.base import Engine, ScoredRow
+    from dnip.prompting.journal import Journal
     from dnip.prompting.plan import Plan
 
 
@@ -121,14 +123,8 @@ def run_plan(
     journal_path = _journal_path(target)
     with open_journal(journal_path, settings) as journal:
         n_resumed = len(journal.rows)
-        if progress is not None:
-            progress(n_resumed, len(prompts))
-        if n_resumed < len(prompts):
-            for scored in engine.score(prompts, plan.task, scoring, done=frozenset(journal.rows)):
-                if scored.row not in journal.rows:
-                    journal.add(scored)
-                    if progress is not None:
-                        progress(len(journal.rows), len(prompts))
+        todo = partial(engine.score, prompts, plan.task, scoring)
+        _score_rest(todo, len(prompts), journal, progress or (lambda *_: None))
         missing = len(prompts) - len(journal.rows)
         if missing:
             raise BackendError(
@@ -145,9 +141,31 @@ def run_plan(
     return summary
 
 
+def _score_rest(
+    score: Callable[..., Iterator[ScoredRow]],
+    n: int,
+    journal: Journal,
+    progress: Callable[[int, int], None],
+) -> None:
+    """Ask for those of n rows that the journal does not hold, and note them as they come."""
+    progress(len(journal.rows), n)
+    if len(journal.rows) == n:
+        return
+    for scored in score(done=frozenset(journal.rows)):
+        if scored.row not in journal.rows:
+            journal.add(scored)
+            progress(len(journal.rows), n)
+
+
 def files_of_run(out: Path) -> dict[str, Path]:
     """Return the files that a run writes, by what they are."""
-    return {"out": out, "metadata": metadata_path(out), "progress": _journal_path(out)}
+    journal = _journal_path(out)
+    return {
+        "out": out,
+        "metadata": metadata_path(out),
+        "progress": journal,
+        "lock": lock_path(journal),
+    }
 
 
 def _journal_path(out: Path) -> Path:
@@ -189,7 +207,7 @@ def _write(
     captured = np.array([row.captured for row in rows])
     ceiling = np.array([row.captured if row.ceiling is None else row.ceiling for row in rows])
     # Label words that begin alike are counted twice in a sum.
-    mass = np.minimum(captured.sum(axis=1), 1.0)
+    captured_mass = np.minimum(captured.sum(axis=1), 1.0)
     labels = plan.examples.labels
     table = ProbabilityTable(
         fill_unreported(captured, ceiling, fill),
@@ -203,7 +221,7 @@ def _write(
         if all(name in row.details for row in rows)
     }
     # The mean of a word's tokens is no part of the whole probability.
-    known = None if scoring is Scoring.PER_TOKEN else mass
+    known = None if scoring is Scoring.PER_TOKEN else captured_mass
     with open_writer(target, plan.task.classes) as writer:
         writer.write(table, mass=known, **beside)
     numbers: dict[str, float] = {}
@@ -214,8 +232,8 @@ def _write(
     return RunSummary(
         n=len(rows),
         n_resumed=n_resumed,
-        mean_mass=float(mass.mean()),
-        least_mass=float(mass.min()),
+        mean_mass=float(captured_mass.mean()),
+        least_mass=float(captured_mass.min()),
         n_open=int(open_decisions(captured, ceiling).sum()),
         details=numbers,
     )

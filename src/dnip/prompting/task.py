@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass, field
 from importlib.resources import files
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dnip.base.errors import InvalidInputError
-from dnip.base.files import read_text
+from dnip.base.toml_models import Several, TomlModel, built_in_names, check_table, load_toml
 from dnip.base.validation import check_classes
-from dnip.prompting.chain_of_thought import RATIONALE, ChainOfThought, parse_chain_of_thought
+from dnip.prompting.chain_of_thought import ChainOfThought
 
 if TYPE_CHECKING:
     import os
-
-_REQUIRED = ("name", "instruction", "fields", "template", "classes")
-_OPTIONAL = ("demonstration", "separator", "answer_prefix", "chain_of_thought")
+    from importlib.resources.abc import Traversable
 
 
 @dataclass(frozen=True)
@@ -117,22 +113,8 @@ def load_task(name: str | os.PathLike[str]) -> Task:
     >>> load_task("sst5").label_words
     ('terrible', 'bad', 'okay', 'good', 'great')
     """
-    text = str(name)
-    if text in builtin_tasks():
-        source = files("dnip.prompting") / "tasks" / f"{text}.toml"
-        return _parse(source.read_text(encoding="utf-8"), text)
-    path = Path(text)
-    if path.suffix != ".toml":
-        raise InvalidInputError(
-            f"there is no built-in task {text!r}",
-            hint=f"Name one of {', '.join(builtin_tasks())}, or a .toml file",
-        )
-    try:
-        content = read_text(path)
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
-        raise InvalidInputError(f"{path}: the task cannot be read: {reason}") from error
-    return _parse(content, text)
+    table, source = load_toml(name, _folder(), kind="task")
+    return check_table(_TaskTable, table, source).task()
 
 
 def builtin_tasks() -> tuple[str, ...]:
@@ -143,65 +125,58 @@ def builtin_tasks() -> tuple[str, ...]:
     >>> builtin_tasks()
     ('agnews', 'dbpedia', 'ddi', 'pubmedqa', 'rte', 'sst5', 'trec')
     """
-    folder = files("dnip.prompting") / "tasks"
-    return tuple(sorted(p.name.removesuffix(".toml") for p in folder.iterdir()))
+    return built_in_names(_folder())
 
 
-def _parse(content: str, source: str) -> Task:
-    try:
-        settings = tomllib.loads(content)
-    except (ValueError, RecursionError) as error:  # of a number or nesting beyond bounds, too
-        raise InvalidInputError(f"{source}: not valid TOML: {error}") from error
-    missing = [key for key in _REQUIRED if key not in settings]
-    if missing:
-        raise InvalidInputError(
-            f"{source}: {', '.join(missing)} missing",
-            hint=f"A task has {', '.join(_REQUIRED)}, and may have {', '.join(_OPTIONAL)}",
+def _folder() -> Traversable:
+    return files("dnip.prompting") / "tasks"
+
+
+class _ClassTable(TomlModel):
+    """One class of a task file."""
+
+    name: str
+    label_word: str | None = None
+    rationale: str | None = None
+
+
+class _WordingTable(TomlModel):
+    """The wording of chain of thought in a task file."""
+
+    template: str | None = None
+    demonstration: str = ChainOfThought.demonstration
+
+
+class _TaskTable(TomlModel):
+    """A task file."""
+
+    name: str
+    instruction: str
+    fields: Several[str]
+    template: str
+    classes: Several[_ClassTable]
+    demonstration: str = Task.demonstration
+    separator: str = Task.separator
+    answer_prefix: str = Task.answer_prefix
+    chain_of_thought: _WordingTable = _WordingTable()
+
+    def task(self) -> Task:
+        wording = ChainOfThought(
+            template=self.chain_of_thought.template,
+            demonstration=self.chain_of_thought.demonstration,
+            rationales=tuple(one.rationale for one in self.classes),
         )
-    unknown = [key for key in settings if key not in _REQUIRED + _OPTIONAL]
-    if unknown:
-        raise InvalidInputError(
-            f"{source}: unknown key {', '.join(unknown)}",
-            hint=f"A task has {', '.join(_REQUIRED)}, and may have {', '.join(_OPTIONAL)}",
+        return Task(
+            name=self.name,
+            instruction=self.instruction,
+            fields=self.fields,
+            template=self.template,
+            classes=tuple(one.name for one in self.classes),
+            label_words=tuple(
+                one.name if one.label_word is None else one.label_word for one in self.classes
+            ),
+            demonstration=self.demonstration,
+            separator=self.separator,
+            answer_prefix=self.answer_prefix,
+            chain_of_thought=wording,
         )
-    for key, value in settings.items():
-        if key not in ("fields", "classes", "chain_of_thought") and not isinstance(value, str):
-            raise InvalidInputError(f"{source}: {key} must be text; got {value!r}")
-    fields = settings["fields"]
-    if not isinstance(fields, list) or not all(isinstance(field, str) for field in fields):
-        raise InvalidInputError(f"{source}: fields must be a list of names; got {fields!r}")
-    names, words, rationales = _parse_classes(settings["classes"], source)
-    rest = {key: settings[key] for key in _OPTIONAL if key in settings}
-    rest["chain_of_thought"] = parse_chain_of_thought(
-        settings.get("chain_of_thought", {}), rationales, source
-    )
-    return Task(
-        name=settings["name"],
-        instruction=settings["instruction"],
-        fields=tuple(fields),
-        template=settings["template"],
-        classes=names,
-        label_words=words,
-        **rest,
-    )
-
-
-def _parse_classes(
-    entries: Any,  # noqa: ANN401
-    source: str,
-) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str | None, ...]]:
-    """Return class names, label words and rationales; the word is the name where none is given."""
-    names, words, rationales = [], [], []
-    for number, entry in enumerate(entries if isinstance(entries, list) else [None]):
-        known = isinstance(entry, dict) and set(entry) <= {"name", "label_word", RATIONALE}
-        if not known or not all(isinstance(value, str) for value in entry.values()):
-            raise InvalidInputError(
-                f"{source}: classes[{number}] must be a table with name, label_word and "
-                f"{RATIONALE}; got {entry!r}"
-            )
-        if "name" not in entry:
-            raise InvalidInputError(f"{source}: classes[{number}] has no name")
-        names.append(entry["name"])
-        words.append(entry.get("label_word", entry["name"]))
-        rationales.append(entry.get(RATIONALE))
-    return tuple(names), tuple(words), tuple(rationales)

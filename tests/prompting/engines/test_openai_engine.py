@@ -215,7 +215,7 @@ def test_labels_that_are_not_reported_are_bounded():
         (row,) = score(server.url)
     assert row.captured == pytest.approx([0.5, 0, 0])
     assert row.ceiling == pytest.approx([0.5, 0.125, 0.125])
-    assert row.mass == pytest.approx(0.5)
+    assert row.captured_mass == pytest.approx(0.5)
     assert row.details["ambiguous"] == pytest.approx(0.25)
 
 

@@ -67,8 +67,8 @@ class ScoredRow:
     details: Mapping[str, Any] = field(default_factory=dict)
 
     @property
-    def mass(self) -> float:
-        """Captured mass: the probability on all labels together."""
+    def captured_mass(self) -> float:
+        """The probability on all labels together."""
         return float(self.captured.sum())
 
 
