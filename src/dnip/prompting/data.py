@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,6 @@ import numpy as np
 
 from dnip.base.errors import BackendError, InvalidInputError, listed
 from dnip.base.optional import load_optional
-from dnip.prompting.reachability import is_unreached, no_waiting_for_the_hub
 from dnip.tables.chunk import CellLocation, shown
 from dnip.tables.columns import CONTENT_FREE
 from dnip.tables.ids import check_ids
@@ -163,21 +163,42 @@ def _load_from_hub(source: str, split: str) -> Iterator[dict[str, Any]]:
     datasets = load_optional("datasets", purpose=f"load {source}", extra="datasets")
     name, _, configuration = source.removeprefix(HUB).partition(":")
     try:
-        with no_waiting_for_the_hub(f"load {source}", "datasets"):
+        with _no_waiting(source):
             rows = datasets.load_dataset(name, configuration or None, split=split)
+    except ConnectionError as error:
+        raise BackendError(
+            f"{source} is not stored here, and the hub cannot be reached",
+            hint="Check the network, or give a folder with JSON lines",
+            retryable=True,
+        ) from error
     except Exception as error:  # the library raises whatever its own libraries raise
-        if is_unreached(error):
-            raise BackendError(
-                f"{source} is not stored here, and the hub cannot be reached",
-                hint="Check the network, or give a folder with JSON lines",
-                retryable=True,
-            ) from error
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise InvalidInputError(
             f"{source}: split {split} cannot be loaded: {reason}",
             hint="Check the name and the network, or give a folder with JSON lines",
         ) from error
     yield from rows
+
+
+@contextmanager
+def _no_waiting(source: str) -> Iterator[None]:
+    """Within, only data on this machine are loaded if the hub cannot be reached.
+
+    The hub's client would repeat its requests for some 25 seconds; in its offline mode, it looks
+    into the local store at once.
+    """
+    purpose = f"load {source}"
+    constants: Any = load_optional("huggingface_hub.constants", purpose=purpose, extra="datasets")
+    utils = load_optional("huggingface_hub.utils", purpose=purpose, extra="datasets")
+    before = constants.HF_HUB_OFFLINE
+    try:
+        utils.get_session().head(constants.ENDPOINT, timeout=constants.HF_HUB_ETAG_TIMEOUT)
+    except Exception:  # of whichever library of HTTP the client is made with
+        constants.HF_HUB_OFFLINE = True
+    try:
+        yield
+    finally:
+        constants.HF_HUB_OFFLINE = before
 
 
 def _read(path: Path) -> Iterator[dict[str, Any]]:

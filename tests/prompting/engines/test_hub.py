@@ -1,88 +1,110 @@
-"""Loading by name: the local store first, then the hub, and no waiting where there is none."""
+"""Models by folder or by name: one download, typed failures, and the commit that a name means."""
+
+from types import SimpleNamespace
 
 import pytest
 
 from dnip.base.errors import BackendError, InvalidInputError
-from dnip.prompting.engines.hub import load
+from dnip.prompting.engines.hub import (
+    SMALL_FILES,
+    WEIGHTS,
+    commit_of,
+    current_commit,
+    find_files,
+    load,
+)
 
-constants = pytest.importorskip("huggingface_hub.constants")
+hub = pytest.importorskip("huggingface_hub")
 errors = pytest.importorskip("huggingface_hub.errors")
 
-
-class Session:
-    """Stands for the client's session: answers, or not."""
-
-    def __init__(self, answers):
-        self.answers, self.asked = answers, []
-
-    def head(self, url, **_):
-        self.asked.append(url)
-        if not self.answers:
-            raise ConnectionError("no route")
+FILES = SMALL_FILES + WEIGHTS
 
 
 @pytest.fixture
-def session(monkeypatch):
-    def make(*, answers):
-        made = Session(answers)
-        monkeypatch.setattr("huggingface_hub.utils.get_session", lambda: made)
-        monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
-        return made
+def download(monkeypatch):
+    """Let the hub's client give a folder, or raise; return what it was asked for."""
 
-    return make
+    def give(outcome):
+        asked = []
 
+        def snapshot_download(name, **options):
+            asked.append((name, options["revision"]))
+            if isinstance(outcome, Exception):
+                raise outcome
+            return outcome
 
-class Loader:
-    """Finds nothing in the local store; notes whether the hub was to be left alone."""
+        monkeypatch.setattr(hub, "snapshot_download", snapshot_download)
+        return asked
 
-    def __init__(self, outcome):
-        self.outcome, self.offline = outcome, []
-
-    def __call__(self, name, *, local_files_only=False, **_):
-        if local_files_only:
-            raise errors.LocalEntryNotFoundError(f"{name} is not stored")
-        self.offline.append(constants.HF_HUB_OFFLINE)
-        if isinstance(self.outcome, Exception):
-            raise self.outcome
-        return self.outcome
+    return give
 
 
-def test_a_hub_that_does_not_answer_is_not_waited_for(session):
-    hub = session(answers=False)
-    loader = Loader(errors.LocalEntryNotFoundError("offline"))
+def test_the_commit_of_a_name_is_asked_for_without_its_weights(download, tmp_path):
+    asked = download(str(tmp_path / "snapshots" / "abc123"))
+    assert current_commit("a/b", "main") == "abc123"
+    assert asked == [("a/b", "main")]
+    download(errors.OfflineModeIsEnabled("offline"))
+    assert current_commit("a/b") is None
+
+
+def http_error(kind):
+    return kind("no", response=SimpleNamespace(headers={}, request=None, status_code=404))
+
+
+def test_a_name_is_downloaded_and_its_commit_is_known(download, tmp_path):
+    asked = download(str(tmp_path / "snapshots" / "abc123"))
+    found = find_files("a/b", "model", FILES, revision="main")
+    assert commit_of(found) == "abc123"
+    assert asked == [("a/b", "main")]
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "told"),
+    [
+        (http_error(errors.GatedRepoError), InvalidInputError, "open only to those"),
+        (http_error(errors.RevisionNotFoundError), InvalidInputError, "no revision 'v2'"),
+        (http_error(errors.RepositoryNotFoundError), InvalidInputError, "there is no model 'a/b'"),
+        (errors.LocalEntryNotFoundError("offline"), BackendError, "hub cannot be reached"),
+        (errors.OfflineModeIsEnabled("offline"), BackendError, "hub cannot be reached"),
+        (OSError(28, "No space left on device"), BackendError, "downloaded: OSError.*No space"),
+    ],
+)
+def test_failures_of_the_hub_are_told_in_our_words(download, error, kind, told):
+    download(error)
+    with pytest.raises(kind, match=told):
+        find_files("a/b", "model", FILES, revision="v2")
+
+
+def test_a_name_that_is_none_is_told(monkeypatch):
+    with pytest.raises(InvalidInputError, match="there is no model 'a b'"):
+        find_files("a b", "model", FILES)
+
+
+def test_without_a_network_a_stored_model_is_found(monkeypatch, tmp_path):
+    monkeypatch.setattr(hub.constants, "HF_HUB_OFFLINE", True)
+    monkeypatch.setattr(hub.constants, "HF_HUB_CACHE", str(tmp_path))
     with pytest.raises(BackendError, match="'a/b' is not stored here, and the hub cannot be"):
-        load(loader, "a/b", "model")
-    assert loader.offline == [True]
-    assert hub.asked == [constants.ENDPOINT]
-    assert constants.HF_HUB_OFFLINE is False
+        find_files("a/b", "model", FILES)
+    stored = tmp_path / "models--a--b"
+    (stored / "refs").mkdir(parents=True)
+    (stored / "refs" / "main").write_text("abc123")
+    (stored / "snapshots" / "abc123").mkdir(parents=True)
+    assert commit_of(find_files("a/b", "model", FILES)) == "abc123"
 
 
-def test_a_hub_that_answers_is_asked(session):
-    session(answers=True)
-    loader = Loader("the model")
-    assert load(loader, "a/b", "model") == "the model"
-    assert loader.offline == [False]
+def test_what_cannot_be_loaded_is_not_blamed_on_the_network(tmp_path):
+    def loader(name, **_):
+        raise ValueError("no causal model\nat all")
+
+    with pytest.raises(InvalidInputError, match=r"loaded: ValueError: no causal model\. Give"):
+        load(loader, tmp_path, "model")
 
 
-def test_what_the_hub_has_and_cannot_be_loaded_is_not_blamed_on_the_network(session):
-    session(answers=True)
-    with pytest.raises(InvalidInputError, match="cannot be loaded: ValueError: no causal model"):
-        load(Loader(ValueError("no causal model")), "a/b", "model")
-
-
-def test_a_stored_model_asks_nobody(session):
-    hub = session(answers=False)
-    assert load(lambda name, **_: name, "a/b", "model") == "a/b"
-    assert hub.asked == []
-
-
-def test_a_folder_has_no_revision(tmp_path):
+def test_a_folder_has_no_revision_and_no_commit(download, tmp_path):
+    asked = download(RuntimeError("asked"))
     with pytest.raises(InvalidInputError, match="is a folder, which has no revision 'main'"):
-        load(Loader("the model"), tmp_path, "model", revision="main")
-
-
-def test_a_path_is_never_looked_up(session):
-    hub = session(answers=True)
+        find_files(tmp_path, "model", FILES, revision="main")
+    assert commit_of(find_files(tmp_path, "model", FILES)) is None
     with pytest.raises(InvalidInputError, match=r"no folder './nowhere'"):
-        load(Loader("the model"), "./nowhere", "model")
-    assert hub.asked == []
+        find_files("./nowhere", "model", FILES)
+    assert asked == []

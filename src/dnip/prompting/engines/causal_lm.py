@@ -12,7 +12,15 @@ from dnip.base.errors import BackendError, InvalidInputError
 from dnip.base.optional import load_optional
 from dnip.base.validation import check_choice
 from dnip.prompting.engines.batches import pad
-from dnip.prompting.engines.hub import EXTRA, library, load
+from dnip.prompting.engines.hub import (
+    EXTRA,
+    SMALL_FILES,
+    WEIGHTS,
+    commit_of,
+    find_files,
+    library,
+    load,
+)
 from dnip.prompting.engines.narrowing import Narrowing
 from dnip.prompting.engines.prefix_cache import cache_of, fork, has_window
 
@@ -67,11 +75,12 @@ class CausalLM:
         self._transformers = library()
         self._torch: Any = load_optional("torch", purpose="run a language model", extra=EXTRA)
         self.device = self._find_device(device)
+        folder = find_files(model, "model", SMALL_FILES + WEIGHTS, revision=revision)
+        self._commit = commit_of(folder)
         self.model, loading = load(
             self._transformers.AutoModelForCausalLM.from_pretrained,
-            model,
+            folder,
             "model",
-            revision=revision,
             dtype=dtype if dtype == "auto" else getattr(self._torch, dtype),
             output_loading_info=True,
             use_safetensors=True,  # pickled weights can run code
@@ -112,7 +121,7 @@ class CausalLM:
         """Return what the numbers depend on, beside the model's name."""
         return {
             "architecture": type(self.model).__name__,
-            "commit": getattr(self.model.config, "_commit_hash", None),
+            "commit": self._commit,
             "dtype": str(self.model.dtype).removeprefix("torch."),
             "device": self.device.type,
             "attention": getattr(self.model.config, "_attn_implementation", None),

@@ -1,4 +1,4 @@
-"""Loading models and tokenizers by path or hub name; failures in our own words."""
+"""Models and tokenizers by path or by their name on the hub; failures in our own words."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from dnip.base.errors import BackendError, DNIPError, InvalidInputError
 from dnip.base.optional import load_optional
-from dnip.prompting.reachability import causes, is_unreached, no_waiting_for_the_hub
 
 if TYPE_CHECKING:
     import os
@@ -17,7 +16,12 @@ if TYPE_CHECKING:
 #: The extra that installs torch and transformers.
 EXTRA = "transformers"
 
-_UNKNOWN = {"RepositoryNotFoundError", "HFValidationError", "RemoteEntryNotFoundError"}
+#: Files beside the weights: configuration, tokenizer and chat template.
+SMALL_FILES = ("*.json", "*.jinja", "*.txt", "*.model", "*.tiktoken")
+#: Weights. Pickled ones are never loaded, since they can run code.
+WEIGHTS = ("*.safetensors",)
+#: Files in folders, and weights in another format, which a repository may hold besides.
+_OTHERS = ("*/*", "consolidated*")
 
 
 def library() -> Any:
@@ -26,92 +30,122 @@ def library() -> Any:
     return load_optional("transformers", purpose="run a language model", extra=EXTRA)
 
 
-def load(
-    loader: Callable[..., Any],
+def find_files(
     name: str | os.PathLike[str],
     what: str,
-    **options: Any,
-) -> Any:
-    """Load with a ``from_pretrained``: a folder, else the local store, else the hub.
+    patterns: tuple[str, ...],
+    *,
+    revision: str | None = None,
+) -> Path:
+    """Return the folder of a model, downloaded from the hub where it is a name.
+
+    The hub is asked which commit a name means. Where it cannot be reached, a complete model of an
+    earlier download is taken.
 
     Parameters
     ----------
-    loader : callable
-        Such as ``AutoTokenizer.from_pretrained``.
     name : str or path-like
         A folder, or a name on the hub.
     what : str
         What is loaded, for messages: ``"model"`` or ``"tokenizer"``.
-    **options
-        Passed on; ``revision`` among them.
+    patterns : tuple of str
+        Of the files that are needed.
+    revision : str, optional
+        Branch, tag or commit, for a name on the hub.
+
+    Returns
+    -------
+    pathlib.Path
+        For a name on the hub the folder is called by its commit; see `commit_of`.
 
     Raises
     ------
     InvalidInputError
-        If there is no such model or revision, a revision of a folder is asked for, access is
-        refused, or its files do not fit together.
+        If there is no such model or revision, a revision of a folder is asked for, or access is
+        refused.
     BackendError
         If the hub cannot be reached.
     """
     text = str(name)
     if Path(text).is_dir():
-        if options.get("revision") is not None:
+        if revision is not None:
             raise InvalidInputError(
-                f"{text} is a folder, which has no revision {options['revision']!r}",
+                f"{text} is a folder, which has no revision {revision!r}",
                 hint="Give a revision with a name on the hub only",
             )
-        return _translated(loader, text, what, local_files_only=True, **options)
-    if _is_path(text):
+        return Path(text)
+    if text.startswith((".", "/", "~")) or text.count("/") > 1 or "\\" in text or not text:
         raise InvalidInputError(
             f"there is no folder {text!r} to load a {what} from",
             hint="Give the folder that save_pretrained wrote, or a model's name on the hub",
         )
-    with suppress(Exception):  # whatever it is: the hub may have what the local store lacks
-        return loader(text, local_files_only=True, **options)
-    with no_waiting_for_the_hub(f"load a {what}", EXTRA):
-        return _translated(loader, text, what, **options)
-
-
-def _is_path(text: str) -> bool:
-    return text.startswith((".", "/", "~")) or text.count("/") > 1 or "\\" in text or not text
-
-
-def _translated(loader: Callable[..., Any], name: str, what: str, **options: Any) -> Any:
+    hub = load_optional("huggingface_hub", purpose=f"load a {what}", extra=EXTRA)
+    errors = load_optional("huggingface_hub.errors", purpose=f"load a {what}", extra=EXTRA)
     try:
-        return loader(name, **options)
-    except (MemoryError, DNIPError):
-        raise
-    except Exception as error:
-        raise _own_words(error, name, what, options.get("revision")) from error
-
-
-def _own_words(error: BaseException, name: str, what: str, revision: str | None) -> DNIPError:
-    """Return our error for one of the library's, by what it and its causes are called."""
-    kinds = {type(cause).__name__ for cause in causes(error)}
-    if kinds & {"GatedRepoError"}:
-        return InvalidInputError(
-            f"the {what} {name!r} is open only to those whom its owner admits",
+        folder = hub.snapshot_download(
+            text, revision=revision, allow_patterns=patterns, ignore_patterns=_OTHERS
+        )
+    except errors.GatedRepoError as error:
+        raise InvalidInputError(
+            f"the {what} {text!r} is open only to those whom its owner admits",
             hint="Ask for access on its page, and set HF_TOKEN",
-        )
-    if kinds & {"RevisionNotFoundError"}:
-        return InvalidInputError(
-            f"the {what} {name!r} has no revision {revision!r}",
+        ) from error
+    except errors.RevisionNotFoundError as error:
+        raise InvalidInputError(
+            f"the {what} {text!r} has no revision {revision!r}",
             hint="Give a branch, a tag or a commit of it",
-        )
-    if kinds & _UNKNOWN:
-        return InvalidInputError(
-            f"there is no {what} {name!r}, neither as a folder nor on the hub",
+        ) from error
+    except (errors.RepositoryNotFoundError, errors.HFValidationError) as error:
+        raise InvalidInputError(
+            f"there is no {what} {text!r}, neither as a folder nor on the hub",
             hint="Check the name; a private model needs HF_TOKEN",
-        )
-    if is_unreached(error):
-        return BackendError(
-            f"the {what} {name!r} is not stored here, and the hub cannot be reached",
+        ) from error
+    except (errors.LocalEntryNotFoundError, ConnectionError) as error:
+        raise BackendError(
+            f"the {what} {text!r} is not stored here, and the hub cannot be reached",
             hint="Check the network, or give the folder of a model on this machine",
             retryable=True,
-        )
-    first = str(error).strip().partition("\n")[0]
-    return InvalidInputError(
-        f"the {what} {name!r} cannot be loaded: {type(error).__name__}: {first}",
-        hint="Give a causal language model in the format of transformers, its weights as "
-        ".safetensors, with its tokenizer",
-    )
+        ) from error
+    except Exception as error:  # of the connection or the disk, halfway through
+        raise BackendError(
+            f"the {what} {text!r} cannot be downloaded: {_first_line(error)}",
+            hint="Start again later, or give the folder of a model on this machine",
+            retryable=True,
+        ) from error
+    return Path(folder)
+
+
+def commit_of(folder: Path) -> str | None:
+    """Return the commit that a folder of `find_files` holds, None for a folder of the user."""
+    return folder.name if folder.parent.name == "snapshots" else None
+
+
+def current_commit(name: str, revision: str | None = None) -> str | None:
+    """Return the commit that a name on the hub means now, None where nobody can tell."""
+    with suppress(DNIPError):
+        return commit_of(find_files(name, "model", ("config.json",), revision=revision))
+    return None
+
+
+def load(loader: Callable[..., Any], folder: Path, what: str, **options: Any) -> Any:
+    """Load from a folder with a ``from_pretrained``.
+
+    Raises
+    ------
+    InvalidInputError
+        If the files do not fit together.
+    """
+    try:
+        return loader(str(folder), local_files_only=True, **options)
+    except (MemoryError, DNIPError):
+        raise
+    except Exception as error:  # the library raises whatever its own libraries raise
+        raise InvalidInputError(
+            f"the {what} {str(folder)!r} cannot be loaded: {_first_line(error)}",
+            hint="Give a causal language model in the format of transformers, its weights as "
+            ".safetensors, with its tokenizer",
+        ) from error
+
+
+def _first_line(error: Exception) -> str:
+    return f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"

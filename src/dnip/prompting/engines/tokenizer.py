@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from dnip.base.errors import InvalidInputError
 from dnip.prompting.engines.chat_rendering import chat_renderer
-from dnip.prompting.engines.hub import library, load
+from dnip.prompting.engines.hub import SMALL_FILES, commit_of, find_files, library, load
 
 if TYPE_CHECKING:
     import os
@@ -34,18 +34,25 @@ class HubTokenizer:
     revision : str, optional
         Branch, tag or commit, for a name on the hub.
 
+    Attributes
+    ----------
+    commit : str or None
+        That of the hub which the name and revision stand for; None for a folder.
+
     Raises
     ------
     MissingDependencyError
         If transformers is not installed.
     InvalidInputError, BackendError
-        If the tokenizer cannot be loaded; see `dnip.prompting.engines.hub.load`.
+        If the tokenizer cannot be loaded.
     """
 
     def __init__(self, model: str | os.PathLike[str], *, revision: str | None = None) -> None:
         loader = library().AutoTokenizer.from_pretrained
         self.name = str(model)
-        self._tokenizer: Any = load(loader, model, "tokenizer", revision=revision)
+        folder = find_files(model, "tokenizer", SMALL_FILES, revision=revision)
+        self.commit = commit_of(folder)
+        self._tokenizer: Any = load(loader, folder, "tokenizer")
         special = set(self._tokenizer.all_special_ids)
         self._closing = 0
         for token in reversed(self._tokenizer("a")["input_ids"]):

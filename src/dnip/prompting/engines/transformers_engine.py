@@ -82,7 +82,9 @@ class TransformersEngine:
         self._chat = chat
         if chat:
             self.tokenizer.chat("prompt")  # refused before the model is loaded
-        self._model = CausalLM(model, revision=revision, dtype=dtype, device=device)
+        # The commit of the tokenizer, even if the branch moves in between.
+        same = self.tokenizer.commit or revision
+        self._model = CausalLM(model, revision=same, dtype=dtype, device=device)
         self._batch_tokens = batch_tokens or (768 if self._model.device.type == "cpu" else 16384)
 
     @property

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from dnip.prompting.engines.base import Scoring
+from dnip.prompting.engines.hub import current_commit
 from dnip.prompting.model_options import ModelOptions
 from dnip.prompting.models import load_model, open_model
 from dnip.prompting.plan import make_plan
@@ -148,13 +149,14 @@ def _with_short_demonstrations(plan: Plan, words: int) -> Plan:
 def hash_model(options: ModelOptions) -> str:
     """Return a hash of what is known of a model without loading it.
 
-    For a folder these are its files; for a name on the hub or a server, the name and revision.
+    For a folder these are its files; for a name on the hub or a server, the name, the revision, and
+    the commit that they mean.
     """
     folder = Path(options.model)
     if options.is_server or not folder.is_dir():
-        return hash_values(
-            {"name": options.served_model or options.model, "revision": options.revision}
-        )
+        name = options.served_model or options.model
+        commit = None if options.is_server else current_commit(name, options.revision)
+        return hash_values({"name": name, "revision": options.revision, "commit": commit})
     return hash_files(sorted(path for path in folder.iterdir() if path.is_file()))
 
 
