@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import oracles
-from dnip.solvers.kernels.fronts import Scalarisation, FrontTerms, new_cells, visit_lines
+from dnip.solvers.kernels.fronts import FrontTerms, Scalarisation, new_cells, visit_lines
 from dnip.solvers.kernels.lines import new_lines
 from dnip.solvers.kernels.values import Terms, new_memo
 from dnip.solvers.levels import levels_of

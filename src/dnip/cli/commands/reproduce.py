@@ -11,6 +11,7 @@ from dnip.base.option import Option
 from dnip.cli.console import complain, finish, live_progress
 from dnip.cli.options import AsJson, named_file
 from dnip.cli.prompt_options import model_files
+from dnip.studies.reproduction.registry import ALL, EXPERIMENTS
 
 
 def reproduce(
@@ -18,8 +19,7 @@ def reproduce(
         str,
         typer.Argument(
             metavar="EXPERIMENT",
-            help="main, confusion, time, kde, prior-methods, ablation, label-order, cot, single, "
-            "overview, opt-size, convergence, or all.",
+            help=f"{', '.join(EXPERIMENTS)}, or {ALL}.",
         ),
     ],
     out: Annotated[Path, Option("Folder for everything.", metavar="DIR")],

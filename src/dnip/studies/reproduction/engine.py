@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING
 
 from dnip.base.errors import OutputError
 from dnip.studies.reproduction.progress_estimate import ProgressEstimate
-from dnip.studies.reproduction.results import CellResult, Results
-from dnip.studies.reproduction.store import Stored
+from dnip.studies.reproduction.results import CellResult, Computed, Results
 from dnip.studies.reproduction.worker_pool import (
     CellJob,
-    Done,
     Failed,
     PromptJob,
     Step,
@@ -136,7 +134,7 @@ class _Schedule:
         outcome: Outcome,
     ) -> None:
         self._store, self._outcome = store, outcome
-        self.computed: dict[str, Stored] = {}
+        self.computed: dict[str, Computed] = {}
         wanted = {
             ref.key: ref for cell in cells for ref in cell.tables.values() if ref.key in requests
         }
@@ -187,7 +185,7 @@ class _Schedule:
                 self._estimate.start(key)
                 pool.give(number, ("cell", key), CellJob(cell.function, cell.tables, cell.settings))
 
-    def _take(self, kind: str, key: str, ended: Done | Failed) -> None:
+    def _take(self, kind: str, key: str, ended: Computed | Failed) -> None:
         if isinstance(ended, Failed) and ended.fatal:
             raise OutputError(ended.message)
         if kind == "table":
@@ -197,11 +195,10 @@ class _Schedule:
         if isinstance(ended, Failed):
             self._fail(cell.name, ended)
             return
-        stored = Stored(ended.result, ended.seconds)
-        self._store.put(cell, stored)
-        self.computed[key] = stored
+        self._store.put(cell, ended)
+        self.computed[key] = ended
 
-    def _take_table(self, table: str, ended: Done | Failed) -> None:
+    def _take_table(self, table: str, ended: Computed | Failed) -> None:
         ref = self._tables[table]
         model = self._requests[table].model
         if isinstance(ended, Failed):
@@ -223,7 +220,7 @@ class _Schedule:
             self._estimate.finish(key)
             self._pass_on(key, ended)
 
-    def _pass_on(self, table: str, ended: Done | Failed) -> None:
+    def _pass_on(self, table: str, ended: Computed | Failed) -> None:
         """Let the cells of a table start, or fail."""
         ref = self._tables[table]
         for key, missing in self._missing.items():

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from dnip.presenting.artefacts import Column
 from dnip.prompting.demonstrations import BALANCED
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+#: The metrics of the paper's tables, and their headings.
+HEADINGS = {"accuracy": "Accuracy", "cobias": "COBias"}
 
 #: The paper's short names of its tasks.
 SHORT_TASKS = {
@@ -38,3 +47,12 @@ def shots_title(shots: int | str | None) -> str:
     if shots is None:
         return "saved table"
     return "N-shot" if shots == BALANCED else f"{shots}-shot"
+
+
+def columns_by_metric(titles: Sequence[str]) -> list[Column]:
+    """Return a column for each title, in per cent, under each metric of the paper's tables."""
+    return [
+        Column(title, percent=True, group=heading)
+        for heading in HEADINGS.values()
+        for title in titles
+    ]

@@ -20,8 +20,9 @@ from dnip.presenting.page import (
     Paragraph,
     Picture,
 )
-from dnip.studies.reproduction.published import EXPERIMENTS, citation, published
+from dnip.studies.reproduction.published import citation, is_published, published
 from dnip.studies.reproduction.published.tables import paper_tables
+from dnip.studies.reproduction.registry import EXPERIMENTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -181,7 +182,7 @@ def _statement_table(statements: Sequence[tuple[Section, Statement]]) -> Table:
 
 def _paper_part(section: Section) -> Iterator[Block]:
     yield Heading(f"{section.title} ({section.paper})" if section.paper else section.title)
-    if section.name not in EXPERIMENTS:
+    if not is_published(section.name):
         return
     found = published(section.name)
     yield Heading("The paper", 3)

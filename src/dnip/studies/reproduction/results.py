@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from statistics import fmean
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+
+class Computed(NamedTuple):
+    """What a computation returned, and how many seconds it took."""
+
+    result: dict[str, Any]
+    seconds: float
 
 
 @dataclass(frozen=True)
@@ -93,3 +101,7 @@ class Results:
                 value = value[key]
             found.append(value)
         return found
+
+    def mean(self, *path: str) -> float:
+        """Return the mean of a number over the cells, at least one."""
+        return fmean(self.numbers(*path))

@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 from dnip.base.files import atomic_path
+from dnip.studies.reproduction.results import Computed
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from dnip.studies.reproduction.cell import Cell
-
-
-class Stored(NamedTuple):
-    """What a cell returned, and how long it took."""
-
-    result: dict[str, Any]
-    seconds: float
 
 
 class Store:
@@ -32,15 +26,15 @@ class Store:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def get(self, cell: Cell) -> Stored | None:
+    def get(self, cell: Cell) -> Computed | None:
         """Return what a cell returned; None if it has not been computed, or the file is damaged."""
         try:
             content = json.loads(self._path(cell).read_text(encoding="utf-8"))
-            return Stored(dict(content["result"]), float(content["seconds"]))
+            return Computed(dict(content["result"]), float(content["seconds"]))
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
-    def put(self, cell: Cell, stored: Stored) -> None:
+    def put(self, cell: Cell, computed: Computed) -> None:
         """Keep what a cell returned.
 
         Raises
@@ -53,8 +47,8 @@ class Store:
             "function": cell.function_name,
             "tables": {name: table.name for name, table in cell.tables.items()},
             "settings": dict(cell.settings),
-            "seconds": stored.seconds,
-            "result": stored.result,
+            "seconds": computed.seconds,
+            "result": computed.result,
         }
         text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
         with atomic_path(self._path(cell)) as temporary:

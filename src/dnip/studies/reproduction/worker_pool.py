@@ -16,6 +16,7 @@ from multiprocessing.connection import wait
 from typing import TYPE_CHECKING, Any, Protocol
 
 from dnip.base.errors import DNIPError, DNIPWarning, OutputError
+from dnip.studies.reproduction.results import Computed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -65,14 +66,6 @@ class PromptJob:
     def run(self, report: Report) -> dict[str, Any]:
         """Prompt."""
         return self.request.make(report)
-
-
-@dataclass(frozen=True)
-class Done:
-    """What a job returned."""
-
-    result: dict[str, Any]
-    seconds: float
 
 
 @dataclass(frozen=True)
@@ -149,7 +142,7 @@ class WorkerPool:
         self._jobs[number] = name
         worker.connection.send(job)
 
-    def listen(self, seconds: float) -> Iterator[tuple[Any, Done | Failed | Step]]:
+    def listen(self, seconds: float) -> Iterator[tuple[Any, Computed | Failed | Step]]:
         """Yield the messages of workers, after waiting for `seconds` at most."""
         by_connection = {
             worker.connection: number
@@ -213,7 +206,7 @@ def _serve(connection: Connection) -> None:
             connection.send(_do(connection.recv(), connection))
 
 
-def _do(job: Job, connection: Connection) -> Done | Failed:
+def _do(job: Job, connection: Connection) -> Computed | Failed:
     last = 0.0
 
     def report(done: int, total: int) -> None:
@@ -233,7 +226,7 @@ def _do(job: Job, connection: Connection) -> Done | Failed:
         return Failed(str(error), fatal=isinstance(error, OutputError))
     except Exception as error:  # a bug in one cell must not stop the others
         return Failed(f"{type(error).__name__}: {error}", trace=traceback.format_exc())
-    return Done(result, time.perf_counter() - began)
+    return Computed(result, time.perf_counter() - began)
 
 
 @contextmanager

@@ -81,10 +81,10 @@ def _table(cells: Results, name: str, tokens: int) -> Table:
         some = cells if task is None else cells.where(task=task)
         values: list[Value] = ["All" if task is None else short_task(task)]
         for metric in ("accuracy", "cobias"):
-            after, before = some.numbers("reasoned", metric), some.numbers("plain", metric)
+            after = some.numbers("reasoned", metric)
             values.append(fmean(after) if task is None else Spread.of(after))
-            values.append(fmean(after) - fmean(before))
-        values.append(fmean(some.numbers("fallbacks")))
+            values.append(fmean(after) - some.mean("plain", metric))
+        values.append(some.mean("fallbacks"))
         rows.append(Row(tuple(values), strong=task is None))
     first = cells.rows[0]
     return Table(
@@ -109,7 +109,7 @@ def _table(cells: Results, name: str, tokens: int) -> Table:
 
 def _statement(cells: Results) -> Statement:
     change = {
-        metric: fmean(cells.numbers("reasoned", metric)) - fmean(cells.numbers("plain", metric))
+        metric: cells.mean("reasoned", metric) - cells.mean("plain", metric)
         for metric in ("accuracy", "cobias")
     }
     return Statement(
@@ -117,6 +117,6 @@ def _statement(cells: Results) -> Statement:
         "label",
         "Gemma-2-2B: accuracy -18.4 points, COBias -8.2 points",
         f"accuracy {100 * change['accuracy']:+.1f} points, COBias {100 * change['cobias']:+.1f} "
-        f"points; {fmean(cells.numbers('fallbacks')):.0%} of the answers hold no label",
+        f"points; {cells.mean('fallbacks'):.0%} of the answers hold no label",
         change["accuracy"] < 0 and change["cobias"] < 0,
     )

@@ -9,7 +9,7 @@ from dnip.presenting.artefacts import Column, Row, Spread, Statement, Table
 from dnip.prompting.demonstrations import BALANCED
 from dnip.studies.reproduction.experiment import Experiment
 from dnip.studies.reproduction.methods import METHOD_TITLES, METHODS, debias_cells
-from dnip.studies.reproduction.naming import short_task, shots_title
+from dnip.studies.reproduction.naming import HEADINGS, columns_by_metric, short_task, shots_title
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from dnip.studies.reproduction.sources import Sources
 
 _ACCURACY, _COBIAS = "accuracy", "cobias"
-_GROUPS = {_ACCURACY: "Accuracy", _COBIAS: "COBias"}
 # Whole percentages of the paper's abstract and section 5.1.
 _PAPER_REDUCTION, _PAPER_INCREASE = 0.61, 0.18
 
@@ -64,18 +63,14 @@ def _paper_table(results: Results) -> Table:
                 if len(cells):
                     values = [
                         value
-                        for metric in _GROUPS
+                        for metric in HEADINGS
                         for value in _over_tasks(cells, tasks, when, metric)
                     ]
                     rows.append(Row((f"{model}, {shots_title(shots)}", *values)))
-    names = ["All", *map(short_task, tasks)]
-    columns = [
-        Column(name, percent=True, group=group) for group in _GROUPS.values() for name in names
-    ]
     return Table(
         "main",
         MainResults.title,
-        [Column("Model"), *columns],
+        [Column("Model"), *columns_by_metric(["All", *map(short_task, tasks)])],
         rows,
         caption="Test accuracy and COBias (%), mean and standard deviation over the seeds of the "
         "demonstrations; All is the mean over tasks. ICL: raw argmax. DNIP as published: "
@@ -102,21 +97,19 @@ def _saved_tables(results: Results) -> Table:
     for task in results.values("task"):
         raw = results.where(task=task).rows[0]
         values: list[Value] = [task, len(raw.result["classes"]), raw.result["n"]]
-        for metric in _GROUPS:
+        for metric in HEADINGS:
             values.append(raw.result["raw"][metric])
             for method in METHODS:
                 found = results.where(task=task, method=method).numbers("reweighted", metric)
                 values.append(found[0] if found else None)
         rows.append(Row(tuple(values)))
-    columns = [
-        Column(name, percent=True, group=group)
-        for group in _GROUPS.values()
-        for name in ("raw", *METHODS)
-    ]
     return Table(
         "main",
         MainResults.title,
-        [Column("Table"), Column("N"), Column("Test rows"), *columns],
+        [
+            *map(Column, ("Table", "N", "Test rows")),
+            *columns_by_metric(("raw", *METHODS)),
+        ],
         rows,
         caption="Test accuracy and COBias (%) on saved tables.",
         paper=MainResults.paper,
@@ -127,8 +120,8 @@ class _Change:
     """Mean accuracy and COBias over some cells of one method, before and after."""
 
     def __init__(self, cells: Results) -> None:
-        self.before = {metric: fmean(cells.numbers("raw", metric)) for metric in _GROUPS}
-        self.after = {metric: fmean(cells.numbers("reweighted", metric)) for metric in _GROUPS}
+        self.before = {metric: cells.mean("raw", metric) for metric in HEADINGS}
+        self.after = {metric: cells.mean("reweighted", metric) for metric in HEADINGS}
 
     def relative(self, metric: str) -> float | None:
         """Return the change in parts of the value before, None where that is 0."""
@@ -148,13 +141,13 @@ def _changes(results: Results, label: str) -> Table:
                 values += [None] * 6
                 continue
             change = _Change(cells)
-            for metric in _GROUPS:
+            for metric in HEADINGS:
                 values += [change.before[metric], change.after[metric], change.relative(metric)]
         rows.append(Row(tuple(values), strong=value is None))
     columns = [
         Column(name, percent=True, group=f"{METHOD_TITLES[method]}: {group}")
         for method in METHODS
-        for group in _GROUPS.values()
+        for group in HEADINGS.values()
         for name in ("before", "after", "change")
     ]
     what = "task" if label == "task" else "setting"
@@ -208,37 +201,33 @@ def _of_settings(results: Results) -> list[Artefact]:
     """Return what the paper says of 1-shot and N-shot prompts."""
     found: list[Artefact] = []
     raw = results.where(method=METHODS[0])
-    means = {
-        shots: fmean(cells.numbers("raw", _COBIAS))
-        for shots in raw.values("shots")
-        if len(cells := raw.where(shots=shots))
-    }
-    if 1 in means:
+    means = {shots: raw.where(shots=shots).mean("raw", _COBIAS) for shots in raw.values("shots")}
+    one, balanced = means.get(1), means.get(BALANCED)
+    if one is not None:
         found.append(
             Statement(
                 "Language models show a large COBias under 1-shot prompts",
                 "above 32 % for all models, 37.6 % on average",
-                f"{means[1]:.1%}",
-                means[1] > 0.32,
+                f"{one:.1%}",
+                one > 0.32,
             )
         )
-    if 1 in means and BALANCED in means:
+    if one is not None and balanced is not None:
         found.append(
             Statement(
                 "One demonstration of each class mitigates COBias only in part",
                 "Llama-2-13B: 40.5 % with 1-shot, 25.6 % with N-shot prompts",
-                f"{means[1]:.1%} with 1-shot, {means[BALANCED]:.1%} with N-shot prompts",
-                0.5 * means[1] < means[BALANCED] < means[1],
+                f"{one:.1%} with 1-shot, {balanced:.1%} with N-shot prompts",
+                0.5 * one < balanced < one,
             )
         )
-    for method in METHODS:
+    for method, title in METHOD_TITLES.items():
         cells = results.where(method=method, shots=1)
         if len(cells):
-            after = fmean(cells.numbers("reweighted", _COBIAS))
+            after = cells.mean("reweighted", _COBIAS)
             found.append(
                 Statement(
-                    "After DNIP, COBias is below 20 % under 1-shot prompts "
-                    f"({METHOD_TITLES[method]})",
+                    f"After DNIP, COBias is below 20 % under 1-shot prompts ({title})",
                     "14.3 % to 19.9 %, by model",
                     f"{after:.1%}",
                     after < 0.2,

@@ -15,7 +15,7 @@ from dnip.presenting.artefacts import Column, Figure, Row, Spread, Statement, Ta
 from dnip.presenting.drawing.style import colours, tidy
 from dnip.studies.reproduction.experiment import Experiment
 from dnip.studies.reproduction.methods import METHOD_TITLES, METHODS, RAW, TITLES, cut, fit_by
-from dnip.studies.reproduction.naming import short_task
+from dnip.studies.reproduction.naming import HEADINGS, columns_by_metric, short_task
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -128,15 +128,10 @@ def _table(cells: Results, name: str, model: str) -> Table:
         for size in _sizes(cells):
             some = cells.where(method=method, size=size)
             rows.append(_row(some, tasks, "reweighted", _size_title(size), "same as full"))
-    columns = [
-        Column(short_task(task), percent=True, group=group)
-        for group in ("Accuracy", "COBias")
-        for task in tasks
-    ]
     return Table(
         name,
         f"{OptSizes.title}, {model}",
-        [Column("Opt rows"), *columns],
+        [Column("Opt rows"), *columns_by_metric([short_task(task) for task in tasks])],
         rows,
         caption="Test accuracy and COBias (%), mean and standard deviation over seeds. Up to 100 "
         "rows are drawn class-balanced, more uniformly; 10 rows are 15 where there are more than "
@@ -148,7 +143,7 @@ def _table(cells: Results, name: str, model: str) -> Table:
 
 def _row(cells: Results, tasks: Sequence[str], when: str, title: str, lacking: str) -> Row:
     values: list[Value] = [title]
-    for metric in ("accuracy", "cobias"):
+    for metric in HEADINGS:
         for task in tasks:
             found = cells.where(task=task).numbers(when, metric)
             values.append(Spread.of(found) if found else lacking)
@@ -180,11 +175,10 @@ def _averages(results: Results, method: str, metric: str) -> dict[int, float]:
 
 def _figure(results: Results, plan: str) -> Figure:
     raw = results.where(method=METHODS[0], size=FULL)
-
     colour = colours([TITLES[RAW], *METHOD_TITLES.values()])
 
     def draw(figure: Any) -> None:  # noqa: ANN401
-        for axes, metric in zip(figure.subplots(1, 2), ("accuracy", "cobias"), strict=True):
+        for axes, metric in zip(figure.subplots(1, 2), HEADINGS, strict=True):
             for method, title in METHOD_TITLES.items():
                 means = _averages(results, method, metric)
                 axes.plot(
@@ -195,7 +189,7 @@ def _figure(results: Results, plan: str) -> Figure:
                     label=title,
                 )
             axes.axhline(
-                100 * fmean(raw.numbers("raw", metric)),
+                100 * raw.mean("raw", metric),
                 color=colour[TITLES[RAW]],
                 linestyle=":",
                 label=TITLES[RAW],
@@ -216,7 +210,7 @@ def _figure(results: Results, plan: str) -> Figure:
 
 
 def _statements(results: Results) -> list[Artefact]:
-    raw = fmean(results.where(method=METHODS[0], size=FULL).numbers("raw", "cobias"))
+    raw = results.where(method=METHODS[0], size=FULL).mean("raw", "cobias")
     smallest = min((size for size in results.values("size") if size != FULL), default=FULL)
     found: list[Artefact] = []
     for method, title in METHOD_TITLES.items():

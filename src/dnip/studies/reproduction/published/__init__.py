@@ -10,25 +10,12 @@ import json
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dnip.base.errors import InvalidInputError
 
-#: In the order of the paper's main experiments, then its appendices.
-EXPERIMENTS = (
-    "main",
-    "confusion",
-    "time",
-    "kde",
-    "prior-methods",
-    "ablation",
-    "label-order",
-    "cot",
-    "single",
-    "overview",
-    "opt-size",
-    "convergence",
-)
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
 
 #: How the paper's tasks are called on a page.
 TASK_TITLES = {
@@ -63,6 +50,17 @@ class Published:
     remarks: tuple[str, ...]
 
 
+def is_published(experiment: str) -> bool:
+    """Say whether the paper has an experiment.
+
+    Examples
+    --------
+    >>> is_published("time"), is_published("mine")
+    (True, False)
+    """
+    return _path(experiment).is_file()
+
+
 @cache
 def published(experiment: str) -> Published:
     """Return what the paper reports of an experiment.
@@ -77,8 +75,8 @@ def published(experiment: str) -> Published:
     >>> published("time").numbers["rows"][0]
     {'task': 'agnews', 'seconds': 2278, 'variable_space': 120}
     """
-    if experiment not in EXPERIMENTS:
-        raise InvalidInputError(f"experiment {experiment!r} is not one of {', '.join(EXPERIMENTS)}")
+    if not is_published(experiment):
+        raise InvalidInputError(f"the paper has no experiment {experiment!r}")
     content = _read(experiment)
     place, remarks = content.pop("place"), content.pop("remarks")
     return Published(experiment, place, content, tuple(remarks))
@@ -97,6 +95,9 @@ def citation() -> str:
 
 
 def _read(name: str) -> dict[str, Any]:
-    text = files(__name__).joinpath(f"{name}.json").read_text(encoding="utf-8")
-    content: dict[str, Any] = json.loads(text)
+    content: dict[str, Any] = json.loads(_path(name).read_text(encoding="utf-8"))
     return content
+
+
+def _path(name: str) -> Traversable:
+    return files(__name__).joinpath(f"{name}.json")
