@@ -103,7 +103,7 @@ class TestIds:
         ("bad", "told"),
         [
             (["a"], "has 1 entries, but there are 2 rows"),
-            (["a", "a"], "ids[1]: the id 'a' already stands at ids[0]"),
+            (["a", "a"], "ids[1]: the id 'a' is already at ids[0]"),
             (["a", ""], "ids[1]: the id is empty"),
             (["a", None], "ids[1]: the id is empty"),
             ([math.nan, "a"], "ids[0]: the id is empty"),
@@ -129,7 +129,7 @@ class TestClasses:
             (["a"], "at least 2 classes"),
             ([], "got 0: none"),
             (["a", " "], "must not be empty"),
-            (["a", "b", "a"], "a stand twice"),
+            (["a", "b", "a"], "a appear twice"),
             (["a", "\udc80"], "valid Unicode"),
         ],
     )

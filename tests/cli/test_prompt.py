@@ -109,7 +109,7 @@ def test_settings_out_of_range_are_refused(dnip, job, options, told):
         ("[[classes]]", "[classes", ["not valid TOML"]),
         ('fields = ["text"]', 'fields = "text"', ["fields must be a list"]),
         ('name = "sad"', 'name = "sad"\nlabel_word = "happy"', ["same label word"]),
-        ('name = "sad"', 'name = "happy"', ["happy stand twice"]),
+        ('name = "sad"', 'name = "happy"', ["happy appear twice"]),
         ("{{ text }}", "{{ text", ["template"]),
         ("{{ text }}", "{{ txt }}", ["template of the example fails", "'txt'", "may use text"]),
         ("{{ text }}", "{{ text / 2 }}", ["template of the example fails"]),

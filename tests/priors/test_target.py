@@ -47,7 +47,7 @@ def test_a_file(tmp_path, content):
         ("1", "1 shares for 3 classes"),
         ("ham=0.5,spam=0.5", "no share is given for class a=b"),
         ("ham=0.5,eggs=0.5", "no class eggs; the classes are ham, spam, a=b"),
-        ("ham=0.5,ham=0.5", "class ham stands twice"),
+        ("ham=0.5,ham=0.5", "class ham appears twice"),
         ("ham=0.5,0.5", "'0.5' is not NAME=SHARE"),
         ("ham=half,spam=0.5", "'half' is not a number"),
         ("even", "'even' is not a number"),

@@ -325,7 +325,7 @@ def test_the_callers_arrays_are_left_alone():
         ({"time_limit": math.nan}, "time_limit must be .* got nan"),
         ({"sample_weight": [1]}, r"sample_weight has shape \(1,\)"),
         ({"classes": ["a", "b"]}, "classes has 2 names, but probabilities has 4 columns"),
-        ({"classes": ["a", "b", "a", "c"]}, "class names must differ; a stand twice"),
+        ({"classes": ["a", "b", "a", "c"]}, "class names must differ; a appear twice"),
         ({"classes": "abcd"}, "classes must be a sequence of names"),
     ],
 )

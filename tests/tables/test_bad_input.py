@@ -99,7 +99,7 @@ def test_gzip(tmp_path, data, told, suffix):
             '{"p0": 1, "p1": 0}\n{"p0": 1, "p1": 0, "label": 1}\n',
             ["row 2, column label is not in row 1", '"label": null'],
         ),
-        ('{"p0": 1, "p1": 0, "p0": 1}\n', ["row 1, column p0 stands twice"]),
+        ('{"p0": 1, "p1": 0, "p0": 1}\n', ["row 1, column p0 appears twice"]),
         ('{"label": [0], "p0": 1, "p1": 0}\n', ["row 1, column label: a text or a number"]),
         ('{"id": {"a": 1}, "p0": 1, "p1": 0}\n', ["row 1, column id: a text or a number"]),
         ('{"id": "\\ud800", "p0": 1, "p1": 0}\n', ["row 1: the id", "Unicode"]),
@@ -122,7 +122,7 @@ P = np.array([[0.25, 0.75], [1, 0]])
         ({"p": P[:, 0]}, ["array p has shape (2,)", "one column per class"]),
         ({"p": P[:, :1]}, ["only 1 class column"]),
         ({"p": P[:0]}, ["there are no rows"]),
-        ({"p": P, "p1": P[:, 0]}, ["column p1 stands twice, once in array p1"]),
+        ({"p": P, "p1": P[:, 0]}, ["column p1 appears twice, once in array p1"]),
         ({"p": P, "labels": np.array([0])}, ["column label has shape (1,)", "(2,)"]),
         ({"p": P, "label": np.array([[0], [1]])}, ["column label has shape (2, 1)"]),
         ({"p0": np.array(1.0), "p1": np.array(0.0)}, ["column p0 has shape ()", "one axis"]),
@@ -261,7 +261,7 @@ def test_other_class_names_than_those_in_the_file_are_refused(tmp_path, table, s
 def test_a_bad_row_far_down_is_counted_over_all_chunks(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("id,p0,p1\n" + "".join(f"{i},0.5,0.5\n" for i in range(10)) + "3,0.5,0.5\n")
-    with pytest.raises(InvalidInputError, match=r"row 11: the id '3' already .* row 4"):
+    with pytest.raises(InvalidInputError, match=r"row 11: the id '3' is already .* row 4"):
         list(read_chunks(path, chunk_rows=3))
     path.write_text("p0,p1\n" + "0.5,0.5\n" * 10 + "0.5,-1\n")
     with pytest.raises(InvalidInputError, match=r"row 11, column p1.*negative"):

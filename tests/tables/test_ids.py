@@ -1,4 +1,4 @@
-"""Ids that stand twice: found across chunks in any memory, and never where none does."""
+"""Ids that appear twice: found across chunks in any memory, and never where none does."""
 
 import tempfile
 
@@ -68,7 +68,7 @@ def path(tmp_path, request):
 @pytest.mark.parametrize("chunk_rows", [1, 4, 100])
 @pytest.mark.parametrize("id_memory", [0, 1 << 20])
 def test_both_places_are_told(path, chunk_rows, id_memory):
-    with pytest.raises(InvalidInputError, match=r"row 10: the id 'row 3' already .*: row 4"):
+    with pytest.raises(InvalidInputError, match=r"row 10: the id 'row 3' is already .*: row 4"):
         list(read_chunks(path, chunk_rows=chunk_rows, id_memory=id_memory))
 
 
@@ -77,7 +77,7 @@ def test_other_ids_of_the_same_hash_pass(path, monkeypatch):
         return np.array([len(text) for text in ids.tolist()], dtype=np.uint64)
 
     monkeypatch.setattr("dnip.tables.ids.hashes_of", collide)
-    with pytest.raises(InvalidInputError, match=r"row 10: the id 'row 3' already"):
+    with pytest.raises(InvalidInputError, match=r"row 10: the id 'row 3' is already"):
         list(read_chunks(path, chunk_rows=2))
     unique = path.with_name(f"u{path.suffix}")
     table = ProbabilityTable(np.full((12, 2), 0.5), ids=[f"row {number}" for number in range(12)])
@@ -91,9 +91,9 @@ def test_other_ids_of_the_same_hash_pass(path, monkeypatch):
         (pa.array(["a", ""]), "row 2: the id is empty"),
         (pa.array(["a", None]), "row 2: the id is empty"),
         (pa.array(["a", "b\0"]), "row 2: the id .* no file can hold"),
-        (pa.array(["a", "a"]), "row 2: the id 'a' already stands"),
-        (pa.array(["a", "a"]).dictionary_encode(), "row 2: the id 'a' already stands"),
-        (pa.array([7, 7], pa.int8()), "row 2: the id '7' already stands"),
+        (pa.array(["a", "a"]), "row 2: the id 'a' is already"),
+        (pa.array(["a", "a"]).dictionary_encode(), "row 2: the id 'a' is already"),
+        (pa.array([7, 7], pa.int8()), "row 2: the id '7' is already"),
         (pa.array([0.5, None]), "row 2: the id is empty"),
     ],
 )

@@ -20,9 +20,9 @@ P = np.array([[0.25, 0.75], [1, 0], [0.5, 0.5]])
         ({"labels": [0, 1]}, "labels has shape (2,), but 3 examples"),
         ({"labels": [0, 1, 2]}, "labels[2]: label 2 is outside 0..1"),
         ({"labels": [0, 1, -2]}, "labels[2]: label -2 is outside"),
-        ({"ids": ["a", "b", "a"]}, "ids[2]: the id 'a' already stands at ids[0]"),
+        ({"ids": ["a", "b", "a"]}, "ids[2]: the id 'a' is already at ids[0]"),
         ({"classes": ("a", "b", "c")}, "2 columns, but there are 3 classes: a, b, c"),
-        ({"classes": ("a", "a")}, "a stand twice"),
+        ({"classes": ("a", "a")}, "a appear twice"),
     ],
 )
 def test_the_constructor_checks_all(arguments, told):
@@ -75,7 +75,7 @@ class TestRows:
         [
             ([3], "row 3 is outside 0..2"),
             ([-1], "row -1 is outside"),
-            ([0, 0], "already stands"),
+            ([0, 0], "is already at"),
             ([0.5], "rows must be row numbers"),
             ([True], "rows must be row numbers"),
             ([[0]], "of shape (1, 1)"),

@@ -148,7 +148,7 @@ def check_classes(classes: Sequence[str]) -> tuple[str, ...]:
         raise InvalidInputError(f"class names must not be empty; got {names!r}")
     twice = sorted(name for name, times in Counter(names).items() if times > 1)
     if twice:
-        raise InvalidInputError(f"class names must differ; {', '.join(twice)} stand twice")
+        raise InvalidInputError(f"class names must differ; {', '.join(twice)} appear twice")
     if not all(is_storable(name) for name in names):
         raise InvalidInputError(
             f"class names must be valid Unicode without NUL characters; got {names!r}"

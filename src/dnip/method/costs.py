@@ -172,7 +172,7 @@ def _from_csv(text: str, source: str) -> Costs:
     columns = [cell.strip() for cell in rows[0][1:]]
     by_name = {row[0].strip(): row[1:] for row in rows[1:]}
     if len(by_name) < len(rows) - 1:
-        raise InvalidInputError(f"{source}: a true class stands twice", hint=_FORMS)
+        raise InvalidInputError(f"{source}: a true class appears twice", hint=_FORMS)
     if set(columns) != set(by_name):
         raise InvalidInputError(
             f"{source} has rows for {', '.join(by_name) or 'no class'}, but columns for "

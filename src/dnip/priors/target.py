@@ -150,7 +150,7 @@ def read_prior(text: str, classes: Sequence[str]) -> Floats:
             )
         if name in shares:
             raise InvalidInputError(
-                f"target prior: class {name} stands twice", hint="Give every class one share"
+                f"target prior: class {name} appears twice", hint="Give every class one share"
             )
         shares[name] = _share(share)
     return check_prior(shares, classes)

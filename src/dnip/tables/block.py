@@ -1,4 +1,4 @@
-"""Rows of a table in the form in which every format writes them."""
+"""Rows of a table as columns, ready to be written in any format."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def block_of(
     samples: ArrayLike | None = None,
     fallback: ArrayLike | None = None,
 ) -> Block:
-    """Return the columns of rows, with those that are given beside them."""
+    """Return rows as columns, with further columns."""
     n_rows, n_classes = rows.probabilities.shape
     leading: dict[str, Ids | NDArray[Any]] = {}
     if rows.ids is not None:

@@ -1,4 +1,4 @@
-"""Captured mass: what a language model put on all labels of a prompt together."""
+"""Captured mass: the probability that a language model gives to all labels together."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from dnip.base.typing import Integers
 
-#: Below this captured mass, most of what the model wants to say is no label.
+#: Below this captured mass, most of what the model would say is no label.
 LOW_MASS = 0.1
 
 #: From this share of low rows on, a table is worth a warning.
@@ -48,14 +48,14 @@ class CapturedMass:
 
     @classmethod
     def of(cls, mass: ArrayLike) -> CapturedMass | None:
-        """Sum up the mass of rows; None if there are no rows."""
+        """Summarise the mass of rows; None if there are no rows."""
         counts = MassCounts()
         counts.add(mass)
         return counts.summary
 
     @property
     def at_fault(self) -> bool:
-        """Whether most rows are low: the prompt is at fault then, which no weight can mend."""
+        """Whether most rows are low: then the prompt is wrong, which no weight can mend."""
         return 2 * self.low > self.rows
 
     @property
@@ -93,7 +93,7 @@ Look at both with `dnip audit`'
 
 
 class MassCounts:
-    """Counts from which the captured mass of a table of any size is summed up.
+    """Counts that summarise the captured mass of a table of any size.
 
     Examples
     --------
@@ -110,14 +110,14 @@ class MassCounts:
 
     def add(self, mass: ArrayLike) -> None:
         """Count the mass of some more rows, from 0 to 1."""
-        values = np.abs(np.asarray(mass, np.float64))  # of -0, whose bits are others
+        values = np.abs(np.asarray(mass, np.float64))  # -0 has other bits
         self._low += int(np.count_nonzero(values < LOW_MASS))
         bits = np.minimum(values, 1).astype(np.float16).view(np.uint16)
         self._bins += np.bincount(bits, minlength=_N_BINS)
 
     @property
     def summary(self) -> CapturedMass | None:
-        """What all rows come to; None if there were none."""
+        """The summary of all rows; None if there were none."""
         rows = int(self._bins.sum())
         if not rows:
             return None

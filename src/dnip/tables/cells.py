@@ -1,4 +1,4 @@
-"""Class columns as they come from a file to one float64 matrix, each of them contiguous."""
+"""From the columns of a file to one float64 matrix with contiguous columns."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def _matrix(
         for column, cells in enumerate(columns):
             matrix[:, column] = convert(cells)
     except (ValueError, OverflowError):
-        # Whole columns are converted at once, for speed; now find the cell, for the message.
+        # Whole columns are converted at once, for speed; the message needs the cell.
         for row, cells_of_row in enumerate(zip(*map(list, columns), strict=True)):
             for column, cell in enumerate(cells_of_row):
                 _check_cell(cell, convert, location.cell(row, column))

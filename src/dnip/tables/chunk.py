@@ -47,7 +47,7 @@ class CellLocation:
         return self.source
 
     def cell(self, row: int, column: int | None = None) -> str:
-        """Name a row of the run, and its class column if given; rows are told from 1."""
+        """Name a row of the run, and its class column if given; rows count from 1."""
         name = f"{self.source}: row {self.first_row + row + 1}"
         return name if column is None else f"{name}, column {self.columns[column]}"
 
@@ -57,7 +57,7 @@ class CellLocation:
 
 
 def shown(value: object, most: int = 60) -> str:
-    """Return a value as it shall stand in a message: quoted if it is a text, cut if it is long.
+    """Return a value for a message: quoted if it is a text, cut if it is long.
 
     Examples
     --------
@@ -100,7 +100,7 @@ class Codes(NamedTuple):
 
 @dataclass(frozen=True)
 class RawChunk:
-    """Rows as a reader found them: cells of numbers are numbers, nothing more is checked.
+    """Rows as a reader found them: numbers are numbers, nothing else is checked.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ class Rows(Protocol):
 
     @property
     def mass(self) -> Floats | None:
-        """What a language model put on all labels together, None where that is not known."""
+        """Captured mass of each row, None where it is not known."""
         ...
 
     @property

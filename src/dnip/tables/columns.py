@@ -1,4 +1,4 @@
-"""Which column of a table is what, and which class names a file carries."""
+"""What each column of a table holds, and the class names that a file carries."""
 
 from __future__ import annotations
 
@@ -92,9 +92,9 @@ def probability_columns(n_classes: int) -> tuple[str, ...]:
 def resolve_columns(
     names: Sequence[str], *, classes: tuple[str, ...] | None, source: str
 ) -> Layout:
-    """Find out which column is what.
+    """Decide what each column holds.
 
-    The class columns are `p0`, `p1`, ... in any order, or else carry the names of `classes`.
+    The class columns are `p0`, `p1`, ... in any order, or have the names of `classes`.
     `label`, `id` and `mass` may be absent; `prediction`, `samples` and `fallback`, which this
     package writes itself, are ignored.
 
@@ -110,7 +110,7 @@ def resolve_columns(
     Raises
     ------
     InvalidInputError
-        For a column that stands twice, is missing or is unknown, and for fewer than 2 classes.
+        For a column that appears twice, is missing or is unknown, and for fewer than 2 classes.
 
     Examples
     --------
@@ -123,7 +123,7 @@ def resolve_columns(
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
         raise InvalidInputError(
-            f"{source}: column {_shown(twice[0])} stands twice",
+            f"{source}: column {_shown(twice[0])} appears twice",
             hint="Give every column a name of its own",
         )
     numbered = [name for name in names if _PROBABILITY.fullmatch(name)]
@@ -259,7 +259,7 @@ def check_own_classes(names: Sequence[str], source: str) -> tuple[str, ...]:
 def reconcile_classes(
     own: tuple[str, ...] | None, given: tuple[str, ...] | None, source: str
 ) -> tuple[str, ...] | None:
-    """Return the class names of a file, None if nobody knows them.
+    """Return the class names of a file: its own or those given, None if there are neither.
 
     Raises
     ------

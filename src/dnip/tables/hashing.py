@@ -1,4 +1,4 @@
-"""The hash of a table's content, over chunks as over the whole."""
+"""The hash of a table's content, the same in chunks and as a whole."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ class DataHash:
         header = {"classes": classes, "labelled": labelled, "shape": (n_rows, len(classes))}
         self._digest = hashlib.sha256(json.dumps(header, sort_keys=True).encode())
         self._n_to_come = n_rows
-        self._labels: IO[bytes] | None = None  # of chunks: they follow after all probabilities
+        self._labels: IO[bytes] | None = None  # hashed after all probabilities
 
     def add(self, probabilities: Probabilities, labels: Labels | None) -> None:
-        """Take in the next rows.
+        """Add the next rows.
 
         Raises
         ------
@@ -73,7 +73,7 @@ class DataHash:
             ) from error
 
     def hexdigest(self) -> str:
-        """Return the hash; no rows can come after it."""
+        """Return the hash; no rows can be added after it."""
         if self._labels is not None:
             self._labels.seek(0)
             while part := self._labels.read(1 << 20):

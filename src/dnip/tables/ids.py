@@ -1,4 +1,4 @@
-"""Ids that stand twice in a table, found within a bounded memory."""
+"""Checks of row ids; ids that appear twice are found in bounded memory."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
     Hashes = NDArray[np.uint64]
 
-# Ranges of hashes that are looked through one at a time.
+# Ranges of hashes that are searched one at a time.
 _RANGES = 256
 
-# Hashes that stand twice of which it is enough to look at the ids: one bad table may have millions.
+# Repeated hashes whose ids are compared, at most: one bad table may have millions.
 _ENOUGH = 1 << 16
 
 # Bytes of text that are hashed at once.
@@ -55,7 +55,7 @@ def check_ids(
     Raises
     ------
     InvalidInputError
-        For a wrong length, an empty id, an id that stands twice, or a text that no file can hold.
+        For a wrong length, an empty id, an id that appears twice, or a text that no file can hold.
 
     Examples
     --------
@@ -102,9 +102,9 @@ def _refuse_second_id(ids: list[str], location: Location) -> None:
 
 
 def refuse_duplicate_id(text: str, first: str, second: str) -> NoReturn:
-    """Raise for an id that stands twice, naming both places."""
+    """Raise for an id that appears twice; the message names both rows."""
     raise InvalidInputError(
-        f"{second}: the id {text!r} already stands at {first}",
+        f"{second}: the id {text!r} is already at {first}",
         hint="Give every row an id of its own, or leave the ids out",
     )
 
@@ -115,7 +115,7 @@ def read_ids(raw: RawChunk) -> Ids | None:
     Raises
     ------
     InvalidInputError
-        For an empty id, an id that stands twice, or a text that no file can hold.
+        For an empty id, an id that appears twice, or a text that no file can hold.
     """
     if raw.ids is None:
         return None
@@ -126,9 +126,9 @@ def read_ids(raw: RawChunk) -> Ids | None:
 
 
 class IdsSeen:
-    """The 64-bit hashes of all ids so far, in memory up to a limit and beyond it on disk.
+    """The 64-bit hashes of all ids so far: in memory up to a limit, beyond it on disk.
 
-    Equal hashes are only a suspicion: whoever finds some must look at the ids themselves.
+    Different ids can have equal hashes, so the ids themselves must be compared in the end.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ class IdsSeen:
     """
 
     def __init__(self, memory: int) -> None:
-        # Sorting needs as much again.
+        # Sorting needs the same amount again.
         self._limit = max(memory // 16, 1)
         self._pending: list[Hashes] = []
         self._n_pending = 0
@@ -160,14 +160,14 @@ class IdsSeen:
             self._spill.close()
 
     def add(self, ids: Ids) -> None:
-        """Take note of the ids of some rows."""
+        """Add the ids of some rows."""
         if self._n_pending + len(ids) > self._limit and self._n_pending:
             self._write_run()
         self._pending.append(hashes_of(ids))
         self._n_pending += len(ids)
 
     def repeated(self) -> Hashes:
-        """Return the hashes that stand twice or more, ascending; of very many, the lowest."""
+        """Return the hashes that appear more than once, ascending; at most 2¹⁶."""
         if not self._runs:
             return _repeated(self._take_pending())[:_ENOUGH]
         self._write_run()
@@ -196,8 +196,8 @@ class IdsSeen:
             self._spill.write(run.data)
         except OSError as error:
             raise OutputError(
-                f"{tempfile.gettempdir()}: ids cannot be noted there while looking for some that "
-                f"stand twice: {error.strerror}",
+                f"{tempfile.gettempdir()}: ids cannot be written there while looking for some "
+                f"that appear twice: {error.strerror}",
                 hint="Free some space, name another folder in TMPDIR, or give more memory",
             ) from error
 
@@ -214,26 +214,26 @@ class IdsSeen:
 
 
 class _Run(NamedTuple):
-    """Sorted hashes in the spill file: where they begin, and where each range of them ends."""
+    """Sorted hashes in the spill file: where they begin, and where each range ends."""
 
     offset: int
     ends: list[int]
 
 
 def refuse_repeated(chunks: Iterator[RawChunk], suspected: Hashes) -> None:
-    """Raise for the first id that already stands in an earlier row.
+    """Raise for the first id that is already in an earlier row.
 
     Parameters
     ----------
     chunks : iterator of RawChunk
         The whole table, read once more.
     suspected : ndarray of uint64
-        Hashes that stand twice.
+        Hashes that appear twice.
 
     Raises
     ------
     InvalidInputError
-        If an id stands twice. Different ids that share a hash pass.
+        If an id appears twice. Different ids that share a hash pass.
     """
     seen: dict[str, str] = {}
     for raw in chunks:
@@ -264,7 +264,7 @@ def hashes_of(ids: Ids) -> Hashes:
 
 
 def _hash_texts(offsets: Integers, data: NDArray[np.uint8]) -> Hashes:
-    """Hash each text as a polynomial: sums of bytes times powers, as differences of one sum."""
+    """Hash each text as a polynomial of its bytes, from differences of one running sum."""
     texts = data[offsets[0] : offsets[-1]]
     bounds = offsets - offsets[0]
     powers, inverses = _powers(max(_MAX_BYTES, 1 << len(texts).bit_length()))
@@ -293,7 +293,7 @@ def _repeated(ascending: Hashes) -> Hashes:
 
 
 def _check_texts(ids: pa.Array, location: CellLocation) -> None:
-    """Check a pyarrow array of texts as `check_ids` checks Python ones, without making any."""
+    """Check a pyarrow array of texts as `check_ids` does, without making Python texts."""
     offsets, data = _buffers(ids)
     lengths = np.diff(offsets)
     if ids.null_count or not lengths.all():

@@ -1,4 +1,4 @@
-"""Label cells: a class name or a class index to the class index."""
+"""Cells of the label column: from a class name or class index to the class index."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _WHOLE_NUMBER = re.compile(r"([+-]?[0-9]+)(\.0*)?")
 
 
 class LabelRule:
-    """The rule that reads one label cell; no cell depends on any other, so tables can stream.
+    """The rule that reads one label cell. Cells are read one by one, so tables can stream.
 
     An empty cell is an unlabelled row. A cell that equals a class name exactly is that class.
-    Otherwise a whole number ("2", or "2.0" as pandas writes it) is a class index, counted from
-    0; unless a class name is itself a whole number other than its own index, for then the number
+    Otherwise a whole number ("2", or "2.0" as pandas writes it) is a class index, counted from 0.
+    Where a class name is itself a whole number other than its index, numbers are refused: they
     could mean either.
 
     Parameters
@@ -69,7 +69,7 @@ class LabelRule:
             try:
                 return self.read(cells.values, location)[cells.codes]
             except InvalidInputError:
-                # Not every value need stand in a row; and the message names the row.
+                # Some values may be in no row; and the message names the row.
                 cells = cells.cells()
         texts = ("" if is_missing(cell) else str(cell) for cell in cells)
         return np.array(

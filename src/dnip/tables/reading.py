@@ -1,4 +1,4 @@
-"""From a path to checked chunks: the one way in for every file format."""
+"""From a path to checked chunks, the same way for every file format."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 CHUNK_ROWS = 65_536
 
-#: Bytes that the hashes of ids may take before they go to disk.
+#: Bytes of memory for the hashes of ids; more of them go to disk.
 ID_MEMORY = 1 << 27
 
 
@@ -43,7 +43,7 @@ def read_chunks(
 ) -> Iterator[Chunk]:
     """Read and check a table chunk by chunk.
 
-    The path and the arguments are checked at once, the rows as they are asked for; see
+    The path and the arguments are checked at once, the rows when they are read; see
     `check_chunks`.
 
     Raises
@@ -59,12 +59,12 @@ def read_chunks(
 
 
 def check_readable(file: str | os.PathLike[str]) -> Format:
-    """Return the format of a table that is there, or say why it cannot be read.
+    """Return the format of a table file, or say why it cannot be read.
 
     Raises
     ------
     InvalidInputError
-        For a path without a file, a file that may not be read, or an unknown suffix.
+        For a missing file, a file without read permission, or an unknown suffix.
     """
     path = Path(file)
     try:
@@ -94,27 +94,27 @@ def check_chunks(
     Parameters
     ----------
     read : callable
-        Gives the chunks from the first, each time it is called. It is called twice only if ids
-        seem to stand twice.
+        Returns the chunks from the first one at each call. It is called a second time only if some
+        ids seem to appear twice.
     source : str
         The table as a whole, for messages.
     id_memory : int
-        Bytes that may be spent on finding ids that stand twice.
+        Bytes of memory for finding ids that appear twice.
     as_a_whole : bool, default=True
-        Whether to look for ids that stand in two chunks, and to tell of normalised rows and of low
+        Whether to look for ids that are in two chunks, and to warn of normalised rows and of low
         captured mass.
 
     Yields
     ------
     Chunk
-        The same rows. After the last, one warning tells how many rows were normalised, and one of
-        how many the captured mass is low.
+        The same rows. After the last chunk, one warning says how many rows were normalised, and
+        another one how many have a low captured mass.
 
     Raises
     ------
     InvalidInputError
-        For the first bad cell, parts with different columns, or a table without rows; after the
-        last chunk for an id that stands twice.
+        For the first bad cell, parts with different columns, or a table without rows; for an id
+        that appears twice, after the last chunk.
     """
     layout: Layout | None = None
     sums = _SumsSeen()
@@ -153,7 +153,7 @@ def check_chunks(
 
 
 class _SumsSeen:
-    """How many rows of how many did not sum to 1, and which was the first."""
+    """Counts the rows that did not sum to 1, and remembers the first."""
 
     def __init__(self) -> None:
         self.total = 0

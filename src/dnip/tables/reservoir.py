@@ -1,4 +1,4 @@
-"""A sample of the rows of a stream: the same one, however the stream is cut into blocks."""
+"""Random samples of the rows of a stream, which do not depend on its blocks."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 
 
 class RowSample:
-    """At most so many rows, every row with the same chance; all rows of a short stream.
+    """A uniform sample of at most `most` rows; all rows of a shorter stream.
 
-    Every row draws a number, and those with the least numbers stay. They keep their order.
+    Every row draws a random number; the rows with the least numbers are kept, in their order.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class RowSample:
         self.n_seen = 0
 
     def add(self, rows: Probabilities) -> None:
-        """Let rows of shape (M, N) take part."""
+        """Add rows of shape (M, N) to the stream."""
         keys = self._rng.random(len(rows))
         self.n_seen += len(rows)
         if len(self._keys) == self._most:  # most rows of a long stream end here
@@ -63,7 +63,7 @@ class RowSample:
 
 
 class ClassSample:
-    """At most so many rows of each class of a stream.
+    """A uniform sample of at most `most` rows of each class of a stream.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ class ClassSample:
         self._samples = [RowSample(most, (0, c)) for c in range(n_classes)]
 
     def add(self, probabilities: Probabilities, labels: Labels) -> None:
-        """Let labelled rows take part."""
+        """Add labelled rows to the stream."""
         for c, sample in enumerate(self._samples):
             of_class = labels == c
             if of_class.any():

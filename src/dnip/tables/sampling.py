@@ -1,4 +1,4 @@
-"""Which rows go where: splits into parts and small draws, by seed."""
+"""Splits of rows into parts, and draws of a few rows, by seed."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def row_numbers(rows: ArrayLike, n_rows: int, source: str) -> Integers:
 
 
 def split_rows(strata: Integers, fractions: Mapping[str, float], seed: int) -> dict[str, Integers]:
-    """Deal the rows out to named parts.
+    """Divide the rows into named parts.
 
     The rows of each stratum are shuffled and spread evenly over the interval from 0 to 1; each
     part then takes an interval as long as its fraction. So the sizes of the parts are exact up
@@ -122,7 +122,7 @@ def _ends(fractions: Mapping[str, float], n_rows: int) -> dict[str, int]:
 
 
 def _even_order(strata: Integers, rng: np.random.Generator) -> Integers:
-    """Order rows so that every stretch of them holds each stratum in proportion."""
+    """Order rows so that each stratum is spread evenly."""
     position = np.empty(len(strata))
     for stratum in np.unique(strata):
         rows = np.flatnonzero(strata == stratum)

@@ -1,4 +1,4 @@
-"""Tables of any size, a bounded block of rows at a time."""
+"""Tables of any size, read in bounded blocks of rows."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ if TYPE_CHECKING:
 
 Item = TypeVar("Item")
 
-#: Bytes of memory that a scan keeps to where nobody names another size.
+#: Bytes of memory that a scan may take by default.
 MEMORY = 10**9
 
 #: What the interpreter, its libraries and the blocks in flight need.
 LEAST_MEMORY = 300 * 10**6
 
-# Part of the memory that the hashes of ids may take before they go to disk.
+# Part of the memory for the hashes of ids; more of them go to disk.
 _ID_SHARE = 8
 
 
 class Scan:
-    """A table on disk that is read in bounded blocks of rows, as often as it is iterated over.
+    """A table on disk, read in bounded blocks of rows each time it is iterated over.
 
-    The next block is read and checked in another thread while the caller works on the last. All
-    cells are checked in every pass. What concerns the table as a whole is done in the first: ids
-    that stand twice are refused, and normalised rows are told, both after the last block.
+    While the caller works on one block, another thread reads and checks the next. All cells are
+    checked in every pass. The first pass also checks the table as a whole: after the last block it
+    refuses ids that appear twice, and warns of normalised rows.
 
-    Memory holds a few blocks of up to a million cells, and 8 bytes per id up to an eighth of
-    `memory`; beyond that they go to a temporary file. An NPZ file is loaded whole.
+    Memory holds a few blocks of up to a million cells, and 8 bytes per id. Ids that need more than
+    an eighth of `memory` go to a temporary file. An NPZ file is loaded whole.
 
     Parameters
     ----------
@@ -51,8 +51,7 @@ class Scan:
     Raises
     ------
     InvalidInputError
-        For a path that cannot be read or too little memory at once; for bad rows as they are
-        reached.
+        For a path that cannot be read, or too little memory; for bad rows when they are reached.
 
     Examples
     --------
@@ -105,9 +104,9 @@ class Scan:
 
 
 def ahead(items: Iterator[Item]) -> Generator[Item]:
-    """Give the items of an iterator while another thread is at work on the next one.
+    """Yield the items of an iterator while another thread makes the next one.
 
-    At the end, however it comes, the thread has stopped and the iterator is closed.
+    In the end, after an error too, the thread has stopped and the iterator is closed.
 
     Examples
     --------
@@ -122,6 +121,6 @@ def ahead(items: Iterator[Item]) -> Generator[Item]:
                 coming = pool.submit(next, items, end)
                 yield item  # type: ignore[misc]
     finally:
-        # After a second Ctrl-C the thread may still be at work on the iterator.
+        # After a second Ctrl-C the thread may still be using the iterator.
         with suppress(AttributeError, ValueError):
             items.close()  # type: ignore[attr-defined]

@@ -33,23 +33,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ProbabilityTable:
-    """Class probabilities of M examples over N classes, with labels and ids where known.
+    """Class probabilities of M examples over N classes, with labels and ids if known.
 
     Parameters
     ----------
     probabilities : ndarray of shape (M, N)
-        One row per example. Rows that do not sum to 1 are normalised, and the user is told.
+        One row per example. Rows that do not sum to 1 are normalised, with a warning.
     labels : ndarray of shape (M,), optional
         Class indices, -1 for an unlabelled row; None where the table has no label column.
     ids : array of str, shape (M,), optional
-        A name for each row; none may stand twice.
+        A name for each row; all are different.
     classes : tuple of str, default=()
         Class names; when left out, the indices "0", "1", ...
     source : str, default="table"
         Where the rows come from, for messages.
     mass : ndarray of shape (M,), optional
-        Captured mass: what a language model put on all labels of a row together before
-        normalising; None where that is not known.
+        Captured mass: the probability that a language model gave to all labels of a row together;
+        None where it is not known.
 
     Raises
     ------
@@ -153,7 +153,7 @@ class ProbabilityTable:
 
         The class columns are `p0`, `p1`, ... or carry the names of `classes`. The column `label`
         holds class names or class indices, empty for an unlabelled row; it may be absent, and so
-        may `id` and `mass`. A warning tells when many rows have a low captured mass.
+        may `id` and `mass`. There is a warning where many rows have a low captured mass.
 
         Parameters
         ----------
@@ -247,7 +247,7 @@ class ProbabilityTable:
         InvalidInputError
             For an unknown suffix or a table without rows.
         OutputError
-            If the file cannot be written; what stood there before still stands.
+            If the file cannot be written; an existing file then stays as it was.
 
         Examples
         --------
@@ -328,12 +328,12 @@ class ProbabilityTable:
         Parameters
         ----------
         fractions : mapping of str to float
-            Fraction of the rows in each part: above 0, 1 at most in all. What is left over is in
-            no part.
+            Fraction of the rows in each part, above 0; at most 1 in all. Rows that are left over
+            are in no part.
         seed : int
             Seed of the shuffle.
         stratify : bool, default=True
-            Divide each class, and the unlabelled rows, like the whole.
+            Divide each class, and the unlabelled rows, in these fractions.
 
         Returns
         -------

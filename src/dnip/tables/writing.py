@@ -1,4 +1,4 @@
-"""From tables to a file, chunk by chunk and all or nothing."""
+"""Tables written to a file, chunk by chunk; the file appears only when it is complete."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class TableWriter:
-    """A table that is being written; `open_writer` gives it."""
+    """A table that is being written; `open_writer` makes it."""
 
     def __init__(self, file: BlockWriter, classes: tuple[str, ...]) -> None:
         self._file = file
@@ -48,12 +48,12 @@ class TableWriter:
         predictions : array-like of shape (M,), optional
             Predicted class indices, for a column `prediction`.
         mass : array-like of shape (M,), optional
-            Captured mass, where the rows do not hold it: what a language model put on all labels
-            together before normalising.
+            Captured mass, if it is not part of the rows: the probability that a language model gave
+            to all labels together.
         samples : array-like of shape (M,), optional
             Answers that the probabilities are vote shares of.
         fallback : array-like of shape (M,), optional
-            1 where a model's answer holds no label, so that its last token stands for one; else 0.
+            1 where a model's answer holds no label, so that its last token is used; else 0.
 
         Raises
         ------
@@ -64,21 +64,21 @@ class TableWriter:
             raise InvalidInputError(
                 f"{rows.source} has the classes {listed(rows.classes)}, but the file is "
                 f"written for {listed(self._classes)}",
-                hint="Open a file of its own for it",
+                hint="Write it to a file of its own",
             )
         block = block_of(rows, predictions, mass, samples, fallback)
         if self._columns is not None and block.columns != self._columns:
             raise InvalidInputError(
                 f"{rows.source} has the columns {', '.join(block.columns)}, but the file has "
                 f"{', '.join(self._columns)}",
-                hint="Give labels, ids and whatever stands beside them for all rows or for none",
+                hint="Give labels, ids and other columns for all rows or for none",
             )
         self._columns = block.columns
         self._n_rows += len(rows.probabilities)
         self._file.write(block)
 
     def finish(self) -> None:
-        """End the file; `open_writer` calls this."""
+        """Complete the file; `open_writer` calls this."""
         if not self._n_rows:
             raise InvalidInputError(
                 "there are no rows to write", hint="A table needs one row at least"
@@ -94,13 +94,12 @@ class TableWriter:
 def open_writer(path: str | os.PathLike[str], classes: Sequence[str]) -> Iterator[TableWriter]:
     """Open a table file for writing; the suffix names the format.
 
-    The columns are `id`, `label`, `prediction`, `mass`, `samples` and `fallback` where there are
-    any, then `p0`, ....
-    Labels and predictions are written as class names, which are the indices where the classes
-    have no names; an unlabelled row has an empty label. Parquet and NPZ files carry the class
-    names, so that `ProbabilityTable.read` needs none. Every float reads back as the same float.
+    The columns are `id`, `label`, `prediction`, `mass`, `samples` and `fallback`, as far as given,
+    then `p0`, `p1`, .... Labels and predictions are written as class names, or as class indices
+    where classes have no names; an unlabelled row has an empty label. Parquet and NPZ files store
+    the class names, so `ProbabilityTable.read` needs none. Floats read back exactly.
 
-    The file appears when the block ends well; if it raises, whatever stood there still stands.
+    The file appears when the block ends without an error; else an existing file stays as it was.
 
     Parameters
     ----------

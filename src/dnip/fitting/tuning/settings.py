@@ -102,7 +102,7 @@ class Grid:
     Parameters
     ----------
     betas, taus, scales, smoothings, robust_modes : sequence
-        Values of each setting, at least one; a value that stands twice counts once.
+        Values of each setting, at least one; a value that appears twice counts once.
 
     Raises
     ------

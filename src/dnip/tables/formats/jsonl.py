@@ -76,13 +76,13 @@ def _rows(file: IO[str], source: str) -> Iterator[_Row]:
             names = [name for name, _ in pairs]
             name = next(name for name in names if names.count(name) > 1)
             raise InvalidInputError(
-                f"{where}, column {name} stands twice", hint="Give every key of a row once"
+                f"{where}, column {name} appears twice", hint="Give every key of a row once"
             )
         yield cells
 
 
 class _Pairs(list[tuple[str, object]]):
-    """A JSON object as it stands in the text, keys that stand twice included."""
+    """The keys and values of a JSON object, keys that appear twice included."""
 
 
 def _check_keys(chunk: list[_Row], first: _Row, location: CellLocation) -> None:

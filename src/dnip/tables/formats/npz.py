@@ -104,7 +104,7 @@ def _own_classes(names: NDArray[Any] | None, source: str) -> tuple[str, ...] | N
 
 
 def _columns(arrays: dict[str, NDArray[Any]], source: str) -> dict[str, NDArray[Any]]:
-    """Bring the arrays to the column names that every format has."""
+    """Return the arrays under the column names that all formats have."""
     columns: dict[str, NDArray[Any]] = {}
     for name, array in arrays.items():
         if name in _MATRICES:
@@ -120,7 +120,7 @@ def _columns(arrays: dict[str, NDArray[Any]], source: str) -> dict[str, NDArray[
         for column in named:
             if column in columns:
                 raise InvalidInputError(
-                    f"{source}: column {column} stands twice, once in array {name}",
+                    f"{source}: column {column} appears twice, once in array {name}",
                     hint="Give the class columns one by one or as one matrix, not both",
                 )
         columns.update(named)
@@ -139,7 +139,7 @@ def _check_lengths(columns: dict[str, NDArray[Any]], probability: str, source: s
 
 
 class NpzWriter:
-    """Gather blocks in memory and write them as arrays in the end."""
+    """Gather blocks in memory and write them as arrays at the end."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file

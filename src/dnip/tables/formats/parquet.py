@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from dnip.tables.columns import Layout
 
 
-# Bytes of a page, as writers make them where nobody asks for another size.
+# Bytes of a page, the usual size of writers.
 _PAGE = 1 << 20
 
 # Bytes of a column chunk that are read at a time.
@@ -54,9 +54,9 @@ def read_parquet(
 
 
 def extra_memory(path: Path) -> int:
-    """Return about how many bytes the open pages take: each column holds one, packed and unpacked.
+    """Return about how many bytes the open pages take: one per column, packed and unpacked.
 
-    Parts are alike; the first speaks for all. A damaged one is told of when it is read.
+    Parts are alike, so only the first is looked at. A damaged one is refused when it is read.
     """
     arrow = load_optional("pyarrow", purpose="read Parquet", extra="parquet")
     parquet = load_optional("pyarrow.parquet", purpose="read Parquet", extra="parquet")
@@ -92,7 +92,7 @@ def _read_part(path: Path, classes: tuple[str, ...] | None, chunk_rows: int) -> 
     try:
         metadata = parquet.read_metadata(path)
         schema = metadata.schema.to_arrow_schema()
-        # Without a buffer a whole row group is held, and it may be as large as the file.
+        # Without a buffer a whole row group is held, which may be as large as the file.
         file = parquet.ParquetFile(
             path,
             metadata=metadata,
@@ -193,7 +193,7 @@ def _damaged(source: str, error: Exception) -> InvalidInputError:
     )
 
 
-# How class indices are encoded: as short as in a dictionary, and faster.
+# The encoding of class indices: as short as a dictionary, and faster.
 _SMALL_NUMBERS = "DELTA_BINARY_PACKED"
 
 # Values that are encoded at a time.
@@ -212,9 +212,8 @@ class ParquetWriter:
     def write(self, block: Block) -> None:
         """Add the rows of a block."""
         if self._writer is None:
-            # Digits of probabilities hardly repeat: dictionaries and compression cost more than
-            # the bare copy and save nothing. Columns that cannot be empty, in long batches, are
-            # encoded in a quarter of the time.
+            # Probabilities hardly repeat: dictionaries and compression cost time and save nothing.
+            # Columns that cannot be empty, in long batches, are encoded four times as fast.
             plain = dict.fromkeys(block.class_columns, "none")
             labels = [name for name in block.leading if name in LABEL_COLUMNS]
             self._writer = self._parquet.ParquetWriter(
@@ -240,7 +239,7 @@ class ParquetWriter:
             self._writer.close()
 
     def discard(self) -> None:
-        """Release the file, which its own destructor would else try to end too late."""
+        """Release the file now: its destructor would try to complete it too late."""
         with suppress(self._arrow.ArrowException, OSError):
             self.finish()
 

@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 
 class BlockWriter(Protocol):
-    """Writes one file of some format; whoever opened the file closes it."""
+    """Writes one file of some format; the caller closes the file."""
 
     def write(self, block: Block) -> None:
         """Add the rows of a block; all blocks have the same columns."""
         ...
 
     def finish(self) -> None:
-        """Write what is still held back; at least one block has come."""
+        """Write what is still held back; there was at least one block."""
         ...
 
     def discard(self) -> None:
@@ -47,7 +47,7 @@ class Format:
     open : callable
         From a binary file, open for writing, to a writer.
     extra_memory : callable
-        From path to the bytes that reading takes beside the chunks themselves.
+        From path to the bytes of memory that reading takes besides the chunks.
     """
 
     read: Callable[[Path, tuple[str, ...] | None, int], Iterator[RawChunk]]
@@ -68,12 +68,12 @@ FORMATS = {
 
 
 def format_of(path: Path) -> Format:
-    """Return the format that a file's suffix stands for.
+    """Return the format of a file, by its suffix.
 
     Raises
     ------
     InvalidInputError
-        For a suffix that stands for none; the message lists the known ones.
+        For an unknown suffix; the message lists the known ones.
 
     Examples
     --------

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def open_text(path: Path, *, compressed: bool) -> Iterator[IO[str]]:
-    """Open a UTF-8 text file, with or without a byte order mark, lines as they are.
+    """Open a UTF-8 text file, with or without a byte order mark; line ends are kept.
 
     Raises
     ------
@@ -49,7 +49,7 @@ def open_text(path: Path, *, compressed: bool) -> Iterator[IO[str]]:
 
 
 def cannot_read(path: Path, error: OSError) -> InvalidInputError:
-    """Return the error for a file that the system does not give."""
+    """Return the error for a file that cannot be opened or read."""
     return InvalidInputError(
         f"{path}: the file cannot be read: {error.strerror or error}",
         hint="Check the path and its permissions",
@@ -64,7 +64,7 @@ def empty_file(path: Path) -> InvalidInputError:
 
 
 def _not_utf8(path: Path, *, compressed: bool) -> InvalidInputError:
-    """Find the line that is not UTF-8; the decoder, which reads ahead, cannot tell."""
+    """Find the line that is not UTF-8; the decoder reads ahead and does not know it."""
     with cast("IO[bytes]", gzip.open(path)) if compressed else path.open("rb") as file:
         bad_bytes = ((number, line, _bad_byte(line)) for number, line in enumerate(file, start=1))
         number, line, byte = next(found for found in bad_bytes if found[2])
@@ -89,12 +89,12 @@ _GZIP = 16 + zlib.MAX_WBITS
 
 
 class TextOutput:
-    """UTF-8 text on its way into a file.
+    """Writes UTF-8 text to a file, the same bytes for the same text.
 
     Parameters
     ----------
     file : binary file
-        Open for writing; whoever opened it closes it.
+        Open for writing; the caller closes it.
     compressed : bool
         Whether to gzip the text.
     """
@@ -109,6 +109,6 @@ class TextOutput:
         self._file.write(data if self._gzip is None else self._gzip.compress(data))
 
     def finish(self) -> None:
-        """Write what the compressor still holds."""
+        """Write what the compressor still holds back."""
         if self._gzip is not None:
             self._file.write(self._gzip.flush())
