@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -11,12 +10,14 @@ import numpy as np
 
 from dnip.base.arrays import check_probabilities
 from dnip.base.errors import CoefficientsFormatError, InvalidInputError, listed
-from dnip.base.files import atomic_path, read_text
+from dnip.base.files import atomic_path
 from dnip.base.frames import check_column_names
-from dnip.base.validation import check_classes, check_scale, check_weight_indices, check_weights
+from dnip.base.validation import check_classes, check_weight_indices, check_weights
+from dnip.method.class_mix import calibration, class_shares, move_to_mix
+from dnip.method.coefficients_file import REFIT, from_text, read, to_text
 from dnip.method.prediction import decide, reweight
 from dnip.method.scales import Spacing, WeightScale
-from dnip.priors import Calibration, PriorEstimate, adjust, check_prior, estimate_prior
+from dnip.priors import estimate_prior
 
 if TYPE_CHECKING:
     import os
@@ -26,13 +27,7 @@ if TYPE_CHECKING:
 
     from dnip.base.typing import Floats, Labels, Probabilities, WeightIndices
     from dnip.method.solution import Solution
-    from dnip.priors import PriorLike
-
-FORMAT = "dnip-coefficients"
-#: Of files with weights ξ/K; every package reads it.
-VERSION = 1
-#: Of files with other weights: a reader that knows linear scales only refuses it.
-SPACED_VERSION = 2
+    from dnip.priors import Calibration, PriorEstimate, PriorLike
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,17 +146,23 @@ class Coefficients:
         >>> Coefficients.from_solution(solution, ["no", "yes"]).fit["solver"]
         'coordinate'
         """
-        summary = solution.to_dict()
-        reported = {"value": summary.pop("objective"), "term_values": summary.pop("terms")}
-        for name in ("weight_indices", "scale", "spacing", "weights"):
-            summary.pop(name)
-        summary["unfitted"] = [str(classes[c]) for c in solution.unfitted]
+        fit = {
+            **(provenance or {}),
+            **solution.search_summary,
+            "unfitted": [str(classes[c]) for c in solution.unfitted],
+        }
+        if solution.constraints is not None:
+            fit["constraints"] = solution.constraints
         return cls(
             classes,
             solution.weight_indices,
             WeightScale(solution.spacing, solution.scale),
-            objective={**solution.objective, **reported},
-            fit={**(provenance or {}), **summary},
+            objective={
+                **solution.objective,
+                "value": solution.value,
+                "term_values": solution.terms,
+            },
+            fit=fit,
             weights=solution.continuous_weights,
         )
 
@@ -262,26 +263,20 @@ class Coefficients:
         >>> fitted.adjusted({"0": 0.01, "1": 0.99}).predict([[0.65, 0.35], [0.85, 0.15]])
         array([1, 1])
         """
-        shares, calibration, changed = self.class_shares, self.calibration, None
-        if isinstance(target_prior, PriorEstimate):
-            changed = target_prior.differs_from(shares)
-            target_prior = target_prior.shares
-        target = check_prior(target_prior, self.classes)
-        moved = adjust(self.weights, calibration, shares, target, changed)
-        if moved.part == 0 and (target > 0).all():
+        moved = move_to_mix(
+            target_prior, self.classes, self.weights, self.class_shares, self.calibration
+        )
+        if moved is None:
             return self
-        told = {"weights": self.weights.tolist(), "class_shares": shares.tolist()}
-        settings = ("value", "term_values")  # of other weights on other rows
+        objective = dict(self.objective)
+        for name in ("value", "term_values"):  # they belong to other weights on other rows
+            objective.pop(name, None)
         return Coefficients(
             self.classes,
             [],
             Spacing.CONTINUOUS.value,
-            {name: value for name, value in self.objective.items() if name not in settings},
-            {
-                **self.fit,
-                "class_shares": target.tolist(),
-                "adjusted": {"part": moved.part, "from": told},
-            },
+            objective,
+            {**self.fit, **moved.provenance},
             moved.weights,
         )
 
@@ -309,38 +304,12 @@ class Coefficients:
     @property
     def class_shares(self) -> Floats:
         """Class shares of the rows that they were fitted for, shape (N,)."""
-        shares = self._learned("class_shares")
-        try:
-            found = np.asarray(shares, np.float64)
-            sound = found.shape == (len(self.classes),) and bool((found >= 0).all())
-            if not sound or not 0 < found.sum() < np.inf:
-                raise ValueError("not one share for each class")
-        except (TypeError, ValueError, OverflowError) as error:
-            raise CoefficientsFormatError(
-                f"coefficients: fit.class_shares is {shares!r}: {error}", hint=_REFIT
-            ) from error
-        return np.asarray(found / found.sum())
+        return class_shares(self.fit, len(self.classes))
 
     @property
     def calibration(self) -> Calibration:
         """Calibrated log-odds of the probabilities that they were fitted on."""
-        try:
-            return Calibration.from_dict(self._learned("calibration"), len(self.classes))
-        except ValueError as error:
-            if isinstance(error, CoefficientsFormatError):
-                raise
-            raise CoefficientsFormatError(
-                f"coefficients: fit.calibration: {error}", hint=_REFIT
-            ) from error
-
-    def _learned(self, name: str) -> object:
-        if name not in self.fit:
-            raise CoefficientsFormatError(
-                f"coefficients: fit.{name} is missing, so they cannot be moved to another class "
-                "mix: an older version wrote them, or they were made by hand",
-                hint="Fit again with `dnip fit`",
-            )
-        return self.fit[name]
+        return calibration(self.fit, len(self.classes))
 
     def logit_bias(self) -> dict[str, float]:
         """Return ln ω by class: the bias on a single-token label that equals the weight.
@@ -364,19 +333,14 @@ class Coefficients:
         >>> Coefficients.from_json(coefficients.to_json()).weight_indices
         array([30, 15])
         """
-        linear = self.spacing is Spacing.LINEAR
-        content = {
-            "format": FORMAT,
-            "version": VERSION if linear else SPACED_VERSION,
-            "classes": list(self.classes),
-            "weight_indices": self.weight_indices.tolist() or None,
-            "scale": self.scale or None,
-            **({} if linear else {"spacing": self.spacing.value}),
-            "weights": self.weights.tolist(),
-            "objective": self.objective,
-            "fit": self.fit,
-        }
-        return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+        return to_text(
+            classes=self.classes,
+            weight_indices=self.weight_indices,
+            scale=WeightScale(self.spacing, self.scale),
+            weights=self.weights,
+            objective=self.objective,
+            fit=self.fit,
+        )
 
     @classmethod
     def from_json(cls, text: str, *, source: str = "coefficients") -> Coefficients:
@@ -394,62 +358,12 @@ class Coefficients:
         CoefficientsFormatError
             If the text is damaged, of another format, or of a version yet unknown.
         """
+        stored = from_text(text, source)
         try:
-            content = json.loads(text, parse_constant=_refuse_constant)
-        except (ValueError, RecursionError) as error:  # RecursionError: brackets without end
-            raise CoefficientsFormatError(
-                f"{source}: not valid JSON: {error}", hint=_REFIT
-            ) from error
-        if not isinstance(content, dict) or content.get("format") != FORMAT:
-            raise CoefficientsFormatError(f'{source}: "format" is not "{FORMAT}"', hint=_REFIT)
-        version = content.get("version")
-        if version not in (VERSION, SPACED_VERSION):
-            raise CoefficientsFormatError(
-                f"{source}: version {version!r} is unknown; this package reads "
-                f"versions {VERSION} and {SPACED_VERSION}",
-                hint="Install the newer package that wrote the file",
-            )
-        needed = ["classes", "weight_indices", "scale"]
-        needed += ["spacing", "weights"] if version == SPACED_VERSION else []
-        missing = [key for key in needed if key not in content]
-        if missing:
-            raise CoefficientsFormatError(f"{source}: {', '.join(missing)} missing", hint=_REFIT)
-        spacing = content["spacing"] if version == SPACED_VERSION else Spacing.LINEAR
-        if version == SPACED_VERSION and spacing not in (Spacing.LOG, Spacing.CONTINUOUS):
-            raise CoefficientsFormatError(
-                f'{source}: "spacing" is {spacing!r}, not "log" or "continuous"', hint=_REFIT
-            )
-        continuous = spacing == Spacing.CONTINUOUS
-        for key, kind in (
-            ("classes", list),
-            ("weights" if continuous else "weight_indices", list),
-            ("objective", dict),
-            ("fit", dict),
-        ):
-            if not isinstance(content.get(key, kind()), kind):
-                raise CoefficientsFormatError(
-                    f'{source}: "{key}" is {content[key]!r}, not a JSON {_JSON_KINDS[kind]}',
-                    hint=_REFIT,
-                )
-        if not all(isinstance(name, str) for name in content["classes"]):
-            raise CoefficientsFormatError(
-                f'{source}: "classes" holds other things than names: {content["classes"]!r}',
-                hint=_REFIT,
-            )
-        try:
-            coefficients = cls(
-                content["classes"],
-                [] if continuous else content["weight_indices"],
-                WeightScale(Spacing(spacing), 0 if continuous else check_scale(content["scale"])),
-                content.get("objective"),
-                content.get("fit"),
-                content["weights"] if continuous else None,
-            )
-            if "weights" in content and not _are_close(content["weights"], coefficients.weights):
-                expected = "weight_indices / scale" if version == VERSION else "those of the scale"
-                raise InvalidInputError(f"weights do not equal {expected}")
+            coefficients = cls(**stored.arguments)
+            stored.check_weights(coefficients.weights)
         except (ValueError, TypeError) as error:
-            raise CoefficientsFormatError(f"{source}: {error}", hint=_REFIT) from error
+            raise CoefficientsFormatError(f"{source}: {error}", hint=REFIT) from error
         return coefficients
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -482,29 +396,4 @@ class Coefficients:
         CoefficientsFormatError
             If the file cannot be read, is damaged, or of a version yet unknown.
         """
-        try:
-            text = read_text(path)
-        except (OSError, UnicodeDecodeError) as error:
-            reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
-            raise CoefficientsFormatError(
-                f"{path}: cannot be read: {reason}",
-                hint="Give the coefficients.json that `dnip fit` wrote",
-            ) from error
-        return cls.from_json(text, source=str(path))
-
-
-def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is no JSON number")
-
-
-def _are_close(stated: object, weights: Floats) -> bool:
-    values = np.asarray(stated)
-    return (
-        values.shape == weights.shape
-        and values.dtype.kind in "iuf"
-        and np.allclose(values, weights, rtol=0, atol=1e-9)
-    )
-
-
-_REFIT = "Give the coefficients.json that `dnip fit` wrote, or fit again"
-_JSON_KINDS = {list: "array", dict: "object"}
+        return cls.from_json(read(path), source=str(path))

@@ -120,6 +120,7 @@ class Costs:
 
         Examples
         --------
+        >>> from pathlib import Path
         >>> from tempfile import TemporaryDirectory
         >>> with TemporaryDirectory() as folder:
         ...     file = Path(folder, "costs.csv")

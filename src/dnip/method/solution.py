@@ -159,6 +159,19 @@ class Solution:
         scale = "on this scale"
         return self.status.sentence.replace(scale, f"{scale} that keep to the constraints")
 
+    @property
+    def search_summary(self) -> dict[str, Any]:
+        """How the search went: what output and coefficients files say of it."""
+        return {
+            "solver": self.solver,
+            "status": self.status.value,
+            "lower_bound": self.lower_bound,
+            "gap": self.gap,
+            "evaluations": self.evaluations,
+            "seconds": self.seconds,
+            "seed": self.seed,
+        }
+
     def to_dict(self) -> dict[str, Any]:
         """Return the summary that ``dnip fit --json`` prints: all but confusion and trace."""
         return {
@@ -168,13 +181,7 @@ class Solution:
             "weights": self.weights.tolist(),
             "objective": self.value,
             "terms": self.terms,
-            "solver": self.solver,
-            "status": self.status.value,
-            "lower_bound": self.lower_bound,
-            "gap": self.gap,
-            "evaluations": self.evaluations,
-            "seconds": self.seconds,
-            "seed": self.seed,
+            **self.search_summary,
             "unfitted": list(self.unfitted),
             **({} if self.constraints is None else {"constraints": self.constraints}),
         }
