@@ -8,7 +8,8 @@ import pytest
 import oracles
 from dnip import Coefficients, Objective, ProbabilityTable, solve
 from dnip.base.errors import DNIPWarning, InvalidInputError
-from dnip.fitting.fit import LEAST_MEMORY, fit_file, fit_scan, fit_table
+from dnip.fitting.fit import fit_file, fit_table
+from dnip.fitting.in_passes import LEAST_MEMORY, fit_scan
 from dnip.fitting.robust import solve_robustly
 from dnip.solvers import FitSettings
 from dnip.tables import Scan

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import oracles
 from dnip import Constraints, Objective, ProbabilityTable, solve
-from dnip.fitting.fit import LEAST_MEMORY, fit_scan
+from dnip.fitting.in_passes import LEAST_MEMORY, fit_scan
 from dnip.fitting.robust import solve_robustly
 from dnip.solvers import SOLVERS, FitSettings
 from dnip.tables import Scan

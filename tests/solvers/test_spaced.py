@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 import oracles
 from dnip import Coefficients, Objective, ProbabilityTable, Status, solve
 from dnip.base.errors import DNIPWarning, InvalidInputError
-from dnip.fitting.fit import fit_scan, fit_table
+from dnip.fitting.fit import fit_table
+from dnip.fitting.in_passes import fit_scan
 from dnip.method.problem import Problem
 from dnip.method.scales import WIDEST, WeightScale
 from dnip.solvers import Coordinate, FitSettings, Landscape

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dnip.base.typing import Confusion
-    from dnip.fitting.fit import Fit
+    from dnip.fitting.record import Fit
     from dnip.solvers import Solver
     from dnip.tables import ProbabilityTable
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from copy import copy
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -165,6 +166,12 @@ class Coefficients:
             fit=fit,
             weights=solution.continuous_weights,
         )
+
+    def with_fit(self, fit: dict[str, Any]) -> Coefficients:
+        """Return the same coefficients with another provenance."""
+        other = copy(self)
+        object.__setattr__(other, "fit", dict(fit))
+        return other
 
     @property
     def weights(self) -> Floats:

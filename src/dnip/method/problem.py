@@ -12,13 +12,22 @@ import numpy as np
 from dnip.base.arrays import check_labels, check_probabilities, check_sample_weight
 from dnip.base.errors import InvalidInputError
 from dnip.base.validation import check_classes
+from dnip.method.prediction import decide
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import ArrayLike
 
-    from dnip.base.typing import Booleans, Floats, Integers, Labels, Probabilities
+    from dnip.base.typing import (
+        Booleans,
+        Confusion,
+        Counts,
+        Floats,
+        Integers,
+        Labels,
+        Probabilities,
+    )
 
 # Largest whole-number sample weight that counts as it is, and resolution of all other weights.
 _MASS_BITS = 30
@@ -95,11 +104,37 @@ class Problem:
                 f"classes has {len(names)} names, but probabilities has {p.shape[1]} columns",
                 hint="Name every class once, in the order of the columns",
             )
-        mass, unit = np.broadcast_to(np.int64(1), len(p)), 1.0  # one number, seen M times
+        return cls.trusted(p, y, names, sample_weight)
+
+    @classmethod
+    def trusted(
+        cls,
+        probabilities: Probabilities,
+        labels: Labels,
+        classes: Sequence[str],
+        sample_weight: ArrayLike | None = None,
+    ) -> Problem:
+        """Make a problem of probabilities and labels that were checked before.
+
+        Parameters
+        ----------
+        probabilities : ndarray of shape (M, N)
+        labels : ndarray of shape (M,)
+        classes : sequence of str
+            Class names.
+        sample_weight : array-like of shape (M,), optional
+            How much each example counts; this is checked.
+
+        Raises
+        ------
+        InvalidInputError
+            For weights that break their contract, or labels of fewer than two classes.
+        """
+        mass, unit = np.broadcast_to(np.int64(1), len(labels)), 1.0  # one number, seen M times
         if sample_weight is not None:
-            mass, unit = _as_mass(check_sample_weight(sample_weight, n_examples=len(p)))
-        problem = cls(p, y, mass, unit, names)
-        check_present(problem.present, names)
+            mass, unit = _as_mass(check_sample_weight(sample_weight, n_examples=len(labels)))
+        problem = cls(probabilities, labels, mass, unit, tuple(classes))
+        check_present(problem.present, classes)
         return problem
 
     @property
@@ -123,6 +158,25 @@ class Problem:
         totals = np.zeros(self.n_classes, np.int64)
         np.add.at(totals, self.labels, self.mass)
         return totals
+
+    def confusion(self, multipliers: Floats) -> Confusion:
+        """Count mass by true and by predicted class, shape (N, N), under multipliers.
+
+        Examples
+        --------
+        >>> problem = Problem.of([[0.9, 0.1], [0.6, 0.4]], [0, 1])
+        >>> problem.confusion(np.array([1.0, 1.0])), problem.confusion(np.array([1.0, 3.0]))
+        (array([[1, 0],
+               [1, 0]]), array([[1, 0],
+               [0, 1]]))
+        """
+        counts = np.zeros((self.n_classes, self.n_classes), np.int64)
+        np.add.at(counts, (self.labels, decide(self.probabilities, multipliers)), self.mass)
+        return counts
+
+    def in_examples(self, counts: Confusion) -> Counts:
+        """Return counts of mass as counts of examples: a copy."""
+        return counts.copy() if self.unit == 1 else counts.astype(np.float64) * self.unit
 
     @property
     def present(self) -> Booleans:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from dnip.fitting.fit import Fit
+    from dnip.fitting.record import Fit
 
 
 def describe_fit(fitted: Fit, confidence: float) -> str:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from dnip.base.errors import MissingDependencyError
 from dnip.base.files import atomic_path, make_folder
 from dnip.deploying.evaluation import Evaluation, evaluate
-from dnip.fitting.fit import Fit, fit_table
+from dnip.fitting.fit import fit_table
+from dnip.fitting.record import Fit
 from dnip.presenting.picture import draw_class_accuracies
 from dnip.presenting.text import describe
 from dnip.tables import ProbabilityTable

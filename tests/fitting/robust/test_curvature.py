@@ -5,8 +5,8 @@ import time
 import numpy as np
 import pytest
 
-from dnip.fitting.robust import curvature
-from dnip.fitting.robust.curvature import Curvature
+from dnip.fitting.robust import shift
+from dnip.fitting.robust.shift import Curvature
 
 
 def draw(n_rows, n_classes, *, held):
@@ -31,7 +31,7 @@ def test_products_solve_what_the_matrix_solves(monkeypatch, n_rows, n_classes, h
     given = draw(n_rows, n_classes, held=held)
     gradient = np.random.default_rng(1).normal(size=n_classes + 1)
     whole, determinant = given.solve(gradient), given.log_determinant()
-    monkeypatch.setattr(curvature, "_MOST_CLASSES", 1)
+    monkeypatch.setattr(shift, "_MOST_CLASSES", 1)
     np.testing.assert_allclose(given.solve(gradient), whole, rtol=1e-6, atol=1e-9)
     assert given.log_determinant() == pytest.approx(determinant, rel=1e-9)
     cut = given.solve(gradient, time.perf_counter())

@@ -3,7 +3,7 @@ import itertools
 import numpy as np
 import pytest
 
-from dnip.fitting.robust.rounding import round_to_scale, unchanged
+from dnip.fitting.robust.rounding import round_to_scale
 from dnip.method.scales import WeightScale
 
 
@@ -39,7 +39,7 @@ def test_indices_come_back(name):
 def test_the_highest_of_equals_is_taken():
     found = round_to_scale(np.log([0.2, 0.1]), WeightScale.of(30))
     np.testing.assert_array_equal(found.indices, [30, 15])
-    np.testing.assert_array_equal(unchanged(2, WeightScale.of(30)).indices, [30, 30])
+    np.testing.assert_array_equal(round_to_scale(np.zeros(2), WeightScale.of(30)).indices, [30, 30])
 
 
 def test_ratios_wider_than_the_scale_end_at_its_ends():

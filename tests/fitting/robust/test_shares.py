@@ -2,12 +2,11 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from dnip.fitting.robust.shares import is_balanced, label_shares, update_shares
+from dnip.fitting.robust.smooth import label_shares, update_shares
 from populations import biased_rows
 
 
 def test_a_draw_class_by_class_tells_nothing_of_the_shares():
-    assert is_balanced(np.array([25.0, 25, 26]))
     np.testing.assert_array_equal(label_shares(np.array([25.0, 25, 26])), np.full(3, 1 / 3))
 
 

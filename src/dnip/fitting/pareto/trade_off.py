@@ -10,11 +10,12 @@ import numpy as np
 
 from dnip.base.choices import Switch
 from dnip.base.validation import check_choice
-from dnip.fitting.fit import calibrate_table, provenance_of
 from dnip.fitting.pareto.expectation import expected_cobias
 from dnip.fitting.pareto.left_out import FEW, CrossFit, cross_fit
 from dnip.fitting.pareto.rules import Rule
 from dnip.fitting.pareto.solve import Front, FrontProgress, Point, front
+from dnip.fitting.record import provenance_of
+from dnip.fitting.whole import calibrate_table
 from dnip.method.coefficients import Coefficients
 from dnip.method.prediction import decide
 from dnip.method.scales import DEFAULT_SCALE

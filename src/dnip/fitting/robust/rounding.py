@@ -57,25 +57,15 @@ def round_to_scale(log_weights: Floats, scale: WeightScale, *, anchored: bool = 
     return Rounded(scale.multipliers(indices), indices)
 
 
-def unchanged(n_classes: int, scale: WeightScale) -> Rounded:
-    """Return equal weights, under which every row keeps its raw argmax.
-
-    Examples
-    --------
-    >>> from dnip.method.scales import WeightScale
-    >>> unchanged(3, WeightScale.of(30)).indices
-    array([30, 30, 30])
-    """
-    return round_to_scale(np.zeros(n_classes), scale)
-
-
 def lower(rounded: Rounded, absent: Sequence[int], scale: WeightScale) -> Rounded:
     """Return the weights with those of absent classes as low as the scale goes.
 
     Examples
     --------
+    >>> import numpy as np
     >>> from dnip.method.scales import WeightScale
-    >>> lower(unchanged(3, WeightScale.of(30)), [1], WeightScale.of(30)).indices
+    >>> scale = WeightScale.of(30)
+    >>> lower(round_to_scale(np.zeros(3), scale), [1], scale).indices
     array([30,  1, 30])
     """
     if not len(absent):

@@ -67,7 +67,7 @@ class CountedRows(NamedTuple):
         support = np.bincount(self.labels, self.mass, len(classes))
         part = np.where(support > 0, shares, 0.0) / np.where(support > 0, support, 1.0)
         mass = self.mass * part[self.labels] * (support.sum() / (part * support).sum())
-        return Problem.of(self.probabilities, self.labels, sample_weight=mass, classes=classes)
+        return Problem.trusted(self.probabilities, self.labels, classes, mass)
 
 
 def draw_per_class(labels: Labels, n_classes: int, rng: np.random.Generator, most: int) -> Integers:

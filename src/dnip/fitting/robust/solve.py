@@ -10,9 +10,9 @@ import numpy as np
 
 from dnip.base.arrays import ArrayLocation, check_probabilities
 from dnip.base.errors import InvalidInputError
+from dnip.fitting.robust.constraint_repair import ConstraintRepair
 from dnip.fitting.robust.decision import Decision
 from dnip.fitting.robust.drift import find_drift
-from dnip.fitting.robust.keeping import Keeper
 from dnip.fitting.robust.rounding import lower, round_to_scale
 from dnip.fitting.robust.smooth import ROWS_PER_CLASS, fit_smooth
 from dnip.method.objective import Objective, on_classes
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from dnip.base.typing import Counts, Floats, Probabilities
+    from dnip.base.typing import Floats, Probabilities
     from dnip.fitting.robust.rounding import Rounded
     from dnip.method.objective import ConfusionFunction, ObjectiveLike
     from dnip.method.solution import Solution
@@ -182,10 +182,10 @@ def fit_robustly(
         target,
         None if settings.time_limit is None else began + settings.time_limit,
     )
-    keeper = Keeper(settings.constraints, problem)
+    repair = ConstraintRepair(settings.constraints, problem)
     found = find_optimum(
         smooth.rows.as_problem(problem.classes, smooth.shares),
-        replace(settings, objective=goal, constraints=keeper.freezing),
+        replace(settings, objective=goal, constraints=repair.freezing),
         began,
         absent=absent,
         progress=progress,
@@ -194,11 +194,11 @@ def fit_robustly(
     trust = smooth.support / (smooth.support + _HALFWAY)
     goal_weights = blend(smooth.log_weights, optimum, trust)
     weights = round_to_scale(
-        keeper.freeze(keeper.wake(goal_weights)), settings.scale, anchored=keeper.anchored
+        repair.freeze(repair.wake(goal_weights)), settings.scale, anchored=repair.anchored
     )
-    weights, toward = keeper.correct(
+    weights, toward = repair.repair(
         lower(weights, absent, settings.scale),
-        lambda: plain_optimum(began if keeper.may_stay else time.perf_counter()),
+        lambda: plain_optimum(began if repair.raw_keeps else time.perf_counter()),
         settings.scale,
         absent,
     )
@@ -215,7 +215,7 @@ def fit_robustly(
         toward,
     )
     return RobustSolution(
-        _restate(found, weights, problem, goal, keeper, began),
+        _restate(found, weights, problem, goal, repair, began),
         decision,
         None if drift is None else drift.probabilities,
     )
@@ -255,9 +255,7 @@ def _weighed(problem: Problem, target: Floats) -> Problem:
     """Return the problem of a population with other class shares."""
     own = np.asarray(problem.mass * problem.unit, np.float64)
     weight = weigh_rows(problem.labels, target, problem.classes, own)
-    return Problem.of(
-        problem.probabilities, problem.labels, sample_weight=weight, classes=problem.classes
-    )
+    return Problem.trusted(problem.probabilities, problem.labels, problem.classes, weight)
 
 
 def _closes_gaps(goal: ObjectiveLike) -> bool:
@@ -281,11 +279,11 @@ def _restate(
     weights: Rounded,
     problem: Problem,
     goal: ObjectiveLike,
-    keeper: Keeper,
+    repair: ConstraintRepair,
     began: float,
 ) -> Solution:
     """Return a solution of other weights, with the objective of those on the labelled rows."""
-    confusion = _confusion(problem, weights.multipliers)
+    confusion = problem.in_examples(problem.confusion(weights.multipliers))
     return replace(
         found,
         weight_indices=weights.indices,
@@ -298,12 +296,5 @@ def _restate(
         lower_bound=None,
         gap=None,
         seconds=time.perf_counter() - began,
-        constraints=keeper.told(confusion, _confusion(problem, np.ones(problem.n_classes))),
+        constraints=repair.summary(weights.multipliers),
     )
-
-
-def _confusion(problem: Problem, multipliers: Floats) -> Counts:
-    predicted = (multipliers * problem.probabilities).argmax(axis=1)
-    counts = np.zeros((problem.n_classes, problem.n_classes), np.int64)
-    np.add.at(counts, (problem.labels, predicted), problem.mass)
-    return counts if problem.unit == 1 else np.asarray(counts * problem.unit, np.float64)

@@ -11,11 +11,13 @@ import numpy as np
 
 from dnip.base.errors import DNIPWarning, InvalidInputError, listed
 from dnip.base.validation import check_number
-from dnip.fitting.fit import Fit, fit_table, unlabelled_rows
+from dnip.fitting.fit import fit_table
+from dnip.fitting.record import Fit
 from dnip.fitting.tuning.choice import Choice, Criterion, Standing, choose
 from dnip.fitting.tuning.settings import Grid, Settings
 from dnip.fitting.tuning.splits import fold_rows, share_rows
 from dnip.fitting.tuning.trials import Fold, Progress, Workbench
+from dnip.fitting.whole import unlabelled_rows
 from dnip.method.coefficients import Coefficients
 from dnip.method.objective import Objective
 from dnip.metrics import METRICS, accuracy, cobias

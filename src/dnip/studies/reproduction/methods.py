@@ -19,7 +19,7 @@ from dnip.solvers import Anneal
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from dnip.fitting.fit import Fit
+    from dnip.fitting.record import Fit
     from dnip.studies.reproduction.cell import Cell
     from dnip.studies.reproduction.experiment import Experiment
     from dnip.studies.reproduction.plan import ReproductionPlan

@@ -1,4 +1,4 @@
-"""Constraints in a robust fit: its weights go toward the optimum that keeps them until they do."""
+"""Constraints in a robust fit: where its weights miss them, they move until they keep them."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ from dnip.priors.calibration import log_probabilities
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from dnip.base.typing import Counts, Floats, Integers
+    from dnip.base.typing import Floats, Integers
     from dnip.method.problem import Problem
     from dnip.method.scales import WeightScale
     from dnip.method.solution import Solution
 
 _STEPS = 20
-# Log-odds by which a class that was silenced comes ahead: more than rounding to a scale takes.
+# Log-odds by which a woken class comes ahead: more than rounding to a scale can take away.
 _CLEAR = 0.02
 
 
-class Keeper:
-    """Constraints on the labelled rows of a robust fit.
+class ConstraintRepair:
+    """Changes the weights of a robust fit so that they keep the constraints on labelled rows.
 
     Attributes
     ----------
     demands : Demands
     freezing : Constraints
-        Those on frozen classes alone, which hold in every search of the fit.
+        Those on frozen classes alone: every search of the fit keeps them.
     anchored : bool
-        Whether any class is frozen, so that the largest weight has to be 1.
-    may_stay : bool
-        Whether the raw argmax keeps them all. If not, a search for what does has a time limit of
-        its own: cut short, it would have nothing to return.
+        Whether any class is frozen, so that the largest weight must be 1.
+    raw_keeps : bool
+        Whether the raw argmax keeps all constraints. If not, a search for weights that do has a
+        time limit of its own: if it were cut short, there would be nothing to return.
     """
 
     def __init__(self, constraints: Constraints, problem: Problem) -> None:
@@ -47,16 +47,17 @@ class Keeper:
         self._raw = self._count_correct(np.ones(problem.n_classes))
         self._least = self.demands.correct_counts(problem.class_mass, self._raw)
         self._total = self.demands.total_count(int(self._raw.sum()), int(problem.class_mass.sum()))
-        self.may_stay = self._are_enough(self._raw)
+        self.raw_keeps = self._are_enough(self._raw)
 
     def freeze(self, log_weights: Floats) -> Floats:
         """Return log-weights with those of frozen classes at 0 and no other above."""
         return freeze(log_weights, self._frozen)
 
     def wake(self, log_weights: Floats) -> Floats:
-        """Raise silenced classes just so far that each is right once more.
+        """Raise each silenced class just far enough to be right once.
 
-        Of a class that the raw argmax gets right on some rows, the row that needs least is taken.
+        A class is silenced if the raw argmax gets it right on some rows and the weights on none.
+        The row that needs the smallest change is chosen.
         """
         if not self.demands.no_silence:
             return log_weights
@@ -71,50 +72,56 @@ class Keeper:
             awake[c] += max((scores.max(axis=1) - own).min(), 0.0) + _CLEAR
         return awake
 
-    def correct(
+    def repair(
         self,
         weights: Rounded,
         find_optimum: Callable[[], Solution],
         scale: WeightScale,
         absent: Sequence[int] = (),
     ) -> tuple[Rounded, float]:
-        """Return the first weights on the way to an optimum that keep all floors, and how far.
+        """Return the first weights on the way to an optimum that keep the constraints.
 
         Parameters
         ----------
         weights : Rounded
         find_optimum : callable
-            Returns an optimum that keeps them; called only if `weights` do not.
+            Returns an optimum that keeps the constraints; called only if `weights` do not.
         scale : WeightScale
         absent : sequence of int
             Classes with the least weight.
+
+        Returns
+        -------
+        weights : Rounded
+        part : float
+            Part of the way to the optimum, 0..1.
         """
         if self.keeps(weights.multipliers):
             return weights, 0.0
         optimum = find_optimum()
-        indices = optimum.weight_indices
-        multipliers = optimum.continuous_weights
-        end = Rounded(scale.multipliers(indices) if multipliers is None else multipliers, indices)
+        end = Rounded(optimum.multipliers, optimum.weight_indices)
         return go_until_kept(weights, end, self.keeps, scale, absent, anchored=self.anchored)
 
-    def told(self, confusion: Counts, raw: Counts) -> dict[str, Any] | None:
-        """Return what was asked for and what is reached, None where nothing was."""
-        asked = self.demands.are_asked or self.demands.frozen
-        return self.demands.to_dict(confusion, raw) if asked else None
+    def summary(self, multipliers: Floats) -> dict[str, Any] | None:
+        """Return what was asked for and what multipliers reach; None if nothing was asked for."""
+        if not (self.demands.are_asked or self.demands.frozen):
+            return None
+        problem = self._problem
+        equal = np.ones(problem.n_classes)
+        raw, reached = (
+            problem.in_examples(problem.confusion(each)) for each in (equal, multipliers)
+        )
+        return self.demands.to_dict(reached, raw)
 
     def keeps(self, multipliers: Floats) -> bool:
-        """Whether enough is right under multipliers of shape (N,)."""
+        """Whether enough rows are right under multipliers of shape (N,)."""
         return self._are_enough(self._count_correct(multipliers))
 
     def _are_enough(self, correct: Integers) -> bool:
         return bool((correct >= self._least).all() and correct.sum() >= self._total)
 
     def _count_correct(self, multipliers: Floats) -> Integers:
-        problem = self._problem
-        right = (multipliers * problem.probabilities).argmax(axis=1) == problem.labels
-        correct = np.zeros(problem.n_classes, np.int64)
-        np.add.at(correct, problem.labels[right], problem.mass[right])
-        return correct
+        return np.diag(self._problem.confusion(multipliers))
 
 
 def freeze(log_weights: Floats, frozen: Sequence[int]) -> Floats:

@@ -7,7 +7,7 @@ import oracles
 from dnip import Constraints
 from dnip.base.errors import DNIPWarning, InfeasibleError
 from dnip.fitting.robust import solve_robustly
-from dnip.fitting.robust.keeping import Keeper, freeze, go_until_kept
+from dnip.fitting.robust.constraint_repair import ConstraintRepair, freeze, go_until_kept
 from dnip.fitting.robust.rounding import round_to_scale
 from dnip.method.problem import Problem
 from dnip.method.scales import WeightScale
@@ -97,28 +97,28 @@ def test_without_constraints_nothing_is_said_of_them(pool):
     assert found.solution.constraints is None
 
 
-def keeper_of(p, labels, **constraints):
-    return Keeper(Constraints(**constraints), Problem.of(p, labels))
+def repair_of(p, labels, **constraints):
+    return ConstraintRepair(Constraints(**constraints), Problem.of(p, labels))
 
 
 def test_a_silenced_class_wakes_by_the_row_that_needs_least():
     p = np.array([[0.8, 0.2], [0.6, 0.4], [0.3, 0.7], [0.1, 0.9]])
-    keeper = keeper_of(p, [0, 0, 1, 1])
+    repair = repair_of(p, [0, 0, 1, 1])
     silencing = np.log([10.0, 1.0])
-    assert not keeper.keeps(np.exp(silencing))
-    awake = keeper.wake(silencing)
+    assert not repair.keeps(np.exp(silencing))
+    awake = repair.wake(silencing)
     assert awake[0] == silencing[0]
     assert awake[1] == pytest.approx(np.log(10 / 9), abs=0.03)  # the last row just wins
     assert awake[1] > np.log(10 / 9)
-    assert keeper.keeps(np.exp(awake))
+    assert repair.keeps(np.exp(awake))
 
 
 def test_waking_leaves_alone_who_is_awake_who_never_was_and_who_may_be_silent():
     p = np.array([[0.8, 0.1, 0.1], [0.6, 0.4, 0.0], [0.2, 0.7, 0.1], [0.5, 0.4, 0.1]])
     labels = [0, 0, 1, 2]  # the raw argmax is never right on the last class
-    np.testing.assert_array_equal(keeper_of(p, labels).wake(np.zeros(3)), np.zeros(3))
+    np.testing.assert_array_equal(repair_of(p, labels).wake(np.zeros(3)), np.zeros(3))
     silencing = np.log([10.0, 1.0, 1.0])
-    allowed = keeper_of(p, labels, allow_silence=True)
+    allowed = repair_of(p, labels, allow_silence=True)
     assert allowed.wake(silencing) is silencing
 
 

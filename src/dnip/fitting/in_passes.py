@@ -1,0 +1,144 @@
+"""A fit on a table that need not fit into memory: the plain optimum, in two passes."""
+
+from __future__ import annotations
+
+import time
+from itertools import chain
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dnip.base.errors import InvalidInputError
+from dnip.deploying.evaluation import evaluate
+from dnip.fitting.record import Fit, provenance_of
+from dnip.fitting.robust.calibrating import calibrate, rows_per_class
+from dnip.method.coefficients import Coefficients
+from dnip.solvers import FitSettings, StreamedProblem, find_optimum
+from dnip.tables.guards import no_labels
+from dnip.tables.hashing import DataHash
+from dnip.tables.labels import UNLABELLED
+from dnip.tables.reservoir import ClassSample
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from dnip.base.typing import Labels, Probabilities
+    from dnip.solvers import Progress
+    from dnip.tables import Chunk, Scan
+
+#: What the interpreter, its libraries, compiling and the blocks in flight need.
+LEAST_MEMORY = 500 * 10**6
+
+
+def fit_scan(
+    scan: Scan,
+    settings: FitSettings,
+    *,
+    memory: int,
+    folder: Path | None = None,
+    progress: Progress | None = None,
+) -> Fit:
+    """Fit the plain optimum on a table that need not fit into memory.
+
+    The table is read twice: once to keep the rows that weights can decide, once to evaluate. The
+    search goes through the kept rows, and what does not fit into memory lies in a temporary
+    file meanwhile. The result is that of :func:`fit_table` with ``robust="off"`` on the same rows.
+
+    Parameters
+    ----------
+    scan : Scan
+        The opt set; unlabelled rows are left aside.
+    settings : FitSettings
+    memory : int
+        Bytes of memory that the process as a whole may take, at least 500 million.
+    folder : path-like, optional
+        Where to put the temporary file; where temporary files go if it is left out.
+    progress : callable, optional
+        As for :func:`dnip.solve`.
+
+    Returns
+    -------
+    Fit
+
+    Raises
+    ------
+    InvalidInputError
+        If no row is labelled, fewer than two classes have labelled rows, or there is too little
+        memory; for a solver or a scale that needs the whole table in memory.
+    OutputError
+        If the temporary file cannot be written.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from dnip.tables import ProbabilityTable, Scan
+    >>> table = ProbabilityTable(np.array([[0.9, 0.1], [0.6, 0.4]]), np.array([0, 1]))
+    >>> with TemporaryDirectory() as folder:
+    ...     table.write(f"{folder}/opt.csv")
+    ...     fit_scan(Scan(f"{folder}/opt.csv"), FitSettings(), memory=10**9).evaluation.reweighted
+    array([[1, 0],
+           [0, 1]])
+    """
+    began = time.perf_counter()
+    settings.check_in_passes()
+    if memory < LEAST_MEMORY:
+        raise InvalidInputError(
+            f"memory is {memory:,} bytes, but a fit in passes needs {LEAST_MEMORY:,}",
+            hint="Give more memory",
+        )
+    rows = _LabelledRows(scan)
+    with StreamedProblem(
+        rows,
+        rows.classes,
+        scale=settings.scale,
+        memory=memory - LEAST_MEMORY,
+        folder=folder,
+    ) as problem:
+        solution = find_optimum(problem, settings, began, progress=progress)
+    coefficients = Coefficients.from_solution(solution, rows.classes)
+    data_hash = DataHash(rows.classes, labelled=True, n_rows=rows.n_rows)
+    evaluation = evaluate(_hashed(scan, data_hash), coefficients)
+    provenance = provenance_of(
+        scan.source,
+        data_hash.hexdigest(),
+        rows.n_rows,
+        evaluation.raw.sum(axis=1),
+        calibrate(*rows.sample.drawn()),
+    )
+    coefficients = coefficients.with_fit({**provenance, **coefficients.fit})
+    return Fit(coefficients, solution, evaluation)
+
+
+class _LabelledRows:
+    """The labelled rows of a scan, chunk by chunk, and how many rows there were."""
+
+    def __init__(self, scan: Scan) -> None:
+        self._chunks = iter(scan)
+        self._first = next(self._chunks)
+        self._source = scan.source
+        self.classes = self._first.classes
+        n_classes = len(self.classes)
+        self.sample = ClassSample(n_classes, rows_per_class(n_classes))
+        self.n_rows = self.n_labelled = 0
+
+    def __iter__(self) -> Iterator[tuple[Probabilities, Labels]]:
+        for chunk in chain([self._first], self._chunks):
+            self.n_rows += len(chunk)
+            if chunk.labels is None:
+                continue
+            labelled = chunk.labels != UNLABELLED
+            self.n_labelled += int(np.count_nonzero(labelled))
+            p, labels = chunk.probabilities, chunk.labels
+            if not labelled.all():
+                p, labels = p[labelled], labels[labelled]
+            self.sample.add(p, labels)
+            yield p, labels
+        if not self.n_labelled:
+            raise no_labels(self._source)
+
+
+def _hashed(chunks: Iterable[Chunk], data_hash: DataHash) -> Iterator[Chunk]:
+    for chunk in chunks:
+        data_hash.add(chunk.probabilities, chunk.labels)
+        yield chunk

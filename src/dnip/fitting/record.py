@@ -1,0 +1,72 @@
+"""What a fit returns, and what a coefficients file records of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dnip.base.typing import Integers
+    from dnip.deploying.evaluation import Evaluation
+    from dnip.fitting.evidence import FitEvidence
+    from dnip.fitting.robust import Decision
+    from dnip.method.coefficients import Coefficients
+    from dnip.method.solution import Solution
+    from dnip.priors import Calibration, TargetPrior
+    from dnip.tables.captured_mass import CapturedMass
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """What came of a fit.
+
+    Attributes
+    ----------
+    coefficients : Coefficients
+        What to use on other rows.
+    solution : Solution
+        What they were made of.
+    evaluation : Evaluation
+        Of the opt table itself, before and after.
+    decision : Decision or None
+        How the weights of a robust fit came about; None for the plain optimum.
+    target : TargetPrior or None
+        The class mix that the fit is for; None for that of the labelled rows.
+    evidence : FitEvidence or None
+        What the labels say of other rows; None if it was not asked for, or would take long.
+    notes : tuple of str
+        Things to know about single classes, one sentence each.
+    """
+
+    coefficients: Coefficients
+    solution: Solution
+    evaluation: Evaluation
+    decision: Decision | None = None
+    target: TargetPrior | None = None
+    evidence: FitEvidence | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def captured_mass(self) -> CapturedMass | None:
+        """How many rows of the opt table have a low captured mass; None if it is not known."""
+        return self.evaluation.captured_mass
+
+
+def provenance_of(
+    source: str, data_hash: str, n_rows: int, support: Integers, calibration: Calibration
+) -> dict[str, Any]:
+    """Return what a coefficients file records of the package and of the opt set."""
+    data = {**describe_data(source, data_hash), "rows": n_rows, "labelled_rows": int(support.sum())}
+    return {
+        "package_version": version("dnip"),
+        "data": data,
+        "class_shares": (support / support.sum()).tolist(),
+        "calibration": calibration.to_dict(),
+    }
+
+
+def describe_data(source: str, data_hash: str) -> dict[str, Any]:
+    """Return where a table came from, and the hash of its content."""
+    # a path may hold bytes that are no Unicode; JSON may not
+    return {"source": source.encode("utf-8", "backslashreplace").decode(), "sha256": data_hash}
