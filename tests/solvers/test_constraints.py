@@ -130,7 +130,7 @@ def test_proofs_equal_exhaustive_search(seed, n_classes, kind):
     proven, oracle = case.solve("exact"), case.solve("exhaustive")
     if isinstance(oracle, InfeasibleError):
         assert isinstance(proven, InfeasibleError)
-        assert "no weights on this scale keep to" in str(proven)
+        assert "no weights on this scale satisfy" in str(proven)
         for name, reach in oracle.nearest.items():
             assert proven.nearest[name]["with_others"] == reach["with_others"]
         return
@@ -168,7 +168,7 @@ def test_a_solution_keeps_to_its_constraints_and_says_so(solver):
         (np.trace(raw) - np.trace(solution.confusion)) / raw.sum()
     )
     assert solution.value == Objective()(solution.confusion)
-    assert "keep to the constraints" in solution.sentence or solver in ("coordinate", "anneal")
+    assert "satisfy the constraints" in solution.sentence or solver in ("coordinate", "anneal")
 
 
 def test_without_constraints_nothing_is_said_of_them():

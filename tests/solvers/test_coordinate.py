@@ -44,7 +44,7 @@ def test_every_proposal_is_a_local_optimum():
     landscape = Landscape(Problem.of(p, labels), Objective(), scale=10, held={})
     for proposal in itertools.islice(Coordinate().search(landscape, rng), 10):
         for c, k in itertools.product(range(4), range(1, 11)):
-            there = proposal.indices.copy()
+            there = proposal.point.copy()
             there[c] = k
             z = oracles.objective(oracles.confusion_at(p, labels, there))
             assert z >= proposal.value - 1e-12

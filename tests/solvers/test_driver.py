@@ -54,7 +54,7 @@ def play():
 
 def test_the_raw_argmax_is_the_first_incumbent(play):
     outcome = play(Script())
-    assert outcome.indices.tolist() == RAW
+    assert outcome.point.tolist() == RAW
     assert outcome.trace[0].value == outcome.trace[0].incumbent == pytest.approx(THREE.raw)
 
 
@@ -66,12 +66,12 @@ def test_the_best_proposal_wins_and_the_first_of_equals(play):
         proposal([4, 2, 3], 5),
     ]
     outcome = play(Script(proposals))
-    assert outcome.indices.tolist() == [2, 2, 3]
+    assert outcome.point.tolist() == [2, 2, 3]
     assert [entry.value for entry in outcome.trace[1:]] == [-90, -99]
 
 
 def test_a_worse_proposal_leaves_the_raw_argmax(play):
-    assert play(Script([proposal([1, 2, 3], 99)])).indices.tolist() == RAW
+    assert play(Script([proposal([1, 2, 3], 99)])).point.tolist() == RAW
 
 
 def test_a_solver_may_go_on_from_the_point_that_it_proposed(play):
@@ -82,7 +82,7 @@ def test_a_solver_may_go_on_from_the_point_that_it_proposed(play):
             indices[:] = 5
             yield Proposal(indices, -80)
 
-    assert play(Walker()).indices.tolist() == [1, 2, 3]
+    assert play(Walker()).point.tolist() == [1, 2, 3]
 
 
 def test_statistics_are_traced_also_without_improvement(play):
@@ -105,7 +105,7 @@ def test_an_interrupted_search_returns_its_best_and_the_bound_so_far(play):
     proposals = [bounded([1, 2, 3], -90, -95), bounded([2, 2, 3], -80, -93)]
     outcome = play(Script(proposals, KeyboardInterrupt()))
     assert outcome.status is Status.INTERRUPTED
-    assert outcome.indices.tolist() == [1, 2, 3]
+    assert outcome.point.tolist() == [1, 2, 3]
     assert outcome.lower_bound == -93
 
 

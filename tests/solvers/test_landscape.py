@@ -41,7 +41,7 @@ def test_calling_an_objective_finds_what_compiled_code_finds(name):
         start = rng.integers(1, known.scale + 1, known.n_classes)
         order = rng.permutation(known.n_classes)
         here, there = compiled.descend(start, order), called.descend(start, order)
-        np.testing.assert_array_equal(here.indices, there.indices)
+        np.testing.assert_array_equal(here.point, there.point)
         assert here.value == there.value
 
 
@@ -53,7 +53,7 @@ def test_a_descent_has_the_value_of_where_it_ends(name):
     for _ in range(10):
         start = rng.integers(1, known.scale + 1, known.n_classes)
         position = landscape.descend(start, rng.permutation(known.n_classes))
-        confusion = oracles.confusion_at(known.p, known.labels, position.indices)
+        confusion = oracles.confusion_at(known.p, known.labels, position.point)
         assert position.value == pytest.approx(oracles.objective(confusion), abs=1e-12)
         assert position.value <= landscape.stand(start).value
 
@@ -61,8 +61,8 @@ def test_a_descent_has_the_value_of_where_it_ends(name):
 def test_a_held_class_stands_where_it_is_held():
     landscape = landscape_of(FOUR, held={1: 2, 3: 4})
     assert landscape.free.tolist() == [0, 2]
-    assert landscape.stand([5, 5, 5, 5]).indices.tolist() == [5, 2, 5, 4]
-    assert landscape.descend([5, 5, 5, 5], landscape.free).indices[[1, 3]].tolist() == [2, 4]
+    assert landscape.stand([5, 5, 5, 5]).point.tolist() == [5, 2, 5, 4]
+    assert landscape.descend([5, 5, 5, 5], landscape.free).point[[1, 3]].tolist() == [2, 4]
 
 
 def test_the_callers_indices_stay_the_callers():
@@ -80,7 +80,7 @@ def test_an_objective_that_changes_its_argument_harms_no_count():
 
     landscape = landscape_of(FOUR, CustomObjective(greedy))
     position = landscape.descend([1, 1, 1, 1], landscape.free)
-    recount = oracles.confusion_at(FOUR.p, FOUR.labels, position.indices)
+    recount = oracles.confusion_at(FOUR.p, FOUR.labels, position.point)
     assert position.value == -recount[0, 0] < 0
 
 
@@ -91,7 +91,7 @@ def test_fractional_weights_are_counted_in_examples():
     weighted = np.zeros((4, 4))
     predictions = oracles.predict(FOUR.p, [1, 2, 3, 4])
     np.add.at(weighted, (FOUR.labels, predictions), weight)
-    np.testing.assert_allclose(landscape.confusion(position.indices), weighted, atol=1e-7)
+    np.testing.assert_allclose(landscape.confusion(position.point), weighted, atol=1e-7)
     assert position.value == pytest.approx(Objective()(weighted), abs=1e-6)
 
 

@@ -52,7 +52,7 @@ def test_the_nearest_values_are_those_of_enumeration(solver, seed, kind, frozen)
         return
     error = refusal(p, labels, asked, solver)
     proven = solver != "coordinate"
-    assert ("no weights on this scale keep" in str(error)) == proven
+    assert ("no weights on this scale satisfy" in str(error)) == proven
     tables = {
         "class 0": (None, {2: 0.8}, 0.0, lambda c: oracles.class_accuracies(c)[0]),
         "class 2": (None, {0: 0.9}, 0.0, lambda c: oracles.class_accuracies(c)[2]),
@@ -114,14 +114,14 @@ def test_what_is_told_can_be_asked_for():
 def test_the_message_names_constraints_values_and_a_remedy():
     error = refusal(THREE.p, THREE.labels, Constraints(0.0, {0: 0.9, 1: 0.9}), "coordinate")
     assert re.fullmatch(
-        r"no weights were found that keep to all constraints on the labelled rows: .*"
+        r"no weights were found that satisfy all constraints on the labelled rows: .*"
         r"class 0 at least 0\.9: .*\. All together they come nearest with .*\. "
         r"Ask for what can be reached, or take the exact solver to know for sure",
         str(error),
     )
     single = refusal(THREE.p, THREE.labels, Constraints(None, {0: 1.0}, [1, 2]), "exact")
     assert re.fullmatch(
-        r"no weights on this scale keep to the constraint on the labelled rows: "
+        r"no weights on this scale satisfy the constraint on the labelled rows: "
         r"class 0 at least 1: 0\.\d+ is the nearest, as is proven. Ask for what can be reached",
         str(single),
     )

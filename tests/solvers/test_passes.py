@@ -250,7 +250,7 @@ def test_the_clock_stops_a_descent_over_many_rows(force, way):
     landscape.deadline = time.perf_counter()
     position = landscape.descend(np.full(6, 30), np.arange(6))
     assert landscape.line_searches == 1
-    confusion = oracles.confusion_at(p, labels, position.indices)
+    confusion = oracles.confusion_at(p, labels, position.point)
     assert position.value == pytest.approx(oracles.objective(confusion), abs=1e-12)
 
 

@@ -127,7 +127,7 @@ class Interrupted(Solver):
     def search(self, landscape, rng):
         self.searches += 1
         position = landscape.stand(self.indices)
-        yield Proposal(position.indices, position.value)
+        yield Proposal(position.point, position.value)
         raise KeyboardInterrupt
 
 

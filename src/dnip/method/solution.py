@@ -157,7 +157,7 @@ class Solution:
         if self.constraints is None:
             return self.status.sentence
         scale = "on this scale"
-        return self.status.sentence.replace(scale, f"{scale} that keep to the constraints")
+        return self.status.sentence.replace(scale, f"{scale} that satisfy the constraints")
 
     @property
     def search_summary(self) -> dict[str, Any]:

@@ -206,7 +206,7 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         InvalidInputError
             For probabilities, labels, weights or classes that break their contract.
         InfeasibleError
-            If no coefficients keep to the constraints, or none were found.
+            If no coefficients satisfy the constraints, or none were found.
 
         Warns
         -----

@@ -75,7 +75,7 @@ class Anneal(Solver):
             generated = accepted = no_worse = improved = 0
             while generated < self.max_generated and no_worse < self.max_accepted:
                 generated += 1
-                new = landscape.stand(_perturb(here.indices, landscape, rng))
+                new = landscape.stand(_perturb(here.point, landscape, rng))
                 delta = n_examples * (new.value - here.value)
                 # the appendix's sign; the listing prints exp(Δz/T), which accepts everything
                 if delta <= 0 or rng.random() < math.exp(-delta / temperature):
@@ -86,7 +86,7 @@ class Anneal(Solver):
                     if here.value < best.value:
                         best = here
             yield Proposal(
-                best.indices,
+                best.point,
                 best.value,
                 {
                     "temperature": temperature,

@@ -1,4 +1,4 @@
-"""The one loop: clock, incumbent, trace and random generator live here, once for all solvers."""
+"""The one loop of all solvers: it holds clock, incumbent, trace and random generator."""
 
 from __future__ import annotations
 
@@ -21,12 +21,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Proposal:
-    """What a solver yields: a point, and optionally what it says of itself."""
+    """What a solver yields: a point, and optionally numbers on its own state.
 
-    indices: Floats  # (N,) as a position holds them
+    Attributes
+    ----------
+    point : ndarray of shape (N,)
+        As in :class:`~dnip.solvers.landscape.Position`.
+    value : float
+        The objective there.
+    statistics : dict
+        Such as a temperature, for the trace.
+    lower_bound : float
+        A proven bound: no point has a lower value.
+    """
+
+    point: Floats
     value: float
     statistics: dict[str, float] = field(default_factory=dict)
-    lower_bound: float = -math.inf  # that no point is below, as far as is proven
+    lower_bound: float = -math.inf
 
 
 class Solver(Protocol):
@@ -75,9 +87,9 @@ Progress = Callable[[TraceEntry], None]
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one run of a solver came to."""
+    """The result of one run of a solver."""
 
-    indices: Floats  # (N,)
+    point: Floats  # (N,)
     status: Status
     lower_bound: float  # -inf if nothing is proven
     trace: tuple[TraceEntry, ...]
@@ -99,25 +111,25 @@ def run(
     solver : Solver
     landscape : Landscape
     rng : numpy.random.Generator
-        The only source of chance.
+        The only source of randomness.
     deadline : float, optional
         A ``time.perf_counter`` reading at which to stop.
     progress : callable, optional
-        Receives each trace entry as it comes.
+        Called with each trace entry.
     start : ndarray of shape (N,), optional
-        Indices from which to descend to another first incumbent.
+        A point; the end of a descent from it becomes the first incumbent.
     """
     began = time.perf_counter()
     landscape.deadline = deadline
     raw = landscape.stand(landscape.equal_weights())
-    incumbent, best = raw.indices.copy(), raw.value
+    incumbent, best = raw.point.copy(), raw.value
     if start is not None:
         incumbent, best = landscape.descend(start, landscape.free)
     trace: list[TraceEntry] = []
 
     def note(proposal_value: float, statistics: dict[str, float]) -> None:
         seconds = time.perf_counter() - began
-        # what misses a floor has no value worth showing
+        # the value of a point that misses a floor only says by how much: it is shown as infinite
         here, reached = (z if z < MISSED else math.inf for z in (proposal_value, best))
         trace.append(TraceEntry(seconds, landscape.evaluations, here, reached, statistics))
         if progress is not None:
@@ -131,7 +143,7 @@ def run(
             bound = max(bound, proposal.lower_bound)
             improved = proposal.value < best
             if improved:
-                incumbent, best = proposal.indices.copy(), proposal.value
+                incumbent, best = proposal.point.copy(), proposal.value
             if improved or proposal.statistics:
                 note(proposal.value, proposal.statistics)
             if deadline is not None and time.perf_counter() >= deadline:

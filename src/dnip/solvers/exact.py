@@ -20,7 +20,8 @@ from dnip.method.problem import Problem
 from dnip.solvers.coordinate import Coordinate
 from dnip.solvers.driver import Proposal, Solver
 from dnip.solvers.kernels.boxes import Scale, lay_out_boxes
-from dnip.solvers.kernels.branching import Dive, Found, Terrain, new_dive, new_found, search_boxes
+from dnip.solvers.kernels.branching import Instance, search_depth_first
+from dnip.solvers.kernels.nodes import Incumbent, NodeStack, new_incumbent, new_stack
 from dnip.solvers.kernels.values import MISSED, Terms, new_memo
 from dnip.solvers.landscape import Position, compile_terms
 
@@ -31,13 +32,13 @@ if TYPE_CHECKING:
 
 # Values nearer than this are taken as equal: far above the rounding of Z, far below one example.
 _ROUNDING = 1e-10
-# The gap is told again when it has shrunk to this part of what was told.
-_TELLING = 0.98
-# Dives between two looks at the clock. Their number does not depend on the machine, so that the
-# same seed gives the same solution on any.
-_DIVES = 4
-# Boxes that one dive may look at, and open rows that it may read, whichever comes first.
-_DIVE_BOXES, _DIVE_ROWS = 128, 2_000_000
+# The gap is reported again when it has shrunk to this part of the last report.
+_WORTH_REPORTING = 0.98
+# Depth-first searches between two looks at the clock. Their number does not depend on the machine,
+# so that the same seed gives the same solution everywhere.
+_SEARCHES = 4
+# Boxes that one of them may bound, and open rows that it may read, whichever comes first.
+_MOST_BOXES, _MOST_ROWS = 128, 2_000_000
 
 
 @dataclass(frozen=True)
@@ -88,39 +89,39 @@ class Exact(Solver):
         best = landscape.stand(landscape.equal_weights())
         for proposal in Coordinate().search(landscape, rng):
             if proposal.value < best.value:
-                best = Position(proposal.indices.copy(), proposal.value)
+                best = Position(proposal.point.copy(), proposal.value)
             yield proposal
 
-        diver = _Diver(landscape, problem, objective)
+        searcher = _DepthFirst(landscape, problem, objective)
         queue = _Queue(self.max_open)
-        queue.push([_everything(landscape, best)])
-        told = math.inf
-        with ThreadPoolExecutor(min(_DIVES, numba.config.NUMBA_NUM_THREADS), "dnip") as pool:
+        queue.push([_root(landscape, best)])
+        reported_gap = math.inf
+        with ThreadPoolExecutor(min(_SEARCHES, numba.config.NUMBA_NUM_THREADS), "dnip") as pool:
             while queue.bound < best.value - max(self.gap, _ROUNDING):
-                incumbent = best.value
-                for end in pool.map(partial(diver.dive, incumbent), range(_DIVES), queue.pop()):
+                search = partial(searcher.search, best.value)
+                for end in pool.map(search, range(_SEARCHES), queue.pop()):
                     queue.push(end.left)
                     landscape.evaluations += end.n_points
                     if end.best is not None and end.best.value < best.value:
                         best = end.best
                 bound = min(queue.bound, best.value)
                 statistics = {}
-                if bound < MISSED and best.value - bound < _TELLING * told:
-                    told = best.value - bound
+                if bound < MISSED and best.value - bound < _WORTH_REPORTING * reported_gap:
+                    reported_gap = best.value - bound
                     statistics = {"lower_bound": bound, "open_boxes": float(len(queue))}
                 yield Proposal(*best, statistics, lower_bound=bound)
         proven = queue.bound >= best.value - _ROUNDING
         yield Proposal(*best, lower_bound=best.value if proven else queue.bound)
 
 
-def _lay_out(landscape: Landscape, problem: Problem, objective: Objective) -> Terrain:
+def _lay_out(landscape: Landscape, problem: Problem, objective: Objective) -> Instance:
     weight = landscape.levels
     low, high = _bounds(landscape)
     terms = compile_terms(objective, problem, landscape.floors)
     rows = lay_out_boxes(
         problem.probabilities, problem.labels, problem.mass, weight[low], weight[high]
     )
-    return Terrain(
+    return Instance(
         rows,
         Scale(weight, np.log(weight)),
         terms,
@@ -140,7 +141,7 @@ def _bounds(landscape: Landscape) -> tuple[Integers, Integers]:
     return low, high
 
 
-class _OpenBox(NamedTuple):
+class _Node(NamedTuple):
     """A box that may hold a better point, with the multipliers that its bound was found with."""
 
     bound: float
@@ -150,13 +151,13 @@ class _OpenBox(NamedTuple):
     price: Floats  # (N + 1,)
 
 
-def _everything(landscape: Landscape, best: Position) -> _OpenBox:
+def _root(landscape: Landscape, best: Position) -> _Node:
     """Return the box of all weight indices, with planes that touch at the counts of `best`."""
-    confusion = landscape.confusion(best.indices.astype(np.int64)) / landscape.problem.unit
+    confusion = landscape.confusion(best.point.astype(np.int64)) / landscape.problem.unit
     correct = np.diag(confusion)
     multipliers = np.array([np.zeros_like(correct), correct, confusion.sum(axis=0) - correct])
     price = np.zeros(len(correct) + 1)
-    return _OpenBox(-math.inf, *_bounds(landscape), multipliers, price)
+    return _Node(-math.inf, *_bounds(landscape), multipliers, price)
 
 
 class _Queue:
@@ -164,8 +165,8 @@ class _Queue:
 
     def __init__(self, max_open: int) -> None:
         self._max_open = max_open
-        self._heap: list[tuple[float, int, _OpenBox]] = []
-        self._newest: list[_OpenBox] = []
+        self._heap: list[tuple[float, int, _Node]] = []
+        self._newest: list[_Node] = []
         self._count = itertools.count()
 
     @property
@@ -177,7 +178,7 @@ class _Queue:
     def __len__(self) -> int:
         return len(self._heap) + len(self._newest)
 
-    def push(self, boxes: list[_OpenBox]) -> None:
+    def push(self, boxes: list[_Node]) -> None:
         """Add boxes."""
         for box in boxes:
             if len(self._heap) < self._max_open:
@@ -185,50 +186,50 @@ class _Queue:
             else:
                 self._newest.append(box)
 
-    def pop(self) -> list[_OpenBox]:
-        """Take the next boxes to dive into."""
-        boxes: list[_OpenBox] = []
-        while len(boxes) < _DIVES and (self._newest or self._heap):
+    def pop(self) -> list[_Node]:
+        """Take the next boxes to search."""
+        boxes: list[_Node] = []
+        while len(boxes) < _SEARCHES and (self._newest or self._heap):
             boxes.append(self._newest.pop() if self._newest else heapq.heappop(self._heap)[2])
         return boxes
 
 
-class _End(NamedTuple):
-    """What one dive came to."""
+class _SearchEnd(NamedTuple):
+    """What one depth-first search came to."""
 
-    left: list[_OpenBox]
+    left: list[_Node]
     best: Position | None
     n_points: int
 
 
-class _Diver:
-    """Dives into boxes of one landscape, with room of its own for each of several at a time."""
+class _DepthFirst:
+    """Depth-first searches of one landscape, several at a time, each with room of its own."""
 
     def __init__(self, landscape: Landscape, problem: Problem, objective: Objective) -> None:
-        self._terrain = _lay_out(landscape, problem, objective)
-        self._rooms = [self._new_room(problem) for _ in range(_DIVES)]
-        n_rows = max(len(self._terrain.rows.label), 1)
-        self._n_boxes = max(min(_DIVE_ROWS // n_rows, _DIVE_BOXES), 1)
+        self._instance = _lay_out(landscape, problem, objective)
+        self._rooms = [self._new_room(problem) for _ in range(_SEARCHES)]
+        n_rows = max(len(self._instance.rows.label), 1)
+        self._n_boxes = max(min(_MOST_ROWS // n_rows, _MOST_BOXES), 1)
 
-    def _new_room(self, problem: Problem) -> tuple[Memo, Dive, Found]:
+    def _new_room(self, problem: Problem) -> tuple[Memo, NodeStack, Incumbent]:
         return (
-            new_memo(problem.class_mass, self._terrain.terms.smoothing),
-            new_dive(self._terrain.rows, len(self._terrain.scale.weight)),
-            new_found(problem.n_classes),
+            new_memo(problem.class_mass, self._instance.terms.smoothing),
+            new_stack(self._instance.rows, len(self._instance.scale.weight)),
+            new_incumbent(problem.n_classes),
         )
 
-    def dive(self, incumbent: float, room: int, box: _OpenBox) -> _End:
-        """Search a box for points better than `incumbent`; return what is left of it."""
-        memo, dive, found = self._rooms[room]
-        nodes = dive.nodes
-        nodes.bound[0], nodes.low[0], nodes.high[0] = box.bound, box.low, box.high
-        nodes.v[0], nodes.correct[0], nodes.wrong[0] = box.multipliers
-        nodes.price[0] = box.price
-        found.value[0] = incumbent
-        found.n_points[0] = found.improved[0] = 0
-        n_left = search_boxes(self._terrain, memo, dive, found, self._n_boxes)
+    def search(self, best_value: float, room: int, node: _Node) -> _SearchEnd:
+        """Search a box for points better than `best_value`; return what is left of it."""
+        memo, stack, incumbent = self._rooms[room]
+        nodes = stack.nodes
+        nodes.bound[0], nodes.low[0], nodes.high[0] = node.bound, node.low, node.high
+        nodes.v[0], nodes.correct[0], nodes.wrong[0] = node.multipliers
+        nodes.price[0] = node.price
+        incumbent.value[0] = best_value
+        incumbent.n_points[0] = incumbent.improved[0] = 0
+        n_left = search_depth_first(self._instance, memo, stack, incumbent, self._n_boxes)
         left = [
-            _OpenBox(
+            _Node(
                 float(nodes.bound[i]),
                 nodes.low[i].copy(),
                 nodes.high[i].copy(),
@@ -238,6 +239,6 @@ class _Diver:
             for i in range(n_left)
         ]
         best = None
-        if found.improved[0]:
-            best = Position(found.point.astype(np.float64) + 1.0, float(found.value[0]))
-        return _End(left, best, int(found.n_points[0]))
+        if incumbent.improved[0]:
+            best = Position(incumbent.point.astype(np.float64) + 1.0, float(incumbent.value[0]))
+        return _SearchEnd(left, best, int(incumbent.n_points[0]))

@@ -54,12 +54,18 @@ _CELLS, _LINES_PER_CLASS = 50_000_000, 10
 
 
 class Position(NamedTuple):
-    """Weight indices (whole numbers, as float64 because they multiply probabilities) and value.
+    """A point of a landscape, and its value.
 
-    On the continuous scale, weights stand in the place of indices.
+    Attributes
+    ----------
+    point : ndarray of shape (N,)
+        Weight indices as float64, because compiled code multiplies probabilities with them. On the
+        continuous scale, the weights themselves.
+    value : float
+        The objective there.
     """
 
-    indices: Floats
+    point: Floats
     value: float
 
 
@@ -171,22 +177,22 @@ class Landscape:
         """
         return self.scale // 2
 
-    def middle(self, indices: Floats) -> float:
+    def middle(self, point: Floats) -> float:
         """Return the index of the geometric middle of weights."""
-        return float(np.rint(np.exp(np.log(indices).mean())))
+        return float(np.rint(np.exp(np.log(point).mean())))
 
-    def stand(self, indices: WeightIndices | Floats) -> Position:
-        """Evaluate weight indices of shape (N,); held classes keep theirs."""
-        here = self._with_held(indices)
+    def stand(self, point: WeightIndices | Floats) -> Position:
+        """Evaluate a point; held classes keep their index."""
+        here = self._with_held(point)
         confusion = self._passes.count(here)
         return Position(here, self._evaluate(confusion, confusion.sum(axis=0)))
 
-    def descend(self, indices: WeightIndices | Floats, order: Integers) -> Position:
+    def descend(self, point: WeightIndices | Floats, order: Integers) -> Position:
         """Search the classes of `order` round and round until a whole round moves none.
 
         A class that is known to stand at one of its best indices stays.
         """
-        here = self._with_held(indices)
+        here = self._with_held(point)
         if self._state is not None and self._is_quick:
             reached, n_searches = descend(*self._state, here, order)
             self._count_searches(n_searches)
@@ -215,9 +221,9 @@ class Landscape:
     def _is_over(self) -> bool:
         return self.deadline is not None and time.perf_counter() >= self.deadline
 
-    def approach(self, indices: WeightIndices | Floats, order: Integers) -> Iterator[Position]:
+    def approach(self, point: WeightIndices | Floats, order: Integers) -> Iterator[Position]:
         """Descend, and yield what is worth keeping on the way; the end comes last."""
-        yield self.descend(indices, order)
+        yield self.descend(point, order)
 
     def explore(self, optimum: Position, kicks: Kicks, enough: int) -> Position:
         """Kick and descend again and again; what is no worse becomes the optimum to kick next.
@@ -225,28 +231,28 @@ class Landscape:
         No further kick is tried after `enough` line searches.
         """
         if self._state is not None and self._is_quick:
-            here = optimum.indices.copy()
+            here = optimum.point.copy()
             reached, n_searches = explore(*self._state, here, optimum.value, *kicks, enough)
             self._count_searches(n_searches)
             return Position(here, reached)
         before = self.line_searches
         for factors, top, order in zip(*kicks, strict=True):
-            there = self.descend(self._kick(optimum.indices, factors, top, order), order)
+            there = self.descend(self._kick(optimum.point, factors, top, order), order)
             if there.value <= optimum.value:
                 optimum = there
             if self.line_searches - before >= enough or self._is_over():
                 break
         return optimum
 
-    def confusion(self, indices: WeightIndices | Floats) -> Counts:
-        """Count examples by true and predicted class at weight indices, held classes included."""
-        return self._in_examples(self._passes.count(indices.astype(np.float64)))
+    def confusion(self, point: WeightIndices | Floats) -> Counts:
+        """Count examples by true and predicted class at a point, held classes included."""
+        return self._in_examples(self._passes.count(point.astype(np.float64)))
 
-    def keeps_floors(self, indices: WeightIndices | Floats) -> bool:
-        """Whether enough is right at weight indices, held classes included."""
+    def keeps_floors(self, point: WeightIndices | Floats) -> bool:
+        """Whether enough rows are right at a point, held classes included."""
         if not len(self.floors.correct):
             return True
-        confusion = self._passes.count(indices.astype(np.float64))
+        confusion = self._passes.count(point.astype(np.float64))
         return not self._shortfall(confusion)
 
     def _count_floors(self, demands: Demands | None) -> Floors:
@@ -263,14 +269,14 @@ class Landscape:
         correct = np.ascontiguousarray(np.diag(confusion))
         return float(shortfall(correct, self.floors, self.problem.class_mass))
 
-    def _with_held(self, indices: WeightIndices | Floats) -> Floats:
-        here = np.array(indices, np.float64)
+    def _with_held(self, point: WeightIndices | Floats) -> Floats:
+        here = np.array(point, np.float64)
         for c, index in self.held.items():
             here[c] = index
         return here
 
-    def _kick(self, indices: Floats, factors: Floats, top: float, order: Integers) -> Floats:
-        return kick(indices, factors, top, order, levels_of(self._weights))
+    def _kick(self, point: Floats, factors: Floats, top: float, order: Integers) -> Floats:
+        return kick(point, factors, top, order, levels_of(self._weights))
 
     def _count_searches(self, n_searches: int) -> None:
         self.line_searches += n_searches

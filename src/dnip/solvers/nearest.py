@@ -1,9 +1,11 @@
-"""Constraints that cannot be kept: which they are, and how near weights come to them.
+"""Constraints that cannot be kept: which ones, and how near weights come to them.
 
-Told are three things of each constraint that is missed: what it reaches where all of them together
-are missed by least, what it can reach while the others hold, and what it can reach alone. For the
-last, no search is needed: a class is right most often where its weight is as high, and that of
-every other class as low, as it can be.
+An error names three numbers for each constraint that is missed:
+
+- what it reaches where all constraints together are missed by least;
+- what it can reach while the others hold;
+- what it can reach alone. This takes no search: a class is right most often if its weight is the
+  highest and all other weights are the lowest.
 """
 
 from __future__ import annotations
@@ -26,23 +28,23 @@ if TYPE_CHECKING:
     from dnip.method.constraints import Demands
     from dnip.solvers.landscape import Landscape
 
-# Constraints that are looked at one by one, those that are missed by most; each takes a search.
+# How many missed constraints are looked at, the worst first; each takes a search.
 _MOST = 5
-# What is asked of every class is told to this.
+# The accuracy that every class can reach is found to this precision.
 _RESOLUTION = 0.0005
-# Digits of rates in messages: floors are rounded down and losses up, so that they can be kept.
+# Digits of rates in messages. Floors are rounded down and losses up, so that they can be kept.
 _DIGITS = 3
 
 _ERROR = Objective(beta=0.0, tau=0.0, terms=("error",))
 
 
 class Attempt(NamedTuple):
-    """What a search under other demands came to."""
+    """The result of a search under other demands."""
 
-    indices: Floats  # (N,)
+    point: Floats  # (N,)
     confusion: Counts
     kept: bool  # whether these demands are kept
-    proven: bool  # whether no indices do better
+    proven: bool  # whether no point does better
 
 
 #: A search for the lowest value of an objective under demands.
@@ -51,24 +53,23 @@ Try = Callable[[Objective, "Demands"], Attempt]
 
 @dataclass(frozen=True)
 class Reach:
-    """What one constraint can reach. A loss of accuracy is told as its negative.
+    """What one constraint can reach. A loss of accuracy is a negative number.
 
     Attributes
     ----------
     name : str
     asked : float
     together : float
-        Where all constraints together are missed by least.
+        What it reaches where all constraints together are missed by least.
     with_others : float or None
-        The most while the others hold; None if nothing was found that keeps them.
+        The most it can reach while the others hold; None if no weights were found that keep them.
     alone : float or None
-        No weights reach more, whatever becomes of the others; None for the loss of accuracy, which
-        the raw argmax has not.
+        The most it can reach if the others are ignored; None for the loss of accuracy, which the
+        raw argmax does not have.
     proven : bool
-        Whether no weights reach more than `with_others` while the others hold, or, where it is
-        None, whether none keep the others.
+        Whether `with_others` is proven; if that is None, whether no weights keep the others.
     searched : bool
-        Whether there was time to look.
+        Whether there was time to search.
     """
 
     name: str
@@ -79,8 +80,8 @@ class Reach:
     proven: bool
     searched: bool = True
 
-    def told(self, *, only: bool) -> str:
-        """Say how near one comes to the constraint; `only` if there is no other one."""
+    def sentence(self, *, only: bool) -> str:
+        """How near weights come to the constraint; `only` if there is no other one."""
         sign = "at most" if self.asked <= 0 else "at least"
         near = self.together if self.with_others is None else self.with_others
         if self.with_others is None and self.searched:
@@ -96,7 +97,7 @@ class Reach:
         return f"{self.name} {sign} {abs(self.asked):g}: {said}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the numbers, with a loss as such."""
+        """Return the numbers; a loss is positive here."""
         sign = -1.0 if self.asked <= 0 else 1.0
         return {
             "asked": abs(self.asked),
@@ -170,7 +171,7 @@ class _EveryClass:
         return min(_most(landscape, self.others.frozen, int(c)) for c in self._members)
 
     def best(self, raw: Counts, attempt: Try) -> Attempt:
-        """Halve the interval between a floor that was kept and one that was not."""
+        """Halve the interval between a floor that can be kept and one that was not."""
         found = attempt(_ERROR, self.others)
         if not found.kept:
             return found
@@ -193,7 +194,7 @@ class _EveryClass:
 def explain(
     landscape: Landscape, demands: Demands, nearest: Floats, proven: bool, attempt: Try | None
 ) -> InfeasibleError | Floats:
-    """Return what is to be told of demands that were missed, or indices that keep them after all.
+    """Return the error for demands that were missed, or a point that keeps them after all.
 
     Parameters
     ----------
@@ -201,11 +202,11 @@ def explain(
         Of the search that found no point without a shortfall.
     demands : Demands
     nearest : ndarray of shape (N,)
-        Indices of the least shortfall that was found.
+        The point with the least shortfall that was found.
     proven : bool
-        Whether no indices have less.
+        Whether no point has less.
     attempt : callable, optional
-        Searches under other demands; None where there is no time for it.
+        Searches under other demands; None if there is no time for it.
     """
     raw = landscape.confusion(landscape.equal_weights())
     together = landscape.confusion(nearest)
@@ -217,8 +218,8 @@ def explain(
         with_others, alone, sure = None, part.alone(landscape), False
         if attempt is not None:
             found = part.best(raw, attempt)
-            if landscape.keeps_floors(found.indices):
-                return found.indices
+            if landscape.keeps_floors(found.point):
+                return found.point
             sure = found.proven
             if found.kept:
                 with_others = part.reached(found.confusion, raw)
@@ -248,19 +249,19 @@ def _parts(demands: Demands) -> list[_Loss | _Class | _EveryClass]:
 
 
 def _most(landscape: Landscape, frozen: Sequence[int], c: int) -> float:
-    """Return the accuracy of a class where its weight is highest and all others are lowest."""
-    indices = landscape.lowest_weights()
+    """Return the accuracy of a class if its weight is the highest and all others are the lowest."""
+    point = landscape.lowest_weights()
     highest = [c, *frozen]
-    indices[highest] = landscape.equal_weights()[highest]
-    return float(class_accuracies(landscape.confusion(indices))[c])
+    point[highest] = landscape.equal_weights()[highest]
+    return float(class_accuracies(landscape.confusion(point))[c])
 
 
 def _error(reaches: list[Reach], n_more: int, n_parts: int, proven: bool) -> InfeasibleError:
-    clauses = "; ".join(reach.told(only=n_parts == 1) for reach in reaches)
+    clauses = "; ".join(reach.sentence(only=n_parts == 1) for reach in reaches)
     more = f"; and {n_more} more" if n_more else ""
-    known = "no weights on this scale keep" if proven else "no weights were found that keep"
+    known = "no weights on this scale satisfy" if proven else "no weights were found that satisfy"
     what = "the constraint" if n_parts == 1 else "all constraints"
-    message = f"{known} to {what} on the labelled rows: {clauses}{more}"
+    message = f"{known} {what} on the labelled rows: {clauses}{more}"
     if len(reaches) > 1 and not n_more:
         all_of = ", ".join(f"{reach.name} {_shown(reach.together)}" for reach in reaches)
         message += f". All together they come nearest with {all_of}"
@@ -273,5 +274,5 @@ def _error(reaches: list[Reach], n_more: int, n_parts: int, proven: bool) -> Inf
 
 
 def _shown(reached: float) -> str:
-    """Return a rate that can be asked for: rounded down; a loss, told as its negative, up."""
+    """Return a rate that can be asked for: rounded down, or up if it is a loss."""
     return f"{abs(math.floor(reached * 10**_DIGITS + 1e-9) / 10**_DIGITS):.{_DIGITS}f}"

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from dnip.solvers.landscape import Landscape
     from dnip.solvers.settings import FitSettings
 
-# Seconds that a search for what a constraint can reach may take: this, or so many times what the
+# Seconds for a search for what a constraint can reach: at least this, or so many times what the
 # search itself took.
 _LEAST_SPARE, _SPARE = 2.0, 3.0
 # Rounds in which classes without examples follow the middle of the fitted ones.
@@ -87,17 +87,17 @@ def find_optimum(
     goal = on_classes(settings.objective, names)
     task = _Task(problem, settings, goal, demands, unfitted, tuple(absent), progress)
     found = task.run(settings.solver, deadline)
-    if not found.landscape.keeps_floors(found.indices):
+    if not found.landscape.keeps_floors(found.point):
         found = _search_again(task, found, deadline)
     return _conclude(found, task, seconds=time.perf_counter() - began)
 
 
 class _Found(NamedTuple):
-    """What a search came to."""
+    """The result of a search."""
 
     outcome: Outcome
     landscape: Landscape
-    indices: Floats  # (N,) classes without examples at the middle of the others
+    point: Floats  # (N,) classes without examples at the middle of the others
     evaluations: int
 
     @property
@@ -138,20 +138,20 @@ class _Task:
                 start=start,
             )
             evaluations += landscape.evaluations
-            middle = landscape.middle(outcome.indices[self.problem.present])
+            middle = landscape.middle(outcome.point[self.problem.present])
             followed = dict.fromkeys(self.unfitted, middle) | absent
             if followed == held or outcome.status in _CUT_SHORT:
                 break
             held = followed
-        indices = outcome.indices.copy()
+        point = outcome.point.copy()
         for c, index in followed.items():
-            indices[c] = index
-        if not landscape.keeps_floors(indices):
-            indices = outcome.indices.copy()  # the last step of the middle was one too far
-        return _Found(outcome, landscape, indices, evaluations)
+            point[c] = index
+        if not landscape.keeps_floors(point):
+            point = outcome.point.copy()  # the last step of the middle was one too far
+        return _Found(outcome, landscape, point, evaluations)
 
     def is_proven(self, found: _Found) -> bool:
-        """Whether no indices are better; classes without examples follow a mere rule of thumb."""
+        """Whether no point is better. Classes without examples only follow a rule of thumb."""
         return found.outcome.status is Status.OPTIMAL and not self.unfitted
 
 
@@ -173,26 +173,26 @@ def _search_again(task: _Task, found: _Found, deadline: float | None) -> _Found:
             probe, end if deadline is None else min(end, deadline)
         )
         if tried.outcome.status is Status.INTERRUPTED:
-            raise KeyboardInterrupt  # there is nothing to keep
+            raise KeyboardInterrupt  # there is nothing worth keeping
         return Attempt(
-            tried.indices,
-            tried.landscape.confusion(tried.indices),
-            tried.landscape.keeps_floors(tried.indices),
+            tried.point,
+            tried.landscape.confusion(tried.point),
+            tried.landscape.keeps_floors(tried.point),
             task.is_proven(tried),
         )
 
     reached = explain(
         found.landscape,
         task.demands,
-        found.indices,
+        found.point,
         task.is_proven(found),
         None if found.was_cut_short else attempt,
     )
     if isinstance(reached, InfeasibleError):
         raise reached
     again = task.run(solver, deadline, start=reached)
-    if not again.landscape.keeps_floors(again.indices):  # the classes without examples moved
-        raise InfeasibleError("no weights were found that keep to the constraints")
+    if not again.landscape.keeps_floors(again.point):  # the classes without examples moved
+        raise InfeasibleError("no weights were found that satisfy the constraints")
     return again
 
 
@@ -206,15 +206,15 @@ def _warn_unfitted(names: Sequence[str]) -> None:
 
 
 def _conclude(found: _Found, task: _Task, *, seconds: float) -> Solution:
-    """Report the plain objective of the final indices, whatever the solver did inside."""
-    outcome, landscape, indices, evaluations = found
+    """Report the plain objective of the final point, whatever the solver did inside."""
+    outcome, landscape, point, evaluations = found
     scale, unfitted = task.settings.scale, (*task.unfitted, *task.absent)
     weights = None
     if scale.spacing is Spacing.CONTINUOUS:
-        weights = indices = bring_to_one(indices)
-    confusion = landscape.confusion(indices)
+        weights = point = bring_to_one(point)
+    confusion = landscape.confusion(point)
     value = landscape.objective(confusion)
-    # classes without examples follow a rule of thumb: the rest is then optimal for that choice only
+    # classes without examples follow a rule of thumb, and the others are optimal for that alone
     bound = None if unfitted or outcome.lower_bound == -math.inf else outcome.lower_bound
     status = outcome.status
     if unfitted and status in (Status.OPTIMAL, Status.WITHIN_GAP):
@@ -226,7 +226,7 @@ def _conclude(found: _Found, task: _Task, *, seconds: float) -> Solution:
         raw = landscape.confusion(landscape.equal_weights())
         kept = task.demands.to_dict(confusion, raw)
     return Solution(
-        weight_indices=(indices if weights is None else np.empty(0)).astype(np.int64),
+        weight_indices=(point if weights is None else np.empty(0)).astype(np.int64),
         scale=scale.size,
         objective=landscape.objective.to_dict(),
         value=value,

@@ -82,7 +82,7 @@ def solve(
     InvalidInputError
         For input or settings that break their contract.
     InfeasibleError
-        If no weights on the scale keep to the constraints, or none were found.
+        If no weights on the scale satisfy the constraints, or none were found.
 
     Warns
     -----

@@ -120,9 +120,9 @@ class GeometricLandscape(Landscape):
                 return 0
         return self.scale - 1
 
-    def middle(self, indices: Floats) -> float:
+    def middle(self, point: Floats) -> float:
         """Return the index of the geometric middle of weights."""
-        return float(np.rint(indices.mean()))
+        return float(np.rint(point.mean()))
 
 
 class ContinuousLandscape(Landscape):
@@ -165,27 +165,27 @@ class ContinuousLandscape(Landscape):
         """Return 0: weights can be moved along their ray without any effect."""
         return np.zeros(size)
 
-    def middle(self, indices: Floats) -> float:
+    def middle(self, point: Floats) -> float:
         """Return the geometric middle of weights."""
-        return float(np.exp(np.log(indices).mean()))
+        return float(np.exp(np.log(point).mean()))
 
-    def descend(self, indices: WeightIndices | Floats, order: Integers) -> Position:
+    def descend(self, point: WeightIndices | Floats, order: Integers) -> Position:
         """Search the classes of `order` round and round until a whole round finds nothing better.
 
         Held classes could not follow to the linear scale; with them there is no descent on it.
         """
-        return deque(self.approach(indices, order), maxlen=1).pop()
+        return deque(self.approach(point, order), maxlen=1).pop()
 
-    def approach(self, indices: WeightIndices | Floats, order: Integers) -> Iterator[Position]:
-        """Yield where a descent from `indices` ends on the linear scale, and where it ends."""
+    def approach(self, point: WeightIndices | Floats, order: Integers) -> Iterator[Position]:
+        """Yield where a descent from `point` ends on the linear scale, and where it ends."""
         coarse = self._coarse
         if coarse is None:
-            yield self._descend(indices, order)
+            yield self._descend(point, order)
             return
         coarse.deadline = self.deadline
         before = coarse.evaluations
-        nearest = np.rint(indices * (_COARSE / indices.max()))
-        near = coarse.descend(np.clip(nearest, 1, _COARSE), order).indices
+        nearest = np.rint(point * (_COARSE / point.max()))
+        near = coarse.descend(np.clip(nearest, 1, _COARSE), order).point
         self.evaluations += coarse.evaluations - before
         key = near.tobytes()
         if key not in self._refined:
@@ -193,12 +193,12 @@ class ContinuousLandscape(Landscape):
             self._refined[key] = self._descend(near / _COARSE, order)
         yield self._refined[key]
 
-    def _descend(self, indices: WeightIndices | Floats, order: Integers) -> Position:
+    def _descend(self, point: WeightIndices | Floats, order: Integers) -> Position:
         """Descend over any weights.
 
         Every class goes to the middle of its best interval, also where it stands in it already.
         """
-        here = self._with_held(indices * _AHEAD ** -np.arange(self.n_classes))
+        here = self._with_held(point * _AHEAD ** -np.arange(self.n_classes))
         confusion = self._listed.count(here)
         counts = confusion, confusion.sum(axis=0)
         value = np.inf
@@ -224,8 +224,8 @@ class ContinuousLandscape(Landscape):
                 break
         return Position(here, value)
 
-    def _kick(self, indices: Floats, factors: Floats, top: float, order: Integers) -> Floats:
-        kicked = indices.copy()
+    def _kick(self, point: Floats, factors: Floats, top: float, order: Integers) -> Floats:
+        kicked = point.copy()
         kicked[order] *= factors[order]
         kicked = np.minimum(np.maximum(kicked, kicked.max() / WIDEST), self._ceiling)
         return kicked if self.held else bring_to_one(kicked)  # held weights stay where they are

@@ -11,7 +11,9 @@ import oracles
 from dnip import Objective
 from dnip.method.problem import Problem
 from dnip.solvers.kernels.boxes import Box, Scale, lay_out_boxes, narrow, new_contests
-from dnip.solvers.kernels.relaxation import Multipliers, new_relaxed, raise_bound
+from dnip.solvers.kernels.relaxation import raise_bound
+from dnip.solvers.kernels.subgradient import Multipliers
+from dnip.solvers.kernels.sweep import new_relaxed
 from dnip.solvers.kernels.values import Floors, Terms, new_memo, no_floors, shortfall
 from dnip.solvers.landscape import compile_terms
 from objectives import OBJECTIVES
@@ -137,9 +139,9 @@ def test_no_point_of_a_box_is_below_its_bound(objective, floored, seed, n_classe
     goal = min(least, 10.0) + 1
     assert raise_bound(terms, memo, *seen, goal, 8, np.inf) <= least + 1e-9
     if floored:  # with nothing but floors, the least of what points miss
-        hunt = Terms(0.0, 0.0, 0.0, 0.0, terms.smoothing, floors=floors)
+        shortfall_terms = Terms(0.0, 0.0, 0.0, 0.0, terms.smoothing, floors=floors)
         missed = min(shortfall(np.diag(c).copy(), floors, true) for c in points)
-        assert raise_bound(hunt, memo, *seen, missed + 1, 8, 1.0) <= missed + 1e-9
+        assert raise_bound(shortfall_terms, memo, *seen, missed + 1, 8, 1.0) <= missed + 1e-9
 
 
 @seeded

@@ -1,9 +1,9 @@
 """Boxes of weight vectors, and the rows whose prediction is still open inside one.
 
-A box gives every class an interval of weights. A row is settled in it if one class wins for all
-its weight vectors. A row open between two classes a < b is a *contest*: it flips from b to a where
-log ω_a - log ω_b passes log p_b - log p_a. So inside a box, each contest depends on the ratio of
-two weights only, which is what the bounds are made of (see `relaxation`).
+A box gives every class an interval of weights. A row is settled in it if the same class wins for
+all weight vectors of the box. A row that is open between two classes a < b is a *contest*: it flips
+from b to a where log ω_a - log ω_b passes log p_b - log p_a. So a contest depends on the ratio of
+two weights alone, and the bounds are built on that (see `relaxation`).
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from dnip.solvers.kernels.jit import inner, jit
 if TYPE_CHECKING:
     from dnip.base.typing import Confusion, Floats, Integers, Labels, Probabilities, SmallIntegers
 
-#: Who is true in a contest of a < b. A crowded one has further candidates: whoever of the two is
-#: true may then lose to a third class as well.
+#: Which class is true in a contest of a < b. A crowded contest has more candidates: the true class
+#: may then lose to a third class as well.
 TRUE_A, TRUE_B, TRUE_NEITHER, TRUE_A_CROWDED, TRUE_B_CROWDED = range(5)
-#: The kind of a contest holds who is true, plus the true class times this.
+#: The kind of a contest is one of these plus the true class times KINDS.
 KINDS = 8
-#: Thresholds that differ by less, in logarithms, are taken as one: far above rounding.
+#: Thresholds that differ by less, in logarithms, count as equal: this is far above rounding.
 SAME = 1e-11
 
 

@@ -25,16 +25,16 @@ _ALL = 1 << 62
 
 
 class Descent(NamedTuple):
-    """Where a descent stands: one element each where a plain number could not be changed."""
+    """The state of a descent. Single numbers are arrays of one element, so that they can change."""
 
     indices: Floats  # (N,)
     order: Integers  # (classes to search,)
-    confusion: Confusion  # (N, N) counts, of `indices` if `counted`
+    confusion: Confusion  # (N, N) counts at `indices`, if `counted`
     predicted: Integers  # (N,) their column sums
     hash: NDArray[np.uint64]  # (1,) of all indices
     turn: Integers  # (1,) classes looked at so far
-    unmoved: Integers  # (1,) of these in a row, how many did not move
-    counted: Booleans  # (1,) a known line moves a class without moving counts
+    unmoved: Integers  # (1,) how many of these did not move, without a break
+    counted: Booleans  # (1,) whether `confusion` is up to date; a known line does not change it
     value: Floats  # (1,) the objective at `indices`, infinite until a line is known
 
 
@@ -60,10 +60,10 @@ def begin(indices: Floats, order: Integers) -> Descent:
 
 @jit
 def next_class(descent: Descent, lines: Lines) -> int:
-    """Go along lines searched before, and return the first class whose line must be searched.
+    """Follow the lines that were searched before; return the first class with an unknown line.
 
-    Round and round through the classes of the order, until a whole round has moved none: then
-    the descent is at its end, and -1 is returned.
+    The classes take turns in their order. When a whole round has moved none, the descent is at its
+    end, and -1 is returned.
     """
     indices, order = descent.indices, descent.order
     while descent.unmoved[0] < len(order):
@@ -83,7 +83,7 @@ def next_class(descent: Descent, lines: Lines) -> int:
 
 @jit
 def pass_class(descent: Descent, lines: Lines, now: int, value: float) -> None:
-    """Take in the line that `next_class` asked for: its class has gone from `now` to its best."""
+    """Record the line that `next_class` asked for: its class has gone from `now` to its best."""
     c = descent.order[descent.turn[0] % len(descent.order)]
     index = int(descent.indices[c])
     descent.indices[c] = now
@@ -111,7 +111,7 @@ def _turn(descent: Descent, c: int, before: int) -> None:
 
 @jit
 def set_counts(descent: Descent, confusion: Confusion) -> None:
-    """Take in the counts at the descent's indices."""
+    """Record the counts at the descent's indices."""
     predicted = descent.predicted
     predicted[:] = 0
     for i in range(len(predicted)):
@@ -132,10 +132,10 @@ def descend(
     indices: Floats,
     order: Integers,
 ) -> tuple[float, int]:
-    """Search the classes of `order` round and round until a whole round moves none.
+    """Search the classes in turn, in the given order, until a whole round moves none.
 
-    A class that is known to stand at one of its best indices stays; a remembered line gives the
-    index that it was left at.
+    A class that is at one of its best indices stays there. A line that was searched before is not
+    searched again.
 
     Parameters
     ----------
@@ -169,9 +169,9 @@ def go_on(
     descent: Descent,
     most: int,
 ) -> int:
-    """Go on with a descent, until its end or until `most` lines are searched; return how many.
+    """Continue a descent until its end, or until `most` lines are searched; return how many.
 
-    It is at its end where fewer are.
+    Fewer than `most` mean that it is at its end.
     """
     indices = descent.indices
     for n_searches in range(most):
@@ -198,7 +198,7 @@ def kick(indices: Floats, factors: Floats, top: float, order: Integers, levels: 
     indices, factors : ndarray of shape (N,)
         The optimum, and what each weight is multiplied by.
     top : float
-        The index where the largest weight shall stand then; 0 leaves it.
+        The index that the largest weight gets; 0 leaves it as it is.
     """
     kicked = indices.copy()
     largest = 0.0
@@ -226,7 +226,7 @@ def explore(
     orders: Integers,
     enough: int,
 ) -> tuple[float, int]:
-    """Kick and descend again and again; what is no worse becomes the optimum to kick next.
+    """Kick and descend again and again; a point that is no worse is the next to be kicked.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """Where rows flip: what changes as one class goes from index 1 to K.
 
-As one class's index grows, every row flips at most once: from its *rival*, the best of the other
-classes, to the class itself, at the smallest k whose weight times p is ahead of the rival. Grouped
-by k, the flips turn a line of K weight vectors into a walk over confusion matrices.
+As the index of one class grows, each row flips at most once: from its *rival*, the best of the
+other classes, to the class itself. It flips at the smallest index whose weight times p is ahead of
+the rival's product. Flips in order of index give the confusion matrix at all K indices in one walk.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from dnip.solvers.kernels.rows import BLOCK, DenseRows, Rows, SparseRows, by_lay
 if TYPE_CHECKING:
     from dnip.base.typing import Confusion, Floats, Integers, ShortIntegers, SmallIntegers
 
-# Measured: a cell of a tally is cleared and looked at in the time in which a row is listed and
-# walked, over so much.
+# Measured: to list a row and walk over it takes as long as to clear and read so many cells of a
+# tally.
 _CELLS_PER_ROW = 8
 
 
@@ -34,7 +34,7 @@ class Flips(NamedTuple):
 
 
 class Workspace(NamedTuple):
-    """Room for the flips of any class, and for what it takes to find them."""
+    """Memory for the flips of any class, and for the numbers that are needed to find them."""
 
     flips: Flips
     rival: SmallIntegers  # (B,) each row's rival, for a block of rows or all that a class can win
@@ -162,7 +162,7 @@ def _find_dense_slots(
 
 @lean
 def list_tally(tally: Integers, n_classes: int, scale: int, flips: Flips) -> None:
-    """List what a tally of shape (K + 2, N, N), flat, holds at the indices 1..K."""
+    """List the flips in a tally of shape (K + 2, N, N), flat, at the indices 1..K."""
     n_flips = 0
     cell = n_classes**2
     for k in range(1, scale + 1):
@@ -227,7 +227,7 @@ def list_sparse_flips(rows: SparseRows, c: int, scale: int, workspace: Workspace
     end_flips(scale, flips.start)
 
 
-# A counting sort in three steps: flips are few and go straight to where they belong.
+# A counting sort in three steps: start, add, end.
 
 
 @lean
@@ -253,7 +253,7 @@ def add_flip(flips: Flips, k: int, true: int, rival: int, mass: int) -> None:
 
 @lean
 def end_flips(scale: int, start: Integers) -> None:
-    """Move each start, which filling took to its end, back."""
+    """Move each start back: filling has moved it to its end."""
     for k in range(scale + 1, 0, -1):
         start[k] = start[k - 1]
     start[1] = 0
@@ -277,7 +277,7 @@ def add_flips(part: Flips, scale: int, flips: Flips) -> None:
 def walk(
     flips: Flips, c: int, origin: int, target: int, confusion: Confusion, predicted: Integers
 ) -> None:
-    """Carry the counts from index `origin` of class `c`, 1..K, to index `target`, in place."""
+    """Change the counts, in place, as class `c` goes from index `origin` to index `target`."""
     low, high = min(origin, target), max(origin, target)
     sign = 1 if target > origin else -1
     gained = 0

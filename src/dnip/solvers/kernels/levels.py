@@ -1,9 +1,10 @@
 """The weights of a scale by position 1..K, and where one of them first wins a row.
 
-A weight wins where it is above a quotient, a rival's product by the class's probability, but for
-rounding. The quotient says where to look; products decide, under the tie rule of the prediction
-itself. On a linear scale the quotient is a position. On any other it falls into a *bucket*, the
-leading bits of its float64, and a bucket is narrow enough that one weight alone is in doubt there.
+A weight wins if it is above a quotient: the rival's product divided by the class's probability.
+The quotient is rounded, so it only says where to look; products decide, under the tie rule of the
+prediction itself. On a linear scale the quotient is a position. On any other scale it falls into a
+*bucket*, the leading bits of its float64. A bucket is so narrow that only one weight in it is in
+doubt.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ from dnip.solvers.kernels.jit import jit, lean
 if TYPE_CHECKING:
     from dnip.base.typing import Floats, Probabilities, ShortIntegers, SmallIntegers
 
-# A class that can win a row but for the rounding of products is kept among its candidates.
+# Room for rounding: a class that rounding may let win a row is a candidate of that row.
 _ROUNDING = 1 + 1e-9
-# Weights farther than this from a quotient, as a ratio, win or lose whatever rounding does.
+# Weights farther than this from a quotient, as a ratio, win or lose in spite of rounding.
 _IN_DOUBT = 1 + 1e-12
 
 
@@ -73,7 +74,7 @@ def weights_at(levels: Levels, indices: Floats) -> Floats:
 
 @lean
 def _by_quotient(p: float, rival_score: float, ties_win: bool, levels: Levels) -> int:
-    """Two products settle it, for rounding moves the quotient by less than one."""
+    """Decide by two products: rounding moves the quotient by less than one position."""
     k = max(np.floor(rival_score / p), 1.0)  # infinite for tiny p: only the result is an integer
     losses = 0.0
     for step in range(2):
@@ -95,7 +96,7 @@ def _bucket(quotient: float, levels: Levels) -> np.uint64:
 def _decide(
     bucket: np.unsignedinteger, p: float, rival_score: float, ties_win: bool, levels: Levels
 ) -> np.uint32:
-    """Settle by one product who wins, for a bucket leaves one weight in doubt."""
+    """Decide by one product: a bucket leaves one weight in doubt."""
     k = np.uint32(levels.lowest[bucket])
     score = levels.weight[k] * p  # not a number where p is 0, at K + 1
     if score <= rival_score:
@@ -130,7 +131,7 @@ def first_winning_indices(
         for i in range(len(slot)):
             slot[i] = _by_quotient(p[i], rival_score[i], c < rival[i], levels)
     else:
-        for i in range(len(slot)):  # twice, for this loop has no look-ups and becomes a fast one
+        for i in range(len(slot)):  # a loop without look-ups, which compiles to vector code
             slot[i] = _bucket(rival_score[i] / p[i], levels)
         for i in range(len(slot)):
             slot[i] = _decide(slot[i], p[i], rival_score[i], c < rival[i], levels)
@@ -138,7 +139,7 @@ def first_winning_indices(
 
 @lean
 def nearest(weight: float, levels: Levels) -> float:
-    """Return the position of the weight nearest to this one, as a ratio where steps are ratios."""
+    """Return the position of the nearest weight: by ratio if the steps of the scale are ratios."""
     if len(levels.lowest) == 0:
         k = np.rint(weight)
     else:

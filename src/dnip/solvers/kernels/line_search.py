@@ -25,8 +25,8 @@ def settle(
 ) -> float:
     """Walk the line of class `c`, stop at its best index, and return the objective there.
 
-    Indices and counts change in place. A class that already stands at one of its best indices
-    stays there; otherwise it goes to the lowest of them.
+    Indices and counts change in place. A class that is already at one of its best indices stays
+    there; otherwise it goes to the lowest of them.
     """
     now = int(indices[c])
     walk(flips, c, now, 1, confusion, predicted)

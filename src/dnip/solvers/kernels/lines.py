@@ -1,8 +1,8 @@
-"""A memory of searched lines: one line need not be searched twice.
+"""A memory of searched lines, so that no line is searched twice.
 
 A line is a class and the indices of all others. Searches return to the same lines again and again,
-for descents from many starts end in the same few optima. Lines are told apart by 64-bit hashes; if
-two ever met, a search would be led to a worse point, and nothing would be reported wrongly.
+because descents from many starts end in the same few optima. A 64-bit hash identifies a line. If two
+lines ever had the same hash, a search might end at a worse point, but would still report it right.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Rows shared out among threads: kernels release the interpreter, and their counts add up."""
+"""Rows divided among threads: kernels release the interpreter lock, and their counts add up."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numba
 
 T = TypeVar("T")
 
-# Cells that are worth a thread: far below, handing out the work costs more than the work.
+# Cells that are worth a thread: for fewer, starting the work costs more than the work.
 _FEWEST_CELLS = 1 << 17
 
 

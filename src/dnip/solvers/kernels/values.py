@@ -1,4 +1,7 @@
-"""The objective as a function of confusion counts, for the inner loops of the solvers."""
+"""The objective Z (equation 2) as a function of confusion counts, for the inner loops.
+
+:class:`dnip.method.objective.Objective` computes the same from rates; tests compare the two.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +16,8 @@ if TYPE_CHECKING:
     from dnip.base.typing import Confusion, Floats, Integers
 
 
-#: From here on, values are those of points that miss a floor: 1 + their shortfall in this unit, far
-#: above any objective, so that those of all other points keep every bit.
+#: A point that misses a floor has the value MISSED·(1 + shortfall). That is far above any objective,
+#: and the values of all other points are not changed by a single bit.
 MISSED = 2.0**1000
 
 
@@ -43,7 +46,7 @@ class Terms(NamedTuple):
 
 
 class Memo(NamedTuple):
-    """What an evaluation can reuse from the one before: few classes change between two."""
+    """What one evaluation can reuse from the one before, because few classes change between two."""
 
     true: Integers  # (N,) examples of each class
     total: float  # of all classes
@@ -101,6 +104,7 @@ def value(confusion: Confusion, predicted: Integers, terms: Terms, memo: Memo) -
         missing = shortfall(memo.correct, terms.floors, memo.true)
         if missing > 0.0:
             return MISSED * (1.0 + missing)
+    # equation 2, as in Objective.__call__
     z = terms.error * (1.0 - n_correct / memo.total) - terms.tau * pmi_sum
     if len(terms.costs) > 0:
         z += cost_of(confusion, terms.costs) / memo.total
@@ -113,7 +117,7 @@ def value(confusion: Confusion, predicted: Integers, terms: Terms, memo: Memo) -
 
 @lean
 def shortfall(correct: Integers, floors: Floors, true: Integers) -> float:
-    """By how much correct counts of shape (N,) miss their floors: in rates, summed."""
+    """By how much correct counts of shape (N,) miss their floors: the sum, in rates."""
     missing = 0.0
     n_correct = n_examples = 0
     for n in range(len(correct)):
@@ -142,7 +146,7 @@ def _cobias(memo: Memo) -> float:
     ranking = memo.ranking
     accuracy = memo.accuracy
     n = len(ranking)
-    for i in range(1, n):  # insertion sort: the ranking of the evaluation before is almost right
+    for i in range(1, n):  # insertion sort: the last ranking is almost right
         j = ranking[i]
         a = accuracy[j]
         k = i - 1

@@ -33,14 +33,14 @@ def searcher(name: str, *, continuous: bool = False) -> Callable[[Arena, int], N
         landscape = landscape_over(problem, arena.objective, scale, held={})
         landscape.deadline = time.perf_counter() + arena.remaining
         raw = landscape.stand(landscape.equal_weights())
-        arena.note(None if continuous else raw.indices, raw.value)
+        arena.note(None if continuous else raw.point, raw.value)
         counted = landscape.evaluations
         for proposal in solver.search(landscape, np.random.default_rng(seed)):
             new = landscape.evaluations - counted
             counted = landscape.evaluations
             if proposal.lower_bound > -math.inf:
                 arena.prove(proposal.lower_bound)
-            indices = None if continuous else proposal.indices
+            indices = None if continuous else proposal.point
             arena.note(indices, proposal.value, evaluations=new)
 
     return search

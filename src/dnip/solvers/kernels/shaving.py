@@ -1,0 +1,105 @@
+"""Cutting a box: the ends where no better point can be, and the class to halve."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dnip.solvers.kernels.boxes import SAME, Box, Contests, Scale
+from dnip.solvers.kernels.jit import inner
+
+if TYPE_CHECKING:
+    from dnip.solvers.kernels.sweep import Relaxed
+
+
+@inner
+def shave(
+    scale: Scale, box: Box, contests: Contests, relaxed: Relaxed, bound: float, goal: float
+) -> float:
+    """Cut off the ends of intervals where the bound reaches `goal`.
+
+    Returns the logarithm of what the volume shrank by, infinite if nothing is left.
+    """
+    shaved = 0.0
+    for c in range(len(box.low)):
+        for end in range(2):
+            width = box.high[c] - box.low[c] + 1
+            n = (width + 1) // 2
+            while n > 0:
+                low, high = box.low[c], box.high[c]
+                if end == 0:
+                    high = low + n - 1
+                else:
+                    low = high - n + 1
+                if bound + _gain(scale, box, contests, relaxed, c, low, high) >= goal:
+                    if n == width:
+                        return np.inf
+                    shaved += np.log(width / (width - n))
+                    if end == 0:
+                        box.low[c] = high + 1
+                    else:
+                        box.high[c] = low - 1
+                    break
+                n //= 2
+    return shaved
+
+
+@inner
+def _gain(
+    scale: Scale, box: Box, contests: Contests, relaxed: Relaxed, c: int, low: int, high: int
+) -> float:
+    """How much the bound rises when class `c` is held between `low` and `high`."""
+    n_classes = len(box.low)
+    gain = 0.0
+    for q in range(contests.n_pairs[0]):
+        a, b = contests.pair[q] // n_classes, contests.pair[q] % n_classes
+        if c not in (a, b):
+            continue
+        if a == c:
+            lowest = scale.log_weight[low] - scale.log_weight[box.high[b]]
+            highest = scale.log_weight[high] - scale.log_weight[box.low[b]]
+        else:
+            lowest = scale.log_weight[box.low[a]] - scale.log_weight[high]
+            highest = scale.log_weight[box.high[a]] - scale.log_weight[low]
+        first, last = contests.start[q], contests.start[q + 1]
+        x = first
+        while x < last and contests.threshold[x] < lowest - SAME:
+            x += 1
+        least = np.inf
+        inside = x
+        while x < last and contests.threshold[x] <= highest + SAME:
+            least = min(least, relaxed.value[x])
+            x += 1
+        if x == inside:
+            # between two thresholds, where the cost is no less than at either of them
+            least = relaxed.least[q]
+            if x > first and relaxed.value[x - 1] < np.inf:
+                least = max(least, relaxed.value[x - 1])
+            if x < last and relaxed.value[x] < np.inf:
+                least = max(least, relaxed.value[x])
+        if least < np.inf:
+            gain += least - relaxed.least[q]
+    return gain
+
+
+@inner
+def choose_class(scale: Scale, box: Box, contests: Contests) -> int:
+    """Return the class to halve: one with many contests and a wide interval."""
+    n_classes = len(box.low)
+    weight = np.empty(n_classes)
+    for n in range(n_classes):
+        weight[n] = 1e-9  # a class without contests is halved last
+    for q in range(contests.n_pairs[0]):
+        a, b = contests.pair[q] // n_classes, contests.pair[q] % n_classes
+        for x in range(contests.start[q], contests.start[q + 1]):
+            weight[a] += contests.mass[x]
+            weight[b] += contests.mass[x]
+    chosen = -1
+    most = 0.0
+    for c in range(n_classes):
+        width = scale.log_weight[box.high[c]] - scale.log_weight[box.low[c]]
+        if weight[c] * width > most:
+            most = weight[c] * width
+            chosen = c
+    return chosen
