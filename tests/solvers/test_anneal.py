@@ -60,7 +60,7 @@ def landscape_with_a_step(n_examples, step):
     values = iter([0.0])
 
     def stand(indices):
-        return SimpleNamespace(indices=np.array(indices, float), value=next(values, step))
+        return SimpleNamespace(point=np.array(indices, float), value=next(values, step))
 
     return SimpleNamespace(
         scale=30,

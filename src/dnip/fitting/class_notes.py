@@ -1,4 +1,4 @@
-"""What to know about single classes of a fit: silent ones, hopeless ones, those at the end."""
+"""Notes on single classes of a fit: silent, hopeless, or at the end of the scale."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from dnip.method.problem import Problem
     from dnip.method.solution import Solution
 
-# Cells of a table that is searched once more to learn whether silence would pay.
+# Cells of a table that is searched once more, to see whether silence would pay.
 _MOST_CELLS = 2_000_000
-# Enough of a search to see it.
+# Effort of that search.
 _EFFORT = 0.3
 # Names in one note.
 _MOST_NAMES = 8
@@ -34,7 +34,7 @@ _MOST_NAMES = 8
 def notes_on_classes(
     problem: Problem, solution: Solution, evaluation: Evaluation, settings: FitSettings
 ) -> tuple[str, ...]:
-    """Return what to tell of single classes, a sentence each; none where all is well.
+    """Return notes on single classes, one sentence each; none if all is well.
 
     Parameters
     ----------
@@ -45,8 +45,7 @@ def notes_on_classes(
     evaluation : Evaluation
         Of the same rows, before and after.
     settings : FitSettings
-        Of the fit. The time limit is for a look at what silence would pay; what is not known by
-        then is left out.
+        Of the fit. The time limit is for the search for what silence would pay.
 
     Examples
     --------
@@ -116,7 +115,7 @@ def _any_positive(p: Probabilities, labels: Labels) -> Booleans:
 
 
 def _reachable(p: Probabilities, labels: Labels, solution: Solution) -> Integers:
-    """Return how many rows of each class are right where its weight is as far up as it can be."""
+    """Return how many rows of each class are right if its weight is as high as it can be."""
     span = float(solution.scale or WIDEST)
     own = p[np.arange(len(labels)), labels]
     others = p.copy()
@@ -143,7 +142,7 @@ def _what_silence_pays(
         return find_optimum(problem, chosen, time.perf_counter())
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DNIPWarning)  # the fit itself has told
+        warnings.simplefilter("ignore", DNIPWarning)  # the fit itself has warned
         free = search(allow_silence=True)
         silenced = (before > 0) & (np.diag(free.confusion) == 0)
         if free.status is Status.TIME_LIMIT or not silenced.any():

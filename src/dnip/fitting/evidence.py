@@ -1,4 +1,4 @@
-"""What the labels of a fit say of other rows: cross-validation, and a verdict."""
+"""What the labels of a fit say about other rows: cross-validation, and a verdict."""
 
 from __future__ import annotations
 
@@ -21,31 +21,31 @@ if TYPE_CHECKING:
     from dnip.base.typing import Confusion, Floats, Integers, Labels, Probabilities
     from dnip.tables.captured_mass import CapturedMass
 
-#: From the numbers of rows to fit on to what probabilities are multiplied by.
+#: Takes the numbers of the rows to fit on, returns what probabilities are multiplied by.
 Refit = Callable[["Integers"], "Floats"]
 
 #: How sure it must be that error + β·COBias falls.
 NEEDED = 0.9
-#: Labels of each class that it takes to leave one out.
+#: Labels that each class needs, so that one can be left out.
 FEWEST = 2
 #: Refits, each without one part of the labels.
 FOLDS = 5
 
-# No sample is so clear that nothing is left to doubt.
+# No sample leaves no doubt at all.
 _SUREST = 0.99
-# What chance moves error + β·COBias by at least.
+# The least standard deviation of error + β·COBias that chance is given.
 _LEAST_DEVIATION = 0.02
 _DRAWS, _SEED = 1_000, 0
 
 
 @dataclass(frozen=True, eq=False)
 class FitEvidence:
-    """What cross-validation says of a fit.
+    """What cross-validation says about a fit.
 
     Attributes
     ----------
     evaluation : Evaluation
-        Of the labelled rows. Its `reweighted` are predictions by refits that have not seen the row.
+        Of the labelled rows. In `reweighted`, refits predict the rows that they have not seen.
     before, after : float
         error + β·COBias of the raw argmax and of the refits.
     sure : float
@@ -53,7 +53,7 @@ class FitEvidence:
     ranges : ndarray of shape (N, 2)
         Least and greatest weight of each class over the refits, the largest of each being 1.
     objections : tuple of str
-        Why not to apply the coefficients; none where it is to be applied.
+        Reasons not to apply the coefficients; empty if they should be applied.
     """
 
     evaluation: Evaluation
@@ -75,7 +75,7 @@ class FitEvidence:
 
     @property
     def reason(self) -> str:
-        """The verdict's reason: what stands against it, and the numbers."""
+        """The reason of the verdict: objections, and the numbers."""
         assert self.evaluation.reweighted is not None
         counts = [self.evaluation.in_population(self.evaluation.raw)]
         counts.append(self.evaluation.in_population(self.evaluation.reweighted))
@@ -116,9 +116,9 @@ def gather(
 ) -> FitEvidence:
     """Judge a fit on labelled rows that it has not seen.
 
-    The labelled rows are dealt to five parts, class by class. Each part is predicted by a refit on
-    the others. Raw argmax and refits are right or wrong on the same rows, so chance is told by
-    drawing rows again, class by class.
+    The labelled rows are divided into five parts, class by class. A refit on the other parts
+    predicts each part. Raw argmax and refits predict the same rows, so the uncertainty of their
+    difference comes from drawing rows again (bootstrap), class by class.
 
     Parameters
     ----------
@@ -132,11 +132,11 @@ def gather(
     beta : float
         β, the weight of COBias.
     target : ndarray of shape (N,), optional
-        How frequent each class is where the coefficients will be used; as in the labels by default.
+        The class mix where the coefficients will be used; that of the labels by default.
     captured_mass : CapturedMass, optional
-        Whether the prompt is at fault.
+        How many rows have a low captured mass, which is a fault of the prompt.
     seed : int
-        Of the parts.
+        Of the division into parts.
 
     Examples
     --------
@@ -155,7 +155,7 @@ def gather(
     raw, fitted = decide(probabilities), decide(probabilities)
     weights = []
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DNIPWarning)  # the fit itself has told
+        warnings.simplefilter("ignore", DNIPWarning)  # the fit itself has warned
         for part in range(FOLDS):
             left_out = fold == part
             if len(np.unique(labels[~left_out])) < 2:
@@ -187,7 +187,7 @@ def gather(
 
 
 def _deal(labels: Labels, rng: np.random.Generator) -> Integers:
-    """Deal rows to parts, those of each class evenly."""
+    """Divide rows into parts; each part gets an even share of each class."""
     fold = np.empty(len(labels), np.int64)
     for c in np.unique(labels):
         rows = np.flatnonzero(labels == c)
@@ -220,27 +220,29 @@ def _compare(evaluation: Evaluation, beta: float) -> tuple[float, float, float]:
 
 
 def _object(evaluation: Evaluation, sure: float) -> tuple[str, ...]:
-    """Return what stands against the coefficients."""
+    """Return the reasons not to apply the coefficients."""
     raw, fitted, names = evaluation.raw, evaluation.reweighted, evaluation.classes
     assert fitted is not None
-    said = []
+    objections = []
     mass = evaluation.captured_mass
     if mass is not None and mass.at_fault:
-        said.append("The prompt is at fault: the labels capture little of the probability.")
+        objections.append("The prompt is at fault: the labels capture little of the probability.")
     rows = raw.sum(axis=1)
     few = [names[c] for c in np.flatnonzero(rows < FEWEST).tolist()]
     if few:
-        said.append(f"Too few labels to judge by, fewer than {FEWEST}, of class {_listed(few)}.")
+        objections.append(
+            f"Too few labels to judge by, fewer than {FEWEST}, of class {_listed(few)}."
+        )
     silenced = (np.diag(raw) > 0) & (np.diag(fitted) == 0) & (rows >= FEWEST)
     if silenced.any():
         named = _listed([names[c] for c in np.flatnonzero(silenced).tolist()])
-        said.append(f"On other rows nothing may be left right of class {named}.")
+        objections.append(f"On other rows nothing may be left right of class {named}.")
     worst = [float(np.nanmin(class_accuracies(c))) for c in (raw, fitted)]
     if worst[1] < worst[0]:
-        said.append(f"The worst class falls from {worst[0]:.3f} to {worst[1]:.3f}.")
+        objections.append(f"The worst class falls from {worst[0]:.3f} to {worst[1]:.3f}.")
     if sure < NEEDED:
-        said.append("It is not sure enough that other rows gain; more labels would tell.")
-    return tuple(said)
+        objections.append("It is not sure enough that other rows gain; more labels would tell.")
+    return tuple(objections)
 
 
 def _listed(names: list[str], most: int = 8) -> str:

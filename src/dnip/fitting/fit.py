@@ -39,9 +39,9 @@ def fit_table(
     objective : Objective or callable, optional
         As for :func:`dnip.solve`.
     unlabelled : ProbabilityTable, optional
-        More rows without a label; labels that it has are not read.
+        More rows without a label; its labels, if any, are not read.
     evidence : bool, optional
-        Also judge the fit by refits that leave labels out; None: where that is quick.
+        Whether to judge the fit by refits that leave labels out; None: if that is quick.
     progress : callable, optional
         As for :func:`dnip.solve`.
     **settings
@@ -51,9 +51,9 @@ def fit_table(
         robust : {"auto", "on", "off"}, default="auto"
             As for :func:`dnip.fitting.robust.solve_robustly`; ``"off"`` is the plain optimum.
         target_prior : mapping, sequence, "uniform" or "estimate", optional
-            The class mix to fit for, by class name or in class order: a labelled row counts by
-            target over observed share of its class. ``"estimate"`` takes that of the rows without
-            a label.
+            The class mix to fit for, by class name or in class order. A labelled row counts by
+            the target share of its class over the observed one. ``"estimate"`` takes the mix
+            of the rows without a label.
 
     Returns
     -------
@@ -89,23 +89,23 @@ def fit_file(
     evidence: bool | None = False,
     progress: Progress | None = None,
 ) -> Fit:
-    """Fit coefficients on a table file or folder: read whole where it is small, in passes else.
+    """Fit coefficients on a table file or folder, whole or in passes, as its size demands.
 
     Parameters
     ----------
     path : Path
         As for :meth:`dnip.ProbabilityTable.read`.
     settings : FitSettings
-        A target prior that is text is read by `dnip.priors.read_prior`. ``robust="auto"`` is
+        `dnip.priors.read_prior` reads a target prior that is text. ``robust="auto"`` means
         ``"off"`` for a table that is read in passes.
     classes : sequence of str, optional
         Class names.
     memory, folder
         As for :func:`fit_scan`.
     unlabelled : Path, optional
-        A table of more rows without a label.
+        A table with more rows without a label.
     evidence : bool, optional
-        As for :func:`fit_table`; there is none for a table that is read in passes.
+        As for :func:`fit_table`; not possible for a table that is read in passes.
     progress : callable, optional
         As for :func:`dnip.solve`.
 
@@ -148,9 +148,9 @@ def fit_file(
 
 
 def _fits_into(memory: int, path: Path) -> bool:
-    """Say whether a table can be read whole: a number of 8 bytes takes one or more in any file."""
+    """Whether a table can be read whole: a number of 8 bytes takes 1 byte or more in any file."""
     try:
         files = path.iterdir() if path.is_dir() else [path]
         return 8 * sum(file.stat().st_size for file in files) <= memory
     except OSError:
-        return True  # reading it will tell what is wrong
+        return True  # reading it will say what is wrong

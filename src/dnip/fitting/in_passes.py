@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from dnip.solvers import Progress
     from dnip.tables import Chunk, Scan
 
-#: What the interpreter, its libraries, compiling and the blocks in flight need.
+#: Bytes for the interpreter, its libraries, compiled code, and the blocks that are being read.
 LEAST_MEMORY = 500 * 10**6
 
 
@@ -41,19 +41,19 @@ def fit_scan(
 ) -> Fit:
     """Fit the plain optimum on a table that need not fit into memory.
 
-    The table is read twice: once to keep the rows that weights can decide, once to evaluate. The
-    search goes through the kept rows, and what does not fit into memory lies in a temporary
-    file meanwhile. The result is that of :func:`fit_table` with ``robust="off"`` on the same rows.
+    The table is read twice: first to collect the rows whose prediction depends on the weights, then
+    to evaluate. The search passes over the collected rows; those that do not fit into memory are in
+    a temporary file. The result equals that of :func:`dnip.fit_table` with ``robust="off"``.
 
     Parameters
     ----------
     scan : Scan
-        The opt set; unlabelled rows are left aside.
+        The opt set; rows without a label are not used.
     settings : FitSettings
     memory : int
-        Bytes of memory that the process as a whole may take, at least 500 million.
+        Bytes of memory for the whole process, at least 500 million.
     folder : path-like, optional
-        Where to put the temporary file; where temporary files go if it is left out.
+        Where to put the temporary file; the folder for temporary files by default.
     progress : callable, optional
         As for :func:`dnip.solve`.
 
@@ -64,7 +64,7 @@ def fit_scan(
     Raises
     ------
     InvalidInputError
-        If no row is labelled, fewer than two classes have labelled rows, or there is too little
+        If no row has a label, fewer than two classes have labelled rows, or there is too little
         memory; for a solver or a scale that needs the whole table in memory.
     OutputError
         If the temporary file cannot be written.

@@ -139,7 +139,7 @@ def _gather(
 
 
 def _is_cheap(table: ProbabilityTable) -> bool:
-    """Whether refits take but a few seconds."""
+    """Whether refits take a few seconds only."""
     return len(table) * table.n_classes**2 <= _MOST_PRODUCTS
 
 
@@ -154,9 +154,9 @@ def unlabelled_rows(table: ProbabilityTable, more: ProbabilityTable | None) -> P
 
 
 def calibrate_table(labelled: ProbabilityTable, deadline: float | None = None) -> Calibration:
-    """Return what labelled rows tell of each class's log-odds; of many, a sample is read.
+    """Return the calibration of labelled rows, or of a sample if there are many.
 
-    It takes no longer than until `deadline`, a ``time.perf_counter`` reading.
+    It ends at `deadline`, a ``time.perf_counter`` reading, at the latest.
     """
     assert labelled.labels is not None
     sample = ClassSample(labelled.n_classes, rows_per_class(labelled.n_classes))
@@ -171,7 +171,7 @@ def _find_target(
     support: Integers,
     unlabelled: Probabilities | None,
 ) -> TargetPrior:
-    """Settle the class mix to fit for."""
+    """Find the class mix to fit for."""
     estimate = None
     if is_estimate(prior):
         if unlabelled is None:

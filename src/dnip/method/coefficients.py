@@ -1,4 +1,4 @@
-"""The deployable artefact: one coefficient per class. Applying it never loads a solver."""
+"""One coefficient per class: what is deployed. Using them never loads a solver."""
 
 from __future__ import annotations
 
@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnip.base.arrays import check_probabilities
-from dnip.base.errors import CoefficientsFormatError, InvalidInputError, listed
+from dnip.base.errors import CoefficientsFormatError, InvalidInputError
 from dnip.base.files import atomic_path
-from dnip.base.frames import check_column_names
 from dnip.base.validation import check_classes, check_weight_indices, check_weights
 from dnip.method.class_mix import calibration, class_shares, move_to_mix
 from dnip.method.coefficients_file import REFIT, from_text, read, to_text
-from dnip.method.prediction import decide, reweight
+from dnip.method.prediction import check_columns, decide, reweight
 from dnip.method.scales import Spacing, WeightScale
 from dnip.priors import estimate_prior
 
@@ -33,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Coefficients:
-    """Weights by class, with what is known of the fit that made them.
+    """The weights of the classes, and a record of the fit that made them.
 
     Parameters
     ----------
@@ -48,20 +46,20 @@ class Coefficients:
     fit : dict, optional
         Provenance: data hash, rows, solver, seed, package version.
     weights : array-like of shape (N,), optional
-        ω on the continuous scale, above 0 and at most 1; on others they follow from the indices.
+        ω on the continuous scale, above 0 and at most 1; on other scales the indices give them.
 
     Attributes
     ----------
     spacing : Spacing
-        How the weights of the scale lie.
+        How the weights of the scale are spaced.
     multipliers : ndarray of shape (N,)
-        What probabilities are multiplied by before the argmax: ξ on a linear scale, where the
-        factor 1/K cancels, and ω on any other.
+        What probabilities are multiplied by before the argmax: ξ on a linear scale, because the
+        factor 1/K cancels, and ω on others.
 
     Raises
     ------
     InvalidInputError
-        For indices outside 1..K, bad weights, or class names that are not as many or not distinct.
+        For indices outside 1..K, bad weights, or class names of the wrong number or not distinct.
 
     Examples
     --------
@@ -108,16 +106,19 @@ class Coefficients:
             multipliers = k.multipliers(indices)
         indices.setflags(write=False)
         multipliers.setflags(write=False)
-        object.__setattr__(self, "classes", names)
-        object.__setattr__(self, "scale", k.size)
-        object.__setattr__(self, "spacing", k.spacing)
-        object.__setattr__(self, "weight_indices", indices)
-        object.__setattr__(self, "multipliers", multipliers)
-        object.__setattr__(self, "objective", dict(objective or {}))
-        object.__setattr__(self, "fit", dict(fit or {}))
+        for name, value in (
+            ("classes", names),
+            ("scale", k.size),
+            ("spacing", k.spacing),
+            ("weight_indices", indices),
+            ("multipliers", multipliers),
+            ("objective", dict(objective or {})),
+            ("fit", dict(fit or {})),
+        ):
+            object.__setattr__(self, name, value)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Keep the arrays of a copy read-only, too."""
+        """Make the arrays of a copy read-only, too."""
         vars(self).update(state)
         self.weight_indices.setflags(write=False)
         self.multipliers.setflags(write=False)
@@ -130,7 +131,7 @@ class Coefficients:
         *,
         provenance: dict[str, Any] | None = None,
     ) -> Coefficients:
-        """Make the artefact of a solution.
+        """Make coefficients of a solution.
 
         Parameters
         ----------
@@ -138,7 +139,7 @@ class Coefficients:
         classes : sequence of str
             Class names, in the order of the probability columns.
         provenance : dict, optional
-            What to record of the data, such as its hash; the solver's part is added.
+            What to record of the data, such as its hash; a summary of the search is added.
 
         Examples
         --------
@@ -154,17 +155,14 @@ class Coefficients:
         }
         if solution.constraints is not None:
             fit["constraints"] = solution.constraints
+        reached = {"value": solution.value, "term_values": solution.terms}
         return cls(
             classes,
             solution.weight_indices,
             WeightScale(solution.spacing, solution.scale),
-            objective={
-                **solution.objective,
-                "value": solution.value,
-                "term_values": solution.terms,
-            },
-            fit=fit,
-            weights=solution.continuous_weights,
+            {**solution.objective, **reached},
+            fit,
+            solution.continuous_weights,
         )
 
     def with_fit(self, fit: dict[str, Any]) -> Coefficients:
@@ -181,14 +179,14 @@ class Coefficients:
         return WeightScale(self.spacing, self.scale).weights(self.weight_indices)
 
     def apply(self, probabilities: ArrayLike) -> Probabilities:
-        """Reweight class probabilities: ω_n·p_mn, normalised to sum 1 per row.
+        """Reweight class probabilities (equation 6): ω_n·p_mn, normalised to sum 1 per row.
 
-        They rank the classes as `predict` does; they are not calibrated.
+        The result ranks the classes as `predict` does. It is not calibrated.
 
         Parameters
         ----------
         probabilities : array-like or DataFrame of shape (M, N)
-            Columns of a data frame are checked if they have names: those of the classes, in order.
+            Named columns of a data frame must be those of the classes, in order.
 
         Returns
         -------
@@ -199,15 +197,15 @@ class Coefficients:
         InvalidInputError
             For probabilities that break their contract, or of other classes.
         """
-        return reweight(self._checked(probabilities), self.multipliers)
+        return reweight(check_columns(probabilities, self.classes), self.multipliers)
 
     def predict(self, probabilities: ArrayLike) -> Labels:
-        """Predict argmax_n ξ_n·p_mn, the lowest class on a tie; ω_n·p_mn unless ω is ξ / K.
+        """Predict argmax_n ω_n·p_mn (equation 7); a tie goes to the lowest class.
 
         Parameters
         ----------
         probabilities : array-like or DataFrame of shape (M, N)
-            Columns of a data frame are checked if they have names: those of the classes, in order.
+            Named columns of a data frame must be those of the classes, in order.
 
         Returns
         -------
@@ -219,44 +217,33 @@ class Coefficients:
         InvalidInputError
             For probabilities that break their contract, or of other classes.
         """
-        return decide(self._checked(probabilities), self.multipliers).astype(np.int64)
-
-    def _checked(self, probabilities: ArrayLike) -> Probabilities:
-        check_column_names(probabilities, self.classes)
-        p = check_probabilities(probabilities)
-        if p.shape[1] != len(self.classes):
-            raise InvalidInputError(
-                f"probabilities have {p.shape[1]} classes, but the coefficients were fitted for "
-                f"{len(self.classes)}: {listed(self.classes)}",
-                hint="Apply coefficients to the task that they were fitted on",
-            )
-        return p
+        return decide(check_columns(probabilities, self.classes), self.multipliers).astype(np.int64)
 
     def adjusted(self, target_prior: PriorLike | PriorEstimate) -> Coefficients:
-        """Return the coefficients for use where the class mix is another.
+        """Return coefficients for rows with another class mix.
 
-        The log-weights go from those of the fit toward those of most accuracy under the target
-        mix, by the calibration that the fit has learned, as far as the mix has changed: see "Other
-        class mixes" in the documentation. A fit with this target prior serves the objective
-        better; this needs no labelled rows.
+        The log-weights move from those of the fit toward those of highest accuracy under the target
+        mix; how far depends on how much the mix has changed. See "Other class mixes" in the
+        documentation. This needs no labelled rows, but a new fit with this target prior serves the
+        objective better.
 
         Parameters
         ----------
         target_prior : mapping, sequence, "uniform" or PriorEstimate
-            Class shares by name, or in the order of the classes. Of an estimate, classes whose
-            share in the fit is within the interval count as unchanged.
+            Shares by class name, or in class order. With an estimate, a class whose share in the
+            fit is within the interval counts as unchanged.
 
         Returns
         -------
         Coefficients
-            With continuous weights; these coefficients themselves where their mix is the target.
+            With continuous weights; the same coefficients if their mix is the target.
 
         Raises
         ------
         InvalidInputError
-            For shares that are no class mix.
+            For shares that are not a class mix.
         CoefficientsFormatError
-            For coefficients without class shares or calibration, of an older version.
+            For coefficients of an older version, without class shares or calibration.
 
         Examples
         --------
@@ -293,7 +280,7 @@ class Coefficients:
         Parameters
         ----------
         probabilities : array-like of shape (M, N)
-            As the model gives them, not reweighted.
+            As the model gives them, before reweighting.
 
         Returns
         -------
@@ -304,22 +291,22 @@ class Coefficients:
         InvalidInputError
             For probabilities that break their contract.
         CoefficientsFormatError
-            For coefficients without calibration, of an older version.
+            For coefficients of an older version, without calibration.
         """
-        return estimate_prior(self._checked(probabilities), self.calibration)
+        return estimate_prior(check_columns(probabilities, self.classes), self.calibration)
 
     @property
     def class_shares(self) -> Floats:
-        """Class shares of the rows that they were fitted for, shape (N,)."""
+        """Class shares of the rows that the fit is for, shape (N,)."""
         return class_shares(self.fit, len(self.classes))
 
     @property
     def calibration(self) -> Calibration:
-        """Calibrated log-odds of the probabilities that they were fitted on."""
+        """Calibrated log-odds of the probabilities of the fit."""
         return calibration(self.fit, len(self.classes))
 
     def logit_bias(self) -> dict[str, float]:
-        """Return ln ω by class: the bias on a single-token label that equals the weight.
+        """Return ln ω by class: as a bias on a single-token label, it has the effect of the weight.
 
         Examples
         --------
@@ -332,7 +319,7 @@ class Coefficients:
         }
 
     def to_json(self) -> str:
-        """Return the artefact as JSON text.
+        """Return the coefficients as JSON text.
 
         Examples
         --------
@@ -351,7 +338,7 @@ class Coefficients:
 
     @classmethod
     def from_json(cls, text: str, *, source: str = "coefficients") -> Coefficients:
-        """Read the artefact from JSON text.
+        """Read coefficients from JSON text.
 
         Parameters
         ----------
@@ -363,7 +350,7 @@ class Coefficients:
         Raises
         ------
         CoefficientsFormatError
-            If the text is damaged, of another format, or of a version yet unknown.
+            If the text is damaged, of another format, or of an unknown version.
         """
         stored = from_text(text, source)
         try:
@@ -374,7 +361,7 @@ class Coefficients:
         return coefficients
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the artefact to a file, whole or not at all.
+        """Write the coefficients to a file, whole or not at all.
 
         Parameters
         ----------
@@ -384,14 +371,14 @@ class Coefficients:
         Raises
         ------
         OutputError
-            If the file cannot be written; whatever stood there still stands.
+            If the file cannot be written; an existing file is then left as it was.
         """
         with atomic_path(path) as temporary:
             temporary.write_text(self.to_json(), encoding="utf-8")
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Coefficients:
-        """Read the artefact from a file.
+        """Read coefficients from a file.
 
         Parameters
         ----------
@@ -401,6 +388,6 @@ class Coefficients:
         Raises
         ------
         CoefficientsFormatError
-            If the file cannot be read, is damaged, or of a version yet unknown.
+            If the file cannot be read, is damaged, or is of an unknown version.
         """
         return cls.from_json(read(path), source=str(path))

@@ -1,4 +1,4 @@
-"""What a fit has to keep to: accuracy, class accuracies, classes that stay as they are."""
+"""Constraints on a fit: accuracy, class accuracies, and classes whose weight stays 1."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 #: In place of a class: every class that has labels and no floor of its own.
 EVERY_CLASS = "all"
 
-# Rates that differ by less are taken as equal: far above the rounding of sums of fractional sample
-# weights, and below one example among a hundred million.
+# Rates that differ by less count as equal. This is far above the rounding of sums of fractional
+# sample weights, and less than one example in a hundred million.
 _ROUNDING = Fraction(1, 10**9)
 
 
 @dataclass(frozen=True)
 class Constraints:
-    """What weights have to keep to on the labelled rows that they are fitted on.
+    """What weights must satisfy on the labelled rows that they are fitted on.
 
     Parameters
     ----------
@@ -38,10 +38,10 @@ class Constraints:
         Least accuracy of classes, 0..1. A class is a name or an index; ``"all"`` is every class
         that has labels and no floor of its own.
     freeze : sequence of classes, optional
-        Classes whose weight stays 1. Weights are at most 1, so that others can only go down.
+        Classes whose weight stays 1. Weights are at most 1, so other classes can only go down.
     allow_silence : bool, default=False
-        Whether a class that the raw argmax gets right on some rows may be left with none. The
-        published objective, one with a `smoothing` in examples, always may.
+        Whether a class that the raw argmax gets right on some rows may end up right on none. The
+        published objective, one with a `smoothing` in examples, always allows it.
 
     Raises
     ------
@@ -82,7 +82,7 @@ class Constraints:
         object.__setattr__(self, "freeze", tuple(self.freeze))
 
     def __bool__(self) -> bool:
-        """Whether anything is asked for."""
+        """Whether anything is asked."""
         return self != Constraints()
 
     def on(self, classes: Sequence[str], present: Booleans) -> Demands:
@@ -146,14 +146,14 @@ class Demands:
         Class names.
     max_accuracy_loss : float or None
     least : ndarray of shape (N,)
-        Least accuracy of each class, 0 where none is asked for.
+        Least accuracy of each class, 0 where nothing is asked.
     every : float or None
-        What is asked for of every class that is not among `named`.
+        What is asked of every class that is not in `named`.
     named : tuple of int
         Classes with a floor of their own.
     frozen : tuple of int
     no_silence : bool
-        Whether every class that the raw argmax gets right on some rows has to keep one.
+        Whether every class that the raw argmax gets right on some rows must stay right on one.
     """
 
     classes: tuple[str, ...]
@@ -166,17 +166,17 @@ class Demands:
 
     @property
     def are_asked(self) -> bool:
-        """Whether the user asked for any number of correct predictions."""
+        """Whether the user asked for a number of correct predictions."""
         return self.max_accuracy_loss is not None or bool((self.least > 0).any())
 
     @property
     def has_floors(self) -> bool:
-        """Whether any number of correct predictions has to be reached."""
+        """Whether some number of correct predictions must be reached."""
         return self.no_silence or self.are_asked
 
     @property
     def members(self) -> Integers:
-        """Classes that `every` is asked of."""
+        """Classes that `every` applies to."""
         named = np.isin(np.arange(len(self.classes)), self.named)
         return np.flatnonzero(~named & (self.least > 0))
 
@@ -212,30 +212,32 @@ class Demands:
         return max(0, math.ceil(raw - spare - _ROUNDING * n_examples))
 
     def to_dict(self, confusion: Counts, raw: Counts) -> dict[str, Any]:
-        """Return what was asked for and what was reached, as it stands in a coefficients file.
+        """Return what was asked and what was reached, as a coefficients file records it.
 
         Parameters
         ----------
         confusion, raw : ndarray of shape (N, N)
             Counts under the weights, and under the raw argmax.
         """
-        told: dict[str, Any] = {}
+        summary: dict[str, Any] = {}
         total = confusion.sum()
         if self.max_accuracy_loss is not None:
-            told["max_accuracy_loss"] = self.max_accuracy_loss
-            told["accuracy_loss"] = float((np.trace(raw) - np.trace(confusion)) / total)
+            summary["max_accuracy_loss"] = self.max_accuracy_loss
+            summary["accuracy_loss"] = float((np.trace(raw) - np.trace(confusion)) / total)
         floors = np.flatnonzero(self.least > 0).tolist()
         if floors:
-            told["min_class_accuracies"] = {self.classes[c]: float(self.least[c]) for c in floors}
-            told["class_accuracies"] = {
+            summary["min_class_accuracies"] = {
+                self.classes[c]: float(self.least[c]) for c in floors
+            }
+            summary["class_accuracies"] = {
                 self.classes[c]: float(confusion[c, c] / confusion[c].sum()) for c in floors
             }
         if self.frozen:
-            told["freeze"] = [self.classes[c] for c in self.frozen]
-        return told
+            summary["freeze"] = [self.classes[c] for c in self.frozen]
+        return summary
 
 
-# An index has no more.
+# A class index has no more digits.
 _DIGITS = 9
 
 
@@ -311,5 +313,5 @@ def _check_key(name: str, key: object) -> None:
 
 
 def _least_count(rate: Fraction, n_examples: int) -> int:
-    """Return the least count that reaches a rate: what was written, 0.7, not the next float64."""
+    """Return the least count that reaches a rate as written: 0.7, not the nearest float64."""
     return max(0, math.ceil((rate - _ROUNDING) * n_examples)) if n_examples else 0

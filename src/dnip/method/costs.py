@@ -1,4 +1,4 @@
-"""What it costs to take one class for another: a matrix, from an array or a file."""
+"""What wrong predictions cost: a matrix, from an array or a file."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ class Costs:
     Attributes
     ----------
     values : tuple of tuple of float
-        N × N, each at least 0. A right prediction may have a cost, too.
+        N × N, each at least 0. Right predictions may have costs, too.
     classes : tuple of str or None
-        The class of each row and column; None where they stand in the order of the task.
+        The class of each row and column; None if they are in the order of the task.
 
     Examples
     --------

@@ -30,7 +30,7 @@ ConfusionFunction = Callable[[Any], float]
 
 
 def smoothing_name(smoothing: float | None) -> str:
-    """Return a setting of μ in words.
+    """Return a value of μ as text.
 
     Examples
     --------
@@ -41,9 +41,9 @@ def smoothing_name(smoothing: float | None) -> str:
 
 
 def term_values(confusion: ArrayLike, smoothing: float | None = None) -> dict[str, float]:
-    """Return every term by name, in rates and unweighted; ``pmi`` is the sum over classes.
+    """Return every term by name, in rates and without its weight.
 
-    `smoothing` is that of :func:`dnip.metrics.pmi`.
+    ``pmi`` is the sum over classes. `smoothing` is as in :func:`dnip.metrics.pmi`.
 
     Examples
     --------
@@ -73,7 +73,7 @@ class ObjectiveLike(Protocol):
         ...
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the settings, as they stand in a coefficients file."""
+        """Return the settings as a coefficients file records them."""
         ...
 
 
@@ -81,8 +81,9 @@ class ObjectiveLike(Protocol):
 class Objective:
     """Z = error + β·COBias - τ·Σ_j PMI_j (equation 2), in rates, to be minimised.
 
-    The default leaves the PMI term out. With add-μ smoothing, a class that is never predicted has
-    the largest PMI it can have, so the term pays for silence. ``Objective.published()`` has it.
+    The error is 1 minus the accuracy, COBias is equation 1, and PMI is equation 4. The default
+    leaves the PMI term out, because it rewards silence: with add-μ smoothing, a class that is never
+    predicted has the largest PMI that it can have. ``Objective.published()`` includes it.
 
     Parameters
     ----------
@@ -91,21 +92,21 @@ class Objective:
     tau : float, default=0.0
         τ, the weight of the PMI term, at least 0. The published setting is 0.2.
     smoothing : float, optional
-        μ, added to the counts inside PMI, above 0. The published setting is 4000. Left out, it is
-        0.4·M, which is 4000 at the paper's 10,000 examples and does not depend on M.
+        μ, added to the counts inside PMI, above 0. The published setting is 4000. By default it is
+        0.4·M: that is 4000 at the paper's 10,000 examples, and smooths alike at any M.
     terms : tuple of str, default=("error", "cobias", "pmi")
         The terms that Z keeps.
     gap : {"pairwise", "single"}, default="pairwise"
-        COBias over all pairs of classes, or COBias_single over odd classes in its place.
+        COBias over all pairs of classes, or COBias_single, over odd classes only (appendix A.2).
     costs : array-like of shape (N, N) or Costs, optional
         What each prediction costs, rows true classes, columns predicted ones. The mean cost then
-        takes the place of the error. ``1 - eye(N)`` is the error itself.
+        replaces the error. With ``1 - eye(N)`` it is the error itself.
 
     Raises
     ------
     InvalidInputError
-        For a setting outside its range, an unknown term, or none; for costs that are no square
-        matrix of numbers of at least 0, or costs without the error to take the place of.
+        For a setting outside its range, an unknown term, or no term at all; for costs that are not
+        a square matrix of numbers of at least 0, or costs if the error is left out.
 
     Examples
     --------
@@ -140,7 +141,7 @@ class Objective:
             return
         if "error" not in self.terms:
             raise InvalidInputError(
-                "costs take the place of the error, but terms leaves the error out",
+                "costs replace the error, but terms leaves the error out",
                 hint="Keep error among the terms, or leave costs out",
             )
         object.__setattr__(self, "costs", Costs.of(self.costs))
@@ -158,7 +159,7 @@ class Objective:
 
     @property
     def is_published(self) -> bool:
-        """Whether μ is a number of examples, as in the paper: Z is then taken as it stands."""
+        """Whether μ is a number of examples, as in the paper: Z is then minimised as published."""
         return self.smoothing is not None
 
     def smoothing_over(self, n_examples: float) -> float:
@@ -172,9 +173,9 @@ class Objective:
         return smoothing_over(n_examples) if self.smoothing is None else float(self.smoothing)
 
     def ablations(self) -> dict[str, Objective]:
-        """Return the paper's seven objectives (section 5.5): each subset of the terms.
+        """Return the paper's seven objectives (section 5.5), one for each subset of the terms.
 
-        Where τ is 0, the published 0.2 takes its place.
+        If τ is 0, the published 0.2 is used.
 
         Examples
         --------
@@ -197,7 +198,7 @@ class Objective:
         }
 
     def on_classes(self, classes: Sequence[str]) -> Objective:
-        """Return the objective with its costs in the class order of a task.
+        """Return the objective with its costs in the order of these classes.
 
         Raises
         ------
@@ -210,13 +211,13 @@ class Objective:
 
     @property
     def cost_matrix(self) -> Floats:
-        """The costs as an array of shape (N, N); of shape (0, 0) where there are none."""
+        """The costs as an array of shape (N, N), or (0, 0) if there are none."""
         if self.costs is None:
             return np.zeros((0, 0))
         return np.array(Costs.of(self.costs).values)
 
     def __call__(self, confusion: ArrayLike) -> float:
-        """Return Z of a confusion matrix of shape (N, N)."""
+        """Return Z (equation 2) of a confusion matrix of shape (N, N)."""
         values = self.terms_of(confusion)
         gap = values["cobias" if self.gap == "pairwise" else "cobias_single"]
         z = 0.0
@@ -231,9 +232,9 @@ class Objective:
         return z
 
     def terms_of(self, confusion: ArrayLike) -> dict[str, float]:
-        """Return all terms of a confusion matrix, unweighted, also those that Z leaves out.
+        """Return all terms of a confusion matrix, without their weights.
 
-        The mean ``cost`` is among them where there are costs.
+        Terms that Z leaves out are included, and so is the mean ``cost`` if there are costs.
         """
         values = term_values(confusion, self.smoothing)
         if self.costs is not None:
@@ -242,7 +243,7 @@ class Objective:
         return values
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the settings, as they stand in a coefficients file."""
+        """Return the settings as a coefficients file records them."""
         return {
             "beta": self.beta,
             "tau": self.tau,
@@ -260,10 +261,10 @@ class CustomObjective:
     Parameters
     ----------
     function : callable
-        Takes an integer array of shape (N, N), rows true, and returns a float. It must not
-        change the array.
+        Takes an array of counts of shape (N, N), rows true, and returns a float. It must not change
+        the array.
     name : str, optional
-        Stands in the coefficients file; the function's own name by default.
+        Recorded in the coefficients file; the function's own name by default.
 
     Examples
     --------
@@ -280,16 +281,16 @@ class CustomObjective:
         return float(self.function(confusion))
 
     def terms_of(self, confusion: ArrayLike) -> dict[str, float]:
-        """Return the terms of the paper's objective, for reading only."""
+        """Return the terms of the paper's objective, for information only."""
         return term_values(confusion)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the function's name, as it stands in a coefficients file."""
+        """Return the function's name as a coefficients file records it."""
         return {"function": self.name or getattr(self.function, "__name__", "function")}
 
 
 def as_objective(objective: ObjectiveLike | ConfusionFunction | None) -> ObjectiveLike:
-    """Return what a solver can minimise: the default objective for None, a function wrapped.
+    """Return an objective: the default one for None, a wrapper for a function.
 
     Examples
     --------
@@ -304,5 +305,5 @@ def as_objective(objective: ObjectiveLike | ConfusionFunction | None) -> Objecti
 
 
 def on_classes(objective: ObjectiveLike, classes: Sequence[str]) -> ObjectiveLike:
-    """Return an objective for the classes of a task: costs by name come into their order."""
+    """Return an objective for these classes: costs by class name are put in their order."""
     return objective.on_classes(classes) if isinstance(objective, Objective) else objective

@@ -1,4 +1,4 @@
-"""The one prediction rule: which class wins a row, the same in every memory layout."""
+"""The prediction rule (equation 3): which class wins a row, the same in every memory layout."""
 
 from __future__ import annotations
 
@@ -6,10 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dnip.base.arrays import row_sums
+from dnip.base.arrays import check_probabilities, row_sums
+from dnip.base.errors import InvalidInputError, listed
+from dnip.base.frames import check_column_names
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike, NDArray
 
     from dnip.base.typing import Floats, Probabilities, WeightIndices
 
@@ -17,21 +21,22 @@ if TYPE_CHECKING:
 def decide(
     probabilities: Probabilities, multipliers: WeightIndices | Floats | None = None
 ) -> NDArray[np.integer]:
-    """Return argmax_n ξ_n·p_mn of each row, the lowest class on a tie.
+    """Return argmax_n ξ_n·p_mn of each row; a tie goes to the lowest class.
 
-    On a scale that is not linear the multipliers are ω_n, see `Coefficients.multipliers`.
+    Every part of the package predicts by this rule. On a scale that is not linear, ω_n replaces
+    ξ_n; see `Coefficients.multipliers`.
 
     Parameters
     ----------
     probabilities : ndarray of shape (M, N)
         Checked; rows or columns contiguous.
     multipliers : ndarray of shape (N,), optional
-        ξ or ω; all 1 when left out.
+        ξ or ω; all 1 by default.
 
     Returns
     -------
     ndarray of shape (M,)
-        Class indices, in a type that is just wide enough where columns are contiguous.
+        Class indices, in the smallest type that holds them if columns are contiguous.
 
     Examples
     --------
@@ -43,7 +48,7 @@ def decide(
     if p.flags.c_contiguous:
         scores = p if multipliers is None else multipliers * p
         return np.asarray(np.argmax(scores, axis=1))
-    # numpy's argmax of short rows costs several times as much as whole columns do.
+    # for short rows, numpy's argmax takes several times as long as work on whole columns
     n_classes = p.shape[1]
     factors = np.ones(n_classes) if multipliers is None else multipliers.astype(np.float64)
     best = factors[0] * p[:, 0]
@@ -69,3 +74,22 @@ def reweight(probabilities: Probabilities, multipliers: WeightIndices | Floats) 
     scores = np.multiply(multipliers.astype(np.float64), probabilities)
     scores /= row_sums(scores)[:, None]
     return scores
+
+
+def check_columns(probabilities: ArrayLike, classes: Sequence[str]) -> Probabilities:
+    """Return checked probabilities whose columns are these classes.
+
+    Raises
+    ------
+    InvalidInputError
+        For probabilities that break their contract, or columns of other classes.
+    """
+    check_column_names(probabilities, classes)
+    p = check_probabilities(probabilities)
+    if p.shape[1] != len(classes):
+        raise InvalidInputError(
+            f"probabilities have {p.shape[1]} classes, but the coefficients were fitted for "
+            f"{len(classes)}: {listed(classes)}",
+            hint="Apply coefficients to the task that they were fitted on",
+        )
+    return p

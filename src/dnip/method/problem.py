@@ -1,4 +1,4 @@
-"""A fitting problem: validated probabilities, labels and how much each example counts."""
+"""A fitting problem: checked probabilities, labels, and how much each example counts."""
 
 from __future__ import annotations
 
@@ -29,24 +29,24 @@ if TYPE_CHECKING:
         Probabilities,
     )
 
-# Largest whole-number sample weight that counts as it is, and resolution of all other weights.
+# Bits of the largest whole-number sample weight that is kept exactly, and of all other weights.
 _MASS_BITS = 30
 
-# The largest sample weight is at least this and at most its inverse, so that no sum overflows.
+# The largest sample weight is between this and its inverse, so that no sum overflows.
 _LIGHTEST = 1e-100
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Probabilities and labels of an opt set, ready to search on.
+    """Probabilities and labels of an opt set, ready for a search.
 
-    Sample weights are held as whole numbers (`mass`) of a `unit`, so that counts stay exact sums
-    in any order: whole weights as they are, others in steps of 2⁻³⁰ of the largest.
+    Sample weights are stored as whole numbers (`mass`) of a `unit`: sums of whole numbers are exact
+    in any order. Whole weights are kept as they are, others in steps of 2⁻³⁰ of the largest.
 
     Attributes
     ----------
     probabilities : ndarray of shape (M, N)
-        float64, or float32 where they were given so; every cell counts as float64.
+        float64, or float32 if they were given so; all computations use float64.
     labels : ndarray of shape (M,)
         Class indices.
     mass : ndarray of shape (M,)
@@ -78,7 +78,7 @@ class Problem:
         sample_weight: ArrayLike | None = None,
         classes: Sequence[str] | None = None,
     ) -> Problem:
-        """Validate arrays and make a problem of them.
+        """Check arrays and make a problem of them.
 
         Parameters
         ----------

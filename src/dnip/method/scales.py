@@ -17,23 +17,22 @@ from dnip.base.validation import MAX_SCALE, check_scale
 if TYPE_CHECKING:
     from dnip.base.typing import Floats, WeightIndices
 
-#: Weights on the continuous scale are within this factor of one another, as far apart as those of
-#: the largest K.
+#: Weights on the continuous scale are within this factor of one another, as on the largest K.
 WIDEST = float(MAX_SCALE)
 
 #: What `WeightScale.of` reads.
 SCALE_NAME = re.compile(r"continuous|(log:)?(-?[0-9]{1,9})")
 
-#: The scale where none is named: ratios of weights up to 1,000, all in steps of 0.7 %.
-#: A linear scale is as fine at its top only, and coarse where weights are small.
+#: The default: ratios of weights up to 1,000, all in steps of 0.7 %. A linear scale is so fine only
+#: at its top; where weights are small, it is coarse.
 DEFAULT_SCALE = "log:1000"
 
-# Digits that weights are computed with before they are rounded to the nearest float64.
+# Digits of the computation, before weights are rounded to the nearest float64.
 _DIGITS = 50
 
 
 class Spacing(StrEnum):
-    """How the weights of a scale lie."""
+    """How the weights of a scale are spaced."""
 
     LINEAR = "linear"
     LOG = "log"
@@ -42,19 +41,22 @@ class Spacing(StrEnum):
 
 @dataclass(frozen=True)
 class WeightScale:
-    """The weights that a class may have, ascending; the weight index k is the k-th of them.
+    """The weights that a class may have, ascending; weight index k means the k-th of them.
 
-    Linear: k/K, the paper's. Log: K geometric steps from 1/K to 1, ``K ** ((k - K) / (K - 1))``.
-    Predictions depend on ratios of weights. A geometric scale resolves small weights as finely as
-    large ones, but has 2K - 1 ratios where the linear one has about 0.6·K². The span is that of the
-    linear one, so that a class can win the same rows on both. Continuous: any weights within a
-    factor of 10,000 of one another.
+    - Linear, as in the paper (section 3.1): ω = k/K.
+    - Log: K geometric steps from 1/K to 1, ``K ** ((k - K) / (K - 1))``. Small weights are resolved
+      as finely as large ones. The span is that of the linear scale, so that a class can win the
+      same rows on both.
+    - Continuous: any weights within a factor of 10,000 of one another.
+
+    Predictions depend on ratios of weights alone. A linear scale has about 0.6·K² ratios, a log
+    scale 2K - 1.
 
     Attributes
     ----------
     spacing : Spacing
     size : int
-        K; 0 on the continuous scale, whose weights have no indices.
+        K; 0 on the continuous scale, which has no indices.
 
     Examples
     --------
@@ -69,7 +71,7 @@ class WeightScale:
 
     @classmethod
     def of(cls, scale: int | str | WeightScale) -> WeightScale:
-        """Return the scale of that name: K, ``"log:K"`` or ``"continuous"``.
+        """Return the scale with a name: K, ``"log:K"`` or ``"continuous"``.
 
         Raises
         ------
@@ -98,11 +100,11 @@ class WeightScale:
 
     @cached_property
     def levels(self) -> Floats:
-        """What the K weights multiply probabilities by, (K,); none on the continuous scale.
+        """What the K weights multiply probabilities by, shape (K,); empty if continuous.
 
-        On the linear scale this is k: the factor 1/K cancels, and products of whole numbers tie
-        where they should. On the log scale it is the weight, correctly rounded, so that it is the
-        same number on every machine.
+        On the linear scale this is k itself: the factor 1/K cancels, and products with whole
+        numbers tie exactly where they should. On the log scale it is the weight, correctly rounded,
+        so that every machine has the same number.
         """
         if self.spacing is Spacing.LINEAR:
             return np.arange(1.0, self.size + 1)

@@ -1,4 +1,4 @@
-"""What a solver found, frozen."""
+"""What a solver found, and how the search went."""
 
 from __future__ import annotations
 
@@ -54,11 +54,11 @@ class TraceEntry:
     evaluations : int
         Objective values computed so far.
     value : float
-        Of the point that the solver proposed; infinite for one that misses a constraint.
+        Of the point that the solver proposed; infinite if it misses a constraint.
     incumbent : float
         The best value so far.
     statistics : dict
-        What the solver says of itself, such as temperature and accepted moves.
+        Numbers on the solver's own state, such as temperature and accepted moves.
     """
 
     seconds: float
@@ -70,7 +70,7 @@ class TraceEntry:
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """Weight indices and everything known about them.
+    """The weights that a search found, and everything known about them.
 
     Attributes
     ----------
@@ -89,7 +89,7 @@ class Solution:
     status : Status
         Why the search ended.
     lower_bound, gap : float or None
-        A bound that no weight indices can beat, and `value` minus it; None if none was proven.
+        A bound that no weights can beat, and `value` minus it; None if nothing was proven.
     evaluations : int
         Objective values computed.
     seconds : float
@@ -103,11 +103,11 @@ class Solution:
     unfitted : tuple of int
         Classes without examples: their index is the geometric middle of the fitted ones.
     spacing : Spacing
-        How the weights of the scale lie.
+        How the weights of the scale are spaced.
     continuous_weights : ndarray of shape (N,) or None
         ω on the continuous scale; see `weights` for any.
     constraints : dict or None
-        What the weights had to keep to, and what they reach; None where nothing was asked for.
+        What was asked of the weights, and what they reach; None if nothing was asked.
     """
 
     weight_indices: WeightIndices
@@ -145,7 +145,7 @@ class Solution:
 
     @property
     def at_the_end(self) -> tuple[int, ...]:
-        """Fitted classes that have the least weight of the scale: it may have kept them there."""
+        """Fitted classes with the least weight of the scale; a wider one may serve them better."""
         if self.scale == 1:  # there was nothing to choose
             return ()
         indices = enumerate(self.weight_indices.tolist())

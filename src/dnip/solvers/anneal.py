@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 class Anneal(Solver):
     """The published solver; the defaults are the published schedule.
 
-    Temperatures belong to M·Z, the objective in examples, as in the authors' code. A move gives
-    one class, chosen uniformly, another index, chosen uniformly. The trace holds one entry per
-    temperature: ``temperature``, ``generated``, ``accepted`` and ``improved`` moves, and their
-    rates.
+    Temperatures are on the scale of M·Z, the objective in examples, as in the authors' code. A move
+    gives one class another index; both are drawn uniformly. The trace has one entry per
+    temperature: ``temperature``, the number of ``generated``, ``accepted`` and ``improved`` moves,
+    and their rates.
 
     Parameters
     ----------
@@ -34,8 +34,8 @@ class Anneal(Solver):
     cooling : float
         α, the factor between two temperatures, between 0 and 1.
     max_generated, max_accepted : int
-        Moves that end one temperature, whichever number is reached first. As in the authors' code,
-        a worse move that is accepted does not count toward `max_accepted`.
+        A temperature ends when one of these numbers of moves is reached. As in the authors' code,
+        an accepted move to a worse point does not count toward `max_accepted`.
 
     Examples
     --------

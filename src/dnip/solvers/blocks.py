@@ -1,4 +1,4 @@
-"""Blocks of open rows, in memory as far as that reaches and beyond it on disk."""
+"""Blocks of open rows, in memory as far as there is room, and then on disk."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from dnip.solvers.kernels.rows import Rows
 
 
-class _Place(NamedTuple):
-    """Where a block lies in the file, and the shapes of its arrays there."""
+class _Location(NamedTuple):
+    """Where a block is in the file, and the shapes of its arrays."""
 
     offset: int
     n_bytes: int
@@ -30,24 +30,24 @@ class _Place(NamedTuple):
 
 
 class Blocks:
-    """Blocks of rows of one layout, to be read again and again by several threads.
+    """Blocks of rows of one layout, for several threads to read again and again.
 
-    What does not fit into memory goes to a temporary file without a name, which vanishes with the
-    process, however that ends.
+    What does not fit into memory goes to a temporary file without a name. It vanishes when the
+    process ends, in whatever way.
 
     Parameters
     ----------
     memory : int
         Bytes of rows to hold in memory.
     folder : path-like, optional
-        Where to put the file; where temporary files go if it is left out.
+        Where to put the file; the folder for temporary files by default.
     """
 
     def __init__(self, memory: int, folder: Path | None = None) -> None:
         self._memory = memory
         self._folder = tempfile.gettempdir() if folder is None else folder
         self._held: list[Rows] = []
-        self._spilled: list[_Place] = []
+        self._spilled: list[_Location] = []
         self._file: IO[bytes] | None = None
         self._layout: type[Rows]
         self._settled: Confusion
@@ -63,7 +63,7 @@ class Blocks:
         return sum(place.n_bytes for place in self._spilled)
 
     def add(self, rows: Rows) -> None:
-        """Take a block of rows that count once each; its settled rows are not kept.
+        """Add a block of rows that count once each; counts of settled rows are not kept.
 
         Raises
         ------
@@ -90,7 +90,7 @@ class Blocks:
             self._spill(own)
 
     def read(self, numbers: Iterable[int]) -> Iterator[Rows]:
-        """Yield the blocks of these numbers; each is gone when the next is asked for."""
+        """Yield the blocks with these numbers; each is valid until the next one."""
         room = np.empty(0, np.uint8)
         for number in numbers:
             if number < len(self._held):
@@ -102,7 +102,7 @@ class Blocks:
             yield self._read_back(place, room)
 
     def close(self) -> None:
-        """Let go of all blocks."""
+        """Free all blocks."""
         self._held, self._spilled = [], []
         if self._file is not None:
             self._file.close()
@@ -112,12 +112,12 @@ class Blocks:
         n_bytes = 0
         try:
             if self._file is None:
-                # unbuffered: a full disk is then not met a second time when the file is closed
+                # unbuffered, so that closing the file does not meet a full disk a second time
                 self._file = tempfile.TemporaryFile(dir=self._folder, buffering=0)  # noqa: SIM115
             offset = self._file.tell()
             for name, array in own.items():
                 arrays[name] = (array.dtype, array.shape, n_bytes)
-                padding = -array.nbytes % 8  # every array starts where its numbers are aligned
+                padding = -array.nbytes % 8  # every array starts at an aligned place
                 _write(self._file, array.reshape(-1).view(np.uint8).data)
                 _write(self._file, memoryview(bytes(padding)))
                 n_bytes += array.nbytes + padding
@@ -127,13 +127,13 @@ class Blocks:
                 f"{error.strerror}",
                 hint="Free some space, name another folder in TMPDIR, or give more memory",
             ) from error
-        self._spilled.append(_Place(offset, n_bytes, arrays))
+        self._spilled.append(_Location(offset, n_bytes, arrays))
 
-    def _read_back(self, place: _Place, room: NDArray[np.uint8]) -> Rows:
+    def _read_back(self, place: _Location, room: NDArray[np.uint8]) -> Rows:
         assert self._file is not None
         view = room[: place.n_bytes].data
         done = 0
-        while done < place.n_bytes:  # read with a place of its own: several threads share the file
+        while done < place.n_bytes:  # at a given offset, because threads share the file
             got = os.preadv(self._file.fileno(), [view[done:]], place.offset + done)
             if got == 0:
                 raise OutputError(

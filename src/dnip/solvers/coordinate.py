@@ -1,4 +1,4 @@
-"""Coordinate search: exact line searches class by class, from many starts, then kicked on."""
+"""Coordinate search: exact line searches class by class, from many starts, then with kicks."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from dnip.solvers.landscape import Kicks
 if TYPE_CHECKING:
     from dnip.solvers.landscape import Landscape
 
-# Kicks between two looks at the clock: fewer where a descent has many cells to read.
+# Kicks between two looks at the clock; fewer if a descent has many cells to read.
 _MOST_KICKS, _CELLS = 32, 4_000_000
-# Kicks in a row that lead to no line not searched before: the search has seen it all.
+# The search ends after so many kicks in a row that lead only to lines that were searched before.
 _FRUITLESS = 96
 
 
@@ -25,10 +25,11 @@ _FRUITLESS = 96
 class Coordinate(Solver):
     """Multi-start coordinate search with the exact one-pass line search.
 
-    Each start is searched class by class until no class can improve by itself. The best local
-    optimum is then kicked, in log weights, and searched again; what is no worse takes its place
-    (iterated local search). No line is searched twice, and the number of line searches grows
-    linearly with the classes.
+    From each start, one class after another goes to its best weight, until no class alone can
+    improve: that is a local optimum. Then the best local optimum is kicked, which means that its
+    log weights are moved at random, and the search starts again from there. A point that is no
+    worse replaces it (iterated local search). No line is searched twice, and the number of line
+    searches grows linearly with the number of classes.
 
     Parameters
     ----------
@@ -75,11 +76,10 @@ class Coordinate(Solver):
 
 
 def _draw_kicks(landscape: Landscape, size: int, rng: np.random.Generator) -> Kicks:
-    """Draw kicks of mixed strengths that touch few, some or all classes.
+    """Draw kicks of different strengths that change few, some or all classes.
 
-    Predictions depend on ratios of indices alone, but a higher vector resolves them more finely:
-    every other kick moves the whole vector along its ray, half of these without any other change,
-    which opens ratios that its own height cannot express.
+    Predictions depend on ratios of indices alone, but higher indices express ratios more finely. So
+    every other kick also scales the whole vector, and half of these kicks change nothing else.
     """
     n = landscape.n_classes
     strength = np.exp(rng.uniform(np.log(0.03), np.log(0.4), (size, 1)))

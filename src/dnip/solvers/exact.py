@@ -1,4 +1,4 @@
-"""Branch and bound over boxes of weight indices: the optimum and its proof, or what gap is left."""
+"""Branch and bound over boxes of weight indices: the optimum with a proof, or with a gap."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from dnip.solvers.kernels.values import Memo
     from dnip.solvers.landscape import Landscape
 
-# Values nearer than this are taken as equal: far above the rounding of Z, far below one example.
+# Values nearer than this count as equal: far above the rounding of Z, far below one example.
 _ROUNDING = 1e-10
 # The gap is reported again when it has shrunk to this part of the last report.
 _WORTH_REPORTING = 0.98
@@ -45,10 +45,11 @@ _MOST_BOXES, _MOST_ROWS = 128, 2_000_000
 class Exact(Solver):
     """Branch and bound with Lagrangian bounds on exact counts, best box first.
 
-    Starts from what :class:`Coordinate` finds. A box of weight indices is bounded from below by a
-    linear relaxation of the objective (see ``dnip.solvers.kernels.relaxation``), shaved, and
-    halved; points are evaluated under the tie rule of the prediction itself. Whenever it ends, it
-    returns the best point, a bound that no weight indices can beat, and the gap between the two.
+    It starts from what :class:`Coordinate` finds. A box of weight indices gets a lower bound from a
+    linear relaxation of the objective (see ``dnip.solvers.kernels.relaxation``). Then it is shaved
+    and halved. Small boxes are evaluated point by point, under the tie rule of the prediction.
+    Whenever the search ends, it has the best point, a bound that no weight indices can beat, and
+    the gap between the two.
 
     Parameters
     ----------
@@ -56,8 +57,8 @@ class Exact(Solver):
         Stop when the best value is proven to be within this of the optimum, in units of the
         objective.
     max_open : int, default=200_000
-        Most boxes to keep in the queue, the only memory that grows. Beyond them, the search goes on
-        depth first, which needs none.
+        Most boxes to keep in the queue, the only memory that grows. After that, the search goes on
+        depth first, which needs no more memory.
 
     Examples
     --------
@@ -126,7 +127,7 @@ def _lay_out(landscape: Landscape, problem: Problem, objective: Objective) -> In
         Scale(weight, np.log(weight)),
         terms,
         Terms(0.0, 0.0, 0.0, 0.0, terms.smoothing, floors=terms.floors),
-        # every point has a copy that reaches up to here and predicts alike, unless a class is held
+        # unless a class is held, every point has a copy that reaches this high and predicts alike
         least_top=0 if landscape.held else landscape.least_top(rows),
         margin=_ROUNDING,
     )
@@ -142,7 +143,7 @@ def _bounds(landscape: Landscape) -> tuple[Integers, Integers]:
 
 
 class _Node(NamedTuple):
-    """A box that may hold a better point, with the multipliers that its bound was found with."""
+    """A box that may hold a better point, and the multipliers of its bound."""
 
     bound: float
     low: Integers  # (N,) positions on the scale

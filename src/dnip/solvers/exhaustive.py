@@ -1,4 +1,4 @@
-"""Exhaustive search: every weight vector; the oracle for the other solvers."""
+"""Exhaustive search over all weight vectors. Tests compare the other solvers with it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Exhaustive(Solver):
-    """Evaluate all K^N weight vectors: one exact line per choice of all indices but the last.
+    """Evaluate all K^N weight vectors, by one exact line search for each choice of N - 1 indices.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A problem seen through one objective: what every solver walks on."""
+"""A problem seen through one objective: values, descents and kicks, for every solver."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ if TYPE_CHECKING:
 
 # Lines to remember in the first place; a fit of 100 classes searches 5,000.
 _EXPECTED_LINES = 1 << 13
-# Cells that compiled code may read between two looks at the clock, a fraction of a second; a
-# descent of fewer is compiled whole, if it searches the line of each class so many times.
+# Cells that compiled code may read between two looks at the clock: a fraction of a second. A whole
+# descent runs compiled if it reads fewer, with so many lines for each class.
 _CELLS, _LINES_PER_CLASS = 50_000_000, 10
 
 
@@ -73,8 +73,8 @@ class Kicks(NamedTuple):
     """Moves away from a local optimum, one per row."""
 
     factors: Floats  # (B, N) what each index is multiplied by
-    tops: Floats  # (B,) where the largest index shall stand then; 0 leaves it
-    orders: Integers  # (B, free classes) the order in which to search from there
+    tops: Floats  # (B,) the index that the largest weight then gets; 0 leaves it as it is
+    orders: Integers  # (B, free classes) the order in which to search afterwards
 
 
 class Landscape:
@@ -85,17 +85,16 @@ class Landscape:
     problem : Problem or StreamedProblem
         The opt set.
     objective : ObjectiveLike
-        What to minimise. An :class:`Objective` is evaluated by compiled code, any other one by
-        calling it.
+        What to minimise. Compiled code evaluates an :class:`Objective`; others are called.
     scale : int or WeightScale
         The weights that a class may have.
     held : mapping of int to float
-        Classes that stay at a given index.
+        Classes that keep a given index.
     demands : Demands, optional
-        What points have to keep to. The value of one that does not is at least ``MISSED``, and the
-        higher the more it falls short.
+        What points must satisfy. A point that does not has a value of at least ``MISSED``; it is
+        the higher, the more is missing.
     passes : Passes, optional
-        Over the rows of the problem; those for a list of weights where it is left out.
+        Passes over the rows of the problem; by default those of the scale.
 
     Attributes
     ----------
@@ -104,13 +103,13 @@ class Landscape:
     levels : ndarray
         What indices 1..K multiply probabilities by, shape (K,).
     free : ndarray
-        The other classes.
+        The classes that are not held.
     evaluations : int
         Objective values computed so far.
     line_searches : int
         Lines searched so far.
     deadline : float or None
-        A ``time.perf_counter`` reading at which a descent that takes long stops where it is.
+        A ``time.perf_counter`` reading at which a long descent stops.
     """
 
     def __init__(
@@ -134,7 +133,7 @@ class Landscape:
         self._passes = passes_over(problem, levels_of(self._weights)) if passes is None else passes
         self._lines = new_lines(_EXPECTED_LINES)
         self._compiled = isinstance(objective, Objective)
-        self._state: CompiledState | None = None  # what a search needs that is compiled whole
+        self._state: CompiledState | None = None  # for descents that run compiled as a whole
         self.floors = self._count_floors(demands)
         if isinstance(objective, Objective):
             self._terms = compile_terms(objective, problem, self.floors)
@@ -143,7 +142,7 @@ class Landscape:
                 rows, levels = self._passes.rows, self._passes.levels
                 state = self._passes.workspace, self._terms, self._memo, self._lines
                 self._state = (rows, levels, *state)
-        # a line reads every row, and all classes wherever a row flips
+        # a line reads every row, and all classes where a row flips
         n_rows = len(problem.labels) if isinstance(problem, Problem) else problem.n_open
         per_line = n_rows + self.n_classes * (1 + min(n_rows, self.scale))
         self._most_lines = max(_CELLS // per_line, 1)
@@ -155,25 +154,25 @@ class Landscape:
         return self.problem.n_classes
 
     def equal_weights(self) -> Floats:
-        """Return the indices of the plain argmax."""
+        """Return the point of the raw argmax: all weights are equal."""
         return np.full(self.n_classes, float(self.scale))
 
     def lowest_weights(self) -> Floats:
-        """Return the lowest index of every class."""
+        """Return the point with the lowest index of every class."""
         return np.ones(self.n_classes)
 
     def draw(self, rng: np.random.Generator) -> Floats:
-        """Draw indices to start from."""
+        """Draw a point to start from."""
         return rng.integers(1, self.scale + 1, self.n_classes).astype(np.float64)
 
     def draw_tops(self, rng: np.random.Generator, size: int) -> Floats:
-        """Draw where the largest index shall stand after each of `size` kicks."""
+        """Draw the largest index after each of `size` kicks."""
         return rng.integers((self.scale + 1) // 2, self.scale + 1, size).astype(np.float64)
 
     def least_top(self, rows: BoxRows) -> int:
-        """Return how high above 1 some index is in every point, copies of others aside.
+        """Return a height above 1 that some index of every point reaches, or of a copy of it.
 
-        ξ and 2ξ predict alike, so that is above K/2.
+        ξ and 2ξ predict alike, so this is K/2.
         """
         return self.scale // 2
 
@@ -188,9 +187,9 @@ class Landscape:
         return Position(here, self._evaluate(confusion, confusion.sum(axis=0)))
 
     def descend(self, point: WeightIndices | Floats, order: Integers) -> Position:
-        """Search the classes of `order` round and round until a whole round moves none.
+        """Search the classes in turn, in the given order, until a whole round moves none.
 
-        A class that is known to stand at one of its best indices stays.
+        A class that is at one of its best indices stays there.
         """
         here = self._with_held(point)
         if self._state is not None and self._is_quick:
@@ -222,13 +221,13 @@ class Landscape:
         return self.deadline is not None and time.perf_counter() >= self.deadline
 
     def approach(self, point: WeightIndices | Floats, order: Integers) -> Iterator[Position]:
-        """Descend, and yield what is worth keeping on the way; the end comes last."""
+        """Descend; yield points on the way that are worth keeping, and the end last."""
         yield self.descend(point, order)
 
     def explore(self, optimum: Position, kicks: Kicks, enough: int) -> Position:
-        """Kick and descend again and again; what is no worse becomes the optimum to kick next.
+        """Kick and descend again and again; a point that is no worse is kicked next.
 
-        No further kick is tried after `enough` line searches.
+        After `enough` line searches, no further kick is tried.
         """
         if self._state is not None and self._is_quick:
             here = optimum.point.copy()
@@ -291,7 +290,7 @@ class Landscape:
         c: int,
         n_levels: int,
     ) -> float:
-        """Move class `c` to its best index, the counts with it, and return the objective there."""
+        """Move class `c` and the counts to its best index; return the objective there."""
         counts = confusion, predicted
         self.line_searches += 1
         if self._compiled:
@@ -327,7 +326,7 @@ class Landscape:
         return min(z, MISSED / 2) if len(self.floors.correct) else z
 
     def _in_examples(self, confusion: Confusion) -> Counts:
-        """Return counts of mass as counts of examples: a copy, safe to hand out."""
+        """Return counts of mass as counts of examples: a copy."""
         if self.problem.unit == 1.0:
             return confusion.copy()
         return confusion.astype(np.float64) * self.problem.unit
@@ -336,7 +335,7 @@ class Landscape:
 def compile_terms(
     objective: Objective, problem: Problem | StreamedProblem, floors: Floors | None = None
 ) -> Terms:
-    """Return the numbers of an objective that compiled code works with, in the unit of mass."""
+    """Return the numbers of an objective for compiled code, in the unit of mass."""
     gap = float(objective.beta) if "cobias" in objective.terms else 0.0
     return Terms(
         error=1.0 if "error" in objective.terms and objective.costs is None else 0.0,

@@ -1,4 +1,4 @@
-"""The weights of a scale as compiled searches take them."""
+"""The weights of a scale in the form for compiled code."""
 
 from __future__ import annotations
 

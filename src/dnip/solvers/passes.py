@@ -1,4 +1,4 @@
-"""Passes over the open rows of a problem: counts at a point, and the flips along a line."""
+"""Passes over the open rows of a problem: counts at a point, and flips along a line."""
 
 from __future__ import annotations
 
@@ -48,18 +48,18 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# From so many bytes of a row on, its two best classes are kept rather than found in every pass;
-# the memory for them and for the grades is then small beside the row itself.
+# For rows of so many bytes or more, the two best classes are remembered instead of found in every
+# pass; the memory for them is then small beside the row itself.
 _LEADERS_FROM = 256
-# Rows in place are tallied where there are so many of them per cell of the tallies: a list of fewer
-# takes less memory.
+# Flips of rows in place are tallied if there are so many rows per cell of the tallies; for fewer, a
+# list takes less memory.
 _ROWS_PER_CELL = 1
-# What a look at a row costs in a line search, in cells read one after another.
+# The cost of one row in a line search, in cells that are read one after another.
 _CELLS_PER_LOOK = 4
 
 
 class Passes(Protocol):
-    """What a search asks of the rows, wherever they are."""
+    """What a search needs from the rows, wherever they are."""
 
     def count(self, indices: Floats) -> Confusion:
         """Return the confusion counts of shape (N, N) at weight indices of shape (N,)."""
@@ -74,7 +74,7 @@ class Passes(Protocol):
 
 
 def passes_over(problem: Problem | StreamedProblem, levels: Levels) -> Passes:
-    """Lay out the rows of a problem and return how to pass over them."""
+    """Lay out the rows of a problem, and return the passes that fit them."""
     threads = Threads()
     if isinstance(problem, StreamedProblem):
         return BlockPasses(problem, levels, threads)
@@ -87,7 +87,7 @@ def passes_over(problem: Problem | StreamedProblem, levels: Levels) -> Passes:
 
 
 class CompiledPasses:
-    """Passes over rows that were copied into a layout for compiled searches."""
+    """Passes over rows in a layout of their own, for descents that run compiled as a whole."""
 
     def __init__(self, rows: Rows, levels: Levels) -> None:
         self.rows = rows
@@ -105,10 +105,10 @@ class CompiledPasses:
 
 
 class InPlacePasses:
-    """Passes over rows in place, each row read whole: for few classes.
+    """Passes over rows in place that read each row whole: for few classes.
 
-    Every thread tallies the flips it finds. Where the tallies would take more memory than a list
-    of all flips, they are listed.
+    Every thread tallies the flips that it finds. If the tallies would take more memory than a list
+    of all flips, the flips are listed.
     """
 
     def __init__(self, rows: InPlaceRows, levels: Levels, threads: Threads) -> None:
@@ -154,10 +154,10 @@ class InPlacePasses:
 
 
 class LeaderPasses:
-    """Passes over rows in place, the two best classes of each row at hand: for many classes.
+    """Passes over rows in place that remember the two best classes of each row: for many classes.
 
-    The leaders stand where the last line was searched; a search of the next line brings them to
-    where the descent has come since, which is a step of one class, or to a new start.
+    These leaders belong to the point of the last line. The next line first moves them to its own
+    point, which differs by a step of one class, or is a new start.
     """
 
     def __init__(self, rows: InPlaceRows, levels: Levels, threads: Threads) -> None:
@@ -176,7 +176,7 @@ class LeaderPasses:
         self._standing: Floats | None = None  # indices that the leaders belong to
 
     def count(self, indices: Floats) -> Confusion:
-        """Return the counts at weight indices, and leave the leaders there."""
+        """Return the counts at weight indices, and move the leaders there."""
         self._stand(indices)
         return count_leaders(self._rows, self._leaders)
 
@@ -206,7 +206,7 @@ class LeaderPasses:
             moved = np.flatnonzero(self._standing != indices)
         if len(moved) == 0:
             return
-        self._standing = None  # an interruption leaves the leaders nowhere
+        self._standing = None  # after an interruption, the leaders belong to no point
         weights = weights_at(self._levels, indices)
         if len(moved) == 1:
             c = int(moved[0])
@@ -227,10 +227,10 @@ class LeaderPasses:
 
 
 class BlockPasses:
-    """Passes over the blocks of a problem that was read in passes, wherever they lie."""
+    """Passes over the blocks of a streamed problem, in memory or on disk."""
 
     def __init__(self, problem: StreamedProblem, levels: Levels, threads: Threads) -> None:
-        assert levels.span <= problem.span  # or rows were settled that are open
+        assert levels.span <= problem.span  # otherwise open rows would count as settled
         self._problem = problem
         self._blocks = problem.blocks
         self._levels = levels

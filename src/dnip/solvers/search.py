@@ -59,7 +59,7 @@ def find_optimum(
     absent : collection of int
         Classes that do not occur where the weights will be used: they get the least weight.
     progress : callable, optional
-        Receives a :class:`~dnip.method.solution.TraceEntry` at every event.
+        Called with a :class:`~dnip.method.solution.TraceEntry` at every event.
 
     Raises
     ------

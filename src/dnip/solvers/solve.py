@@ -38,19 +38,19 @@ def solve(
 ) -> Solution:
     """Find weight indices ξ, one per class, that minimise an objective on an opt set.
 
-    Examples are predicted as argmax_n ω_n·p_mn, the lowest class on a tie; ω_n is the weight that
-    the index ξ_n stands for.
+    Examples are predicted as argmax_n ω_n·p_mn (equation 3), where ω_n is the weight with the index
+    ξ_n; a tie goes to the lowest class.
 
     Parameters
     ----------
     probabilities : array-like of shape (M, N)
-        Class probabilities; a large matrix of float64 or float32 is searched where it stands.
+        Class probabilities; a large matrix of float64 or float32 is not copied.
     labels : array-like of shape (M,)
         Class indices 0..N-1, of at least two classes. A class without examples is not fitted:
         its index becomes the geometric middle of the fitted ones, and a warning names it.
     objective : Objective or callable, optional
         What to minimise; ``Objective()`` by default. Any function of a confusion matrix (N, N)
-        will do, at the price of calling it for each candidate.
+        works too, but is slower: it is called for each candidate.
     scale : int, str or WeightScale, default="log:1000"
         ``"log:K"``: indices are 1..K and weights K geometric steps from 1/K to 1. K alone: weights
         ξ/K, as in the paper. ``"continuous"``: any weights, without indices; for the coordinate
@@ -67,11 +67,11 @@ def solve(
     classes : sequence of str, optional
         Class names, for messages.
     constraints : Constraints, optional
-        What the weights have to keep to on these examples. Whatever they are, a class that the raw
-        argmax gets right on some examples is not left with none, unless they allow it or the
-        objective is the published one.
+        What the weights must satisfy on these examples. In any case, a class that the raw argmax
+        gets right on some examples stays right on at least one, unless the constraints allow
+        silence or the objective is the published one.
     progress : callable, optional
-        Receives a :class:`~dnip.method.solution.TraceEntry` at every event.
+        Called with a :class:`~dnip.method.solution.TraceEntry` at every event.
 
     Returns
     -------

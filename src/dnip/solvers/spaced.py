@@ -1,7 +1,7 @@
-"""Landscapes of weights that are not k/K: geometric steps, or any weight at all.
+"""Landscapes of weights that are not k/K: geometric steps, or any weights.
 
-On the continuous scale the open rows are kept as lists of candidates, and the weights to choose
-from are made anew for each line: one from between any two neighbours at which a row flips.
+On the continuous scale, each line gets weights of its own to choose from: one between any two
+neighbouring weights at which a row flips. The open rows are kept as lists of candidates.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ if TYPE_CHECKING:
     from dnip.solvers.passes import Passes
     from dnip.solvers.streamed import StreamedProblem
 
-# A class that can win a row but for the rounding of products is kept among its candidates.
+# Room for rounding: a class that rounding may let win a row is a candidate of that row.
 _ROUNDING = 1 + 1e-9
-# Weights nearer than this, as a ratio less 1, are not told apart: a weight between them would hang
-# on rounding, far below what any probability is known to.
+# Weights whose ratio is nearer to 1 than this count as equal. A weight between them would depend on
+# rounding.
 _SAME = 1e-12
-# Thresholds nearer than this to a whole number of steps may be ties; rounding is far less.
+# Thresholds nearer than this to a whole number of steps may be ties; rounding is much smaller.
 _NEAR_A_TIE = 1e-8
-# How far beyond the last flip of a line a weight goes at most, as a factor.
+# How far beyond the last flip of a line a weight may go, as a factor.
 _BEYOND = 4.0
-# Weights of the scale on which a descent over any weights begins: it is compiled whole, and ends
-# near the optimum that the first descends to.
+# K of the linear scale on which a descent over any weights begins. It runs compiled, and ends near
+# the optimum of the continuous one.
 _COARSE = 300
 # Classes with equal weights tie where their probabilities do. A descent puts the lower class ahead
-# by this factor, which decides such ties as the tie rule does.
+# by this factor, so that such ties end as under the tie rule.
 _AHEAD = 1 + 2.0**-30
 
 
@@ -65,7 +65,7 @@ def landscape_over(
 
 
 class ListedPasses:
-    """Passes over rows as lists of candidates, at any weights within a factor of one another."""
+    """Passes over rows as lists of candidates, for any weights within a factor of one another."""
 
     def __init__(self, problem: Problem, span: float) -> None:
         p, labels, mass = problem.probabilities, problem.labels, problem.mass
@@ -101,14 +101,14 @@ class GeometricLandscape(Landscape):
     """The objective over weight indices 1..K of geometric steps."""
 
     def draw_tops(self, rng: np.random.Generator, size: int) -> Floats:
-        """Return K: no height resolves ratios better, but the top leaves most room below."""
+        """Return K: all heights express the same ratios, and the top leaves most room below."""
         return np.full(size, float(self.scale))
 
     def least_top(self, rows: BoxRows) -> int:
-        """Return how high above 1 some index is in every point, copies of others aside.
+        """Return a height above 1 that some index of every point reaches, or of a copy of it.
 
-        Weights that are all a step higher predict alike, up to rounding: where some row comes so
-        near to a tie between two positions that rounding might decide it, every point counts.
+        Weights that are all a step higher predict alike, up to rounding. If rounding might decide a
+        row that is very near to a tie, the height is 0, so that every point counts.
         """
         step = float(np.log(self.scale)) / (self.scale - 1) if self.scale > 1 else 1.0
         row = np.repeat(np.arange(len(rows.label)), np.diff(rows.row_start))
@@ -128,9 +128,9 @@ class GeometricLandscape(Landscape):
 class ContinuousLandscape(Landscape):
     """The objective over any weights within a factor of 10,000 of one another.
 
-    Points are weights themselves, and `scale` is 0, for there are no indices. A line costs what
-    sorting the rows does that its class can win: O(M log M). So a descent begins on a linear scale,
-    where lines are cheap, and goes on over any weights from where that ends.
+    Points are weights themselves, and `scale` is 0, because there are no indices. A line takes as
+    long as sorting the rows that its class can win, O(M log M). So a descent begins on a linear
+    scale, where lines are quick, and continues from there over any weights.
     """
 
     def __init__(
@@ -170,14 +170,14 @@ class ContinuousLandscape(Landscape):
         return float(np.exp(np.log(point).mean()))
 
     def descend(self, point: WeightIndices | Floats, order: Integers) -> Position:
-        """Search the classes of `order` round and round until a whole round finds nothing better.
+        """Search the classes in turn, in the given order, until a whole round improves nothing.
 
-        Held classes could not follow to the linear scale; with them there is no descent on it.
+        There is no descent on the linear scale if classes are held: they have no place on it.
         """
         return deque(self.approach(point, order), maxlen=1).pop()
 
     def approach(self, point: WeightIndices | Floats, order: Integers) -> Iterator[Position]:
-        """Yield where a descent from `point` ends on the linear scale, and where it ends."""
+        """Yield the end of a descent on the linear scale, then its end on the continuous one."""
         coarse = self._coarse
         if coarse is None:
             yield self._descend(point, order)
@@ -196,7 +196,7 @@ class ContinuousLandscape(Landscape):
     def _descend(self, point: WeightIndices | Floats, order: Integers) -> Position:
         """Descend over any weights.
 
-        Every class goes to the middle of its best interval, also where it stands in it already.
+        Every class goes to the middle of its best interval, even if it is in that interval already.
         """
         here = self._with_held(point * _AHEAD ** -np.arange(self.n_classes))
         confusion = self._listed.count(here)
@@ -246,14 +246,14 @@ class Line(NamedTuple):
     """Weights of one class to choose from."""
 
     levels: Floats  # (L,) ascending
-    now: int  # 1..L: which of them predicts what the present weight does
+    now: int  # 1..L: the one that predicts as the present weight does
 
 
 def make_line(breakpoints: Floats, now: float, low: float, high: float) -> Line:
     """Choose a weight from every interval between breakpoints, its geometric middle.
 
-    Breakpoints that rounding hardly tells apart are taken as one. The present weight stands for
-    itself where it is so near a breakpoint that a middle may predict otherwise.
+    Breakpoints that differ by little more than rounding count as one. The present weight is added
+    as it is if it is so near a breakpoint that the middle of its interval may predict otherwise.
 
     Parameters
     ----------
@@ -262,7 +262,7 @@ def make_line(breakpoints: Floats, now: float, low: float, high: float) -> Line:
     now : float
         The present weight, from `low` to `high`.
     low, high : float
-        Least and greatest weight to choose, further out only if the present one is.
+        Least and greatest weight to choose; the present weight may be beyond them.
 
     Examples
     --------

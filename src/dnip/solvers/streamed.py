@@ -1,4 +1,4 @@
-"""An opt set that is read in one pass: settled rows are counted, open rows kept in blocks."""
+"""An opt set that is read once: settled rows are counted, open rows are kept in blocks."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ _BLOCK_CELLS = 1 << 20
 
 
 class StreamedProblem:
-    """Rows of an opt set that need not fit into memory, ready to search on.
+    """An opt set that need not fit into memory, ready for a search.
 
-    A search on it takes the same steps as on the :class:`~dnip.method.problem.Problem` of the same
-    rows, and ends at the same solution.
+    A search takes the same steps as on a :class:`~dnip.method.problem.Problem` of the same rows,
+    and ends at the same solution.
 
     Parameters
     ----------
     chunks : iterable of (probabilities, labels)
-        Checked rows, all labelled; read once.
+        Checked rows, all with labels; read once.
     classes : sequence of str
         Class names.
     scale : int, str or WeightScale
-        Linear or geometric: which rows are settled depends on its span.
+        Linear or geometric; its span decides which rows are settled.
     memory : int
         Bytes of open rows to hold in memory; the others go to a temporary file.
     folder : path-like, optional
@@ -109,7 +109,7 @@ class StreamedProblem:
         self.close()
 
     def close(self) -> None:
-        """Let go of the rows and remove the temporary file."""
+        """Free the rows and remove the temporary file."""
         self.blocks.close()
 
     @property
@@ -150,7 +150,7 @@ class StreamedProblem:
                 self._keep_pending()
 
     def _keep_pending(self) -> None:
-        """Make a block of the open rows that have come together."""
+        """Make a block of the open rows collected so far."""
         p, labels = self._pending_p[: self._n_pending], self._pending_labels[: self._n_pending]
         surveyed = survey(p, labels, _ONE, self.span, self._threads)
         if not self.n_open:  # the first block decides for all

@@ -1,4 +1,4 @@
-"""Fits that are safe on few labels: shrinkage, and what unlabelled rows tell."""
+"""Fits for few labels: shrinkage, and what unlabelled rows add."""
 
 from dnip.fitting.robust.calibrating import calibrate, what_labels_tell
 from dnip.fitting.robust.decision import Decision

@@ -1,4 +1,4 @@
-"""The prior without labels: batch calibration, as far as it is more than chance."""
+"""The prior without labels: batch calibration, shrunk by the part that may be chance."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ def batch_shift(
 ) -> Floats:
     """Return log-weights that make the classes of a batch equally likely on average.
 
-    Batch calibration (Zhou et al. 2024) divides by the mean probability of each class, which is
-    right for classes of equal shares. Where `shares` are uneven, rows count inversely to the share
-    of the class that they probably are of. The result is shrunk toward no change by the part of
-    its spread that another batch of this size would have changed (James and Stein 1961).
+    Batch calibration (Zhou et al. 2024) divides by the mean probability of each class. That is
+    right for classes of equal shares. If `shares` are uneven, each row counts inversely to the
+    share of the class that it probably belongs to. The result is shrunk toward no change, by the
+    part of its spread that is chance in a batch of this size (James and Stein 1961).
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def batch_shift(
 
 
 def _smooth(mean: Floats, n_rows: float) -> Floats:
-    """Add half a row of each class, lest one that is not in the batch be boosted without end."""
+    """Add half a row of each class, so that a class missing from the batch gets no huge weight."""
     return np.asarray((n_rows * mean + 0.5) / (n_rows + len(mean) / 2))
 
 

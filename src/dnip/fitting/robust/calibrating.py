@@ -1,4 +1,4 @@
-"""The calibration that coefficients carry: what labels tell of each class's log-odds."""
+"""The calibration that coefficients carry: what labels say about the log-odds of each class."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from dnip.base.typing import Floats, Labels, Probabilities
     from dnip.priors import Calibration
 
-# Rows of each class that a calibration is learned from, and cells in all: enough for parameters as
-# few as these, and milliseconds.
+# Rows of each class that a calibration is learned from, and cells in all. That is enough for its
+# few parameters, and takes milliseconds.
 _ROWS, _CELLS, _LEAST_ROWS = 1_000, 100_000, 10
 
-# Precision of the prior on log-odds. Weaker than for the weights of a robust fit: class shares that
-# are read off a calibration follow its errors at once.
+# Precision of the prior on log-odds. It is weaker than for the weights of a robust fit, because
+# errors of a calibration go straight into the class shares that it estimates.
 _PULL = 3.0
 
 
@@ -44,8 +44,8 @@ def calibrate(
 ) -> Calibration:
     """Fit one additive log-weight per class and one temperature, by class-balanced log-loss.
 
-    On few labels the log-weights are drawn to the batch calibration of the labelled rows, whose
-    class mix is known. A class without labels stands in the middle of the others.
+    With few labels, the log-weights are pulled to the batch calibration of the labelled rows, whose
+    class mix is known. A class without labels gets the mean of the others.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def calibrate(
     weight : ndarray of shape (M,), optional
         How much each example counts, 1 on average.
     deadline : float, optional
-        A ``time.perf_counter`` reading at which to end with what is found by then.
+        A ``time.perf_counter`` reading at which to stop with the best so far.
 
     Examples
     --------
@@ -82,9 +82,9 @@ def what_labels_tell(
     weight: Floats | None = None,
     target: Floats | None = None,
 ) -> dict[str, Any]:
-    """Return what coefficients keep of an opt set, to be moved to other class mixes later.
+    """Return what coefficients record of an opt set, for use with other class mixes.
 
-    Of large sets a sample is read.
+    A sample of large sets is used.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def what_labels_tell(
     weight : ndarray of shape (M,), optional
         How much each example counts.
     target : ndarray of shape (N,), optional
-        The class mix of the fit; that of the examples when left out.
+        The class mix of the fit; that of the examples by default.
 
     Examples
     --------

@@ -16,23 +16,23 @@ class Decision:
     Attributes
     ----------
     n_unlabelled : int
-        Unlabelled rows that were given; of many, a sample is read.
+        Unlabelled rows that were given; only a sample is used if there are many.
     support : ndarray of shape (N,)
         Labels of each class.
     trust : ndarray of shape (N,)
         Part of the way from the smooth estimator to the optimum, 0..1.
     shares : ndarray of shape (N,)
-        Class shares, estimated unless they were given.
+        Class shares, given or estimated.
     sharpness : float
         Inverse temperature at which the probabilities are calibrated.
     batch, smooth, optimum : ndarray of shape (N,)
         Log-weights of the prior, of the smooth estimator, and of the optimum of labels and
         unlabelled rows.
     drift : float or None
-        The p value that unlabelled rows are like the labelled ones, where it is so small that these
-        were moved; else None.
+        The p value of the unlabelled rows being like the labelled ones, if it is so small that the
+        labelled ones were moved; else None.
     toward_constraints : float
-        Part of the way that was gone from there to the optimum that keeps the constraints, 0..1.
+        How far the weights went from there to the optimum that satisfies the constraints, 0..1.
     """
 
     n_unlabelled: int
@@ -70,7 +70,7 @@ class Decision:
         return said
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the decision, as it stands in a coefficients file."""
+        """Return the decision as a coefficients file records it."""
         return {
             "unlabelled_rows": self.n_unlabelled,
             "labels": self.support.tolist(),

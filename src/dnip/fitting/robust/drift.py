@@ -1,4 +1,4 @@
-"""Whether unlabelled rows are like the labelled ones, and how to make up for it if not."""
+"""Whether unlabelled rows are like the labelled ones, and a correction if they are not."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dnip.priors.estimate import maximise_shares
 if TYPE_CHECKING:
     from dnip.base.typing import Floats, Labels, Probabilities
 
-# Rows differ beyond chance from this p value on, over all classes.
+# Rows differ beyond chance if the p value over all classes is below this.
 _LEVEL = 0.01
 # Terms of the series of Kolmogorov's distribution: the next is below 1e-80.
 _TERMS = np.arange(1, 11)
@@ -22,7 +22,7 @@ _MAX_ROUNDS, _TOLERANCE = 1_000, 1e-7
 
 
 class Drift(NamedTuple):
-    """Labelled rows moved to where unlabelled ones lie, and how surely these lie elsewhere."""
+    """Labelled rows moved to where the unlabelled ones are, and the p value of the test."""
 
     probabilities: Probabilities  # (M, N) of the labelled rows
     p_value: float
@@ -35,13 +35,13 @@ def find_drift(
     target: Floats | None = None,
     mass: Floats | None = None,
 ) -> Drift | None:
-    """Return moved labelled rows where the two sets differ beyond chance and class mix, else None.
+    """Return moved labelled rows if the two sets differ beyond chance and class mix, else None.
 
-    Another class mix changes no class accuracy. So labelled rows are first weighed to the mix that
-    the unlabelled ones probably have (Saerens et al. 2002). What still differs, by the test of
-    Kolmogorov and Smirnov on each class's probabilities (Bonferroni's correction, 1 %), is a change
-    of the texts, the prompt or the model. The log-probabilities of the labelled rows then get the
-    mean and the spread of the unlabelled ones.
+    Another class mix changes no class accuracy. So labelled rows first get weights for the mix that
+    the unlabelled ones probably have (Saerens et al. 2002). A difference that remains, by the test
+    of Kolmogorov and Smirnov on the probabilities of each class (Bonferroni's correction, 1 %), is
+    a change of the texts, the prompt or the model. Then the log-probabilities of the labelled rows
+    get the mean and the spread of the unlabelled ones.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def find_drift(
     support = np.bincount(labels, mass, n_classes)
     factor = (target / np.where(support > 0, support, 1.0))[labels]
     weight = mass * factor
-    n_rows = float(weight.sum() ** 2 / (weight @ factor))  # equally weighted ones worth as much
+    n_rows = float(weight.sum() ** 2 / (weight @ factor))  # effective number of rows
     p_value = n_classes * min(
         _smirnov(labelled[:, c], weight, n_rows, unlabelled[:, c]) for c in range(n_classes)
     )
@@ -99,9 +99,9 @@ def _centred(log_p: Floats) -> Floats:
 
 
 def _smirnov(x: Floats, weight: Floats, n_rows: float, y: Floats) -> float:
-    """Return the p value that a weighed sample and another one are of the same distribution.
+    """Return the p value of a weighted sample and another one having the same distribution.
 
-    The first is worth `n_rows` rows of equal weight (Kish 1965).
+    The weighted one counts as `n_rows` rows of equal weight (Kish 1965).
     """
     order = np.argsort(x)
     x, y = x[order], np.sort(y)

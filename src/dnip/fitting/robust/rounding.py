@@ -25,15 +25,15 @@ class Rounded(NamedTuple):
 def round_to_scale(log_weights: Floats, scale: WeightScale, *, anchored: bool = False) -> Rounded:
     """Return the weights of a scale whose ratios come closest to those of log-weights.
 
-    Predictions depend on ratios alone, so the largest weight may stand anywhere: of all places, the
-    one with the least squared error of log-weights is taken, the highest of equals.
+    Predictions depend on ratios alone, so the largest weight may be anywhere on the scale. The
+    place with the least squared error of the log-weights is chosen, the highest one on a tie.
 
     Parameters
     ----------
     log_weights : ndarray of shape (N,)
     scale : WeightScale
     anchored : bool, default=False
-        Whether the largest weight has to be 1.
+        Whether the largest weight must be 1.
 
     Examples
     --------
@@ -58,7 +58,7 @@ def round_to_scale(log_weights: Floats, scale: WeightScale, *, anchored: bool = 
 
 
 def lower(rounded: Rounded, absent: Sequence[int], scale: WeightScale) -> Rounded:
-    """Return the weights with those of absent classes as low as the scale goes.
+    """Return the weights with the lowest weight of the scale for absent classes.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Rows that class accuracies are counted on: labelled ones, and unlabelled ones in expectation."""
+"""Rows to count class accuracies on: labelled ones, and unlabelled ones in expectation."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ if TYPE_CHECKING:
 
     from dnip.base.typing import Floats, Integers, Labels, Probabilities
 
-# How many labels the expected accuracy of a class is worth: it is off by about 0.09, as the
-# accuracy on 30 labels is.
+# How many labels the expected accuracy of a class counts as. Its error is about 0.09, as is that of
+# the accuracy on 30 labels.
 _EXPECTED_LABELS = 30.0
-# Smaller memberships are left out: many rows, and hardly any mass.
+# Smaller memberships are left out: they are many rows with hardly any mass.
 _LEAST_MEMBERSHIP = 0.005
 
 
 class CountedRows(NamedTuple):
-    """Rows, each of one class, and how many labels each is worth.
+    """Rows, the class of each, and how many labels each counts as.
 
     Examples
     --------
@@ -39,10 +39,10 @@ class CountedRows(NamedTuple):
     def and_expected(
         self, probabilities: Probabilities, membership: Probabilities, weight: Floats
     ) -> Self:
-        """Add rows whose class is known in probability: each counts for every class it may be.
+        """Add rows with known class probabilities: each counts for every class that it may be.
 
-        A class accuracy is then the mean of that on its labels and of the expected one on these
-        rows, which counts as 30 labels.
+        The accuracy of a class is then a mean of the accuracy on its labels and of the expected
+        accuracy on these rows, which counts as 30 labels.
 
         Parameters
         ----------
@@ -63,7 +63,7 @@ class CountedRows(NamedTuple):
         )
 
     def as_problem(self, classes: Sequence[str], shares: Floats) -> Problem:
-        """Return the rows as a problem to search on, in which classes are as frequent as given."""
+        """Return the rows as a problem whose classes have the given shares."""
         support = np.bincount(self.labels, self.mass, len(classes))
         part = np.where(support > 0, shares, 0.0) / np.where(support > 0, support, 1.0)
         mass = self.mass * part[self.labels] * (support.sum() / (part * support).sum())
@@ -71,7 +71,7 @@ class CountedRows(NamedTuple):
 
 
 def draw_per_class(labels: Labels, n_classes: int, rng: np.random.Generator, most: int) -> Integers:
-    """Return ascending row numbers: all of a class, or a sample of so many.
+    """Return row numbers in ascending order: all rows of a class, or a sample of `most`.
 
     Examples
     --------

@@ -16,18 +16,17 @@ if TYPE_CHECKING:
 _PULLS = (100.0, 10.0, 1.0, 0.1)
 # Precision of the prior on the inverse temperature around 1.
 _SHARPNESS_PULL = 1.0
-# Labels may contradict the probabilities, but never turn their order around.
+# Labels may contradict the probabilities, but never reverse their order.
 _LEAST_SHARPNESS = 0.1
 
 _MAX_STEPS = 50
 _TOLERANCE = 1e-9
 
-# Up to so many classes, the matrix of second derivatives is made and solved. Beyond them its size,
-# which grows with their square, is too much: products with vectors are enough then (conjugate
-# gradients).
+# Up to so many classes, the matrix of second derivatives is made and solved. For more it would be
+# too large, and conjugate gradients need only its products with vectors.
 _MOST_CLASSES = 500
 _MAX_ROUNDS = 200
-# Part of the first residual at which a solution is near enough: Newton's method corrects the rest.
+# Conjugate gradients end at this part of the first residual; Newton's method corrects the rest.
 _NEAR = 1e-8
 
 
@@ -41,9 +40,9 @@ def fit_shift(
 ) -> Calibration:
     """Fit by class-balanced log-loss, with an L2 pull of the log-odds to those of a prior.
 
-    The scores s·(ln p + prior) + δ are linear in s and δ, so the loss is convex and Newton's
-    method finds its one minimum; v = prior + δ/s. How strong the pull is, the labels say: the one
-    under which they are most probable is taken (empirical Bayes, by Laplace's approximation).
+    The scores s·(ln p + prior) + δ are linear in s and δ. So the loss is convex, and Newton's
+    method finds its only minimum; the log-weights are prior + δ/s. The strength of the pull is the
+    one that makes the labels most probable (empirical Bayes, by Laplace's approximation).
 
     Parameters
     ----------
@@ -54,9 +53,9 @@ def fit_shift(
     weight : ndarray of shape (M,)
         How much each example counts.
     prior : ndarray of shape (N,)
-        Log-weights to be drawn to.
+        Log-weights that the fit is pulled to.
     pull : float, optional
-        Precision of the prior in log-odds; chosen from 0.1 to 100 if left out.
+        Precision of the prior in log-odds; by default chosen from 0.1 to 100.
     deadline : float, optional
         A ``time.perf_counter`` reading after which no further step is made.
 
@@ -98,7 +97,7 @@ def _balance(weight: Floats, labels: Labels, n_classes: int) -> Floats:
 class _Fitted(NamedTuple):
     sharpness: float
     delta: Floats  # (N,)
-    evidence: float  # log-probability of the labels under the prior; 0 where nobody asks for it
+    evidence: float  # log-probability of the labels under the prior; 0 if not needed
 
 
 def _is_over(deadline: float | None) -> bool:
@@ -183,9 +182,9 @@ def _newton(
 
 
 class Curvature(NamedTuple):
-    """The matrix [[corner, edge], [edge, diag(diagonal) - weightedᵀ·q]], positive definite.
+    """The positive definite matrix [[corner, edge], [edge, diag(diagonal) - weightedᵀ·q]].
 
-    Where `held`, the first parameter stays: its step is 0.
+    If `held`, the first parameter is fixed: its step is 0.
     """
 
     corner: float
@@ -198,8 +197,8 @@ class Curvature(NamedTuple):
     def solve(self, gradient: Floats, deadline: float | None = None) -> Floats:
         """Return the matrix's inverse times a vector of shape (N + 1,).
 
-        After `deadline`, a ``time.perf_counter`` reading, it is what is known by then: still a
-        direction in which the loss falls.
+        After `deadline`, a ``time.perf_counter`` reading, it is the approximation so far, which is
+        still a direction in which the loss falls.
         """
         if len(self.edge) > _MOST_CLASSES:
             return self._approach(gradient, deadline)

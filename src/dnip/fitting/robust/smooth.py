@@ -1,4 +1,4 @@
-"""The smooth estimator of an opt set, and what follows from it about all of its rows."""
+"""The smooth estimator of an opt set, and what it says about unlabelled rows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dnip.priors.estimate import maximise_shares
 if TYPE_CHECKING:
     from dnip.base.typing import Booleans, Floats, Labels, Probabilities
 
-#: Labelled rows of a class that are looked at; and of labelled and unlabelled rows together.
+#: Most labelled rows of a class that are used; and most labelled and unlabelled rows together.
 ROWS_PER_CLASS, _ROWS = 4_000, 4_000
 
 # Labels per class at which unlabelled rows count as much as the labels' own shares.
@@ -25,13 +25,13 @@ _EM_ROUNDS, _EM_TOLERANCE = 200, 1e-6
 
 
 class Smooth(NamedTuple):
-    """Calibrated log-odds, and what they say of unlabelled rows."""
+    """Calibrated log-odds, and what they say about unlabelled rows."""
 
     support: Floats  # (N,) labels of each class
     batch: Floats  # (N,) log-weights of the prior
-    log_weights: Floats  # (N,) classes without labels in the middle of the others
+    log_weights: Floats  # (N,) classes without labels have the mean of the others
     sharpness: float  # inverse temperature
-    shares: Floats  # (N,) how frequent each class is where weights will be used
+    shares: Floats  # (N,) class shares where the weights will be used
     rows: CountedRows  # labels, and unlabelled rows in expectation
 
     @property
@@ -49,7 +49,7 @@ def fit_smooth(
     target: Floats | None = None,
     deadline: float | None = None,
 ) -> Smooth:
-    """Fit the smooth estimator to labels, drawn to the batch calibration of all rows.
+    """Fit the smooth estimator to labels, with a pull to the batch calibration of all rows.
 
     Parameters
     ----------
@@ -62,9 +62,9 @@ def fit_smooth(
     rng : numpy.random.Generator
         For samples of large sets.
     target : ndarray of shape (N,), optional
-        Class shares of the unlabelled rows, and where the weights will be used, if they are known.
+        Class shares of the unlabelled rows and where the weights will be used, if known.
     deadline : float, optional
-        A ``time.perf_counter`` reading at which to end with what is found by then.
+        A ``time.perf_counter`` reading at which to stop with the best so far.
     """
     n_classes = probabilities.shape[1]
     labelled = CountedRows(probabilities, labels, weight)
@@ -113,8 +113,9 @@ def _sample(
 def label_shares(support: Floats) -> Floats:
     """Return the class shares that labels alone suggest, shape (N,).
 
-    A class-balanced draw tells nothing of the shares: all are equal then. Otherwise they are the
-    posterior mean under Jeffreys' prior, (n_i + ½) / (n + N/2), so that no class is ruled out.
+    A class-balanced draw (numbers that differ by 1 at most) says nothing about the shares: then all
+    are equal. Otherwise they are the posterior mean under Jeffreys' prior, (n_i + ½) / (n + N/2),
+    so that no class is ruled out.
 
     Examples
     --------
@@ -138,9 +139,9 @@ def update_shares(
     posterior : ndarray of shape (M, N)
         Class probabilities of the rows as if all classes were equally frequent.
     prior : ndarray of shape (N,)
-        Shares to start from and to be drawn to, in the manner of a Dirichlet prior. It weighs as
-        much as the rows where a class has 30 labels on average: with fewer, the posterior itself
-        is too uncertain to tell shares from it.
+        Shares to start from, and the mean of a Dirichlet prior on the shares. The prior weighs as
+        much as the rows if a class has 30 labels on average. With fewer labels it weighs more,
+        because the posterior is then too uncertain to give shares.
     support : ndarray of shape (N,)
         Labels of each class.
     weight : ndarray of shape (M,), optional

@@ -1,4 +1,4 @@
-"""From labels and unlabelled rows to weight indices that hold on other rows."""
+"""From labels and unlabelled rows to weights that hold on other rows."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ if TYPE_CHECKING:
     from dnip.method.solution import Solution
     from dnip.solvers import FitOptions, Progress
 
-# Labels of a class at which it has gone half the way from the smooth estimator to the optimum.
+# Labels of a class at which it is halfway between the smooth estimator and the optimum.
 _HALFWAY = 4.0
-# Cells, and products of Newton's method, that a fit is worth in which nobody asked for robustness.
+# Most cells, and most products of Newton's method, of a robust fit that was not asked for.
 _MOST_CELLS, _MOST_PRODUCTS = 10_000_000, 200_000_000
 
 _CUT_SHORT = (Status.TIME_LIMIT, Status.INTERRUPTED)
 
 
 class RobustSolution(NamedTuple):
-    """A solution, and how it came about; None where it is the plain optimum.
+    """A solution, and the decision behind it; None for the plain optimum.
 
-    `moved` are the labelled rows, moved to where unlabelled ones lie, if these are different.
+    `moved` are the labelled rows, moved to where the unlabelled ones are, if these are different.
     """
 
     solution: Solution
@@ -62,44 +62,45 @@ def solve_robustly(
     progress: Progress | None = None,
     **settings: Unpack[FitOptions],
 ) -> RobustSolution:
-    """Find weight indices that hold on other rows, however few the labels.
+    """Find weights that hold on other rows, even with few labels.
 
-    Two estimates are made: a smooth one, which wastes no label but only makes classes equally
-    likely, and the optimum of the objective on the labels and on unlabelled rows of which the
-    smooth one says how probably they are of each class. A class with n labels goes n/(n + 4) of the
-    way from the first to the second. See "Few labels" in the documentation.
+    There are two estimates. The smooth one uses every label well, but only makes classes equally
+    likely. The other is the optimum of the objective on the labels and on unlabelled rows, which
+    count for each class by the probability that the smooth estimate gives them. A class with n
+    labels goes n/(n + 4) of the way from the first to the second. See "Few labels" in the
+    documentation.
 
     Parameters
     ----------
     probabilities, labels, objective
         As for :func:`dnip.solve`.
     unlabelled : array-like of shape (U, N), optional
-        Class probabilities of rows without a label, from where the weights will be used. Where they
+        Class probabilities of rows without a label, from where the weights will be used. If they
         differ from the labelled ones by more than chance and class mix, the weights follow them.
     sample_weight : array-like of shape (M,), optional
-        How often each example counts: 2 is as good as the example twice.
+        How often each example counts: 2 means the same as the example twice.
     classes, progress
         As for :func:`dnip.solve`.
     **settings
         ``scale``, ``solver``, ``seed`` and ``time_limit`` as for :func:`dnip.solve`, and:
 
         robust : {"auto", "on", "off"}, default="auto"
-            ``"off"`` is :func:`dnip.solve`. ``"auto"`` is, too, for objectives without COBias, for
-            solvers other than coordinate, and for tables that are large (10 million cells) or of
-            very many classes.
+            ``"off"`` is :func:`dnip.solve`. ``"auto"`` means ``"off"`` for objectives without
+            COBias, for solvers other than coordinate, and for large tables (10 million cells, or
+            very many classes).
         target_prior : mapping, sequence or "uniform", optional
-            Class shares where the weights will be used. Examples then count by target over observed
-            share of their class; one without a share does not count, and gets the least weight.
+            Class shares where the weights will be used. Examples then count by the target share of
+            their class over the observed one. A class with share 0 gets the least weight.
         constraints : Constraints, optional
-            What the weights have to keep to on the labelled rows. Where those of a robust fit do
-            not, they go toward the optimum that does until they do.
+            What the weights must satisfy on the labelled rows. If those of a robust fit do not,
+            they go toward the optimum that does, until they do.
 
     Returns
     -------
     solution : Solution
         Its value and terms are those of the final weights on the labelled rows.
     decision : Decision or None
-        How they came about; None for the plain optimum.
+        How the weights came about; None for the plain optimum.
 
     Raises
     ------
@@ -150,7 +151,7 @@ def fit_robustly(
     began : float
         The ``time.perf_counter`` reading from which time counts.
     progress : callable, optional
-        Receives a :class:`~dnip.method.solution.TraceEntry` at every event.
+        Called with a :class:`~dnip.method.solution.TraceEntry` at every event.
     """
     problem = given
     target: Floats | None = None
@@ -222,9 +223,9 @@ def fit_robustly(
 
 
 def blend(smooth: Floats, optimum: Floats, trust: Floats) -> Floats:
-    """Return log-weights between two estimates; classes without labels stay in their middle.
+    """Return log-weights between two estimates; classes without labels get the mean of the others.
 
-    Only differences of log-weights matter, so the two are laid on each other first.
+    Only differences of log-weights matter, so the two are first shifted to the same mean.
 
     Parameters
     ----------
@@ -252,7 +253,7 @@ def _is_quick(problem: Problem) -> bool:
 
 
 def _weighed(problem: Problem, target: Floats) -> Problem:
-    """Return the problem of a population with other class shares."""
+    """Return the problem with weights for other class shares."""
     own = np.asarray(problem.mass * problem.unit, np.float64)
     weight = weigh_rows(problem.labels, target, problem.classes, own)
     return Problem.trusted(problem.probabilities, problem.labels, problem.classes, weight)
@@ -282,7 +283,7 @@ def _restate(
     repair: ConstraintRepair,
     began: float,
 ) -> Solution:
-    """Return a solution of other weights, with the objective of those on the labelled rows."""
+    """Return a solution with other weights, and their objective on the labelled rows."""
     confusion = problem.in_examples(problem.confusion(weights.multipliers))
     return replace(
         found,
