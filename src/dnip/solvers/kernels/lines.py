@@ -1,8 +1,9 @@
 """A memory of searched lines, so that no line is searched twice.
 
 A line is a class and the indices of all others. Searches return to the same lines again and again,
-because descents from many starts end in the same few optima. A 64-bit hash identifies a line. If two
-lines ever had the same hash, a search might end at a worse point, but would still report it right.
+because descents from many starts end in the same few optima. A 64-bit hash identifies a line. If
+two lines ever had the same hash, a search might end at a worse point, but would still report it
+right.
 """
 
 from __future__ import annotations

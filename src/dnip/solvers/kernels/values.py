@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from dnip.base.typing import Confusion, Floats, Integers
 
 
-#: A point that misses a floor has the value MISSED·(1 + shortfall). That is far above any objective,
-#: and the values of all other points are not changed by a single bit.
+#: A point that misses a floor has the value MISSED·(1 + shortfall). That is far above any
+#: objective, and the values of all other points are not changed by a single bit.
 MISSED = 2.0**1000
 
 
