@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from dnip.base.typing import Floats, Probabilities
+    from dnip.base.typing import Floats, Labels, Probabilities
     from dnip.fitting.robust.rounding import Rounded
     from dnip.method.objective import ConfusionFunction, ObjectiveLike
     from dnip.method.solution import Solution
@@ -169,20 +169,16 @@ def fit_robustly(
     if settings.robust == "off" or (settings.robust == "auto" and not applies):
         return RobustSolution(plain_optimum(began), None)
 
-    counted = given.mass > 0
-    p = np.asarray(given.probabilities[counted], np.float64)
-    y = given.labels[counted]
-    mass = np.asarray(given.mass[counted] * given.unit, np.float64)
-    drift = find_drift(p, y, unlabelled, target, mass) if len(unlabelled) else None
-    smooth = fit_smooth(
-        p if drift is None else drift.probabilities,
-        y,
-        mass,
-        unlabelled,
-        np.random.default_rng(settings.seed),
-        target,
-        None if settings.time_limit is None else began + settings.time_limit,
-    )
+    # 1. the smooth estimate
+    deadline = None if settings.time_limit is None else began + settings.time_limit
+    rng = np.random.default_rng(settings.seed)
+    p, labels, mass = _counted_rows(given)
+    drift = find_drift(p, labels, unlabelled, target, mass) if len(unlabelled) else None
+    if drift is not None:
+        p = drift.probabilities
+    smooth = fit_smooth(p, labels, mass, unlabelled, rng, target, deadline)
+
+    # 2. the optimum on labelled rows, and on unlabelled ones in expectation
     repair = ConstraintRepair(settings.constraints, problem)
     found = find_optimum(
         smooth.rows.as_problem(problem.classes, smooth.shares),
@@ -191,34 +187,41 @@ def fit_robustly(
         absent=absent,
         progress=progress,
     )
+
+    # 3. between the two, on the scale, and so that the constraints hold
     optimum = np.log(found.weights)
     trust = smooth.support / (smooth.support + _HALFWAY)
-    goal_weights = blend(smooth.log_weights, optimum, trust)
-    weights = round_to_scale(
-        repair.freeze(repair.wake(goal_weights)), settings.scale, anchored=repair.anchored
-    )
+    blended = repair.freeze(repair.wake(blend(smooth.log_weights, optimum, trust)))
+    rounded = round_to_scale(blended, settings.scale, anchored=repair.anchored)
     weights, toward = repair.repair(
-        lower(weights, absent, settings.scale),
+        lower(rounded, absent, settings.scale),
         lambda: plain_optimum(began if repair.raw_keeps else time.perf_counter()),
         settings.scale,
         absent,
     )
     decision = Decision(
-        len(unlabelled),
-        smooth.support,
-        trust,
-        smooth.shares,
-        smooth.sharpness,
-        smooth.batch,
-        smooth.log_weights,
-        optimum,
-        None if drift is None else drift.p_value,
-        toward,
+        n_unlabelled=len(unlabelled),
+        support=smooth.support,
+        trust=trust,
+        shares=smooth.shares,
+        sharpness=smooth.sharpness,
+        batch=smooth.batch,
+        smooth=smooth.log_weights,
+        optimum=optimum,
+        drift=None if drift is None else drift.p_value,
+        toward_constraints=toward,
     )
-    return RobustSolution(
-        _restate(found, weights, problem, goal, repair, began),
-        decision,
-        None if drift is None else drift.probabilities,
+    solution = _restate(found, weights, problem, goal, repair, began)
+    return RobustSolution(solution, decision, None if drift is None else drift.probabilities)
+
+
+def _counted_rows(problem: Problem) -> tuple[Probabilities, Labels, Floats]:
+    """Return probabilities, labels and weights, in examples, of the rows that count."""
+    counted = problem.mass > 0
+    return (
+        np.asarray(problem.probabilities[counted], np.float64),
+        problem.labels[counted],
+        np.asarray(problem.mass[counted] * problem.unit, np.float64),
     )
 
 
