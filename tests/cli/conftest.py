@@ -1,6 +1,7 @@
 import json
 import sys
 import warnings
+from contextlib import contextmanager
 from typing import NamedTuple
 
 import pytest
@@ -33,12 +34,16 @@ class Outcome(NamedTuple):
 
     def assert_refused(self, *told):
         """Status 1, nothing on standard output, one message that holds these parts."""
-        assert self.status == 1, self.err
-        assert self.out == ""
+        assert (self.status, self.out) == (1, ""), self.err
         assert self.err.startswith("error: "), self.err
         assert self.err.count("\n") == 1
         for part in told:
             assert part in self.err
+
+    def assert_wrong_usage(self, told):
+        """Status 2, nothing on standard output, and a message that holds this part."""
+        assert (self.status, self.out) == (2, ""), self.err
+        assert told in self.err
 
 
 @pytest.fixture
@@ -65,6 +70,22 @@ def folder(tmp_path, monkeypatch):
     """An empty folder to work in, so that names in messages are short."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture
+def unchanged(folder):
+    """A context in which no file of the folder may change, and none be added."""
+
+    def contents():
+        return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+    @contextmanager
+    def context():
+        before = contents()
+        yield
+        assert contents() == before
+
+    return context
 
 
 @pytest.fixture

@@ -69,12 +69,9 @@ def test_without_matplotlib_the_picture_is_left_out(dnip, tables, monkeypatch):
     ],
 )
 def test_bad_input_is_status_1(dnip, tables, arguments, told):
-    run = dnip("ablate", *arguments)
-    assert (run.status, run.out) == (1, "")
-    assert told in run.err
+    dnip("ablate", *arguments).assert_refused(told)
 
 
 def test_wrong_seeds_are_status_2(dnip, tables):
     run = dnip("ablate", "opt.csv", "--seeds", "0,x")
-    assert (run.status, run.out) == (2, "")
-    assert "'x' is not a seed; write them like 0,1,2" in run.err
+    run.assert_wrong_usage("'x' is not a seed; write them like 0,1,2")

@@ -116,12 +116,9 @@ def test_a_picture_of_the_odd_classes(dnip, files):
         ("t.csv", "table and picture are the same file"),
     ],
 )
-def test_a_picture_that_cannot_be_is_refused_before_the_work(dnip, files, picture, told):
-    before = {path: path.read_bytes() for path in files.iterdir()}
-    run = dnip("evaluate", "t.csv", "--picture", picture)
-    assert (run.status, run.out) == (1, "")
-    assert told in run.err
-    assert {path: path.read_bytes() for path in files.iterdir()} == before
+def test_a_picture_that_cannot_be_is_refused_before_the_work(dnip, files, unchanged, picture, told):
+    with unchanged():
+        dnip("evaluate", "t.csv", "--picture", picture).assert_refused(told)
 
 
 @pytest.mark.parametrize("command", [["evaluate"], ["fit"], ["pareto", "--effort", "0.1"]])

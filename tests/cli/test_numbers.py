@@ -48,8 +48,7 @@ def test_settings_at_their_bounds_are_taken(dnip, files, options):
 
 @pytest.mark.parametrize("size", [HUGE, "1e9", "999999999T"])
 def test_a_size_of_memory_is_one(dnip, files, size):
-    run = dnip("fit", "t.csv", "--memory", size)
-    assert (run.status, run.out) == (2, "")
+    dnip("fit", "t.csv", "--memory", size).assert_wrong_usage("memory")
 
 
 @pytest.mark.parametrize("shares", [f'{{"0": {HUGE}, "1": 0}}', f"[{HUGE}, 0]"])
@@ -88,9 +87,7 @@ def test_a_changed_calibration_is_refused(dnip, files, change):
 
 
 def test_seeds_and_indices_are_numbers_of_few_digits(dnip, files):
-    run = dnip("ablate", "t.csv", "--seeds", "9" * 5000)
-    assert (run.status, run.out) == (2, "")
-    assert "is not a seed" in run.err
+    dnip("ablate", "t.csv", "--seeds", "9" * 5000).assert_wrong_usage("is not a seed")
     dnip("fit", "t.csv", "--freeze", "9" * 5000).assert_refused("unknown class", "…")
 
 

@@ -1,4 +1,4 @@
-"""Real processes: streams apart, broken pipes, closed streams, Ctrl-C and kill -9."""
+"""Real processes: two streams, broken pipes, closed streams, and signals."""
 
 import json
 import os
@@ -8,6 +8,9 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from dnip import Coefficients, ProbabilityTable
@@ -85,53 +88,31 @@ def test_a_path_that_is_no_unicode(files):
     assert json.loads(Path("c.json").read_text())["fit"]["data"]["source"] == r"\udcff.csv"
 
 
-class TestInterruption:
-    """A table that is long enough to be caught in the middle of."""
-
-    @pytest.fixture
-    def old(self, folder):
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+@pytest.mark.parametrize(
+    ("number", "status", "kind"),
+    [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")],
+)
+def test_a_signal_leaves_the_old_file_and_nothing_else(folder, suffix, number, status, kind):
+    if suffix == "csv":
         Path("rows.csv").write_text("p0,p1\n" + "0.25,0.75\n" * 2_000_000)
-        Coefficients(["0", "1"], [15, 30], 30).save("c.json")
-        Path("out.csv").write_text("old")
-        return Path("out.csv")
-
-    def start(self):
-        """Start ``dnip apply`` and wait until it has written something."""
-        process = subprocess.Popen(
-            [DNIP, "apply", "rows.csv", "--coefficients", "c.json", "--out", "out.csv"],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        while not any(path.stat().st_size for path in Path().glob(".dnip-*")):
-            assert process.poll() is None, process.communicate()
-            time.sleep(0.01)
-        return process
-
-    def test_ctrl_c_leaves_the_old_file_and_nothing_else(self, old):
-        process = self.start()
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=30)
-        assert (process.returncode, out) == (130, "")
-        assert err == "interrupted: every output file is complete or unchanged\n"
-        assert old.read_text() == "old"
-        assert not list(Path().glob(".dnip-*"))
-
-    def test_sigterm_cleans_up_as_ctrl_c_does(self, old):
-        process = self.start()
-        process.terminate()
-        out, err = process.communicate(timeout=30)
-        assert (process.returncode, out) == (143, "")
-        assert err == "terminated: every output file is complete or unchanged\n"
-        assert old.read_text() == "old"
-        assert not list(Path().glob(".dnip-*"))
-
-    def test_kill_9_leaves_the_old_file(self, old):
-        process = self.start()
-        process.kill()
-        process.communicate(timeout=30)
-        assert process.returncode == -signal.SIGKILL
-        assert old.read_text() == "old"
+    else:
+        p = pa.array(np.full(10_000_000, 0.25))
+        pq.write_table(pa.table({"p0": p, "p1": p}), "rows.parquet")
+    Coefficients(["0", "1"], [15, 30], 30).save("c.json")
+    out = Path(f"out.{suffix}")
+    out.write_text("old")
+    command = [DNIP, "apply", f"rows.{suffix}", "--coefficients", "c.json", "--out", out]
+    pipe = subprocess.PIPE
+    process = subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True)
+    while not any(path.stat().st_size for path in Path().glob(".dnip-*")):
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.01)
+    process.send_signal(number)
+    told = process.communicate(timeout=60)
+    assert (process.returncode, out.read_text()) == (status, "old")
+    assert told == ("", f"{kind}: every output file is complete or unchanged\n")
+    assert not list(Path().glob(".dnip-*"))
 
 
 @pytest.mark.parametrize(

@@ -51,12 +51,9 @@ def test_every_command_has_help(dnip, command):
         (["fit", "t.csv", "--robust", "maybe"], "Invalid value for '--robust'"),
     ],
 )
-def test_wrong_usage_is_status_2(dnip, files, arguments, told):
-    before = sorted(files.iterdir())
-    run = dnip(*arguments)
-    assert (run.status, run.out) == (2, "")
-    assert told in run.err
-    assert sorted(files.iterdir()) == before
+def test_wrong_usage_is_status_2(dnip, files, unchanged, arguments, told):
+    with unchanged():
+        dnip(*arguments).assert_wrong_usage(told)
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["fit", "--help"], ["fit"]])
