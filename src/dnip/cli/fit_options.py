@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from dnip.base.choices import SolverName, Switch
 from dnip.base.option import Option
 from dnip.cli.options import (
-    DEFAULT_SCALE,
-    PUBLISHED_SMOOTHING,
     CobiasPairs,
     ObjectiveOptions,
     TargetPrior,
@@ -152,11 +150,12 @@ class FitOptions(ConstraintOptions, ObjectiveOptions):
         """Return the settings, checked."""
         from dnip.method.costs import Costs
         from dnip.solvers import FitSettings
+        from dnip.solvers.presets import OURS, PRESETS
 
-        paper = self.preset == "paper"
+        preset = PRESETS[self.preset] if self.preset else OURS
         chosen = self
-        if paper and self.smoothing is None:
-            chosen = replace(self, smoothing=PUBLISHED_SMOOTHING)
+        if self.smoothing is None:
+            chosen = replace(self, smoothing=preset.objective.smoothing)
         objective = chosen.objective(
             terms=tuple(term.strip() for term in self.terms.split(",")),
             gap=self.cobias,
@@ -164,16 +163,16 @@ class FitOptions(ConstraintOptions, ObjectiveOptions):
         )
         return FitSettings(
             objective,
-            robust=self.robust or ("off" if paper else "auto"),
-            scale=self.scale or ("30" if paper else DEFAULT_SCALE),
-            solver=self._solver(self.solver or ("anneal" if paper else "coordinate")),
+            robust=self.robust or preset.robust,
+            scale=self.scale or preset.scale,
+            solver=self._solver(self.solver or preset.solver),
             seed=self.seed,
             time_limit=self.time_limit,
             target_prior=self.target_prior,
             constraints=self.constraints(),
         )
 
-    def _solver(self, name: SolverName) -> Solver:
+    def _solver(self, name: str) -> Solver:
         from dnip.base.errors import InvalidInputError
         from dnip.solvers import SOLVERS
 

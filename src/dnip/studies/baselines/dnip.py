@@ -12,6 +12,7 @@ from dnip.fitting.robust import solve_robustly
 from dnip.method.objective import Objective
 from dnip.method.scales import DEFAULT_SCALE, WeightScale
 from dnip.solvers import solve
+from dnip.solvers.presets import PAPER
 from dnip.studies.baselines.base import ClassWeights
 
 if TYPE_CHECKING:
@@ -47,9 +48,9 @@ class PaperDNIP:
             found = solve(
                 opt.probabilities,
                 opt.labels,
-                Objective.published(),
-                scale=30,
-                solver="anneal",
+                PAPER.objective,
+                scale=PAPER.scale,
+                solver=PAPER.solver,
                 seed=seed,
                 classes=opt.classes,
             )

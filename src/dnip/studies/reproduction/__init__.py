@@ -1,33 +1,24 @@
-"""The paper's experiments: planned from one file, cached cell by cell, resumable, reported.
-
-How the room works:
+"""The paper's experiments: one plan file says what to run, and killed runs continue.
 
 *Plan* (``plan.py``). One TOML file names models, tasks, shots, seeds and sizes.
 
-*Sources* (``sources.py``). What experiments work on: a ``Source`` is one model on one task under
-one prompt, and has an opt table and a test table. They come from prompting (planned, not yet made
-when experiments ask for them) or from a folder of saved tables; experiments do not see which.
+*Source* (``sources.py``). What experiments work on: one model on one task under one prompt, with an
+opt table and a test table. Tables come from prompting (``planned_sources.py``) or from a folder of
+saved tables (``saved_sources.py``); experiments do not see the difference.
 
-*Experiment* (``experiment.py``). A module with a class that has a ``name``, a ``title``, what it
-is in the ``paper``, and two methods: ``cells(plan, sources)`` says what to compute, and
-``present(plan, results)`` makes tables, figures, texts and statements of what came out. It opens no
-file and draws nothing itself. ``registry.py`` names all of them.
+*Experiment* (``experiment.py``). A class with two methods: ``cells(sources)`` names what to
+compute, and ``present(results)`` makes tables, figures, texts and statements of the results. It
+opens no file. A new experiment is a file in ``experiments`` and a line in ``registry.py``.
 
-*Cell* (``cell.py``). The unit of work, of caching and of failure: a module-level function, the
-tables that it takes and its settings. ``function(**tables, **settings)`` gets each table as a
-`ProbabilityTable` and returns plain JSON values. It must depend on nothing else: seeds are among
-the settings. Two cells that are to compute the same are computed once, whichever experiments they
-belong to. ``labels`` (model, task, shots, seed, method, …) say what a cell is about; they are
-columns of the results and no part of the work.
+*Methods* (``methods.py``). The two methods that all experiments compare: the published fit, and
+what ``dnip fit`` does.
 
-*Protocol* (``protocol.py``). What all experiments share: the cut into opt and dev, the choice of
-settings on dev, "published" (annealing) and "ours", and the scores of a test table.
+*Cell* (``cell.py``). The unit of work, of caching and of failure: a function, its tables and its
+settings. Equal work is computed once, whatever experiments ask for it.
 
-*Engine* (``engine.py``). Runs cells over processes (``crew.py``), keeps what they return
-(``store.py``), goes on after a kill, reports cells that failed and writes results and manifest.
+*Engine* (``engine.py``). Runs cells over processes (``worker_pool.py``), keeps their results
+(``store.py``), and reports cells that failed.
 
-*Artefacts* (``dnip.presenting.artefacts``). What ``present`` returns, gathered as one ``Section``
-per experiment; ``dnip.presenting`` renders them as Markdown, LaTeX, CSV, HTML and pictures.
-``reproduction.py`` ends with ``write_report(folder, sections, manifest)``, which returns the paths
-that it wrote.
+*Run* (``reproduction.py``). Puts all of this together, and writes results, manifest
+(``manifest.py``) and report (``report.py``).
 """

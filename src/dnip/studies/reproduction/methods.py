@@ -14,7 +14,7 @@ from dnip.fitting.fit import fit_table
 from dnip.fitting.tuning import Grid, tune
 from dnip.method.objective import Objective
 from dnip.metrics import scores
-from dnip.solvers import Anneal
+from dnip.solvers.presets import PAPER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -34,8 +34,6 @@ RAW = "raw"
 METHOD_TITLES = {PUBLISHED: "DNIP as published", OURS: "DNIP, ours"}
 TITLES = {RAW: "raw argmax", **METHOD_TITLES}
 
-#: K of the paper.
-PUBLISHED_SCALE = 30
 # Seed of the division into opt and dev, the same for every experiment.
 _CUT_SEED = 0
 
@@ -54,7 +52,7 @@ def usual_objective(method: str) -> Objective:
     >>> usual_objective("published").smoothing, usual_objective("ours").smoothing
     (4000.0, None)
     """
-    return Objective.published() if method == PUBLISHED else Objective()
+    return PAPER.objective if method == PUBLISHED else Objective()
 
 
 def fit_by(
@@ -63,7 +61,7 @@ def fit_by(
     seed: int,
     objective: Objective | None = None,
     *,
-    scale: int | str = PUBLISHED_SCALE,
+    scale: int | str = PAPER.scale,
     unlabelled: ProbabilityTable | None = None,
 ) -> Fit:
     """Fit as published (annealing, β = 2.7, τ = 0.2, μ = 4000, K = 30), or as ``dnip fit`` does.
@@ -90,7 +88,9 @@ def fit_by(
     """
     goal = usual_objective(method) if objective is None else objective
     if method == PUBLISHED:
-        return fit_table(opt, goal, robust="off", scale=scale, solver=Anneal(), seed=seed)
+        return fit_table(
+            opt, goal, robust=PAPER.robust, scale=scale, solver=PAPER.solver, seed=seed
+        )
     return fit_table(opt, goal, unlabelled=unlabelled, seed=seed)
 
 
@@ -112,12 +112,12 @@ def choose_on_dev(
             taus=tuple(grid["tau"]),
             scales=tuple(int(scale) for scale in grid["scale"]),
             smoothings=tuple(grid["smoothing"]),
-            robust_modes=("off",),
+            robust_modes=(PAPER.robust,),
         ),
         criterion="cobias",
         confidence=0.0,
         dev=dev,
-        solver=Anneal(),
+        solver=PAPER.solver,
         seed=seed,
     )
     chosen = found.choice.chosen.to_dict()
@@ -156,7 +156,7 @@ def debias(
     """
     rows, dev = cut(opt, dev_share)
     settings: dict[str, Any] = {}
-    objective, scale = None, PUBLISHED_SCALE
+    objective, scale = None, PAPER.scale
     if method == PUBLISHED:
         settings = choose_on_dev(rows, dev, grid, seed=seed)
         objective = Objective(settings["beta"], settings["tau"], settings["smoothing"])

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dnip.method.objective import Objective
 from dnip.solvers import solve
-from dnip.studies.reproduction.methods import PUBLISHED_SCALE
+from dnip.solvers.presets import PAPER
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,8 +33,8 @@ def rehearse(rows: ProbabilityTable) -> None:
         solve(
             few.probabilities,
             few.labels,
-            Objective.published(),
-            scale=PUBLISHED_SCALE,
+            PAPER.objective,
+            scale=PAPER.scale,
             solver=solver,
             time_limit=_FEW_SECONDS,
             classes=rows.classes,

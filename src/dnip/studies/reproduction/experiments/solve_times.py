@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pydantic import Field
 
 from dnip.fitting.fit import fit_table
-from dnip.method.objective import Objective
 from dnip.presenting.artefacts import Column, Row, Statement, Table
 from dnip.solvers import solve
+from dnip.solvers.presets import PAPER, PAPER_SCALE
 from dnip.studies.benchmarking.peers import published as loops
 from dnip.studies.reproduction.experiment import Experiment
 from dnip.studies.reproduction.experiments.costs import power_law, rehearse
-from dnip.studies.reproduction.methods import PUBLISHED_SCALE, cut
+from dnip.studies.reproduction.methods import cut
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -71,13 +71,13 @@ def measure_solve_times(
     rows = cut(opt, dev_share)[0].labelled()
     assert rows.labels is not None
     p, labels = rows.probabilities, rows.labels
-    objective = Objective.published()
+    objective = PAPER.objective
     as_lists = p.tolist(), labels.tolist()
 
     def run_loops() -> loops.Annealed:
         return loops.anneal(
             *as_lists,
-            scale=PUBLISHED_SCALE,
+            scale=PAPER_SCALE,
             beta=objective.beta,
             tau=objective.tau,
             smoothing=objective.smoothing_over(len(labels)),
@@ -89,7 +89,7 @@ def measure_solve_times(
             p,
             labels,
             objective,
-            scale=PUBLISHED_SCALE,
+            scale=PAPER_SCALE,
             solver=solver,
             seed=seed,
             time_limit=limit,
@@ -115,7 +115,7 @@ def measure_solve_times(
     return {
         "rows": len(rows),
         "n_classes": rows.n_classes,
-        "variable_space": rows.n_classes * PUBLISHED_SCALE,
+        "variable_space": rows.n_classes * PAPER_SCALE,
         "ways": ways,
     }
 
@@ -188,7 +188,7 @@ class SolveTimes(Experiment):
         ]
         return Table(
             self.name,
-            f"{self.title} at K = {PUBLISHED_SCALE}: seconds, and how many times less than the "
+            f"{self.title} at K = {PAPER_SCALE}: seconds, and how many times less than the "
             "published loops",
             columns,
             rows,
