@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from benchmarks.tables import Table, print_markdown
 from dnip.base.errors import DNIPWarning
 from dnip.studies.baselines import Method
-from dnip.studies.comparison import Comparison, Material, Outcome, choose, compare
+from dnip.studies.comparison import Comparison, Material, MethodScores, choose, compare
 
 SIZES = (10, 100)
 SEEDS, DRAWS = 3, 3
@@ -44,14 +44,14 @@ def _compare(
 def _print_side_by_side(comparisons: dict[str, Comparison]) -> None:
     rows = []
     first = next(iter(comparisons.values()))
-    for outcome in first.outcomes:
+    for outcome in first.methods:
         cells = [_pair(comparison.of(outcome.name)) for comparison in comparisons.values()]
         rows.append([outcome.name, *cells])
     header = ["accuracy / COBias / worst class", *comparisons]
     print_markdown("All corrections, all labels", header, rows)
 
 
-def _pair(outcome: Outcome) -> str:
+def _pair(outcome: MethodScores) -> str:
     metrics = ("accuracy", "cobias", "worst_class_accuracy")
     return " / ".join(f"{outcome.estimates[metric].value:.3f}" for metric in metrics)
 
@@ -59,7 +59,7 @@ def _pair(outcome: Outcome) -> str:
 def _print_against_raw(comparisons: dict[str, Comparison]) -> None:
     """Count tables on which the interval of the difference lies on one side of 0."""
     rows = []
-    for outcome in next(iter(comparisons.values())).outcomes[1:]:
+    for outcome in next(iter(comparisons.values())).methods[1:]:
         all_of_it = [comparison.of(outcome.name) for comparison in comparisons.values()]
         cells = []
         for metric, better in (("accuracy", 1), ("cobias", -1)):
@@ -97,7 +97,7 @@ def _few_labels(
 
 def _print_by_size(by_size: dict[str, list[Comparison]], n_tables: int) -> None:
     rows = []
-    for outcome in next(iter(by_size.values()))[0].outcomes:
+    for outcome in next(iter(by_size.values()))[0].methods:
         cells = []
         for comparisons in by_size.values():
             means = [

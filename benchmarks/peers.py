@@ -8,8 +8,7 @@ import sys
 
 from benchmarks.tables import Table, print_markdown
 from dnip.studies.benchmarking import DEFAULT_SOLVERS, PEERS, Race, choose, race
-from dnip.studies.benchmarking.text import describe_race, speedup
-from dnip.studies.benchmarking.writing import FILES, write_race
+from dnip.studies.benchmarking.presentation import FILES, present_race, speedup
 
 TIME_LIMIT = 10.0
 SEEDS = 3
@@ -38,8 +37,9 @@ def run(tables: list[Table]) -> None:
             )
         )
         print(file=sys.stderr)
-        write_race(races[-1], folder)
-        print(f"\n{describe_race(races[-1])}", flush=True)
+        results = present_race(races[-1])
+        FILES.write(folder, results)
+        print(f"\n{results.to_markdown()}", flush=True)
         if races[-1].interrupted:
             break
     summarise(races)
@@ -50,7 +50,7 @@ def summarise(races: list[Race]) -> None:
     limits = races[0].checkpoints
     rows = []
     for name in ("anneal", *PEERS):
-        standings = [line for each in races for line in each.standings if line.contestant == name]
+        standings = [line for each in races for line in each.summaries if line.contestant == name]
         if not standings:
             continue
         no_worse = [sum(limit not in line.behind for line in standings) for limit in limits]

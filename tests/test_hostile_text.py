@@ -5,15 +5,15 @@ import re
 from html.parser import HTMLParser
 
 import pytest
+from dnip.studies.benchmarking.text import describe_race
+from dnip.studies.comparison.text import describe_comparison
 
 from dnip.presenting.artefacts import Column, Figure, Row, Section, Statement, Table, Text
 from dnip.presenting.escaping import html, latex, markdown, printable
 from dnip.presenting.formats import to_html, to_latex, to_markdown
 from dnip.presenting.page import Code, Page
 from dnip.studies.benchmarking.results import Race
-from dnip.studies.benchmarking.text import describe_race
 from dnip.studies.comparison import Comparison
-from dnip.studies.comparison.text import describe_comparison
 from dnip.studies.reproduction.plan import ModelPlan, load_plan
 from dnip.studies.reproduction.report import write_report
 
@@ -150,7 +150,7 @@ def test_tables_and_pages_of_comparisons_and_races_keep_their_shape(text):
         common = {"objective": {}, "scale": 30, "interrupted": False}
         rows = {"n_opt": 9, "n_test": 9, "n_unlabelled": 0, "n_content_free": 0}
         compared = Comparison(
-            name, "test.csv", ("a", "b"), outcomes=(), skipped={"raw": name}, n_seeds=1,
+            name, "test.csv", ("a", "b"), methods=(), skipped={"raw": name}, n_seeds=1,
             confidence=0.9, **rows, **common,
         )  # fmt: skip
         race = Race(name, 9, 2, 30, {}, 0.1, (), {"cma": name}, interrupted=False)

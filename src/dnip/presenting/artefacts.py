@@ -1,19 +1,19 @@
-"""What an experiment presents: tables, figures, texts and statements, not yet rendered."""
+"""What a study presents, not yet rendered: tables, figures, texts and statements."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean, stdev
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 
 @dataclass(frozen=True)
 class Spread:
     """A mean over runs and the standard deviation between them, as the paper prints them.
 
-    The deviation is that of a sample, divided by n − 1: the seeds in the paper's table 4 have so
-    the deviations of its table 2.
+    The deviation is that of a sample, divided by n − 1. With it, the seeds in the paper's table 4
+    have the deviations of its table 2.
 
     Attributes
     ----------
@@ -37,8 +37,32 @@ class Spread:
         return cls(round(fmean(values), digits), deviation)
 
 
-#: What stands in a table: None is an empty place, a float is printed with the column's digits.
-Value: TypeAlias = str | int | float | Spread | None
+class Estimate(NamedTuple):
+    """A number measured on some rows, and the confidence interval of its value on endless rows.
+
+    COBias on few rows is larger than on endless ones, so it may lie above its interval.
+    """
+
+    value: float
+    low: float
+    high: float
+
+    @classmethod
+    def mean(cls, values: Sequence[float], intervals: Sequence[Sequence[float]]) -> Estimate:
+        """Return the mean over runs, with the mean ends of their intervals.
+
+        All runs are scored on the same rows, so the chance in these rows does not average out.
+        """
+        low, high = (fmean(ends) for ends in zip(*intervals, strict=True))
+        return cls(fmean(values), low, high)
+
+    def to_dict(self) -> dict[str, float]:
+        """Return plain JSON values."""
+        return dict(self._asdict())
+
+
+#: A cell of a table. None is an empty place; a float is printed with the column's digits.
+Value: TypeAlias = str | int | float | Spread | Estimate | None
 
 
 @dataclass(frozen=True)
@@ -49,17 +73,23 @@ class Column:
     ----------
     title : str
     digits : int
-        Digits after the point, of floats and spreads.
+        Digits after the point, of all numbers but whole ones.
     percent : bool
         Whether values are rates to be printed times 100, as in the paper.
     group : str
         A heading above neighbouring columns of the same group; empty for none.
+    signed : bool
+        Whether numbers above 0 have a plus sign, as differences do.
+    right : bool
+        Whether texts are set to the right, as numbers are.
     """
 
     title: str
     digits: int = 1
     percent: bool = False
     group: str = ""
+    signed: bool = False
+    right: bool = False
 
 
 @dataclass(frozen=True)
@@ -73,17 +103,18 @@ class Row:
 
 @dataclass(frozen=True)
 class Table:
-    """A table of the paper, filled with what was measured.
+    """A table, filled with what was measured.
 
     Attributes
     ----------
     name : str
-        Of the files: ``<name>.md`` and ``<name>.tex``.
+        Of the files: ``<name>.md``, ``<name>.tex``, ``<name>.csv``.
     title : str
     columns : sequence of Column
     rows : sequence of Row
         Each has as many values as there are columns, or is a heading.
     caption : str
+        Notes below the table, one per line.
     paper : str
         Which table of the paper this is, such as ``"Table 2"``; empty where it has none.
     """
@@ -95,6 +126,11 @@ class Table:
     caption: str = ""
     paper: str = ""
 
+    @property
+    def full_title(self) -> str:
+        """The title, with the table of the paper that this is."""
+        return f"{self.title} ({self.paper})" if self.paper else self.title
+
 
 @dataclass(frozen=True)
 class Figure:
@@ -105,6 +141,7 @@ class Figure:
     name : str
         Of the file: ``<name>.png``.
     title : str
+        Stands above all panels; empty for none.
     draw : callable
         Receives an empty ``matplotlib.figure.Figure`` and draws into it.
     size : tuple of float
@@ -121,10 +158,15 @@ class Figure:
     caption: str = ""
     paper: str = ""
 
+    @property
+    def full_title(self) -> str:
+        """The title, with the figure of the paper that this is."""
+        return f"{self.title} ({self.paper})" if self.paper else self.title
+
 
 @dataclass(frozen=True)
 class Text:
-    """A paragraph of Markdown."""
+    """A paragraph of Markdown; text of others in it has gone through `escaping.markdown`."""
 
     markdown: str
 

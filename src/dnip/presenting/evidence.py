@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dnip.fitting.evidence import FOLDS
-from dnip.presenting.text import align, interval, rates
+from dnip.presenting.artefacts import Column, Row, Table
+from dnip.presenting.evaluation import class_rates
+from dnip.presenting.formats import to_text
 
 if TYPE_CHECKING:
     from dnip.fitting.evidence import FitEvidence
@@ -14,19 +16,24 @@ if TYPE_CHECKING:
 def describe_evidence(evidence: FitEvidence, confidence: float) -> str:
     """Return what the labels say of other rows: every class, and the verdict."""
     told = evidence.evaluation.to_dict(confidence)
-    after = told["reweighted"]
+    cells = zip(
+        told["classes"],
+        [f"{low:.3f} to {high:.3f}" for low, high in evidence.ranges],
+        told["raw"]["class_accuracies"],
+        class_rates(told["reweighted"]),
+        strict=True,
+    )
     columns = [
-        ("class", told["classes"]),
-        ("weights of refits", [f"{low:.3f} to {high:.3f}" for low, high in evidence.ranges]),
-        ("before", rates(told["raw"]["class_accuracies"])),
-        ("after", rates(after["class_accuracies"])),
-        ("", [interval(i) for i in after["intervals"]["class_accuracies"]]),
+        Column("class"),
+        Column("weights of refits", right=True),
+        Column("before", 3),
+        Column("after", 3),
     ]
     return "\n".join(
         [
             f"Expected on other rows, by {FOLDS} refits, each judged on labels that it has not "
             f"seen, with {100 * confidence:g} % intervals:",
-            align(columns),
+            to_text(Table("evidence", "", columns, [Row(values) for values in cells])),
             "",
             f"verdict: {evidence.verdict}",
             evidence.reason,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dnip.presenting.evidence import describe_evidence
-from dnip.presenting.text import describe, describe_constraints
+from dnip.presenting.evaluation import describe, describe_constraints
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,4 +1,8 @@
-"""A table of results as Markdown, LaTeX, HTML and CSV."""
+"""A table as text for a terminal, Markdown, LaTeX, HTML and CSV.
+
+A further format is a function here, a line in :data:`FILE_FORMATS`, and a function in
+``escaping.py`` that escapes text for it.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +10,14 @@ import csv
 import io
 import math
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from dnip.presenting.artefacts import Spread
-from dnip.presenting.escaping import html, latex, markdown
+from dnip.presenting.artefacts import Estimate, Spread
+from dnip.presenting.escaping import html, latex, markdown, printable
+from dnip.presenting.web import render
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from dnip.presenting.artefacts import Column, Row, Table, Value
 
@@ -26,8 +31,57 @@ _WIDE = 9
 _LONG = 40
 
 
+class _Marks(NamedTuple):
+    """How a format writes cells."""
+
+    text: Callable[[str], str] = str
+    number: Callable[[str], str] = str
+    deviation: str = " ± {}"
+    strong: str = "{}"
+
+
+def _on_one_line(text: str) -> str:
+    return printable(" ".join(text.split()))
+
+
+def _in_ascii(number: str) -> str:
+    return number.replace(MINUS, "-").replace(DASH, "-")
+
+
+_PLAIN = _Marks()
+_TERMINAL = _Marks(_on_one_line, _in_ascii)
+_MARKDOWN = _Marks(markdown, strong="**{}**")
+_LATEX = _Marks(latex, latex, r"\textsubscript{{{}}}", r"\textbf{{{}}}")
+_HTML = _Marks(html, html, "<small> ± {}</small>", "<b>{}</b>")
+
+
+def to_text(table: Table) -> str:
+    """Return a table for a terminal: aligned columns, without title and caption.
+
+    Examples
+    --------
+    >>> from dnip.presenting.artefacts import Column, Row, Table
+    >>> rows = [Row(("yes", 9, 0.5)), Row(("no", 10, None))]
+    >>> print(to_text(Table("", "", [Column("class"), Column("rows"), Column("rate", 3)], rows)))
+    class  rows   rate
+    yes       9  0.500
+    no       10      -
+    """
+    titles = [_on_one_line(column.title) for column in table.columns]
+    lines = [None if row.heading else _cells(table, row, _TERMINAL) for row in table.rows]
+    cells = [titles, *(line for line in lines if line is not None)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    sides = [">" if _is_right(table, c) else "<" for c in range(len(titles))]
+    printed = [] if not any(c.group for c in table.columns) else [_groups_above(table, widths)]
+    printed.append(_in_columns(titles, sides, widths))
+    for row, line in zip(table.rows, lines, strict=True):
+        heading = _on_one_line(row.heading)
+        printed.append(heading if line is None else _in_columns(line, sides, widths))
+    return "\n".join(printed)
+
+
 def to_markdown(table: Table) -> str:
-    """Return a table for GitHub and terminals, without its title and caption.
+    """Return a table for GitHub, without its title and caption.
 
     Examples
     --------
@@ -40,14 +94,28 @@ def to_markdown(table: Table) -> str:
     | rte | 66.3 ± 4.3 |
     """
     titles = [markdown(f"{column.group} {column.title}".strip()) for column in table.columns]
-    marks = ["---:" if _is_numeric(table, c) else "---" for c in range(len(titles))]
+    marks = ["---:" if _is_right(table, c) else "---" for c in range(len(titles))]
     lines = [titles, marks]
     for row in table.rows:
         if row.heading:
             lines.append([f"*{markdown(row.heading)}*", *[""] * (len(titles) - 1)])
         else:
-            lines.append(_cells(table, row, " ± {}", markdown, "**{}**"))
+            lines.append(_cells(table, row, _MARKDOWN))
     return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
+
+
+def with_title(table: Table, title: str = "**{}**") -> str:
+    """Return a table in Markdown between its title and its caption.
+
+    Parameters
+    ----------
+    table : Table
+    title : str
+        Pattern of the title.
+    """
+    notes = "\n".join(markdown(note) for note in table.caption.splitlines())
+    parts = (title.format(markdown(table.full_title)), to_markdown(table), notes)
+    return "\n\n".join(part for part in parts if part)
 
 
 def to_latex(table: Table) -> str:
@@ -73,7 +141,7 @@ def to_latex(table: Table) -> str:
     \end{table}
     """
     width = len(table.columns)
-    sides = "".join("r" if _is_numeric(table, c) else "l" for c in range(width))
+    sides = "".join("r" if _is_right(table, c) else "l" for c in range(width))
     lines = [r"\begin{table}[ht]", r"\centering"]
     lines += [r"\resizebox{\textwidth}{!}{%"] if width > _WIDE else []
     lines += [rf"\begin{{tabular}}{{@{{}}{sides}@{{}}}}", r"\toprule"]
@@ -87,8 +155,7 @@ def to_latex(table: Table) -> str:
             title = rf"\multicolumn{{{width}}}{{c}}{{\textit{{{latex(row.heading)}}}}} \\"
             lines += [*rule, title, r"\midrule"]
         else:
-            cells = _cells(table, row, r"\textsubscript{{{}}}", latex, r"\textbf{{{}}}")
-            lines.append(f"{' & '.join(cells)} \\\\")
+            lines.append(f"{' & '.join(_cells(table, row, _LATEX))} \\\\")
     caption = ". ".join(part.rstrip(".") for part in (table.title, table.caption) if part)
     return "\n".join(
         [
@@ -103,34 +170,24 @@ def to_latex(table: Table) -> str:
 
 
 def to_html(table: Table) -> str:
-    """Return a table element, its title as the caption."""
+    """Return a table element, its title as the caption.
+
+    Raises
+    ------
+    MissingDependencyError
+        If jinja2 or markdown-it-py is not installed.
+    """
+    cells = [None if row.heading else _cells(table, row, _HTML) for row in table.rows]
     sides = [_html_side(table, c) for c in range(len(table.columns))]
-    lines = [f'<table id="{html(table.name)}">', f"<caption>{html(table.title)}</caption>"]
-    lines.append("<thead>")
-    if any(column.group for column in table.columns):
-        cells = "".join(
-            f'<th colspan="{span}" class="group">{html(title)}</th>'
-            for title, span in _groups(table.columns)
-        )
-        lines.append(f"<tr>{cells}</tr>")
-    head = zip(table.columns, sides, strict=True)
-    lines.append(f"<tr>{''.join(f'<th{side}>{html(c.title)}</th>' for c, side in head)}</tr>")
-    lines += ["</thead>", "<tbody>"]
-    for row in table.rows:
-        if row.heading:
-            heading = html(row.heading)
-            lines.append(f'<tr class="section"><th colspan="{len(sides)}">{heading}</th></tr>')
-            continue
-        texts = _cells(table, row, "<small> ± {}</small>", html, "<b>{}</b>")
-        cells = "".join(f"<td{side}>{t}</td>" for t, side in zip(texts, sides, strict=True))
-        lines.append(f"<tr>{cells}</tr>")
-    return "\n".join([*lines, "</tbody>", "</table>"])
+    groups = _groups(table.columns)
+    return render("table.html", table=table, groups=groups, sides=sides, cells=cells)
 
 
 def to_csv(table: Table) -> str:
-    """Return headings and rows with every number in full; deviations in columns of their own.
+    """Return headings and rows with every number in full.
 
-    A heading across the table becomes a first column, a group stands before the titles.
+    Deviations and the ends of intervals have columns of their own. A heading across the table
+    becomes a first column; a group stands before the titles.
 
     Examples
     --------
@@ -140,14 +197,11 @@ def to_csv(table: Table) -> str:
     ['task,raw,raw (standard deviation)', 'rte,0.66349,0.043']
     """
     has_headings = any(row.heading for row in table.rows)
-    scattered = [
-        any(not row.heading and isinstance(row.values[c], Spread) for row in table.rows)
-        for c in range(len(table.columns))
-    ]
+    parts = [_csv_parts(values) for values in _columns(table)]
     head: list[Value] = ["heading"] if has_headings else []
-    for column, has_deviation in zip(table.columns, scattered, strict=True):
+    for column, names in zip(table.columns, parts, strict=True):
         title = f"{column.group} {column.title}".strip()
-        head += [title, f"{title} (standard deviation)"] if has_deviation else [title]
+        head += [title, *(f"{title} ({name})" for name in names)]
     lines = [head]
     heading = ""
     for row in table.rows:
@@ -155,19 +209,29 @@ def to_csv(table: Table) -> str:
             heading = row.heading
             continue
         line: list[Value] = [heading] if has_headings else []
-        for value, has_deviation in zip(row.values, scattered, strict=True):
-            spread = value if isinstance(value, Spread) else None
-            line.append(value if spread is None else spread.mean)
-            if has_deviation:
-                line.append(None if spread is None else spread.deviation)
+        for value, names in zip(row.values, parts, strict=True):
+            numbers: Iterable[Value] = [value]
+            if isinstance(value, Spread):
+                numbers = value.mean, value.deviation
+            elif isinstance(value, Estimate):
+                numbers = value
+            line += [*numbers, *[None] * len(names)][: 1 + len(names)]
         lines.append(line)
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(lines)
     return text.getvalue()
 
 
-def show(value: Value, column: Column, deviation: str = " ± {}") -> str:
-    """Return a value as a column prints it; `deviation` is the pattern of what scatters.
+#: What every table of a report is written as, by suffix.
+FILE_FORMATS: dict[str, Callable[[Table], str]] = {
+    "md": lambda table: with_title(table) + "\n",
+    "tex": lambda table: to_latex(table) + "\n",
+    "csv": to_csv,
+}
+
+
+def show(value: Value, column: Column, marks: _Marks = _PLAIN) -> str:
+    """Return a value as a column prints it.
 
     Examples
     --------
@@ -175,56 +239,89 @@ def show(value: Value, column: Column, deviation: str = " ± {}") -> str:
     >>> rate = Column("accuracy", percent=True)
     >>> [show(v, rate) for v in (0.5213, Spread(0.5, 0.025), 1234, "–", None)]
     ['52.1', '50.0 ± 2.5', '1,234', '–', '–']
+    >>> show(Estimate(0.12, 0.1, 0.15), Column("change", 2, signed=True))
+    '+0.12 [+0.10, +0.15]'
     """
+    if isinstance(value, str):
+        return marks.text(value)
     if isinstance(value, Spread):
-        shown = show(value.mean, column)
+        shown = show(value.mean, column, marks)
         if value.deviation is None:
             return shown
-        return shown + deviation.format(show(value.deviation, column))
-    if value is None or (isinstance(value, float) and not math.isfinite(value)):
+        return shown + marks.deviation.format(show(value.deviation, column, marks))
+    if isinstance(value, Estimate):
+        shown, low, high = (show(part, column, marks) for part in value)
+        return f"{shown} [{low}, {high}]"
+    return marks.number(_number(value, column))
+
+
+def seconds(value: float) -> str:
+    """Return a time, in ms below a second.
+
+    Examples
+    --------
+    >>> seconds(0.00123), seconds(0.123), seconds(2.5), seconds(float("inf"))
+    ('1.2 ms', '123 ms', '2.5 s', '–')
+    """
+    if math.isinf(value):
         return DASH
-    if isinstance(value, str):
-        return value
+    if value >= 1:
+        return f"{value:.1f} s"
+    return f"{value * 1e3:.1f} ms" if value < 0.01 else f"{value * 1e3:.0f} ms"
+
+
+def _number(value: float | None, column: Column) -> str:
+    if value is None or not math.isfinite(value):
+        return DASH
+    sign = "+" if column.signed else ""
     if isinstance(value, int):
-        return f"{value:,}".replace("-", MINUS)
-    rounded = round(100 * value if column.percent else value, column.digits)
-    return f"{rounded + 0.0:,.{column.digits}f}".replace("-", MINUS)  # + 0.0: no minus before 0
+        shown = f"{value:{sign},}"
+    else:
+        rounded = round(100 * value if column.percent else value, column.digits)
+        shown = f"{rounded + 0.0:{sign},.{column.digits}f}"  # + 0.0: no minus before 0
+    return shown.replace("-", MINUS)
 
 
-def _cells(
-    table: Table, row: Row, deviation: str, escaped: Callable[[str], str], bold: str
-) -> list[str]:
-    """Return the cells of a row; `deviation` and `bold` are patterns in the format's own marks."""
-    cells = []
-    for column, value in zip(table.columns, row.values, strict=True):
-        if isinstance(value, Spread):  # the pattern of the deviation is markup, not to be escaped
-            text = escaped(show(value.mean, column))
-            if value.deviation is not None:
-                text += deviation.format(escaped(show(value.deviation, column)))
-        else:
-            text = escaped(show(value, column))
-        cells.append(bold.format(text) if row.strong and text else text)
-    return cells
+def _cells(table: Table, row: Row, marks: _Marks) -> list[str]:
+    """Return the cells of a row in the marks of a format."""
+    cells = [
+        show(value, column, marks) for column, value in zip(table.columns, row.values, strict=True)
+    ]
+    return [marks.strong.format(cell) if row.strong and cell else cell for cell in cells]
 
 
-def _is_numeric(table: Table, column: int) -> bool:
-    """Say whether a column is set to the right."""
-    values = [row.values[column] for row in table.rows if not row.heading]
-    filled = [value for value in values if value is not None]
-    return bool(filled) and not any(isinstance(value, str) for value in filled)
+def _columns(table: Table) -> list[list[Value]]:
+    """Return the values by column."""
+    rows = [row for row in table.rows if not row.heading]
+    return [[row.values[c] for row in rows] for c in range(len(table.columns))]
 
 
-def _html_side(table: Table, column: int) -> str:
-    if _is_numeric(table, column):
-        return ' class="number"'
-    values = [row.values[column] for row in table.rows if not row.heading]
-    is_long = any(isinstance(value, str) and len(value) > _LONG for value in values)
-    return ' class="text"' if is_long else ""
+def _is_right(table: Table, column: int) -> bool:
+    """Say whether a column is set to the right: one of numbers is."""
+    filled = [value for value in _columns(table)[column] if value is not None]
+    is_numeric = bool(filled) and not any(isinstance(value, str) for value in filled)
+    return is_numeric or table.columns[column].right
 
 
 def _groups(columns: Sequence[Column]) -> list[tuple[str, int]]:
     """Return the headings above neighbouring columns, and how many each spans."""
     return [(title, len(list(run))) for title, run in groupby(c.group for c in columns)]
+
+
+def _in_columns(cells: Sequence[str], sides: Sequence[str], widths: Sequence[int]) -> str:
+    padded = (
+        f"{cell:{side}{width}}" for cell, side, width in zip(cells, sides, widths, strict=True)
+    )
+    return "  ".join(padded).rstrip()
+
+
+def _groups_above(table: Table, widths: Sequence[int]) -> str:
+    """Return the line of group headings, each in the middle of its columns."""
+    parts, end = [], 0
+    for title, span in _groups(table.columns):
+        begin, end = end, end + span
+        parts.append(f"{_on_one_line(title):^{sum(widths[begin:end]) + 2 * (span - 1)}}")
+    return "  ".join(parts).rstrip()
 
 
 def _latex_groups(table: Table) -> list[str]:
@@ -238,3 +335,19 @@ def _latex_groups(table: Table) -> list[str]:
         else:
             titles.append(" & ".join([""] * span))
     return [f"{' & '.join(titles)} \\\\", " ".join(rules)]
+
+
+def _html_side(table: Table, column: int) -> str:
+    """Return the class of a column's cells."""
+    if _is_right(table, column):
+        return "number"
+    values = _columns(table)[column]
+    is_long = any(isinstance(value, str) and len(value) > _LONG for value in values)
+    return "text" if is_long else ""
+
+
+def _csv_parts(values: Sequence[Value]) -> tuple[str, ...]:
+    """Return the further columns that a column of values needs."""
+    if any(isinstance(value, Estimate) for value in values):
+        return "low", "high"
+    return ("standard deviation",) if any(isinstance(v, Spread) for v in values) else ()

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import csv
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from dnip.base.files import atomic_path
+from dnip.presenting.results import write_rows
 
 if TYPE_CHECKING:
     import os
@@ -28,16 +28,15 @@ def write_trace(solution: Solution, path: str | os.PathLike[str]) -> None:
         If the file cannot be written.
     """
     statistics = list(dict.fromkeys(name for entry in solution.trace for name in entry.statistics))
-    with atomic_path(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(["seconds", "evaluations", "value", "incumbent", *statistics])
-        for entry in solution.trace:
-            writer.writerow(
-                [
-                    f"{entry.seconds:.6f}",
-                    entry.evaluations,
-                    entry.value,
-                    entry.incumbent,
-                    *(entry.statistics.get(name, "") for name in statistics),
-                ]
-            )
+    rows: list[list[Any]] = [["seconds", "evaluations", "value", "incumbent", *statistics]]
+    rows += [
+        [
+            f"{entry.seconds:.6f}",
+            entry.evaluations,
+            entry.value,
+            entry.incumbent,
+            *(entry.statistics.get(name, "") for name in statistics),
+        ]
+        for entry in solution.trace
+    ]
+    write_rows(Path(path), rows)

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 from dnip.method.objective import smoothing_name
 from dnip.metrics import HEADLINE, METRICS
-from dnip.presenting.text import align
+from dnip.presenting.artefacts import Column, Row, Table
+from dnip.presenting.formats import to_text
 
 if TYPE_CHECKING:
     from dnip.fitting.tuning import Tuning
 
-#: Candidates that the table shows, the chosen one beside them where it is not among these.
+#: Candidates that the table shows; the chosen one is added where it is not among them.
 MOST = 10
 
 
@@ -35,19 +36,31 @@ def describe_tuning(tuning: Tuning) -> str:
     """
     shown = list(tuning.candidates[:MOST])
     shown += [c for c in tuning.candidates[MOST:] if c.settings == tuning.chosen]
-    scores = [c.scores for c in shown]
     columns = [
-        ("", ["*" if c.settings == tuning.chosen else "" for c in shown]),
-        ("β", [f"{c.settings.beta:g}" for c in shown]),
-        ("τ", [f"{c.settings.tau:g}" for c in shown]),
-        ("K", [c.settings.scale for c in shown]),
-        ("μ", [smoothing_name(c.settings.smoothing)[4:] for c in shown]),
-        ("robust", [c.settings.robust for c in shown]),
-        *((METRICS[m].title, [f"{s[m]:.3f}" for s in scores]) for m in HEADLINE),
-        ("ahead", [f"{c.standing.ahead:+.4f}" for c in shown]),
-        ("±", [f"{c.standing.standard_error:.4f}" for c in shown]),
+        Column(""),
+        *(Column(name, right=True) for name in ("β", "τ", "K", "μ")),
+        Column("robust"),
+        *(Column(METRICS[metric].title, 3) for metric in HEADLINE),
+        Column("ahead", 4, signed=True),
+        Column("±", 4),
     ]
-    lines = [align(columns, named=frozenset({"", "robust"})), ""] if shown else []
+    rows = [
+        Row(
+            (
+                "*" if candidate.settings == tuning.chosen else "",
+                f"{candidate.settings.beta:g}",
+                f"{candidate.settings.tau:g}",
+                candidate.settings.scale,
+                smoothing_name(candidate.settings.smoothing)[4:],
+                candidate.settings.robust,
+                *(candidate.scores[metric] for metric in HEADLINE),
+                candidate.standing.ahead,
+                candidate.standing.standard_error,
+            )
+        )
+        for candidate in shown
+    ]
+    lines = [to_text(Table("candidates", "", columns, rows)), ""] if shown else []
     n_more = len(tuning.candidates) - len(shown)
     more = f", {n_more} more are not shown" if n_more > 0 else ""
     finished = f"{len(tuning.candidates)} candidates"

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.resources import as_file, files
 from typing import TYPE_CHECKING
 
 from dnip.base.errors import MissingDependencyError
-from dnip.base.files import atomic_path, make_folder
+from dnip.base.files import make_folder
 from dnip.deploying.evaluation import Evaluation, evaluate
 from dnip.fitting.fit import fit_table
 from dnip.fitting.record import Fit
-from dnip.presenting.picture import draw_class_accuracies
-from dnip.presenting.text import describe
+from dnip.presenting.drawing import save_figure
+from dnip.presenting.evaluation import class_accuracy_figure, describe
+from dnip.presenting.results import write_text
 from dnip.tables import ProbabilityTable
 
 if TYPE_CHECKING:
@@ -74,14 +76,9 @@ def run_demonstration(folder: str | os.PathLike[str]) -> Demonstration:
     coefficients, picture, report = (target / name for name in FILES)
     fit.coefficients.save(coefficients)
     written = [coefficients]
-    try:
-        draw_class_accuracies(test, picture)
-        written.append(picture)
-    except MissingDependencyError:
-        pass  # the report goes without its picture
-    with atomic_path(report) as temporary:
-        temporary.write_text(_report(fit, test, with_picture=len(written) > 1), encoding="utf-8")
-    written.append(report)
+    with suppress(MissingDependencyError):  # the report then goes without its picture
+        written.append(save_figure(class_accuracy_figure(test), picture))
+    written.append(write_text(report, _report(fit, test, with_picture=len(written) > 1)))
     return Demonstration(fit, test, tuple(written))
 
 

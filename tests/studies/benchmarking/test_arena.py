@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from dnip import Objective
-from dnip.studies.benchmarking.arena import Arena, Moment, Stop
+from dnip.studies.benchmarking.arena import Arena, Improvement, Stop
 
-RAW = Moment(0.0, 0, 0.9, (30, 30))
+RAW = Improvement(0.0, 0, 0.9, (30, 30))
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def test_the_course_holds_every_new_best(clock):
     for second, indices in enumerate([[1, 2], [2, 2], [3, 2], [4, 2]]):
         clock.now = 100.0 + second
         run.value(np.array(indices))
-    assert run.course == [RAW, Moment(0.0, 1, 0.5, (1, 2)), Moment(3.0, 4, 0.3, (4, 2))]
+    assert run.course == [RAW, Improvement(0.0, 1, 0.5, (1, 2)), Improvement(3.0, 4, 0.3, (4, 2))]
     assert (run.best, run.evaluations) == (0.3, 4)
 
 
@@ -74,7 +74,7 @@ def test_values_of_real_weights_have_no_indices(clock):
     run = arena()
     assert run.best == 0.9
     run.note(None, 0.5, evaluations=7)
-    assert run.course == [RAW, Moment(0.0, 7, 0.5, None)]
+    assert run.course == [RAW, Improvement(0.0, 7, 0.5, None)]
 
 
 def test_the_highest_bound_stands(clock):

@@ -4,14 +4,14 @@ import math
 
 import pytest
 
-from dnip.studies.benchmarking.arena import Moment
+from dnip.studies.benchmarking.arena import Improvement
 from dnip.studies.benchmarking.results import Race, Run
 
-RAW = Moment(0.0, 0, 0.9, (30, 30))
+RAW = Improvement(0.0, 0, 0.9, (30, 30))
 
 
 def run(name, seed, *course, reference="coordinate", bound=None):
-    moments = (Moment(seconds, 1, value, (1, 2)) for seconds, value in course)
+    moments = (Improvement(seconds, 1, value, (1, 2)) for seconds, value in course)
     return Run(name, reference, seed, (RAW, *moments), 100 + seed, bound)
 
 
@@ -47,7 +47,7 @@ def test_checkpoints_are_powers_of_ten_and_the_limit(time_limit, checkpoints):
 
 def test_a_peer_is_held_against_our_median():
     peer = [run("peer", seed, (0.2, 0.6), (0.3, 0.4)) for seed in range(3)]
-    ours, standing = race(*OURS, *peer).standings
+    ours, standing = race(*OURS, *peer).summaries
     assert standing.speedup == pytest.approx(0.3 / 0.001)
     assert standing.at == {0.01: 0.9, 0.1: 0.9, 1.0: 0.4}
     assert standing.behind == ()
@@ -60,7 +60,7 @@ def test_a_peer_is_held_against_our_median():
 def test_a_peer_that_is_better_is_said_to_be():
     peer = run("peer", 0, (0.05, 0.05), bound=0.02)
     result = race(*OURS, peer)
-    standing = result.standings[1]
+    standing = result.summaries[1]
     assert standing.speedup == 0.0
     assert standing.behind == (0.1, 1.0)
     assert standing.gap == pytest.approx(0.03)
@@ -68,7 +68,7 @@ def test_a_peer_that_is_better_is_said_to_be():
 
 
 def test_a_peer_that_finds_nothing_better_than_the_raw_argmax_has_no_ratio():
-    standing = race(*OURS, run("peer", 0)).standings[1]
+    standing = race(*OURS, run("peer", 0)).summaries[1]
     assert (standing.best, standing.speedup) == (0.9, math.inf)
 
 
@@ -79,13 +79,13 @@ def test_finer_weights_are_compared_with_one_another():
     ]
     result = race(*OURS, *fine)
     assert (result.best_known, result.best_known_to("fine")) == (0.1, -0.5)
-    assert result.standings[2].speedup == pytest.approx(30.0)
-    assert result.standings[1].seconds_to_best_known == 0.01
+    assert result.summaries[2].speedup == pytest.approx(30.0)
+    assert result.summaries[1].seconds_to_best_known == 0.01
     assert result.is_proven
 
 
 def test_without_a_reference_there_is_no_ratio():
-    (standing,) = race(run("peer", 0, (0.2, 0.6))).standings
+    (standing,) = race(run("peer", 0, (0.2, 0.6))).summaries
     assert (standing.speedup, standing.behind) == (None, ())
 
 

@@ -5,26 +5,26 @@ import json
 import sys
 
 import pytest
-
-from dnip.base.errors import OutputError
-from dnip.studies.benchmarking.arena import Moment
 from dnip.studies.benchmarking.picture import draw_race
-from dnip.studies.benchmarking.results import Race, Run
 from dnip.studies.benchmarking.text import describe_race
 from dnip.studies.benchmarking.writing import FILES, write_race
+
+from dnip.base.errors import OutputError
+from dnip.studies.benchmarking.arena import Improvement
+from dnip.studies.benchmarking.results import Race, Run
 
 
 def run(name, *course, fine=False, bound=None):
     reference = "coordinate-continuous" if fine else "coordinate"
-    return Run(name, reference, 0, (Moment(0.0, 0, 0.9, (30, 30)), *course), 9, bound)
+    return Run(name, reference, 0, (Improvement(0.0, 0, 0.9, (30, 30)), *course), 9, bound)
 
 
 RUNS = (
-    run("coordinate", Moment(0.001, 3, 0.5, (3, 4)), bound=0.5),
-    run("cma", Moment(0.01, 1, 0.7, (1, 2)), Moment(0.05, 8, 0.5, (3, 4))),
-    run("cma (kernels)", Moment(0.01, 1, 0.7, (1, 2))),
-    run("coordinate-continuous", Moment(0.02, 5, 0.4, (3, 4)), fine=True),
-    run("tunethresholds", Moment(0.01, 5, 0.3, None), fine=True),
+    run("coordinate", Improvement(0.001, 3, 0.5, (3, 4)), bound=0.5),
+    run("cma", Improvement(0.01, 1, 0.7, (1, 2)), Improvement(0.05, 8, 0.5, (3, 4))),
+    run("cma (kernels)", Improvement(0.01, 1, 0.7, (1, 2))),
+    run("coordinate-continuous", Improvement(0.02, 5, 0.4, (3, 4)), fine=True),
+    run("tunethresholds", Improvement(0.01, 5, 0.3, None), fine=True),
     run("cp-sat"),
 )
 RACE = Race("news", 1234, 2, 30, {}, 0.1, RUNS, {"optuna-tpe": "optuna is not installed"}, False)

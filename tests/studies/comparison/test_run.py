@@ -53,7 +53,7 @@ class Fake:
 def test_figures_are_those_of_a_fit_by_hand():
     given = material()
     result = compare(given, [OurDNIP("off")], n_seeds=2)
-    assert [outcome.name for outcome in result.outcomes] == ["raw", "dnip-plain"]
+    assert [outcome.name for outcome in result.methods] == ["raw", "dnip-plain"]
     confusions = []
     for seed in range(2):
         predicted = OurDNIP("off").fit(given.draw(None, seed), seed).predict(given.test)
@@ -116,7 +116,7 @@ def test_what_cannot_run_is_skipped_with_its_reason_or_refused():
     result = compare(material(), methods)
     assert result.skipped["broken"] == "no rows"
     assert "pip install 'dnip[fakes]'" in result.skipped["absent"]
-    assert [outcome.name for outcome in result.outcomes] == ["raw"]
+    assert [outcome.name for outcome in result.methods] == ["raw"]
     with pytest.raises(InvalidInputError, match="no rows"):
         compare(material(), methods[:1], strict=True)
     with pytest.raises(MissingDependencyError, match="run the method absent"):
@@ -127,7 +127,7 @@ def test_ctrl_c_keeps_what_is_finished():
     methods = [Fake("done"), Fake("stopped", KeyboardInterrupt()), Fake("never")]
     result = compare(material(), methods)
     assert result.interrupted
-    assert [outcome.name for outcome in result.outcomes] == ["raw", "done"]
+    assert [outcome.name for outcome in result.methods] == ["raw", "done"]
 
 
 def test_ctrl_c_at_once_leaves_nothing():
@@ -135,7 +135,7 @@ def test_ctrl_c_at_once_leaves_nothing():
         raise KeyboardInterrupt
 
     result = compare(material(), [Fake()], progress=interrupt)
-    assert (result.interrupted, result.outcomes) == (True, ())
+    assert (result.interrupted, result.methods) == (True, ())
 
 
 def test_a_class_without_labels_is_told_once():

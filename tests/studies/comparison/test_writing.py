@@ -6,13 +6,14 @@ import sys
 
 import numpy as np
 import pytest
-
-from dnip.base.errors import OutputError
-from dnip.metrics.intervals import PAIRED
-from dnip.studies.comparison import Comparison, Estimate, Outcome, Run
 from dnip.studies.comparison.picture import draw_comparison, spread_out
 from dnip.studies.comparison.text import describe_comparison
 from dnip.studies.comparison.writing import FILES, write_comparison
+
+from dnip.base.errors import OutputError
+from dnip.metrics.intervals import PAIRED
+from dnip.presenting.artefacts import Estimate
+from dnip.studies.comparison import Comparison, MethodScores, ScoredFit
 
 
 def outcome(name, accuracy, cobias, reads=("labels",)):
@@ -20,10 +21,10 @@ def outcome(name, accuracy, cobias, reads=("labels",)):
     estimates = {m: Estimate(v, v - 0.01, v + 0.02) for m, v in values.items()}
     differences = {} if name == "raw" else {m: Estimate(0.1, -0.05, 0.2) for m in PAIRED}
     runs = tuple(
-        Run(seed, 0.0123, np.array([[8, 2], [4, 6]]), np.zeros((2, 2, 2), int), {})
+        ScoredFit(seed, 0.0123, np.array([[8, 2], [4, 6]]), np.zeros((2, 2, 2), int), {})
         for seed in range(2)
     )
-    return Outcome(name, "", reads, estimates, differences, runs)
+    return MethodScores(name, "", reads, estimates, differences, runs)
 
 
 def comparison(*outcomes, opt="news/opt.csv", test="news/test.csv"):
@@ -31,7 +32,7 @@ def comparison(*outcomes, opt="news/opt.csv", test="news/test.csv"):
     settings = {"n_seeds": 2, "confidence": 0.9, "objective": {}, "scale": 30}
     rows = {"n_opt": 1234, "n_test": 20, "n_unlabelled": 7, "n_content_free": 0}
     return Comparison(
-        opt, test, ("a", "b"), outcomes=outcomes, skipped=skipped, interrupted=False, **rows,
+        opt, test, ("a", "b"), methods=outcomes, skipped=skipped, interrupted=False, **rows,
         **settings,
     )  # fmt: skip
 

@@ -63,8 +63,7 @@ def ablate(
     """
     from dnip.base.files import check_files
     from dnip.fitting.ablation import ablate as ablate_table
-    from dnip.presenting.ablation_files import FILES, write_ablation
-    from dnip.presenting.ablation_text import describe_ablation
+    from dnip.presenting.ablation import FILES, present_ablation
     from dnip.tables import ProbabilityTable
 
     objective = weights.objective(gap=cobias)
@@ -84,7 +83,8 @@ def ablate(
             time_limit=time_limit,
             progress=lambda name, number, total: show(f"{name}, fit {number} of {total}"),
         )
-    written = write_ablation(found, folder)
+    results = present_ablation(found)
+    written = FILES.write(folder, results)
     if found.interrupted:
         complain("interrupted", f"{len(found.rows) - 1} finished objectives are kept")
-    finish(found.to_dict(), describe_ablation(found), json=json, written=written)
+    finish(results.content, results.to_text(), json=json, written=written)

@@ -56,8 +56,7 @@ def bench(
     """
     from dnip.base.files import check_files
     from dnip.studies.benchmarking import DEFAULT_SOLVERS, choose, race
-    from dnip.studies.benchmarking.text import describe_race
-    from dnip.studies.benchmarking.writing import FILES, write_race
+    from dnip.studies.benchmarking.presentation import FILES, present_race
     from dnip.studies.demonstration import bundled_table
     from dnip.tables import ProbabilityTable
 
@@ -79,7 +78,8 @@ def bench(
             name="bundled AG News table" if table is None else str(table),
             progress=lambda what, number, total: show(f"{what}, run {number} of {total}"),
         )
-    written = write_race(result, out)
+    results = present_race(result)
+    written = FILES.write(out, results)
     if result.interrupted:
         complain("interrupted", f"{len(result.runs)} finished runs are kept")
-    finish(result.to_dict(), describe_race(result), json=json, written=written)
+    finish(results.content, results.to_text(), json=json, written=written)

@@ -80,8 +80,7 @@ def compare(
     from dnip.base.files import check_files
     from dnip.studies.comparison import Material, choose
     from dnip.studies.comparison import compare as compare_methods
-    from dnip.studies.comparison.text import describe_comparison
-    from dnip.studies.comparison.writing import FILES, write_comparison
+    from dnip.studies.comparison.presentation import FILES, present_comparison
     from dnip.tables import ProbabilityTable
 
     objective = weights.objective()
@@ -109,7 +108,8 @@ def compare(
             scale=scale,
             progress=lambda what, number, total: show(f"{what}, fit {number} of {total}"),
         )
-    written = write_comparison(result, out)
+    results = present_comparison(result)
+    written = FILES.write(out, results)
     if result.interrupted:
         complain("interrupted", f"{len(result.outcomes)} finished methods are kept")
-    finish(result.to_dict(), describe_comparison(result), json=json, written=written)
+    finish(results.content, results.to_text(), json=json, written=written)

@@ -21,7 +21,7 @@ def demo(
     written to a folder. No download, no key, no GPU.
     """
     from dnip.base.files import check_files
-    from dnip.presenting.text import describe
+    from dnip.presenting.evaluation import describe
     from dnip.studies.demonstration import FILES, run_demonstration
 
     check_files({}, {}, {name: out / name for name in FILES})

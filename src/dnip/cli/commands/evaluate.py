@@ -54,9 +54,8 @@ def evaluate(
     from dnip.cli.target_prior import move_to
     from dnip.deploying.evaluation import evaluate as evaluate_table
     from dnip.method.coefficients import Coefficients
-    from dnip.presenting.flows import draw_flows
-    from dnip.presenting.picture import check_picture
-    from dnip.presenting.text import describe
+    from dnip.presenting.drawing import check_picture, save_figure
+    from dnip.presenting.evaluation import describe, odd_class_figure
     from dnip.priors import is_estimate, read_prior
     from dnip.tables import Scan
 
@@ -94,7 +93,7 @@ def evaluate(
     if result.missing:
         complain("warning", f"no labelled row of class {listed(result.missing)}: left out")
     if picture is not None:
-        draw_flows(result, picture)
+        save_figure(odd_class_figure(result), picture)
     content, text = result.to_dict(confidence), describe(result, confidence=confidence)
     if moved is not None:
         content["target_prior"] = moved.to_dict()

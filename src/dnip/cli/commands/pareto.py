@@ -78,8 +78,7 @@ def pareto(
     from dnip.base.files import check_files
     from dnip.fitting.pareto import Rule, trace_front
     from dnip.method.solution import Status
-    from dnip.presenting.front_files import FILES, write_front
-    from dnip.presenting.front_text import describe_choice, describe_front
+    from dnip.presenting.front import FILES, describe_choice, present_front
     from dnip.tables import ProbabilityTable
 
     rule = None if choose is None else Rule.of(choose)
@@ -123,11 +122,12 @@ def pareto(
     if rule is not None:
         coefficients = found.coefficients(rule)
         summary["chosen"] = {**found.choice(rule), "out": str(target)}
-    written = write_front(found, summary, folder, rule)
+    results = present_front(found, summary, rule)
+    written = FILES.write(folder, results)
     if rule is not None:
         coefficients.save(target)
         written = (*written, target)
-    text = describe_front(found, rule)
+    text = results.to_text()
     if rule is not None:
         text += f"\n{describe_choice(found, rule)}"
     finish(summary, text, json=json, written=written)

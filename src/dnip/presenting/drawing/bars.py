@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dnip.presenting.artefacts import Figure
-from dnip.presenting.drawing.style import colours, legend_below, tidy
+from dnip.presenting.drawing.style import INK, colours, legend_below, tidy
 from dnip.presenting.escaping import literal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from dnip.presenting.artefacts import Spread
+
+# Bars in a panel above which their values are not written.
+_MOST_LABELLED = 24
 
 
 class Bars(NamedTuple):
@@ -33,7 +36,7 @@ def bar_figure(
     caption: str = "",
     paper: str = "",
 ) -> Figure:
-    """Return a figure with one panel per metric, below one another; the tasks share their places.
+    """Return a figure with one panel per metric, one below the other, over the same tasks.
 
     Parameters
     ----------
@@ -42,6 +45,7 @@ def bar_figure(
     panels : sequence of Bars
         Every series is as long as `tasks`. Rates are drawn in percent.
     tasks : sequence of str
+        Each may have several lines.
     """
     methods = list(dict.fromkeys(method for panel in panels for method in panel.series))
     width = min(15.0, max(7.0, 2.0 + len(tasks) * (0.35 + 0.13 * len(methods))))
@@ -65,20 +69,26 @@ def _draw(
             shift = (methods.index(method) - (len(methods) - 1) / 2) * share
             means = [np.nan if s is None else 100 * s.mean for s in spreads]
             deviations = [0.0 if s is None else 100 * (s.deviation or 0.0) for s in spreads]
-            axes.bar(
+            bars = axes.bar(
                 at + shift,
                 means,
                 width=share * 0.92,
                 color=looks[method],
                 label=literal(method),
                 yerr=deviations if any(deviations) else None,
-                error_kw={"elinewidth": 1, "ecolor": "#333333", "capsize": 2},
+                error_kw={"elinewidth": 1, "ecolor": INK, "capsize": 2},
             )
+            if len(methods) * len(tasks) <= _MOST_LABELLED:
+                shown = ["" if np.isnan(mean) else f"{mean:.1f}" for mean in means]
+                axes.bar_label(bars, shown, fontsize=7, padding=2, color=INK)
+                axes.margins(y=0.12)
         axes.set_ylabel(f"{panel.metric}, %")
         tidy(axes)
-    all_axes[-1].set_xticks(
-        at, [literal(task).replace("__", "\n", 2) for task in tasks], fontsize=7.5
-    )
+    names = [literal(task).replace("__", "\n", 2) for task in tasks]
+    longest = max(len(line) for name in names for line in name.split("\n"))
+    is_crowded = 0.075 * longest * len(tasks) > figure.get_figwidth()
+    all_axes[-1].set_xticks(at, names, fontsize=7.5, rotation=90 if is_crowded else 0)
     all_axes[-1].set_xlim(-0.6, len(tasks) - 0.4)
-    handles, labels = all_axes[0].get_legend_handles_labels()
-    legend_below(figure, dict(zip(labels, handles, strict=True)), figure.get_figwidth())
+    if len(methods) > 1:
+        handles, labels = all_axes[0].get_legend_handles_labels()
+        legend_below(figure, dict(zip(labels, handles, strict=True)), figure.get_figwidth())

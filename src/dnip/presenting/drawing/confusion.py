@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnip.presenting.artefacts import Figure
+from dnip.presenting.drawing.style import INK
 from dnip.presenting.escaping import literal
 
 if TYPE_CHECKING:
@@ -28,9 +29,10 @@ def confusion_figure(
     caption: str = "",
     paper: str = "",
 ) -> Figure:
-    """Return counts on shades of their share of the true class, rows true, columns predicted.
+    """Return confusion counts, each on a shade for its share of the true class.
 
-    Below each column stands how often the class is predicted relative to how often it is true.
+    Rows are true classes, columns predicted ones. Below each column stands how often the class is
+    predicted relative to how often it is true.
 
     Parameters
     ----------
@@ -60,12 +62,12 @@ def _draw(
         shares = counts / np.maximum(true, 1)[:, None]
         axes.imshow(shares, cmap="Blues", vmin=0, vmax=1)
         for (i, j), count in np.ndenumerate(counts):
-            ink = "white" if shares[i, j] > _DARK else "#1f2933"
+            ink = "white" if shares[i, j] > _DARK else INK
             axes.text(j, i, f"{count:,}", ha="center", va="center", fontsize=8, color=ink)
         ratios = counts.sum(axis=0) / np.maximum(true, 1)
         ticks = [f"{name}\n{ratio:.2f}×" for name, ratio in zip(classes, ratios, strict=True)]
         axes.set_xticks(range(n), ticks, fontsize=8, rotation=0 if n <= 6 else 90)
         axes.set_yticks(range(n), classes, fontsize=8)
         axes.set_xlabel("predicted, and how often relative to true")
-        axes.set_title(heading, fontsize=9.5, loc="left")
+        axes.set_title(literal(heading), fontsize=9.5, loc="left")
     panels[0].set_ylabel("true")

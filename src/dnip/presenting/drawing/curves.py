@@ -1,4 +1,4 @@
-"""Curves in panels side by side: densities, and values against effort."""
+"""Curves in panels side by side: densities, and values against effort or time."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from dnip.presenting.escaping import literal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from dnip.presenting.drawing.style import LineStyle
 
 
 class Curve(NamedTuple):
@@ -53,8 +55,14 @@ class Look:
         Where the vertical axis ends; it then begins at 0.
     marked : bool
         Marks at the points.
+    steps : bool
+        Whether a value holds until the next point.
     share_y : bool, default=True
         Whether the panels of a row share their vertical axis.
+    lines : mapping of str to (str, line style), optional
+        Colour and line style by curve; `line_looks` by default.
+    bold : tuple of str
+        Curves to stress.
     """
 
     log_x: bool = False
@@ -62,7 +70,10 @@ class Look:
     linear_below: float | None = None
     top: float | None = None
     marked: bool = False
+    steps: bool = False
     share_y: bool = True
+    lines: Mapping[str, tuple[str, LineStyle]] | None = None
+    bold: tuple[str, ...] = ()
 
 
 def curve_figure(
@@ -100,45 +111,46 @@ def _draw(
     look: Look,
 ) -> None:
     names = list(dict.fromkeys(name for row in rows for panel in row for name in panel.curves))
-    looks = dict(zip(names, line_looks(len(names)), strict=True))
+    lines = look.lines or line_looks(names)
     own_legends = any(panel.notes for row in rows for panel in row)
     grid = figure.subplots(
         len(rows), len(rows[0]), sharex=True, sharey="row" if look.share_y else False, squeeze=False
     )
-    for line, row in zip(grid, rows, strict=True):
+    for row_of_axes, row in zip(grid, rows, strict=True):
         highest = max(max(curve.y) for panel in row for curve in panel.curves.values())
-        for axes, panel in zip(line, row, strict=True):
-            _draw_panel(axes, panel, names, looks, look, highest)
-        line[0].set_ylabel(y_label)
+        for axes, panel in zip(row_of_axes, row, strict=True):
+            _draw_panel(axes, panel, lines, look, highest)
+        row_of_axes[0].set_ylabel(y_label)
     for axes in grid[-1]:
         axes.set_xlabel(x_label)
     if own_legends:
         return
     handles: dict[str, Any] = {}
     for axes in grid.flat:
-        lines, labels = axes.get_legend_handles_labels()
-        handles |= dict(zip(labels, lines, strict=True))
+        artists, labels = axes.get_legend_handles_labels()
+        handles |= dict(zip(labels, artists, strict=True))
     legend_below(figure, handles, figure.get_figwidth())
 
 
 def _draw_panel(
     axes: Any,  # noqa: ANN401 - the library's own type
     panel: Panel,
-    names: list[str],
-    looks: dict[str, tuple[str, Any]],
+    lines: Mapping[str, tuple[str, LineStyle]],
     look: Look,
     highest: float,
 ) -> None:
     for name, curve in panel.curves.items():
-        colour, style = looks[name]
+        colour, style = lines[name]
         note = (panel.notes or {}).get(name)
         axes.plot(
             curve.x,
             curve.y,
             color=colour,
             linestyle=style,
-            linewidth=1.8,
-            marker=MARKS[names.index(name) % len(MARKS)] if look.marked else None,
+            linewidth=3.4 if name in look.bold else 1.8,
+            zorder=3 if name in look.bold else 2,
+            drawstyle="steps-post" if look.steps else "default",
+            marker=MARKS[list(lines).index(name) % len(MARKS)] if look.marked else None,
             markersize=5,
             label=literal(f"{name}: {note}" if note else name),
         )

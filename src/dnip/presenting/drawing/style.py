@@ -1,30 +1,56 @@
-"""What all figures share: colours and marks."""
+"""What all figures share: colours, marks, and the way to a file."""
 
 from __future__ import annotations
 
 from itertools import cycle
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from dnip.base.errors import InvalidInputError
+from dnip.base.files import atomic_path, check_writable
+from dnip.base.optional import load_optional
+from dnip.presenting.escaping import literal
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterable
+    from types import ModuleType
 
-#: The raw argmax is grey, the published method orange, ours blue, in every figure.
+    from dnip.presenting.artefacts import Figure
+
+#: Okabe and Ito's colours, which colour-blind readers can tell apart. Of their eight, yellow is
+#: too faint for lines and black hides the whiskers of bars.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+BLUE, RED, GREEN, PINK, ORANGE, SKY = COLOURS
+YELLOW, BLACK, GREY = "#F0E442", "#000000", "#9aa1ab"
+#: Texts, and texts of less weight.
+INK, FAINT = "#333333", "#6b7280"
+
+#: Names that have the same colour in every figure.
 FIXED = {
-    "raw argmax": "#9aa1ab",
-    "DNIP as published": "#E69F00",
-    "DNIP, ours": "#0072B2",
-    "batch calibration": "#009E73",
-    "contextual calibration": "#56B4E9",
-    "linear adapter": "#CC79A7",
+    "raw argmax": GREY,
+    "before": GREY,
+    "after": BLUE,
+    "adjusted": GREEN,
+    "opt": BLUE,
+    "test": RED,
+    "DNIP as published": ORANGE,
+    "DNIP, ours": BLUE,
+    "batch calibration": GREEN,
+    "contextual calibration": SKY,
+    "linear adapter": PINK,
 }
 
-# Okabe and Ito's colours, which colour-blind readers can tell apart. Of their eight, yellow is too
-# faint for lines and black hides the whiskers of bars.
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
-_YELLOW, _BLACK = "#F0E442", "#000000"
-_STYLES = ("-", (0, (5, 2)), (0, (1, 1.5)))
+#: A line style as matplotlib takes it: a word, or an offset and the lengths of dashes and gaps.
+LineStyle: TypeAlias = str | tuple[int, tuple[float, float]]
+DASHED: LineStyle = (0, (5, 2))
+DOTTED: LineStyle = (0, (1, 1.5))
 #: Marks of lines, beside their colours.
 MARKS = ("o", "s", "^", "D", "v", "P", "X")
+
+#: Formats of pictures, by suffix.
+SUFFIXES = (".png", ".svg", ".pdf")
+_DPI = 150
 
 
 def colours(names: Iterable[str]) -> dict[str, str]:
@@ -37,26 +63,27 @@ def colours(names: Iterable[str]) -> dict[str, str]:
     """
     listed = list(dict.fromkeys(names))
     taken = {FIXED[name] for name in listed if name in FIXED}
-    free = cycle(c for c in (*_COLOURS, _YELLOW) if c not in taken)
+    free = cycle(c for c in (*COLOURS, YELLOW) if c not in taken)
     return {name: FIXED[name] if name in FIXED else next(free) for name in listed}
 
 
-def line_looks(n: int) -> list[tuple[str, Any]]:
-    """Return colour and line style for n lines; no two are alike up to 21.
+def line_looks(names: Iterable[str]) -> dict[str, tuple[str, LineStyle]]:
+    """Return colour and line style for each name; no two are alike up to 21.
 
     Examples
     --------
-    >>> line_looks(2)
-    [('#0072B2', '-'), ('#D55E00', '-')]
+    >>> line_looks(["z1", "z2"])
+    {'z1': ('#0072B2', '-'), 'z2': ('#D55E00', '-')}
     """
-    pairs = [(colour, style) for style in _STYLES for colour in (*_COLOURS, _BLACK)]
-    return [pairs[i % len(pairs)] for i in range(n)]
+    styles: tuple[LineStyle, ...] = ("-", DASHED, DOTTED)
+    looks = cycle((colour, style) for style in styles for colour in (*COLOURS, BLACK))
+    return dict(zip(dict.fromkeys(names), looks, strict=False))
 
 
-def tidy(axes: Any) -> None:  # noqa: ANN401 - the library's own type
-    """Take away what carries no information."""
+def tidy(axes: Any, *, grid: str = "y") -> None:  # noqa: ANN401 - the library's own type
+    """Take away what carries no information, and draw a faint grid."""
     axes.spines[["top", "right"]].set_visible(False)
-    axes.grid(axis="y", alpha=0.25)
+    axes.grid(axis=grid, alpha=0.25)
     axes.set_axisbelow(True)
 
 
@@ -81,3 +108,54 @@ def legend_below(figure: Any, handles: dict[str, Any], width: float) -> None:  #
         frameon=False,
         fontsize=9,
     )
+
+
+def load_matplotlib(module: str) -> ModuleType:
+    """Return a module of matplotlib.
+
+    Raises
+    ------
+    MissingDependencyError
+        If it is not installed.
+    """
+    return load_optional(f"matplotlib.{module}", purpose="draw pictures", extra="plot")
+
+
+def check_picture(path: str | os.PathLike[str]) -> None:
+    """Check that a picture can be drawn and written there, before long work.
+
+    Raises
+    ------
+    InvalidInputError
+        For another suffix than .png, .svg and .pdf.
+    MissingDependencyError
+        If matplotlib is not installed.
+    OutputError
+        If the file cannot be written.
+    """
+    if Path(path).suffix not in SUFFIXES:
+        raise InvalidInputError(
+            f"{path} is no name of a picture: its suffix must be one of {', '.join(SUFFIXES)}",
+            hint="Name it flows.png, say",
+        )
+    load_matplotlib("figure")
+    check_writable(path)
+
+
+def save_figure(figure: Figure, path: str | os.PathLike[str]) -> Path:
+    """Draw a figure into a .png, .svg or .pdf file, whole or not at all, and return the path.
+
+    Raises
+    ------
+    MissingDependencyError
+        If matplotlib is not installed.
+    OutputError
+        If the file cannot be written.
+    """
+    drawn = load_matplotlib("figure").Figure(figsize=figure.size, layout="constrained")
+    figure.draw(drawn)
+    if figure.title:
+        drawn.suptitle(literal(figure.title), fontsize=11, x=0.01, ha="left")
+    with atomic_path(path) as temporary:
+        drawn.savefig(temporary, dpi=_DPI)
+    return Path(path)

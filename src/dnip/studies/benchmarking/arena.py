@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from dnip.method.objective import Objective
 
     #: Z at weight indices of shape (N,).
-    Evaluation = Callable[[WeightIndices | Floats], float]
+    ObjectiveFunction = Callable[[WeightIndices | Floats], float]
 
 #: Values that differ by less are the same: sums of rates in another order.
 TOLERANCE = 1e-12
@@ -25,7 +25,7 @@ class Stop(Exception):  # noqa: N818 - an event, no error
     """The run is over: time is up, or nothing better exists."""
 
 
-class Moment(NamedTuple):
+class Improvement(NamedTuple):
     """A new best of a run."""
 
     seconds: float  # since the run began
@@ -59,7 +59,7 @@ class Arena:
 
     Attributes
     ----------
-    course : list of Moment
+    course : list of Improvement
         The raw argmax, then every new best within the time limit, in order.
     evaluations : int
         Objective values computed so far.
@@ -75,7 +75,7 @@ class Arena:
         scale: int,
         *,
         raw: float,
-        evaluate: Callable[[Arena], Evaluation],
+        evaluate: Callable[[Arena], ObjectiveFunction],
         time_limit: float,
         floor: float | None = None,
     ) -> None:
@@ -85,14 +85,14 @@ class Arena:
         self.objective = objective
         self.scale = scale
         self.time_limit = time_limit
-        self.course = [Moment(0.0, 0, raw, (scale,) * probabilities.shape[1])]
+        self.course = [Improvement(0.0, 0, raw, (scale,) * probabilities.shape[1])]
         self.evaluations = 0
         self.lower_bound: float | None = None
         self._floor = -np.inf if floor is None else floor
         self._evaluate = evaluate
 
     @cached_property
-    def _evaluation(self) -> Evaluation:
+    def _evaluation(self) -> ObjectiveFunction:
         """The evaluation, made when first used: not all contestants use it."""
         return self._evaluate(self)
 
@@ -157,7 +157,7 @@ class Arena:
         self.evaluations += evaluations
         if value < self.best - TOLERANCE and seconds <= self.time_limit:
             whole = None if indices is None else tuple(int(index) for index in indices)
-            self.course.append(Moment(seconds, self.evaluations, float(value), whole))
+            self.course.append(Improvement(seconds, self.evaluations, float(value), whole))
         floor = self._floor if self.lower_bound is None else max(self._floor, self.lower_bound)
         if seconds >= self.time_limit or self.best <= floor + TOLERANCE:
             raise Stop

@@ -23,7 +23,7 @@ from dnip.studies.benchmarking.peers import (
 from dnip.studies.benchmarking.results import REFERENCE
 
 if TYPE_CHECKING:
-    from dnip.studies.benchmarking.arena import Arena, Evaluation
+    from dnip.studies.benchmarking.arena import Arena, ObjectiveFunction
 
 #: What contestants with real weights are compared with.
 FINE = "coordinate-continuous"
@@ -58,7 +58,7 @@ class Contestant:
     name: str
     search: Callable[[Arena, int], None]
     library: str = ""
-    evaluate: Callable[[Arena], Evaluation] = evaluate_in_numpy
+    evaluate: Callable[[Arena], ObjectiveFunction] = evaluate_in_numpy
     takes_evaluation: bool = True
     reference: str = REFERENCE
 

@@ -12,7 +12,7 @@ from dnip.solvers import Landscape
 if TYPE_CHECKING:
     from dnip.base.typing import Counts, Floats, Labels, Probabilities, WeightIndices
     from dnip.method.objective import Objective
-    from dnip.studies.benchmarking.arena import Arena, Evaluation
+    from dnip.studies.benchmarking.arena import Arena, ObjectiveFunction
 
 
 class PlainObjective:
@@ -71,12 +71,12 @@ class PlainObjective:
         return float(error + self._beta * cobias - self._tau * (pmi + self._pmi_constant))
 
 
-def evaluate_in_numpy(arena: Arena) -> Evaluation:
+def evaluate_in_numpy(arena: Arena) -> ObjectiveFunction:
     """Return the evaluation of a user who knows NumPy."""
     return PlainObjective(arena.probabilities, arena.labels, arena.objective)
 
 
-def evaluate_on_kernels(arena: Arena) -> Evaluation:
+def evaluate_on_kernels(arena: Arena) -> ObjectiveFunction:
     """Return this package's compiled evaluation, for peers that shall have it too."""
     problem = Problem.of(arena.probabilities, arena.labels)
     landscape = Landscape(problem, arena.objective, arena.scale, held={})

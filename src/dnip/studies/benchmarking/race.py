@@ -84,7 +84,7 @@ def race(
     >>> table = ProbabilityTable(p, np.array([0, 1, 0, 1]))
     >>> both = choose("exhaustive", "published-loops")
     >>> result = race(table, both, time_limit=5.0, n_seeds=1)
-    >>> result.is_proven, [standing.best == result.best_known for standing in result.standings]
+    >>> result.is_proven, [one.best == result.best_known for one in result.summaries]
     (True, [True, True])
     """
     objective = Objective() if objective is None else objective

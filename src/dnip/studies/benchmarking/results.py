@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from dnip.studies.benchmarking.arena import TOLERANCE, Moment
+from dnip.studies.benchmarking.arena import TOLERANCE, Improvement
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -29,7 +29,7 @@ class Run:
     reference : str
         The solver that the contestant is compared with; runs that share it search the same weights.
     seed : int
-    course : tuple of Moment
+    course : tuple of Improvement
         The raw argmax at 0 seconds, then every new best within the time limit, in order.
     evaluations : int
         Objective values computed.
@@ -40,7 +40,7 @@ class Run:
     contestant: str
     reference: str
     seed: int
-    course: tuple[Moment, ...]
+    course: tuple[Improvement, ...]
     evaluations: int
     lower_bound: float | None
 
@@ -51,18 +51,18 @@ class Run:
 
     def value_at(self, seconds: float) -> float:
         """Return the best value by then."""
-        return min(moment.value for moment in self.course if moment.seconds <= seconds)
+        return min(best.value for best in self.course if best.seconds <= seconds)
 
     def seconds_to(self, value: float) -> float:
         """Return when a value was reached, infinite if never."""
-        for moment in self.course:
-            if moment.value <= value + TOLERANCE:
-                return moment.seconds
+        for best in self.course:
+            if best.value <= value + TOLERANCE:
+                return best.seconds
         return math.inf
 
 
 @dataclass(frozen=True, eq=False)
-class Standing:
+class ContestantSummary:
     """One contestant over all its runs; medians, times infinite where the median run never came.
 
     Attributes
@@ -159,19 +159,21 @@ class Race:
         return [run for run in self.runs if run.contestant == contestant]
 
     @cached_property
-    def standings(self) -> list[Standing]:
+    def summaries(self) -> list[ContestantSummary]:
         """One line per contestant, in the order in which they ran."""
-        return [self._standing(name) for name in dict.fromkeys(run.contestant for run in self.runs)]
+        return [
+            self._summarise(name) for name in dict.fromkeys(run.contestant for run in self.runs)
+        ]
 
-    def _standing(self, name: str) -> Standing:
+    def _summarise(self, name: str) -> ContestantSummary:
         runs = self.of(name)
         peer_of = runs[0].reference
         reference = self.of(peer_of)
-        at = self._medians_at(runs)
+        at = self._medians_at(name)
         gaps = [run.best - run.lower_bound for run in runs if run.lower_bound is not None]
         compared = bool(reference) and name != peer_of
-        ours = self._medians_at(reference)
-        return Standing(
+        ours = self._medians_at(peer_of)
+        return ContestantSummary(
             contestant=name,
             at=at,
             best=min(run.best for run in runs),
@@ -185,8 +187,15 @@ class Race:
             behind=tuple(c for c in at if compared and ours[c] > at[c] + TOLERANCE),
         )
 
-    def _medians_at(self, runs: Sequence[Run]) -> dict[float, float]:
-        return {c: _median(run.value_at(c) for run in runs) for c in self.checkpoints}
+    def _medians_at(self, contestant: str) -> dict[float, float]:
+        return dict(
+            zip(self.checkpoints, self.median_course(contestant, self.checkpoints), strict=True)
+        )
+
+    def median_course(self, contestant: str, times: Iterable[float]) -> list[float]:
+        """Return the median best value of a contestant's runs at each time."""
+        runs = self.of(contestant)
+        return [_median(run.value_at(time) for run in runs) for time in times]
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the courses, as ``--json`` prints it; an infinite time is null."""
@@ -202,21 +211,21 @@ class Race:
             "proven": self.is_proven,
             "interrupted": self.interrupted,
             "skipped": self.skipped,
-            "contestants": [self._summary(standing) for standing in self.standings],
+            "contestants": [self._to_dict(summary) for summary in self.summaries],
         }
 
-    def _summary(self, standing: Standing) -> dict[str, Any]:
+    def _to_dict(self, summary: ContestantSummary) -> dict[str, Any]:
         return {
-            "name": standing.contestant,
-            "compared_with": self.of(standing.contestant)[0].reference,
-            "objective_at": {f"{c:g}": value for c, value in standing.at.items()},
-            "best": standing.best,
-            "worst": standing.worst,
-            "evaluations": standing.evaluations,
-            "seconds_to_best_known": _finite(standing.seconds_to_best_known),
-            "gap": standing.gap,
-            "speedup": _finite(standing.speedup),
-            "reference_worse_at": list(standing.behind),
+            "name": summary.contestant,
+            "compared_with": self.of(summary.contestant)[0].reference,
+            "objective_at": {f"{c:g}": value for c, value in summary.at.items()},
+            "best": summary.best,
+            "worst": summary.worst,
+            "evaluations": summary.evaluations,
+            "seconds_to_best_known": _finite(summary.seconds_to_best_known),
+            "gap": summary.gap,
+            "speedup": _finite(summary.speedup),
+            "reference_worse_at": list(summary.behind),
             "runs": [
                 {
                     "seed": run.seed,
@@ -226,7 +235,7 @@ class Race:
                     "evaluations": run.evaluations,
                     "lower_bound": run.lower_bound,
                 }
-                for run in self.of(standing.contestant)
+                for run in self.of(summary.contestant)
             ],
         }
 

@@ -2,7 +2,7 @@
 
 from dnip.studies.comparison.choosing import choose
 from dnip.studies.comparison.material import Material
-from dnip.studies.comparison.results import Comparison, Estimate, Outcome, Run
+from dnip.studies.comparison.results import Comparison, MethodScores, ScoredFit
 from dnip.studies.comparison.run import compare
 
-__all__ = ["Comparison", "Estimate", "Material", "Outcome", "Run", "choose", "compare"]
+__all__ = ["Comparison", "Material", "MethodScores", "ScoredFit", "choose", "compare"]

@@ -5,10 +5,11 @@ from __future__ import annotations
 import statistics
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from dnip.metrics import HEADLINE, METRICS, metric_intervals, scores
 from dnip.metrics.intervals import PAIRED, difference_intervals
+from dnip.presenting.artefacts import Estimate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -19,33 +20,8 @@ if TYPE_CHECKING:
 COMPARED = (*HEADLINE, "macro_f1")
 
 
-class Estimate(NamedTuple):
-    """A number on the test rows, and the confidence interval of its value on endless rows.
-
-    COBias on few rows is larger than on endless ones, and the interval says by how much: the
-    number may lie above it.
-    """
-
-    value: float
-    low: float
-    high: float
-
-    @classmethod
-    def mean(cls, values: Sequence[float], intervals: Sequence[Sequence[float]]) -> Estimate:
-        """Return the mean over runs, with the mean ends of their intervals.
-
-        All runs are scored on the same rows, whose chance they share: it does not average out.
-        """
-        low, high = (statistics.fmean(ends) for ends in zip(*intervals, strict=True))
-        return cls(statistics.fmean(values), low, high)
-
-    def to_dict(self) -> dict[str, float]:
-        """Return plain JSON values."""
-        return dict(self._asdict())
-
-
 @dataclass(frozen=True, eq=False)
-class Run:
+class ScoredFit:
     """One fit of one method, scored on the test rows.
 
     Attributes
@@ -75,8 +51,8 @@ class Run:
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
-    """One method: the mean of its runs, with intervals.
+class MethodScores:
+    """One method: the means over its fits, with intervals.
 
     Attributes
     ----------
@@ -84,10 +60,10 @@ class Outcome:
     reads : tuple of str
         What it read: labels, unlabelled, batch (the test rows without labels), content-free.
     estimates : mapping of str to Estimate
-        By metric, the mean over runs.
+        By metric, the mean over fits.
     differences : mapping of str to Estimate
         Of accuracy and COBias from those of the raw argmax on the same rows; empty for itself.
-    runs : tuple of Run
+    fits : tuple of ScoredFit
     """
 
     name: str
@@ -95,7 +71,7 @@ class Outcome:
     reads: tuple[str, ...]
     estimates: Mapping[str, Estimate]
     differences: Mapping[str, Estimate]
-    runs: tuple[Run, ...]
+    fits: tuple[ScoredFit, ...]
 
     @classmethod
     def of(
@@ -103,43 +79,43 @@ class Outcome:
         name: str,
         summary: str,
         reads: tuple[str, ...],
-        runs: Sequence[Run],
+        fits: Sequence[ScoredFit],
         confidence: float,
         *,
-        raw: Outcome | None,
-    ) -> Outcome:
-        """Sum up the runs of a method.
+        raw: MethodScores | None,
+    ) -> MethodScores:
+        """Sum up the fits of a method.
 
         Parameters
         ----------
-        name, summary, reads, runs
+        name, summary, reads, fits
             As above.
         confidence : float
             Level of the intervals, between 0 and 1.
-        raw : Outcome or None
+        raw : MethodScores or None
             Of the raw argmax; None for itself.
         """
-        told = [{m: METRICS[m].of(run.confusion) for m in COMPARED} for run in runs]
-        bounds = [metric_intervals(run.confusion, confidence) for run in runs]
+        told = [{m: METRICS[m].of(fit.confusion) for m in COMPARED} for fit in fits]
+        bounds = [metric_intervals(fit.confusion, confidence) for fit in fits]
         estimates = {
             m: Estimate.mean([one[m] for one in told], [one[m] for one in bounds]) for m in COMPARED
         }
         differences = {}
         if raw is not None:
-            changes = [difference_intervals(run.agreement, confidence) for run in runs]
+            changes = [difference_intervals(fit.agreement, confidence) for fit in fits]
             for m in PAIRED:
                 values = [one[m] - raw.estimates[m].value for one in told]
                 differences[m] = Estimate.mean(values, [change[m] for change in changes])
-        return cls(name, summary, reads, estimates, differences, tuple(runs))
+        return cls(name, summary, reads, estimates, differences, tuple(fits))
 
     @property
     def seconds(self) -> float:
         """Median of the times of the fits."""
-        return statistics.median(run.seconds for run in self.runs)
+        return statistics.median(fit.seconds for fit in self.fits)
 
     def spread(self, metric: str) -> float:
-        """Return the standard deviation of a metric over runs, 0 for one run."""
-        values = [METRICS[metric].of(run.confusion) for run in self.runs]
+        """Return the standard deviation of a metric over fits, 0 for one fit."""
+        values = [METRICS[metric].of(fit.confusion) for fit in self.fits]
         return statistics.stdev(values) if len(values) > 1 else 0.0
 
     def to_dict(self) -> dict[str, Any]:
@@ -160,7 +136,7 @@ class Outcome:
             "reads": list(self.reads),
             **metrics,
             "seconds": self.seconds,
-            "runs": [run.to_dict() for run in self.runs],
+            "runs": [fit.to_dict() for fit in self.fits],
         }
 
 
@@ -183,12 +159,12 @@ class Comparison:
         What DNIP, the adapter and the membership functions minimise.
     scale : int or str
         K.
-    outcomes : tuple of Outcome
+    methods : tuple of MethodScores
         In the order in which the methods ran, the raw argmax first.
     skipped : dict of str to str
         Methods that did not run, with the reason.
     interrupted : bool
-        Whether the user stopped it; the outcomes are those of finished methods.
+        Whether the user stopped it; the methods are those that were finished.
     """
 
     opt: str
@@ -202,7 +178,7 @@ class Comparison:
     confidence: float
     objective: dict[str, Any]
     scale: int | str
-    outcomes: tuple[Outcome, ...]
+    methods: tuple[MethodScores, ...]
     skipped: dict[str, str]
     interrupted: bool
 
@@ -214,15 +190,15 @@ class Comparison:
             return opt.parent.name
         return f"{opt.name} → {test.name}"
 
-    def of(self, name: str) -> Outcome:
-        """Return the outcome of a method.
+    def of(self, name: str) -> MethodScores:
+        """Return the scores of a method.
 
         Raises
         ------
         KeyError
             If it did not run.
         """
-        return {outcome.name: outcome for outcome in self.outcomes}[name]
+        return {method.name: method for method in self.methods}[name]
 
     def to_dict(self) -> dict[str, Any]:
         """Return what ``dnip compare --json`` prints."""
@@ -241,5 +217,5 @@ class Comparison:
             "scale": self.scale,
             "interrupted": self.interrupted,
             "skipped": self.skipped,
-            "methods": [outcome.to_dict() for outcome in self.outcomes],
+            "methods": [method.to_dict() for method in self.methods],
         }

@@ -14,7 +14,7 @@ from dnip.method.objective import Objective
 from dnip.method.scales import DEFAULT_SCALE
 from dnip.metrics.confusion import count_pairs
 from dnip.studies.comparison.choosing import RAW, choose, missing_library
-from dnip.studies.comparison.results import Comparison, Outcome, Run
+from dnip.studies.comparison.results import Comparison, MethodScores, ScoredFit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -90,7 +90,7 @@ def compare(
     >>> labels = np.array([0, 1, 0, 1] * 10)
     >>> material = Material.of(ProbabilityTable(p, labels), ProbabilityTable(p[:20], labels[:20]))
     >>> result = compare(material, choose("dnip-plain"))
-    >>> [outcome.estimates["accuracy"].value for outcome in result.outcomes]
+    >>> [outcome.estimates["accuracy"].value for outcome in result.methods]
     [0.5, 1.0]
     """
     goal = Objective() if objective is None else objective
@@ -102,11 +102,11 @@ def compare(
 
     raw_right = material.test.argmax(axis=1) == material.true
     n = material.n_classes
-    done: list[tuple[Method, list[Run]]] = []
+    done: list[tuple[Method, list[ScoredFit]]] = []
     interrupted = False
     try:
         for place, method in enumerate(ready):
-            runs: list[Run] = []
+            runs: list[ScoredFit] = []
             try:
                 for seed, opt in enumerate(draws):
                     if seed > 0 and n_labels is None and not method.seeded:
@@ -119,7 +119,7 @@ def compare(
                     rights = 2 * raw_right + (predicted == material.true)
                     agreement = count_pairs(material.true, rights, n, 4).reshape(n, 2, 2)
                     learned = correction.to_dict()
-                    runs.append(Run(seed, seconds, confusion, agreement, learned))
+                    runs.append(ScoredFit(seed, seconds, confusion, agreement, learned))
             except DNIPError as error:
                 if strict:
                     raise
@@ -129,11 +129,11 @@ def compare(
     except KeyboardInterrupt:
         interrupted = True
 
-    outcomes: list[Outcome] = []
+    outcomes: list[MethodScores] = []
     for method, runs in done:
         raw = outcomes[0] if outcomes else None
         told = method.name, method.summary, method.reads
-        outcomes.append(Outcome.of(*told, runs, confidence, raw=raw))
+        outcomes.append(MethodScores.of(*told, runs, confidence, raw=raw))
     return Comparison(
         *material.sources,
         classes=material.classes,
@@ -145,7 +145,7 @@ def compare(
         confidence=confidence,
         objective=goal.to_dict(),
         scale=scale,
-        outcomes=tuple(outcomes),
+        methods=tuple(outcomes),
         skipped=skipped,
         interrupted=interrupted,
     )

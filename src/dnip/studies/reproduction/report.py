@@ -7,19 +7,19 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 from dnip.base.errors import MissingDependencyError
-from dnip.base.files import atomic_path, make_folder
-from dnip.base.optional import load_optional
+from dnip.base.files import make_folder
 from dnip.presenting.artefacts import Column, Figure, Row, Statement, Table, Text
-from dnip.presenting.escaping import literal, markdown
-from dnip.presenting.formats import to_csv, to_latex, to_markdown
+from dnip.presenting.drawing import save_figure
+from dnip.presenting.escaping import markdown
+from dnip.presenting.formats import FILE_FORMATS
 from dnip.presenting.page import (
     Bullets,
     Code,
     Heading,
     Page,
-    Paragraph,
     Picture,
 )
+from dnip.presenting.results import write_text
 from dnip.studies.reproduction.published import citation, is_published, published
 from dnip.studies.reproduction.published.tables import paper_tables
 from dnip.studies.reproduction.registry import EXPERIMENTS
@@ -47,7 +47,7 @@ def write_report(
 
     Tables stand as Markdown, LaTeX and CSV in ``tables``, figures as PNG in ``figures``, which is
     left out where matplotlib is not installed. ``report.md`` holds everything, beside the paper's
-    own numbers; ``report.html`` is the same as one file.
+    own numbers; ``report.html`` is the same as one file, left out where jinja2 is not installed.
 
     Raises
     ------
@@ -59,13 +59,13 @@ def write_report(
     blocks: list[Block] = list(_opening(manifest, statements))
     absent = [name for name in EXPERIMENTS if name not in {section.name for section in sections}]
     if absent:
-        blocks.append(Paragraph(f"Not part of this run: {', '.join(absent)}."))
+        blocks.append(Text(f"Not part of this run: {', '.join(absent)}."))
     for section in sections:
         blocks += _paper_part(section)
         for artefact in section.artefacts:
             blocks += _present(folder, artefact, written)
         if section.failures:
-            blocks.append(Paragraph("**Failed**, and left out of the means above:"))
+            blocks.append(Text("**Failed**, and left out of the means above:"))
             blocks.append(Bullets(_told(section.failures)))
     page = Page(blocks)
     judged = [
@@ -79,12 +79,17 @@ def write_report(
         }
         for section, one in statements
     ]
-    for path, text in (
-        (folder / STATEMENTS, json.dumps(judged, indent=1, ensure_ascii=False) + "\n"),
-        (folder / PAGE, page.to_markdown(folder)),
-        (folder / WEB_PAGE, page.to_html()),
-    ):
-        written.append(_write(path, text))
+    written.append(
+        write_text(folder / STATEMENTS, json.dumps(judged, indent=1, ensure_ascii=False) + "\n")
+    )
+    try:
+        web_page = page.to_html()
+    except MissingDependencyError as error:
+        web_page = ""
+        page.blocks.append(Text(markdown(f"Not written: {WEB_PAGE}. {error}.")))
+    written.append(write_text(folder / PAGE, page.to_markdown(folder)))
+    if web_page:
+        written.append(write_text(folder / WEB_PAGE, web_page))
     return written
 
 
@@ -93,19 +98,19 @@ def _opening(
 ) -> Iterator[Block]:
     inputs = manifest["inputs"]
     yield Heading("The paper's experiments, reproduced", 1)
-    yield Paragraph(
+    yield Text(
         f"The paper is {citation()}. {_measured(inputs)} "
         "All scores are of test rows, which no fit and no choice of settings has seen; ± is the "
         "standard deviation over seeds. “DNIP as published” is the paper's annealing, “DNIP, ours” "
         "what `dnip fit` does by default."
     )
     if inputs["saved_tables"] is None:
-        yield Paragraph(_protocol(inputs["plan"]))
+        yield Text(_protocol(inputs["plan"]))
     if manifest["runs"]:
         command = shlex.join(["dnip", *manifest["runs"][-1]["command"][1:]])
         yield Code(command)
     if manifest.get("missing"):
-        yield Paragraph("Left out, for want of data:")
+        yield Text("Left out, for want of data:")
         yield Bullets(_told(manifest["missing"]))
     if statements:
         yield Heading("What the paper says, and what these runs say")
@@ -113,7 +118,7 @@ def _opening(
             f"{sum(one.confirmed is verdict for _, one in statements)} {word}"
             for verdict, word in _VERDICTS.items()
         ]
-        yield Paragraph(
+        yield Text(
             f"Of {len(statements)} statements: {', '.join(counts)}. A statement is judged on means "
             "over all tasks, of the published method where it speaks of DNIP. Of two variants one "
             "is lower where the mean difference over tasks exceeds its standard error; the others "
@@ -186,7 +191,7 @@ def _paper_part(section: Section) -> Iterator[Block]:
         return
     found = published(section.name)
     yield Heading("The paper", 3)
-    yield Paragraph(f"From {found.place}.")
+    yield Text(f"From {found.place}.")
     yield from paper_tables(section.name)
     if found.remarks:
         yield Bullets(found.remarks)
@@ -198,49 +203,19 @@ def _present(
 ) -> Iterator[Block]:
     match artefact:
         case Table():
-            written += _write_table(make_folder(folder / TABLES), artefact)
+            target = make_folder(folder / TABLES)
+            for suffix, rendered in FILE_FORMATS.items():
+                written.append(write_text(target / f"{artefact.name}.{suffix}", rendered(artefact)))
             yield artefact
         case Figure():
             try:
-                path = _draw(make_folder(folder / FIGURES), artefact)
+                path = save_figure(artefact, make_folder(folder / FIGURES) / f"{artefact.name}.png")
             except MissingDependencyError as error:
-                yield Paragraph(markdown(f"Not drawn: {artefact.title}. {error}."))
+                yield Text(markdown(f"Not drawn: {artefact.title}. {error}."))
                 return
             written.append(path)
-            yield Picture(path, _titled(artefact), artefact.caption)
+            yield Picture(path, artefact.full_title, artefact.caption)
         case Text():
-            yield Paragraph(artefact.markdown)
+            yield artefact
         case Statement():
             return  # all of them stand in one table
-
-
-def _write_table(folder: Path, table: Table) -> list[Path]:
-    return [
-        _write(
-            folder / f"{table.name}.md", f"**{markdown(_titled(table))}**\n\n{to_markdown(table)}\n"
-        ),
-        _write(folder / f"{table.name}.tex", to_latex(table) + "\n"),
-        _write(folder / f"{table.name}.csv", to_csv(table)),
-    ]
-
-
-def _draw(folder: Path, figure: Figure) -> Path:
-    module = load_optional("matplotlib.figure", purpose="draw pictures", extra="plot")
-    drawn = module.Figure(figsize=figure.size, layout="constrained")
-    figure.draw(drawn)
-    drawn.suptitle(literal(figure.title), fontsize=11, x=0.01, ha="left")
-    path = folder / f"{figure.name}.png"
-    with atomic_path(path) as temporary:
-        drawn.savefig(temporary, dpi=130)
-    return path
-
-
-def _titled(artefact: Table | Figure) -> str:
-    return f"{artefact.title} ({artefact.paper})" if artefact.paper else artefact.title
-
-
-def _write(path: Path, text: str) -> Path:
-    with atomic_path(path) as temporary:
-        # a file name may hold bytes that are no text
-        temporary.write_text(text, encoding="utf-8", errors="backslashreplace")
-    return path

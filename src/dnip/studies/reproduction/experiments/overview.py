@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from functools import partial
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from dnip.metrics import accuracy, cobias
-from dnip.presenting.artefacts import Column, Figure, Row, Statement, Table
+from dnip.presenting.artefacts import Column, Row, Statement, Table
+from dnip.presenting.drawing import FlowSide, flow_figure
 from dnip.presenting.drawing.style import colours
-from dnip.presenting.flows import FlowSide, draw_sides, flow_size
 from dnip.studies.reproduction.experiment import Experiment
 from dnip.studies.reproduction.methods import METHODS, OURS, PUBLISHED, RAW, TITLES, debias_cells
 
@@ -95,11 +94,11 @@ class Overview(Experiment):
                 rows,
                 paper=self.paper,
             ),
-            Figure(
+            flow_figure(
                 f"{self.name}-flows",
                 f"Odd classes of {task.title}",
-                partial(_draw, task=task),
-                flow_size(len(_WAYS), task.classes),
+                _flow_sides(task),
+                task.classes,
                 caption="Bars: class accuracy. Arrows: the wrong class that a class's examples are "
                 "predicted as most often, as thick as the share of its examples.",
                 paper=self.paper,
@@ -165,11 +164,11 @@ def _judge(tasks: Sequence[_Task]) -> list[Statement]:
     ]
 
 
-def _draw(figure: Any, task: _Task) -> None:  # noqa: ANN401 - the library's own type
+def _flow_sides(task: _Task) -> list[FlowSide]:
     looks = colours(TITLES[way] for way in _WAYS)
     sides = []
     for way in _WAYS:
         counts = np.array(task.scores[way]["confusion"])
         told = f"{TITLES[way]}: accuracy {accuracy(counts):.3f}, COBias {cobias(counts):.3f}"
         sides.append(FlowSide(told, counts, looks[TITLES[way]]))
-    draw_sides(figure, sides, task.classes)
+    return sides

@@ -3,38 +3,36 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 from itertools import cycle
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dnip.base.files import atomic_path
-from dnip.base.optional import load_optional
-from dnip.metrics import accuracy, class_accuracies, cobias, odd_classes
+from dnip.metrics import class_accuracies, odd_classes
+from dnip.presenting.artefacts import Figure
+from dnip.presenting.drawing.style import COLOURS, FAINT, INK, load_matplotlib
 from dnip.presenting.escaping import literal
-from dnip.presenting.picture import AFTER, BEFORE
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Sequence
 
     from dnip.base.typing import Confusion, Floats, Integers
-    from dnip.deploying.evaluation import Evaluation
 
-#: More classes than these cannot be read; the least accurate of them are drawn.
+#: Of more classes than these, the least accurate are drawn: more could not be read.
 MOST_CLASSES = 30
 
 _LONGEST_NAME = 22
-_ADJUSTED = "#009E73"
-_INK, _FAINT, _TRACK = "#333333", "#8a919c", "#eef0f3"
-# Okabe and Ito's colours, which colour-blind readers can tell apart, then some of Tol's.
+# The background of a bar.
+_TRACK = "#eef0f3"
+# Okabe and Ito's colours, the strongest first, then some of Tol's.
 _COLOURS = (
-    *("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"),
+    *(COLOURS[1], COLOURS[0], *COLOURS[2:]),
     *("#882255", "#332288", "#999933", "#8C564B"),
 )
 # From left to right in each panel: bar, its value, share of errors, arrow.
 _BAR_END, _VALUE, _SHARE, _TAIL, _HEAD = 0.34, 0.36, 0.60, 0.62, 0.985
-# Widths of arrows in points, and how much of them may arrive within one row.
+# Widths of arrows in points, and how much of them may end within one row.
 _THICKEST, _THINNEST, _ROOM = 14.0, 0.9, 20.0
 _ROW_INCHES = 0.36
 # Wide enough that no text meets another one; names stand on either side.
@@ -82,83 +80,48 @@ def flows(confusion: Confusion) -> list[Flow]:
     return found
 
 
-def draw_flows(evaluation: Evaluation, path: str | os.PathLike[str]) -> None:
-    """Draw every class, its accuracy, and an arrow to its odd class (figure 6 of the paper).
-
-    Beside the arrow stands the share of the class's errors that go there; the arrow is as thick as
-    the share of all its rows. Before, after, and after an adjustment to another class mix stand
-    side by side, as far as the evaluation has them.
-
-    Parameters
-    ----------
-    evaluation : Evaluation
-        With coefficients or without.
-    path : path-like
-        A .png, .svg or .pdf file.
-
-    Raises
-    ------
-    MissingDependencyError
-        If matplotlib is not installed.
-    OutputError
-        If the file cannot be written.
-    """
-    figure_module = load_optional("matplotlib.figure", purpose="draw pictures", extra="plot")
-    counted = [("before", evaluation.raw, BEFORE)]
-    if evaluation.reweighted is not None:
-        counted.append(("after", evaluation.reweighted, AFTER))
-    if evaluation.adjusted is not None:
-        counted.append(("adjusted", evaluation.adjusted, _ADJUSTED))
-    sides = []
-    for name, confusion, colour in counted:
-        right = accuracy(evaluation.in_population(confusion))
-        told = f"{name}: accuracy {right:.3f}, COBias {cobias(confusion):.3f}"
-        if len(counted) == 1:
-            told = told.removeprefix("before: ")
-        sides.append(FlowSide(told, confusion, colour))
-    size = flow_size(len(sides), evaluation.classes)
-    figure = figure_module.Figure(figsize=size, layout="constrained")
-    draw_sides(figure, sides, evaluation.classes)
-    with atomic_path(path) as temporary:
-        figure.savefig(temporary, dpi=160)
-
-
 class FlowSide(NamedTuple):
-    """One panel of the picture: its title, the counts, and the colour of its bars."""
+    """One panel of the figure: its title, the counts, and the colour of its bars."""
 
     title: str
     confusion: Confusion
     colour: str
 
 
-def flow_size(n_sides: int, classes: Sequence[str]) -> tuple[float, float]:
-    """Return width and height of the picture, in inches.
+def flow_figure(
+    name: str,
+    title: str,
+    sides: Sequence[FlowSide],
+    classes: Sequence[str],
+    *,
+    caption: str = "",
+    paper: str = "",
+) -> Figure:
+    """Return every class, its accuracy, and an arrow to its odd class (figure 6 of the paper).
 
-    Examples
-    --------
-    >>> width, height = flow_size(2, ["ham", "spam"])
-    >>> width > height
-    True
+    Beside the arrow stands the share of the class's errors that go there. The arrow is as thick as
+    the share of all its rows.
+
+    Parameters
+    ----------
+    name, title, caption, paper : str
+        As for :class:`~dnip.presenting.artefacts.Figure`.
+    sides : sequence of FlowSide
+        Panels side by side; the first says which of many classes are shown.
+    classes : sequence of str
     """
     longest = max(len(_short(name)) for name in classes)
-    width = (_PANEL_INCHES + 2 * _LETTER_INCHES * longest) * n_sides
-    return width, 1.35 + _ROW_INCHES * max(min(len(classes), MOST_CLASSES), 2)
+    width = (_PANEL_INCHES + 2 * _LETTER_INCHES * longest) * len(sides)
+    height = 1.35 + _ROW_INCHES * max(min(len(classes), MOST_CLASSES), 2)
+    draw = partial(_draw, sides=sides, classes=classes)
+    return Figure(name, title, draw, (width, height + (0.3 if title else 0.0)), caption, paper)
 
 
-def draw_sides(
+def _draw(
     figure: Any,  # noqa: ANN401 - the library's own type
     sides: Sequence[FlowSide],
     classes: Sequence[str],
 ) -> None:
-    """Draw panels side by side into an empty figure; the first says which classes are shown.
-
-    Parameters
-    ----------
-    figure : matplotlib.figure.Figure
-        With constrained layout, best of the size that `flow_size` gives.
-    sides : sequence of FlowSide
-    classes : sequence of str
-    """
     shown = _least_accurate(sides[0].confusion)
     panels = figure.subplots(1, len(sides), squeeze=False)[0]
     found = [flows(side.confusion) for side in sides]
@@ -168,7 +131,7 @@ def draw_sides(
         axes.set_title(side.title, fontsize=10.5, loc="left", pad=24)
     if len(shown) < len(classes):
         note = f"The {len(shown)} least accurate of {len(classes)} classes"
-        figure.supxlabel(note, fontsize=9, color=_FAINT)
+        figure.supxlabel(note, fontsize=9, color=FAINT)
     figure.get_layout_engine().set(w_pad=0.12, h_pad=0.08, wspace=0.06)
 
 
@@ -179,7 +142,7 @@ def _least_accurate(raw: Confusion) -> Integers:
 
 
 class _Looks(NamedTuple):
-    """How arrows look on all sides: a colour by class they go to, and points per share of rows."""
+    """How arrows look on all sides: a colour by the class they end at, and points per share."""
 
     colours: dict[int, str]
     points: float
@@ -190,7 +153,7 @@ class _Looks(NamedTuple):
 
 
 def _looks(sides: Sequence[Sequence[Flow]]) -> _Looks:
-    """Return looks with which all arrows to one class fit beside one another."""
+    """Return looks such that all arrows to one class fit side by side."""
     every = [flow for side in sides for flow in side if flow.odd >= 0]
     popular = [c for c, _ in Counter(flow.odd for flow in every).most_common()]
     points = _THICKEST - _THINNEST
@@ -227,7 +190,7 @@ def _draw_side(
     right.set_yticks(list(ends.values()), [_short(classes[c]) for c in goals])
     taken = {found[c].odd for c in sources}
     for label, c in zip(right.get_yticklabels(), goals, strict=True):
-        label.set_color(_INK if c in taken else _FAINT)
+        label.set_color(INK if c in taken else FAINT)
     axes.set_xticks([])
     for both in (axes, right):
         both.tick_params(length=0, labelsize=9.5)
@@ -246,22 +209,20 @@ def _draw_side(
             ha=side,
             va="bottom",
             fontsize=8.5,
-            color=_FAINT,
+            color=FAINT,
         )
 
 
 def _draw_accuracy(axes: Any, y: float, flow: Flow, colour: str) -> None:  # noqa: ANN401
-    text = {"va": "center_baseline", "fontsize": 9, "color": _INK}
+    text = {"va": "center_baseline", "fontsize": 9, "color": INK}
     axes.barh(y, _BAR_END, height=0.56, color=_TRACK)
     if np.isnan(flow.rate):
-        axes.text(0.01, y, "no rows", va="center_baseline", fontsize=9, color=_FAINT)
+        axes.text(0.01, y, "no rows", va="center_baseline", fontsize=9, color=FAINT)
         return
     axes.barh(y, _BAR_END * flow.rate, height=0.56, color=colour)
     axes.text(_VALUE, y, f"{flow.rate:.2f}", **text)
     if flow.odd < 0:
-        axes.text(
-            _SHARE, y, "no errors", ha="right", va="center_baseline", fontsize=9, color=_FAINT
-        )
+        axes.text(_SHARE, y, "no errors", ha="right", va="center_baseline", fontsize=9, color=FAINT)
     else:
         axes.text(_SHARE, y, f"{flow.of_errors:.0%}", ha="right", **text)
 
@@ -272,10 +233,9 @@ def _draw_arrows(
     ends: dict[int, float],
     looks: _Looks,
 ) -> None:
-    """Draw curved arrows; those to one class arrive side by side, in the order they come from."""
-    patches = load_optional("matplotlib.patches", purpose="draw pictures", extra="plot")
-    effects = load_optional("matplotlib.patheffects", purpose="draw pictures", extra="plot")
-    paths = load_optional("matplotlib.path", purpose="draw pictures", extra="plot")
+    """Draw curved arrows; those to one class end side by side, in the order of their starts."""
+    patches, effects = load_matplotlib("patches"), load_matplotlib("patheffects")
+    paths = load_matplotlib("path")
     codes = [paths.Path.MOVETO, *[paths.Path.CURVE4] * 3]
     middle = (_TAIL + _HEAD) / 2
     for goal, end in ends.items():
@@ -300,7 +260,7 @@ def _draw_arrows(
 
 
 def _side_by_side(widths: Sequence[float]) -> Floats:
-    """Return the middles of lines of these widths in points, in rows, around a row's middle."""
+    """Return where lines of these widths (in points) run side by side, in rows from the middle."""
     gap = min(4.0, _ROOM / max(len(widths), 1) / 3)
     ends = np.cumsum(np.asarray(widths) + gap)
     middles = ends - (np.asarray(widths) + gap) / 2

@@ -2,62 +2,50 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnip.base.files import atomic_path
-from dnip.base.optional import load_optional
 from dnip.fitting.pareto.expectation import expected_cobias
 from dnip.metrics import accuracy, class_accuracies, cobias, worst_class_accuracy
+from dnip.presenting.artefacts import Figure
+from dnip.presenting.drawing.style import BLACK, COLOURS, FAINT, FIXED, GREEN, GREY, tidy
 from dnip.presenting.escaping import literal
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Sequence
 
     from dnip.base.typing import Counts
-    from dnip.fitting.pareto import Rule, TradeOff
+    from dnip.fitting.pareto import TradeOff
 
-# Okabe and Ito's colours, which colour-blind readers can tell apart.
-_OPT, _TEST, _LEFT_OUT, _CHOSEN = "#0072B2", "#D55E00", "#009E73", "#000000"
-_CLASS_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F7F7F")
-# Beyond so many classes lines by name would hide one another.
+_OPT, _TEST, _LEFT_OUT, _CHOSEN = FIXED["opt"], FIXED["test"], GREEN, BLACK
+_CLASS_COLOURS = (*COLOURS, GREY)
+# Lines of more classes than these would hide one another.
 _MOST_NAMED = len(_CLASS_COLOURS)
 
 
-def draw_front(found: TradeOff, path: str | os.PathLike[str], rule: Rule | None = None) -> None:
-    """Draw the front on opt and test, with the raw argmax, the default optimum and the choice.
+def front_figure(found: TradeOff, chosen: int | None = None) -> Figure:
+    """Return the front on opt and test, with the raw argmax, the default optimum and the choice.
 
-    On the left accuracy against COBias; on the right the accuracy of every class along the front,
-    so that a class that starves can be seen.
+    On the left is accuracy against COBias; on the right the accuracy of every class along the
+    front, so that a class that starves can be seen.
 
     Parameters
     ----------
     found : TradeOff
-    path : path-like
-        A .png, .svg or .pdf file.
-    rule : Rule, optional
-        The point that it chooses is marked.
-
-    Raises
-    ------
-    MissingDependencyError
-        If matplotlib is not installed.
-    OutputError
-        If the file cannot be written.
+    chosen : int, optional
+        The place of a point to mark.
     """
-    figure_module = load_optional("matplotlib.figure", purpose="draw pictures", extra="plot")
-    figure = figure_module.Figure(figsize=(11, 4.6), layout="constrained")
+    return Figure("front", "", partial(_draw, found=found, chosen=chosen), (11.0, 4.6))
+
+
+def _draw(figure: Any, found: TradeOff, chosen: int | None) -> None:  # noqa: ANN401 - matplotlib's
     left, right = figure.subplots(1, 2)
-    chosen = None if rule is None else rule.choose(found.front)
     _draw_trade_off(left, found, chosen)
     _draw_classes(right, found, chosen)
     for axes in (left, right):
-        axes.spines[["top", "right"]].set_visible(False)
-        axes.grid(alpha=0.25)
-    with atomic_path(path) as temporary:
-        figure.savefig(temporary, dpi=160)
+        tidy(axes, grid="both")
 
 
 def _draw_trade_off(axes: Any, found: TradeOff, chosen: int | None) -> None:  # noqa: ANN401
@@ -99,7 +87,7 @@ def _draw_trade_off(axes: Any, found: TradeOff, chosen: int | None) -> None:  # 
     legend = axes.legend(frameon=False, fontsize=8, loc="best")
     for handle in legend.legend_handles:
         if handle.get_linestyle() == "None":  # the markers stand for every side
-            handle.set_color("#555555")
+            handle.set_color(FAINT)
 
 
 def _draw_classes(axes: Any, found: TradeOff, chosen: int | None) -> None:  # noqa: ANN401

@@ -1,0 +1,142 @@
+"""Points with intervals, every one by its name."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from dnip.presenting.artefacts import Estimate, Figure
+from dnip.presenting.drawing.style import tidy
+from dnip.presenting.escaping import literal
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dnip.base.typing import Floats
+
+# Inches from one name to the next.
+_LABEL = 0.21
+
+
+class Point(NamedTuple):
+    """Where something stands; a strong point is drawn as a star."""
+
+    name: str
+    x: Estimate
+    y: Estimate
+    colour: str
+    strong: bool = False
+
+
+def point_figure(
+    name: str, title: str, points: Sequence[Point], *, x_label: str, y_label: str
+) -> Figure:
+    """Return points with intervals in both directions.
+
+    Names stand in a column beside the axes, in the order of height, each joined to its point by a
+    line. So no name covers another, however close the points are.
+
+    Parameters
+    ----------
+    name, title : str
+        As for :class:`~dnip.presenting.artefacts.Figure`.
+    points : sequence of Point
+        At least one.
+    x_label, y_label : str
+    """
+    size = (10.0, max(4.6, 0.36 * len(points) + 1.2))
+    draw = partial(_draw, points=points, x_label=x_label, y_label=y_label, height=size[1])
+    return Figure(name, title, draw, size)
+
+
+def _draw(
+    figure: Any,  # noqa: ANN401 - the library's own type
+    points: Sequence[Point],
+    x_label: str,
+    y_label: str,
+    height: float,
+) -> None:
+    figure.set_layout_engine("none")  # the names need a place of their own
+    axes = figure.add_axes((0.08, 0.8 / height, 0.62, 1 - 1.3 / height))
+    for point in points:
+        _draw_point(axes, point)
+    axes.margins(0.04, 0.06)
+    axes.set_xlabel(x_label)
+    axes.set_ylabel(y_label)
+    tidy(axes, grid="both")
+    _draw_names(axes, points)
+
+
+def _draw_point(axes: Any, point: Point) -> None:  # noqa: ANN401 - the library's own type
+    x, y = point.x, point.y
+    # the ends of an interval need not lie on both sides of the estimate
+    axes.plot([x.low, x.high], [y.value, y.value], color=point.colour, alpha=0.45, linewidth=1.4)
+    axes.plot([x.value, x.value], [y.low, y.high], color=point.colour, alpha=0.45, linewidth=1.4)
+    axes.plot(
+        [x.value],
+        [y.value],
+        "*" if point.strong else "o",
+        color=point.colour,
+        markersize=15 if point.strong else 7,
+        markeredgecolor="white",
+        zorder=3,
+    )
+
+
+def _draw_names(axes: Any, points: Sequence[Point]) -> None:  # noqa: ANN401
+    """Write the names beside the axes, spread as little as keeps them apart."""
+    at = np.array([(point.x.value, point.y.value) for point in points])
+    low, high = np.transpose([axes.get_xlim(), axes.get_ylim()])
+    places = (at - low) / (high - low)
+    inches = axes.figure.get_size_inches()[1] * axes.get_position().height
+    heights = spread_out(places[:, 1], _LABEL / inches)
+    for point, (x, y), level in zip(points, places, heights, strict=True):
+        axes.plot(
+            [x, 1.02, 1.05],
+            [y, level, level],
+            transform=axes.transAxes,
+            color=point.colour,
+            linewidth=0.6,
+            alpha=0.5,
+            clip_on=False,
+            zorder=1,
+        )
+        axes.text(
+            1.06,
+            level,
+            literal(point.name),
+            transform=axes.transAxes,
+            color=point.colour,
+            fontsize=9.5,
+            fontweight="bold" if point.strong else "normal",
+            va="center",
+        )
+
+
+def spread_out(wanted: Floats, distance: float) -> Floats:
+    """Return places in 0..1 near the wanted ones, in their order, at least `distance` apart.
+
+    Places that are too close are merged into a run of equal steps around their common middle, as
+    isotonic regression merges neighbours in the wrong order. No other way has a smaller sum of
+    squared moves.
+
+    Examples
+    --------
+    >>> spread_out(np.array([0.5, 0.5, 0.9]), 0.2).round(2).tolist()
+    [0.4, 0.6, 0.9]
+    """
+    order = np.argsort(wanted, kind="stable")
+    steps = distance * np.arange(len(wanted))
+    runs: list[tuple[float, int]] = []  # mean and length
+    for value in wanted[order] - steps:
+        mean, length = float(value), 1
+        while runs and runs[-1][0] > mean:
+            before, n = runs.pop()
+            mean, length = (before * n + mean * length) / (n + length), n + length
+        runs.append((mean, length))
+    placed = np.empty(len(wanted))
+    merged = np.concatenate([np.full(n, mean) for mean, n in runs])
+    placed[order] = merged.clip(0, max(1 - steps[-1], 0)) + steps
+    return placed

@@ -1,0 +1,198 @@
+"""An evaluation as text for a terminal, and as figures."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dnip.metrics import HEADLINE, METRICS, accuracy, class_accuracies, cobias, odd_classes
+from dnip.presenting.artefacts import Column, Estimate, Row, Spread, Table
+from dnip.presenting.drawing import Bars, FlowSide, bar_figure, flow_figure
+from dnip.presenting.drawing.style import FIXED
+from dnip.presenting.formats import show, to_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from dnip.base.typing import Confusion
+    from dnip.deploying.evaluation import Evaluation
+    from dnip.method.coefficients import Coefficients
+    from dnip.presenting.artefacts import Figure, Value
+
+# Classes with one floor that are named, the lowest.
+_FEW = 3
+
+
+def describe(
+    evaluation: Evaluation,
+    coefficients: Coefficients | None = None,
+    *,
+    confidence: float | None = None,
+) -> str:
+    """Return accuracy, COBias and every class, before and after.
+
+    Parameters
+    ----------
+    evaluation : Evaluation
+    coefficients : Coefficients, optional
+        Also show their weights.
+    confidence : float, optional
+        Also show confidence intervals of this level, which hold for rows that the coefficients
+        were not fitted on.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dnip import ProbabilityTable
+    >>> from dnip.deploying.evaluation import evaluate
+    >>> table = ProbabilityTable(np.array([[0.9, 0.1], [0.6, 0.4]]), np.array([0, 1]))
+    >>> print(describe(evaluate([table])))
+    class  rows  accuracy  taken for
+    0         1     1.000
+    1         1     0.000  0
+    <BLANKLINE>
+    accuracy     0.500
+    COBias       1.000
+    worst class  0.000
+    """
+    told = evaluation.to_dict(confidence, with_counts=False)
+    names = ("before", "after", "adjusted") if evaluation.reweighted is not None else ("accuracy",)
+    sides = dict(zip(names, ("raw", "reweighted", "adjusted"), strict=False))
+    columns: list[tuple[Column, Sequence[Value]]] = [
+        (Column("class"), evaluation.classes),
+        (Column("rows"), evaluation.raw.sum(axis=1).tolist()),
+    ]
+    if coefficients is not None:
+        columns.append((Column("weight", 3), coefficients.weights.tolist()))
+    columns += [
+        (Column(title, 3), class_rates(told[side])) for title, side in sides.items() if side in told
+    ]
+    last = _counted(evaluation)[-1][1]
+    odd = ["" if c < 0 else evaluation.classes[c] for c in odd_classes(last)]
+    columns.append((Column("taken for"), odd))
+    rows = [Row(values) for values in zip(*(cells for _, cells in columns), strict=True)]
+    table = to_text(Table("classes", "", [column for column, _ in columns], rows))
+    return f"{table}\n\n{_totals(told)}"
+
+
+def class_rates(side: Mapping[str, Any]) -> list[Value]:
+    """Return the class accuracies of a side of an evaluation, with their intervals if it has any.
+
+    Parameters
+    ----------
+    side : mapping
+        Such as ``evaluation.to_dict()["raw"]``.
+    """
+    rates = side["class_accuracies"]
+    if "intervals" not in side:
+        return list(rates)
+    bounds = side["intervals"]["class_accuracies"]
+    return [
+        None if rate is None else Estimate(rate, *ends)
+        for rate, ends in zip(rates, bounds, strict=True)
+    ]
+
+
+def describe_constraints(constraints: Mapping[str, Any]) -> str:
+    """Return what was asked for and what was reached, in one line.
+
+    Parameters
+    ----------
+    constraints : mapping
+        As `Solution.constraints`.
+
+    Examples
+    --------
+    >>> describe_constraints(
+    ...     {"max_accuracy_loss": 0.01, "accuracy_loss": -0.02, "freeze": ["cat"],
+    ...      "min_class_accuracies": {"dog": 0.6}, "class_accuracies": {"dog": 0.625}}
+    ... )
+    'constraints kept: accuracy loss -0.020 (at most 0.01); dog 0.625 (at least 0.6); frozen: cat'
+    """
+    parts = []
+    if "max_accuracy_loss" in constraints:
+        loss, most = constraints["accuracy_loss"], constraints["max_accuracy_loss"]
+        parts.append(f"accuracy loss {loss:.3f} (at most {most:g})")
+    floors = constraints.get("min_class_accuracies", {})
+    for least in dict.fromkeys(floors.values()):
+        reached = {c: constraints["class_accuracies"][c] for c in floors if floors[c] == least}
+        lowest = sorted(reached, key=lambda c: reached[c])
+        told = ", ".join(f"{c} {reached[c]:.3f}" for c in lowest[:_FEW])
+        more = f" and {len(lowest) - _FEW} more" if len(lowest) > _FEW else ""
+        parts.append(f"{told}{more} (at least {least:g})")
+    if "freeze" in constraints:
+        parts.append(f"frozen: {', '.join(constraints['freeze'])}")
+    return f"constraints kept: {'; '.join(parts)}"
+
+
+def _totals(told: dict[str, Any]) -> str:
+    sides = [told[side] for side in ("raw", "reweighted", "adjusted") if side in told]
+    lines = []
+    for metric in HEADLINE:
+        values = " -> ".join(_with_interval(side, metric) for side in sides)
+        lines.append(f"{METRICS[metric].title:<12} {values}")
+    if "confidence" not in told:
+        return "\n".join(lines)
+    if "difference" in told:
+        changes = [
+            f"{METRICS[metric].title} {_with_interval(told['difference'], metric, signed=True)}"
+            for metric in HEADLINE
+            if metric in told["difference"]["intervals"]
+        ]
+        lines.append(f"{'change':<12} {', '.join(changes)}")
+    level = f"In brackets: {100 * told['confidence']:g} % intervals."
+    if any(side["cobias"] > side["intervals"]["cobias"][1] for side in sides):
+        level += " COBias of few rows is more than that of many: chance sets classes apart."
+    return "\n".join([*lines, "", level])
+
+
+def _with_interval(side: Mapping[str, Any], metric: str, *, signed: bool = False) -> str:
+    bounds = side.get("intervals", {}).get(metric)
+    value = side[metric] if bounds is None else Estimate(side[metric], *bounds)
+    return show(value, Column(metric, 3, signed=signed)).replace("−", "-")
+
+
+def _counted(evaluation: Evaluation) -> list[tuple[str, Confusion]]:
+    """Return the sides that an evaluation has, with their counts."""
+    sides = {
+        "before": evaluation.raw,
+        "after": evaluation.reweighted,
+        "adjusted": evaluation.adjusted,
+    }
+    return [(name, counts) for name, counts in sides.items() if counts is not None]
+
+
+def _score_line(evaluation: Evaluation, name: str, counts: Confusion) -> str:
+    right = accuracy(evaluation.in_population(counts))
+    return f"{name}accuracy {right:.3f}, COBias {cobias(counts):.3f}"
+
+
+def odd_class_figure(evaluation: Evaluation) -> Figure:
+    """Return every class, its accuracy, and an arrow to its odd class.
+
+    Before, after, and after an adjustment to another class mix stand side by side, as far as the
+    evaluation has them.
+    """
+    counted = _counted(evaluation)
+    sides = [
+        FlowSide(
+            _score_line(evaluation, f"{name}: " if len(counted) > 1 else "", counts),
+            counts,
+            FIXED[name],
+        )
+        for name, counts in counted
+    ]
+    return flow_figure("odd-classes", "", sides, evaluation.classes)
+
+
+def class_accuracy_figure(evaluation: Evaluation) -> Figure:
+    """Return the accuracy of every class before and after, with accuracy and COBias above."""
+    counted = _counted(evaluation)
+    title = "\n".join(_score_line(evaluation, f"{name}: ", counts) for name, counts in counted)
+    series = {
+        name: [None if np.isnan(rate) else Spread(rate) for rate in class_accuracies(counts)]
+        for name, counts in counted
+    }
+    panel = Bars("class accuracy", series)
+    return bar_figure("class-accuracies", title, [panel], evaluation.classes)

@@ -1,0 +1,167 @@
+"""A front as a table and files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dnip.fitting.pareto.expectation import expected_cobias
+from dnip.fitting.pareto.left_out import FEW
+from dnip.fitting.pareto.rules import knee, place_on
+from dnip.metrics import HEADLINE, METRICS, accuracy, class_accuracies, cobias, worst_class_accuracy
+from dnip.presenting.artefacts import Column, Row, Table
+from dnip.presenting.drawing.front import front_figure
+from dnip.presenting.results import ResultFiles, Results
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from dnip.base.typing import Counts
+    from dnip.fitting.pareto import Front, Rule, TradeOff
+    from dnip.presenting.artefacts import Value
+
+FILES = ResultFiles("pareto.json", "pareto.csv", "pareto.png")
+
+# Points to print; all are in the files.
+_MOST = 12
+
+_ACCURACY, _WORST = ("accuracy", accuracy), ("worst", worst_class_accuracy)
+_COBIAS, _EXPECTED = ("COBias", cobias), ("expect", expected_cobias)
+#: What is shown of each side. COBias counted on the few rows left out would say too little.
+_SHOWN: dict[str, tuple[tuple[str, Callable[[Any], float]], ...]] = {
+    "opt": (_ACCURACY, _COBIAS, _EXPECTED, _WORST),
+    "test": (_ACCURACY, _COBIAS, _WORST),
+    "left out": (_ACCURACY, _EXPECTED, _WORST),
+}
+
+
+def present_front(found: TradeOff, summary: dict[str, Any], rule: Rule | None = None) -> Results:
+    r"""Return points of the front, with the raw argmax and the default optimum above.
+
+    Parameters
+    ----------
+    found : TradeOff
+    summary : dict
+        What the JSON file shall hold.
+    rule : Rule, optional
+        The point that it chooses is marked.
+
+    Examples
+    --------
+    >>> from dnip import ProbabilityTable
+    >>> from dnip.fitting.pareto import trace_front
+    >>> p = np.array([[0.9, 0.1], [0.8, 0.2], [0.7, 0.3], [0.6, 0.4]])
+    >>> found = trace_front(ProbabilityTable(p, np.array([0, 0, 0, 1])), cross="off")
+    >>> text = present_front(found, found.to_dict()).to_text()
+    >>> print("\n".join(text.splitlines()[:5]))
+                                    opt
+            point  accuracy  COBias  expect   worst
+              raw    0.7500  1.0000  1.0000  0.0000
+          default    1.0000  0.0000  0.4188  1.0000
+    knee        1    1.0000  0.0000  0.4188  1.0000
+    """
+    front = found.front
+    chosen = None if rule is None else rule.choose(front)
+    best = knee(front.points)
+    marks = {best: "knee", **({} if chosen is None else {chosen: "->"})}
+    shown = choose_shown(front, {best, *([] if chosen is None else [chosen])})
+    sides = _sides(found)
+    columns = [Column(""), Column("point", right=True)]
+    columns += [Column(name, 4, group=side) for side in sides for name, _ in _SHOWN[side]]
+    rows = [Row(("", name, *_scores(sides, name))) for name in ("raw", "default")]
+    rows += [Row((marks.get(n, ""), str(n + 1), *_scores(sides, n))) for n in shown]
+    table = Table("front", "", columns, rows, "\n".join(_remarks(found, len(shown))))
+    return Results(table, summary, _points(found), front_figure(found, chosen))
+
+
+def describe_choice(found: TradeOff, rule: Rule) -> str:
+    """Return which point a rule chooses, and what it comes to where it chooses on other rows."""
+    place = rule.choose(found.front)
+    text = f"chosen by {rule}: point {place + 1}, {found.front.points[place]}."
+    counts = found.cross_fitted(rule)
+    if counts is not None:
+        text += (
+            f"\nThe same choice on rows left out: accuracy {accuracy(counts):.4f}, "
+            f"COBias to expect {expected_cobias(counts):.4f}."
+        )
+    return text
+
+
+def choose_shown(front: Front, always: set[int]) -> list[int]:
+    """Return the places of points spread over a front, its ends and some others among them."""
+    places = place_on(front.points) @ [-1, 1]
+    wanted = np.linspace(places[0], places[-1], _MOST)
+    spread = {int(np.abs(places - place).argmin()) for place in wanted}
+    return sorted(spread | always)
+
+
+def _sides(found: TradeOff) -> dict[str, dict[int | str, Counts]]:
+    """Return the counts of each side, by number of the point, or "raw" or "default"."""
+    front, test, cross = found.front, found.test, found.cross
+    sides: dict[str, dict[int | str, Counts]] = {
+        "opt": {
+            "raw": front.raw.confusion,
+            "default": front.optimum.confusion,
+            **{n: point.confusion for n, point in enumerate(front.points)},
+        }
+    }
+    if test is not None:
+        sides["test"] = {"raw": test.raw, "default": test.optimum, **dict(enumerate(test.points))}
+    if cross is not None:
+        sides["left out"] = dict(enumerate(cross.confusions))
+    return sides
+
+
+def _scores(sides: dict[str, dict[int | str, Counts]], what: int | str) -> list[Value]:
+    return [
+        measure(counts[what]) if what in counts else None
+        for side, counts in sides.items()
+        for _, measure in _SHOWN[side]
+    ]
+
+
+def _remarks(found: TradeOff, n_shown: int) -> list[str]:
+    support = found.front.support
+    present = support[support > 0]
+    least, most = present.min(), present.max()
+    each = f"{least:,.0f}" if least == most else f"{least:,.0f} to {most:,.0f}"
+    n_points = len(found.front.points)
+    remarks = [f"{n_shown} of {n_points} points."] if n_shown < n_points else []
+    remarks += [
+        f"{found.front.sentence} Labelled rows per class: {each}.",
+        "'expect' is the COBias that new rows are likely to show: accuracies are measured on few.",
+    ]
+    if n_points == 1:
+        remarks.append("One point beats all others in both: there is nothing to trade here.")
+    if found.few is not None:
+        remark = (
+            f"Few labels: class {found.few} has {least:,.0f}, below {FEW}. Accuracy and COBias "
+        )
+        remark += "on opt promise too much"
+        if found.cross is not None:
+            remark += ";\n'left out' scores each row under a front found without it."
+        else:
+            remark += ", and no rows were left out to check them."
+        remarks.append(remark)
+    return remarks
+
+
+def _points(found: TradeOff) -> Iterator[list[Any]]:
+    """Yield a header, then for each point its weights, scores and class accuracies on each side."""
+    sides = {side.replace(" ", "_"): counts for side, counts in _sides(found).items()}
+    header = ["number", *(f"weight_index:{name}" for name in found.classes)]
+    for side in sides:
+        header += [f"{side}:{name}" for name in (*HEADLINE, *found.classes)]
+    hedged = [side for side in ("opt", "left_out") if side in sides]
+    header += [f"{side}:expected_cobias" for side in hedged]
+    yield header
+    for place, point in enumerate(found.front.points):
+        numbers = (number for counts in sides.values() for number in _numbers(counts[place]))
+        expected = (expected_cobias(sides[side][place]) for side in hedged)
+        yield [place + 1, *point.weight_indices.tolist(), *numbers, *expected]
+
+
+def _numbers(confusion: Counts) -> list[float]:
+    rates = class_accuracies(confusion).tolist()
+    return [*(METRICS[name].of(confusion) for name in HEADLINE), *rates]

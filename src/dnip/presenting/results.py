@@ -1,0 +1,137 @@
+"""Results of a command: printed on a terminal, and written as files into a folder."""
+
+from __future__ import annotations
+
+import csv
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from dnip.base.errors import MissingDependencyError
+from dnip.base.files import atomic_path, check_writable, make_folder
+from dnip.presenting.drawing.style import save_figure
+from dnip.presenting.escaping import printable
+from dnip.presenting.formats import to_text, with_title
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable, Sequence
+
+    from dnip.presenting.artefacts import Figure, Table
+
+
+@dataclass(frozen=True)
+class Results:
+    """What a command found, in the forms in which people and programs get it.
+
+    Attributes
+    ----------
+    table : Table
+        What people read first.
+    content : dict
+        For programs: everything, as plain JSON values.
+    rows : iterable of sequences
+        For spreadsheets: one line per measurement, the header first.
+    figure : Figure or None
+        None where nothing can be drawn.
+    """
+
+    table: Table
+    content: dict[str, Any]
+    rows: Iterable[Sequence[Any]]
+    figure: Figure | None
+
+    def to_text(self) -> str:
+        """Return title, table and notes for a terminal."""
+        parts = (self.table.title, to_text(self.table), self.table.caption)
+        return "\n\n".join(printable(part) for part in parts if part)
+
+    def to_markdown(self) -> str:
+        """Return the same as Markdown."""
+        return with_title(self.table, "### {}")
+
+
+class ResultFiles(NamedTuple):
+    """The names of the files that a command writes into its folder.
+
+    Attributes
+    ----------
+    content, rows, picture : str
+        JSON, CSV and PNG.
+    page : str or None
+        Markdown; None for no such file.
+    """
+
+    content: str
+    rows: str
+    picture: str
+    page: str | None = None
+
+    def prepare(self, folder: str | os.PathLike[str]) -> None:
+        """Make the folder and check that all files can be written there, before long work.
+
+        Raises
+        ------
+        OutputError
+            If one cannot.
+        """
+        for path in self.within(make_folder(folder)).values():
+            check_writable(path)
+
+    def within(self, folder: Path) -> dict[str, Path]:
+        """Return the paths of all files by what they hold."""
+        return {kind: folder / name for kind, name in self._asdict().items() if name is not None}
+
+    def write(self, folder: str | os.PathLike[str], results: Results) -> tuple[Path, ...]:
+        """Write all files, and return which were written.
+
+        The picture is left out where there is no figure or matplotlib is not installed.
+
+        Raises
+        ------
+        OutputError
+            If a file cannot be written.
+        """
+        target = Path(folder)
+        written = [
+            write_json(target / self.content, results.content),
+            write_rows(target / self.rows, results.rows),
+        ]
+        picture = ""
+        if results.figure is not None:
+            try:
+                written.append(save_figure(results.figure, target / self.picture))
+                picture = f"\n![picture]({self.picture})\n"
+            except MissingDependencyError:
+                pass  # the data goes without its picture
+        if self.page is not None:
+            text = f"{results.to_markdown()}\n{picture}"
+            written.append(write_text(target / self.page, text))
+        return tuple(written)
+
+
+def write_text(path: Path, text: str) -> Path:
+    """Write a text file whole or not at all, and return its path.
+
+    Raises
+    ------
+    OutputError
+        If the file cannot be written.
+    """
+    with atomic_path(path) as temporary:
+        # the name of a file may hold bytes that are no text
+        temporary.write_text(text, encoding="utf-8", errors="backslashreplace")
+    return path
+
+
+def write_json(path: Path, content: Any) -> Path:  # noqa: ANN401 - JSON values
+    """Write a JSON file, likewise."""
+    return write_text(path, json.dumps(content, indent=2, allow_nan=False) + "\n")
+
+
+def write_rows(path: Path, rows: Iterable[Sequence[Any]]) -> Path:
+    """Write rows as a CSV file, likewise."""
+    with atomic_path(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows(rows)
+    return path
