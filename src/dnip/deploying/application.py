@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 
 class Application(NamedTuple):
-    """What came of applying coefficients to a table.
+    """The result of applying coefficients to a table.
 
     Attributes
     ----------
     n_rows, n_changed : int
         Rows written, and those whose decision differs from the raw argmax.
     captured_mass : CapturedMass or None
-        How many rows have a low captured mass; None where the table does not say.
+        How many rows have a low captured mass; None where the table has no such column.
     """
 
     n_rows: int
@@ -61,8 +61,8 @@ def apply_stream(
     coefficients : Coefficients
         Fitted for the table's classes.
     out : path-like
-        The table to write; its suffix names the format. It may be the file that `chunks` are
-        read from, for it is replaced only when all is written.
+        The table to write; its suffix names the format. It may be the file that `chunks` are read
+        from: it is replaced only when everything is written.
     progress : callable, optional
         Receives the number of rows done after each chunk.
 
@@ -75,7 +75,7 @@ def apply_stream(
     CoefficientsFormatError
         If the coefficients were fitted for other classes.
     InvalidInputError
-        For bad rows, as they are reached; nothing is left at `out` then but what stood there.
+        For bad rows, when they are reached; an existing file at `out` then stays as it was.
     OutputError
         If `out` cannot be written.
     """
@@ -99,9 +99,9 @@ def estimate_stream(
     *,
     progress: Callable[[int], None] | None = None,
 ) -> PriorEstimate:
-    """Estimate the class mix of a table of any size, whose labels are not read.
+    """Estimate the class mix of a table of any size; labels are not read.
 
-    A uniform sample of its rows is looked at: 20,000, or half a million cells where that is less.
+    A uniform sample of its rows is used: 20,000 rows, or half a million cells if that is less.
 
     Parameters
     ----------

@@ -42,14 +42,14 @@ class Evaluation:
     reweighted : ndarray of shape (N, N) or None
         Counts under the coefficients, if any were given.
     agreement : ndarray of shape (N, 2, 2) or None
-        Rows of each class by whether the raw argmax and whether the coefficients got them right:
-        what a difference on the same rows is known from.
+        Rows of each class, by whether the raw argmax and whether the coefficients got them right.
+        Differences on the same rows are computed from these.
     adjusted : ndarray of shape (N, N) or None
         Counts under the coefficients moved to another class mix, if any were given.
     target : ndarray of shape (N,) or None
-        Class shares that the scores are told for; None for those of the rows.
+        Class shares that the scores are for; None for those of the rows.
     captured_mass : CapturedMass or None
-        How many of all rows have a low captured mass; None where the table does not say.
+        How many of all rows have a low captured mass; None where the table has no such column.
     """
 
     classes: tuple[str, ...]
@@ -69,9 +69,9 @@ class Evaluation:
         return tuple(name for name, size in zip(self.classes, true, strict=True) if size == 0)
 
     def in_population(self, confusion: Counts) -> Counts:
-        """Return counts of as many rows in the class mix of `target`, fractions then.
+        """Return counts of the same number of rows in the class mix of `target`, as fractions.
 
-        Class accuracies, and so COBias, stay what they are; accuracy and F1 do not.
+        Class accuracies, and so COBias, do not change; accuracy and F1 do.
 
         Examples
         --------
@@ -96,10 +96,10 @@ class Evaluation:
         Parameters
         ----------
         confidence : float, optional
-            Add the intervals of this level, between 0 and 1. They hold for rows that the
+            Add the intervals of this level, between 0 and 1. They are right for rows that the
             coefficients were not fitted on.
         with_counts : bool, default=True
-            Also give the confusion counts, which are many where classes are.
+            Also return the confusion counts, N² numbers.
 
         Raises
         ------
@@ -135,7 +135,7 @@ class Evaluation:
         return summary
 
     def _intervals(self, confusion: Confusion, level: float) -> dict[str, Any]:
-        """Return the intervals of metrics; in another mix, of those that are known there."""
+        """Return the intervals of metrics; in another class mix, of those that are known there."""
         if self.target is None:
             return metric_intervals(confusion, level)
         rows, n_effective = self._counted(confusion)
@@ -151,16 +151,16 @@ class Evaluation:
         if self.target is None:
             return difference_intervals(agreement, level)
         rows, n_effective = self._counted(agreement)
-        told = difference_intervals(rows, level)
+        known = difference_intervals(rows, level)
         sizes = rows.sum(axis=(1, 2))
         part = self.target * (sizes > 0)
         part = part / part.sum() * n_effective / np.maximum(sizes, 1)
         gained, lost = part @ rows[:, 0, 1], part @ rows[:, 1, 0]
         bounds = paired_bounds([gained], [lost], [n_effective], level)[0]
-        return {**told, "accuracy": bounds.tolist()}
+        return {**known, "accuracy": bounds.tolist()}
 
     def _counted(self, counts: Confusion) -> tuple[Confusion, float]:
-        """Return the rows of classes with a share, and how many an accuracy in the mix is worth."""
+        """Return the rows of classes with a share, and the effective number of rows in the mix."""
         assert self.target is not None
         occurs = (self.target > 0).reshape(-1, *[1] * (counts.ndim - 1))
         rows = np.asarray(counts * occurs)
@@ -204,9 +204,9 @@ def evaluate(
     coefficients : Coefficients, optional
         Fitted for the table's classes.
     adjusted : Coefficients, optional
-        The same, moved to another class mix.
+        The same coefficients, moved to another class mix.
     target : ndarray of shape (N,), optional
-        Class shares that the scores are to be told for.
+        Class shares that the scores are for.
     progress : callable, optional
         Receives the number of rows done after each chunk.
 

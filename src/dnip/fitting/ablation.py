@@ -1,4 +1,4 @@
-"""What each term of the objective does: its seven subsets, fitted and scored side by side."""
+"""What each term of the objective does: its seven subsets, fitted and scored."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from dnip.solvers import Solver
     from dnip.tables import ProbabilityTable
 
-#: Told before every fit: the objective, and the number of this fit and of all.
+#: Called before every fit, with the objective, the number of this fit, and the number of all.
 Progress = Callable[[str, int, int], None]
 
 #: What the objectives are compared by.
@@ -113,7 +113,7 @@ class Ablation:
     solver : str
     seeds : tuple of int
     interrupted : bool
-        Whether Ctrl-C ended it; fits that were not finished are left out.
+        Whether Ctrl-C stopped it; unfinished fits are left out.
     """
 
     rows: tuple[AblationRow, ...]
@@ -154,17 +154,17 @@ def ablate(
 ) -> Ablation:
     """Fit the paper's seven objectives (section 5.5) on an opt set, and score them.
 
-    The fits are plain optima: robust ones would blend the objectives' differences away.
+    The fits are plain optima: robust fits would hide the differences between the objectives.
 
     Parameters
     ----------
     opt : ProbabilityTable
-        Rows without a label are left aside.
+        Rows without a label are not used.
     test : ProbabilityTable, optional
         Other rows of the same classes.
     objective : Objective, optional
-        β, τ, μ, and COBias or COBias_single; its terms are those that are taken away. The
-        published settings by default.
+        β, τ, μ, and COBias or COBias_single, with all three terms. The published settings by
+        default.
     scale : int or str, default=30
         The paper's K; as for :func:`dnip.solve`.
     solver
@@ -174,7 +174,7 @@ def ablate(
     time_limit : float, optional
         Seconds of each fit.
     progress : callable, optional
-        Told before every fit.
+        Called before every fit, as :data:`Progress`.
 
     Returns
     -------

@@ -44,7 +44,7 @@ def cobias(confusion: ArrayLike) -> float:
 
 
 def cobias_of(accuracies: Floats) -> Floats:
-    """COBias of class accuracies, for as many sets of them at once as there are rows.
+    """Return the COBias of class accuracies, of many sets of them at once.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def cobias_of(accuracies: Floats) -> Floats:
 
 
 def odd_classes(confusion: ArrayLike) -> Integers:
-    """Return each class's odd class: the wrong class that its examples are most often given.
+    """Return the odd class of each class: the wrong class predicted most often for it.
 
     Parameters
     ----------

@@ -53,7 +53,7 @@ def confusion_matrix(labels: Labels, predictions: Labels, n_classes: int) -> Con
 def count_pairs(
     first: Labels, second: NDArray[np.integer], n_first: int, n_second: int
 ) -> Confusion:
-    """Count how often each value of one column stands beside each value of another.
+    """Count how often each value of one column comes with each value of another.
 
     Parameters
     ----------

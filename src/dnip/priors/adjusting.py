@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from dnip.priors.calibration import Calibration
 
 
-# Far below what any two probabilities of a row differ by.
+# Far below the ratio of any two probabilities of a row.
 _LEAST = 1e-12
 
 
@@ -38,12 +38,13 @@ def adjust(
 
     By the calibration, weights ω are those that are right most often where the class shares are
     λ_n ∝ (ω_n·exp(-v_n))^s, and for the target π' these are exp(v_n)·π'_n^(1/s). On the straight
-    way there in logarithms, d = ln π' - ln λ, no step lowers the accuracy under π'. As much of it
-    is gone as the change of mix, δ = ln π' - ln π, accounts for: t = ⟨d, δ⟩/⟨d, d⟩, within 0..1.
+    way there in logarithms, d = ln π' - ln λ, no step lowers the accuracy under π'. The part of the
+    way that is taken is what the change of mix, δ = ln π' - ln π, accounts for:
+    t = ⟨d, δ⟩/⟨d, d⟩, within 0..1.
 
-    So weights stay what they are where the mix is the one that they were fitted for; those of most
-    accuracy under one mix become those of most accuracy under the other; and weights that make up
-    for rare classes already are not raised again when these become frequent.
+    So weights do not change if the mix does not. Weights of the highest accuracy under one mix
+    become those of the highest accuracy under the other. Weights that are high for rare classes
+    already are not raised again when these classes become frequent.
 
     Parameters
     ----------
@@ -93,8 +94,7 @@ def weigh_rows(
 ) -> Floats:
     """Weigh rows by target share over observed share of their class.
 
-    Classes without labels cannot be weighed: those with labels share the rest, and the user is
-    told.
+    Classes without labels cannot be weighed: those with labels share the rest, with a warning.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def weigh_rows(
     classes : sequence of str
         Class names.
     sample_weight : ndarray of shape (M,), optional
-        Weights that count beside: within each class they keep their proportions.
+        Weights of the rows; within each class they keep their proportions.
 
     Returns
     -------

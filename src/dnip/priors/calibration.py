@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from dnip.base.typing import Floats, Probabilities
 
 
-# Probabilities below this are told from each other by no calibration.
+# A calibration does not distinguish probabilities below this.
 _LEAST_PROBABILITY = 1e-7
 
 
@@ -47,7 +47,7 @@ class Calibration:
         return softmax(self.sharpness * (log_p + self.log_weights))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the calibration, as it stands in a coefficients file."""
+        """Return the calibration as a coefficients file holds it."""
         return {
             "log_weights": self.log_weights.tolist(),
             "sharpness": self.sharpness,

@@ -1,4 +1,4 @@
-"""Class shares of rows without labels, and how far they are to be trusted."""
+"""Class shares of rows without labels, with intervals."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from dnip.priors.calibration import Calibration
 
 
-#: Cells of the rows that are looked at; of more, a sample.
+#: Rows and cells that are used at most; of larger tables, a sample.
 MOST_ROWS, MOST_CELLS = 20_000, 500_000
 
 # Jeffreys' prior: half a row of each class, so that none is ruled out.
@@ -41,10 +41,10 @@ class PriorEstimate:
     shares : ndarray of shape (N,)
         They sum to 1.
     low, high : ndarray of shape (N,)
-        An interval that would hold 95% were the calibration right but for the noise of the rows
-        and of the labels that it rests on.
+        95% interval, from the noise of the rows and of the labels of the calibration; it assumes
+        that the calibration has no other error.
     n_rows : int
-        Rows that it rests on.
+        Rows that were used.
     """
 
     shares: Floats
@@ -57,7 +57,7 @@ class PriorEstimate:
         return np.asarray((shares < self.low) | (shares > self.high))
 
     def to_dict(self, classes: Sequence[str]) -> dict[str, Any]:
-        """Return what ``--json`` tells, and a coefficients file keeps.
+        """Return what ``--json`` prints and a coefficients file holds.
 
         Examples
         --------
@@ -73,7 +73,7 @@ class PriorEstimate:
 
 
 def most_rows(n_classes: int) -> int:
-    """Return how many rows an estimate looks at, at most.
+    """Return how many rows an estimate uses at most.
 
     Examples
     --------

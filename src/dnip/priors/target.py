@@ -1,4 +1,4 @@
-"""The class mix that coefficients are for: as a user names it, checked, and as it is reported."""
+"""The class mix that coefficients are for: read, checked and reported."""
 
 from __future__ import annotations
 
@@ -212,10 +212,10 @@ class TargetPrior:
     shares : ndarray of shape (N,)
         They sum to 1.
     estimate : PriorEstimate or None
-        Where the shares come from, if nobody gave them.
+        The estimate that the shares come from; None if they were given.
     effective_rows : float or None
-        Of labelled rows that were weighed for the mix: equally weighted rows that would tell the
-        error rate as precisely (Kish).
+        How many equally weighted rows would give the error rate with the same precision as the
+        labelled rows, weighed for the mix (Kish).
 
     Examples
     --------
@@ -228,17 +228,17 @@ class TargetPrior:
     effective_rows: float | None = None
 
     def to_dict(self, classes: Sequence[str]) -> dict[str, Any]:
-        """Return what ``--json`` tells, and a coefficients file keeps."""
-        told: dict[str, Any] = {"source": "given" if self.estimate is None else "estimate"}
-        told["shares"] = dict(zip(classes, self.shares.tolist(), strict=True))
+        """Return what ``--json`` prints and a coefficients file holds."""
+        found: dict[str, Any] = {"source": "given" if self.estimate is None else "estimate"}
+        found["shares"] = dict(zip(classes, self.shares.tolist(), strict=True))
         if self.estimate is not None:
-            told |= self.estimate.to_dict(classes)
+            found |= self.estimate.to_dict(classes)
         if self.effective_rows is not None:
-            told["effective_rows"] = self.effective_rows
-        return told
+            found["effective_rows"] = self.effective_rows
+        return found
 
     def sentence(self, classes: Sequence[str]) -> str:
-        """Return the shares as a line of text, of many classes the most frequent."""
+        """Return the shares as a line of text; of many classes, those of the most frequent."""
         shown = np.argsort(-self.shares, kind="stable")[:_NAMED]
         if len(classes) <= _NAMED:
             shown = np.arange(len(classes))

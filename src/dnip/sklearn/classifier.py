@@ -1,4 +1,4 @@
-"""The scikit-learn surface: class coefficients around any probabilistic classifier."""
+"""The classifier for scikit-learn: class coefficients around any probabilistic classifier."""
 
 from __future__ import annotations
 
@@ -80,17 +80,17 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         What to minimise instead, also any function of a confusion matrix (N, N), rows true.
         `beta`, `tau` and `smoothing` are then not read.
     constraints : Constraints, default=None
-        What the coefficients have to keep to on the probabilities that they are fitted on. Its
-        classes are labels of `classes_`.
+        What the coefficients must keep on the probabilities that they are fitted on. Its classes
+        are labels of `classes_`.
     classes : sequence of length N, default=None
         Without an estimator: the class of each column of X, in order, also of those that y
         lacks. None: the sorted labels of y. Some scorers, such as log loss, need sorted classes.
     cv : int, splitter, iterable of splits or "prefit", default=None
-        Where out-of-fold probabilities come from; None is 5 stratified folds. A number of folds
-        shrinks to the smallest class of two or more examples. Splits need not cover the data; an
-        example whose class its fold's estimator has not seen is left out. "prefit": the fitted
-        estimator is used as it is, and the data should be new to it. Best for estimators that
-        change much between folds, such as a single tree.
+        How out-of-fold probabilities are made; None is 5 stratified folds. There are no more folds
+        than examples in the smallest class of two or more. Splits need not cover the data. An
+        example is left out if its fold's estimator has not seen its class. "prefit": the fitted
+        estimator is used as it is, and the data should be new to it. That is best for estimators
+        that change much between folds, such as a single tree.
     n_jobs : int, default=None
         Folds fitted at the same time.
     random_state : int, default=0
@@ -310,7 +310,7 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         return check_estimated(p), rows
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Return which metadata `fit` hands to the estimator and to the splitter."""
+        """Return which metadata `fit` passes to the estimator and to the splitter."""
         fit = MethodMapping().add(caller="fit", callee="fit")
         split = MethodMapping().add(caller="fit", callee="split")
         router = MetadataRouter(owner=self).add_self_request(self)
@@ -336,7 +336,7 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         return check_prior(prior, names)
 
     def _take_matrix(self, X: Any, y: NDArray[Any]) -> Probabilities:
-        """Take X as probabilities, and settle which class each column is."""
+        """Take X as probabilities, and decide which class each column is."""
         self.estimator_ = None
         p = self._probabilities(X, reset=True)
         source = "y" if self.classes is None else "classes"
@@ -353,7 +353,7 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         return p
 
     def _take_estimator(self, estimator: Any) -> None:
-        """Take a fitted estimator, and what it knows of classes and features."""
+        """Take a fitted estimator with its classes and features."""
         self.estimator_ = estimator
         self.classes_ = np.asarray(estimator.classes_)
         for name in ("n_features_in_", "feature_names_in_"):

@@ -37,9 +37,9 @@ def predict_out_of_fold(
 ) -> tuple[Floats, Integers]:
     """Return probabilities by clones fitted without the row, and which row each one is.
 
-    Unlike scikit-learn's ``cross_val_predict``, splits need not cover the data or test a row
-    once, estimators see the labels themselves, and an example whose class its fold has not
-    trained on is left out.
+    There are three differences from scikit-learn's ``cross_val_predict``. Splits need not cover the
+    data or test a row once. Estimators see the labels themselves. An example is left out if its
+    fold has not trained on its class.
 
     Parameters
     ----------
@@ -51,8 +51,8 @@ def predict_out_of_fold(
     classes : ndarray of shape (N,)
         The class of each column to return; all classes of y are among them.
     cv : int, splitter or iterable of splits, default=None
-        None is 5 stratified folds. A number of folds shrinks to the smallest class of two or
-        more examples.
+        None is 5 stratified folds. There are no more folds than examples in the smallest class of
+        two or more.
     n_jobs : int, default=None
         Folds fitted at the same time.
     fit_params, split_params : mapping, default=None
@@ -62,7 +62,7 @@ def predict_out_of_fold(
     Returns
     -------
     p : ndarray of shape (M', N)
-        What ``predict_proba`` said, 0 for a class that the fold has not seen.
+        The values of ``predict_proba``, 0 for a class that the fold has not seen.
     rows : ndarray of shape (M',)
         The row of X that each row of `p` belongs to.
 

@@ -1,4 +1,4 @@
-"""The half of a scikit-learn classifier that predicts, with coefficients already fitted."""
+"""The part of the scikit-learn classifier that predicts, with fitted coefficients."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class ReweightingMixin(ClassifierMixin):  # type: ignore[misc]
     """Predict with `coefficients_` on the probabilities of `estimator_`, or on X where it is None.
 
-    The class that mixes it in learns these two and `classes_` in its ``fit``.
+    The class that uses this mixin sets these two and `classes_` in its ``fit``.
     """
 
     estimator_: Any

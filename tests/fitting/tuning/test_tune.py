@@ -158,7 +158,7 @@ TABLE = skewed(30, ids=True)
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        ({"folds": 11}, "class 0 has 10 labelled rows, which do not reach for 11 folds"),
+        ({"folds": 11}, "class 0 has 10 labelled rows, too few for 11 folds"),
         ({"dev_share": 0.01}, "class 0 has 10 labelled rows: a dev share of 0.01"),
         ({"folds": 2, "dev_share": 0.5}, "folds and a dev share are given"),
         ({"dev_share": 0.1, "dev": skewed(30, 1)}, "a dev share and a dev table are given"),

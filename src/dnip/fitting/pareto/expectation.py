@@ -1,4 +1,4 @@
-"""The COBias to expect on new rows, where class accuracies are known from few."""
+"""The COBias to expect on new rows, where class accuracies are known from few rows."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 
 def expected_cobias(confusion: Counts) -> float:
-    """Return the mean over pairs of classes of the gap to expect, given what is uncertain.
+    """Return the expected COBias of new rows: the mean expected gap over pairs of classes.
 
-    An accuracy from n rows is uncertain by about √(a(1−a)/n). Weights that make measured accuracies
-    equal leave the true ones apart by as much: the gap to expect is that of a normal variable
-    around the measured difference, whatever its sign.
+    An accuracy a from n rows has a standard error of about √(a(1−a)/n). Weights that make measured
+    accuracies equal leave the true ones apart by about as much. The expected gap is the mean
+    absolute value of a normal variable around the measured difference.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def expected_cobias(confusion: Counts) -> float:
     size = np.asarray(confusion.sum(axis=1), np.float64)
     rates = class_accuracies(confusion)
     present = np.flatnonzero(size > 0)
-    hedged = (np.diag(confusion) + 1) / (size + 2)  # a rate of 0 or 1 is uncertain, too
+    hedged = (np.diag(confusion) + 1) / (size + 2)  # a rate of 0 or 1 is uncertain too
     with np.errstate(divide="ignore"):
         variance = hedged * (1 - hedged) / size
     gaps = [

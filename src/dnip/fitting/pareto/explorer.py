@@ -1,4 +1,4 @@
-"""A problem as the search of a front walks on it: every line visited, every good point kept."""
+"""The state of the search of a front: the lines visited and the best points found."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Explorer:
     smoothing : float, optional
         μ of the PMI term.
     held : mapping of int to int
-        Classes that stay at a given index.
+        Classes whose index is fixed, and the index.
     expected : int
         About how many lines will be visited.
 
@@ -59,7 +59,7 @@ class Explorer:
     n_lines : int
         Lines visited so far.
     deadline : float or None
-        A ``time.perf_counter`` reading at which a descent over many rows stops where it is.
+        A reading of ``time.perf_counter`` at which a descent over many rows stops.
     """
 
     def __init__(
@@ -87,21 +87,21 @@ class Explorer:
         self.total = int(problem.class_mass.sum())
         self._cells = new_cells(self.total, problem.n_classes, _MOST)
         self._lines = new_lines(expected)
-        self._looked = np.zeros_like(self._cells.indices)  # the points that were looked around
+        self._looked = np.zeros_like(self._cells.indices)  # points whose neighbours were visited
 
     def equal_weights(self) -> Floats:
         """Return the indices of the plain argmax."""
         return self.hold(np.full(len(self._cells.indices[0]), float(self.scale.size)))
 
     def hold(self, indices: WeightIndices | Floats) -> Floats:
-        """Return a copy of weight indices in which held classes stand at theirs."""
+        """Return a copy of weight indices in which held classes have their fixed index."""
         here = np.array(indices, np.float64)
         for c, index in self._held.items():
             here[c] = index
         return here
 
     def offer(self, indices: Floats, origin: int) -> None:
-        """Offer one point."""
+        """Count one point, and keep it if it is good."""
         confusion = self._passes.count(indices)
         offer(
             self._cells,
@@ -133,7 +133,7 @@ class Explorer:
         return np.flatnonzero(self._cells.cobias < beyond - _SAME)
 
     def unseen(self, front: Integers) -> Booleans:
-        """Say which points of a front were not looked around yet."""
+        """Return whether each point of a front has neighbours to visit."""
         return np.asarray((self._looked[front] != self._cells.indices[front]).any(axis=1))
 
     def accuracy(self, cells: Integers) -> Floats:

@@ -1,4 +1,4 @@
-"""What a front promises, held against rows that it was not found on."""
+"""A front scored on rows that it was not found on: cross-fitting."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from dnip.base.typing import Confusion, Integers, Labels, Probabilities
 
-#: With fewer labelled examples of some class than this a front over-fits: the accuracy of a class
-#: is then known to no better than 0.05.
+#: A front over-fits where some class has fewer labelled examples than this: its accuracy is then
+#: known to 0.05 at best.
 FEW = 100
 
 # Folds, where the smallest class has as many examples.
@@ -52,7 +52,7 @@ class CrossFit:
     def score(self, rule: Rule) -> Confusion:
         """Return the counts of all rows when a rule chooses on each fold's front.
 
-        Where no point of a fold's front obeys the rule, the nearest stands in.
+        Where no point of a fold's front obeys the rule, the nearest one is used.
         """
         return self._count([rule.nearest(found) for found in self.fronts])
 
@@ -102,7 +102,7 @@ def cross_fit(
     Raises
     ------
     InvalidInputError
-        If some class has a single example, which cannot be found and scored both.
+        If some class has a single example: it cannot be fitted and scored.
 
     Examples
     --------
@@ -127,7 +127,7 @@ def cross_fit(
         if progress is not None:
             progress(fold + 1, n_folds)
         kept = folds != fold
-        with warnings.catch_warnings():  # classes without examples were told of already
+        with warnings.catch_warnings():  # of classes without examples: given already
             warnings.simplefilter("ignore", DNIPWarning)
             without = front(
                 probabilities[kept],
@@ -156,7 +156,7 @@ def _nearest(found: Front, without: Front) -> list[int]:
 
 
 def _stratified(labels: Labels, n_folds: int, rng: np.random.Generator) -> Integers:
-    """Deal the rows of each class to the folds, in turn and shuffled."""
+    """Divide the rows of each class into folds, at random."""
     order = rng.permutation(len(labels))
     order = order[np.argsort(labels[order], kind="stable")]
     folds = np.empty(len(labels), np.int64)

@@ -1,4 +1,4 @@
-"""The search of a front: sweep the weights of the terms, look around, fill the gaps."""
+"""The search of a front: sweep the weights of the terms, visit neighbours, fill the gaps."""
 
 from __future__ import annotations
 
@@ -76,10 +76,10 @@ def sweep(explorer: Explorer, origins: list[Origin], rng: np.random.Generator) -
 
 
 def fill(explorer: Explorer, rng: np.random.Generator) -> Iterator[None]:
-    """Look around the front and kick on from it, in turn, without end.
+    """Look around the points of the front, then kick from them, and so on without end.
 
     Points beside wide gaps come first. A kicked point descends into the gap, toward the corner
-    that both points beside the gap span (augmented Tchebycheff), so that points are found that
+    that both points beside the gap span (augmented Tchebycheff). So it also finds points that
     are the best of no weighted sum.
     """
     enough = explorer.n_lines
@@ -98,9 +98,9 @@ def fill(explorer: Explorer, rng: np.random.Generator) -> Iterator[None]:
 
 
 def look_around(explorer: Explorer, enough: float = np.inf) -> Iterator[None]:
-    """Visit all lines through all points of the front, until none is left that was not seen.
+    """Visit all lines through all points of the front until every point was looked around.
 
-    No further point is taken after `enough` lines in all.
+    It stops after `enough` lines in all.
     """
     while explorer.n_lines < enough:
         front = explorer.front()

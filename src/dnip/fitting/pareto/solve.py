@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 
     from dnip.base.typing import Counts, Floats, WeightIndices
 
-#: Called with lines visited, lines in all, and points on the front; printing is up to the caller.
+#: Called with lines visited, lines in all, and points on the front.
 FrontProgress = Callable[[int, int, int], None]
 
 # Lines that a search visits: so many, and so many more for each class.
 _LINES, _LINES_PER_CLASS = 2_000, 500
 # Part of the time limit that the default optimum may take.
 _FOR_THE_OPTIMUM = 0.25
-# What points are found from; they are known by their places here.
+# Where searches begin; kernels know each by its place in this list.
 RAW, DEFAULT, ENUMERATION = (
     Origin(start) for start in ("raw argmax", "default optimum", "enumeration")
 )
@@ -106,7 +106,7 @@ class Front:
     seconds : float
     seed : int
     unfitted : tuple of int
-        Classes without examples: they stand everywhere where the default optimum has them.
+        Classes without examples: they have the index of the default optimum everywhere.
     """
 
     points: tuple[Point, ...]
@@ -151,7 +151,7 @@ def front(
     classes: Sequence[str] | None = None,
     progress: FrontProgress | None = None,
 ) -> Front:
-    """Find the weight indices that no others beat in accuracy and COBias on an opt set.
+    """Find the weight indices that no others beat in both accuracy and COBias on an opt set.
 
     Descents under weights of the terms from error alone to COBias alone, each from where its
     neighbour ended; then lines through all points found, and kicks into the gaps between them.

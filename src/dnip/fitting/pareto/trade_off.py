@@ -62,7 +62,7 @@ class TestScores:
 
 @dataclass(frozen=True, eq=False)
 class TradeOff:
-    """What accuracy costs in COBias on one task.
+    """The trade-off of accuracy and COBias on one task.
 
     Attributes
     ----------
@@ -84,7 +84,7 @@ class TradeOff:
 
     @property
     def few(self) -> str | None:
-        """The class with the fewest labels, where these are too few to trust the front."""
+        """The class with the fewest labels, if they are too few to trust the front; else None."""
         support = self.front.support
         least = int(np.argmin(np.where(support > 0, support, np.inf)))
         return self.classes[least] if support[least] < FEW else None
@@ -187,7 +187,7 @@ class TradeOff:
     def cross_fitted(self, rule: Rule) -> Confusion | None:
         """Return the counts of rows left out when a rule chooses without them, if there are any.
 
-        A number is not chosen anew: the point at the same place of the other front stands in.
+        For a rule that is a number, the point at the same place of each fold's front is taken.
         """
         if self.cross is None:
             return None
@@ -237,9 +237,9 @@ def trace_front(
     Parameters
     ----------
     table : ProbabilityTable
-        The opt set; rows without a label are left aside.
+        The opt set; rows without a label are not used.
     test : ProbabilityTable, optional
-        Of the same classes and other rows. It chooses nothing.
+        Other rows of the same classes. It has no influence on the front.
     scale, smoothing, effort, seed, time_limit, progress
         As for :func:`front`.
     cross : {"auto", "on", "off"}, default="auto"

@@ -1,4 +1,4 @@
-"""From predictions on dev rows to the settings that the evidence is for."""
+"""The choice of settings, from predictions on dev rows."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ class Criterion:
     Parameters
     ----------
     name : {"accuracy", "cobias", "weighted"}, default="weighted"
-        ``"accuracy"``: the most accurate, and among those that are as good the one of the lowest
-        COBias. ``"cobias"``: the other way round, the paper's stated priority. ``"weighted"``: by
-        the sum of `weights`.
+        ``"accuracy"``: the highest accuracy, and among equals the lowest COBias. ``"cobias"``: the
+        other way round, the paper's stated priority. ``"weighted"``: the weighted sum of metrics
+        by `weights`.
     weights : mapping of str to float, optional
         For ``"weighted"`` only: how much each metric of :data:`dnip.metrics.METRICS` counts, at
-        least 0. Gaps count against a candidate. By default accuracy and COBias count alike.
+        least 0. Gaps count against a candidate. By default accuracy and COBias have weight 1.
 
     Examples
     --------
@@ -72,7 +72,7 @@ class Criterion:
 
     @property
     def steps(self) -> tuple[dict[str, float], ...]:
-        """What to compare by, weights by metric; a further step decides among near-equals."""
+        """What to compare by: weights by metric. A second step decides among near-equals."""
         if self.name == "accuracy":
             return {"accuracy": 1.0}, {"cobias": 1.0}
         if self.name == "cobias":
@@ -81,7 +81,7 @@ class Criterion:
         return ({metric: float(weight) for metric, weight in given.items()},)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the criterion, as it stands in a coefficients file."""
+        """Return the criterion as a coefficients file holds it."""
         weights = self.steps[0] if self.name == "weighted" else None
         return {"name": self.name, "weights": weights}
 
@@ -104,9 +104,9 @@ class Choice(NamedTuple):
         The defaults, or the candidate nearest to them.
     standings : dict of Settings to Standing
     bar : float
-        How many standard errors a candidate has to be ahead of the reference.
+        How many standard errors a candidate must be ahead of the reference.
     alike : tuple of Settings
-        Those over the bar that are within one standard error of the best of them; none where the
+        The candidates over the bar that are within one standard error of the best; empty where the
         reference was kept.
     """
 
@@ -126,17 +126,18 @@ def choose(
     seed: int,
     confidence: float = 0.9,
 ) -> Choice:
-    """Choose the settings that the evidence is for, the defaults where it is for none.
+    """Choose the settings that are better beyond chance, or else the defaults.
 
-    The score of a candidate is the mean over folds, by their rows: counts of all folds together
-    would flatter settings whose fits err to another side each time. A candidate is better than the
-    defaults where it is ahead by more standard errors than the best of so many equal candidates
-    would be by chance. Of those within one standard error of the best, the nearest to the defaults
-    is chosen. Under the criteria accuracy and cobias, near-equals are first compared by the other
-    one; and where none is better than the defaults, one that is no worse may be by the other one.
+    The score of a candidate is the mean over folds, weighted by their rows. Counts of all folds
+    together would flatter settings whose fits err in a different direction each time. A candidate
+    is better than the defaults where it is ahead by more standard errors than the best of that
+    many equal candidates would be by chance. Among those within one standard error of the best, the
+    nearest to the defaults is chosen. Under the criteria accuracy and cobias, near-equals are
+    first compared by the other metric. If none is better than the defaults by the first metric,
+    one that is no worse by it and better by the other may be chosen.
 
-    All candidates predict the same rows, so differences are known far better than scores are:
-    standard errors are those of a paired bootstrap, of folds and of rows within fold and class.
+    All candidates predict the same rows, so differences are known much better than scores.
+    Standard errors come from a paired bootstrap of folds, and of rows within fold and class.
 
     Parameters
     ----------
@@ -150,7 +151,7 @@ def choose(
     seed : int
         Seed of the bootstrap.
     confidence : float, default=0.9
-        Chance of keeping the defaults where all candidates are equal; 0 takes the best one.
+        Probability of keeping the defaults where all candidates are equal; 0 takes the best one.
 
     Returns
     -------
@@ -194,14 +195,14 @@ def choose(
 
 
 class _Differences(NamedTuple):
-    """Scores less that of one candidate, on the dev rows and on bootstrap samples of them."""
+    """Scores minus that of one candidate, on the dev rows and on bootstrap samples."""
 
     ahead: Floats  # (C,)
     errors: Floats  # (C,)
     resampled: Floats  # (C, S)
 
     def bar(self, confidence: float) -> float:
-        """Return how many standard errors the best of equal candidates is ahead by, at most."""
+        """Return how many standard errors the best of equal candidates is ahead by chance."""
         if confidence == 0:
             return 0.0
         chance = self.resampled - self.resampled.mean(axis=1, keepdims=True)
@@ -221,10 +222,10 @@ def _against(scores: Floats, reference: int) -> _Differences:
 
 
 class _Evidence:
-    """Scores of all candidates, on the dev rows and on bootstrap samples of them.
+    """Scores of all candidates, on the dev rows and on bootstrap samples.
 
-    A sample draws folds, as fits differ, and then rows within fold and class. Rows of a class that
-    every candidate predicts alike are exchangeable, so it draws how often each such pattern comes.
+    A sample draws folds, then rows within fold and class. Rows of a class that all candidates
+    predict in the same way are interchangeable, so the counts of such patterns are drawn.
     """
 
     def __init__(
@@ -306,7 +307,7 @@ class _FoldEvidence:
 
 
 def _resample(true: Labels, counts: Integers, rng: np.random.Generator) -> Integers:
-    """Return the counts of each pattern, then those of samples with as many rows of each class."""
+    """Return the counts of each pattern, then those of samples with the same class sizes."""
     drawn = np.empty((1 + SAMPLES, len(counts)), np.int64)
     drawn[0] = counts
     for c in np.unique(true):

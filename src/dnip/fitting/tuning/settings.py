@@ -1,4 +1,4 @@
-"""What can be chosen about a fit, and the grid of choices."""
+"""The settings of a fit that can be chosen, and grids of them."""
 
 from __future__ import annotations
 
@@ -86,10 +86,10 @@ class Settings:
         differ = sum(getattr(self, f.name) != getattr(default, f.name) for f in fields(self))
         far = abs(math.log1p(self.beta) - math.log1p(default.beta))
         far += abs(math.log1p(self.tau) - math.log1p(default.tau))
-        # A μ in examples comes after the default, the smaller ones last.
+        # A given μ is farther than the default, smaller ones farthest.
         far += 0.0 if self.smoothing is None else 10.0 + abs(math.log(self.smoothing / 4000))
         scale, usual = WeightScale.of(self.scale), WeightScale.of(default.scale)
-        # No distance between kinds of scales: linear ones come after geometric ones.
+        # Linear scales are farther than geometric ones.
         far += abs(math.log(scale.size / usual.size)) if scale.size else 20.0
         far += 10.0 * (scale.spacing is not usual.spacing)
         return differ, far
@@ -102,7 +102,7 @@ class Grid:
     Parameters
     ----------
     betas, taus, scales, smoothings, robust_modes : sequence
-        Values of each setting, at least one; a value that appears twice counts once.
+        Values of each setting, at least one; repeated values count once.
 
     Raises
     ------

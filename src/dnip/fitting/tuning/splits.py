@@ -1,4 +1,4 @@
-"""Which labelled rows a candidate is fitted on, and which score it."""
+"""Splits of the labelled rows into those to fit on and those to score on."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from dnip.base.typing import Integers, Labels
 
-#: Folds where the user names no number and every class has labels enough.
+#: Folds by default, where every class has enough labels.
 USUAL_FOLDS = 5
 
 
@@ -29,7 +29,7 @@ class Split(NamedTuple):
 def fold_rows(
     labels: Labels, classes: Sequence[str], n_folds: int | None, seed: int
 ) -> tuple[Split, ...]:
-    """Deal the rows of every class out to folds; each fold scores what the others fit.
+    """Divide the rows of every class into folds; each is scored by fits on the others.
 
     Parameters
     ----------
@@ -67,8 +67,7 @@ def fold_rows(
     check_integer("folds", n_folds, at_least=2)
     if fewest < n_folds:
         raise InvalidInputError(
-            f"class {classes[scarce]} has {fewest} labelled rows, which do not reach for "
-            f"{n_folds} folds",
+            f"class {classes[scarce]} has {fewest} labelled rows, too few for {n_folds} folds",
             hint=f"Give {fewest} folds at most, or label more rows of it",
         )
     fold = np.empty(len(labels), np.int64)
@@ -92,7 +91,7 @@ def share_rows(
     labels, classes, seed
         As for :func:`fold_rows`.
     share : float
-        Above 0 and below 1; of every class it must leave and take at least one row.
+        Above 0 and below 1; every class needs a row on both sides.
 
     Raises
     ------

@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 # Seconds between two looks at the clock and at Ctrl-C.
 _PATIENCE = 1.0
 
-#: Told after every fit: how many of how many are done.
+#: Called after every fit, with the number of fits done and of all.
 Progress = Callable[[int, int], None]
 
 
 class Fold(NamedTuple):
-    """What one split gives to fit on and to score on."""
+    """The rows of one split: to fit on, with labels, and to score on."""
 
     probabilities: Probabilities
     labels: Labels
@@ -44,14 +44,14 @@ class Fold(NamedTuple):
 
 
 class Trials(NamedTuple):
-    """Predictions on the dev rows of every fold, of the candidates that came to an end."""
+    """Predictions on the dev rows of every fold, of the candidates that were finished."""
 
     predictions: dict[Settings, tuple[Labels, ...]]
     interrupted: bool
 
 
 class Workbench:
-    """What all candidates have in common.
+    """Fits candidates; it holds what they have in common.
 
     Parameters
     ----------
@@ -86,11 +86,11 @@ class Workbench:
         deadline: float | None = None,
         progress: Progress | None = None,
     ) -> Trials:
-        """Fit the candidates in order, as many at once as there are cores.
+        """Fit the candidates in order, one per core at the same time.
 
-        The kernels release the interpreter, so threads do. Ctrl-C, or a deadline on the clock of
-        ``time.perf_counter``, ends it; candidates that have not been fitted on all folds by then
-        are left out.
+        Threads are enough, as the kernels release the interpreter. Ctrl-C ends it, and so does a
+        deadline (a reading of ``time.perf_counter``). Candidates that are not fitted on all folds
+        by then are left out.
         """
         found: dict[tuple[Settings, int], Labels] = {}
         jobs = iter(_jobs(candidates, len(self.folds)))
@@ -99,7 +99,7 @@ class Workbench:
         self._stopped.clear()
         n_threads = usable_cores()
         with warnings.catch_warnings(), ThreadPoolExecutor(n_threads, "dnip-tune") as pool:
-            # Of classes without labels; the final fit says it once.
+            # Warnings of classes without labels: the final fit gives them once.
             warnings.simplefilter("ignore", DNIPWarning)
             running: set[Future[dict[tuple[Settings, int], Labels]]] = set()
             try:
@@ -135,7 +135,7 @@ class Workbench:
     def _fit(
         self, group: Sequence[Settings], number: int, deadline: float | None
     ) -> dict[tuple[Settings, int], Labels]:
-        """Fit settings that differ in their robust mode only on one fold."""
+        """Fit settings on one fold; they differ only in their robust mode."""
         fold = self.folds[number]
         found: dict[tuple[Settings, int], Labels] = {}
         plain: Labels | None = None
@@ -163,12 +163,12 @@ class Workbench:
             classes = [str(c) for c in range(fold.probabilities.shape[1])]
             weights = Coefficients.from_solution(fitted.solution, classes).multipliers
             found[settings, number] = decide(fold.dev, weights).astype(np.int64)
-            if fitted.decision is None:  # the plain optimum, which need not be fitted again
+            if fitted.decision is None:  # the plain optimum: no need to fit it again
                 plain = found[settings, number]
         return found
 
     def _heed(self, _entry: TraceEntry) -> None:
-        """Interrupt the search of this thread; Ctrl-C itself comes to the main thread alone."""
+        """Interrupt the search of this thread: Ctrl-C itself reaches the main thread only."""
         if self._stopped.is_set():
             raise KeyboardInterrupt
 
@@ -176,7 +176,7 @@ class Workbench:
 def _jobs(
     candidates: Sequence[Settings], n_folds: int
 ) -> Iterable[tuple[tuple[Settings, ...], int]]:
-    """Put candidates that differ in their robust mode only together, in the order they come."""
+    """Group candidates that differ only in their robust mode, in their order."""
 
     def shared(settings: Settings) -> tuple[float, float, str, float | None]:
         return settings.beta, settings.tau, settings.scale, settings.smoothing

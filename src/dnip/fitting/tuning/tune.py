@@ -39,7 +39,7 @@ _TRIAL_SHARE = 0.8
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """One combination of settings, and how it does on rows that its fits have not seen.
+    """One combination of settings, and its results on rows that its fits have not seen.
 
     Attributes
     ----------
@@ -77,7 +77,7 @@ class Candidate:
 
 @dataclass(frozen=True, eq=False)
 class Tuning:
-    """The settings that were chosen, on which evidence, and the fit with them.
+    """The chosen settings, the evidence for them, and the fit with them.
 
     Attributes
     ----------
@@ -86,14 +86,14 @@ class Tuning:
     candidates : tuple of Candidate
         All that were fitted on every fold, the best first.
     choice : Choice
-        Where all stand, and how high the bar was.
+        How all candidates compare with the defaults.
     criterion : Criterion
     scheme : str
-        How the dev rows were set apart, such as "5 folds".
+        How the dev rows were chosen, such as "5 folds".
     n_planned : int
-        Candidates that were asked for.
+        Candidates in the grid.
     interrupted : bool
-        Whether Ctrl-C ended the trials.
+        Whether Ctrl-C stopped the trials.
     seconds : float
         Wall time of trials and fit.
     """
@@ -178,7 +178,7 @@ def tune(
     Parameters
     ----------
     table : ProbabilityTable or array-like of shape (M, N)
-        The opt set. Its rows without a label serve robust fits only.
+        The opt set. Rows without a label are used by robust fits only.
     labels : array-like of shape (M,), optional
         Class indices, where `table` is a matrix; -1 for a row without one.
     grid : Grid, optional
@@ -308,7 +308,7 @@ def _set_apart(
     dev: ProbabilityTable | None,
     seed: int,
 ) -> tuple[str, tuple[Fold, ...], tuple[Labels, ...]]:
-    """Return how dev rows are set apart, what each fold fits on, and the labels it is scored by."""
+    """Return how dev rows are chosen, the rows of each fold, and the labels of its dev rows."""
     ways = {"folds": folds, "a dev share": dev_share, "a dev table": dev}
     given = [name for name, value in ways.items() if value is not None]
     if len(given) > 1:

@@ -1,7 +1,7 @@
-"""Confidence intervals of metrics, from the counts that the metrics are made of.
+"""Confidence intervals of metrics, from counts.
 
-Nothing is read twice: a table of any size comes down to its confusion matrix, and a comparison on
-the same rows to how many of each class both got right, one of them, or neither.
+Metrics need only the confusion matrix of a table. A comparison of two sets of weights on the same
+rows needs the numbers of rows of each class that both, one, or neither of them got right.
 """
 
 from dnip.metrics.intervals.f1 import macro_f1_interval

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 def macro_f1_interval(confusion: Counts, level: float) -> list[float]:
     """Return the interval of macro-F1: one row left out at a time, on the scale of log-odds.
 
-    The jackknife also tells the bias of few rows, by which the interval is shifted. All rows of a
-    cell are alike, so it takes one step per cell. Without any error, or any success, rows say no
-    more than they do of accuracy, whose interval is returned.
+    The jackknife also estimates the bias of few rows, and the interval is shifted by it. All rows
+    of a cell are alike, so one step per cell is enough. Without any error, or without any success,
+    the interval of the accuracy is returned.
 
     Parameters
     ----------

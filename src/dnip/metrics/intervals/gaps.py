@@ -1,4 +1,4 @@
-"""Intervals of COBias and its like, which few rows overstate: the bootstrap test, inverted."""
+"""Intervals of COBias and other gaps, which few rows overstate: an inverted bootstrap test."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ import numpy as np
 if TYPE_CHECKING:
     from dnip.base.typing import Counts, Floats
 
-#: From class accuracies (..., N) to how unequal they are (...,): 0 for equal ones, and growing when
+#: From class accuracies (..., N) to how unequal they are (...,): 0 for equal ones. It grows when
 #: all of them move away from their mean by the same factor.
 Gap = Callable[["Floats"], "Floats"]
 
 # True gaps that are tried, between which the answer is interpolated.
 _STEPS = 24
-# Draws of each: as many as the least tail needs, and fewer for so many classes that a gap, a mean
-# over all of them, varies little.
+# Draws of each: enough for the smallest tail, and fewer for many classes, as the mean over them
+# varies little.
 _LEAST_DRAWS, _MOST_DRAWS, _DRAWN_CELLS = 200, 4_000, 100_000
 _TAIL_DRAWS = 30
 # Draws for a correlation.
 _PAIRED_DRAWS = 400
-# Standard deviations of one class accuracy beyond the observed gap that a true one may lie.
+# How far the true gap may lie beyond the observed one, in standard deviations of one accuracy.
 _REACH = 4.0
-# Rows added to either side, so that all of a few rows right leaves a chance of errors.
+# Rows added as right and as wrong, so that a few rows without errors leave a chance of errors.
 _PSEUDO = 0.1
 _LEAST_DEVIATION = 1e-12
-# Where all accuracies are equal no class is above another: they are set apart by this.
+# Differences given to accuracies that are all equal.
 _APART = 1e-3
 
 
 class Bounds(NamedTuple):
-    """A confidence interval and its middle, the value that is as probably too low as too high."""
+    """A confidence interval and its middle, which is too low as often as too high."""
 
     low: float
     middle: float
@@ -43,13 +43,13 @@ class Bounds(NamedTuple):
 class GapTest:
     """Which true gaps rows of each class are compatible with, at any level.
 
-    A gap of few rows is larger than the true one: rows of equally accurate classes differ by
-    chance. Resampling the rows overstates it once more, so the percentiles of the bootstrap miss a
-    small true gap nearly always. Here class accuracies are set at a hypothetical gap, on the line
-    from their mean through those observed; rows are drawn from these; and the gap is kept where the
-    observed one lies within the central part of those of the draws. Rows may happen to look more
-    equal than equal classes do; so that this is not taken to say that there is no gap at all, the
-    high end also asks how rare they are relative to that.
+    The gap of few rows is larger than the true one, as equally accurate classes differ by chance.
+    Resampling the rows adds to it once more, so percentiles of the bootstrap nearly always miss a
+    small true gap. Here, class accuracies are moved to a hypothetical gap, on the line from their
+    mean through the observed ones, and rows are drawn from them. The hypothetical gap is kept if
+    the observed gap lies in the central part of those drawn. Rows can look more equal than rows of
+    equal classes usually do. Then the high end is computed relative to how rare such rows are, so
+    that the interval does not shrink to zero.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ class GapTest:
         """Return the interval of a level."""
         tail = (1 - level) / 2
         low, middle = (_where(self._below, part, self._true) for part in (1 - tail, 0.5))
-        # far out, where no draws are, the tails are those of a normal variable
+        # far out, where there are no draws, the tails are those of a normal variable
         below = self._below if self._below[0] > tail else self._tails
         rare = min(tail * (1 + below[0]) / 2, below[0] / 2)
         return Bounds(low, middle, max(middle, _where(below, rare, self._true)))
@@ -160,11 +160,10 @@ def _joint(one: float, other: float, correlation: float) -> float:
 def gap_correlation(
     agreement: Counts, before: float, after: float, gap: Gap, rng: np.random.Generator
 ) -> float:
-    """Return how far chance moves the gaps of two sets of weights on the same rows together.
+    """Return the correlation of the gaps of two sets of weights on the same rows, by chance.
 
-    Rows are resampled, class by class, and what that changes is added to accuracies whose gaps are
-    as large as the true ones are thought to be: of a gap that is nearly closed, chance makes
-    something of its own.
+    Rows are resampled, class by class. The changes are added to accuracies that have the estimated
+    true gaps, as chance acts differently on a gap that is nearly closed.
 
     Parameters
     ----------

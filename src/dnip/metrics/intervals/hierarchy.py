@@ -31,15 +31,13 @@ def draw_accuracies(
     """Draw what the true class accuracies may be, given few rows of each class.
 
     The accuracies x_i of rows, as angles arcsin √x so that their variance V_i = 1/(4n_i + 2) is
-    known, are true ones plus chance e_i. True ones lie around a common mean with a standard
-    deviation of which nothing is known beforehand; what looks like a gap is shrunk as far as chance
-    makes gaps.
+    known, are the true ones plus chance e_i. The true ones lie around a common mean, with an
+    unknown standard deviation. Gaps are shrunk as far as chance explains them.
 
-    Coefficients that were fitted on these very rows have followed their chance: they raise a class
-    that was unlucky. A part κ of e_i then stands in the true accuracy with the other sign, and only
-    1 - κ is left in the observed one: x_i = d_i + (1 - κ)·e_i, of true accuracy d_i - κ·e_i. With
-    κ = 1, an optimum, the rows show no chance at all, and the true accuracies scatter around what
-    they show as those of a new sample would.
+    Coefficients that were fitted on the same rows have followed chance: they raise a class that was
+    unlucky. Then the observed accuracy is x_i = d_i + (1 - κ)·e_i, and the true one is
+    d_i - κ·e_i. At an optimum, κ = 1: the rows show no chance at all, and the true accuracies
+    scatter around the observed ones as those of a new sample would.
 
     Parameters
     ----------

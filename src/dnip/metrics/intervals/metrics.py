@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 #: Draws of class accuracies for a worst class.
 _DRAWS = 2_000
-# The ends of two intervals go together less than what lies between: with all of the correlation
-# the change of COBias under fixed weights is held 83 % of the time, with half of it 88 %.
+# The ends of two intervals are less correlated than the values. Measured: with the whole
+# correlation, 90 % intervals hold the change of COBias 83 % of the time; with half of it, 88 %.
 _TOGETHER = 0.5
-# What is drawn is the same at every call.
+# The draws are the same at every call.
 _SEED = 0
 
 #: The metrics whose change on the same rows has an interval.
@@ -121,7 +121,7 @@ def difference_intervals(agreement: Counts, level: float = 0.9) -> dict[str, Any
 
 
 def cobias_test(hits: Floats, sizes: Floats, level: float = 0.9) -> GapTest:
-    """Return the test that tells the intervals of COBias, at levels up to this one.
+    """Return the test that gives intervals of COBias, at levels up to this one.
 
     Examples
     --------

@@ -27,8 +27,8 @@ def z_score(level: float) -> float:
 def wilson(hits: ArrayLike, sizes: ArrayLike, level: float) -> Floats:
     """Return the score interval of proportions.
 
-    It holds its level on few rows, where that of a plain resampling does not: all of 5 right is
-    [0.65, 1] here and [1, 1] there.
+    It keeps its level on few rows, unlike plain resampling: 5 right of 5 give [0.65, 1], where
+    resampling gives [1, 1].
 
     Parameters
     ----------
@@ -69,8 +69,7 @@ def wilson(hits: ArrayLike, sizes: ArrayLike, level: float) -> Floats:
 def mean_bounds(hits: Floats, sizes: Floats, level: float) -> tuple[float, float]:
     """Return the interval of the unweighted mean of independent proportions.
 
-    What each proportion may deviate from its estimate, towards its Wilson limit, adds up in
-    squares.
+    The distances of each proportion from its Wilson limits add up in squares.
 
     References
     ----------
@@ -92,8 +91,8 @@ def mean_bounds(hits: Floats, sizes: Floats, level: float) -> tuple[float, float
 def paired_bounds(gained: ArrayLike, lost: ArrayLike, sizes: ArrayLike, level: float) -> Floats:
     """Return the interval of the difference of two proportions on the same rows.
 
-    Only rows that one got right and the other did not tell of a difference. One row is added on
-    either side, so that none in a few rows is not taken for none at all.
+    Only rows that one of both got right count. One row is added to either side, so that none in a
+    few rows does not mean none at all.
 
     Parameters
     ----------
