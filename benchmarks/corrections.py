@@ -44,23 +44,23 @@ def _compare(
 def _print_side_by_side(comparisons: dict[str, Comparison]) -> None:
     rows = []
     first = next(iter(comparisons.values()))
-    for outcome in first.methods:
-        cells = [_pair(comparison.of(outcome.name)) for comparison in comparisons.values()]
-        rows.append([outcome.name, *cells])
+    for method in first.methods:
+        cells = [_pair(comparison.of(method.name)) for comparison in comparisons.values()]
+        rows.append([method.name, *cells])
     header = ["accuracy / COBias / worst class", *comparisons]
     print_markdown("All corrections, all labels", header, rows)
 
 
-def _pair(outcome: MethodScores) -> str:
+def _pair(method: MethodScores) -> str:
     metrics = ("accuracy", "cobias", "worst_class_accuracy")
-    return " / ".join(f"{outcome.estimates[metric].value:.3f}" for metric in metrics)
+    return " / ".join(f"{method.estimates[metric].value:.3f}" for metric in metrics)
 
 
 def _print_against_raw(comparisons: dict[str, Comparison]) -> None:
     """Count tables on which the interval of the difference lies on one side of 0."""
     rows = []
-    for outcome in next(iter(comparisons.values())).methods[1:]:
-        all_of_it = [comparison.of(outcome.name) for comparison in comparisons.values()]
+    for method in next(iter(comparisons.values())).methods[1:]:
+        all_of_it = [comparison.of(method.name) for comparison in comparisons.values()]
         cells = []
         for metric, better in (("accuracy", 1), ("cobias", -1)):
             ends = [
@@ -73,7 +73,7 @@ def _print_against_raw(comparisons: dict[str, Comparison]) -> None:
         for metric in ("accuracy", "cobias"):
             mean = statistics.fmean(one.differences[metric].value for one in all_of_it)
             cells.append(f"{mean:+.3f}")
-        rows.append([outcome.name, *cells])
+        rows.append([method.name, *cells])
     header = [
         "against the raw argmax",
         "accuracy better / worse",
@@ -97,14 +97,14 @@ def _few_labels(
 
 def _print_by_size(by_size: dict[str, list[Comparison]], n_tables: int) -> None:
     rows = []
-    for outcome in next(iter(by_size.values()))[0].methods:
+    for method in next(iter(by_size.values()))[0].methods:
         cells = []
         for comparisons in by_size.values():
             means = [
-                statistics.fmean(one.of(outcome.name).estimates[m].value for one in comparisons)
+                statistics.fmean(one.of(method.name).estimates[m].value for one in comparisons)
                 for m in ("accuracy", "cobias")
             ]
             cells.append(f"{means[0]:.3f} / {means[1]:.3f}")
-        rows.append([outcome.name, *cells])
+        rows.append([method.name, *cells])
     title = f"Few labels: {n_tables} tables of 4 classes, {DRAWS} draws of each"
     print_markdown(title, ["accuracy / COBias", *by_size], rows)

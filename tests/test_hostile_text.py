@@ -5,15 +5,15 @@ import re
 from html.parser import HTMLParser
 
 import pytest
-from dnip.studies.benchmarking.text import describe_race
-from dnip.studies.comparison.text import describe_comparison
 
 from dnip.presenting.artefacts import Column, Figure, Row, Section, Statement, Table, Text
 from dnip.presenting.escaping import html, latex, markdown, printable
 from dnip.presenting.formats import to_html, to_latex, to_markdown
 from dnip.presenting.page import Code, Page
+from dnip.studies.benchmarking.presentation import present_race
 from dnip.studies.benchmarking.results import Race
 from dnip.studies.comparison import Comparison
+from dnip.studies.comparison.presentation import present_comparison
 from dnip.studies.reproduction.plan import ModelPlan, load_plan
 from dnip.studies.reproduction.report import write_report
 
@@ -32,7 +32,7 @@ PNG = base64.b64decode(
 OURS = {
     "html", "head", "meta", "title", "style", "body", "main", "h1", "h2", "h3", "p", "ul", "li",
     "pre", "code", "b", "div", "table", "caption", "thead", "tbody", "tr", "th", "td", "small",
-    "figure", "img", "figcaption",
+    "figure", "img", "figcaption", "em", "strong",
 }  # fmt: skip
 
 
@@ -127,7 +127,7 @@ def harmless(tmp_path_factory):
 @pytest.mark.parametrize("text", HOSTILE)
 def test_a_report_keeps_its_shape(tmp_path, monkeypatch, harmless, text):
     monkeypatch.setattr(
-        "dnip.studies.reproduction.report._draw", lambda folder, _: _written(folder / "bars.png")
+        "dnip.studies.reproduction.report.save_figure", lambda _, path: _written(path)
     )
     page, web = report(tmp_path, text)
     assert shape(page) == shape(harmless[0])
@@ -154,7 +154,7 @@ def test_tables_and_pages_of_comparisons_and_races_keep_their_shape(text):
             confidence=0.9, **rows, **common,
         )  # fmt: skip
         race = Race(name, 9, 2, 30, {}, 0.1, (), {"cma": name}, interrupted=False)
-        return describe_comparison(compared), describe_race(race)
+        return [present_comparison(compared).to_markdown(), present_race(race).to_markdown()]
 
     for found, expected in zip(told(text), told("x"), strict=True):
         assert shape(found) == shape(expected)

@@ -25,13 +25,13 @@ def test_on_a_table_of_ones_own(dnip, files):
     settings = ("--solvers", "exhaustive,coordinate", "--peers", "none", "--scale", "10")
     run = dnip("bench", "t.csv", *QUICK, *settings, "--out", "results", "--classes", "0,1")
     assert (run.status, run.err) == (0, "")
-    assert run.out.startswith("### t.csv: 4 × 2\n")
+    assert run.out.startswith("t.csv: 4 × 2\n\n")
     assert "proven optimal" in run.out
     assert Path("results/bench.md").read_text().splitlines()[0] == "### t.csv: 4 × 2"
 
 
 def test_a_missing_library_is_named_with_its_remedy(dnip, files, monkeypatch):
-    monkeypatch.setattr("dnip.studies.benchmarking.contestants.find_spec", lambda _name: None)
+    monkeypatch.setattr("dnip.base.optional.find_spec", lambda _name: None)
     run = dnip("bench", "t.csv", *QUICK, "--solvers", "coordinate", "--peers", "cma")
     assert run.status == 0
     assert "Left out, cma: cma is needed" in run.out

@@ -44,7 +44,7 @@ def test_a_table_a_picture_and_json(dnip, tables):
 def test_text_and_a_folder_of_ones_own(dnip, tables):
     run = dnip("compare", "opt.csv", "test.csv", *QUICK, *PLAIN, "--out", "mine")
     assert (run.status, run.err) == (0, "")
-    assert run.out.startswith("### opt.csv → test.csv: 90 labels of 3 classes, 90 test rows\n")
+    assert run.out.startswith("opt.csv → test.csv: 90 labels of 3 classes, 90 test rows\n\n")
     assert "mine/comparison.png" in run.out
 
 
@@ -60,7 +60,7 @@ def test_without_a_library_a_method_is_left_out_unless_it_is_named(dnip, tables,
     def find_spec(name):
         return None if name in ("scipy", "sklearn", "torch") else object()
 
-    monkeypatch.setattr("dnip.studies.comparison.choosing.find_spec", find_spec)
+    monkeypatch.setattr("dnip.base.optional.find_spec", find_spec)
     run = dnip("compare", "opt.csv", "test.csv", *QUICK)
     assert run.status == 0
     assert "Left out, linear-adapter: torch is needed to run the method linear-adapter" in run.out

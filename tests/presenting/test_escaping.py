@@ -5,9 +5,9 @@ import pytest
 
 from dnip import Coefficients, ProbabilityTable
 from dnip.deploying.evaluation import evaluate
+from dnip.presenting.drawing import save_figure
 from dnip.presenting.escaping import literal, printable
-from dnip.presenting.flows import draw_flows
-from dnip.presenting.picture import draw_class_accuracies
+from dnip.presenting.evaluation import class_accuracy_figure, odd_class_figure
 
 STEERING = "\x1b]0;PWNED\x07\x1b[2J"
 NAMES = ["$5 to $10", "$x_$", r"$\frac{$", "$$", r"\$", "\ufeff", STEERING, "\u202eright", "{a}^2"]
@@ -34,11 +34,12 @@ def test_a_picture_shows_the_very_text(name):
 
 
 @pytest.mark.parametrize("suffix", [".png", ".svg", ".pdf"])
-@pytest.mark.parametrize("draw", [draw_flows, draw_class_accuracies])
-def test_any_names_can_be_drawn(tmp_path, draw, suffix):
+@pytest.mark.parametrize("figure_of", [odd_class_figure, class_accuracy_figure])
+def test_any_names_can_be_drawn(tmp_path, figure_of, suffix):
     pytest.importorskip("matplotlib")
     n = len(NAMES)
     p = np.eye(n)[np.arange(3 * n) % n] + 0.5 + np.arange(n) / 10
     table = ProbabilityTable(p / p.sum(axis=1, keepdims=True), np.arange(3 * n) // 3, None, NAMES)
-    draw(evaluate([table], Coefficients(NAMES, [*range(2, n + 2)], 30)), tmp_path / f"p{suffix}")
+    evaluation = evaluate([table], Coefficients(NAMES, [*range(2, n + 2)], 30))
+    save_figure(figure_of(evaluation), tmp_path / f"p{suffix}")
     assert (tmp_path / f"p{suffix}").stat().st_size > 1000

@@ -15,7 +15,9 @@ import oracles
 from dnip.base.errors import MissingDependencyError, OutputError
 from dnip.deploying.evaluation import Evaluation
 from dnip.metrics import class_accuracies
-from dnip.presenting.flows import MOST_CLASSES, draw_flows, flows
+from dnip.presenting.drawing import save_figure
+from dnip.presenting.drawing.flows import MOST_CLASSES, flows
+from dnip.presenting.evaluation import odd_class_figure
 from strategies import seeded
 
 LONG = "Transportation and other means"
@@ -55,7 +57,7 @@ def drawn(result, tmp_path, monkeypatch):
         return save(self, *arguments, **settings)
 
     monkeypatch.setattr(Figure, "savefig", keep)
-    draw_flows(result, tmp_path / "flows.png")
+    save_figure(odd_class_figure(result), tmp_path / "flows.png")
     return figures[0]
 
 
@@ -116,7 +118,7 @@ def test_the_least_accurate_of_many_classes_are_drawn(tmp_path, monkeypatch):
 )
 def test_the_suffix_names_the_format(tmp_path, suffix, start):
     path = tmp_path / f"flows.{suffix}"
-    draw_flows(evaluation(3), path)
+    save_figure(odd_class_figure(evaluation(3)), path)
     assert path.read_bytes().startswith(start)
     assert list(tmp_path.iterdir()) == [path]
 
@@ -125,8 +127,8 @@ def test_what_cannot_be_drawn_leaves_the_old_file(tmp_path, monkeypatch):
     path = tmp_path / "flows.png"
     path.write_bytes(b"old")
     with pytest.raises(OutputError, match="it is a folder"):
-        draw_flows(evaluation(2), tmp_path)
+        save_figure(odd_class_figure(evaluation(2)), tmp_path)
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(MissingDependencyError, match=r"pip install 'dnip\[plot\]'"):
-        draw_flows(evaluation(2), path)
+        save_figure(odd_class_figure(evaluation(2)), path)
     assert path.read_bytes() == b"old"

@@ -10,9 +10,8 @@ import pytest
 from dnip import ProbabilityTable
 from dnip.base.errors import OutputError
 from dnip.fitting.pareto import Rule, expected_cobias, trace_front
-from dnip.presenting.front_files import FILES, write_front
-from dnip.presenting.front_picture import draw_front
-from dnip.presenting.front_text import choose_shown, describe_front
+from dnip.presenting.drawing import save_figure
+from dnip.presenting.front import FILES, choose_shown, present_front
 from strategies import random_probabilities
 
 
@@ -32,6 +31,14 @@ def made(n_classes=4, n_rows=400, *, test=True, cross="off", missing=()):
     return trace_front(opt, held_out if test else None, scale=9, effort=0.1, cross=cross)
 
 
+def shown(found, rule=None):
+    return present_front(found, {}, rule).to_text()
+
+
+def draw(found, path, rule=None):
+    save_figure(present_front(found, {}, rule).figure, path)
+
+
 @pytest.fixture(scope="module")
 def found():
     return made()
@@ -39,7 +46,7 @@ def found():
 
 def test_the_text_holds_the_ends_the_choice_and_what_they_are(found):
     last = len(found.front.points)
-    text = describe_front(found, Rule.of(last - 1))
+    text = shown(found, Rule.of(last - 1))
     lines = text.splitlines()
     assert lines[0].split() == ["opt", "test"]
     assert lines[2].split()[0] == "raw"
@@ -55,25 +62,25 @@ def test_the_text_holds_the_ends_the_choice_and_what_they_are(found):
 
 
 def test_few_labels_are_told_of():
-    few = describe_front(made(3, 60, cross="on"))
+    few = shown(made(3, 60, cross="on"))
     assert few.splitlines()[0].split() == ["opt", "test", "left", "out"]
     assert "Few labels: class" in few
     assert "'left out' scores each row under a front found without it" in few
-    assert "no rows were left out to check them" in describe_front(made(3, 60, cross="off"))
-    assert "Few labels" not in describe_front(made(2, 400))
+    assert "no rows were left out to check them" in shown(made(3, 60, cross="off"))
+    assert "Few labels" not in shown(made(2, 400))
 
 
 def test_the_points_shown_are_spread(found):
-    shown = choose_shown(found.front, {3})
-    assert shown == sorted(set(shown))
-    assert (shown[0], shown[-1]) == (0, len(found.front.points) - 1)
-    assert 3 in shown
+    places = choose_shown(found.front, {3})
+    assert places == sorted(set(places))
+    assert (places[0], places[-1]) == (0, len(found.front.points) - 1)
+    assert 3 in places
 
 
 def test_the_files_hold_every_point(found, tmp_path):
     FILES.prepare(tmp_path / "results")
     summary = found.to_dict()
-    written = write_front(found, summary, tmp_path / "results")
+    written = FILES.write(tmp_path / "results", present_front(found, summary))
     assert [path.name for path in written] == ["pareto.json", "pareto.csv", "pareto.png"]
     assert json.loads(written[0].read_text()) == summary
     with written[1].open(newline="") as file:
@@ -88,7 +95,7 @@ def test_the_files_hold_every_point(found, tmp_path):
 
 def test_without_matplotlib_the_data_goes_alone(found, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    written = write_front(found, found.to_dict(), tmp_path)
+    written = FILES.write(tmp_path, present_front(found, found.to_dict()))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["pareto.csv", "pareto.json"]
     assert len(written) == 2
 
@@ -97,7 +104,7 @@ def test_without_matplotlib_the_data_goes_alone(found, tmp_path, monkeypatch):
     ("suffix", "start"), [("png", b"\x89PNG\r\n\x1a\n"), ("svg", b"<?xml"), ("pdf", b"%PDF")]
 )
 def test_the_suffix_names_the_format(found, tmp_path, suffix, start):
-    draw_front(found, tmp_path / f"front.{suffix}", Rule.of("knee"))
+    draw(found, tmp_path / f"front.{suffix}", Rule.of("knee"))
     assert (tmp_path / f"front.{suffix}").read_bytes().startswith(start)
 
 
@@ -110,13 +117,15 @@ def test_the_suffix_names_the_format(found, tmp_path, suffix, start):
     ],
 )
 def test_all_kinds_of_fronts_can_be_drawn(tmp_path, settings):
-    draw_front(made(**settings), tmp_path / "front.png", Rule.of("min-cobias"))
+    save_figure(
+        present_front(made(**settings), {}, Rule.of("min-cobias")).figure, tmp_path / "front.png"
+    )
     assert (tmp_path / "front.png").stat().st_size > 5000
 
 
 @pytest.mark.filterwarnings("ignore::dnip.DNIPWarning")
 def test_a_class_without_rows_has_no_line(tmp_path):
-    draw_front(made(missing=(2,)), tmp_path / "front.svg")
+    draw(made(missing=(2,)), tmp_path / "front.svg")
     assert (tmp_path / "front.svg").stat().st_size > 5000
 
 

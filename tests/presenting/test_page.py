@@ -4,13 +4,12 @@ import base64
 
 import pytest
 
-from dnip.presenting.artefacts import Column, Row, Table
+from dnip.presenting.artefacts import Column, Row, Table, Text
 from dnip.presenting.page import (
     Bullets,
     Code,
     Heading,
     Page,
-    Paragraph,
     Picture,
 )
 
@@ -30,7 +29,7 @@ def page(tmp_path):
     return Page(
         [
             Heading("Results <1>", 1),
-            Paragraph("Run `dnip <fit>` and **see & hear**."),
+            Text("Run `dnip <fit>` and **see & hear**."),
             Bullets(("one", "a < b")),
             Code("dnip --help <x>"),
             table,
@@ -51,7 +50,7 @@ def test_html_is_one_file_in_which_nothing_is_markup_by_accident(page):
     text = page.to_html()
     assert text.startswith("<!doctype html>")
     assert "<title>Results &lt;1&gt;</title>" in text
-    assert "<p>Run <code>dnip &lt;fit&gt;</code> and <b>see &amp; hear</b>.</p>" in text
+    assert "<p>Run <code>dnip &lt;fit&gt;</code> and <strong>see &amp; hear</strong>.</p>" in text
     assert "<li>a &lt; b</li>" in text
     assert base64.b64encode(PNG).decode() in text
     assert "http" not in text

@@ -7,7 +7,8 @@ import pytest
 
 from dnip.base.errors import MissingDependencyError, OutputError
 from dnip.deploying.evaluation import Evaluation
-from dnip.presenting.picture import draw_class_accuracies
+from dnip.presenting.drawing import save_figure
+from dnip.presenting.evaluation import class_accuracy_figure
 
 
 def evaluation(n_classes, *, reweighted=True):
@@ -22,7 +23,7 @@ def evaluation(n_classes, *, reweighted=True):
 )
 def test_the_suffix_names_the_format(tmp_path, suffix, start):
     path = tmp_path / f"picture.{suffix}"
-    draw_class_accuracies(evaluation(3), path)
+    save_figure(class_accuracy_figure(evaluation(3)), path)
     assert path.read_bytes().startswith(start)
     assert list(tmp_path.iterdir()) == [path]
 
@@ -31,14 +32,14 @@ def test_the_suffix_names_the_format(tmp_path, suffix, start):
 def test_few_and_many_classes_with_and_without_coefficients(tmp_path, n_classes):
     for reweighted in (True, False):
         path = tmp_path / f"{reweighted}.png"
-        draw_class_accuracies(evaluation(n_classes, reweighted=reweighted), path)
+        save_figure(class_accuracy_figure(evaluation(n_classes, reweighted=reweighted)), path)
         assert path.stat().st_size > 1000
 
 
 def test_a_class_without_rows_is_drawn_empty(tmp_path):
     raw = np.array([[2, 0, 0], [1, 1, 0], [0, 0, 0]])
     path = tmp_path / "picture.png"
-    draw_class_accuracies(Evaluation(("x", "y", "z"), 4, 0, raw, raw), path)
+    save_figure(class_accuracy_figure(Evaluation(("x", "y", "z"), 4, 0, raw, raw)), path)
     assert path.exists()
 
 
@@ -46,8 +47,8 @@ def test_what_cannot_be_drawn_leaves_the_old_file(tmp_path, monkeypatch):
     path = tmp_path / "picture.png"
     path.write_bytes(b"old")
     with pytest.raises(OutputError, match="it is a folder"):
-        draw_class_accuracies(evaluation(2), tmp_path)
+        save_figure(class_accuracy_figure(evaluation(2)), tmp_path)
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(MissingDependencyError, match=r"pip install 'dnip\[plot\]'"):
-        draw_class_accuracies(evaluation(2), path)
+        save_figure(class_accuracy_figure(evaluation(2)), path)
     assert path.read_bytes() == b"old"

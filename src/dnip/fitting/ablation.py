@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dnip.base.errors import InvalidInputError
+from dnip.base.repeats import repeat
 from dnip.base.validation import check_integer, check_number
 from dnip.deploying.evaluation import evaluate
 from dnip.fitting.fit import fit_table
@@ -18,15 +18,13 @@ from dnip.metrics import METRICS, class_accuracies
 from dnip.tables.guards import check_disjoint
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
+    from dnip.base.repeats import Progress
     from dnip.base.typing import Confusion
     from dnip.fitting.record import Fit
     from dnip.solvers import Solver
     from dnip.tables import ProbabilityTable
-
-#: Called before every fit, with the objective, the number of this fit, and the number of all.
-Progress = Callable[[str, int, int], None]
 
 #: What the objectives are compared by.
 COMPARED = ("accuracy", "cobias", "cobias_single", "worst_class_accuracy")
@@ -174,7 +172,7 @@ def ablate(
     time_limit : float, optional
         Seconds of each fit.
     progress : callable, optional
-        Called before every fit, as :data:`Progress`.
+        Called before every fit with the objective, the number of the fit, and the number of all.
 
     Returns
     -------
@@ -210,43 +208,38 @@ def ablate(
         check_number("time_limit", time_limit, at_least=0)
     if test is not None:
         check_disjoint(opt, test)
-    rows = [_raw(opt, test)]
+
+    def fitting(variant: Objective) -> Callable[[int], Fit]:
+        def fit(seed: int) -> Fit:
+            fitted = fit_table(
+                opt,
+                variant,
+                robust="off",
+                scale=scale,
+                solver=solver,
+                seed=seed,
+                time_limit=time_limit,
+            )
+            if fitted.solution.status is Status.INTERRUPTED:
+                raise KeyboardInterrupt
+            return fitted
+
+        return fit
+
     variants = base.ablations()
-    interrupted = False
-    for number, (name, variant) in enumerate(variants.items()):
-        fits: list[Fit] = []
-        for place, seed in enumerate(seeds):
-            try:
-                if progress is not None:
-                    progress(name, number * len(seeds) + place + 1, len(variants) * len(seeds))
-                fitted = fit_table(
-                    opt,
-                    variant,
-                    robust="off",
-                    scale=scale,
-                    solver=solver,
-                    seed=seed,
-                    time_limit=time_limit,
-                )
-            except KeyboardInterrupt:
-                interrupted = True
-            else:
-                interrupted = fitted.solution.status is Status.INTERRUPTED
-            if interrupted:
-                break
-            fits.append(fitted)
-        if interrupted:
-            break
-        rows.append(_row(name, variant, fits, test))
+    fits = repeat(
+        {name: fitting(variant) for name, variant in variants.items()}, seeds, progress, strict=True
+    )
+    rows = [_row(name, variants[name], found, test) for name, found in fits.complete.items()]
     return Ablation(
-        rows=tuple(rows),
+        rows=(_raw(opt, test), *rows),
         opt=opt.source,
         test=None if test is None else test.source,
         classes=opt.classes,
         scale=str(scale),
         solver=solver if isinstance(solver, str) else solver.name,
         seeds=tuple(seeds),
-        interrupted=interrupted,
+        interrupted=fits.interrupted,
     )
 
 

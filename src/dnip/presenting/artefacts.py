@@ -114,9 +114,10 @@ class Table:
     rows : sequence of Row
         Each has as many values as there are columns, or is a heading.
     caption : str
-        Notes below the table, one per line.
     paper : str
         Which table of the paper this is, such as ``"Table 2"``; empty where it has none.
+    notes : tuple of str
+        Lines below the caption.
     """
 
     name: str
@@ -125,6 +126,7 @@ class Table:
     rows: Sequence[Row]
     caption: str = ""
     paper: str = ""
+    notes: tuple[str, ...] = ()
 
     @property
     def full_title(self) -> str:

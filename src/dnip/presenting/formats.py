@@ -105,7 +105,7 @@ def to_markdown(table: Table) -> str:
 
 
 def with_title(table: Table, title: str = "**{}**") -> str:
-    """Return a table in Markdown between its title and its caption.
+    """Return a table in Markdown with its title above, its caption and its notes below.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def with_title(table: Table, title: str = "**{}**") -> str:
     title : str
         Pattern of the title.
     """
-    notes = "\n".join(markdown(note) for note in table.caption.splitlines())
+    notes = "\n".join(markdown(note) for note in (table.caption, *table.notes) if note)
     parts = (title.format(markdown(table.full_title)), to_markdown(table), notes)
     return "\n\n".join(part for part in parts if part)
 

@@ -55,7 +55,7 @@ def present_front(found: TradeOff, summary: dict[str, Any], rule: Rule | None = 
     >>> found = trace_front(ProbabilityTable(p, np.array([0, 0, 0, 1])), cross="off")
     >>> text = present_front(found, found.to_dict()).to_text()
     >>> print("\n".join(text.splitlines()[:5]))
-                                    opt
+                                 opt
             point  accuracy  COBias  expect   worst
               raw    0.7500  1.0000  1.0000  0.0000
           default    1.0000  0.0000  0.4188  1.0000
@@ -71,7 +71,7 @@ def present_front(found: TradeOff, summary: dict[str, Any], rule: Rule | None = 
     columns += [Column(name, 4, group=side) for side in sides for name, _ in _SHOWN[side]]
     rows = [Row(("", name, *_scores(sides, name))) for name in ("raw", "default")]
     rows += [Row((marks.get(n, ""), str(n + 1), *_scores(sides, n))) for n in shown]
-    table = Table("front", "", columns, rows, "\n".join(_remarks(found, len(shown))))
+    table = Table("front", "", columns, rows, notes=tuple(_remarks(found, len(shown))))
     return Results(table, summary, _points(found), front_figure(found, chosen))
 
 
@@ -136,14 +136,14 @@ def _remarks(found: TradeOff, n_shown: int) -> list[str]:
         remarks.append("One point beats all others in both: there is nothing to trade here.")
     if found.few is not None:
         remark = (
-            f"Few labels: class {found.few} has {least:,.0f}, below {FEW}. Accuracy and COBias "
+            f"Few labels: class {found.few} has {least:,.0f}, below {FEW}. Accuracy and COBias on "
+            "opt promise too much"
         )
-        remark += "on opt promise too much"
-        if found.cross is not None:
-            remark += ";\n'left out' scores each row under a front found without it."
+        if found.cross is None:
+            remarks.append(f"{remark}, and no rows were left out to check them.")
         else:
-            remark += ", and no rows were left out to check them."
-        remarks.append(remark)
+            remarks.append(f"{remark};")
+            remarks.append("'left out' scores each row under a front found without it.")
     return remarks
 
 

@@ -44,7 +44,9 @@ class Results:
 
     def to_text(self) -> str:
         """Return title, table and notes for a terminal."""
-        parts = (self.table.title, to_text(self.table), self.table.caption)
+        table = self.table
+        notes = "\n".join(note for note in (table.caption, *table.notes) if note)
+        parts = (table.title, to_text(table), notes)
         return "\n\n".join(printable(part) for part in parts if part)
 
     def to_markdown(self) -> str:
@@ -57,13 +59,13 @@ class ResultFiles(NamedTuple):
 
     Attributes
     ----------
-    content, rows, picture : str
+    results, rows, picture : str
         JSON, CSV and PNG.
     page : str or None
         Markdown; None for no such file.
     """
 
-    content: str
+    results: str
     rows: str
     picture: str
     page: str | None = None
@@ -95,7 +97,7 @@ class ResultFiles(NamedTuple):
         """
         target = Path(folder)
         written = [
-            write_json(target / self.content, results.content),
+            write_json(target / self.results, results.content),
             write_rows(target / self.rows, results.rows),
         ]
         picture = ""

@@ -5,12 +5,11 @@ import json
 import sys
 
 import pytest
-from dnip.studies.benchmarking.picture import draw_race
-from dnip.studies.benchmarking.text import describe_race
-from dnip.studies.benchmarking.writing import FILES, write_race
 
 from dnip.base.errors import OutputError
+from dnip.presenting.drawing import save_figure
 from dnip.studies.benchmarking.arena import Improvement
+from dnip.studies.benchmarking.presentation import FILES, present_race
 from dnip.studies.benchmarking.results import Race, Run
 
 
@@ -31,26 +30,26 @@ RACE = Race("news", 1234, 2, 30, {}, 0.1, RUNS, {"optuna-tpe": "optuna is not in
 
 
 def test_the_page_says_all():
-    lines = describe_race(RACE).splitlines()
+    lines = present_race(RACE).to_markdown().splitlines()
     assert lines[0] == "### news: 1,234 × 2"
     rows = {line.split("|")[1].strip(): line for line in lines if line.startswith("| ")}
     assert rows["coordinate"] == "| coordinate | 0.50000 | 0.50000 | 0.50000 | 9 | 1.0 ms | 0 |  |"
     assert rows["cma"] == "| cma | 0.70000 | 0.50000 | 0.50000 | 9 | 50 ms |  | 50× |"
-    assert rows["tunethresholds"].endswith("0.30000 * | 0.30000 | 9 | 10 ms |  | not reached |")
+    assert rows["tunethresholds"].endswith(r"0.30000 \* | 0.30000 | 9 | 10 ms |  | not reached |")
     assert rows["cp-sat"] == "| cp-sat | 0.90000 | 0.90000 | 0.90000 | 9 | – |  | – |"
-    assert "Best known Z: 0.500000, proven optimal. * better than ours by then." in lines[-2]
+    assert "Best known Z: 0.500000, proven optimal. \\* better than ours by then." in lines[-2]
     assert "coordinate-continuous and tunethresholds: finer weights" in lines[-2]
     assert lines[-1] == "Left out, optuna-tpe: optuna is not installed."
 
 
 def test_a_race_without_runs_has_a_page():
     empty = Race("news", 4, 2, 30, {}, 0.1, (), {}, interrupted=True)
-    assert describe_race(empty).endswith("No run was finished.")
+    assert present_race(empty).to_markdown().endswith("No run was finished.")
 
 
 def test_the_folder_holds_results_courses_picture_and_page(tmp_path):
     FILES.prepare(tmp_path / "new" / "folder")
-    written = write_race(RACE, tmp_path / "new" / "folder")
+    written = FILES.write(tmp_path / "new" / "folder", present_race(RACE))
     assert [path.name for path in written] == ["bench.json", "bench.csv", "bench.png", "bench.md"]
     results, courses, _, page = (path.read_bytes().decode(errors="replace") for path in written)
     assert json.loads(results)["contestants"][1]["name"] == "cma"
@@ -61,19 +60,19 @@ def test_the_folder_holds_results_courses_picture_and_page(tmp_path):
         "evaluations": "1",
         "objective": "0.7",
     }
-    assert page.startswith(describe_race(RACE))
+    assert page.startswith(present_race(RACE).to_markdown())
     assert "(bench.png)" in page
 
 
 def test_without_matplotlib_the_page_goes_without_its_picture(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    written = write_race(RACE, tmp_path)
+    written = FILES.write(tmp_path, present_race(RACE))
     assert [path.name for path in written] == ["bench.json", "bench.csv", "bench.md"]
     assert "bench.png" not in written[-1].read_text()
 
 
 def test_the_picture_shows_everyone_in_the_panel_of_its_weights(tmp_path):
-    draw_race(RACE, tmp_path / "race.svg")
+    save_figure(present_race(RACE).figure, tmp_path / "race.svg")
     picture = (tmp_path / "race.svg").read_text()
     for word in ("coordinate", "cma (kernels)", "tunethresholds", "finer weights"):
         assert f"<!-- {word}" in picture

@@ -23,11 +23,13 @@ def test_rows_go_where_they_belong():
     test = table(20, seed=1, labels=[0, 1, -1, 2] * 5, source="test.csv")
     more = table(5, seed=2)
     material = Material.of(opt, test, unlabelled=more)
-    assert (material.probabilities == opt.probabilities[:6]).all()
-    assert material.labels.tolist() == [0, 1, 2, 0, 1, 2]
-    assert (material.unlabelled == np.vstack([opt.probabilities[6:8], more.probabilities])).all()
-    assert (material.content_free == opt.probabilities[8:]).all()
-    assert (material.batch == test.probabilities).all()
+    assert (material.opt.probabilities == opt.probabilities[:6]).all()
+    assert material.opt.labels.tolist() == [0, 1, 2, 0, 1, 2]
+    assert (
+        material.opt.unlabelled == np.vstack([opt.probabilities[6:8], more.probabilities])
+    ).all()
+    assert (material.opt.content_free == opt.probabilities[8:]).all()
+    assert (material.opt.batch == test.probabilities).all()
     assert (material.test == test.probabilities[test.labels >= 0]).all()
     assert material.true.tolist() == [0, 1, 2] * 5
 
@@ -36,8 +38,8 @@ def test_content_free_rows_that_are_given_apart_count_alone():
     ids = [f"opt-{i}" for i in range(9)] + ["content-free-0"]
     free = table(3, seed=3)
     material = Material.of(table(10, ids=ids), table(9, seed=1), content_free=free)
-    assert (material.content_free == free.probabilities).all()
-    assert len(material.labels) == 9
+    assert (material.opt.content_free == free.probabilities).all()
+    assert len(material.opt.labels) == 9
 
 
 def test_a_draw_hides_the_labels_of_the_rest():

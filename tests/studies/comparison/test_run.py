@@ -1,6 +1,6 @@
 """The comparison: same rows and seeds for all, results that agree with a fit done by hand."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -12,7 +12,6 @@ from dnip.deploying.evaluation import evaluate
 from dnip.metrics import accuracy, cobias, confusion_matrix
 from dnip.studies.baselines import ClassWeights, OurDNIP, RawArgmax
 from dnip.studies.comparison import Material, choose, compare
-from dnip.studies.comparison.choosing import missing_library
 from strategies import random_probabilities
 
 
@@ -42,8 +41,10 @@ class Fake:
     library: str = ""
     extra: str = "fakes"
     seeded: bool = True
+    fits: list = field(default_factory=list)
 
     def fit(self, opt, seed=0):
+        self.fits.append(seed)
         if self.raises is not None:
             raise self.raises
         told = {"seed": seed, "first": opt.probabilities[0].tolist(), "n": len(opt.labels)}
@@ -59,7 +60,7 @@ def test_figures_are_those_of_a_fit_by_hand():
         predicted = OurDNIP("off").fit(given.draw(None, seed), seed).predict(given.test)
         confusions.append(confusion_matrix(given.true, predicted, 3))
     found = result.of("dnip-plain")
-    assert [run.confusion.tolist() for run in found.runs] == [c.tolist() for c in confusions]
+    assert [run.confusion.tolist() for run in found.fits] == [c.tolist() for c in confusions]
     mean = np.mean([accuracy(c) for c in confusions])
     assert found.estimates["accuracy"].value == pytest.approx(mean)
     assert found.estimates["cobias"].value == pytest.approx(
@@ -91,7 +92,7 @@ def test_intervals_are_those_of_an_evaluation_on_the_same_rows():
 def test_all_methods_see_the_same_rows_and_seeds():
     methods = [Fake("one"), Fake("two")]
     result = compare(material(), methods, n_labels=9, n_seeds=3)
-    one, two = ([run.correction for run in result.of(name).runs] for name in ("one", "two"))
+    one, two = ([fit.correction for fit in result.of(name).fits] for name in ("one", "two"))
     assert one == two
     assert [told["seed"] for told in one] == [0, 1, 2]
     assert len({tuple(told["first"]) for told in one}) > 1
@@ -100,15 +101,14 @@ def test_all_methods_see_the_same_rows_and_seeds():
 
 
 def test_without_chance_and_draws_one_fit_will_do():
-    given = []
-    progress = lambda what, _number, _total: given.append(what)  # noqa: E731
-    methods = [Fake("chance"), Fake("none", seeded=False)]
-    result = compare(material(), methods, n_seeds=3, progress=progress)
-    assert given == ["raw", *["chance"] * 3, "none"]
-    assert [run.seed for run in result.of("none").runs] == [0, 1, 2]
-    given.clear()
-    compare(material(), methods, n_seeds=3, n_labels=9, progress=progress)
-    assert given == [name for name in ("raw", "chance", "none") for _ in range(3)]
+    def fits(**settings):
+        methods = [Fake("chance", fits=[]), Fake("none", seeded=False, fits=[])]
+        result = compare(material(), methods, n_seeds=3, **settings)
+        assert [fit.seed for fit in result.of("none").fits] == [0, 1, 2]
+        return [sorted(set(method.fits)) for method in methods]
+
+    assert fits() == [[0, 1, 2], [0]]
+    assert fits(n_labels=9) == [[0, 1, 2], [0, 1, 2]]
 
 
 def test_what_cannot_run_is_skipped_with_its_reason_or_refused():
@@ -176,4 +176,3 @@ def test_methods_are_chosen_by_name():
     assert [method.name for method in choose("dnip,raw,dnip")] == ["raw", "dnip"]
     with pytest.raises(InvalidInputError, match="methods must be one of raw, batch-calibration"):
         choose("dnip,magic")
-    assert missing_library(RawArgmax()) is None

@@ -6,14 +6,14 @@ import sys
 
 import numpy as np
 import pytest
-from dnip.studies.comparison.picture import draw_comparison, spread_out
-from dnip.studies.comparison.text import describe_comparison
-from dnip.studies.comparison.writing import FILES, write_comparison
 
 from dnip.base.errors import OutputError
 from dnip.metrics.intervals import PAIRED
 from dnip.presenting.artefacts import Estimate
+from dnip.presenting.drawing import save_figure
+from dnip.presenting.drawing.points import spread_out
 from dnip.studies.comparison import Comparison, MethodScores, ScoredFit
+from dnip.studies.comparison.presentation import FILES, present_comparison
 
 
 def outcome(name, accuracy, cobias, reads=("labels",)):
@@ -46,16 +46,16 @@ WHOLE = comparison(
 
 
 def test_the_page_says_all():
-    lines = describe_comparison(WHOLE).splitlines()
+    lines = present_comparison(WHOLE).to_markdown().splitlines()
     assert lines[0] == "### news: 1,234 labels of 2 classes, 20 test rows"
     rows = {line.split("|")[1].strip(): line for line in lines if line.startswith("| ")}
     assert rows["raw"] == (
-        "| raw | 0.700 (0.690 to 0.720) |  | 0.300 (0.290 to 0.320) |  | 0.500 | 0.600 | 12 ms |"
+        "| raw | 0.700 [0.690, 0.720] | – | 0.300 [0.290, 0.320] | – | 0.500 | 0.600 | 12 ms |"
     )
-    assert "| +0.100 (-0.050 to +0.200) |" in rows["batch-calibration *"]
+    assert "| +0.100 [−0.050, +0.200] |" in rows[r"batch-calibration \*"]
     assert "means of 2 runs; in brackets, their 90% intervals." in lines[-2]
     assert "Unlabelled rows at hand: 7." in lines[-2]
-    assert "* reads the probabilities of all test rows" in lines[-2]
+    assert r"\* reads the probabilities of all test rows" in lines[-2]
     assert lines[-1] == "Left out, linear-adapter: torch is not installed."
 
 
@@ -66,7 +66,7 @@ def test_tables_of_two_folders_are_named_by_file():
 
 def test_the_folder_holds_results_runs_picture_and_page(tmp_path):
     FILES.prepare(tmp_path / "new" / "folder")
-    written = write_comparison(WHOLE, tmp_path / "new" / "folder")
+    written = FILES.write(tmp_path / "new" / "folder", present_comparison(WHOLE))
     names = ["results.json", "runs.csv", "comparison.png", "results.md"]
     assert [path.name for path in written] == names
     assert json.loads(written[0].read_text())["methods"][2]["name"] == "dnip"
@@ -82,14 +82,14 @@ def test_the_folder_holds_results_runs_picture_and_page(tmp_path):
         "macro_f1": lines[0]["macro_f1"],
     }
     page = written[3].read_text()
-    assert page.startswith(describe_comparison(WHOLE))
+    assert page.startswith(present_comparison(WHOLE).to_markdown())
     assert "(comparison.png)" in page
 
 
 def test_without_matplotlib_or_methods_the_page_goes_without_its_picture(tmp_path, monkeypatch):
-    assert len(write_comparison(comparison(), tmp_path)) == 3
+    assert len(FILES.write(tmp_path, present_comparison(comparison()))) == 3
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    written = write_comparison(WHOLE, tmp_path)
+    written = FILES.write(tmp_path, present_comparison(WHOLE))
     assert [path.name for path in written] == ["results.json", "runs.csv", "results.md"]
     assert "comparison.png" not in written[-1].read_text()
 
@@ -103,7 +103,7 @@ def test_a_folder_that_cannot_be_written_is_told_first(tmp_path):
 def test_every_method_is_named_in_the_picture_and_no_name_covers_another(tmp_path):
     names = [f"method-{i}" for i in range(16)]
     crowded = comparison(*(outcome(name, 0.7 + 1e-4 * i, 0.1) for i, name in enumerate(names)))
-    draw_comparison(crowded, tmp_path / "picture.svg")
+    save_figure(present_comparison(crowded).figure, tmp_path / "picture.svg")
     picture = (tmp_path / "picture.svg").read_text()
     assert all(f"<!-- {name} -->" in picture for name in names)
 

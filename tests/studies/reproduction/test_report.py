@@ -1,12 +1,17 @@
 """The report: every table, figure and statement, beside the paper's own numbers."""
 
 import json
+<<<<<<< HEAD
+=======
+import sys
+from dataclasses import replace
+>>>>>>> 2fe1c57 (One loop over variants and seeds, one set of rows to learn from, one base of all methods)
 
 import pytest
 
-from dnip.base.errors import MissingDependencyError, OutputError
+from dnip.base.errors import OutputError
+from dnip.presenting import web
 from dnip.presenting.artefacts import Column, Figure, Row, Section, Statement, Table, Text
-from dnip.studies.reproduction import report
 from dnip.studies.reproduction.plan import ModelPlan, load_plan
 from dnip.studies.reproduction.report import write_report
 
@@ -100,15 +105,22 @@ def test_models_are_said_to_differ_unless_all_are_the_papers(tmp_path, names, di
 
 
 def test_figures_are_left_out_and_named_without_matplotlib(tmp_path, monkeypatch):
-    def missing(module, *, purpose, extra):
-        raise MissingDependencyError(module, purpose=purpose, extra=extra)
-
-    monkeypatch.setattr(report, "load_optional", missing)
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     written = write_report(tmp_path, sections(), MANIFEST)
     assert not any(path.suffix == ".png" for path in written)
     text = (tmp_path / "report.md").read_text()
     assert "Not drawn: Bars" in text
     assert "dnip[plot]" in text
+
+
+def test_the_page_in_html_is_left_out_without_jinja2(tmp_path, monkeypatch):
+    monkeypatch.setattr(web, "_environment", web._environment.__wrapped__)
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    written = write_report(tmp_path, sections(), MANIFEST)
+    assert not any(path.suffix == ".html" for path in written)
+    text = (tmp_path / "report.md").read_text()
+    assert "Not written: report.html" in text
+    assert "dnip[report]" in text
 
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path):

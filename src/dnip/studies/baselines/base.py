@@ -1,9 +1,10 @@
-"""What every correction learns from and what it gives: one small interface."""
+"""The interface of every method: what it learns from, and what it gives."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from dnip.base.typing import Booleans, Floats, Labels, Probabilities
+    from dnip.base.typing import Booleans, Floats, Integers, Labels, Probabilities
 
 # Added to the count of each class, so that no share is 0 (Jeffreys' prior).
 _HALF = 0.5
@@ -26,7 +27,7 @@ _HALF = 0.5
 
 @dataclass(frozen=True, eq=False)
 class OptSet:
-    """What a method may learn from; each takes what it needs.
+    """What methods may learn from; each takes what it needs.
 
     Attributes
     ----------
@@ -36,10 +37,10 @@ class OptSet:
     unlabelled : ndarray of shape (U, N)
         Rows without a label that are at hand before any test row.
     batch : ndarray of shape (B, N)
-        The rows that the correction will decide, without their labels. Only a method that says
-        that it is transductive reads them.
+        The rows that the correction will decide, without their labels. Only a method whose
+        ``reads`` names the batch reads them.
     content_free : ndarray of shape (C, N)
-        What the model answers where the text says nothing.
+        What the model answers to texts without content.
     classes : tuple of str
 
     Examples
@@ -83,6 +84,24 @@ class OptSet:
         parts = {name: _check_rows(name, rows, n_classes) for name, rows in others.items()}
         return cls(p, y, classes=names, **parts)
 
+    def hide_labels_but(self, rows: Integers) -> OptSet:
+        """Return the set in which only some rows have their labels; the others are unlabelled.
+
+        Raises
+        ------
+        InvalidInputError
+            If these labels are of fewer than two classes.
+        """
+        labels = self.labels[rows]
+        check_present(np.bincount(labels, minlength=self.n_classes) > 0, self.classes)
+        rest = np.delete(self.probabilities, rows, axis=0)
+        return replace(
+            self,
+            probabilities=self.probabilities[rows],
+            labels=labels,
+            unlabelled=np.concatenate([rest, self.unlabelled]),
+        )
+
     @property
     def n_classes(self) -> int:
         """N."""
@@ -123,55 +142,59 @@ def _check_rows(name: str, rows: ArrayLike | None, n_classes: int) -> Probabilit
     return checked
 
 
-class Correction(Protocol):
+class Correction(ABC):
     """What a method has learned, frozen."""
 
+    @abstractmethod
     def scores(self, probabilities: Probabilities) -> Floats:
         """Return the corrected score of each class, shape (M, N); the highest wins."""
-        ...
 
     def predict(self, probabilities: Probabilities) -> Labels:
         """Return the class of each row, shape (M,); the lowest on a tie."""
-        ...
+        return np.asarray(np.argmax(self.scores(probabilities), axis=1))
 
+    @abstractmethod
     def to_dict(self) -> dict[str, Any]:
         """Return the learned numbers, ready for JSON."""
-        ...
 
 
-class Method(Protocol):
-    """A way to learn a correction from an opt set."""
+class Method(ABC):
+    """A way to learn a correction from an opt set.
+
+    A new method is a subclass in a file of its own and a line in ``registry.py``.
+    """
 
     @property
+    @abstractmethod
     def name(self) -> str:
         """What users call it."""
-        ...
 
     @property
+    @abstractmethod
     def summary(self) -> str:
         """What it does, in a few words."""
-        ...
 
     @property
     def reads(self) -> tuple[str, ...]:
         """What it reads of an opt set: labels, unlabelled, batch, content-free."""
-        ...
+        return ("labels",)
 
     @property
     def seeded(self) -> bool:
         """Whether the seed of a fit changes what it learns."""
-        ...
+        return False
 
     @property
     def library(self) -> str:
         """The optional module that it needs; empty for none."""
-        ...
+        return ""
 
     @property
     def extra(self) -> str:
         """The extra of this package that installs the module."""
-        ...
+        return ""
 
+    @abstractmethod
     def fit(self, opt: OptSet, seed: int = 0) -> Correction:
         """Learn a correction.
 
@@ -182,11 +205,10 @@ class Method(Protocol):
         MissingDependencyError
             If an optional library is missing.
         """
-        ...
 
 
 @dataclass(frozen=True, eq=False)
-class ClassWeights:
+class ClassWeights(Correction):
     """One weight per class: the argmax of ω·p, the lowest class on a tie.
 
     Examples
@@ -208,12 +230,12 @@ class ClassWeights:
         return decide(probabilities, self.weights).astype(np.int64)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the weights, and what else the method tells of them."""
+        """Return the weights, and the notes of the method."""
         return {"weights": self.weights.tolist(), **self.notes}
 
 
 @dataclass(frozen=True, eq=False)
-class LogLinear:
+class LogLinear(Correction):
     """Scores that are linear in log-probabilities: ln p·A + b.
 
     Attributes
@@ -223,7 +245,7 @@ class LogLinear:
     bias : ndarray of shape (N,)
         b.
     notes : dict
-        What the method tells of them.
+        Further numbers of the method.
 
     Examples
     --------
@@ -241,25 +263,21 @@ class LogLinear:
         """Return ln p·A + b, shape (M, N)."""
         return np.asarray(log(probabilities) @ self.matrix + self.bias)
 
-    def predict(self, probabilities: Probabilities) -> Labels:
-        """Return the class of each row."""
-        return np.asarray(np.argmax(self.scores(probabilities), axis=1))
-
     def to_dict(self) -> dict[str, Any]:
-        """Return what the method tells, or the bare numbers."""
+        """Return the notes of the method, or else the bare numbers."""
         return self.notes or {"matrix": self.matrix.tolist(), "bias": self.bias.tolist()}
 
 
-# Probabilities below this are told from each other by no calibration.
+# No calibration tells probabilities below this apart.
 _LEAST_PROBABILITY = 1e-12
 
 
 def log(probabilities: Probabilities) -> Floats:
-    """Return log-probabilities, those of zeros as if of a tiny number."""
+    """Return log-probabilities; zeros count as a tiny number."""
     return np.asarray(np.log(np.maximum(probabilities, _LEAST_PROBABILITY)))
 
 
-# What a class that no row holds possible counts as: the least number of half precision above 0.
+# The mean probability of a class that no row holds possible: half precision's least number above 0.
 _LEAST_MEAN = 2.0**-24
 
 

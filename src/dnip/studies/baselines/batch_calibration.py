@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dnip.base.errors import InvalidInputError
 from dnip.base.validation import check_choice
-from dnip.studies.baselines.base import ClassWeights, mean_probability
+from dnip.studies.baselines.base import ClassWeights, Method, mean_probability
 
 if TYPE_CHECKING:
     from dnip.studies.baselines.base import OptSet
 
 
 @dataclass(frozen=True)
-class BatchCalibration:
+class BatchCalibration(Method):
     """Divide the probabilities by their mean over a batch of rows; labels are not read.
 
     The mean estimates what the prompt makes the model expect of a text that it has not seen;
@@ -44,10 +44,6 @@ class BatchCalibration:
     """
 
     over: str = "batch"
-
-    seeded: ClassVar[bool] = False
-    library: ClassVar[str] = ""
-    extra: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
         check_choice("over", self.over, ("batch", "opt"))

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from dnip.base.errors import InvalidInputError
-from dnip.studies.baselines.base import ClassWeights, mean_probability
+from dnip.studies.baselines.base import ClassWeights, Method, mean_probability
 
 if TYPE_CHECKING:
     from dnip.studies.baselines.base import OptSet
 
 
 @dataclass(frozen=True)
-class ContextualCalibration:
+class ContextualCalibration(Method):
     """Divide by the mean of the model's class probabilities for content-free texts.
 
     The authors' W = diag(p_cf)⁻¹, b = 0; their texts are "N/A", "[MASK]" and the empty one.
@@ -31,12 +31,9 @@ class ContextualCalibration:
     array([0.333, 1.   ])
     """
 
-    name: ClassVar[str] = "contextual-calibration"
-    summary: ClassVar[str] = "divide by the mean probabilities of content-free texts"
-    reads: ClassVar[tuple[str, ...]] = ("content-free",)
-    seeded: ClassVar[bool] = False
-    library: ClassVar[str] = ""
-    extra: ClassVar[str] = ""
+    name = "contextual-calibration"
+    summary = "divide by the mean probabilities of content-free texts"
+    reads = ("content-free",)
 
     def fit(self, opt: OptSet, seed: int = 0) -> ClassWeights:
         """Return weights inverse to the mean content-free probabilities.

@@ -1,30 +1,29 @@
-"""DNIP itself, as the paper has it and as this package fits it, behind the same interface."""
+"""DNIP itself, as in the paper and as this package fits it, behind the same interface."""
 
 from __future__ import annotations
 
 import warnings
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from dnip.base.errors import DNIPWarning
 from dnip.fitting.robust import solve_robustly
 from dnip.method.objective import Objective
-from dnip.method.scales import DEFAULT_SCALE, WeightScale
+from dnip.method.scales import DEFAULT_SCALE
 from dnip.solvers import solve
 from dnip.solvers.presets import PAPER
-from dnip.studies.baselines.base import ClassWeights
+from dnip.studies.baselines.base import ClassWeights, Method
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dnip.base.typing import Floats
     from dnip.method.solution import Solution
     from dnip.studies.baselines.base import OptSet
 
 
 @dataclass(frozen=True)
-class PaperDNIP:
+class PaperDNIP(Method):
     """The paper's method: its annealing schedule, β = 2.7, τ = 0.2, μ = 4000, K = 30.
 
     Examples
@@ -35,12 +34,9 @@ class PaperDNIP:
     array([0, 1])
     """
 
-    name: ClassVar[str] = "dnip-paper"
-    summary: ClassVar[str] = "DNIP as published: annealing, β = 2.7, τ = 0.2, μ = 4000, K = 30"
-    reads: ClassVar[tuple[str, ...]] = ("labels",)
-    seeded: ClassVar[bool] = True
-    library: ClassVar[str] = ""
-    extra: ClassVar[str] = ""
+    name = "dnip-paper"
+    summary = "DNIP as published: annealing, β = 2.7, τ = 0.2, μ = 4000, K = 30"
+    seeded = True
 
     def fit(self, opt: OptSet, seed: int = 0) -> ClassWeights:
         """Anneal with the published settings."""
@@ -58,7 +54,7 @@ class PaperDNIP:
 
 
 @dataclass(frozen=True)
-class OurDNIP:
+class OurDNIP(Method):
     """What ``dnip fit`` does.
 
     Parameters
@@ -80,9 +76,7 @@ class OurDNIP:
     objective: Objective = field(default_factory=Objective)
     scale: int | str = DEFAULT_SCALE
 
-    seeded: ClassVar[bool] = True
-    library: ClassVar[str] = ""
-    extra: ClassVar[str] = ""
+    seeded = True
 
     @property
     def name(self) -> str:
@@ -118,20 +112,13 @@ class OurDNIP:
 
 @contextmanager
 def quiet_about_classes() -> Iterator[None]:
-    """Leave it to the caller to tell, once for all methods, which classes have no labels."""
+    """Silence warnings of classes without labels: the comparison warns once for all methods."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DNIPWarning)
         yield
 
 
-def multipliers_of(found: Solution) -> Floats:
-    """Return what a solution multiplies probabilities by, shape (N,)."""
-    if found.continuous_weights is not None:
-        return found.continuous_weights
-    return WeightScale(found.spacing, found.scale).multipliers(found.weight_indices)
-
-
 def _as_weights(found: Solution, **notes: Any) -> ClassWeights:  # noqa: ANN401 - JSON values
     told = {"weight_indices": found.weight_indices.tolist(), "scale": found.scale}
     told |= {"objective": found.value, "terms": found.terms, **notes}
-    return ClassWeights(multipliers_of(found), told)
+    return ClassWeights(found.multipliers, told)

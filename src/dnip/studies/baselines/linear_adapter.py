@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from dnip.base.errors import InvalidInputError
 from dnip.base.optional import load_optional
 from dnip.base.validation import check_integer
 from dnip.method.objective import Objective
-from dnip.studies.baselines.base import log
+from dnip.studies.baselines.base import Correction, Method, log
 from dnip.tables.sampling import split_rows
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ _RATE, _MAX_STEPS, _PATIENCE, _LEAST_GAIN = 0.01, 2000, 100, 1e-6
 
 
 @dataclass(frozen=True)
-class LinearAdapter:
+class LinearAdapter(Method):
     """ln p plus two linear layers of p, trained toward error + β·COBias - τ·ΣPMI.
 
     As in section 5.4 of the paper: the same class probabilities as input, an adapter of dimension
@@ -56,12 +56,11 @@ class LinearAdapter:
     width: int = 64
     objective: Objective = field(default_factory=Objective)
 
-    name: ClassVar[str] = "linear-adapter"
-    summary: ClassVar[str] = "two linear layers trained toward the objective, smoothed"
-    reads: ClassVar[tuple[str, ...]] = ("labels",)
-    seeded: ClassVar[bool] = True
-    library: ClassVar[str] = "torch"
-    extra: ClassVar[str] = "torch"
+    name = "linear-adapter"
+    summary = "two linear layers trained toward the objective, smoothed"
+    seeded = True
+    library = "torch"
+    extra = "torch"
 
     def __post_init__(self) -> None:
         check_integer("width", self.width, at_least=1)
@@ -147,7 +146,7 @@ def _one_thread(torch: ModuleType) -> Iterator[None]:
 
 
 @dataclass(frozen=True, eq=False)
-class AdaptedScores:
+class AdaptedScores(Correction):
     """Scores ln p + p·A + b of a trained adapter.
 
     Attributes
@@ -167,10 +166,6 @@ class AdaptedScores:
     def scores(self, probabilities: Probabilities) -> Floats:
         """Return ln p + p·A + b, shape (M, N)."""
         return np.asarray(log(probabilities) + probabilities @ self.matrix + self.bias)
-
-    def predict(self, probabilities: Probabilities) -> Labels:
-        """Return the class of each row."""
-        return np.asarray(np.argmax(self.scores(probabilities), axis=1))
 
     def to_dict(self) -> dict[str, Any]:
         """Return matrix, bias and notes."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dnip.base.optional import load_optional
-from dnip.studies.baselines.base import LogLinear, log
+from dnip.studies.baselines.base import LogLinear, Method, log
 
 if TYPE_CHECKING:
     from dnip.studies.baselines.base import OptSet
@@ -17,7 +17,7 @@ _MAX_STEPS = 1000
 
 
 @dataclass(frozen=True)
-class MatrixScaling:
+class MatrixScaling(Method):
     """What a user of scikit-learn would take: ``LogisticRegression`` with its defaults on ln p.
 
     Guo et al. (2017) call it matrix scaling, Kull et al. (2019) Dirichlet calibration. Every
@@ -39,10 +39,8 @@ class MatrixScaling:
 
     balanced: bool = False
 
-    reads: ClassVar[tuple[str, ...]] = ("labels",)
-    seeded: ClassVar[bool] = False
-    library: ClassVar[str] = "sklearn"
-    extra: ClassVar[str] = "sklearn"
+    library = "sklearn"
+    extra = "sklearn"
 
     @property
     def name(self) -> str:

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from dnip.studies.baselines.base import Correction
+
 if TYPE_CHECKING:
-    from dnip.base.typing import Floats, Integers, Labels, Probabilities
+    from dnip.base.typing import Floats, Integers, Probabilities
 
 
 class Triangle(NamedTuple):
@@ -99,7 +101,7 @@ class Choices:
 
 
 @dataclass(frozen=True, eq=False)
-class MembershipCorrection:
+class MembershipCorrection(Correction):
     """A choice for each class; the class of the highest score wins, the lowest on a tie.
 
     A row in which every score is 0 keeps the argmax of its probabilities.
@@ -128,10 +130,6 @@ class MembershipCorrection:
         silent = ~scores.any(axis=1)
         scores[silent] = probabilities[silent]
         return scores
-
-    def predict(self, probabilities: Probabilities) -> Labels:
-        """Return the class of each row."""
-        return np.asarray(np.argmax(self.scores(probabilities), axis=1))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the choice of each class, in words."""

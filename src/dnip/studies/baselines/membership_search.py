@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import cycle
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from dnip.base.errors import InvalidInputError
 from dnip.base.validation import check_number, check_scale
 from dnip.method.objective import Objective
 from dnip.solvers import solve
+from dnip.studies.baselines.base import Method
 from dnip.studies.baselines.dnip import quiet_about_classes
 from dnip.studies.baselines.membership import Choices, MembershipCorrection
 
@@ -40,7 +41,7 @@ class Position(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Membership:
+class Membership(Method):
     """The authors' follow-up, DCS: every class takes a weight or a triangular function.
 
     Searched by coordinates, like DNIP: with all classes but one fixed, one pass over the rows
@@ -72,12 +73,9 @@ class Membership:
     scale: int = 30
     effort: float = 1.0
 
-    name: ClassVar[str] = "membership"
-    summary: ClassVar[str] = "a weight or one of 19 triangular functions for each class"
-    reads: ClassVar[tuple[str, ...]] = ("labels",)
-    seeded: ClassVar[bool] = True
-    library: ClassVar[str] = ""
-    extra: ClassVar[str] = ""
+    name = "membership"
+    summary = "a weight or one of 19 triangular functions for each class"
+    seeded = True
 
     def __post_init__(self) -> None:
         check_scale(self.scale)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
-from dnip.studies.baselines.base import ClassWeights, mean_probability
+from dnip.studies.baselines.base import ClassWeights, Method, mean_probability
 
 if TYPE_CHECKING:
     from dnip.studies.baselines.base import OptSet
 
 
 @dataclass(frozen=True)
-class PriorDivision:
+class PriorDivision(Method):
     """Divide by the mean probabilities of the opt rows and multiply by the shares of their labels.
 
     The rule of Bayes for a classifier whose classes are as frequent as it expects, used where they
@@ -32,12 +32,8 @@ class PriorDivision:
     array([0.25, 1.  ])
     """
 
-    name: ClassVar[str] = "prior-division"
-    summary: ClassVar[str] = "divide by the mean opt probabilities, multiply by the label shares"
-    reads: ClassVar[tuple[str, ...]] = ("labels",)
-    seeded: ClassVar[bool] = False
-    library: ClassVar[str] = ""
-    extra: ClassVar[str] = ""
+    name = "prior-division"
+    summary = "divide by the mean opt probabilities, multiply by the label shares"
 
     def fit(self, opt: OptSet, seed: int = 0) -> ClassWeights:
         """Return the ratio of label shares and mean probabilities."""

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dnip.studies.baselines.base import ClassWeights
+from dnip.studies.baselines.base import ClassWeights, Method
 
 if TYPE_CHECKING:
     from dnip.studies.baselines.base import OptSet
 
 
 @dataclass(frozen=True)
-class RawArgmax:
+class RawArgmax(Method):
     """No correction.
 
     Examples
@@ -24,12 +24,9 @@ class RawArgmax:
     array([1., 1.])
     """
 
-    name: ClassVar[str] = "raw"
-    summary: ClassVar[str] = "the argmax of the probabilities as they are"
-    reads: ClassVar[tuple[str, ...]] = ()
-    seeded: ClassVar[bool] = False
-    library: ClassVar[str] = ""
-    extra: ClassVar[str] = ""
+    name = "raw"
+    summary = "the argmax of the probabilities as they are"
+    reads = ()
 
     def fit(self, opt: OptSet, seed: int = 0) -> ClassWeights:
         """Return weights of 1."""

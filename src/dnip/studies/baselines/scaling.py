@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dnip.base.optional import load_optional
 from dnip.method.prediction import decide
-from dnip.studies.baselines.base import LogLinear, log
+from dnip.studies.baselines.base import Correction, LogLinear, Method, log
 
 if TYPE_CHECKING:
     from dnip.base.typing import Floats, Labels, Probabilities
@@ -20,7 +20,7 @@ _LEAST_SLOPE, _MOST_SLOPE = 1e-2, 1e2
 
 
 @dataclass(frozen=True)
-class TemperatureScaling:
+class TemperatureScaling(Method):
     """One factor for all log-probabilities, 1/T: the probabilities get calibrated.
 
     It never changes which class is the most probable, so it leaves accuracy and COBias as they
@@ -39,12 +39,10 @@ class TemperatureScaling:
     2.0
     """
 
-    name: ClassVar[str] = "temperature-scaling"
-    summary: ClassVar[str] = "one temperature by log-loss; the argmax stays"
-    reads: ClassVar[tuple[str, ...]] = ("labels",)
-    seeded: ClassVar[bool] = False
-    library: ClassVar[str] = "scipy"
-    extra: ClassVar[str] = "sklearn"
+    name = "temperature-scaling"
+    summary = "one temperature by log-loss; the argmax stays"
+    library = "scipy"
+    extra = "sklearn"
 
     def fit(self, opt: OptSet, seed: int = 0) -> Tempered:
         """Fit the temperature."""
@@ -60,7 +58,7 @@ class TemperatureScaling:
 
 
 @dataclass(frozen=True)
-class Tempered:
+class Tempered(Correction):
     """Probabilities to the power 1/T; the argmax is that of the probabilities themselves.
 
     Examples
@@ -86,7 +84,7 @@ class Tempered:
 
 
 @dataclass(frozen=True)
-class VectorScaling:
+class VectorScaling(Method):
     """A factor and a shift for each class's log-probability, by log-loss.
 
     Factors stay between 0.01 and 100, so labels that can be told apart without error are no
@@ -104,12 +102,10 @@ class VectorScaling:
     array([0, 1])
     """
 
-    name: ClassVar[str] = "vector-scaling"
-    summary: ClassVar[str] = "a factor and a shift of each log-probability, by log-loss"
-    reads: ClassVar[tuple[str, ...]] = ("labels",)
-    seeded: ClassVar[bool] = False
-    library: ClassVar[str] = "scipy"
-    extra: ClassVar[str] = "sklearn"
+    name = "vector-scaling"
+    summary = "a factor and a shift of each log-probability, by log-loss"
+    library = "scipy"
+    extra = "sklearn"
 
     def fit(self, opt: OptSet, seed: int = 0) -> LogLinear:
         """Fit factors and shifts by L-BFGS-B from the raw log-probabilities."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from dnip.base.errors import InvalidInputError, MissingDependencyError
+from dnip.base.errors import InvalidInputError
+from dnip.base.optional import missing_library
 from dnip.base.validation import check_choice
 from dnip.solvers import SOLVERS
 from dnip.studies.benchmarking.evaluations import evaluate_in_numpy, evaluate_on_kernels
@@ -23,6 +23,7 @@ from dnip.studies.benchmarking.peers import (
 from dnip.studies.benchmarking.results import REFERENCE
 
 if TYPE_CHECKING:
+    from dnip.base.errors import MissingDependencyError
     from dnip.studies.benchmarking.arena import Arena, ObjectiveFunction
 
 #: What contestants with real weights are compared with.
@@ -64,11 +65,7 @@ class Contestant:
 
     def missing(self) -> MissingDependencyError | None:
         """Return what to tell the user where the library is not installed."""
-        if not self.library or find_spec(self.library) is not None:
-            return None
-        return MissingDependencyError(
-            self.library, purpose=f"run the peer {self.name}", extra="bench"
-        )
+        return missing_library(self.library, purpose=f"run the peer {self.name}", extra="bench")
 
     def on_kernels(self) -> Contestant:
         """Return the same search on this package's compiled evaluation."""

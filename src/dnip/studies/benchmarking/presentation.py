@@ -62,10 +62,9 @@ def _table(race: Race) -> Table:
         Column("ours is faster", right=True),
     ]
     rows = [Row(tuple(_cells(race, summary))) for summary in race.summaries]
-    notes = [_verdict(race)]
-    notes += [f"Left out, {name}: {reason}." for name, reason in race.skipped.items()]
+    skipped = (f"Left out, {name}: {reason}." for name, reason in race.skipped.items())
     title = f"{race.table}: {race.n_rows:,} × {race.n_classes}"
-    return Table("race", title, columns, rows, "\n".join(notes))
+    return Table("race", title, columns, rows, _verdict(race), notes=tuple(skipped))
 
 
 def _cells(race: Race, summary: ContestantSummary) -> list[Value]:

@@ -1,14 +1,14 @@
-"""The one loop: contestants × seeds on one table, each for the same time."""
+"""All contestants on one table, each with the same seeds and the same time."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dnip.base.errors import DNIPError, InvalidInputError
+from dnip.base.errors import InvalidInputError
+from dnip.base.repeats import repeat
 from dnip.base.validation import check_integer, check_number, check_scale
 from dnip.method.objective import Objective
 from dnip.method.problem import Problem
@@ -17,13 +17,11 @@ from dnip.studies.benchmarking.evaluations import PlainObjective
 from dnip.studies.benchmarking.results import Race, Run, highest_bound
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
+    from dnip.base.repeats import Progress
     from dnip.studies.benchmarking.contestants import Contestant
     from dnip.tables import ProbabilityTable
-
-#: Told before every run: what runs, and the number of this run and of all.
-Progress = Callable[[str, int, int], None]
 
 # Seconds of a rehearsal, and how often at most: each may end at the next thing to compile or load.
 _REHEARSAL, _REHEARSALS = 0.05, 5
@@ -38,7 +36,7 @@ def race(
     time_limit: float = 1.0,
     n_seeds: int = 3,
     name: str | None = None,
-    progress: Progress = lambda _what, _number, _total: None,
+    progress: Progress | None = None,
 ) -> Race:
     """Give every contestant the same time on the labelled rows of a table, once per seed.
 
@@ -64,7 +62,7 @@ def race(
     name : str, optional
         What to call the table; its source by default.
     progress : callable, optional
-        Told before every run.
+        Called before every run with the contestant, the number of the run, and the number of all.
 
     Returns
     -------
@@ -135,21 +133,16 @@ def race(
             arena.lower_bound,
         )
 
-    interrupted = False
-    total = len(ready) * n_seeds
-    try:
-        for place, contestant in enumerate(ready):
-            try:
-                for seed in range(n_seeds):
-                    progress(f"{contestant.name}, seed {seed}", place * n_seeds + seed + 1, total)
-                    if seed == 0:
-                        _rehearse(lambda: enter(contestant, 0, _REHEARSAL, None))  # noqa: B023
-                    floor = highest_bound(runs, contestant.reference)
-                    runs.append(enter(contestant, seed, time_limit, floor))
-            except DNIPError as error:  # a problem that this one cannot take
-                skipped[contestant.name] = str(error)
-    except KeyboardInterrupt:
-        interrupted = True
+    def entering(contestant: Contestant) -> Callable[[int], None]:
+        def run(seed: int) -> None:
+            if seed == 0:
+                _rehearse(lambda: enter(contestant, 0, _REHEARSAL, None))
+            floor = highest_bound(runs, contestant.reference)
+            runs.append(enter(contestant, seed, time_limit, floor))
+
+        return run
+
+    repeats = repeat({one.name: entering(one) for one in ready}, range(n_seeds), progress)
     return Race(
         table=table.source if name is None else name,
         n_rows=len(rows.labels),
@@ -158,8 +151,8 @@ def race(
         objective=objective.to_dict(),
         time_limit=time_limit,
         runs=tuple(runs),
-        skipped=skipped,
-        interrupted=interrupted,
+        skipped={**skipped, **repeats.skipped},
+        interrupted=repeats.interrupted,
     )
 
 

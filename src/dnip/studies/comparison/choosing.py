@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from dnip.base.errors import MissingDependencyError
 from dnip.base.validation import check_choice
 from dnip.method.scales import DEFAULT_SCALE
 from dnip.studies.baselines import all_methods
@@ -47,12 +45,3 @@ def choose(
         return list(known.values())
     wanted = dict.fromkeys([RAW, *(name.strip() for name in names.split(","))])
     return [known[check_choice("methods", name, list(known))] for name in wanted]
-
-
-def missing_library(method: Method) -> MissingDependencyError | None:
-    """Return what to tell the user where the library of a method is not installed."""
-    if not method.library or find_spec(method.library) is not None:
-        return None
-    return MissingDependencyError(
-        method.library, purpose=f"run the method {method.name}", extra=method.extra
-    )

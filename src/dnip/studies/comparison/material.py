@@ -1,4 +1,4 @@
-"""What a comparison works on: opt rows drawn by seed, and test rows that share none of them."""
+"""The rows of a comparison: opt rows, drawn by seed, and test rows, none of them the same."""
 
 from __future__ import annotations
 
@@ -24,28 +24,17 @@ class Material:
 
     Attributes
     ----------
-    probabilities, labels : ndarray of shape (M, N), ndarray of shape (M,)
-        Labelled opt rows.
-    unlabelled : ndarray of shape (U, N)
-        Opt rows without a label, and those that were given apart.
-    batch : ndarray of shape (B, N)
-        All test rows.
+    opt : OptSet
+        All labels, all rows without a label, and all test rows as the batch.
     test, true : ndarray of shape (T, N), ndarray of shape (T,)
         Labelled test rows.
-    content_free : ndarray of shape (C, N)
-    classes : tuple of str
     sources : tuple of str
         Names of the opt and the test table.
     """
 
-    probabilities: Probabilities
-    labels: Labels
-    unlabelled: Probabilities
-    batch: Probabilities
+    opt: OptSet
     test: Probabilities
     true: Labels
-    content_free: Probabilities
-    classes: tuple[str, ...]
     sources: tuple[str, str]
 
     @classmethod
@@ -97,27 +86,25 @@ class Material:
         more += [] if unlabelled is None else [unlabelled.probabilities]
         assert labelled.labels is not None
         assert scored.labels is not None
-        return cls(
+        learned_from = OptSet.of(
             labelled.probabilities,
             labelled.labels,
-            np.concatenate(more),
-            test_rows.probabilities,
-            scored.probabilities,
-            scored.labels,
-            np.concatenate(free),
-            opt.classes,
-            (opt.source, test.source),
+            unlabelled=np.concatenate(more),
+            batch=test_rows.probabilities,
+            content_free=np.concatenate(free),
+            classes=opt.classes,
         )
+        return cls(learned_from, scored.probabilities, scored.labels, (opt.source, test.source))
 
     @property
     def n_classes(self) -> int:
         """N."""
-        return len(self.classes)
+        return self.opt.n_classes
 
     def missing(self, labels: Labels) -> tuple[str, ...]:
         """Return the names of the classes that no label names."""
         sizes = np.bincount(labels, minlength=self.n_classes)
-        return tuple(name for name, size in zip(self.classes, sizes, strict=True) if size == 0)
+        return tuple(name for name, size in zip(self.opt.classes, sizes, strict=True) if size == 0)
 
     def draw(self, n_labels: int | None, seed: int) -> OptSet:
         """Return the opt set of one run: all labels, or some, the other opt rows unlabelled.
@@ -134,19 +121,13 @@ class Material:
         InvalidInputError
             For more labels than there are, or labels of fewer than two classes.
         """
-        rows = np.arange(len(self.labels))
-        if n_labels is not None:
-            check_integer("labels", n_labels, at_least=2, at_most=len(rows))
-            balanced = n_labels <= BALANCED_UP_TO
-            rows = draw_rows(self.labels, self.n_classes, n_labels, seed, balanced=balanced)
-        rest = np.delete(self.probabilities, rows, axis=0)
-        return OptSet.of(
-            self.probabilities[rows],
-            self.labels[rows],
-            unlabelled=np.concatenate([rest, self.unlabelled]),
-            batch=self.batch,
-            content_free=self.content_free,
-            classes=self.classes,
+        if n_labels is None:
+            return self.opt
+        labels = self.opt.labels
+        check_integer("labels", n_labels, at_least=2, at_most=len(labels))
+        balanced = n_labels <= BALANCED_UP_TO
+        return self.opt.hide_labels_but(
+            draw_rows(labels, self.n_classes, n_labels, seed, balanced=balanced)
         )
 
 

@@ -76,12 +76,11 @@ def _table(comparison: Comparison) -> Table:
         f"{comparison.title}: {comparison.n_opt:,} labels of {len(comparison.classes)} classes, "
         f"{comparison.n_test:,} test rows"
     )
-    notes = [_note(comparison)]
-    notes += [f"Left out, {name}: {reason}." for name, reason in comparison.skipped.items()]
-    return Table("comparison", title, columns, rows, "\n".join(notes))
+    skipped = (f"Left out, {name}: {reason}." for name, reason in comparison.skipped.items())
+    return Table("comparison", title, columns, rows, _caption(comparison), notes=tuple(skipped))
 
 
-def _note(comparison: Comparison) -> str:
+def _caption(comparison: Comparison) -> str:
     seeds = comparison.n_seeds
     runs = "one run" if seeds == 1 else f"means of {seeds} runs"
     note = f"Figures are {runs}; in brackets, their {comparison.confidence:.0%} intervals."

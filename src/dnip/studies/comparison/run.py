@@ -1,32 +1,32 @@
-"""The one loop: methods × seeds on the same rows."""
+"""Every method fitted and scored on the same rows, with the same seeds."""
 
 from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING
 
-from dnip.base.errors import DNIPError, DNIPWarning, InvalidInputError, listed
+from dnip.base.errors import DNIPWarning, InvalidInputError, listed
+from dnip.base.optional import missing_library
+from dnip.base.repeats import repeat
 from dnip.base.validation import check_integer, check_level
 from dnip.method.objective import Objective
 from dnip.method.scales import DEFAULT_SCALE
 from dnip.metrics.confusion import count_pairs
-from dnip.studies.comparison.choosing import RAW, choose, missing_library
+from dnip.studies.comparison.choosing import RAW, choose
 from dnip.studies.comparison.results import Comparison, MethodScores, ScoredFit
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
+    from dnip.base.repeats import Progress
     from dnip.studies.baselines import Correction, Method, OptSet
     from dnip.studies.comparison.material import Material
 
-#: Told before every fit: the method, and the number of this fit and of all.
-Progress = Callable[[str, int, int], None]
-
-# A first fit is repeated, to learn what it takes without loading and compiling, unless it took
-# longer than this and there are others to tell.
+# A first fit is timed again without loading and compiling, unless it took longer than this and
+# there are fits with other seeds to time.
 _REPEAT_BELOW = 5.0
 
 
@@ -40,7 +40,7 @@ def compare(
     strict: bool = False,
     objective: Objective | None = None,
     scale: int | str = DEFAULT_SCALE,
-    progress: Progress = lambda _what, _number, _total: None,
+    progress: Progress | None = None,
 ) -> Comparison:
     """Fit every method on the same opt rows and score it on the same test rows.
 
@@ -59,11 +59,11 @@ def compare(
     strict : bool, default=False
         Raise where a method cannot run, instead of leaving it out.
     objective : Objective, optional
-        Told in the result, and given to the methods where these are left out.
+        Reported in the result; also that of the methods where `methods` is left out.
     scale : int or str, default="log:1000"
         Likewise.
     progress : callable, optional
-        Told before every fit.
+        Called before every fit with the method, the number of the fit, and the number of all.
 
     Returns
     -------
@@ -90,7 +90,7 @@ def compare(
     >>> labels = np.array([0, 1, 0, 1] * 10)
     >>> material = Material.of(ProbabilityTable(p, labels), ProbabilityTable(p[:20], labels[:20]))
     >>> result = compare(material, choose("dnip-plain"))
-    >>> [outcome.estimates["accuracy"].value for outcome in result.methods]
+    >>> [method.estimates["accuracy"].value for method in result.methods]
     [0.5, 1.0]
     """
     goal = Objective() if objective is None else objective
@@ -100,54 +100,32 @@ def compare(
     _tell_missing(material, draws)
     ready, skipped = _ready(choose(None, goal, scale=scale) if methods is None else methods, strict)
 
-    raw_right = material.test.argmax(axis=1) == material.true
-    n = material.n_classes
-    done: list[tuple[Method, list[ScoredFit]]] = []
-    interrupted = False
-    try:
-        for place, method in enumerate(ready):
-            runs: list[ScoredFit] = []
-            try:
-                for seed, opt in enumerate(draws):
-                    if seed > 0 and n_labels is None and not method.seeded:
-                        runs.append(replace(runs[0], seed=seed))  # the same rows, no chance
-                        continue
-                    progress(method.name, place * n_seeds + seed + 1, len(ready) * n_seeds)
-                    correction, seconds = _fit(method, opt, seed)
-                    predicted = correction.predict(material.test)
-                    confusion = count_pairs(material.true, predicted, n, n)
-                    rights = 2 * raw_right + (predicted == material.true)
-                    agreement = count_pairs(material.true, rights, n, 4).reshape(n, 2, 2)
-                    learned = correction.to_dict()
-                    runs.append(ScoredFit(seed, seconds, confusion, agreement, learned))
-            except DNIPError as error:
-                if strict:
-                    raise
-                skipped[method.name] = str(error)
-            else:
-                done.append((method, runs))
-    except KeyboardInterrupt:
-        interrupted = True
-
-    outcomes: list[MethodScores] = []
-    for method, runs in done:
-        raw = outcomes[0] if outcomes else None
-        told = method.name, method.summary, method.reads
-        outcomes.append(MethodScores.of(*told, runs, confidence, raw=raw))
+    fits = repeat(
+        {method.name: _fitting(method, material, draws, n_labels is None) for method in ready},
+        range(n_seeds),
+        progress,
+        strict=strict,
+    )
+    scored: list[MethodScores] = []
+    for method in ready:
+        if method.name in fits.complete:
+            raw = scored[0] if scored else None
+            told = method.name, method.summary, method.reads
+            scored.append(MethodScores.of(*told, fits.complete[method.name], confidence, raw=raw))
     return Comparison(
         *material.sources,
-        classes=material.classes,
+        classes=material.opt.classes,
         n_opt=len(draws[0].labels),
         n_test=len(material.true),
         n_unlabelled=len(draws[0].unlabelled),
-        n_content_free=len(material.content_free),
+        n_content_free=len(material.opt.content_free),
         n_seeds=n_seeds,
         confidence=confidence,
         objective=goal.to_dict(),
         scale=scale,
-        methods=tuple(outcomes),
-        skipped=skipped,
-        interrupted=interrupted,
+        methods=tuple(scored),
+        skipped={**skipped, **fits.skipped},
+        interrupted=fits.interrupted,
     )
 
 
@@ -156,7 +134,9 @@ def _ready(methods: Sequence[Method], strict: bool) -> tuple[list[Method], dict[
     raw = [method for method in methods if method.name == RAW] or choose(RAW)
     ready, skipped = raw, {}
     for method in methods:
-        missing = missing_library(method)
+        missing = missing_library(
+            method.library, purpose=f"run the method {method.name}", extra=method.extra
+        )
         if missing is not None:
             if strict:
                 raise missing
@@ -167,6 +147,27 @@ def _ready(methods: Sequence[Method], strict: bool) -> tuple[list[Method], dict[
     if len(set(names)) < len(names):
         raise InvalidInputError(f"methods must have different names; got {listed(names)}")
     return ready, skipped
+
+
+def _fitting(
+    method: Method, material: Material, draws: Sequence[OptSet], same_rows: bool
+) -> Callable[[int], ScoredFit]:
+    """Return what fits a method with a seed and scores it; one fit will do where all are alike."""
+    n = material.n_classes
+    raw_right = material.test.argmax(axis=1) == material.true
+
+    def run(seed: int) -> ScoredFit:
+        correction, seconds = _fit(method, draws[seed], seed)
+        predicted = correction.predict(material.test)
+        confusion = count_pairs(material.true, predicted, n, n)
+        rights = 2 * raw_right + (predicted == material.true)
+        agreement = count_pairs(material.true, rights, n, 4).reshape(n, 2, 2)
+        return ScoredFit(seed, seconds, confusion, agreement, correction.to_dict())
+
+    if method.seeded or not same_rows:
+        return run
+    only = cache(lambda: run(0))
+    return lambda seed: replace(only(), seed=seed)
 
 
 def _fit(method: Method, opt: OptSet, seed: int) -> tuple[Correction, float]:
@@ -184,7 +185,7 @@ def _fit(method: Method, opt: OptSet, seed: int) -> tuple[Correction, float]:
 def _tell_missing(material: Material, draws: Sequence[OptSet]) -> None:
     """Warn once of classes that nothing can be learned of, or that cannot be scored."""
     unlearned = {name for opt in draws for name in material.missing(opt.labels)}
-    names = [name for name in material.classes if name in unlearned]
+    names = [name for name in material.opt.classes if name in unlearned]
     if names:
         where = material.sources[0] if len(draws) == 1 else f"some draw of {material.sources[0]}"
         warnings.warn(
