@@ -1,11 +1,7 @@
 """The report: every table, figure and statement, beside the paper's own numbers."""
 
 import json
-<<<<<<< HEAD
-=======
 import sys
-from dataclasses import replace
->>>>>>> 2fe1c57 (One loop over variants and seeds, one set of rows to learn from, one base of all methods)
 
 import pytest
 
