@@ -5,7 +5,7 @@ from dnip import Objective, ProbabilityTable, solve
 from dnip.fitting.evidence import FEWEST, FOLDS, NEEDED, gather
 from dnip.fitting.fit import fit_table
 from dnip.metrics import cobias, confusion_matrix
-from dnip.presenting.evidence import describe_evidence
+from dnip.presenting.fit import describe_evidence
 from dnip.tables.captured_mass import LOW_MASS
 from populations import biased_rows
 

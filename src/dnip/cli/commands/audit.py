@@ -28,7 +28,7 @@ def audit(
     model are shown with --tokenizer only; its mass is measured by asking the server.
     """
     from dnip.base.errors import InvalidInputError
-    from dnip.presenting.prompting_text import describe_audit
+    from dnip.presenting.prompting import describe_audit
     from dnip.prompting.audit import audit as audit_task
     from dnip.prompting.demonstrations import parse_shots
     from dnip.prompting.plan import make_plan

@@ -111,5 +111,5 @@ def compare(
     results = present_comparison(result)
     written = FILES.write(out, results)
     if result.interrupted:
-        complain("interrupted", f"{len(result.outcomes)} finished methods are kept")
+        complain("interrupted", f"{len(result.methods)} finished methods are kept")
     finish(results.content, results.to_text(), json=json, written=written)

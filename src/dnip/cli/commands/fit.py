@@ -56,7 +56,7 @@ def fit(
     from dnip.base.files import check_files, temporary_folder
     from dnip.base.validation import check_level
     from dnip.fitting.fit import fit_file
-    from dnip.presenting.fit_text import describe_fit, fit_to_dict, notes_on_fit
+    from dnip.presenting.fit import describe_fit, fit_to_dict, notes_on_fit
     from dnip.presenting.trace import write_trace
 
     reads = {

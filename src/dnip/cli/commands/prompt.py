@@ -62,7 +62,7 @@ def prompt(
     from functools import partial
 
     from dnip.base.files import check_files
-    from dnip.presenting.prompting_text import describe_run, notes_on_run
+    from dnip.presenting.prompting import describe_run, notes_on_run
     from dnip.prompting.data import split_files
     from dnip.prompting.demonstrations import parse_shots
     from dnip.prompting.plan import make_plan

@@ -172,7 +172,7 @@ def tune(
     from dnip.base.files import check_files
     from dnip.fitting.tuning import tune as tune_table
     from dnip.method.objective import Objective
-    from dnip.presenting.fit_text import describe_fit, fit_to_dict
+    from dnip.presenting.fit import describe_fit, fit_to_dict
     from dnip.presenting.tuning import describe_tuning
     from dnip.tables import ProbabilityTable
 

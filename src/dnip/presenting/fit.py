@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dnip.presenting.evidence import describe_evidence
-from dnip.presenting.evaluation import describe, describe_constraints
+from dnip.fitting.evidence import FOLDS
+from dnip.presenting.artefacts import Column, Row, Table
+from dnip.presenting.evaluation import class_rates, describe, describe_constraints
+from dnip.presenting.formats import to_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from dnip.fitting.evidence import FitEvidence
     from dnip.fitting.record import Fit
 
 
@@ -42,6 +45,34 @@ def describe_fit(fitted: Fit, confidence: float) -> str:
     bound = f", no weights below {solution.lower_bound:.6f}" if solution.gap else ""
     parts.append(f"objective {solution.value:.6f}{bound}. {solution.sentence}")
     return "\n\n".join(parts)
+
+
+def describe_evidence(evidence: FitEvidence, confidence: float) -> str:
+    """Return what the labels say of other rows: every class, and the verdict."""
+    told = evidence.evaluation.to_dict(confidence)
+    cells = zip(
+        told["classes"],
+        [f"{low:.3f} to {high:.3f}" for low, high in evidence.ranges],
+        told["raw"]["class_accuracies"],
+        class_rates(told["reweighted"]),
+        strict=True,
+    )
+    columns = [
+        Column("class"),
+        Column("weights of refits", right=True),
+        Column("before", 3),
+        Column("after", 3),
+    ]
+    return "\n".join(
+        [
+            f"Expected on other rows, by {FOLDS} refits, each judged on labels that it has not "
+            f"seen, with {100 * confidence:g} % intervals:",
+            to_text(Table("evidence", "", columns, [Row(values) for values in cells])),
+            "",
+            f"verdict: {evidence.verdict}",
+            evidence.reason,
+        ]
+    )
 
 
 def notes_on_fit(fitted: Fit, unlabelled: Path | None) -> Iterator[str]:
