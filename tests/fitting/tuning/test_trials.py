@@ -61,7 +61,7 @@ def test_predictions_are_those_of_fits_made_one_by_one(n):
 
 def test_any_number_of_threads_gives_the_same(monkeypatch):
     several = bench().run(GRID.candidates())
-    monkeypatch.setattr(trials_module, "_cores", lambda: 1)
+    monkeypatch.setattr(trials_module, "usable_cores", lambda: 1)
     same(several.predictions, bench().run(GRID.candidates()).predictions)
 
 
@@ -74,7 +74,7 @@ def test_progress_counts_every_fit():
 
 
 def test_an_interruption_keeps_whole_candidates_only(monkeypatch):
-    monkeypatch.setattr(trials_module, "_cores", lambda: 1)
+    monkeypatch.setattr(trials_module, "usable_cores", lambda: 1)
     whole = bench().run(GRID.candidates()).predictions
 
     def interrupt(done, _total):

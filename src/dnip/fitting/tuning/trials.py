@@ -15,7 +15,6 @@ import numpy as np
 from dnip.base.cores import usable_cores
 from dnip.base.errors import DNIPWarning
 from dnip.fitting.robust import solve_robustly
-from dnip.method.coefficients import Coefficients
 from dnip.method.prediction import decide
 from dnip.method.solution import Status
 
@@ -160,9 +159,8 @@ class Workbench:
             )
             if fitted.solution.status in (Status.TIME_LIMIT, Status.INTERRUPTED):
                 break
-            classes = [str(c) for c in range(fold.probabilities.shape[1])]
-            weights = Coefficients.from_solution(fitted.solution, classes).multipliers
-            found[settings, number] = decide(fold.dev, weights).astype(np.int64)
+            predicted = decide(fold.dev, fitted.solution.multipliers)
+            found[settings, number] = predicted.astype(np.int64)
             if fitted.decision is None:  # the plain optimum: no need to fit it again
                 plain = found[settings, number]
         return found

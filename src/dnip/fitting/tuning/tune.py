@@ -18,7 +18,6 @@ from dnip.fitting.tuning.settings import Grid, Settings
 from dnip.fitting.tuning.splits import fold_rows, share_rows
 from dnip.fitting.tuning.trials import Fold, Progress, Workbench
 from dnip.fitting.whole import unlabelled_rows
-from dnip.method.coefficients import Coefficients
 from dnip.method.objective import Objective
 from dnip.metrics import METRICS, accuracy, cobias
 from dnip.metrics.confusion import count_pairs
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from dnip.base.typing import Confusion, Labels
+    from dnip.method.coefficients import Coefficients
     from dnip.solvers import Solver
 
 # Part of the time limit in which candidates are tried; the rest is for the final fit.
@@ -274,9 +274,7 @@ def tune(
         "planned": len(planned),
         "chosen": chosen.to_dict(),
     }
-    coefficients = Coefficients.from_solution(
-        fitted.solution, opt.classes, provenance={**fitted.coefficients.fit, "tuning": tuning}
-    )
+    coefficients = fitted.coefficients.with_fit({**fitted.coefficients.fit, "tuning": tuning})
     return Tuning(
         fit=replace(fitted, coefficients=coefficients),
         candidates=candidates,
