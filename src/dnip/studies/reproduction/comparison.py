@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dnip.metrics import METRICS
 from dnip.presenting.artefacts import Column, Row, Spread, Table
 from dnip.presenting.drawing import Bars, bar_figure
+from dnip.studies.reproduction.methods import in_percent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -148,13 +149,10 @@ class VariantComparison:
         --------
         >>> run = [{"cobias": 0.2}]
         >>> VariantComparison(("a",), {"raw": {"a": run}, "z1": {"a": run}}).in_words("cobias")
-        'COBias raw 20.0, z1 20.0'
+        'COBias raw argmax 20.0, z1 20.0'
         """
-        named = [
-            f"{variant} {100 * self.mean(variant, ALL, metric):.1f}"
-            for variant in (variants or self.variants)
-        ]
-        return f"{_title(metric)} {', '.join(named)}"
+        means = {name: self.mean(name, ALL, metric) for name in variants or self.variants}
+        return f"{_title(metric)} {in_percent(means)}"
 
 
 def _title(metric: str) -> str:

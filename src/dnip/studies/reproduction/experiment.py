@@ -77,7 +77,7 @@ class Experiment(ABC):
         *,
         test: bool = True,
     ) -> Cell:
-        """Return a cell on the opt table of a source, and on its test table unless told not to.
+        """Return a cell on the opt table of a source, and by default on its test table.
 
         Parameters
         ----------

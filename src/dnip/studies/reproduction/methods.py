@@ -33,6 +33,7 @@ RAW = "raw"
 #: The raw argmax and the methods, in words.
 METHOD_TITLES = {PUBLISHED: "DNIP as published", OURS: "DNIP, ours"}
 TITLES = {RAW: "raw argmax", **METHOD_TITLES}
+WAYS = tuple(TITLES)
 
 # Seed of the division into opt and dev, the same for every experiment.
 _CUT_SEED = 0
@@ -193,6 +194,17 @@ def debias_cells(
         )
         for method in METHODS
     ]
+
+
+def in_percent(rates: Mapping[str, float]) -> str:
+    """Return rates of variants in words, in per cent.
+
+    Examples
+    --------
+    >>> in_percent({"raw": 0.5, "z1": 0.25})
+    'raw argmax 50.0, z1 25.0'
+    """
+    return ", ".join(f"{TITLES.get(name, name)} {100 * rate:.1f}" for name, rate in rates.items())
 
 
 def scores_after(fit: Fit, test: ProbabilityTable) -> dict[str, Any]:

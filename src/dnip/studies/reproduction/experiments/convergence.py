@@ -220,13 +220,13 @@ def _judge(results: Results, longest: float) -> list[Statement]:
     fits = _fits(results)
     of_run = fits["published", "objective values of a run"][0]
     until = {s: fits[s, "objective values until the optimum"] for s in SCHEDULES}
-    told = "; ".join(f"{_SHOWN[s]}: {n} of {of} runs" for s, (n, of) in shares.items())
+    reached = "; ".join(f"{_SHOWN[s]}: {n} of {of} runs" for s, (n, of) in shares.items())
     known = [exponent for exponent, _, _ in until.values() if not math.isnan(exponent)]
     return [
         Statement(
             "Annealing converges to the global optimum",
             "a proof for endless time, no numbers",
-            f"at the proven optimum with chains of {longest:g}·NK: {told}",
+            f"at the proven optimum with chains of {longest:g}·NK: {reached}",
             all(n == of for n, of in shares.values()) if proven else None,
             {"at_optimum": {s: {"runs": of, "at": n} for s, (n, of) in shares.items()}},
         ),

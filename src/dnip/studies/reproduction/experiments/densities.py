@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from itertools import combinations
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
@@ -17,7 +16,16 @@ from dnip.presenting.artefacts import Column, Row, Statement, Table
 from dnip.presenting.drawing import Curve, Look, Panel, curve_figure
 from dnip.studies.reproduction.experiment import Experiment
 from dnip.studies.reproduction.experiments.kernel_density import POINTS, density
-from dnip.studies.reproduction.methods import METHODS, PUBLISHED, RAW, TITLES, cut, fit_by
+from dnip.studies.reproduction.methods import (
+    METHODS,
+    PUBLISHED,
+    RAW,
+    TITLES,
+    WAYS,
+    cut,
+    fit_by,
+    in_percent,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,8 +36,6 @@ if TYPE_CHECKING:
     from dnip.studies.reproduction.results import CellResult, Results
     from dnip.studies.reproduction.sources import Sources
     from dnip.tables import ProbabilityTable
-
-_WAYS = (RAW, *METHODS)
 
 
 def measure_densities(
@@ -109,7 +115,7 @@ class Densities(Experiment):
         columns = [
             Column(TITLES[way], percent=True, group=group)
             for group in ("Gap of medians", "Worst class accuracy")
-            for way in _WAYS
+            for way in WAYS
         ]
         table = Table(
             self.name,
@@ -124,7 +130,7 @@ class Densities(Experiment):
     def _figure(self, name: str, task: str, row: CellResult) -> Figure:
         grid = np.linspace(0, 1, POINTS).tolist()
         panels, highest = [], 0.0
-        for way in _WAYS:
+        for way in WAYS:
             found = row.result[way]
             curves, notes = {}, {}
             for label, curve, rate in zip(
@@ -148,8 +154,8 @@ class Densities(Experiment):
 
 def _numbers(row: CellResult) -> list[Value]:
     return [
-        *(_gap(row.result[way]["medians"]) for way in _WAYS),
-        *(row.result[way]["worst_class_accuracy"] for way in _WAYS),
+        *(_gap(row.result[way]["medians"]) for way in WAYS),
+        *(row.result[way]["worst_class_accuracy"] for way in WAYS),
     ]
 
 
@@ -160,23 +166,20 @@ def _gap(medians: Sequence[float | None]) -> float:
 
 
 def _judge(results: Results) -> list[Statement]:
-    gaps = {w: fmean(_gap(row.result[w]["medians"]) for row in results) for w in _WAYS}
-    worst = {w: fmean(row.result[w]["worst_class_accuracy"] for row in results) for w in _WAYS}
-
-    def told(what: str, of: Mapping[str, float]) -> str:
-        return what + ", ".join(f" {TITLES[w]} {100 * of[w]:.1f}" for w in _WAYS)
+    gaps = {w: fmean(_gap(row.result[w]["medians"]) for row in results) for w in WAYS}
+    worst = {w: fmean(row.result[w]["worst_class_accuracy"] for row in results) for w in WAYS}
 
     return [
         Statement(
             "After DNIP the probabilities of the true class are more alike between classes",
             "figures 1 and 2, no numbers",
-            told("mean gap of class medians (%):", gaps),
+            f"mean gap of class medians (%): {in_percent(gaps)}",
             gaps[PUBLISHED] < gaps[RAW],
         ),
         Statement(
             "The starved class gains accuracy",
             "Tech of AG News 19 % to 84 %",
-            told("worst class accuracy (%):", worst),
+            f"worst class accuracy (%): {in_percent(worst)}",
             worst[PUBLISHED] > worst[RAW],
         ),
     ]

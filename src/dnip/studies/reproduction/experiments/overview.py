@@ -13,7 +13,15 @@ from dnip.presenting.artefacts import Column, Row, Statement, Table
 from dnip.presenting.drawing import FlowSide, flow_figure
 from dnip.presenting.drawing.style import colours
 from dnip.studies.reproduction.experiment import Experiment
-from dnip.studies.reproduction.methods import METHODS, OURS, PUBLISHED, RAW, TITLES, debias_cells
+from dnip.studies.reproduction.methods import (
+    OURS,
+    PUBLISHED,
+    RAW,
+    TITLES,
+    WAYS,
+    debias_cells,
+    in_percent,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +31,6 @@ if TYPE_CHECKING:
     from dnip.studies.reproduction.results import Results
     from dnip.studies.reproduction.sources import Sources
 
-_WAYS = (RAW, *METHODS)
 # Flows of more classes cannot be read side by side.
 _MOST_CLASSES = 8
 
@@ -57,7 +64,7 @@ class Overview(Experiment):
             Column("Odd class of most"),
             Column("of classes", percent=True, digits=0),
             Column("Worst class"),
-            *(Column(TITLES[way], percent=True, group="Its accuracy") for way in _WAYS),
+            *(Column(TITLES[way], percent=True, group="Its accuracy") for way in WAYS),
         ]
         table = Table(
             self.name,
@@ -75,13 +82,13 @@ class Overview(Experiment):
 
     def _in_full(self, task: _Task) -> list[Artefact]:
         columns = [Column("Class")]
-        for way in _WAYS:
+        for way in WAYS:
             columns.append(Column("accuracy", percent=True, group=TITLES[way]))
             columns.append(Column("taken for", group=TITLES[way]))
         rows = []
         for c, name in enumerate(task.classes):
             values: list[Value] = [name]
-            for way in _WAYS:
+            for way in WAYS:
                 odd = task.scores[way]["odd_classes"][c]
                 values.append(task.scores[way]["class_accuracies"][c])
                 values.append(None if odd is None else task.classes[odd])
@@ -137,7 +144,7 @@ def _summary(task: _Task) -> list[Value]:
     if odd:
         most, count = Counter(odd).most_common(1)[0]
         values = [task.classes[most], count / len(task.classes)]
-    rates: list[Value] = [task.scores[way]["class_accuracies"][task.worst] for way in _WAYS]
+    rates: list[Value] = [task.scores[way]["class_accuracies"][task.worst] for way in WAYS]
     return [*values, task.classes[task.worst], *rates]
 
 
@@ -151,24 +158,23 @@ def _most_telling(tasks: Sequence[_Task], asked: str) -> _Task | None:
 def _judge(tasks: Sequence[_Task]) -> list[Statement]:
     rates = {
         way: fmean(task.scores[way]["class_accuracies"][task.worst] for task in tasks)
-        for way in _WAYS
+        for way in WAYS
     }
-    told = ", ".join(f"{TITLES[way]} {100 * rates[way]:.1f}" for way in _WAYS)
     return [
         Statement(
             "DNIP lifts the class that the raw argmax starves most",
             "Entity of TREC 0 % to 66 %",
-            f"accuracy of the raw argmax's worst class, mean over tasks (%): {told}",
+            f"accuracy of the raw argmax's worst class, mean over tasks (%): {in_percent(rates)}",
             rates[PUBLISHED] > rates[RAW],
         )
     ]
 
 
 def _flow_sides(task: _Task) -> list[FlowSide]:
-    looks = colours(TITLES[way] for way in _WAYS)
+    looks = colours(TITLES[way] for way in WAYS)
     sides = []
-    for way in _WAYS:
+    for way in WAYS:
         counts = np.array(task.scores[way]["confusion"])
-        told = f"{TITLES[way]}: accuracy {accuracy(counts):.3f}, COBias {cobias(counts):.3f}"
-        sides.append(FlowSide(told, counts, looks[TITLES[way]]))
+        heading = f"{TITLES[way]}: accuracy {accuracy(counts):.3f}, COBias {cobias(counts):.3f}"
+        sides.append(FlowSide(heading, counts, looks[TITLES[way]]))
     return sides

@@ -249,7 +249,7 @@ def _judge(results: Results) -> list[Statement]:
     if not rows:
         return []
     taken = {way: [row.result["ways"][way]["seconds"] for row in rows] for way in (*_WAYS, "fit")}
-    told = ", ".join(
+    seconds_of_ways = ", ".join(
         f"{_title(way)} {min(seconds):.3g} to {max(seconds):.3g} s"
         for way, seconds in taken.items()
         if way != "exact"
@@ -262,7 +262,7 @@ def _judge(results: Results) -> list[Statement]:
         Statement(
             "Optimisation ends within minutes on every task",
             "203 to 2,584 s, machine unknown",
-            told,
+            seconds_of_ways,
             max(taken["loops"]) < 3600,
         )
     ]
