@@ -286,18 +286,7 @@ def check_mass(
     array([0.5, 1. ])
     """
     location = location or ArrayLocation("mass")
-    try:
-        values = np.asarray(mass, np.float64)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise InvalidInputError(
-            f"{location.whole()} is not a list of numbers: {error}", hint="Give one number per row"
-        ) from error
-    if values.shape != (n_examples,):
-        raise InvalidInputError(
-            f"{location.whole()} has shape {values.shape}, but {n_examples} rows need "
-            f"({n_examples},)",
-            hint="Give one number per row",
-        )
+    values = _vector(mass, n_examples, location.whole(), "Give one number per row")
     bad = ~((values >= 0) & (values <= 1 + ROW_SUM_TOLERANCE))
     if bad.any():
         row = int(np.argmax(bad))
@@ -317,24 +306,27 @@ def check_sample_weight(sample_weight: ArrayLike, *, n_examples: int) -> Floats:
     >>> check_sample_weight([1, 2.5], n_examples=2)
     array([1. , 2.5])
     """
-    try:
-        weight = np.asarray(sample_weight, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise InvalidInputError(
-            f"sample_weight is not a vector of numbers: {error}", hint="Give one weight per example"
-        ) from error
-    if weight.shape != (n_examples,):
-        raise InvalidInputError(
-            f"sample_weight has shape {weight.shape}, but {n_examples} examples need "
-            f"({n_examples},)",
-            hint="Give one weight per example",
-        )
+    weight = _vector(sample_weight, n_examples, "sample_weight", "Give one weight per example")
     if not np.isfinite(weight).all() or (weight < 0).any() or not (weight > 0).any():
         raise InvalidInputError(
             "sample_weight must be finite and 0 or more, and not all zero",
             hint="Leave sample_weight out to count every example once",
         )
     return weight
+
+
+def _vector(numbers: ArrayLike, n_examples: int, name: str, hint: str) -> Floats:
+    """Return one float64 per example."""
+    try:
+        values = np.asarray(numbers, np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InvalidInputError(f"{name} is not a list of numbers: {error}", hint=hint) from error
+    if values.shape != (n_examples,):
+        raise InvalidInputError(
+            f"{name} has shape {values.shape}, but {n_examples} examples need ({n_examples},)",
+            hint=hint,
+        )
+    return values
 
 
 def row_sums(probabilities: NDArray[np.floating[Any]]) -> Floats:

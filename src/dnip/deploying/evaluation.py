@@ -12,7 +12,8 @@ from dnip.base.validation import check_level
 from dnip.method.prediction import decide
 from dnip.metrics import METRICS, accuracy, metric_intervals, scores
 from dnip.metrics.confusion import count_pairs
-from dnip.metrics.intervals import PAIRED, difference_intervals, paired_bounds, wilson
+from dnip.metrics.intervals.metrics import PAIRED, difference_intervals
+from dnip.metrics.intervals.proportions import paired_bounds, wilson
 from dnip.priors import effective_rows
 from dnip.tables.captured_mass import MassCounts
 from dnip.tables.guards import check_several_classes

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dnip.metrics.cobias import cobias_of
-from dnip.metrics.intervals import Bounds, GapTest, difference_of, gap_correlation
+from dnip.metrics.intervals.gaps import Bounds, GapTest, difference_of, gap_correlation
 
 REPEATS = 80
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dnip.metrics.cobias import cobias_of
-from dnip.metrics.intervals import draw_accuracies
+from dnip.metrics.intervals.hierarchy import draw_accuracies
 
 
 def test_many_rows_leave_no_doubt():

@@ -5,7 +5,7 @@ import pytest
 
 from dnip.base.errors import InvalidInputError
 from dnip.metrics import METRICS, metric_intervals, scores
-from dnip.metrics.intervals import difference_intervals
+from dnip.metrics.intervals.metrics import difference_intervals
 
 CHANCES = np.array([[0.7, 0.2, 0.1], [0.3, 0.5, 0.2], [0.1, 0.3, 0.6]])
 

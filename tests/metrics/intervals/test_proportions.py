@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dnip.metrics.intervals import mean_bounds, paired_bounds, wilson
+from dnip.metrics.intervals.proportions import mean_bounds, paired_bounds, wilson
 
 
 @pytest.mark.parametrize("level", [0.5, 0.9, 0.99])

@@ -28,6 +28,7 @@ from dnip.tables.columns import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
+    from types import ModuleType
 
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -58,8 +59,7 @@ def extra_memory(path: Path) -> int:
 
     Parts are alike, so only the first is looked at. A damaged one is refused when it is read.
     """
-    arrow = load_optional("pyarrow", purpose="read Parquet", extra="parquet")
-    parquet = load_optional("pyarrow.parquet", purpose="read Parquet", extra="parquet")
+    arrow, parquet = _libraries("read Parquet")
     try:
         metadata = parquet.read_metadata(_parts(path)[0])
     except (arrow.ArrowException, OSError):
@@ -67,6 +67,12 @@ def extra_memory(path: Path) -> int:
     groups = [metadata.row_group(index) for index in range(metadata.num_row_groups)]
     largest = max((group.total_byte_size for group in groups), default=0)
     return int(min(2 * largest, metadata.num_columns * (2 * _PAGE + _BUFFER)))
+
+
+def _libraries(purpose: str) -> tuple[ModuleType, ModuleType]:
+    """Return pyarrow and pyarrow.parquet."""
+    arrow = load_optional("pyarrow", purpose=purpose, extra="parquet")
+    return arrow, load_optional("pyarrow.parquet", purpose=purpose, extra="parquet")
 
 
 def _parts(path: Path) -> list[Path]:
@@ -85,8 +91,7 @@ def _parts(path: Path) -> list[Path]:
 
 
 def _read_part(path: Path, classes: tuple[str, ...] | None, chunk_rows: int) -> Iterator[RawChunk]:
-    arrow = load_optional("pyarrow", purpose="read Parquet", extra="parquet")
-    parquet = load_optional("pyarrow.parquet", purpose="read Parquet", extra="parquet")
+    arrow, parquet = _libraries("read Parquet")
     damage = (arrow.ArrowException, OSError, UnicodeDecodeError)
     source = str(path)
     try:
@@ -150,7 +155,7 @@ def _codes(column: pa.Array, n_classes: int) -> Codes:
 
 def _texts(column: pa.Array) -> pa.Array:
     """Return ids as texts, null where the cell is empty."""
-    arrow = load_optional("pyarrow", purpose="read Parquet", extra="parquet")
+    arrow, _ = _libraries("read Parquet")
     types = arrow.types
     if not (types.is_string(column.type) or types.is_large_string(column.type)):
         if not _is_integer(column):
@@ -163,7 +168,7 @@ def _texts(column: pa.Array) -> pa.Array:
 
 
 def _is_integer(column: pa.Array) -> bool:
-    arrow = load_optional("pyarrow", purpose="read Parquet", extra="parquet")
+    arrow, _ = _libraries("read Parquet")
     return bool(arrow.types.is_integer(column.type))
 
 
@@ -204,8 +209,7 @@ class ParquetWriter:
     """Write blocks as row groups, with checksums so that damage is found on reading."""
 
     def __init__(self, file: IO[bytes]) -> None:
-        self._arrow = load_optional("pyarrow", purpose="write Parquet", extra="parquet")
-        self._parquet = load_optional("pyarrow.parquet", purpose="write Parquet", extra="parquet")
+        self._arrow, self._parquet = _libraries("write Parquet")
         self._file = file
         self._writer: pq.ParquetWriter | None = None
 
