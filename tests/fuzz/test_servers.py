@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dnip.prompting.engines.retrying import RetryPolicy
+from dnip.prompting.engines.openai_failures import RetryPolicy
 from failing_server import FAULTS, FailingServer
 from fuzzing import fuzzed, run, workshop
 from mutations import TEXTS, damaged, damaged_json

@@ -9,7 +9,7 @@ from dnip.base.errors import BackendError
 from dnip.prompting.engines.base import Scoring
 from dnip.prompting.engines.openai_client import Server
 from dnip.prompting.engines.openai_engine import OpenAIEngine
-from dnip.prompting.engines.retrying import RetryPolicy
+from dnip.prompting.engines.openai_failures import RetryPolicy
 from dnip.prompting.fill import Fill
 from dnip.prompting.plan import make_plan
 from dnip.prompting.run import run_plan

@@ -6,17 +6,15 @@ An option that was not given is None or False, so that one for another kind of m
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any
 
 from dnip.base.errors import InvalidInputError
 from dnip.base.option import Option, options_in
 from dnip.prompting.engines.base import Fill, Scoring
+from dnip.prompting.engines.openai_requests import Endpoint
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-Endpoint: TypeAlias = Literal["completions", "chat"]
-COMPLETIONS, CHAT = "completions", "chat"
 
 # Kinds of options, and the headings that they stand under in a help text.
 HERE = "Model on this machine"

@@ -7,7 +7,8 @@ import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dnip.base.errors import InvalidInputError
-from dnip.prompting.model_options import CHAT, COMPLETIONS, ModelOptions
+from dnip.prompting.engines.openai_requests import Endpoint
+from dnip.prompting.model_options import ModelOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -102,8 +103,8 @@ def _open_server(
     if options.votes is not None:
         settings = options.given("temperature", "max_tokens", samples="votes", seed="sampling_seed")
         voters = VotingEngine(model, server, **common, **settings)
-        return OpenedModel(voters, None, chat=options.endpoint != COMPLETIONS)
-    chat = options.endpoint == CHAT
+        return OpenedModel(voters, None, chat=options.endpoint != Endpoint.COMPLETIONS)
+    chat = options.endpoint == Endpoint.CHAT
     tokenizer, ids = None, None
     if options.tokenizer is not None:
         from dnip.prompting.engines.tokenizer import HubTokenizer
@@ -120,7 +121,7 @@ def _open_server(
 
 def _server(options: ModelOptions) -> Server:
     from dnip.prompting.engines.openai_client import Server
-    from dnip.prompting.engines.retrying import RetryPolicy
+    from dnip.prompting.engines.openai_failures import RetryPolicy
 
     return Server(
         options.model,

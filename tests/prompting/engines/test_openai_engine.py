@@ -22,8 +22,8 @@ from dnip.base.errors import BackendError, InvalidInputError, MissingDependencyE
 from dnip.prompting.engines.base import Scoring
 from dnip.prompting.engines.openai_client import Server
 from dnip.prompting.engines.openai_engine import OpenAIEngine
+from dnip.prompting.engines.openai_failures import RetryPolicy
 from dnip.prompting.engines.openai_votes import VotingEngine
-from dnip.prompting.engines.retrying import RetryPolicy
 from dnip.prompting.prompt import Prompt
 from dnip.prompting.task import Task
 from failing_server import FAULTS, FailingServer

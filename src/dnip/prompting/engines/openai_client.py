@@ -19,11 +19,11 @@ from dnip.base.optional import load_optional
 from dnip.base.validation import check_integer, check_number
 from dnip.prompting.engines.openai_failures import (
     RequestFailedError,
+    RetryPolicy,
     clean,
     refusal,
     unreachable,
 )
-from dnip.prompting.engines.retrying import RetryPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
@@ -189,20 +189,19 @@ class _Run(Generic[T]):
             tries += 1
             try:
                 return self._read(await self._try(client, body))
-            except RequestFailedError as failure:
-                error, asked = failure.error, failure.retry_after
-            except BackendError as unread:
+            except RequestFailedError as failed:
+                error = failed
+            except BackendError as unread:  # what cannot be read may repeat the key
                 message = clean(unread.message, self._key)
-                error = BackendError(message, hint=unread.hint, retryable=unread.retryable)
-                asked = None
-            self._check_hope(error, asked, name, tries)
+                error = RequestFailedError(message, hint=unread.hint, retryable=unread.retryable)
+            self._check_hope(error, name, tries)
             self._retries_left -= 1
-            await asyncio.sleep(self._server.retries.delay(tries, asked, self._rng))
+            await asyncio.sleep(self._server.retries.delay(tries, error.retry_after, self._rng))
 
-    def _check_hope(self, error: BackendError, asked: float | None, name: str, tries: int) -> None:
+    def _check_hope(self, error: RequestFailedError, name: str, tries: int) -> None:
         """Raise if the request is not to be asked again."""
         place = f"{self._url}, {name}: {error.message}"
-        policy = self._server.retries
+        policy, asked = self._server.retries, error.retry_after
         if not error.retryable:
             raise BackendError(place, hint=error.hint) from None
         if asked is not None and asked > policy.max_wait:

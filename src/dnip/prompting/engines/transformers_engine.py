@@ -12,7 +12,7 @@ from dnip.prompting.engines.base import ScoredRow, Scoring
 from dnip.prompting.engines.batches import plan, shared_length
 from dnip.prompting.engines.causal_lm import CausalLM, OutOfMemoryBackendError
 from dnip.prompting.engines.tokenizer import HubTokenizer
-from dnip.prompting.labels import LabelTokens, check_first_tokens, common_label_tokens
+from dnip.prompting.labels import LabelTokens, check_first_tokens, prompt_label_tokens
 
 if TYPE_CHECKING:
     import os
@@ -113,7 +113,7 @@ class TransformersEngine:
             Tokens of the longest answer, where whole answers are scored; its last one needs no
             place of its own.
         """
-        return self._beyond(self._encode_all(self._texts(prompts)), answer_tokens)
+        return self._beyond(self._encode_all(prompts), answer_tokens)
 
     def answer_tokens(self, prompts: Sequence[Prompt], task: Task, scoring: Scoring) -> int:
         """Return the tokens of the longest answer as far as it is scored, for `too_long`.
@@ -123,7 +123,7 @@ class TransformersEngine:
         InvalidInputError
             If labels cannot be told apart.
         """
-        labels = self._labels(self._texts(prompts), task)
+        labels = self._labels(prompts, task)
         return labels.longest if is_whole(scoring) else 1
 
     def score(
@@ -148,9 +148,8 @@ class TransformersEngine:
         """
         if not prompts:
             return iter(())
-        texts = self._texts(prompts)
-        rows = self._encode_all(texts)
-        labels = self._labels(texts, task)
+        rows = self._encode_all(prompts)
+        labels = self._labels(prompts, task)
         if scoring is Scoring.FIRST:
             check_first_tokens(labels, self.tokenizer.decode)
         if labels.merged:
@@ -158,20 +157,16 @@ class TransformersEngine:
         self._check_lengths(rows, labels.longest if is_whole(scoring) else 1)
         return self._score(rows, labels, scoring, done)
 
-    def _texts(self, prompts: Sequence[Prompt]) -> list[str]:
-        """Return what the model is given, up to where the answer begins."""
+    def _encode_all(self, prompts: Sequence[Prompt]) -> list[list[int]]:
+        """Return the tokens of what the model is given, up to where the answer begins."""
         texts = [prompt.text for prompt in prompts]
-        return [self.tokenizer.chat(text) for text in texts] if self._chat else texts
-
-    def _encode_all(self, texts: Sequence[str]) -> list[list[int]]:
+        if self._chat:
+            texts = [self.tokenizer.chat(text) for text in texts]
         return self.tokenizer.encode_all(texts, chat=self._chat)
 
-    def _labels(self, texts: Sequence[str], task: Task) -> LabelTokens:
-        if self._chat:
-            return common_label_tokens(
-                self.tokenizer.encode_chat, texts, self.tokenizer.in_chat(task)
-            )
-        return common_label_tokens(self.tokenizer.encode, texts, task)
+    def _labels(self, prompts: Sequence[Prompt], task: Task, lead: str = "") -> LabelTokens:
+        texts = [prompt.text for prompt in prompts]
+        return prompt_label_tokens(self.tokenizer, texts, task, chat=self._chat, lead=lead)
 
     def _check_lengths(self, rows: list[list[int]], answer_tokens: int) -> None:
         empty = [number for number, row in enumerate(rows) if not row]
@@ -203,13 +198,24 @@ class TransformersEngine:
             return self._probabilities([own[i] for i in batch], past, labels, scoring)
 
         # Answers go on from their rows' cache, in which there must be no padding.
-        for batch in plan([len(row) for row in own], self._batch_tokens, alike=is_whole(scoring)):
-            if done.issuperset(batch.tolist()):
-                continue
-            for numbers, captured in self._in_memory(batch, compute):
-                self._check_sound(numbers, captured)
-                for number, scores in zip(numbers.tolist(), captured, strict=True):
-                    yield ScoredRow(number, scores)
+        batches = self._batches([len(row) for row in own], done, compute, alike=is_whole(scoring))
+        for numbers, captured in batches:
+            self._check_sound(numbers, captured)
+            for number, scores in zip(numbers.tolist(), captured, strict=True):
+                yield ScoredRow(number, scores)
+
+    def _batches(
+        self,
+        lengths: list[int],
+        done: frozenset[int],
+        compute: Callable[[NDArray[np.int64]], T],
+        *,
+        alike: bool = False,
+    ) -> Iterator[tuple[NDArray[np.int64], T]]:
+        """Compute all batches that hold a row which is not done."""
+        for batch in plan(lengths, self._batch_tokens, alike=alike):
+            if not done.issuperset(batch.tolist()):
+                yield from self._in_memory(batch, compute)
 
     def _without_prefix(self, rows: list[list[int]]) -> tuple[Any, list[list[int]]]:
         """Return the cache of what all rows begin with, None for none, and the rest of each row."""

@@ -10,7 +10,6 @@ import numpy as np
 from dnip.base.errors import InvalidInputError
 from dnip.base.validation import check_integer
 from dnip.prompting.engines.base import FALLBACK, ScoredRow, Scoring
-from dnip.prompting.engines.batches import plan
 from dnip.prompting.engines.generation import generate
 from dnip.prompting.engines.transformers_engine import (
     TransformersEngine,
@@ -18,7 +17,7 @@ from dnip.prompting.engines.transformers_engine import (
     is_whole,
     mean_per_label,
 )
-from dnip.prompting.labels import check_first_tokens, last_label, prompt_label_tokens
+from dnip.prompting.labels import check_first_tokens, last_label
 
 if TYPE_CHECKING:
     import os
@@ -109,11 +108,11 @@ class TransformersReasoningEngine(TransformersEngine):
         Raises
         ------
         InvalidInputError, BackendError
-            As `TransformersEngine.score`; also for a model without a key-value cache.
+            As `TransformersEngine.score`.
         """
         if not prompts:
             return iter(())
-        rows = self._encode_all(self._texts(prompts))
+        rows = self._encode_all(prompts)
         forms = self._forms(prompts, task)
         if scoring is Scoring.FIRST:
             for form in forms:
@@ -131,11 +130,10 @@ class TransformersReasoningEngine(TransformersEngine):
 
     def _forms(self, prompts: Sequence[Prompt], task: Task) -> list[LabelTokens]:
         """Return label tokens as they follow the reasoning; in a chat, also as a reply begins."""
-        texts = [prompt.text for prompt in prompts]
         lead = prompts[0].lead
-        forms = [prompt_label_tokens(self.tokenizer, texts, task, chat=self._chat, lead=lead)]
+        forms = [self._labels(prompts, task, lead)]
         if self._chat and lead:
-            forms.append(prompt_label_tokens(self.tokenizer, texts, task, chat=True))
+            forms.append(self._labels(prompts, task))
         return [replace(form, merged=0) for form in forms]
 
     def _room(self, forms: Sequence[LabelTokens], scoring: Scoring) -> int:
@@ -159,19 +157,17 @@ class TransformersReasoningEngine(TransformersEngine):
             answers = self._answers(given, past, forms)
             return answers, *self._read(given, answers, past, forms, scoring)
 
-        for batch in plan([len(row) + self._most for row in own], self._batch_tokens):
-            if done.issuperset(batch.tolist()):
-                continue
-            for numbers, (answers, captured, found) in self._in_memory(batch, compute):
-                self._check_sound(numbers, captured)
-                for place, number in enumerate(numbers.tolist()):
-                    answer = answers[place]
-                    details = {
-                        FALLBACK: int(not found[place]),
-                        "cut": int(not answer.ended),
-                        "new_tokens": len(answer.tokens),
-                    }
-                    yield ScoredRow(number, captured[place], details=details)
+        lengths = [len(row) + self._most for row in own]
+        for numbers, (answers, captured, found) in self._batches(lengths, done, compute):
+            self._check_sound(numbers, captured)
+            for place, number in enumerate(numbers.tolist()):
+                answer = answers[place]
+                details = {
+                    FALLBACK: int(not found[place]),
+                    "cut": int(not answer.ended),
+                    "new_tokens": len(answer.tokens),
+                }
+                yield ScoredRow(number, captured[place], details=details)
 
     def _answers(
         self, rows: list[list[int]], past: Any, forms: list[LabelTokens]
