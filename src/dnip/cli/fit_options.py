@@ -63,12 +63,12 @@ class ConstraintOptions:
     ] = False
 
     def constraints(self) -> Constraints:
-        """Return the constraints that options ask for.
+        """Return the constraints, checked.
 
         Raises
         ------
         InvalidInputError
-            For a floor that is no CLASS=RATE, or a class with two of them.
+            For a rate that is not CLASS=RATE, or a class with two rates.
         """
         from dnip.base.errors import InvalidInputError
         from dnip.method.constraints import Constraints

@@ -69,7 +69,7 @@ def reproduce(
     from dnip.base.cores import usable_cores
     from dnip.base.errors import DNIPError
     from dnip.base.files import check_files
-    from dnip.presenting.reproduction_text import (
+    from dnip.presenting.reproduction import (
         describe_reproduction,
         describe_survey,
         notes_on_reproduction,
