@@ -1,6 +1,6 @@
-r"""Text of others, such as class names and answers of servers, as it may stand in each medium.
+r"""Escaping of text that others wrote, such as class names and answers of servers.
 
-CSV and JSON need nothing here: programs read them back, and get the very text.
+There is one function per medium. CSV and JSON need none: programs read them back unchanged.
 """
 
 from __future__ import annotations
@@ -8,22 +8,22 @@ from __future__ import annotations
 import re
 from html import escape
 
-# Control and direction characters, marks that take no place, halves of pairs; but for line ends,
-# tabs and the joiners that Persian, Hindi and emoji are written with.
+# Control and direction characters, marks without width, and halves of surrogate pairs. Line ends,
+# tabs and the joiners of Persian, Hindi and emoji are not among them.
 _UNSEEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f"
     "\ufeff\ufff9-\ufffb\ud800-\udfff]"
 )
 
-# What Markdown takes for markup: within a text (but not extras such as dnip[plot], nor snake_case),
-# and at its beginning.
+# What Markdown takes for markup within a text and at its beginning. Extras such as dnip[plot] and
+# snake_case are left alone.
 _MARKUP = re.compile(r"(\w\[\w+\](?![\[(:]))|[\\`*\[\]<>|#~&$]|(?<![^\W_])_|_(?![^\W_])")
 _OPENING = re.compile(r"^(\d*)([-+=.)])(?=\2|\s|$)")
 
 _LATEX = str.maketrans(
     {
         **{c: f"\\{c}" for c in "&%$#_{}"},
-        **{c: f"{{{c}}}" for c in "[]*"},  # which a command before them may take for its own
+        **{c: f"{{{c}}}" for c in "[]*"},  # a command before them could take these as its argument
         "\\": r"\textbackslash{}",
         "~": r"\textasciitilde{}",
         "^": r"\textasciicircum{}",
@@ -55,12 +55,12 @@ _LATEX = str.maketrans(
     }
 )
 
-# Characters of a text that a picture has room for.
+# The longest text in a picture.
 _PICTURED = 200
 
 
 def printable(text: str) -> str:
-    r"""Return a text for a terminal: what could steer it stands escaped.
+    r"""Return a text for a terminal, with control characters escaped.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def printable(text: str) -> str:
 
 
 def literal(text: str) -> str:
-    r"""Return a text for a picture of matplotlib, which would take $…$ for a formula.
+    r"""Return a text for matplotlib, which reads $…$ as a formula.
 
     Examples
     --------

@@ -86,7 +86,7 @@ def _draw(
         tidy(axes)
     names = [literal(task).replace("__", "\n", 2) for task in tasks]
     longest = max(len(line) for name in names for line in name.split("\n"))
-    is_crowded = 0.075 * longest * len(tasks) > figure.get_figwidth()
+    is_crowded = 0.06 * longest * len(tasks) > figure.get_figwidth()
     all_axes[-1].set_xticks(at, names, fontsize=7.5, rotation=90 if is_crowded else 0)
     all_axes[-1].set_xlim(-0.6, len(tasks) - 0.4)
     if len(methods) > 1:

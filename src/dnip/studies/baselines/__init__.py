@@ -1,4 +1,4 @@
-"""Corrections to compare with: calibrations, scalings, an adapter, memberships, and DNIP itself."""
+"""Methods to compare with: calibrations, scalings, an adapter, membership functions, and DNIP."""
 
 from dnip.studies.baselines.base import ClassWeights, Correction, LogLinear, Method, OptSet
 from dnip.studies.baselines.batch_calibration import BatchCalibration

@@ -277,7 +277,7 @@ def log(probabilities: Probabilities) -> Floats:
     return np.asarray(np.log(np.maximum(probabilities, _LEAST_PROBABILITY)))
 
 
-# The mean probability of a class that no row holds possible: half precision's least number above 0.
+# Stands for a mean probability of 0: the least number of half precision above 0.
 _LEAST_MEAN = 2.0**-24
 
 

@@ -1,4 +1,4 @@
-"""The raw argmax: what everything is compared with."""
+"""The raw argmax, with which all methods are compared."""
 
 from __future__ import annotations
 

@@ -23,8 +23,8 @@ _LEAST_SLOPE, _MOST_SLOPE = 1e-2, 1e2
 class TemperatureScaling(Method):
     """One factor for all log-probabilities, 1/T: the probabilities get calibrated.
 
-    It never changes which class is the most probable, so it leaves accuracy and COBias as they
-    are: it stands in a comparison to show that calibrated is not the same as equally accurate.
+    It never changes which class is the most probable, so accuracy and COBias stay as they are. A
+    comparison with it shows that calibrated does not mean equally accurate.
 
     References
     ----------
@@ -75,7 +75,7 @@ class Tempered(Correction):
         return np.asarray(powers / powers.sum(axis=1, keepdims=True))
 
     def predict(self, probabilities: Probabilities) -> Labels:
-        """Return the class of each row: rounding shall not make ties that were none."""
+        """Return the class of each row, from the probabilities: powers could be rounded to ties."""
         return decide(probabilities).astype(np.int64)
 
     def to_dict(self) -> dict[str, Any]:
@@ -87,8 +87,8 @@ class Tempered(Correction):
 class VectorScaling(Method):
     """A factor and a shift for each class's log-probability, by log-loss.
 
-    Factors stay between 0.01 and 100, so labels that can be told apart without error are no
-    trouble. A class without labels keeps its log-probability as it is.
+    Factors stay between 0.01 and 100, also where labels can be separated without error.
+    A class without labels keeps its log-probability as it is.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Benchmark: the solvers against what a user would pick instead, side by side on one table."""
+"""Benchmark: this package's solvers and other optimisers, side by side on one table."""
 
 from dnip.studies.benchmarking.contestants import DEFAULT_SOLVERS, PEERS, Contestant, choose
 from dnip.studies.benchmarking.race import race

@@ -1,4 +1,4 @@
-"""Where a contestant runs: a recorded objective under a deadline."""
+"""One run of a contestant: an objective that records its values, and a deadline."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Improvement(NamedTuple):
 class Arena:
     """One run of one contestant: the task, the clock and the record.
 
-    The clock starts when the arena is made, so that a contestant pays for its own preparation.
+    The clock starts when the arena is made, so a contestant's own preparation counts.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class Arena:
     scale : int
         K.
     raw : float
-        The objective of the raw argmax, which everyone has at 0 seconds.
+        The objective of the raw argmax, where every run starts.
     evaluate : callable
         Makes the evaluation that `value` and `values` use of this arena.
     time_limit : float

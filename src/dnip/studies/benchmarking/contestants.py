@@ -1,4 +1,4 @@
-"""Who can run: this package's solvers, and the peers that a user might pick instead."""
+"""The contestants of a race: this package's solvers, and other optimisers (peers)."""
 
 from __future__ import annotations
 

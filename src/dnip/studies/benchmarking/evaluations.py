@@ -1,4 +1,4 @@
-"""The objective at weight indices: as a user would write it in NumPy, and compiled."""
+"""The objective at weight indices: in plain NumPy, and compiled."""
 
 from __future__ import annotations
 
@@ -72,12 +72,12 @@ class PlainObjective:
 
 
 def evaluate_in_numpy(arena: Arena) -> ObjectiveFunction:
-    """Return the evaluation of a user who knows NumPy."""
+    """Return the evaluation that a user would write in NumPy."""
     return PlainObjective(arena.probabilities, arena.labels, arena.objective)
 
 
 def evaluate_on_kernels(arena: Arena) -> ObjectiveFunction:
-    """Return this package's compiled evaluation, for peers that shall have it too."""
+    """Return this package's compiled evaluation."""
     problem = Problem.of(arena.probabilities, arena.labels)
     landscape = Landscape(problem, arena.objective, arena.scale, held={})
     return lambda indices: landscape.stand(indices).value

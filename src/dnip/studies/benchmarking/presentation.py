@@ -139,7 +139,7 @@ def _figure(race: Race) -> Figure:
         f"{race.table}: {race.n_rows:,} rows, {race.n_classes} classes",
         [panels],
         x_label="seconds",
-        y_label="objective above the best known (0: reached)",
+        y_label="Z above the best known",
         look=look,
     )
 

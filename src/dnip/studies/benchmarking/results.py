@@ -1,4 +1,4 @@
-"""What a race came to, and what is read off it."""
+"""The results of a race."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Run:
 
 @dataclass(frozen=True, eq=False)
 class ContestantSummary:
-    """One contestant over all its runs; medians, times infinite where the median run never came.
+    """One contestant: medians over its runs. A time is infinite if the median run never got there.
 
     Attributes
     ----------
@@ -258,7 +258,7 @@ def _speedup(run: Run, reference: Sequence[Run]) -> float:
 
 
 def _median(numbers: Iterable[float]) -> float:
-    """Return the lower of two middle ones where one is infinite, never a mean of the two."""
+    """Return the median; of two middle values the lower, since one may be infinite."""
     return statistics.median_low(list(numbers) or [math.inf])
 
 

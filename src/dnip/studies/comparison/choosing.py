@@ -1,4 +1,4 @@
-"""Which methods take part."""
+"""The choice of methods by name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a comparison found."""
+"""The results of a comparison."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ class Comparison:
     confidence : float
         Level of the intervals.
     objective : dict
-        What DNIP, the adapter and the membership functions minimise.
+        What DNIP, the linear adapter and the membership functions minimise.
     scale : int or str
         K.
     methods : tuple of MethodScores
