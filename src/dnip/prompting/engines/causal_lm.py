@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from functools import cached_property
 from inspect import signature
 from typing import TYPE_CHECKING, Any
 
@@ -146,6 +147,12 @@ class CausalLM:
             with self.computing():
                 self._prefix = (key, cache_of(self._run([key], [[len(key) - 1]], keep=True)))
         return self._prefix[1]
+
+    @cached_property
+    def is_recurrent(self) -> bool:
+        """Whether the model keeps a state that padding may disturb, beside keys and values."""
+        with self.computing():
+            return cache_of(self._run([[0]], [[0]], keep=True)) is None
 
     def bears_gaps(self, past: Any) -> bool:
         """Say whether `generate` may go on from a cache with rows of different lengths.

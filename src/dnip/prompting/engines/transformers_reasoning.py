@@ -158,7 +158,9 @@ class TransformersReasoningEngine(TransformersEngine):
             return answers, *self._read(given, answers, past, forms, scoring)
 
         lengths = [len(row) + self._most for row in own]
-        for numbers, (answers, captured, found) in self._batches(lengths, done, compute):
+        # Not all versions of transformers keep padding out of a recurrent model's state.
+        batches = self._batches(lengths, done, compute, alike=self._model.is_recurrent)
+        for numbers, (answers, captured, found) in batches:
             self._check_sound(numbers, captured)
             for place, number in enumerate(numbers.tolist()):
                 answer = answers[place]
