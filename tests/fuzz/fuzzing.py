@@ -20,7 +20,7 @@ from dnip.cli import main
 #: How many times the examples of an everyday run: 1, or what ``make fuzz`` says.
 BUDGET = int(os.environ.get("DNIP_FUZZ", "1"))
 #: Seconds after which a run counts as endless.
-PATIENCE = 20.0
+PATIENCE = 60.0
 #: Status of a run that was stopped by a signal.
 STOPPED = 130
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from dnip import Coefficients
 from fuzzing import fuzzed, pipe, run, workshop
 from mutations import TEXTS
+from test_extreme_options import FILES, LINES, OUTPUTS
 from test_inputs_and_outputs import COMMANDS, READS, WRITES
-from test_options import FILES, LINES, OUTPUTS
 
 DEVICES = ["/dev/zero", "/dev/full", "/dev/null", "/dev/tty", "/proc/self/mem", "/dev/fd/99"]
 PLACES = [

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from dnip.studies.reproduction.plan import built_in_plans
 from fuzzing import fuzzed, run, workshop
 from mutations import damaged, damaged_json
-from test_options import TABLE
+from test_extreme_options import TABLE
 from test_tasks import as_toml
 from texts import write_texts
 

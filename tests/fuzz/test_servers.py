@@ -12,7 +12,7 @@ from dnip.prompting.engines.openai_failures import RetryPolicy
 from failing_server import FAULTS, FailingServer
 from fuzzing import fuzzed, run, workshop
 from mutations import TEXTS, damaged, damaged_json
-from test_options import ROWS, happy
+from test_extreme_options import ROWS, happy
 from test_prompt import TASK
 
 JOB = ["mood.toml", "--data", ".", "--served-model", "m", "--retries", "2", "--timeout", "1"]

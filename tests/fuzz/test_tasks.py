@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from failing_server import FailingServer
 from fuzzing import fuzzed, run, workshop
 from mutations import damaged, damaged_json, texts
-from test_options import happy
+from test_extreme_options import happy
 from test_prompt import TASK
 
 ROWS = [{"id": f"r{n}", "text": f"message {n}", "label": n % 2} for n in range(4)]

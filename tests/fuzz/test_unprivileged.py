@@ -11,7 +11,7 @@ import pytest
 
 from dnip import __file__ as package
 from fuzzing import BUDGET, COUNTS, workshop
-from test_options import FILES
+from test_extreme_options import FILES
 
 SOURCES = os.pathsep.join(str(Path(file).parents[1]) for file in (package, numpy.__file__))
 QUICK = {
@@ -27,7 +27,10 @@ SLOW = {
     "evaluate --coefficients": (["t.csv", "--coefficients", "secret.csv"], 1),
     "bench elsewhere": (["t.csv", "--out", "o"], 1),
     "fit": (["t.csv", "--out", "mine/o.json"], 0),
-    "pareto": (["t.csv", "--effort", "0.01", "--folder", "mine/o", "--out", "mine/c.json"], 0),
+    "pareto": (
+        ["t.csv", "--choose", "knee", "--folder", "mine/o", "--out", "mine/c.json"],
+        0,
+    ),
     "demo": (["--out", "mine/demo"], 0),
 }
 
