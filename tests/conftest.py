@@ -19,7 +19,7 @@ EXPECTED_SKIPS = (
     "the datasets are not at",
     "the paper's source is not at",
     "llama-cpp-python[server] is not installed",  # `make integration` builds it
-    "tunethresholds is needed",  # young, and in no extra
+    "tunethresholds is needed",  # young, and not part of `dev`
     "only root can become another user",
     "the user nobody may not run this Python",
     "SCIPY_ARRAY_API is not set",  # scikit-learn's own check of an estimator

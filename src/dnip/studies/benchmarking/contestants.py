@@ -48,6 +48,8 @@ class Contestant:
         seed until time is up.
     library : str
         The module that must be installed; empty for none.
+    extra : str
+        The extra of this package that installs it.
     evaluate : callable
         The evaluation that it is given.
     takes_evaluation : bool
@@ -59,13 +61,14 @@ class Contestant:
     name: str
     search: Callable[[Arena, int], None]
     library: str = ""
+    extra: str = "bench"
     evaluate: Callable[[Arena], ObjectiveFunction] = evaluate_in_numpy
     takes_evaluation: bool = True
     reference: str = REFERENCE
 
     def missing(self) -> MissingDependencyError | None:
         """Return what to tell the user where the library is not installed."""
-        return missing_library(self.library, purpose=f"run the peer {self.name}", extra="bench")
+        return missing_library(self.library, purpose=f"run the peer {self.name}", extra=self.extra)
 
     def on_kernels(self) -> Contestant:
         """Return the same search on this package's compiled evaluation."""
@@ -97,6 +100,7 @@ PEERS: dict[str, Contestant] = {
         Contestant(
             "tunethresholds",
             tunethresholds.search,
+            "tunethresholds",
             "tunethresholds",
             takes_evaluation=False,
             reference=FINE,

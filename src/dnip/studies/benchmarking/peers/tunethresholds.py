@@ -27,7 +27,7 @@ def search(arena: Arena, _seed: int) -> None:
     It shows the score predictions alone, so the record holds values of real weights, a freedom
     that the others do not have.
     """
-    library = load_optional("tunethresholds", purpose="run tunethresholds", extra="bench")
+    library = load_optional("tunethresholds", purpose="run tunethresholds", extra="tunethresholds")
     plain = PlainObjective(arena.probabilities, arena.labels, arena.objective)
 
     def score(_labels: Labels, predictions: Labels) -> float:
