@@ -22,7 +22,7 @@ from dnip.prompting.engines.openai_engine import OpenAIEngine
 from dnip.prompting.engines.openai_votes import VotingEngine
 from dnip.prompting.fill import open_decisions
 from dnip.prompting.prompt import PromptBuilder
-from dnip.prompting.task import builtin_tasks, load_task
+from dnip.prompting.task import built_in_tasks, load_task
 
 pytestmark = pytest.mark.integration
 
@@ -201,7 +201,7 @@ def check_rows(server, reference, task, shots, top_logprobs):
 
 
 @pytest.mark.parametrize("shots", [0, 2])
-@pytest.mark.parametrize("name", builtin_tasks())
+@pytest.mark.parametrize("name", built_in_tasks())
 def test_probabilities_equal_a_plain_forward_pass(server, reference, name, shots):
     n_reported, n_all = check_rows(server, reference, load_task(name), shots, 20)
     assert n_reported > n_all / 2

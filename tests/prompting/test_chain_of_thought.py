@@ -8,7 +8,7 @@ from dnip.base.errors import InvalidInputError
 from dnip.prompting.chain_of_thought import ChainOfThought
 from dnip.prompting.plan import hash_prompts, make_plan
 from dnip.prompting.prompt import PromptBuilder
-from dnip.prompting.task import builtin_tasks, load_task
+from dnip.prompting.task import built_in_tasks, load_task
 from fakes import TASK, write_data
 
 TOML = """
@@ -109,7 +109,7 @@ def test_a_broken_wording_is_refused(tmp_path, old, new, told):
         load_task(tmp_path / "mood.toml")
 
 
-@pytest.mark.parametrize("name", builtin_tasks())
+@pytest.mark.parametrize("name", built_in_tasks())
 def test_built_in_tasks_show_reasoning_for_every_class(name):
     task = load_task(name)
     row = dict.fromkeys(task.fields, "N/A")

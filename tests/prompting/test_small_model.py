@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from dnip.prompting.prompt import PromptBuilder
-from dnip.prompting.task import builtin_tasks, load_task
+from dnip.prompting.task import built_in_tasks, load_task
 
 torch = pytest.importorskip("torch", reason="the small language model needs torch")
 transformers = pytest.importorskip(
@@ -82,7 +82,7 @@ def test_all_1024_positions_can_be_used(model, tokenizer):
         assert torch.isfinite(model(torch.tensor([ids])).logits).all()
 
 
-@pytest.mark.parametrize("name", builtin_tasks())
+@pytest.mark.parametrize("name", built_in_tasks())
 @pytest.mark.parametrize("shots", [0, 2])
 def test_every_label_word_is_one_token_of_its_own(tokenizer, name, shots):
     task = load_task(name)
@@ -114,7 +114,7 @@ def test_logits_are_the_same_every_time(model, tokenizer):
     assert torch.equal(last_logits(model, tokenizer, text), last_logits(model, tokenizer, text))
 
 
-@pytest.mark.parametrize("name", builtin_tasks())
+@pytest.mark.parametrize("name", built_in_tasks())
 def test_answers_are_label_words_of_the_task(model, tokenizer, name):
     task = load_task(name)
     text = prompt_text(name)

@@ -101,7 +101,7 @@ def load_task(name: str | os.PathLike[str]) -> Task:
     Parameters
     ----------
     name : str or path-like
-        One of `builtin_tasks`, or the path of a ``.toml`` file.
+        One of `built_in_tasks`, or the path of a ``.toml`` file.
 
     Raises
     ------
@@ -117,12 +117,12 @@ def load_task(name: str | os.PathLike[str]) -> Task:
     return check_table(_TaskTable, table, source).task()
 
 
-def builtin_tasks() -> tuple[str, ...]:
+def built_in_tasks() -> tuple[str, ...]:
     """Return the names of the built-in tasks.
 
     Examples
     --------
-    >>> builtin_tasks()
+    >>> built_in_tasks()
     ('agnews', 'dbpedia', 'ddi', 'pubmedqa', 'rte', 'sst5', 'trec')
     """
     return built_in_names(_folder())

@@ -11,7 +11,7 @@ from dnip.prompting.engines.label_matching import LabelMatcher
 from dnip.prompting.engines.openai_requests import Endpoint
 from dnip.prompting.engines.openai_responses import Reported, Token
 from dnip.prompting.fill import open_decisions
-from dnip.prompting.task import Task, builtin_tasks, load_task
+from dnip.prompting.task import Task, built_in_tasks, load_task
 
 TASK = Task(
     name="mood",
@@ -124,7 +124,7 @@ def test_given_tokens_are_whole():
 
 
 @pytest.mark.parametrize("endpoint", Endpoint)
-@pytest.mark.parametrize("name", builtin_tasks())
+@pytest.mark.parametrize("name", built_in_tasks())
 def test_builtin_tasks_can_be_told_apart(name, endpoint):
     LabelMatcher.for_task(load_task(name), endpoint)
 

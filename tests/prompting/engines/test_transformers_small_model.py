@@ -13,7 +13,7 @@ from dnip.prompting.demonstrations import draw_demonstrations  # noqa: E402
 from dnip.prompting.engines.base import Scoring  # noqa: E402
 from dnip.prompting.engines.transformers_engine import TransformersEngine  # noqa: E402
 from dnip.prompting.prompt import PromptBuilder  # noqa: E402
-from dnip.prompting.task import builtin_tasks, load_task  # noqa: E402
+from dnip.prompting.task import built_in_tasks, load_task  # noqa: E402
 from plain_language_model import PlainLanguageModel  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -34,7 +34,7 @@ def plain():
     return PlainLanguageModel(MODEL)
 
 
-@pytest.mark.parametrize("name", builtin_tasks())
+@pytest.mark.parametrize("name", built_in_tasks())
 def test_equals_one_prompt_at_a_time(engine, plain, name):
     task = load_task(name)
     train, test = (load_examples(DATA / name, split, task) for split in ("train", "test"))
