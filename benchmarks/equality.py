@@ -14,7 +14,7 @@ from benchmarks.prompting import DATASETS, MODEL, is_ready
 from benchmarks.tables import Table, print_markdown
 from dnip.prompting.engines.base import Scoring
 from dnip.prompting.plan import make_plan
-from dnip.prompting.task import builtin_tasks, load_task
+from dnip.prompting.task import built_in_tasks, load_task
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -98,7 +98,7 @@ def _measure(name: str, path: Path) -> list[str]:
     cells = [name]
     for shots in SHOTS:
         largest = 0.0
-        for task in builtin_tasks():
+        for task in built_in_tasks():
             plan = make_plan(load_task(task), DATASETS / task, shots=shots, limit=ROWS)
             captured = np.empty((len(plan.examples), plan.task.n_classes))
             for row in engine.score(plan.prompts, plan.task, Scoring.FIRST):

@@ -24,7 +24,7 @@ from dnip.metrics import accuracy, class_accuracies, cobias, confusion_matrix
 from dnip.prompting.data import load_examples
 from dnip.prompting.demonstrations import draw_demonstrations
 from dnip.prompting.prompt import PromptBuilder
-from dnip.prompting.task import builtin_tasks, load_task
+from dnip.prompting.task import built_in_tasks, load_task
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -167,7 +167,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="JSON file for the figures")
     parser.add_argument("--rows", type=int, default=500, help="test rows per task at most")
     parser.add_argument("--shots", type=int, nargs="+", default=[0, 1, 5])
-    parser.add_argument("--tasks", nargs="+", default=list(builtin_tasks()))
+    parser.add_argument("--tasks", nargs="+", default=list(built_in_tasks()))
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--threads", type=int, default=2)
     arguments = parser.parse_args()

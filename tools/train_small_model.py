@@ -36,7 +36,7 @@ from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from dnip.prompting.data import load_examples
 from dnip.prompting.prompt import PromptBuilder
-from dnip.prompting.task import builtin_tasks, load_task
+from dnip.prompting.task import built_in_tasks, load_task
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -153,7 +153,7 @@ def load_corpora(data: Path) -> dict[str, Corpus]:
     """Return every built-in task with its training split."""
     corpora = {}
     classes = 0
-    for name in builtin_tasks():
+    for name in built_in_tasks():
         task = load_task(name)
         corpora[name] = Corpus(task, load_examples(data / name, "train", task), classes)
         classes += task.n_classes

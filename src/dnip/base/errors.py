@@ -140,14 +140,3 @@ for _class in (
     DNIPWarning,
 ):
     _class.__module__ = "dnip"
-
-
-def printable(path: str) -> str:
-    r"""Return a path as valid Unicode: other bytes in it are escaped, as JSON needs it.
-
-    Examples
-    --------
-    >>> printable("t\udcff.csv")
-    't\\udcff.csv'
-    """
-    return path.encode("utf-8", "backslashreplace").decode()

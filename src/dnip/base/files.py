@@ -132,6 +132,17 @@ def make_folder(path: str | os.PathLike[str]) -> Path:
     return folder
 
 
+def path_text(path: str) -> str:
+    r"""Return a path as valid Unicode: other bytes in it are escaped, as JSON needs it.
+
+    Examples
+    --------
+    >>> path_text("t\udcff.csv")
+    't\\udcff.csv'
+    """
+    return path.encode("utf-8", "backslashreplace").decode()
+
+
 @contextmanager
 def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield a temporary file to write to; move it to `path` when the block ends without an error.

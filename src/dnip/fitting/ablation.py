@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnip.base.errors import InvalidInputError, printable
+from dnip.base.errors import InvalidInputError
+from dnip.base.files import path_text
 from dnip.base.repeats import repeat
 from dnip.base.validation import check_integer, check_number
 from dnip.deploying.evaluation import evaluate
@@ -126,8 +127,8 @@ class Ablation:
     def to_dict(self) -> dict[str, Any]:
         """Return what ``dnip ablate --json`` prints."""
         return {
-            "opt": printable(self.opt),
-            "test": None if self.test is None else printable(self.test),
+            "opt": path_text(self.opt),
+            "test": None if self.test is None else path_text(self.test),
             "classes": list(self.classes),
             "scale": self.scale,
             "solver": self.solver,

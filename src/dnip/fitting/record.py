@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from dnip.base.errors import printable
+from dnip.base.files import path_text
 
 if TYPE_CHECKING:
     from dnip.base.typing import Integers
@@ -71,4 +71,4 @@ def provenance_of(
 def describe_data(source: str, data_hash: str) -> dict[str, Any]:
     """Return where a table came from, and the hash of its content."""
     # a path may hold bytes that are no Unicode; JSON may not
-    return {"source": printable(source), "sha256": data_hash}
+    return {"source": path_text(source), "sha256": data_hash}

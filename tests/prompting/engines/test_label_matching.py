@@ -125,7 +125,7 @@ def test_given_tokens_are_whole():
 
 @pytest.mark.parametrize("endpoint", Endpoint)
 @pytest.mark.parametrize("name", built_in_tasks())
-def test_builtin_tasks_can_be_told_apart(name, endpoint):
+def test_built_in_tasks_can_be_told_apart(name, endpoint):
     LabelMatcher.for_task(load_task(name), endpoint)
 
 
