@@ -1,0 +1,254 @@
+"""Decisions, as read from the answer of a server."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from dnip.base.arrays import check_mass, check_probabilities
+from dnip.base.errors import CoefficientsFormatError, InvalidInputError, listed
+from dnip.method.prediction import decide
+
+if TYPE_CHECKING:
+    from dnip.base.typing import Floats
+
+#: Types of yes/no questions, and where their answers hold the probability of yes.
+YES_NO = {"noul": "noul", "predicate": "probability", "yes_no": None}
+
+#: The answer to one question, as parsed from JSON.
+Answer: TypeAlias = Mapping[str, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Decision:
+    """The answer to one question.
+
+    Attributes
+    ----------
+    question : str
+        Its name. An answer in a list that has no name is named by its position, from 0.
+    kind : str
+        ``"choice"``, ``"score"``, ``"noul"``, ``"predicate"``, ``"yes_no"`` or ``"refusal"``.
+    options : tuple of str
+        In the order of the answer: ``("false", "true")`` for yes/no questions, the numbers of the
+        levels for a score, none for a refusal.
+    probabilities : ndarray of shape (N,)
+        Of the options; the sum is 1.
+    choice : str or None
+        The chosen option: the one that the server names, otherwise the most probable one.
+    mass : float or None
+        What the model gave to all options together, where the server says so.
+    aliases : tuple of str
+        Other names of the options, in the same order: ``("no", "yes")``, or the labels of levels.
+    """
+
+    question: str
+    kind: str
+    options: tuple[str, ...]
+    probabilities: Floats
+    choice: str | None
+    mass: float | None = None
+    aliases: tuple[str, ...] = ()
+
+    @property
+    def refused(self) -> bool:
+        """Whether the model declined to answer."""
+        return self.kind == "refusal"
+
+    def ordered(self, classes: Collection[str]) -> list[int]:
+        """Return the position of each class among the options, which may have another order.
+
+        Raises
+        ------
+        CoefficientsFormatError
+            If the classes are not the options, under their names or their aliases.
+
+        Examples
+        --------
+        >>> Decision("spam", "noul", ("false", "true"), np.array([0.2, 0.8]), "true").ordered(
+        ...     ["true", "false"]
+        ... )
+        [1, 0]
+        """
+        for names in (self.options, self.aliases):
+            if len(names) == len(classes) and set(names) == set(classes):
+                return [names.index(name) for name in classes]
+        raise CoefficientsFormatError(
+            f"question {self.question!r} has the options {listed(self.options)}, but the "
+            f"coefficients were fitted for {listed(tuple(classes))}",
+            hint="Apply coefficients to the question that they were fitted on",
+        )
+
+
+def read_decisions(
+    body: Mapping[str, Any], questions: Collection[str] | None = None
+) -> list[Decision]:
+    """Read the answers of a decision server, of either shape.
+
+    Parameters
+    ----------
+    body : mapping
+        The whole answer, as parsed from JSON.
+    questions : collection of str, optional
+        Read only the answers to these; all by default.
+
+    Returns
+    -------
+    list of Decision
+        In the order of the answers, refusals included.
+
+    Raises
+    ------
+    InvalidInputError
+        For a body of another shape, and answers that are damaged or of an unknown type; the
+        message names the question.
+
+    Examples
+    --------
+    >>> answer = {"type": "choice", "choice": "b", "probabilities": {"a": 0.4, "b": 0.6}}
+    >>> [topic] = read_decisions({"answers": {"topic": answer}})
+    >>> topic.question, topic.options, topic.choice, topic.probabilities
+    ('topic', ('a', 'b'), 'b', array([0.4, 0.6]))
+    """
+    return [
+        read_answer(question, answer, body)
+        for question, answer in answers_of(body)
+        if questions is None or question in questions
+    ]
+
+
+def answers_of(body: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield the answers of a body of either shape, with the names of their questions."""
+    answers = body.get("answers") if isinstance(body, Mapping) else None
+    if isinstance(answers, Mapping):
+        yield from answers.items()
+    elif isinstance(answers, list):
+        for position, answer in enumerate(answers):
+            name = answer.get("name") if isinstance(answer, Mapping) else None
+            yield str(position) if name is None else str(name), answer
+    else:
+        raise InvalidInputError(
+            "a decision holds 'answers', an object or a list; "
+            + (f"got {answers!r:.60}" if isinstance(body, Mapping) else f"got {body!r:.60}"),
+            hint="Give the whole answer of /v1/systemone or /v1/decisions",
+        )
+
+
+def read_answer(question: str, answer: Any, body: Mapping[str, Any]) -> Decision:  # noqa: ANN401
+    """Read the answer to one question, which may be any JSON value."""
+    where = f"question {question!r}"
+    if not isinstance(answer, Mapping):
+        raise InvalidInputError(f"{where}: the answer is not an object: {answer!r:.60}")
+    kind = answer.get("type")
+    if kind == "refusal":
+        return Decision(question, "refusal", (), np.empty(0), None)
+    if kind not in ("choice", "score", *YES_NO):
+        raise InvalidInputError(
+            f"{where}: the answer has the type {kind!r:.60}",
+            hint="Known are choice, score, noul, predicate, yes_no and refusal",
+        )
+    options: tuple[str, ...] = ("false", "true")
+    aliases: tuple[str, ...] = ("no", "yes")
+    if kind in YES_NO:
+        values = _yes_no(answer, where)
+    else:
+        options, values = _options(answer, where)
+        aliases = _labels(answer, options) if kind == "score" else ()
+    probabilities = check_probabilities(
+        [[number(value, where, name) for name, value in zip(options, values, strict=True)]],
+        location=_Where(where, options),
+        warn=False,
+    )
+    if kind == "choice":
+        choice = _name(answer.get("choice"), where)
+    else:
+        choice = options[decide(probabilities)[0]]
+    if choice not in options:
+        raise InvalidInputError(
+            f"{where}: the choice {choice!r:.60} is not among the options {listed(options)}"
+        )
+    mass = _mass(question, answer, body)
+    return Decision(question, kind, options, probabilities[0], choice, mass, aliases)
+
+
+def _options(answer: Answer, where: str) -> tuple[tuple[str, ...], list[Any]]:
+    """Return the options and their probabilities, from an object or a list of objects."""
+    given = answer.get("probabilities")
+    if isinstance(given, Mapping):
+        options, values = tuple(map(str, given)), list(given.values())
+    elif isinstance(given, list) and all(isinstance(entry, Mapping) for entry in given):
+        options = tuple(_name(entry.get("value"), where) for entry in given)
+        values = [entry.get("probability") for entry in given]
+    else:
+        raise InvalidInputError(f"{where}: 'probabilities' is {given!r:.60}, no object or list")
+    if len(set(options)) != len(options):
+        raise InvalidInputError(f"{where}: two options have the same name: {listed(options)}")
+    return options, values
+
+
+def _yes_no(answer: Answer, where: str) -> list[float]:
+    """Return the probabilities of no and yes."""
+    key = YES_NO[answer["type"]]
+    if key is None:
+        both = answer.get("probabilities")
+        if not isinstance(both, Mapping) or set(both) != {"yes", "no"}:
+            raise InvalidInputError(f"{where}: 'probabilities' is {both!r:.60}, not of yes and no")
+        return [both["no"], both["yes"]]
+    yes = number(answer.get(key), where, key)
+    return [1 - yes, yes]
+
+
+def _name(value: object, where: str) -> str:
+    """Return the name of an option; true and false are written as in JSON."""
+    if not isinstance(value, str | bool | int | float):
+        raise InvalidInputError(f"{where}: an option is named {value!r:.60}, which is no text")
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _labels(answer: Answer, options: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the labels of the levels of a score, where the answer has distinct ones."""
+    given, legend = answer["probabilities"], answer.get("legend")
+    if isinstance(given, list):
+        labels = [entry.get("label") for entry in given]
+    else:
+        labels = [legend.get(option) if isinstance(legend, Mapping) else None for option in options]
+    texts = tuple(label for label in labels if isinstance(label, str))
+    return texts if len(set(texts)) == len(options) else ()
+
+
+def number(value: object, where: str, name: str) -> float:
+    """Return a number of an answer."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InvalidInputError(f"{where}, {name}: {value!r:.60} is not a number")
+    try:
+        return float(value)
+    except OverflowError as error:
+        raise InvalidInputError(f"{where}, {name}: the number is too large") from error
+
+
+def _mass(question: str, answer: Answer, body: Mapping[str, Any]) -> float | None:
+    """Return the label mass, which vLLM reports beside the answers and SGLang in them."""
+    diagnostics = body.get("diagnostics")
+    beside = diagnostics.get(question) if isinstance(diagnostics, Mapping) else None
+    for place, key in ((answer, "label_mass"), (answer, "x_label_mass"), (beside, "label_mass")):
+        if isinstance(place, Mapping) and place.get(key) is not None:
+            where = f"question {question!r}, {key}"
+            mass = number(place[key], where, "mass")
+            return float(check_mass([mass], n_examples=1, location=_Where(where, ()))[0])
+    return None
+
+
+class _Where(NamedTuple):
+    """Names of the options of a question, for messages."""
+
+    question: str
+    options: tuple[str, ...]
+
+    def cell(self, row: int, column: int | None = None) -> str:
+        return self.question if column is None else f"{self.question}, {self.options[column]}"
+
+    def whole(self) -> str:
+        return self.question

@@ -1,0 +1,140 @@
+"""Coefficients applied to the answer of a decision server."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from dnip.base.errors import InvalidInputError, listed
+from dnip.deploying.decisions.answers import (
+    YES_NO,
+    Answer,
+    Decision,
+    answers_of,
+    number,
+    read_answer,
+)
+from dnip.deploying.decisions.confidence import confidence_like
+from dnip.method.prediction import decide, reweight
+
+if TYPE_CHECKING:
+    from dnip.base.typing import Floats
+    from dnip.method.coefficients import Coefficients
+
+
+class Correction(NamedTuple):
+    """One decision, as the server made it and with coefficients."""
+
+    before: Decision
+    after: Decision
+
+    @property
+    def changed(self) -> bool:
+        """Whether the coefficients choose another option."""
+        return self.before.choice != self.after.choice
+
+
+def correct(
+    body: Mapping[str, Any], coefficients: Mapping[str, Coefficients]
+) -> tuple[dict[str, Any], list[Correction]]:
+    """Return the same answers with probabilities reweighted and choices made by coefficients.
+
+    Of each question with coefficients, the probabilities, the choice, the score and the confidence
+    are replaced; a tie goes to the lowest class. The confidence is computed by the definition that
+    explains the reported one: the excess over chance of System One, vLLM's share of the whole
+    vocabulary, the probability of the choice, or one minus the normalised entropy. If none does,
+    it is the first. Everything else stays: other questions, refusals and the label mass.
+
+    Parameters
+    ----------
+    body : mapping
+        The whole answer, as parsed from JSON; it is not changed.
+    coefficients : mapping
+        Coefficients by question. Their classes are the options of a choice in any order, true and
+        false (or yes and no), or the levels of a score (or their labels).
+
+    Returns
+    -------
+    dict, list of Correction
+        The new answer, and each decision before and after.
+
+    Raises
+    ------
+    InvalidInputError
+        For damaged answers to these questions.
+    CoefficientsFormatError
+        If the options of a question are not the classes of its coefficients.
+
+    Examples
+    --------
+    >>> from dnip import Coefficients
+    >>> answer = {"type": "choice", "choice": "b", "probabilities": {"a": 0.4, "b": 0.6}}
+    >>> body = {"answers": {"topic": answer}}
+    >>> new, [topic] = correct(body, {"topic": Coefficients(["a", "b"], [2, 1], 2)})
+    >>> new["answers"]["topic"]["choice"], topic.changed, topic.after.probabilities.round(3)
+    ('a', True, array([0.571, 0.429]))
+    """
+    corrections = []
+    answers = []
+    for question, answer in answers_of(body):
+        new = dict(answer) if isinstance(answer, Mapping) else answer
+        if question in coefficients:
+            before = read_answer(question, answer, body)
+            if not before.refused:
+                after = _reweighted(before, coefficients[question])
+                new.update(_replaced(answer, before, after))
+                corrections.append(Correction(before, after))
+        answers.append((question, new))
+    as_list = isinstance(body["answers"], list)
+    corrected = [new for _, new in answers] if as_list else dict(answers)
+    return {**body, "answers": corrected}, corrections
+
+
+def _reweighted(decision: Decision, coefficients: Coefficients) -> Decision:
+    order = decision.ordered(coefficients.classes)
+    p = decision.probabilities[order][None]
+    new = np.empty(len(order))
+    new[order] = reweight(p, coefficients.multipliers)[0]
+    winner = order[decide(p, coefficients.multipliers)[0]]
+    return replace(decision, probabilities=new, choice=decision.options[winner])
+
+
+def _replaced(answer: Answer, before: Decision, after: Decision) -> dict[str, Any]:
+    """Return the entries of an answer that follow from its probabilities."""
+    p = after.probabilities.tolist()
+    new: dict[str, Any] = {}
+    given: Any = answer.get("probabilities")
+    if after.kind in YES_NO:
+        if (key := YES_NO[after.kind]) is not None:
+            new[key] = p[1]
+        if isinstance(given, Mapping):
+            by_name = dict(zip((*after.options, *after.aliases), p * 2, strict=True))
+            new["probabilities"] = {name: by_name.get(name, old) for name, old in given.items()}
+    elif isinstance(given, Mapping):
+        names = list(given)
+        new["probabilities"] = dict(zip(names, p, strict=True))
+    else:
+        names = [entry["value"] for entry in given]
+        entries = zip(given, p, strict=True)
+        new["probabilities"] = [{**entry, "probability": value} for entry, value in entries]
+    if after.kind == "choice":
+        new["choice"] = names[after.options.index(str(after.choice))]
+    if after.kind == "score":
+        new["score"] = float(_levels(after) @ after.probabilities)
+    if answer.get("confidence") is not None:
+        reported = number(answer["confidence"], f"question {after.question!r}", "confidence")
+        new["confidence"] = confidence_like(reported, before)(after)
+    return new
+
+
+def _levels(decision: Decision) -> Floats:
+    """Return the numbers of the levels of a score."""
+    try:
+        return np.array(decision.options, np.float64)
+    except ValueError as error:
+        raise InvalidInputError(
+            f"question {decision.question!r}: the levels {listed(decision.options)} are not numbers"
+        ) from error

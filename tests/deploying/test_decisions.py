@@ -1,0 +1,221 @@
+"""Answers of decision servers: both shapes, as their documentation and source show them."""
+
+import json
+
+import numpy as np
+import pytest
+
+from dnip import Coefficients
+from dnip.base.errors import CoefficientsFormatError, InvalidInputError
+from dnip.deploying.decisions import correct, read_decisions
+
+SYSTEM_ONE = {
+    "model": "m",
+    "answers": {
+        "team": {
+            "type": "choice",
+            "choice": "billing",
+            "probabilities": {"billing": 0.6, "shipping": 0.1, "security": 0.3},
+            "confidence": 0.4,
+        },
+        "urgent": {"type": "noul", "noul": 0.4},
+        "tone": {
+            "type": "score",
+            "score": 0.4,
+            "legend": {"0": "calm", "1": "annoyed", "2": "furious"},
+            "probabilities": {"0": 0.7, "1": 0.2, "2": 0.1},
+            "confidence": 0.4,
+        },
+    },
+    "usage": {"input_tokens": 142, "output_tokens": 3},
+}
+OPENAI = {
+    "model": "m",
+    "answers": [
+        {
+            "type": "choice",
+            "name": "team",
+            "choice": "billing",
+            "probabilities": [
+                {"value": "billing", "probability": 0.6},
+                {"value": "shipping", "probability": 0.1},
+                {"value": "security", "probability": 0.3},
+            ],
+            "confidence": 0.4,
+        },
+        {"type": "predicate", "name": "urgent", "probability": 0.4},
+        {
+            "type": "score",
+            "name": "tone",
+            "score": 0.4,
+            "probabilities": [
+                {"value": 0, "label": "calm", "probability": 0.7},
+                {"value": 1, "label": "annoyed", "probability": 0.2},
+                {"value": 2, "label": "furious", "probability": 0.1},
+            ],
+            "confidence": 0.4,
+        },
+        {"type": "refusal", "name": "secret"},
+    ],
+}
+FITTED = {
+    "team": Coefficients(["security", "billing", "shipping"], [30, 12, 30], 30),
+    "urgent": Coefficients(["no", "yes"], [1, 2], 2),
+    "tone": Coefficients(["calm", "annoyed", "furious"], [1, 10, 5], 10),
+    "secret": Coefficients(["a", "b"], [1, 2], 2),
+    "absent": Coefficients(["a", "b"], [1, 2], 2),
+}
+
+
+def answers(body):
+    """The answers by question, in either shape."""
+    given = body["answers"]
+    return given if isinstance(given, dict) else {answer["name"]: answer for answer in given}
+
+
+def listed_probabilities(answer):
+    given = answer["probabilities"]
+    return list(given.values()) if isinstance(given, dict) else [e["probability"] for e in given]
+
+
+@pytest.mark.parametrize("body", [SYSTEM_ONE, OPENAI], ids=["system one", "openai"])
+class TestBothShapes:
+    def test_all_kinds_are_read(self, body):
+        team, urgent, tone, *refused = read_decisions(body)
+        assert (team.question, team.options) == ("team", ("billing", "shipping", "security"))
+        assert (urgent.options, tone.options) == (("false", "true"), ("0", "1", "2"))
+        assert [d.choice for d in (team, urgent, tone)] == ["billing", "false", "0"]
+        np.testing.assert_allclose(team.probabilities, [0.6, 0.1, 0.3])
+        np.testing.assert_allclose(urgent.probabilities, [0.6, 0.4])
+        np.testing.assert_allclose(tone.probabilities, [0.7, 0.2, 0.1])
+        assert all(decision.refused for decision in refused)
+        assert not team.refused
+
+    def test_the_correction_is_that_of_coefficients(self, body):
+        before = json.dumps(body)
+        new, corrections = correct(body, FITTED)
+        assert json.dumps(body) == before
+        team, urgent, tone = (answers(new)[name] for name in ("team", "urgent", "tone"))
+        weighted = np.array([0.6 * 12, 0.1 * 30, 0.3 * 30]) / (0.6 * 12 + 0.1 * 30 + 0.3 * 30)
+        np.testing.assert_allclose(listed_probabilities(team), weighted)
+        assert team["choice"] == "security"
+        np.testing.assert_allclose(team["confidence"], (weighted[2] - 1 / 3) / (2 / 3))
+        yes = urgent["probability" if body is OPENAI else "noul"]
+        np.testing.assert_allclose(yes, 0.8 / 1.4)
+        np.testing.assert_allclose(listed_probabilities(tone), np.array([7, 20, 5]) / 32)
+        np.testing.assert_allclose(tone["score"], 30 / 32)
+        # one less the mean distance from level 1, over that of three equal levels
+        np.testing.assert_allclose(tone["confidence"], 1 - (12 / 32) / (2 / 3))
+        assert [(c.before.question, c.changed) for c in corrections] == [
+            ("team", True),
+            ("urgent", True),
+            ("tone", True),
+        ]
+
+    def test_other_questions_and_entries_stay(self, body):
+        new, corrections = correct(body, {"absent": FITTED["absent"]})
+        assert new == body
+        assert not corrections
+        new, _ = correct(body, {"urgent": FITTED["urgent"]})
+        assert answers(new)["team"] == answers(body)["team"]
+        assert new.get("usage") == body.get("usage")
+
+    def test_coefficients_of_other_options_are_refused(self, body):
+        other = Coefficients(["billing", "shipping", "sales"], [1, 2, 3], 3)
+        with pytest.raises(CoefficientsFormatError, match=r"'team'.*security.*sales"):
+            correct(body, {"team": other})
+
+
+def test_equal_weights_change_nothing():
+    even = {name: Coefficients(c.classes, [1] * len(c.classes), 1) for name, c in FITTED.items()}
+    new, corrections = correct(SYSTEM_ONE, even)
+    assert not any(c.changed for c in corrections)
+    for name, answer in new["answers"].items():
+        for key, value in answer.items():
+            if isinstance(value, float):
+                assert value == pytest.approx(SYSTEM_ONE["answers"][name][key])
+
+
+def test_a_tie_goes_to_the_lowest_class_whatever_the_order_of_options():
+    answer = {"type": "choice", "choice": "a", "probabilities": {"a": 0.5, "b": 0.25, "c": 0.25}}
+    tied = Coefficients(["c", "b", "a"], [2, 2, 1], 2)
+    new, _ = correct({"answers": {"q": answer}}, {"q": tied})
+    assert new["answers"]["q"]["choice"] == "c"
+
+
+def test_boolean_options_stay_booleans():
+    entries = [{"value": True, "probability": 0.6}, {"value": False, "probability": 0.4}]
+    answer = {"type": "choice", "name": None, "choice": True, "probabilities": entries}
+    fitted = Coefficients(["false", "true"], [2, 1], 2)
+    new, [correction] = correct({"answers": [answer]}, {"0": fitted})
+    assert new["answers"][0]["choice"] is False
+    assert correction.before.choice == "true"
+
+
+def test_vllm_reports_the_mass_and_its_share_of_the_vocabulary():
+    body = {
+        "answers": {
+            "urgent": {
+                "type": "noul",
+                "noul": 0.4,
+                "probabilities": {"yes": 0.4, "no": 0.6},
+                "confidence": 0.3,
+            }
+        },
+        "diagnostics": {"urgent": {"label_mass": 0.5, "argmax_is_label": True}},
+    }
+    new, [correction] = correct(body, FITTED)
+    assert correction.before.mass == correction.after.mass == 0.5
+    answer = new["answers"]["urgent"]
+    assert answer["probabilities"] == pytest.approx({"yes": 0.8 / 1.4, "no": 0.6 / 1.4})
+    assert answer["confidence"] == pytest.approx(0.5 * 0.8 / 1.4)
+
+
+def test_sglang_puts_the_mass_and_yes_no_answers_into_the_answer():
+    answer = {"type": "yes_no", "probabilities": {"yes": 0.4, "no": 0.6}, "label_mass": 0.9}
+    new, [correction] = correct({"answers": {"urgent": answer}}, FITTED)
+    assert correction.before.mass == 0.9
+    assert new["answers"]["urgent"]["probabilities"]["yes"] == pytest.approx(0.8 / 1.4)
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ([], "'answers'"),
+        ({"choices": []}, "'answers'"),
+        ({"answers": {"q": "yes"}}, "'q': the answer is not an object"),
+        ({"answers": {"q": {"type": "box"}}}, "'q': the answer has the type 'box'"),
+        ({"answers": {"q": {"type": ["choice"]}}}, "'q': the answer has the type"),
+        ({"answers": {"q": {"type": "choice", "choice": "a"}}}, "'q': 'probabilities' is None"),
+        ({"answers": {"q": {"type": "noul", "noul": None}}}, "'q', noul: None is not a number"),
+        ({"answers": {"q": {"type": "noul", "noul": 1.5}}}, "'q', false.*negative"),
+        ({"answers": {"q": {"type": "noul", "noul": 10**400}}}, "'q', noul.*too large"),
+        ({"answers": [{"type": "predicate", "probability": "1"}]}, "'0', probability: '1'"),
+        ({"answers": {"q": {"type": "yes_no", "probabilities": {"y": 1}}}}, "'q'.*yes and no"),
+    ],
+)
+def test_damaged_answers_name_the_question(body, message):
+    with pytest.raises(InvalidInputError, match=message):
+        read_decisions(body)
+
+
+@pytest.mark.parametrize(
+    ("probabilities", "message"),
+    [
+        ({"a": 0.5, "b": None}, "'q', b: None"),
+        ({"a": 0.5, "b": float("nan")}, "'q', b: the probability is not a number"),
+        ({"a": 0, "b": 0}, "'q'.*all class probabilities are 0"),
+        ({"b": 0.5, "c": 0.5}, "'q': the choice 'a' is not among the options b, c"),
+        ([{"value": "a", "probability": 1}, {"value": "a", "probability": 0}], "same name"),
+        ([{"probability": 1}, {"value": "a", "probability": 0}], "named None"),
+    ],
+)
+def test_damaged_probabilities_name_the_option(probabilities, message):
+    answer = {"type": "choice", "choice": "a", "probabilities": probabilities}
+    with pytest.raises(InvalidInputError, match=message):
+        read_decisions({"answers": {"q": answer}})
+
+
+def test_only_the_questions_asked_for_are_read():
+    body = {"answers": {"region": {"type": "box"}, **SYSTEM_ONE["answers"]}}
+    assert [d.question for d in read_decisions(body, {"tone", "team"})] == ["team", "tone"]
