@@ -43,6 +43,8 @@ class Decision:
         What the model gave to all options together, where the server says so.
     aliases : tuple of str
         Other names of the options, in the same order: ``("no", "yes")``, or the labels of levels.
+    total : float
+        The sum of the probabilities as the server gave them; rounded ones may miss 1.
     """
 
     question: str
@@ -52,6 +54,7 @@ class Decision:
     choice: str | None
     mass: float | None = None
     aliases: tuple[str, ...] = ()
+    total: float = 1.0
 
     @property
     def refused(self) -> bool:
@@ -157,11 +160,8 @@ def read_answer(question: str, answer: Any, body: Mapping[str, Any]) -> Decision
     else:
         options, values = _options(answer, where)
         aliases = _labels(answer, options) if kind == "score" else ()
-    probabilities = check_probabilities(
-        [[number(value, where, name) for name, value in zip(options, values, strict=True)]],
-        location=_Where(where, options),
-        warn=False,
-    )
+    numbers = [number(value, where, name) for name, value in zip(options, values, strict=True)]
+    probabilities = check_probabilities([numbers], location=_Where(where, options), warn=False)
     if kind == "choice":
         choice = _name(answer.get("choice"), where)
     else:
@@ -171,7 +171,7 @@ def read_answer(question: str, answer: Any, body: Mapping[str, Any]) -> Decision
             f"{where}: the choice {choice!r:.60} is not among the options {listed(options)}"
         )
     mass = _mass(question, answer, body)
-    return Decision(question, kind, options, probabilities[0], choice, mass, aliases)
+    return Decision(question, kind, options, probabilities[0], choice, mass, aliases, sum(numbers))
 
 
 def _options(answer: Answer, where: str) -> tuple[tuple[str, ...], list[Any]]:
