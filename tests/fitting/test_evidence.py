@@ -2,8 +2,9 @@ import numpy as np
 import pytest
 
 from dnip import Objective, ProbabilityTable, solve
-from dnip.fitting.evidence import FEWEST, FOLDS, NEEDED, gather
+from dnip.fitting.evidence import FEWEST, NEEDED, gather
 from dnip.fitting.fit import fit_table
+from dnip.fitting.folds import USUAL_FOLDS
 from dnip.metrics import cobias, confusion_matrix
 from dnip.presenting.fit import describe_evidence
 from dnip.tables.captured_mass import LOW_MASS
@@ -35,7 +36,7 @@ def test_every_row_is_predicted_by_a_refit_that_has_not_seen_it():
 
     gather(p, y, refit, classes=CLASSES, beta=2.7)
     left_out = np.concatenate([np.setdiff1d(np.arange(60), rows) for rows in seen])
-    assert len(seen) == FOLDS
+    assert len(seen) == USUAL_FOLDS
     np.testing.assert_array_equal(np.sort(left_out), np.arange(60))
 
 

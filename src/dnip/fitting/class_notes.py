@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dnip.base.errors import DNIPWarning
+from dnip.base.errors import DNIPWarning, listed
 from dnip.method.constraints import Constraints
 from dnip.method.scales import WIDEST, Spacing
 from dnip.method.solution import Status
@@ -71,7 +71,7 @@ def notes_on_classes(
     hopeless = silent & ~_any_positive(probabilities, labels)
     if hopeless.any():
         notes.append(
-            f"No weight can lift class {_listed(names, hopeless)}: its probability is 0 in all of "
+            f"No weight can lift class {_named(names, hopeless)}: its probability is 0 in all of "
             "its labelled rows."
         )
     woken = silent & (after > 0)
@@ -86,7 +86,7 @@ def notes_on_classes(
     beyond = asleep & (most == 0)
     if beyond.any():
         notes.append(
-            f"Out of reach: class {_listed(names, beyond)}. No weights on this scale make any of "
+            f"Out of reach: class {_named(names, beyond)}. No weights on this scale make any of "
             "its labelled rows right."
         )
     asleep &= most > 0
@@ -100,7 +100,7 @@ def notes_on_classes(
     if end.any() and solution.spacing is Spacing.LOG:
         notes.append(
             f"At the end of the scale {solution.spacing}:{solution.scale}: class "
-            f"{_listed(names, end)}. --scale log:10000 goes further."
+            f"{_named(names, end)}. --scale log:10000 goes further."
         )
     has_time = settings.time_limit is None or settings.time_limit > 0
     is_small = problem.n_cells <= _MOST_CELLS
@@ -152,12 +152,10 @@ def _what_silence_pays(
     if awake.status is Status.TIME_LIMIT or gain <= 0:
         return []
     return [
-        f"The objective would be lower by {gain:.3f} if class {_listed(names, silenced)} were "
+        f"The objective would be lower by {gain:.3f} if class {_named(names, silenced)} were "
         "never predicted right. No class is silenced, unless --allow-silence is given."
     ]
 
 
-def _listed(names: Sequence[str], chosen: Booleans) -> str:
-    found = [names[c] for c in np.flatnonzero(chosen).tolist()]
-    more = f" and {len(found) - _MOST_NAMES} more" if len(found) > _MOST_NAMES else ""
-    return ", ".join(found[:_MOST_NAMES]) + more
+def _named(names: Sequence[str], chosen: Booleans) -> str:
+    return listed([names[c] for c in np.flatnonzero(chosen).tolist()])

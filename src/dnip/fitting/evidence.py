@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnip.base.errors import DNIPWarning
+from dnip.base.errors import DNIPWarning, listed
 from dnip.deploying.evaluation import Evaluation
+from dnip.fitting.folds import USUAL_FOLDS, deal_folds
 from dnip.method.prediction import decide
 from dnip.metrics import class_accuracies, cobias, worst_class_accuracy
 from dnip.metrics.cobias import cobias_of
@@ -28,8 +29,6 @@ Refit = Callable[["Integers"], "Floats"]
 NEEDED = 0.9
 #: Labels that each class needs, so that one can be left out.
 FEWEST = 2
-#: Refits, each without one part of the labels.
-FOLDS = 5
 
 # No sample leaves no doubt at all.
 _SUREST = 0.99
@@ -97,7 +96,7 @@ class FitEvidence:
             "sure": self.sure,
             "needed": NEEDED,
             "objective": {"before": self.before, "after": self.after},
-            "folds": FOLDS,
+            "folds": USUAL_FOLDS,
             "weight_ranges": self.ranges.tolist(),
             **self.evaluation.to_dict(confidence),
         }
@@ -151,12 +150,12 @@ def gather(
     ('apply', True)
     """
     n = len(classes)
-    fold = _deal(labels, np.random.default_rng(seed))
+    fold = deal_folds(labels, USUAL_FOLDS, seed)
     raw, fitted = decide(probabilities), decide(probabilities)
     weights = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DNIPWarning)  # the fit itself has warned
-        for part in range(FOLDS):
+        for part in range(USUAL_FOLDS):
             left_out = fold == part
             if len(np.unique(labels[~left_out])) < 2:
                 continue
@@ -184,15 +183,6 @@ def gather(
         np.stack([spread.min(axis=0), spread.max(axis=0)], axis=1),
         _object(evaluation, sure),
     )
-
-
-def _deal(labels: Labels, rng: np.random.Generator) -> Integers:
-    """Divide rows into parts; each part gets an even share of each class."""
-    fold = np.empty(len(labels), np.int64)
-    for c in np.unique(labels):
-        rows = np.flatnonzero(labels == c)
-        fold[rows] = (rng.permutation(len(rows)) + rng.integers(FOLDS)) % FOLDS
-    return fold
 
 
 def _compare(evaluation: Evaluation, beta: float) -> tuple[float, float, float]:
@@ -231,11 +221,11 @@ def _object(evaluation: Evaluation, sure: float) -> tuple[str, ...]:
     few = [names[c] for c in np.flatnonzero(rows < FEWEST).tolist()]
     if few:
         objections.append(
-            f"Too few labels to judge by, fewer than {FEWEST}, of class {_listed(few)}."
+            f"Too few labels to judge by, fewer than {FEWEST}, of class {listed(few)}."
         )
     silenced = (np.diag(raw) > 0) & (np.diag(fitted) == 0) & (rows >= FEWEST)
     if silenced.any():
-        named = _listed([names[c] for c in np.flatnonzero(silenced).tolist()])
+        named = listed([names[c] for c in np.flatnonzero(silenced).tolist()])
         objections.append(f"On other rows nothing may be left right of class {named}.")
     worst = [float(np.nanmin(class_accuracies(c))) for c in (raw, fitted)]
     if worst[1] < worst[0]:
@@ -243,8 +233,3 @@ def _object(evaluation: Evaluation, sure: float) -> tuple[str, ...]:
     if sure < NEEDED:
         objections.append("It is not sure enough that other rows gain; more labels would tell.")
     return tuple(objections)
-
-
-def _listed(names: list[str], most: int = 8) -> str:
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more

@@ -11,7 +11,8 @@ import numpy as np
 from dnip.base.errors import InfeasibleError, InvalidInputError
 from dnip.deploying.evaluation import evaluate
 from dnip.fitting.class_notes import notes_on_classes
-from dnip.fitting.evidence import FOLDS, FitEvidence, gather
+from dnip.fitting.evidence import FitEvidence, gather
+from dnip.fitting.folds import USUAL_FOLDS
 from dnip.fitting.record import Fit, describe_data, provenance_of
 from dnip.fitting.robust import RobustSolution, fit_robustly
 from dnip.fitting.robust.calibrating import calibrate, rows_per_class
@@ -76,7 +77,7 @@ def fit_whole(
     wanted = _is_cheap(labelled) if evidence is None else evidence
     judged = None
     if wanted and found.solution.status is not Status.INTERRUPTED:
-        again = replace(settled, time_limit=None if limit is None else limit / FOLDS)
+        again = replace(settled, time_limit=None if limit is None else limit / USUAL_FOLDS)
         judged = _gather(labelled, found, again, rows, shares)
     provenance = provenance_of(table.source, table.data_hash, len(table), support, calibration)
     if target is not None:

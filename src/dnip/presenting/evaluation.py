@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dnip.base.errors import listed
 from dnip.metrics import HEADLINE, METRICS, accuracy, class_accuracies, cobias, odd_classes
 from dnip.presenting.artefacts import Column, Estimate, Row, Spread, Table
 from dnip.presenting.drawing import Bars, FlowSide, bar_figure, flow_figure
@@ -118,9 +119,8 @@ def describe_constraints(constraints: Mapping[str, Any]) -> str:
     for least in dict.fromkeys(floors.values()):
         reached = {c: constraints["class_accuracies"][c] for c in floors if floors[c] == least}
         lowest = sorted(reached, key=lambda c: reached[c])
-        told = ", ".join(f"{c} {reached[c]:.3f}" for c in lowest[:_FEW])
-        more = f" and {len(lowest) - _FEW} more" if len(lowest) > _FEW else ""
-        parts.append(f"{told}{more} (at least {least:g})")
+        shown = listed([f"{c} {reached[c]:.3f}" for c in lowest], most=_FEW)
+        parts.append(f"{shown} (at least {least:g})")
     if "freeze" in constraints:
         parts.append(f"frozen: {', '.join(constraints['freeze'])}")
     return f"constraints kept: {'; '.join(parts)}"

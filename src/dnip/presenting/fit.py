@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dnip.fitting.evidence import FOLDS
+from dnip.fitting.folds import USUAL_FOLDS
 from dnip.presenting.artefacts import Column, Row, Table
 from dnip.presenting.evaluation import class_rates, describe, describe_constraints
 from dnip.presenting.formats import to_text
@@ -65,8 +65,8 @@ def describe_evidence(evidence: FitEvidence, confidence: float) -> str:
     ]
     return "\n".join(
         [
-            f"Expected on other rows, by {FOLDS} refits, each judged on labels that it has not "
-            f"seen, with {100 * confidence:g} % intervals:",
+            f"Expected on other rows, by {USUAL_FOLDS} refits, each judged on labels that it has "
+            f"not seen, with {100 * confidence:g} % intervals:",
             to_text(Table("evidence", "", columns, [Row(values) for values in cells])),
             "",
             f"verdict: {evidence.verdict}",

@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dnip.base.errors import InvalidInputError
+from dnip.base.errors import InvalidInputError, listed
 from dnip.base.validation import check_classes
 
 if TYPE_CHECKING:
@@ -232,9 +232,8 @@ def _shown(name: str) -> str:
     return name or "'' (without a name)"
 
 
-def _listed(names: Sequence[str], most: int = 12) -> str:
-    rest = f" and {len(names) - most} more" if len(names) > most else ""
-    return (", ".join(_shown(name) for name in names[:most]) or "none") + rest
+def _listed(names: Sequence[str]) -> str:
+    return listed([_shown(name) for name in names]) or "none"
 
 
 def check_own_classes(names: Sequence[str], source: str) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dnip.base.errors import InvalidInputError
+from dnip.base.errors import InvalidInputError, listed
 from dnip.tables.cells import is_missing
 from dnip.tables.chunk import Codes, shown
 from dnip.tables.columns import LABEL
@@ -107,8 +107,7 @@ class LabelRule:
         return index
 
     def _known(self) -> str:
-        shown = ", ".join(self._classes[:10])
-        return shown if len(self._classes) <= 10 else f"{shown} and {len(self._classes) - 10} more"
+        return listed(self._classes, most=10)
 
 
 def _whole_number(text: str) -> int | None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dnip.base.errors import DNIPWarning, InvalidInputError
+from dnip.fitting.folds import USUAL_FOLDS, deal_folds
 from dnip.fitting.pareto.rules import Rule, place_on
 from dnip.fitting.pareto.solve import Front, front
 from dnip.method.prediction import decide
@@ -23,9 +24,6 @@ if TYPE_CHECKING:
 #: A front over-fits where some class has fewer labelled examples than this: its accuracy is then
 #: known to 0.05 at best.
 FEW = 100
-
-# Folds, where the smallest class has as many examples.
-_FOLDS = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,8 +118,8 @@ def cross_fit(
             "a class has a single labelled row, which cannot be left out and fitted on both",
             hint="Label more rows, or leave cross-fitting off",
         )
-    n_folds = int(min(_FOLDS, sizes.min()))
-    folds = _stratified(labels, n_folds, np.random.default_rng(found.seed))
+    n_folds = int(min(USUAL_FOLDS, sizes.min()))
+    folds = deal_folds(labels, n_folds, found.seed)
     fronts = []
     for fold in range(n_folds):
         if progress is not None:
@@ -153,12 +151,3 @@ def _nearest(found: Front, without: Front) -> list[int]:
     """Return, for each point of a front, the place of the one at the same place on another."""
     apart = place_on(found.points)[:, None, :] - place_on(without.points)[None, :, :]
     return [int(place) for place in (apart**2).sum(axis=2).argmin(axis=1)]
-
-
-def _stratified(labels: Labels, n_folds: int, rng: np.random.Generator) -> Integers:
-    """Divide the rows of each class into folds, at random."""
-    order = rng.permutation(len(labels))
-    order = order[np.argsort(labels[order], kind="stable")]
-    folds = np.empty(len(labels), np.int64)
-    folds[order] = np.arange(len(labels)) % n_folds
-    return folds

@@ -9,14 +9,12 @@ import numpy as np
 
 from dnip.base.errors import InvalidInputError
 from dnip.base.validation import check_integer, check_number
+from dnip.fitting.folds import USUAL_FOLDS, deal_folds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dnip.base.typing import Integers, Labels
-
-#: Folds by default, where every class has enough labels.
-USUAL_FOLDS = 5
 
 
 class Split(NamedTuple):
@@ -52,11 +50,12 @@ def fold_rows(
     --------
     >>> splits = fold_rows(np.array([0, 0, 1, 1, 1]), ["no", "yes"], 2, seed=0)
     >>> [(split.opt.tolist(), split.dev.tolist()) for split in splits]
-    [([1, 2], [0, 3, 4]), ([0, 3, 4], [1, 2])]
+    [([0, 4], [1, 2, 3]), ([1, 2, 3], [0, 4])]
     """
-    rows = _by_class(labels, seed)
-    scarce = min(rows, key=lambda c: len(rows[c]))
-    fewest = len(rows[scarce])
+    check_integer("seed", seed, at_least=0)
+    support = np.bincount(labels)
+    scarce = int(np.where(support > 0, support, len(labels) + 1).argmin())
+    fewest = int(support[scarce])
     if fewest < 2:
         raise InvalidInputError(
             f"class {classes[scarce]} has 1 labelled row, which cannot be both fitted and scored",
@@ -70,11 +69,7 @@ def fold_rows(
             f"class {classes[scarce]} has {fewest} labelled rows, too few for {n_folds} folds",
             hint=f"Give {fewest} folds at most, or label more rows of it",
         )
-    fold = np.empty(len(labels), np.int64)
-    start = 0
-    for own in rows.values():  # each class begins where the last one ended: folds of equal size
-        fold[own] = (start + np.arange(len(own))) % n_folds
-        start += len(own)
+    fold = deal_folds(labels, n_folds, seed)
     return tuple(
         Split(np.flatnonzero(fold != number), np.flatnonzero(fold == number))
         for number in range(n_folds)
@@ -109,8 +104,10 @@ def share_rows(
         raise InvalidInputError(
             f"dev_share is {share:g}, which leaves no row to fit on", hint="Give less than 1"
         )
+    rng = np.random.default_rng(check_integer("seed", seed, at_least=0))
     taken = []
-    for c, own in _by_class(labels, seed).items():
+    for c in np.unique(labels).tolist():
+        own = rng.permutation(np.flatnonzero(labels == c))
         n_dev = math.floor(share * len(own) + 0.5)
         if not 0 < n_dev < len(own):
             raise _bad_share(classes[c], len(own), share, n_dev)
@@ -118,12 +115,6 @@ def share_rows(
     dev = np.zeros(len(labels), bool)
     dev[np.concatenate(taken)] = True
     return (Split(np.flatnonzero(~dev), np.flatnonzero(dev)),)
-
-
-def _by_class(labels: Labels, seed: int) -> dict[int, Integers]:
-    """Return the rows of every class that has any, shuffled."""
-    rng = np.random.default_rng(check_integer("seed", seed, at_least=0))
-    return {int(c): rng.permutation(np.flatnonzero(labels == c)) for c in np.unique(labels)}
 
 
 def _bad_share(name: str, n: int, share: float, n_dev: int) -> InvalidInputError:
