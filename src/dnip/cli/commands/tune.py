@@ -124,8 +124,8 @@ class ScoringOptions:
     weights: Annotated[
         str | None,
         Option(
-            "Weights of the sum: of accuracy, balanced_accuracy, worst_class_accuracy, macro_f1, "
-            "cobias, cobias_single.  [default: accuracy=1,cobias=1]",
+            "Weights of the sum, by the names of metrics that `evaluate --json` prints.  "
+            "[default: accuracy=1,cobias=1]",
             metavar="METRIC=W,…",
             parser=_weights,
         ),
