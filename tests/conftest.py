@@ -19,6 +19,7 @@ EXPECTED_SKIPS = (
     "the datasets are not at",
     "the paper's source is not at",
     "llama-cpp-python[server] is not installed",  # `make integration` builds it
+    "transformers[serving] is not installed",  # `pip install 'dnip[integration]'` does
     "tunethresholds is needed",  # young, and not part of `dev`
     "only root can become another user",
     "the user nobody may not run this Python",

@@ -13,6 +13,7 @@ from test_prompt import TASK
 
 SERVER = ("--model", "http://127.0.0.1:1/v1", "--served-model", "m")
 HERE = ("--model", "here")
+API = (*SERVER, "--api", "systemone")
 VOTES = (*SERVER, "--votes", "3")
 
 
@@ -45,6 +46,10 @@ def job(task, *options):
         ((*VOTES, "--tokenizer", "t"), ["--tokenizer is for log-probabilities"]),
         ((*VOTES, "--scoring", "first"), ["--scoring is for log-probabilities"]),
         ((*VOTES, "--fill", "zero"), ["--fill is for log-probabilities"]),
+        ((*API, "--endpoint", "chat"), ["--endpoint is not for decisions"]),
+        ((*API, "--votes", "2"), ["--votes is not for decisions"]),
+        ((*API, "--fill", "zero"), ["--fill is for log-probabilities, which --api"]),
+        ((*HERE, "--api", "systemone"), ["--api is for a server"]),
         (SERVER[:2], ["http://127.0.0.1:1/v1", "--served-model"]),
         ((*SERVER, "--extra-body", "[1]"), ["--extra-body must be a JSON object"]),
         ((*SERVER, "--extra-body", "{"), ["--extra-body must be a JSON object"]),

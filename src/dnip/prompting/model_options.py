@@ -6,7 +6,7 @@ An option that was not given is None or False, so that one for another kind of m
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from dnip.base.errors import InvalidInputError
 from dnip.base.option import Option, options_in
@@ -68,6 +68,14 @@ class ModelOptions:
         Option(
             "completions continues the prompt; chat sends it as a user's message.  "
             "[default: completions; chat with --votes]",
+            SERVER,
+        ),
+    ] = None
+    api: Annotated[
+        Literal["systemone", "decisions"] | None,
+        Option(
+            "Ask a decision server, which gives the probability of every class: systemone of "
+            "transformers, vLLM, SGLang and Ollama, or OpenAI's decisions.",
             SERVER,
         ),
     ] = None
@@ -159,6 +167,9 @@ class ModelOptions:
             self._refuse(of_votes, "for votes", hint="Give --votes, or leave it out")
         else:
             self._refuse(_OF_LOGPROBS, "for log-probabilities, which --votes does not read")
+        if self.api is not None:
+            others = ("endpoint", *_OF_LOGPROBS, "votes", "chain_of_thought")
+            self._refuse(others, "not for decisions, which --api asks for")
         if self.served_model is None:
             raise InvalidInputError(
                 f"{self.model} is a server, and a server needs the name of its model",
@@ -183,11 +194,12 @@ class ModelOptions:
         truncate : bool
             Whether prompts that are too long are to be shortened.
         """
-        if self.votes is not None:
+        if self.votes is not None or self.api is not None:
             given = {"scoring": scoring, "fill": fill}
             names = [name for name, value in given.items() if value is not None]
             if names:
-                _refuse_options(names, "for log-probabilities, which --votes does not read")
+                asked = "--api" if self.votes is None else "--votes"
+                _refuse_options(names, f"for log-probabilities, which {asked} does not read")
         how = scoring or Scoring.FIRST
         if self.is_server and how is not Scoring.FIRST:
             _refuse_options(

@@ -99,7 +99,12 @@ def _open_server(
     from dnip.prompting.engines.openai_votes import VotingEngine
 
     model, server = options.served_model or "", _server(options)
-    common = {**options.given("endpoint"), "extra_body": _parse_extra(options.extra_body)}
+    extra = _parse_extra(options.extra_body)
+    if options.api is not None:
+        from dnip.prompting.engines.decision_engine import DecisionEngine
+
+        return OpenedModel(DecisionEngine(model, server, options.api, extra), None, chat=False)
+    common = {**options.given("endpoint"), "extra_body": extra}
     if options.votes is not None:
         settings = options.given("temperature", "max_tokens", samples="votes", seed="sampling_seed")
         voters = VotingEngine(model, server, **common, **settings)

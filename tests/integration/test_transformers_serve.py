@@ -1,0 +1,119 @@
+"""Decisions of `transformers serve` with the project's own small model.
+
+``pip install 'dnip[integration]'`` installs the server. The template below asks the model with the
+very prompt, so that its probabilities are those of the engine on this machine.
+"""
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dnip.prompting.engines.base import Scoring
+from dnip.prompting.engines.decision_engine import DecisionEngine
+from dnip.prompting.engines.openai_client import Server
+from dnip.prompting.plan import make_plan
+from dnip.prompting.run import run_plan
+from dnip.prompting.task import load_task
+from dnip.tables import ProbabilityTable
+
+pytestmark = pytest.mark.integration
+
+ROOT = Path(__file__).resolve().parents[2]
+MODEL = Path(os.environ.get("DNIP_SMALL_MODEL", ROOT / "models" / "small"))
+TASK = load_task("agnews")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """The small model with what makes it answer decisions."""
+    for library in (
+        "httpx2",
+        "torch",
+        "transformers",
+        "fastapi",
+        "uvicorn",
+        "openai",
+        "accelerate",
+    ):
+        pytest.importorskip(library, reason="transformers[serving] is not installed")
+    if not (MODEL / "config.json").is_file():
+        pytest.skip(f"the small model is not at {MODEL}")
+    folder = tmp_path_factory.mktemp("model") / "small"
+    shutil.copytree(MODEL, folder)
+    labels = [TASK.answer(label) for label in range(TASK.n_classes)]
+    (folder / "decision.json").write_text(json.dumps({"labels": {"choice": labels}}))
+    template = "{{ bos_token }}{{ state }}<|mark|>"
+    (folder / "decision_template.jinja").write_text(template)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def server(folder):
+    """Base URL of a running server, ended with the tests."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    log = folder.parent / "log"
+    options = ["--device", "cpu", "--dtype", "float32", "--host", "127.0.0.1", "--port", str(port)]
+    program = "from transformers.cli.transformers import main; main()"
+    command = [sys.executable, "-c", program, "serve", str(folder), *options]
+    with log.open("w") as file:
+        offline = {**os.environ, "HF_HUB_OFFLINE": "1"}
+        process = subprocess.Popen(command, stdout=file, stderr=file, env=offline)
+    try:
+        wait_until_up(process, f"http://127.0.0.1:{port}/health", log)
+        yield f"http://127.0.0.1:{port}/v1"
+    finally:
+        process.terminate()
+        try:
+            process.wait(20)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def wait_until_up(process, url, log):
+    import httpx2
+
+    deadline = time.monotonic() + 180
+    while time.monotonic() < deadline:
+        if process.poll() is not None:
+            pytest.fail(f"the server ended: {log.read_text()[-2000:]}")
+        try:
+            if httpx2.get(url, timeout=5).status_code == 200:
+                return
+        except httpx2.TransportError:
+            time.sleep(0.2)
+    pytest.fail(f"the server did not come up: {log.read_text()[-2000:]}")
+
+
+@pytest.fixture(autouse=True)
+def no_proxy(monkeypatch):
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy", "OPENAI_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture(scope="module")
+def plan():
+    return make_plan(TASK, ROOT / "examples" / "news", shots=1, seed=0, limit=8)
+
+
+def test_the_table_is_that_of_the_model_on_this_machine(server, folder, plan, tmp_path):
+    from dnip.prompting.engines.transformers_engine import TransformersEngine
+
+    def table(name, engine):
+        run_plan(plan, engine, scoring=Scoring.FIRST, out=tmp_path / name)
+        return ProbabilityTable.read(tmp_path / name, TASK.classes)
+
+    asked = table("asked.csv", DecisionEngine(str(folder), Server(server, concurrency=2)))
+    here = table("here.csv", TransformersEngine(str(MODEL), device="cpu"))
+    assert asked.ids.tolist() == here.ids.tolist()
+    np.testing.assert_allclose(asked.probabilities, here.probabilities, atol=1e-5)
