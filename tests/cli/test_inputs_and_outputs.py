@@ -18,7 +18,9 @@ COMMANDS = typer.main.get_command(app).commands
 
 #: Options that name what is read, and how the path of a file there is made of the option's value.
 READS = {
-    **dict.fromkeys(("opt", "test", "table", "unlabelled", "dev", "content_free"), ""),
+    **dict.fromkeys(
+        ("opt", "test", "table", "unlabelled", "dev", "content_free", "files", "gold"), ""
+    ),
     "coefficients": "",
     "costs": "",
     "target_prior": ".json",
@@ -35,6 +37,7 @@ WRITES = {
     "tune": {"out": ""},
     "apply": {"out": ".csv"},
     "prompt": {"out": ".csv"},
+    "import": {"out": ".csv"},
     "evaluate": {"picture": ".png"},
     "pareto": {"out": "", "folder": ("pareto.json", "pareto.csv", "pareto.png")},
     "ablate": {"folder": ("ablation.json", "ablation.csv", "ablation.png")},
@@ -44,13 +47,13 @@ WRITES = {
     "reproduce": {"out": tuple(name if "." in name else f"{name}/x.csv" for name in OUTPUTS)},
     "audit": {},
 }
-BESIDE = {"prompt": (".meta.json", ".progress")}
+BESIDE = {"prompt": (".meta.json", ".progress"), "import": (".meta.json",)}
 #: Options whose text is no path.
 WORDS = {
     *("classes", "scale", "scales", "memory", "betas", "taus", "smoothings", "robust_modes"),
     *("weights", "terms", "min_class_accuracy", "freeze", "choose", "seeds", "methods"),
     *("solvers", "peers", "shots", "split", "dtype", "device", "revision", "served_model"),
-    *("key_variable", "extra_body", "experiment"),
+    *("key_variable", "extra_body", "experiment", "from_", "question", "map_", "on", "label"),
 }
 GIVEN = {"pareto": ["--choose", "knee"], "reproduce": ["--jobs", "1"]}
 SERVER = ["--model", "http://127.0.0.1:9/v1", "--served-model", "m"]
@@ -61,7 +64,7 @@ def texts_of(command):
     """The options of a command that take a text or a path, one or several."""
     hints = get_type_hints(COMMANDS[command].callback.__wrapped__)
     parts = {name: {hint, *get_args(hint)} for name, hint in hints.items() if name != "return"}
-    return {name for name, types in parts.items() if types & {str, Path, list[str]}}
+    return {name for name, types in parts.items() if types & {str, Path, list[str], list[Path]}}
 
 
 def reads_of(command):

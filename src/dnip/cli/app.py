@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from keyword import iskeyword
 from typing import Annotated
 
 import typer
@@ -10,11 +11,13 @@ import typer
 from dnip.cli.grouped_help import GroupedCommand
 from dnip.cli.option_groups import with_option_groups
 
-#: The commands, in the order of the help. Each is a function in a file of its own name.
+#: The commands, in the order of the help. Each is a function in a file of its own name; both end in
+#: "_" where Python reserves the word.
 COMMANDS = (
     "demo",
     "audit",
     "prompt",
+    "import",
     "fit",
     "tune",
     "pareto",
@@ -35,7 +38,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for name in COMMANDS:
-    command = getattr(import_module(f"dnip.cli.commands.{name}"), name)
+    function = f"{name}_" if iskeyword(name) else name
+    command = getattr(import_module(f"dnip.cli.commands.{function}"), function)
     app.command(name, cls=GroupedCommand)(with_option_groups(command))
 
 

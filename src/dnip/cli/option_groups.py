@@ -76,7 +76,9 @@ def _parameter(name: str, hint: Any, default: object) -> Parameter:  # noqa: ANN
     option = option_of(hint)
     if option is not None:
         kind = get_args(hint)[0]
-        flag = [f"--{name.replace('_', '-')}"] if kind is bool else []  # and no --no-...
+        # A name that Python reserves ends in "_"; and a flag has no --no-...
+        own = kind is bool or name.endswith("_")
+        flag = [f"--{name.rstrip('_').replace('_', '-')}"] if own else []
         shown = typer.Option(
             *flag,
             help=option.help,

@@ -1,0 +1,108 @@
+"""``dnip import``: from saved answers to a probability table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dnip.base.option import Option
+from dnip.cli.console import complain, finish
+from dnip.cli.options import AsJson, split_classes
+from dnip.prompting.engines.base import Fill
+
+
+def import_(
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE",
+            help="Answers of one model: .json, .jsonl, .csv, .parquet, also with .gz.",
+            readable=False,
+        ),
+    ],
+    classes: Annotated[str, Option("Class names in order, comma-separated.", metavar="A,B,C")],
+    out: Annotated[Path, Option("The probability table to write.", metavar="TABLE")],
+    from_: Annotated[
+        str | None,
+        Option(
+            "Kind of the answers: decisions, lm-eval, lm-eval-mutual-info, lighteval, "
+            "hugging-face, logprobs or columns.  [default: recognised by content]",
+            metavar="SOURCE",
+        ),
+    ] = None,
+    question: Annotated[
+        str | None, Option("Which question of the answers to read.", metavar="NAME")
+    ] = None,
+    map_: Annotated[
+        list[str] | None,
+        Option(
+            "What the answers call a class: an option, a label word or a column. May be given "
+            "several times.",
+            metavar="CLASS=NAME",
+        ),
+    ] = None,
+    gold: Annotated[
+        Path | None, Option("File with the gold labels: .csv, .jsonl, .parquet.", metavar="FILE")
+    ] = None,
+    on: Annotated[
+        str | None,
+        Option(
+            "Name of the ids, in the answers and in the gold file; row joins by order.  "
+            "[default: id]",
+            metavar="ID",
+        ),
+    ] = None,
+    label: Annotated[
+        str | None,
+        Option(
+            "Name of the labels, in the gold file or beside the answers.  [default: label]",
+            metavar="LABEL",
+        ),
+    ] = None,
+    fill: Annotated[
+        Fill,
+        Option(
+            "The probability to take for a label that is not among the reported tokens: zero, "
+            "ceiling (the most it can be) or half of that."
+        ),
+    ] = Fill.HALF,
+    json: AsJson = False,
+) -> None:
+    """Make a probability table of answers that you already have.
+
+    Reads the answers of decision servers, saved log-probabilities and batch outputs of language
+    models, samples of evaluation harnesses, and any file with a column for each class. Refusals
+    and failed requests are counted and left out. What was found is written to TABLE.meta.json.
+    """
+    from dnip.base.files import check_files
+    from dnip.presenting.answers import describe_import, notes_on_import
+    from dnip.prompting.answers.reading import read_answers, write_import
+    from dnip.prompting.run import check_table_path, metadata_path
+
+    check_table_path(out)
+    check_files({"files": files, "gold": gold}, {"out": out, "metadata": metadata_path(out)})
+    imported = read_answers(
+        files,
+        split_classes(classes) or (),
+        source=from_,
+        question=question,
+        names=dict(map(_pair, map_ or ())),
+        gold=gold,
+        on=on,
+        label=label,
+        fill=fill,
+    )
+    write_import(imported, out)
+    summary = imported.summary
+    for note in notes_on_import(summary):
+        complain("note", note)
+    finish({**summary.to_dict(), "out": str(out)}, describe_import(summary, out), json=json)
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, sign, other = text.partition("=")
+    if not sign or not name.strip() or not other.strip():
+        raise typer.BadParameter(f"{text!r} is not CLASS=NAME", param_hint="--map")
+    return name.strip(), other.strip()

@@ -1,0 +1,53 @@
+"""An import of saved answers, as text for a terminal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dnip.base.errors import listed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from dnip.prompting.answers.reading import ImportSummary
+
+
+def describe_import(summary: ImportSummary, out: Path) -> str:
+    """Return what was imported, from where, and how many rows have labels."""
+    text = f"{summary.n:,} rows written to {out}, {summary.n_labelled:,} of them with a label"
+    text += f"\nsource {summary.source}"
+    if summary.model is not None:
+        text += f", model {summary.model}"
+    if summary.question not in (None, "none"):  # the filter of lm-evaluation-harness
+        text += f", question {summary.question}"
+    if summary.mean_mass is not None:
+        text += f"; captured mass {summary.mean_mass:.3f} on average"
+    return text
+
+
+def notes_on_import(summary: ImportSummary) -> Iterator[str]:
+    """Yield what a user should know of answers that are missing, incomplete or rounded."""
+    for kind, ids in (("refused", summary.refused), ("failed", summary.failed)):
+        if ids:
+            yield f"answers that are {kind} and not in the table: {len(ids):,} ({listed(ids)})"
+    if summary.n_other:
+        yield f"answers without the question, which are not in the table: {summary.n_other:,}"
+    if 0 < summary.n_labelled < summary.n:
+        yield f"rows without a label: {summary.n - summary.n_labelled:,}"
+    if summary.n_open:
+        yield f"rows whose decision depends on labels that are not reported: {summary.n_open:,}"
+    if summary.n_fallback:
+        yield f"answers that name no class, read at their first token: {summary.n_fallback:,}"
+    if summary.decimals is not None:
+        yield (
+            f"probabilities are rounded to {summary.decimals} decimals; rows in which half a unit "
+            f"stands for zeros: {summary.n_raised:,}; rows whose best classes are tied: "
+            f"{summary.n_tied:,}"
+        )
+    if summary.n_one_class:
+        yield (
+            "rows that give everything to one class, so that no weights move them"
+            + (" but by the half unit" if summary.n_raised else "")
+            + f": {summary.n_one_class:,}"
+        )

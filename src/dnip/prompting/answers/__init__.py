@@ -1,0 +1,1 @@
+"""Answers that a user already holds, read into probability tables."""

@@ -1,0 +1,135 @@
+"""What a source of answers is: how an answer is recognised, and what is read of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dnip.base.errors import InvalidInputError, listed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from dnip.base.typing import Floats
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is looked for in every answer.
+
+    Attributes
+    ----------
+    classes : tuple of str
+        Class names of the table.
+    names : tuple of str
+        What the answers call the classes, in the same order: options, label words or columns.
+    question : str
+        Which question of an answer to read.
+    own_labels : bool
+        Whether gold labels in the answers are read.
+    """
+
+    classes: tuple[str, ...]
+    names: tuple[str, ...]
+    question: str = ""
+    own_labels: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class Row:
+    """What one answer says of the classes.
+
+    Attributes
+    ----------
+    scores : ndarray of shape (N,)
+        Probability of each class, before rows are normalised; 0 for one that was not reported.
+    ceiling : ndarray of shape (N,) or None
+        The most that each can be; None where all were reported.
+    mass : float or None
+        What the model gave to all classes together, where it is known.
+    fallback : bool
+        Whether the answer names no class, so that its first token is read.
+    own_id, label : object
+        The row's id and gold label, where answers of this source hold them.
+    """
+
+    scores: Floats
+    ceiling: Floats | None = None
+    mass: float | None = None
+    fallback: bool = False
+    own_id: object = None
+    label: object = None
+
+
+@dataclass(frozen=True)
+class Unanswered:
+    """An answer that tells no probabilities, and is no mistake of the file."""
+
+    refused: bool = True
+
+
+@dataclass(frozen=True)
+class Source:
+    """A kind of answers.
+
+    Attributes
+    ----------
+    title : str
+        What it is called in messages.
+    recognises : callable
+        Says whether a value, as parsed from JSON, is an answer of this kind.
+    read : callable
+        From an answer and what is wanted to a `Row`, or to `Unanswered`. It raises
+        InvalidInputError or BackendError for a damaged answer; the caller adds where it lies.
+    questions : callable, optional
+        The names of the questions that an answer holds.
+    """
+
+    title: str
+    recognises: Callable[[Any], bool]
+    read: Callable[[Any, Wanted], Row | Unanswered]
+    questions: Callable[[Any], Sequence[str]] = field(default=lambda _: ("",))
+
+
+def in_class_order(options: Mapping[str, object], wanted: Wanted) -> Floats:
+    """Return the numbers of the options, in the order of the classes.
+
+    Raises
+    ------
+    InvalidInputError
+        If the options are not the classes, or one of them has no number.
+
+    Examples
+    --------
+    >>> in_class_order({"b": 0.75, "a": 0.25}, Wanted(("A", "B"), ("a", "b")))
+    array([0.25, 0.75])
+    """
+    if set(options) != set(wanted.names):
+        raise other_options(tuple(options), wanted)
+    return np.array([as_number(options[name], name) for name in wanted.names])
+
+
+def other_options(options: Sequence[str], wanted: Wanted) -> InvalidInputError:
+    """Return the error for options that are not the classes."""
+    return InvalidInputError(
+        f"the options are {listed(options) or 'none'}, but the classes are {listed(wanted.names)}",
+        hint="Name every option with --classes, or give its class another name with --map",
+    )
+
+
+def as_number(value: object, name: str) -> float:
+    """Return a number, which may be written as a text.
+
+    Raises
+    ------
+    InvalidInputError
+        For anything else; whether it is finite is checked later.
+    """
+    try:
+        if isinstance(value, bool) or not isinstance(value, int | float | str):
+            raise TypeError
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidInputError(f"{name}: {value!r:.60} is not a number") from None

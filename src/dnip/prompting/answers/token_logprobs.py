@@ -1,0 +1,138 @@
+"""Answers of language models with the log-probabilities of their likeliest tokens."""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import product
+from typing import Any
+
+from dnip.base.errors import InvalidInputError
+from dnip.prompting.answers.source import Row, Source, Unanswered, Wanted
+from dnip.prompting.engines.label_matching import LabelMatcher
+from dnip.prompting.engines.openai_responses import read_answer
+
+
+def _recognises(content: Any) -> bool:  # noqa: ANN401
+    return isinstance(content, dict) and any(
+        (
+            isinstance(content.get("choices"), list),  # chats and completions
+            isinstance(content.get("output"), list),  # Responses
+            isinstance(content.get("candidates"), list),  # Gemini
+            isinstance(content.get("completion_probabilities"), list),  # llama.cpp
+            isinstance(content.get("message"), dict),  # Ollama's chat
+            "response" in content and "done" in content,  # Ollama's generate
+        )
+    )
+
+
+def _read(content: Any, wanted: Wanted) -> Row | Unanswered:  # noqa: ANN401
+    answer = _as_choices(content)
+    if _is_refusal(answer):
+        return Unanswered()
+    positions = read_answer(answer).positions
+    if not positions:
+        raise InvalidInputError(
+            "the answer has no log-probabilities",
+            hint="Ask with logprobs and top_logprobs, for 20 tokens where the service allows it",
+        )
+    matcher = _matcher(wanted.names)
+    chosen = [reported.chosen for reported in positions]
+    place = matcher.find_last(chosen)
+    match = matcher.match(positions[place or 0])
+    if match.ambiguous > match.captured.sum():
+        raise InvalidInputError(
+            "the likeliest token of a label begins several labels and so tells none of them",
+            hint="Ask again with label words whose first tokens differ, such as letters",
+        )
+    mass = min(float(match.captured.sum()), 1.0)
+    text = "".join(token.text for token in chosen)
+    cut = any(word.startswith(text) for words in matcher.answers for word in words)
+    return Row(match.captured, match.ceiling, mass, fallback=place is None and not cut)
+
+
+@cache
+def _matcher(names: tuple[str, ...]) -> LabelMatcher:
+    return LabelMatcher(tuple(map(variants, names)))
+
+
+def variants(word: str) -> tuple[str, ...]:
+    """Return the ways in which a model may write a label: with a space, in another case.
+
+    Examples
+    --------
+    >>> variants("Spam")
+    ('Spam', 'spam', 'SPAM', ' Spam', ' spam', ' SPAM')
+    """
+    cases = (word, word.lower(), word.upper(), word.capitalize())
+    return tuple(dict.fromkeys(space + text for space, text in product(("", " "), cases)))
+
+
+def _as_choices(content: dict[str, Any]) -> dict[str, Any]:
+    """Return an answer of any service in the shape of chat completions."""
+    if "choices" in content or "completion_probabilities" in content:
+        return content
+    if "candidates" in content:
+        return _gemini(content)
+    if "output" in content:
+        return _responses(content)
+    message = content.get("message") or {"content": content.get("response")}
+    return _chat(message.get("content"), content.get("logprobs"), content.get("done_reason"))
+
+
+def _chat(text: object, logprobs: object, reason: object) -> dict[str, Any]:
+    message, content = {"content": text}, {"content": logprobs}
+    return {"choices": [{"message": message, "logprobs": content, "finish_reason": reason}]}
+
+
+def _responses(content: dict[str, Any]) -> dict[str, Any]:
+    """Responses: the text is the last part of the last message; reasoning comes before."""
+    parts = [
+        part
+        for item in content["output"]
+        if isinstance(item, dict) and item.get("type") == "message"
+        for part in item.get("content") or ()
+    ]
+    part = parts[-1] if parts else {}
+    answer = _chat(part.get("text"), part.get("logprobs"), None)
+    if part.get("refusal") is not None:
+        answer["choices"][0]["message"]["refusal"] = part["refusal"]
+    return answer
+
+
+def _gemini(content: dict[str, Any]) -> dict[str, Any]:
+    if not content["candidates"]:
+        return _chat(None, None, "content_filter")
+    candidate = content["candidates"][0]
+    parts = (candidate.get("content") or {}).get("parts") or ()
+    text = "".join(part.get("text", "") for part in parts if not part.get("thought"))
+    result = candidate.get("logprobsResult") or {}
+    chosen = result.get("chosenCandidates") or []
+    listed = [top["candidates"] for top in result.get("topCandidates") or ()]
+    logprobs = [
+        {**(_gemini_token(chosen[i]) if i < len(chosen) else {}), "top_logprobs": top}
+        for i, top in enumerate([[_gemini_token(one) for one in top] for top in listed])
+    ]
+    reason = candidate.get("finishReason")
+    return _chat(text, logprobs, "content_filter" if reason in _BLOCKED else reason)
+
+
+#: Why Gemini may give no answer.
+_BLOCKED = frozenset({"SAFETY", "PROHIBITED_CONTENT", "BLOCKLIST", "SPII", "RECITATION"})
+
+
+def _gemini_token(token: dict[str, Any]) -> dict[str, Any]:
+    # A zero is left out of the JSON.
+    found = {"token": token.get("token", ""), "logprob": token.get("logProbability", 0.0)}
+    return found | ({"id": token["tokenId"]} if "tokenId" in token else {})
+
+
+def _is_refusal(answer: dict[str, Any]) -> bool:
+    choice = next(iter(answer.get("choices") or ()), None)
+    if not isinstance(choice, dict):
+        return False
+    message = choice.get("message")
+    refusal = message.get("refusal") if isinstance(message, dict) else None
+    return refusal is not None or choice.get("finish_reason") == "content_filter"
+
+
+TOKEN_LOGPROBS = Source("log-probabilities of tokens", _recognises, _read)
