@@ -22,6 +22,7 @@ COMMANDS = (
     "tune",
     "pareto",
     "evaluate",
+    "report",
     "ablate",
     "apply",
     "reproduce",

@@ -1,0 +1,61 @@
+"""``dnip report``: one HTML page about a table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from dnip.base.option import Option
+from dnip.cli.console import finish, live_progress
+from dnip.cli.options import (
+    DEFAULT_CONFIDENCE,
+    AsJson,
+    Classes,
+    Confidence,
+    Table,
+    split_classes,
+)
+
+
+def report(
+    table: Table,
+    test: Annotated[
+        Path | None,
+        Option("Show these rows instead; TABLE serves to find weights.", metavar="TABLE"),
+    ] = None,
+    coefficients: Annotated[
+        Path | None,
+        Option("Show these coefficients.  [default: fit them on TABLE]", metavar="FILE"),
+    ] = None,
+    out: Annotated[Path, Option("Where to write the page.", metavar="FILE")] = Path("report.html"),
+    classes: Classes = None,
+    confidence: Confidence = DEFAULT_CONFIDENCE,
+    seed: Annotated[int, Option("Seed of the searches.")] = 0,
+    json: AsJson = False,
+) -> None:
+    """Write one HTML page: which classes starve, what weights change, and what that costs.
+
+    The page opens from disk and loads nothing. It holds counts and class names, and no row.
+    """
+    from dnip.base.files import atomic_path, check_files
+    from dnip.base.validation import check_level
+    from dnip.method.coefficients import Coefficients
+    from dnip.presenting.report import report_on
+    from dnip.tables import ProbabilityTable
+
+    check_level("confidence", confidence)
+    check_files({"table": table, "test": test, "coefficients": coefficients}, {"out": out})
+    fitted = None if coefficients is None else Coefficients.load(coefficients)
+    names = split_classes(classes) or (None if fitted is None else fitted.classes)
+    rows = ProbabilityTable.read(table, names)
+    others = None if test is None else ProbabilityTable.read(test, names)
+    with live_progress("searching"):
+        page = report_on(rows, others, fitted, confidence=confidence, seed=seed)
+    html = page.to_html()
+    with atomic_path(out) as temporary:
+        temporary.write_text(html, encoding="utf-8")
+    finish(
+        {"verdict": page.verdict, "out": str(out)},
+        f"{page.verdict}\nreport written to {out}",
+        json=json,
+    )

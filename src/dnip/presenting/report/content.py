@@ -1,0 +1,266 @@
+"""From tables to what the page says and draws. It holds counts, and no row."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dnip.base.errors import InvalidInputError
+from dnip.deploying.evaluation import check_same_classes, evaluate
+from dnip.fitting.fit import fit_table
+from dnip.fitting.pareto import front
+from dnip.fitting.pareto.rules import place_on
+from dnip.method.coefficients import Coefficients
+from dnip.method.prediction import decide
+from dnip.presenting.report.measures import BINS, measure
+from dnip.presenting.report.verdict import verdict_of
+from dnip.presenting.web import render
+from dnip.tables.guards import check_classes_agree, check_disjoint, scored_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dnip.base.typing import Booleans, Floats
+    from dnip.fitting.record import Fit
+    from dnip.tables import ProbabilityTable
+
+# Lines of the front's search, as a part of what `dnip pareto` visits.
+_EFFORT = 0.1
+# Points of the front on the page, and cells of all their confusion matrices.
+_MOST_POINTS, _MOST_CELLS = 40, 120_000
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """What a page says and draws.
+
+    Attributes
+    ----------
+    title : str
+    verdict : str
+        What to do, in a sentence or two.
+    coefficients : Coefficients or None
+        Those given or fitted; None where there was neither.
+    data : dict
+        What the page draws, ready for JSON. The choices of weights come with all their counts:
+        first the plain argmax, then the coefficients, then the front.
+    facts : tuple of tuple of str
+        Names and values for the tables at the end: rows, fit, provenance.
+    """
+
+    title: str
+    verdict: str
+    coefficients: Coefficients | None
+    data: dict[str, Any]
+    facts: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
+
+    def to_html(self) -> str:
+        """Return one HTML file that loads nothing from elsewhere.
+
+        Raises
+        ------
+        MissingDependencyError
+            If jinja2 or markdown-it-py is not installed.
+        """
+        # "<" never appears in the text, so nothing in it can end the script element
+        text = json.dumps(self.data, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
+        return render("report.html", report=self, data=text.replace("<", "\\u003c"))
+
+
+def report_on(
+    table: ProbabilityTable,
+    test: ProbabilityTable | None = None,
+    coefficients: Coefficients | None = None,
+    *,
+    confidence: float = 0.9,
+    seed: int = 0,
+) -> Report:
+    """Gather what a page about a table says.
+
+    Without coefficients, they are fitted on the table. The page shows the test table if one is
+    given, else the table itself.
+
+    Parameters
+    ----------
+    table : ProbabilityTable
+        Without labels, coefficients are needed, and the page says how their decisions differ.
+    test : ProbabilityTable, optional
+        Labelled rows of the same classes that are not in `table`.
+    coefficients : Coefficients, optional
+    confidence : float, default=0.9
+        Level of the intervals.
+    seed : int, default=0
+        Of the fit and of the front.
+
+    Raises
+    ------
+    InvalidInputError
+        For tables of different classes or with rows in common, a table with neither labels nor
+        coefficients, or fewer than two classes with labelled rows.
+    CoefficientsFormatError
+        For coefficients of other classes.
+    """
+    if test is not None:
+        check_classes_agree(table, test)
+        check_disjoint(table, test)
+    if coefficients is not None:
+        check_same_classes(table, coefficients)
+    shown = table if test is None else test
+    if not _has_labels(shown):
+        return _without_labels(shown, coefficients)
+    fitted = None
+    if coefficients is None:
+        fitted = fit_table(table, evidence=None, seed=seed)
+        coefficients = fitted.coefficients
+    evaluation = evaluate([shown], coefficients)
+    return Report(
+        f"Class accuracies of {Path(shown.source).name}",
+        verdict_of(evaluation, fitted if test is None else None, confidence),
+        coefficients,
+        {
+            "classes": list(shown.classes),
+            "support": evaluation.raw.sum(axis=1).tolist(),
+            "level": confidence,
+            "bins": BINS,
+            "choices": _choices(table, shown, coefficients, confidence, seed),
+        },
+        (
+            ("Rows", tuple(_rows(shown, coefficients))),
+            ("Coefficients", tuple(_fit(coefficients, fitted))),
+        ),
+    )
+
+
+def _has_labels(table: ProbabilityTable) -> bool:
+    return table.labels is not None and bool((table.labels >= 0).any())
+
+
+def _without_labels(shown: ProbabilityTable, coefficients: Coefficients | None) -> Report:
+    """Say how many decisions change; nothing can be said of right and wrong."""
+    if coefficients is None:
+        raise InvalidInputError(
+            f"{shown.source}: there are neither labels nor coefficients, so there is nothing to "
+            "report",
+            hint="Give --coefficients FILE, or a column `label`",
+        )
+    before = decide(shown.probabilities)
+    after = decide(shown.probabilities, coefficients.multipliers)
+    changed = int((before != after).sum())
+    counts = [np.bincount(each, minlength=shown.n_classes).tolist() for each in (before, after)]
+    return Report(
+        f"Decisions on {Path(shown.source).name}",
+        f"The coefficients change {changed:,} of {len(shown):,} decisions. No row has a label, so "
+        "this page cannot say whether they are better: accuracy, COBias and the front need labels.",
+        coefficients,
+        {"classes": list(shown.classes), "before": counts[0], "after": counts[1]},
+        (
+            ("Rows", tuple(_rows(shown, coefficients))),
+            ("Coefficients", tuple(_fit(coefficients, None))),
+        ),
+    )
+
+
+def _choices(
+    table: ProbabilityTable,
+    shown: ProbabilityTable,
+    coefficients: Coefficients,
+    level: float,
+    seed: int,
+) -> list[dict[str, Any]]:
+    """Return the plain argmax, the coefficients, and points of the front, all measured."""
+    rows = scored_rows(shown)
+    assert rows.labels is not None
+    p, y = rows.probabilities, rows.labels
+
+    def choice(name: str, weights: Coefficients | None) -> dict[str, Any]:
+        multipliers = np.ones(p.shape[1]) if weights is None else weights.multipliers
+        return {
+            "name": name,
+            "weights": (multipliers / multipliers.max()).round(4).tolist(),
+            "coefficients": None if weights is None else weights.to_json(),
+            **measure(p, y, multipliers).to_dict(level),
+        }
+
+    found = [choice("before", None), choice("coefficients", coefficients)]
+    if not _has_labels(table):
+        return found
+    fitted_on = scored_rows(table)
+    assert fitted_on.labels is not None
+    points = front(fitted_on.probabilities, fitted_on.labels, effort=_EFFORT, seed=seed)
+    most = min(_MOST_POINTS, max(2, _MOST_CELLS // shown.n_classes**2))
+    for place in _spread(place_on(points.points), most):
+        point = points.points[place]
+        found.append(
+            choice(
+                f"point {place + 1} of {len(points.points)}",
+                Coefficients(
+                    shown.classes,
+                    point.weight_indices,
+                    points.scale,
+                    fit={"source": table.source, "chosen": f"point {place + 1} of the front"},
+                ),
+            )
+        )
+    return found
+
+
+def _spread(places: Floats, most: int) -> list[int]:
+    """Return the numbers of at most `most` points, evenly spread along a front, ends included."""
+    if len(places) <= most:
+        return list(range(len(places)))
+    steps = np.r_[0.0, np.cumsum(np.hypot(*np.diff(places, axis=0).T))]
+    wanted = np.linspace(0, steps[-1], most)
+    return sorted({int(np.abs(steps - at).argmin()) for at in wanted})
+
+
+def _rows(shown: ProbabilityTable, coefficients: Coefficients) -> Iterator[tuple[str, str]]:
+    """Yield what is known of the rows: how many, and how many are beyond the reach of weights."""
+    p = shown.probabilities
+    ordered = np.sort(p, axis=1)
+    n_labelled = int((shown.labels >= 0).sum()) if shown.labels is not None else 0
+    yield "table", shown.source
+    yield "rows", f"{len(p):,}, {n_labelled:,} with a label"
+    changed = (decide(p) != decide(p, coefficients.multipliers)).mean()
+    yield "decisions that the coefficients change", f"{changed:.1%}"
+    yield (
+        "rows where two classes share the highest probability",
+        _share(ordered[:, -1] == ordered[:, -2]),
+    )
+    yield "rows that no weight can move (one class has everything)", _share(ordered[:, -2] == 0)
+    mass = shown.captured_mass
+    if mass is not None:
+        yield "median captured mass", f"{mass.median:g}"
+        if mass.worth_telling:
+            yield "captured mass", mass.sentence
+
+
+def _share(rows: Booleans) -> str:
+    return f"{int(rows.sum()):,} ({rows.mean():.1%})"
+
+
+def _fit(coefficients: Coefficients, fitted: Fit | None) -> Iterator[tuple[str, str]]:
+    """Yield how the coefficients came about."""
+    if fitted is not None:
+        if fitted.decision is not None:
+            yield "fit", fitted.decision.sentence
+        yield "search", fitted.solution.sentence
+        for note in fitted.notes:
+            yield "note", note
+        if fitted.evidence is not None:
+            yield "evidence", fitted.evidence.reason
+    fit = coefficients.fit
+    data = fit.get("data", {})
+    facts = {
+        "fitted on": data.get("source"),
+        "rows": data.get("rows"),
+        "data hash (SHA-256)": data.get("sha256"),
+        "solver": fit.get("solver"),
+        "package version": fit.get("package_version"),
+    }
+    for name, value in facts.items():
+        if value is not None:
+            yield name, f"{value:,}" if isinstance(value, int) else str(value)

@@ -1,0 +1,64 @@
+"""The first sentence of the page: what to do, and what it brings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dnip.metrics import accuracy, class_accuracies, cobias
+
+if TYPE_CHECKING:
+    from dnip.deploying.evaluation import Evaluation
+    from dnip.fitting.record import Fit
+
+
+def verdict_of(evaluation: Evaluation, fitted: Fit | None, level: float) -> str:
+    """Return what to do, in two or three sentences.
+
+    Parameters
+    ----------
+    evaluation : Evaluation
+        Of the rows that the page shows, before and after.
+    fitted : Fit or None
+        The fit, if it was made on these very rows. Then the verdict is that of its evidence, on
+        rows that refits have not seen.
+    level : float
+        Of the intervals, between 0 and 1.
+
+    Examples
+    --------
+    >>> from dnip import Coefficients, ProbabilityTable
+    >>> from dnip.deploying.evaluation import evaluate
+    >>> p = np.array([[0.9, 0.1], [0.6, 0.4]] * 40)
+    >>> table = ProbabilityTable(p, np.array([0, 1] * 40), classes=["ham", "spam"])
+    >>> found = evaluate([table], Coefficients(["ham", "spam"], [15, 30], 30))
+    >>> print(verdict_of(found, None, 0.9))
+    Apply them. The weakest class, spam, goes from 0 % to 100 % right, accuracy from 50.0 % to \
+100.0 %, and COBias from 1.000 to 0.000.
+    """
+    assert evaluation.reweighted is not None
+    judged = None if fitted is None else fitted.evidence
+    seen = evaluation if judged is None else judged.evaluation
+    assert seen.reweighted is not None
+    before, after = class_accuracies(seen.raw), class_accuracies(seen.reweighted)
+    weakest = int(np.nanargmin(before))
+    said = (
+        f"The weakest class, {seen.classes[weakest]}, goes from {before[weakest]:.0%} to {after[weakest]:.0%} right, "
+        f"accuracy from {accuracy(seen.raw):.1%} to {accuracy(seen.reweighted):.1%}, and COBias "
+        f"from {cobias(seen.raw):.3f} to {cobias(seen.reweighted):.3f}."
+    ).replace("%", " %")
+    if judged is not None:
+        advice = "Apply them." if judged.apply else "Keep the most probable class."
+        why = " ".join(judged.objections)
+        return " ".join(
+            part for part in (advice, said, why, "Measured by cross-validation.") if part
+        )
+    if fitted is not None:
+        return f"{said} These are the rows of the fit itself; give test rows for a verdict."
+    bounds = evaluation.to_dict(level)["difference"]["intervals"]
+    if bounds["cobias"][1] < 0 <= bounds["accuracy"][1]:
+        return f"Apply them. {said}"
+    if bounds["cobias"][1] < 0:
+        return f"They trade accuracy for evenness. {said}"
+    return f"They bring no sure gain on these rows. {said}"

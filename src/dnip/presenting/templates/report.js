@@ -1,0 +1,205 @@
+"use strict";
+const data = JSON.parse(document.getElementById("data").textContent);
+const { classes, support, bins, choices } = data;
+const raw = choices[0];
+const order = classes.map((_, c) => c).filter((c) => raw.rates[c])
+  .sort((a, b) => raw.rates[a][0] - raw.rates[b][0]);
+let chosen = 1;
+let focus = null; // the class whose confusions are shown
+
+const at = (id) => document.getElementById(id);
+const percent = (rate) => `${(100 * rate).toFixed(1)} %`;
+
+function make(tag, attributes = {}, ...children) {
+  const svg = ["svg", "g", "line", "circle", "rect", "text", "title", "path"].includes(tag);
+  const node = svg ? document.createElementNS("http://www.w3.org/2000/svg", tag)
+    : document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+  node.append(...children);
+  return node;
+}
+
+// The counts of a row of a confusion matrix, which holds places and counts without zeros.
+function counts(choice, truth) {
+  const row = new Array(classes.length).fill(0);
+  const sparse = choice.confusion[truth];
+  for (let i = 0; i < sparse.length; i += 2) row[sparse[i]] = sparse[i + 1];
+  return row;
+}
+
+function drawFront() {
+  const [width, height, left, bottom] = [560, 340, 52, 40];
+  const xs = choices.map((c) => c.accuracy), ys = choices.map((c) => c.cobias);
+  const scale = (values, from, to) => {
+    const low = Math.min(...values), high = Math.max(...values);
+    const room = (high - low) * 0.05 || 0.01;
+    return [(v) => from + (to - from) * (v - low + room) / (high - low + 2 * room), low, high];
+  };
+  const [x, left0, right0] = scale(xs, left, width - 12);
+  const [y, low0, high0] = scale(ys, height - bottom, 12);
+  const svg = make("svg", { viewBox: `0 0 ${width} ${height}`, role: "img",
+    "aria-label": "Accuracy and COBias of every choice of weights" });
+  const axis = { stroke: "var(--faint)" };
+  svg.append(
+    make("line", { x1: left, y1: height - bottom, x2: width, y2: height - bottom, ...axis }),
+    make("line", { x1: left, y1: 0, x2: left, y2: height - bottom, ...axis }),
+    make("text", { x: (left + width) / 2, y: height - 6, "text-anchor": "middle" }, "accuracy"),
+    make("text", { x: 14, y: (height - bottom) / 2, "text-anchor": "middle",
+      transform: `rotate(-90 14 ${(height - bottom) / 2})` }, "COBias"));
+  for (const v of [left0, right0]) {
+    svg.append(make("text", { x: x(v), y: height - bottom + 16, "text-anchor": "middle" }, v.toFixed(3)));
+  }
+  for (const v of [low0, high0]) {
+    svg.append(make("text", { x: left - 5, y: y(v) + 4, "text-anchor": "end" }, v.toFixed(3)));
+  }
+  choices.forEach((choice, number) => {
+    const dot = make("circle", { cx: x(choice.accuracy), cy: y(choice.cobias),
+      r: number === chosen ? 8 : number < 2 ? 6 : 4.5, style: "cursor:pointer",
+      fill: number === 0 ? "var(--before)" : number === chosen ? "var(--after)" : "var(--page)",
+      stroke: number === 0 ? "var(--before)" : "var(--after)", "stroke-width": 2,
+      "data-choice": number },
+      make("title", {}, `${choice.name}: accuracy ${percent(choice.accuracy)}, COBias ${choice.cobias.toFixed(3)}`));
+    dot.addEventListener("click", () => choose(number));
+    svg.append(dot);
+  });
+  at("front").replaceChildren(svg);
+}
+
+function drawTotals() {
+  const now = choices[chosen];
+  const rows = [["choice", now.name],
+    ["accuracy", `${percent(raw.accuracy)} → ${percent(now.accuracy)}`],
+    ["COBias", `${raw.cobias.toFixed(3)} → ${now.cobias.toFixed(3)}`],
+    ["worst class", `${percent(raw.worst)} → ${percent(now.worst)}`]];
+  const silent = order.filter((c) => now.rates[c][0] === 0).length;
+  if (silent) rows.push(["classes never right", String(silent)]);
+  at("totals").replaceChildren(...rows.flatMap(([name, value]) =>
+    [make("dt", {}, name), make("dd", {}, value)]));
+}
+
+function rangePlot(before, after) {
+  const svg = make("svg", { viewBox: "0 0 200 20", preserveAspectRatio: "none", "aria-hidden": "true" });
+  svg.append(make("line", { x1: 0, x2: 200, y1: 10, y2: 10, stroke: "var(--line)" }));
+  [[before, "var(--before)", 7], [after, "var(--after)", 13]].forEach(([rate, colour, y]) => {
+    svg.append(make("line", { x1: 200 * rate[1], x2: 200 * rate[2], y1: y, y2: y, stroke: colour,
+      "stroke-width": 2 }));
+    svg.append(make("rect", { x: Math.min(200 * rate[0], 197), y: y - 3, width: 3, height: 6, fill: colour }));
+  });
+  return svg;
+}
+
+function drawClasses() {
+  const now = choices[chosen];
+  at("classes").tBodies[0].replaceChildren(...order.map((c) => {
+    const button = make("button", { type: "button", "aria-pressed": String(focus === c),
+      title: classes[c] }, classes[c]);
+    button.addEventListener("click", () => { focus = focus === c ? null : c; draw(); });
+    return make("tr", {}, make("th", { scope: "row" }, button),
+      make("td", { class: "number" }, support[c].toLocaleString("en")),
+      make("td", { class: "number" }, percent(raw.rates[c][0])),
+      make("td", { class: "number" }, percent(now.rates[c][0])),
+      make("td", { class: "bar" }, rangePlot(raw.rates[c], now.rates[c])),
+      make("td", { class: "number" }, now.weights[c].toFixed(3)));
+  }));
+}
+
+function flowTable(title, pairs) {
+  const body = make("tbody", {}, ...pairs.map(([name, before, after]) => make("tr", {},
+    make("th", { scope: "row" }, name), make("td", { class: "number" }, before.toLocaleString("en")),
+    make("td", { class: "number" }, after.toLocaleString("en")))));
+  const head = make("thead", {}, make("tr", {}, make("th", { scope: "col" }, title),
+    make("th", { scope: "col", class: "number" }, "before"),
+    make("th", { scope: "col", class: "number" }, "after")));
+  return make("div", { class: "wide" }, make("table", {}, head, body));
+}
+
+function drawClass() {
+  if (focus === null) return at("class").replaceChildren();
+  const now = choices[chosen];
+  const largest = (before, after) => classes.map((name, c) => [name, before[c], after[c]])
+    .filter(([, b, a]) => b || a).sort((a, b) => b[1] + b[2] - a[1] - a[2]).slice(0, 10);
+  const column = (choice) => classes.map((_, truth) => counts(choice, truth)[focus]);
+  at("class").replaceChildren(make("h3", {}, classes[focus]), make("div", { class: "two" },
+    flowTable("its rows are taken for", largest(counts(raw, focus), counts(now, focus))),
+    flowTable("taken for it are rows of", largest(column(raw), column(now)))));
+}
+
+const flows = classes.flatMap((_, truth) => counts(raw, truth)
+  .map((count, taken) => [truth, taken, count]).filter(([t, c, count]) => t !== c && count))
+  .sort((a, b) => b[2] - a[2]).slice(0, 10);
+
+function drawFlows() {
+  const now = choices[chosen];
+  at("flows").tBodies[0].replaceChildren(...flows.map(([truth, taken, count]) => make("tr", {},
+    make("th", { scope: "row" }, classes[truth]), make("td", {}, classes[taken]),
+    make("td", { class: "number" }, count.toLocaleString("en")),
+    make("td", { class: "number" }, counts(now, truth)[taken].toLocaleString("en")))));
+}
+
+function histogram(place, label, before, after) {
+  const [width, height] = [400, 180];
+  const most = Math.max(1, ...before, ...after);
+  const svg = make("svg", { viewBox: `0 0 ${width} ${height + 18}`, role: "img", "aria-label": label });
+  const step = width / bins;
+  for (let bin = 0; bin < bins; bin += 1) {
+    const tall = (count) => height * count / most;
+    svg.append(make("rect", { x: bin * step + 1, y: height - tall(after[bin]), width: step - 2,
+      height: tall(after[bin]), fill: "var(--after)", opacity: 0.75 }));
+    svg.append(make("path", { d: `M${bin * step},${height - tall(before[bin])}h${step}`,
+      stroke: "var(--before)", "stroke-width": 3 }));
+  }
+  svg.append(make("line", { x1: 0, x2: width, y1: height, y2: height, stroke: "var(--faint)" }));
+  [["0", 0, "start"], ["0.5", width / 2, "middle"], ["1", width, "end"]].forEach(([text, x, anchor]) =>
+    svg.append(make("text", { x, y: height + 14, "text-anchor": anchor }, text)));
+  at(place).replaceChildren(svg);
+}
+
+function drawProbabilities() {
+  const now = choices[chosen];
+  const sum = (own) => own.reduce((total, row) => total.map((v, i) => v + row[i]));
+  const own = (choice) => (focus === null ? sum(choice.own) : choice.own[focus]);
+  const whose = focus === null ? "all rows" : `the rows of ${classes[focus]}`;
+  histogram("own-class", `Probability of the true class, ${whose}`, own(raw), own(now));
+  at("own-caption").textContent = `Probability of the true class, ${whose}: most probable class as lines, `
+    + "chosen weights as bars.";
+  histogram("sure", "Probability of wrong decisions", raw.sure[0], now.sure[0]);
+}
+
+function drawCoefficients() {
+  const text = choices[chosen].coefficients;
+  at("json").textContent = text ?? "The most probable class needs no coefficients.";
+  at("copy").disabled = text === null;
+  at("copied").textContent = "";
+}
+
+function draw() {
+  drawFront(); drawTotals(); drawClasses(); drawClass(); drawFlows(); drawProbabilities();
+  drawCoefficients();
+  at("raw").setAttribute("aria-pressed", String(chosen === 0));
+  at("own").setAttribute("aria-pressed", String(chosen === 1));
+}
+
+function choose(number) {
+  chosen = number;
+  if (number > 1) at("slider").value = number - 2;
+  draw();
+}
+
+at("raw").addEventListener("click", () => choose(0));
+at("own").addEventListener("click", () => choose(1));
+const slider = at("slider");
+slider.max = Math.max(0, choices.length - 3);
+slider.value = 0;
+slider.parentElement.hidden = choices.length < 3;
+slider.addEventListener("input", () => choose(Number(slider.value) + 2));
+at("copy").addEventListener("click", async () => {
+  const text = choices[chosen].coefficients;
+  try {
+    await navigator.clipboard.writeText(text);
+    at("copied").textContent = "Copied.";
+  } catch {
+    getSelection().selectAllChildren(at("json"));
+    at("copied").textContent = "Press Ctrl+C: the text is selected.";
+  }
+});
+draw();
