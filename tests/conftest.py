@@ -23,6 +23,7 @@ EXPECTED_SKIPS = (
     "tunethresholds is needed",  # young, and not part of `dev`
     "only root can become another user",
     "the user nobody may not run this Python",
+    "chromium is not installed",  # Debian's, for the tests of pages
     "SCIPY_ARRAY_API is not set",  # scikit-learn's own check of an estimator
 )
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnip.base.errors import InvalidInputError
+from dnip.base.errors import DNIPWarning, InvalidInputError
 from dnip.deploying.evaluation import check_same_classes, evaluate
 from dnip.fitting.fit import fit_table
 from dnip.fitting.pareto import front
@@ -190,7 +191,9 @@ def _choices(
         return found
     fitted_on = scored_rows(table)
     assert fitted_on.labels is not None
-    points = front(fitted_on.probabilities, fitted_on.labels, effort=_EFFORT, seed=seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DNIPWarning)  # the fit has warned of missing classes
+        points = front(fitted_on.probabilities, fitted_on.labels, effort=_EFFORT, seed=seed)
     most = min(_MOST_POINTS, max(2, _MOST_CELLS // shown.n_classes**2))
     for place in _spread(place_on(points.points), most):
         point = points.points[place]

@@ -44,9 +44,9 @@ def verdict_of(evaluation: Evaluation, fitted: Fit | None, level: float) -> str:
     before, after = class_accuracies(seen.raw), class_accuracies(seen.reweighted)
     weakest = int(np.nanargmin(before))
     said = (
-        f"The weakest class, {seen.classes[weakest]}, goes from {before[weakest]:.0%} to {after[weakest]:.0%} right, "
-        f"accuracy from {accuracy(seen.raw):.1%} to {accuracy(seen.reweighted):.1%}, and COBias "
-        f"from {cobias(seen.raw):.3f} to {cobias(seen.reweighted):.3f}."
+        f"The weakest class, {seen.classes[weakest]}, goes from {before[weakest]:.0%} to "
+        f"{after[weakest]:.0%} right, accuracy from {accuracy(seen.raw):.1%} to "
+        f"{accuracy(seen.reweighted):.1%}, and COBias from {cobias(seen.raw):.3f} to {cobias(seen.reweighted):.3f}."
     ).replace("%", " %")
     if judged is not None:
         advice = "Apply them." if judged.apply else "Keep the most probable class."

@@ -1,0 +1,99 @@
+"""The page in a real browser: Debian's Chromium, without a window."""
+
+import json
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from dnip import Coefficients
+from dnip.presenting.report import report_on
+from dnip.studies.demonstration import bundled_table
+
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+CHROMIUM = shutil.which("chromium")
+if CHROMIUM is None:
+    pytest.skip("chromium is not installed", allow_module_level=True)
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    found = tmp_path_factory.mktemp("report") / "report.html"
+    found.write_text(report_on(bundled_table("opt"), bundled_table("test")).to_html())
+    return found
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with playwright.sync_playwright() as driver:
+        yield driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+
+
+@pytest.fixture
+def page(browser, path):
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    faults, requests = [], []
+    page.on("console", lambda message: faults.append(message.text))
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    page.on("request", lambda request: requests.append(request.url))
+    page.goto(path.as_uri())
+    yield page
+    assert faults == []
+    assert requests == [path.as_uri()]
+    page.close()
+
+
+def test_a_point_of_the_front_moves_every_number(page):
+    before = page.inner_text("#totals"), page.inner_text("#classes"), page.inner_text("#json")
+    page.locator("#front circle").nth(5).click(force=True)
+    after = page.inner_text("#totals"), page.inner_text("#classes"), page.inner_text("#json")
+    assert all(a != b for a, b in zip(before, after, strict=True))
+
+
+def test_the_slider_goes_by_keyboard_from_accurate_to_even(page):
+    page.focus("#slider")
+    page.keyboard.press("End")
+    even = page.inner_text("#totals")
+    page.keyboard.press("Home")
+    assert page.inner_text("#totals") != even
+
+
+def test_a_choice_is_drawn_within_50_ms(page):
+    spent = page.evaluate(
+        "() => { const began = performance.now(); choose(3); return performance.now() - began; }"
+    )
+    assert spent < 50
+
+
+def test_a_class_shows_its_confusions(page):
+    page.locator("#classes button").first.click()
+    name = page.locator("#classes button").first.inner_text()
+    assert name in page.inner_text("#class")
+    assert name in page.inner_text("#own-caption")
+
+
+def test_shown_coefficients_go_back_into_apply(page, tmp_path):
+    page.locator("#front circle").nth(4).click(force=True)
+    text = page.text_content("#json")
+    (tmp_path / "coefficients.json").write_text(text)
+    test = bundled_table("test")
+    test.write(tmp_path / "test.csv")
+    command = [sys.executable, "-m", "dnip", "apply", "test.csv", "--coefficients"]
+    command += ["coefficients.json", "--out", "new.csv", "--json"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    predicted = Coefficients.from_json(text).predict(test.probabilities)
+    changed = int(np.count_nonzero(predicted != test.probabilities.argmax(axis=1)))
+    assert json.loads(done.stdout)["changed"] == changed
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_accessible_and_no_wider_than_the_screen(page, scheme, width):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    page.emulate_media(color_scheme=scheme)
+    page.set_viewport_size({"width": width, "height": 800})
+    found = [each["id"] for each in axe.run(page).response["violations"]]
+    assert found == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
