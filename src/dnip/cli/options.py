@@ -54,6 +54,12 @@ Classes: TypeAlias = Annotated[
         metavar="A,B,C",
     ),
 ]
+CoefficientsFile: TypeAlias = Annotated[
+    Path,
+    typer.Argument(
+        metavar="COEFFICIENTS", help="The coefficients.json that `dnip fit` wrote.", readable=False
+    ),
+]
 CoefficientsOut: TypeAlias = Annotated[
     Path, Option("Where to write the coefficients.", metavar="FILE")
 ]

@@ -1,0 +1,99 @@
+"""``dnip export``: coefficients in the formats of other systems."""
+
+from __future__ import annotations
+
+from dataclasses import field, fields, make_dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+
+import typer
+
+from dnip.base.option import Option
+from dnip.cli.console import complain, finish
+from dnip.cli.options import AsJson, CoefficientsFile
+from dnip.deploying.exports.registry import FORMATS as PLAIN_FORMATS
+from dnip.prompting.label_bias import FORMATS as TOKEN_FORMATS
+
+if TYPE_CHECKING:
+    from dnip.deploying.exports.base import Export
+
+FORMATS = {**TOKEN_FORMATS, **PLAIN_FORMATS}
+
+#: The options of all formats. Those that share an option declare it alike.
+FormatOptions = make_dataclass(
+    "FormatOptions",
+    {
+        one.name: (
+            one.name,
+            get_type_hints(kind, include_extras=True)[one.name],
+            field(default=one.default),
+        )
+        for kind in FORMATS.values()
+        for one in fields(kind)
+    }.values(),
+    frozen=True,
+)
+
+
+def format_name(name: str) -> str:
+    """Return the name of a format.
+
+    Raises
+    ------
+    typer.BadParameter
+        For another text.
+    """
+    if name not in FORMATS:
+        raise typer.BadParameter(f"{name!r} is not one of {', '.join(FORMATS)}")
+    return name
+
+
+def export(
+    coefficients: CoefficientsFile,
+    to: Annotated[str, Option("The format.", metavar="|".join(FORMATS), parser=format_name)],
+    options: FormatOptions,  # type: ignore[valid-type]
+    out: Annotated[
+        Path | None, Option("Where to write.  [default: standard output]", metavar="FILE")
+    ] = None,
+    json: AsJson = False,
+) -> None:
+    """Export coefficients to the format of another system.
+
+    logit-bias: a bias on the label tokens, for requests to OpenAI, vLLM and llama.cpp.
+    transformers: the same for generate. onnx: a model that multiplies and takes the largest.
+    sql: a query over a table of probabilities. json-bias: a temperature and a bias per class.
+    python: a file without dependencies. Each says when its decisions equal those of dnip apply.
+    """
+    from dnip.base.errors import InvalidInputError
+    from dnip.base.files import atomic_path, check_files
+    from dnip.method.coefficients import Coefficients
+
+    chosen = _chosen(to, options)
+    check_files({"coefficients": coefficients}, {"out": out})
+    content = chosen.render(Coefficients.load(coefficients))
+    told = {"to": to, "promise": chosen.promise, "out": None if out is None else str(out)}
+    if out is not None:
+        with atomic_path(out) as temporary:
+            temporary.write_bytes(content.encode() if isinstance(content, str) else content)
+        finish(told, f"written to {out}. {chosen.promise}.", json=json)
+    elif isinstance(content, bytes):
+        raise InvalidInputError(f"{to} is no text to print", hint="Give --out")
+    else:
+        finish({**told, "content": content}, content.rstrip("\n"), json=json)
+        if not json:
+            complain("note", f"{chosen.promise}.")
+
+
+def _chosen(to: str, options: Any) -> Export:  # noqa: ANN401
+    """Return the format with its options; refuse an option that it does not have."""
+    own = {one.name for one in fields(FORMATS[to])}
+    for one in fields(options):
+        if one.name not in own and getattr(options, one.name) != one.default:
+            users = [
+                name
+                for name, kind in FORMATS.items()
+                if one.name in (other.name for other in fields(kind))
+            ]
+            flag = f"--{one.name.replace('_', '-')}"
+            raise typer.BadParameter(f"{flag} is for {' and '.join(users)}, not for {to}")
+    return FORMATS[to](**{name: getattr(options, name) for name in own})

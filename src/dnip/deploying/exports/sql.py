@@ -1,0 +1,225 @@
+"""A SQL query over a table with one column per class."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, NamedTuple, TypeAlias
+
+from dnip.base.errors import InvalidInputError
+from dnip.base.option import Option
+from dnip.deploying.exports.base import EXACT, Export, split_names
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dnip.method.coefficients import Coefficients
+
+DialectName: TypeAlias = Literal["duckdb", "sqlite", "bigquery", "snowflake"]
+
+_GROUP = "SQL"
+# Arguments of one call: older versions of SQLite take at most 127.
+_MOST_ARGUMENTS = 100
+# Whole numbers up to here are exact in double precision.
+_EXACT = 1 << 53
+
+
+class Dialect(NamedTuple):
+    """How a database writes what the query needs.
+
+    Attributes
+    ----------
+    double : str
+        The type of numbers in double precision.
+    greatest : str
+        The function that returns the largest of its arguments.
+    character : str
+        The character with a code point.
+    quote : str
+        The mark around identifiers.
+    backslash : bool
+        Whether a backslash in a text begins an escape.
+    missing : str
+        A product as an argument of `greatest`, such that a NULL makes the prediction NULL.
+    but : str
+        What follows ``*`` to leave a column out; empty where there is no such thing.
+    """
+
+    double: str = "DOUBLE"
+    greatest: str = "GREATEST"
+    character: str = "CHR({})"
+    quote: str = '"'
+    backslash: bool = False
+    missing: str = "{}"
+    but: str = "EXCLUDE"
+
+    def text(self, text: str) -> str:
+        r"""Return a text as an expression; characters that cannot be seen become code points.
+
+        Examples
+        --------
+        >>> print(DIALECTS["duckdb"].text("it's"), DIALECTS["bigquery"].text("it's"))
+        'it''s' 'it\'s'
+        >>> print(DIALECTS["sqlite"].text("a" + chr(10) + "b"))
+        'a' || CHAR(10) || 'b'
+        """
+        parts: list[str] = []
+        for seen, run in groupby(text, str.isprintable):
+            if seen:
+                parts.append(_quoted("".join(run), "'", backslash=self.backslash))
+            else:
+                parts += [self.character.format(ord(one)) for one in run]
+        return " || ".join(parts)
+
+    def identifier(self, name: str) -> str:
+        """Return the name of a column or a table, quoted.
+
+        Raises
+        ------
+        InvalidInputError
+            For an empty name, and characters that cannot be seen.
+        """
+        if not name or not name.isprintable():
+            raise InvalidInputError(
+                f"{name!r:.200} is no name for a table or a column",
+                hint="Give names of characters that can be seen",
+            )
+        return _quoted(name, self.quote, backslash=self.quote == "`")
+
+    def number(self, value: float) -> str:
+        """Return a weight as an expression whose value is that very double.
+
+        Databases differ in how they round 0.1; a whole number over powers of two is exact in all.
+
+        Examples
+        --------
+        >>> DIALECTS["duckdb"].number(30.0), DIALECTS["sqlite"].number(0.75)
+        ('CAST(30 AS DOUBLE)', '(CAST(3 AS REAL) / 4)')
+        """
+        numerator, denominator = value.as_integer_ratio()
+        written = f"CAST({numerator} AS {self.double})"
+        if denominator == 1:
+            return written
+        steps = [min(denominator, _EXACT), denominator // _EXACT]
+        return f"({' / '.join([written, *(str(step) for step in steps if step > 1)])})"
+
+    def largest(self, products: Sequence[str]) -> str:
+        """Return the largest of many products."""
+        terms = [self.missing.format(product) for product in products]
+        separator = ",\n    "
+        while len(terms) > 1:
+            groups = [
+                terms[first : first + _MOST_ARGUMENTS]
+                for first in range(0, len(terms), _MOST_ARGUMENTS)
+            ]
+            terms = [
+                f"{self.greatest}(\n    {separator.join(group)})" if len(group) > 1 else group[0]
+                for group in groups
+            ]
+        return terms[0]
+
+
+DIALECTS: dict[DialectName, Dialect] = {
+    # its GREATEST passes over NULL; NaN is the largest number, and equals no product
+    "duckdb": Dialect(missing="COALESCE({}, CAST('NaN' AS DOUBLE))"),
+    "sqlite": Dialect(double="REAL", greatest="MAX", character="CHAR({})", but=""),
+    "bigquery": Dialect(
+        double="FLOAT64",
+        character="CODE_POINTS_TO_STRING([{}])",
+        quote="`",
+        backslash=True,
+        but="EXCEPT",
+    ),
+    "snowflake": Dialect(backslash=True),
+}
+
+
+@dataclass(frozen=True)
+class Sql(Export):
+    """A query that adds the column ``prediction``, the class name, to a table.
+
+    A row with a NULL among its probabilities has the prediction NULL.
+
+    Parameters
+    ----------
+    dialect : {"duckdb", "sqlite", "bigquery", "snowflake"}, default="duckdb"
+    table : str, default="probabilities"
+        Name of the table, in parts separated by dots.
+    columns : str, optional
+        Comma-separated names of the probability columns, in class order; p0, p1, … by default.
+
+    Examples
+    --------
+    >>> from dnip import Coefficients
+    >>> print(Sql("sqlite").render(Coefficients(["no", "yes"], [30, 15], 30)))
+    -- Decisions equal those of dnip apply for rows that sum to 1 within 0.001.
+    SELECT
+      *,
+      CASE MAX(
+        CAST("p0" AS REAL) * CAST(30 AS REAL),
+        CAST("p1" AS REAL) * CAST(15 AS REAL))
+        WHEN CAST("p0" AS REAL) * CAST(30 AS REAL) THEN 'no'
+        WHEN CAST("p1" AS REAL) * CAST(15 AS REAL) THEN 'yes'
+      END AS "prediction"
+    FROM "probabilities";
+    <BLANKLINE>
+    """
+
+    promise: ClassVar[str] = EXACT
+
+    dialect: Annotated[DialectName, Option("The database that runs the query.", _GROUP)] = "duckdb"
+    table: Annotated[
+        str, Option("The table of probabilities; dots separate parts of its name.", _GROUP)
+    ] = "probabilities"
+    columns: Annotated[
+        str | None,
+        Option(
+            "Its probability columns, in the order of the classes.  [default: p0,p1,…]",
+            _GROUP,
+            "A,B,C",
+        ),
+    ] = None
+
+    def render(self, coefficients: Coefficients) -> str:
+        """Return the query.
+
+        Raises
+        ------
+        InvalidInputError
+            For names that are no identifiers, or too few of them.
+        """
+        one = DIALECTS[self.dialect]
+        classes = coefficients.classes
+        columns = [f"p{n}" for n in range(len(classes))]
+        if self.columns is not None:
+            columns = split_names(self.columns, classes, "--columns")
+        products = [
+            f"CAST({one.identifier(column)} AS {one.double}) * {one.number(weight)}"
+            for column, weight in zip(columns, coefficients.multipliers.tolist(), strict=True)
+        ]
+        largest = one.largest(products)
+        # the first WHEN that holds is taken: the lowest of the classes with the largest product
+        cases = "".join(
+            f"    WHEN {product} THEN {one.text(name)}\n"
+            for product, name in zip(products, classes, strict=True)
+        )
+        chosen = f"{cases}  END AS {one.identifier('prediction')}"
+        table = ".".join(one.identifier(part) for part in self.table.split("."))
+        if one.but:  # others than SQLite compute the operand of CASE anew for every WHEN
+            best = one.identifier("dnip_largest")
+            query = (
+                f"SELECT\n  * {one.but} ({best}),\n  CASE {best}\n{chosen}\n"
+                f"FROM (\n  SELECT *, {largest} AS {best}\n  FROM {table}\n)"
+            )
+        else:
+            query = f"SELECT\n  *,\n  CASE {largest}\n{chosen}\nFROM {table}"
+        return f"-- {self.promise}.\n{query};\n"
+
+
+def _quoted(text: str, mark: str, *, backslash: bool) -> str:
+    """Return a text within marks; a mark in it is escaped by a backslash, or doubled."""
+    if backslash:
+        text = text.replace("\\", "\\\\").replace(mark, f"\\{mark}")
+    else:
+        text = text.replace(mark, mark * 2)
+    return f"{mark}{text}{mark}"

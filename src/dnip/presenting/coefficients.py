@@ -1,0 +1,173 @@
+"""Coefficients as text and as JSON: one file, or two side by side."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dnip.method.scales import WeightScale
+from dnip.presenting.artefacts import Column, Row, Table
+from dnip.presenting.escaping import printable
+from dnip.presenting.formats import to_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from dnip.method.coefficients import Coefficients
+
+# Letters of a class name, of the name of an entry and of a value, so that lines fit 80 columns.
+_CLASS, _ENTRY, _WIDE, _NARROW = 40, 28, 50, 23
+
+
+def describe_coefficients(coefficients: Coefficients) -> str:
+    """Return the weight of every class, and what is recorded of the fit.
+
+    Examples
+    --------
+    >>> from dnip import Coefficients
+    >>> coefficients = Coefficients(["no", "yes"], [30, 15], 30, {"beta": 2.7}, {"seed": 0})
+    >>> print(describe_coefficients(coefficients))
+    class   weight  index
+    no     1.00000     30
+    yes    0.50000     15
+    <BLANKLINE>
+    entry           value
+    scale           30
+    objective.beta  2.7
+    fit.seed        0
+    """
+    indices = coefficients.weight_indices.tolist() or [None] * len(coefficients.classes)
+    columns = [Column("class"), Column("weight", 5), Column("index")]
+    rows = [
+        Row((_short(name, _CLASS), weight, index))
+        for name, weight, index in zip(
+            coefficients.classes, coefficients.weights.tolist(), indices, strict=True
+        )
+    ]
+    entries = [
+        Row((_short(name, _ENTRY), _short(_written(value), _WIDE)))
+        for name, value in _entries(coefficients).items()
+    ]
+    return "\n\n".join(
+        [
+            to_text(Table("weights", "", columns, rows)),
+            to_text(Table("entries", "", [Column("entry"), Column("value")], entries)),
+        ]
+    )
+
+
+def coefficients_to_dict(coefficients: Coefficients) -> dict[str, Any]:
+    """Return what a coefficients file holds."""
+    return dict(json.loads(coefficients.to_json()))
+
+
+@dataclass(frozen=True)
+class Differences:
+    """What differs between two sets of coefficients.
+
+    Attributes
+    ----------
+    weights : dict
+        By class, the weights in both, divided by the largest of the classes that both have; only
+        ratios matter. None where a side lacks the class.
+    entries : dict
+        The settings and what is recorded of data and search, where they differ: both values.
+    reordered : bool
+        Whether the classes that both have stand in another order.
+    """
+
+    weights: dict[str, tuple[float | None, float | None]]
+    entries: dict[str, tuple[Any, Any]]
+    reordered: bool
+
+    @classmethod
+    def between(cls, a: Coefficients, b: Coefficients) -> Differences:
+        """Compare two sets of coefficients.
+
+        Examples
+        --------
+        >>> from dnip import Coefficients
+        >>> a, b = Coefficients(["x", "y"], [30, 15], 30), Coefficients(["x", "y"], [8, 2], 10)
+        >>> Differences.between(a, b).weights, Differences.between(a, b).entries
+        ({'x': (1.0, 1.0), 'y': (0.5, 0.25)}, {'scale': ('30', '10')})
+        """
+        both = [name for name in a.classes if name in set(b.classes)]
+        sides = [dict(zip(one.classes, one.multipliers.tolist(), strict=True)) for one in (a, b)]
+        for side in sides:
+            largest = max((side[name] for name in both), default=max(side.values()))
+            side |= {name: weight / largest for name, weight in side.items()}
+        first, second = _entries(a), _entries(b)
+        names = [*first, *(name for name in second if name not in first)]
+        return cls(
+            {name: (sides[0].get(name), sides[1].get(name)) for name in (sides[0] | sides[1])},
+            {
+                name: (first.get(name), second.get(name))
+                for name in names
+                if first.get(name) != second.get(name)
+            },
+            both != [name for name in b.classes if name in set(a.classes)],
+        )
+
+    def describe(self) -> str:
+        """Return both sides of everything that differs, and the weights of all classes."""
+        columns = [Column("class"), Column("A", 5), Column("B", 5), Column("B / A", 3)]
+        rows = [
+            Row((_short(name, _CLASS), a, b, _ratio(a, b))) for name, (a, b) in self.weights.items()
+        ]
+        parts = [
+            "weights, where the largest of the common classes is 1:\n"
+            + to_text(Table("weights", "", columns, rows))
+        ]
+        if self.reordered:
+            parts.append("The classes stand in another order.")
+        if self.entries:
+            columns = [Column("entry"), Column("A"), Column("B")]
+            rows = [
+                Row((_short(name, _ENTRY), *(_short(_written(one), _NARROW) for one in both)))
+                for name, both in self.entries.items()
+            ]
+            parts.append(to_text(Table("entries", "", columns, rows)))
+        else:
+            parts.append("Settings and records are the same.")
+        return "\n\n".join(parts)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        return {
+            "weights": {
+                name: {"a": a, "b": b, "ratio": _ratio(a, b)}
+                for name, (a, b) in self.weights.items()
+            },
+            "entries": {name: {"a": a, "b": b} for name, (a, b) in self.entries.items()},
+            "reordered": self.reordered,
+        }
+
+
+def _entries(coefficients: Coefficients) -> dict[str, Any]:
+    """Return what is recorded beside the weights, by dotted names."""
+    scale = str(WeightScale(coefficients.spacing, coefficients.scale))
+    record = {"scale": scale, "objective": coefficients.objective, "fit": coefficients.fit}
+    return dict(_leaves(record))
+
+
+def _leaves(content: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
+    for name, value in content.items():
+        if isinstance(value, dict) and value:
+            yield from _leaves(value, f"{before}{name}.")
+        else:
+            yield f"{before}{name}", value
+
+
+def _ratio(a: float | None, b: float | None) -> float | None:
+    return None if a is None or b is None else b / a
+
+
+def _written(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _short(text: str, most: int) -> str:
+    """Return a text on one line, cut to so many letters."""
+    line = printable(" ".join(text[: 10 * most].split()))
+    return line if len(line) <= most else f"{line[: most - 1]}…"

@@ -1,0 +1,138 @@
+"""Coefficients as biases on the tokens of the labels, for servers and `generate`."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+from dnip.base.errors import InvalidInputError, listed
+from dnip.base.option import Option
+from dnip.deploying.exports.base import Export, split_names
+
+if TYPE_CHECKING:
+    from dnip.method.coefficients import Coefficients
+    from dnip.prompting.labels import Tokenizer
+
+_GROUP = "Label tokens, for logit-bias and transformers"
+# What a label follows, to see its tokens there.
+_BEFORE = "Answer:"
+
+
+@dataclass(frozen=True)
+class _LabelBias(Export):
+    """A bias on the one token of each label.
+
+    Parameters
+    ----------
+    tokenizer : str
+        A folder, or a name on the hub.
+    labels : str, optional
+        Comma-separated label words, in class order; the class names by default.
+    answer_prefix : str, default=" "
+        What stands between a prompt and the label, as in task files. It belongs to the label's
+        token.
+    chat : bool, default=False
+        Labels begin the reply in a chat, as its template has it; `answer_prefix` is not used.
+    """
+
+    promise: ClassVar[str] = (
+        "Where answers are held to the labels, at temperature 0, decisions equal those of dnip "
+        "apply, but for near-ties: biases are rounded as logits are"
+    )
+
+    tokenizer: Annotated[
+        str | None, Option("The model's tokenizer, a folder or a name on the hub.", _GROUP)
+    ] = None
+    labels: Annotated[
+        str | None,
+        Option(
+            "What the model says for each class, in order.  [default: the class names]",
+            _GROUP,
+            "A,B,C",
+        ),
+    ] = None
+    answer_prefix: Annotated[
+        str,
+        Option(
+            "What stands between prompt and label, as in a task file; the default is a space, "
+            "which tokenizers put into the label's token.",
+            _GROUP,
+            "TEXT",
+        ),
+    ] = " "
+    chat: Annotated[
+        bool, Option("Labels begin the reply in the model's chat template.", _GROUP)
+    ] = False
+
+    def token_bias(self, coefficients: Coefficients) -> dict[int, float]:
+        """Return the bias by token id: ln ω, shifted so that the largest is 0.
+
+        Weights are at least 10⁻¹², so a bias is never below -28; servers take -100 to 100.
+
+        Raises
+        ------
+        InvalidInputError
+            If a label is more than one token, or two labels have the same one.
+        """
+        from dnip.prompting.engines.tokenizer import HubTokenizer  # noqa: PLC0415  # heavy
+
+        if self.tokenizer is None:
+            raise InvalidInputError(
+                "the tokens of labels need the tokenizer of the model",
+                hint="Give --tokenizer, a folder or a name on the hub",
+            )
+        tokens = self._single_tokens(coefficients, HubTokenizer(self.tokenizer))
+        bias = list(coefficients.logit_bias().values())
+        largest = max(bias)
+        return {token: value - largest for token, value in zip(tokens, bias, strict=True)}
+
+    def _single_tokens(self, coefficients: Coefficients, tokenizer: Tokenizer) -> tuple[int, ...]:
+        from dnip.prompting.labels import prompt_label_tokens  # noqa: PLC0415
+        from dnip.prompting.task import Task  # noqa: PLC0415
+
+        classes = coefficients.classes
+        words = classes
+        if self.labels is not None:
+            words = tuple(split_names(self.labels, classes, "--labels"))
+        task = Task("export", "", (), "", classes, words, answer_prefix=self.answer_prefix)
+        found = prompt_label_tokens(tokenizer, [_BEFORE], task, chat=self.chat)
+        if found.split:
+            several = [f"{words[n]!r} is {len(found.ids[n])} tokens" for n in found.split]
+            raise InvalidInputError(
+                f"a bias works on labels of one token; {listed(several)}",
+                hint="Give other --labels, such as letters that the prompt names, and prompt and "
+                "fit with the same",
+            )
+        if found.merged:
+            raise InvalidInputError(
+                f"the label tokens depend on the prompt: they take in the end of {_BEFORE!r}",
+                hint="Give another --answer-prefix, such as a space",
+            )
+        return found.first
+
+
+@dataclass(frozen=True)
+class LogitBias(_LabelBias):
+    """The field `logit_bias` of a request to OpenAI, vLLM or llama.cpp, as JSON."""
+
+    def render(self, coefficients: Coefficients) -> str:
+        """Return the JSON text."""
+        return json.dumps({"logit_bias": self.token_bias(coefficients)}) + "\n"
+
+
+@dataclass(frozen=True)
+class SequenceBias(_LabelBias):
+    """The setting `sequence_bias` of `generate` in transformers, as JSON."""
+
+    def render(self, coefficients: Coefficients) -> str:
+        """Return the JSON text."""
+        bias = self.token_bias(coefficients)
+        return (
+            json.dumps({"sequence_bias": [[[token], value] for token, value in bias.items()]})
+            + "\n"
+        )
+
+
+#: By the name that users type.
+FORMATS: dict[str, type[Export]] = {"logit-bias": LogitBias, "transformers": SequenceBias}

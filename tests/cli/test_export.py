@@ -1,0 +1,142 @@
+import json
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from dnip import Coefficients
+
+SMALL_MODEL = Path(__file__).resolve().parents[2] / "models" / "small"
+TOPICS = ["World", "Sports", "Business", "Technology"]
+
+
+@pytest.fixture
+def topics(folder):
+    """Coefficients of four topics, each of which is one token of the small model."""
+    coefficients = Coefficients(TOPICS, [30, 15, 6, 3], 30)
+    coefficients.save("c.json")
+    return coefficients
+
+
+@pytest.mark.parametrize("form", ["json-bias", "python", "sql"])
+def test_text_goes_to_standard_output_or_to_a_file(dnip, topics, form):
+    printed = dnip("export", "c.json", "--to", form)
+    written = dnip("export", "c.json", "--to", form, "--out", "out")
+    assert printed.status == written.status == 0
+    assert Path("out").read_text() == printed.out
+    assert "note: " in printed.err
+    assert written.out.startswith("written to out. ")
+
+
+def test_json_holds_the_content(dnip, topics):
+    run = dnip("export", "c.json", "--to", "json-bias", "--json")
+    assert run.json["to"] == "json-bias"
+    assert run.json["out"] is None
+    assert json.loads(run.json["content"])["bias"] == topics.logit_bias()
+    assert (
+        dnip("export", "c.json", "--to", "sql", "--out", "q.sql", "--json").json["out"] == "q.sql"
+    )
+
+
+def test_sql_is_for_the_table_that_is_named(dnip, topics):
+    run = dnip(
+        "export", "c.json", "--to", "sql", "--dialect", "sqlite", "--table", "t", "--columns",
+        "a,b,c,d",
+    )  # fmt: skip
+    with sqlite3.connect(":memory:") as database:
+        database.execute("CREATE TABLE t (a REAL, b REAL, c REAL, d REAL)")
+        database.execute("INSERT INTO t VALUES (0.3, 0.7, 0, 0), (0.1, 0.2, 0.3, 0.4)")
+        assert [row[-1] for row in database.execute(run.out)] == ["Sports", "World"]
+
+
+def test_a_binary_format_needs_a_file(dnip, topics):
+    pytest.importorskip("onnx", reason="onnx is not installed")
+    dnip("export", "c.json", "--to", "onnx").assert_refused("onnx is no text to print", "--out")
+    assert dnip("export", "c.json", "--to", "onnx", "--out", "m.onnx").status == 0
+    assert Path("m.onnx").stat().st_size > 100
+
+
+def test_a_missing_library_is_named_with_its_extra(dnip, topics, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "onnx", None)
+    run = dnip("export", "c.json", "--to", "onnx", "--out", "m.onnx")
+    run.assert_refused("onnx is needed to export", "pip install 'dnip[onnx]'")
+    assert not Path("m.onnx").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--to", "csv"], "'csv' is not one of logit-bias, transformers"),
+        (["--to", "sql", "--dialect", "oracle"], "oracle"),
+        (["--to", "sql", "--chat"], "--chat is for logit-bias and transformers, not for sql"),
+        (["--to", "onnx", "--dialect", "sqlite"], "--dialect is for sql, not for onnx"),
+        ([], "--to"),
+    ],
+)
+def test_wrong_usage(dnip, topics, arguments, told):
+    dnip("export", "c.json", *arguments).assert_wrong_usage(told)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--to", "sql", "--columns", "a,b"], "--columns has 2 names, but there are 4 classes"),
+        (["--to", "sql", "--out", "."], ". cannot be written: it is a folder"),
+        (["--to", "sql", "--out", "c.json"], "are the same file"),
+        (["--to", "logit-bias"], "Give --tokenizer"),
+    ],
+)
+def test_what_does_not_fit_is_refused(dnip, topics, unchanged, arguments, told):
+    with unchanged():
+        dnip("export", "c.json", *arguments).assert_refused(told)
+
+
+@pytest.mark.parametrize("command", [["export", "--to", "sql"], ["show"], ["diff", "c.json"]])
+def test_a_damaged_file_is_refused(dnip, topics, command):
+    Path("bad.json").write_text(Path("c.json").read_text()[:-40])
+    dnip(*command, "bad.json").assert_refused("bad.json: not valid JSON", "fit again")
+    dnip(*command, "none.json").assert_refused("none.json: cannot be read")
+
+
+class TestLabelTokens:
+    @pytest.fixture(autouse=True)
+    def _needs_a_tokenizer(self, topics):
+        pytest.importorskip("transformers")
+
+    def export(self, dnip, *arguments, to="logit-bias"):
+        return dnip("export", "c.json", "--to", to, "--tokenizer", SMALL_MODEL, *arguments)
+
+    def test_a_bias_stands_on_the_token_after_a_space(self, dnip, topics):
+        from transformers import AutoTokenizer
+
+        bias = json.loads(self.export(dnip).out)["logit_bias"]
+        tokenizer = AutoTokenizer.from_pretrained(SMALL_MODEL)
+        assert [tokenizer.decode([int(token)]) for token in bias] == [f" {c}" for c in TOPICS]
+        assert list(bias.values()) == list(topics.logit_bias().values())
+
+    def test_the_largest_bias_is_0(self, dnip):
+        weights = [0.5, 1e-12, 0.25, 0.125]
+        Coefficients(TOPICS, [], "continuous", weights=weights).save("c.json")
+        bias = list(json.loads(self.export(dnip).out)["logit_bias"].values())
+        assert bias[0] == 0
+        assert -100 < bias[1] < bias[3] < bias[2] < 0
+
+    def test_transformers_takes_the_same_as_sequences(self, dnip):
+        bias = json.loads(self.export(dnip).out)["logit_bias"]
+        sequences = json.loads(self.export(dnip, to="transformers").out)["sequence_bias"]
+        assert sequences == [[[int(token)], value] for token, value in bias.items()]
+
+    def test_labels_of_several_tokens_are_refused(self, dnip):
+        run = self.export(dnip, "--labels", "World,Sports,Business,Antidisestablishment")
+        run.assert_refused("'Antidisestablishment' is ", " tokens", "--labels")
+
+    def test_labels_with_one_token_are_refused(self, dnip):
+        run = self.export(dnip, "--labels", "World,Sports,Business,World")
+        run.assert_refused("--labels: names must differ")
+
+    def test_labels_of_other_number_are_refused(self, dnip):
+        self.export(dnip, "--labels", "A,B").assert_refused("--labels has 2 names")
+
+    def test_a_tokenizer_that_is_none_is_refused(self, dnip):
+        run = dnip("export", "c.json", "--to", "logit-bias", "--tokenizer", "c.json")
+        run.assert_refused("c.json")

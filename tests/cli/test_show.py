@@ -1,0 +1,85 @@
+"""What is in coefficients files, and what differs between two."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from dnip import Coefficients
+
+HOSTILE = ["a\nb", "\x1b" * 40, "\u202ex", "<b>", "x" * 10_000, "👩\u200d👧"]
+FIT = {"data": {"sha256": "0123456789abcdef" * 4, "rows": 500}, "seed": 0, "unfitted": []}
+
+
+@pytest.fixture
+def first(folder):
+    coefficients = Coefficients(["no", "yes", "maybe"], [30, 15, 10], 30, {"beta": 2.7}, FIT)
+    coefficients.save("a.json")
+    return coefficients
+
+
+def lines(run):
+    assert run.status == 0, run.err
+    found = [line.split() for line in run.out.splitlines()]
+    return {words[0]: words[1:] for words in found if words}
+
+
+def test_show_has_weights_settings_and_provenance(dnip, first):
+    shown = lines(dnip("show", "a.json"))
+    assert shown["yes"] == ["0.50000", "15"]
+    assert shown["scale"] == ["30"]
+    assert shown["objective.beta"] == ["2.7"]
+    assert shown["fit.data.rows"] == ["500"]
+    assert dnip("show", "a.json", "--json").json == json.loads(Path("a.json").read_text())
+
+
+def test_continuous_weights_have_no_index(dnip, folder):
+    Coefficients(["no", "yes"], [], "continuous", weights=[1, 0.25]).save("a.json")
+    shown = lines(dnip("show", "a.json"))
+    assert (shown["yes"], shown["scale"]) == (["0.25000", "-"], ["continuous"])
+
+
+def test_only_ratios_of_weights_count(dnip, first):
+    Coefficients(["no", "yes", "maybe"], [300, 150, 100], 3000, {"beta": 2.7}, FIT).save("b.json")
+    found = dnip("diff", "a.json", "b.json", "--json").json
+    assert {one["ratio"] for one in found["weights"].values()} == {1.0}
+    assert found["entries"] == {"scale": {"a": "30", "b": "3000"}}
+
+
+def test_what_differs_stands_side_by_side(dnip, first):
+    fit = {"data": {**FIT["data"], "rows": 900}, "seed": 0, "solver": "exact"}
+    Coefficients(["yes", "no", "other"], [30, 15, 30], 30, {"beta": 1.0}, fit).save("b.json")
+    run = dnip("diff", "a.json", "b.json")
+    told = lines(run)
+    assert told["no"] == ["1.00000", "0.50000", "0.500"]
+    assert told["yes"] == ["0.50000", "1.00000", "2.000"]
+    assert told["maybe"] == ["0.33333", "-", "-"]
+    assert told["other"] == ["-", "1.00000", "-"]
+    assert told["fit.data.rows"] == ["500", "900"]
+    assert told["fit.solver"] == ["null", "exact"]
+    assert "fit.seed" not in told
+    assert "The classes stand in another order." in run.out
+    found = dnip("diff", "a.json", "b.json", "--json").json
+    assert found["weights"]["other"] == {"a": None, "b": 1.0, "ratio": None}
+    assert found["reordered"] is True
+
+
+def test_a_file_does_not_differ_from_itself(dnip, first):
+    run = dnip("diff", "a.json", "a.json")
+    assert run.out.endswith("Settings and records are the same.\n")
+
+
+def test_files_without_a_common_class(dnip, first):
+    Coefficients(["x", "y"], [30, 15], 30).save("b.json")
+    found = dnip("diff", "a.json", "b.json", "--json").json
+    assert {one["ratio"] for one in found["weights"].values()} == {None}
+
+
+@pytest.mark.parametrize("command", [["show"], ["diff", "a.json"]])
+def test_hostile_text_keeps_to_its_line_and_to_80_columns(dnip, first, command):
+    fit = {name: {name: name} for name in HOSTILE}
+    Coefficients(HOSTILE, [1, 2, 3, 4, 5, 6], 30, {"x" * 200: "y\n" * 900}, fit).save("h.json")
+    run = dnip(*command, "h.json")
+    assert run.status == 0
+    assert all(line.isprintable() or "\u200d" in line for line in run.out.splitlines())
+    assert max(map(len, run.out.splitlines())) <= 80

@@ -1,0 +1,207 @@
+"""Exported coefficients, run by the systems that they are for, decide as `predict` does."""
+
+import json
+import math
+import sqlite3
+from importlib.resources import files
+
+import numpy as np
+import pytest
+
+from dnip import Coefficients, InvalidInputError, ProbabilityTable
+from dnip.deploying.exports.json_bias import JsonBias
+from dnip.deploying.exports.onnx import Onnx
+from dnip.deploying.exports.python import PythonFile
+from dnip.deploying.exports.sql import DIALECTS, Sql
+
+HOSTILE = [
+    "it's", 'say "x"', "back\\slash\\", "'; DROP TABLE probabilities; --", "\\'", "`t`", "''", "$$",
+    '"""', "\\u0027", "{x}", "%s", "<script>alert(1)</script>", "a\nb\r\n", "\x1b]0;x\x07",
+    "\u202eright to left", "שלום", "👩\u200d👩\u200d👧 family", "a\u2028b", "-- x", "/* x",
+    "x" * 10_000,
+]  # fmt: skip
+
+
+def run_python(coefficients, p):
+    names = {}
+    exec(PythonFile().render(coefficients), names)
+    return [names["predict"](row) for row in p.tolist()]
+
+
+def run_onnx(coefficients, p):
+    runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
+    pytest.importorskip("onnx", reason="onnx is not installed")
+    session = runtime.InferenceSession(Onnx().render(coefficients))
+    classes = json.loads(session.get_modelmeta().custom_metadata_map["classes"])
+    [indices] = session.run(None, {"probabilities": p})
+    return [classes[n] for n in indices]
+
+
+def run_duckdb(coefficients, p, **options):
+    duckdb = pytest.importorskip("duckdb", reason="duckdb is not installed")
+    arrow = pytest.importorskip("pyarrow")
+    columns = [f"p{n}" for n in range(p.shape[1])]
+    with duckdb.connect() as database:
+        database.register("probabilities", arrow.table(list(p.T), names=columns))
+        found = database.execute(Sql(**options).render(coefficients)).fetchall()
+    return [row[-1] for row in found]
+
+
+def run_sqlite(coefficients, p):
+    columns = ", ".join(f"p{n} REAL" for n in range(p.shape[1]))
+    with sqlite3.connect(":memory:") as database:
+        database.execute(f"CREATE TABLE probabilities ({columns})")
+        marks = ", ".join("?" * p.shape[1])
+        database.executemany(f"INSERT INTO probabilities VALUES ({marks})", p.tolist())
+        found = database.execute(Sql("sqlite").render(coefficients)).fetchall()
+    return [row[-1] for row in found]
+
+
+RUNNERS = [run_python, run_onnx, run_duckdb, run_sqlite]
+
+
+def expected(coefficients, p):
+    return [coefficients.classes[n] for n in coefficients.predict(p)]
+
+
+def drawn(n_classes, scale, seed=0, classes=None):
+    """Coefficients with random weights."""
+    rng = np.random.default_rng(seed)
+    names = classes or [f"class {n}" for n in range(n_classes)]
+    if scale == "continuous":
+        return Coefficients(names, [], scale, weights=10.0 ** rng.uniform(-12, 0, n_classes))
+    size = int(scale.removeprefix("log:"))
+    return Coefficients(names, rng.integers(1, size + 1, n_classes), scale)
+
+
+def near_ties(coefficients, n_rows=400, seed=1):
+    """Rows in which two products are equal, or next to equal, in double precision."""
+    rng = np.random.default_rng(seed)
+    weights = coefficients.multipliers
+    p = np.zeros((n_rows, len(weights)))
+    for row in p:
+        i, j = rng.choice(len(weights), 2, replace=False)
+        row[[i, j]] = np.array([weights[j], weights[i]]) / (weights[i] + weights[j])
+        for _ in range(rng.integers(0, 3)):
+            row[j] = np.nextafter(row[j], rng.integers(0, 2))
+    return p
+
+
+@pytest.mark.parametrize("run", RUNNERS)
+@pytest.mark.parametrize("scale", ["30", "log:1000", "continuous"])
+def test_near_ties_fall_to_the_same_class(run, scale):
+    coefficients = drawn(4, scale)
+    p = near_ties(coefficients)
+    products = np.sort(p * coefficients.multipliers, axis=1)
+    assert 20 < (products[:, -1] == products[:, -2]).sum() < len(p) - 20
+    assert run(coefficients, p) == expected(coefficients, p)
+
+
+@pytest.mark.parametrize("run", RUNNERS)
+@pytest.mark.parametrize("scale", ["30", "log:1000"])
+def test_the_bundled_table_is_decided_alike(run, scale):
+    table = ProbabilityTable.read(
+        files("dnip.studies") / "data" / "agnews-test.csv.gz",
+        classes=["World", "Sports", "Business", "Technology"],
+    )
+    coefficients = drawn(4, scale, classes=table.classes)
+    assert run(coefficients, table.probabilities) == expected(coefficients, table.probabilities)
+
+
+@pytest.mark.parametrize("run", RUNNERS)
+def test_real_tables_are_decided_alike(run, shared_tables):
+    for path in sorted(shared_tables.glob("*/test.csv.gz")):
+        p = ProbabilityTable.read(path).probabilities
+        coefficients = drawn(p.shape[1], "log:1000")
+        assert run(coefficients, p) == expected(coefficients, p), path
+
+
+@pytest.mark.parametrize("run", RUNNERS)
+def test_many_classes(run):
+    coefficients = drawn(301, "log:1000")
+    p = np.random.default_rng(2).dirichlet(np.full(301, 0.2), 50)
+    assert run(coefficients, p) == expected(coefficients, p)
+
+
+@pytest.mark.parametrize("run", RUNNERS)
+def test_hostile_class_names_come_out_as_they_are(run):
+    coefficients = Coefficients(HOSTILE, [1] * len(HOSTILE), 30)
+    assert run(coefficients, np.eye(len(HOSTILE))) == HOSTILE
+
+
+@pytest.mark.parametrize("form", [PythonFile(), *map(Sql, DIALECTS)])
+def test_hostile_class_names_cannot_hide_in_the_text(form):
+    content = form.render(Coefficients(HOSTILE, [1] * len(HOSTILE), 30))
+    assert all(line.isprintable() for line in content.removesuffix("\n").split("\n"))
+
+
+@pytest.mark.parametrize(
+    ("dialect", "text", "identifier"),
+    [
+        ("duckdb", r"""'a\b''c"`' || CHR(10)""", r'''"a\b'c""`"'''),
+        ("sqlite", r"""'a\b''c"`' || CHAR(10)""", r'''"a\b'c""`"'''),
+        ("bigquery", r"""'a\\b\'c"`' || CODE_POINTS_TO_STRING([10])""", r"""`a\\b'c"\``"""),
+        ("snowflake", r"""'a\\b\'c"`' || CHR(10)""", r'''"a\b'c""`"'''),
+    ],
+)
+def test_each_dialect_escapes_in_its_own_way(dialect, text, identifier):
+    name = "a\\b'c\"`"
+    assert DIALECTS[dialect].text(f"{name}\n") == text
+    assert DIALECTS[dialect].identifier(name) == identifier
+
+
+def test_tables_and_columns_have_the_names_that_are_given():
+    duckdb = pytest.importorskip("duckdb", reason="duckdb is not installed")
+    query = Sql(table='main.my "table"', columns='"say ""no""", "a,b"').render(
+        Coefficients(["no", "yes"], [15, 30], 30)
+    )
+    with duckdb.connect() as database:
+        database.execute('CREATE TABLE "my ""table""" ("say ""no""" DOUBLE, "a,b" DOUBLE)')
+        database.execute('INSERT INTO "my ""table""" VALUES (0.6, 0.4), (0.7, 0.3)')
+        assert [row[-1] for row in database.execute(query).fetchall()] == ["yes", "no"]
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"table": ""}, "'' is no name for a table"),
+        ({"table": "a\nb"}, "is no name for a table"),
+        ({"columns": "a"}, "--columns has 1 names, but there are 2 classes"),
+        ({"columns": "a,a"}, "--columns: names must differ"),
+        ({"columns": "a,\u202eb"}, "is no name for a table or a column"),
+    ],
+)
+def test_names_that_cannot_be_written_are_refused(options, told):
+    with pytest.raises(InvalidInputError, match=told):
+        Sql(**options).render(Coefficients(["no", "yes"], [15, 30], 30))
+
+
+def test_a_null_has_no_prediction():
+    p = np.array([[0.6, 0.4], [0.6, 0.4]])
+    coefficients = Coefficients(["no", "yes"], [15, 30], 30)
+    duckdb = pytest.importorskip("duckdb", reason="duckdb is not installed")
+    for connect, dialect in ((duckdb.connect, "duckdb"), (sqlite3.connect, "sqlite")):
+        database = connect(":memory:")
+        database.execute("CREATE TABLE probabilities (p0 DOUBLE, p1 DOUBLE)")
+        database.execute("INSERT INTO probabilities VALUES (0.6, NULL), (NULL, 0.4), (0.6, 0.4)")
+        found = database.execute(Sql(dialect).render(coefficients)).fetchall()
+        assert [row[-1] for row in found] == [None, None, "yes"]
+        database.close()
+    assert run_python(coefficients, p) == ["yes", "yes"]
+
+
+@pytest.mark.parametrize("row", [[0.5], [math.nan, 1], [-0.1, 1.1], [math.inf, 0]])
+def test_the_python_file_refuses_what_are_no_probabilities(row):
+    names = {}
+    exec(PythonFile().render(Coefficients(["no", "yes"], [15, 30], 30)), names)
+    with pytest.raises(ValueError, match="probabilities"):
+        names["predict"](row)
+
+
+def test_a_bias_has_the_effect_of_the_weight():
+    coefficients = drawn(4, "log:1000")
+    content = json.loads(JsonBias().render(coefficients))
+    p = np.random.default_rng(3).dirichlet(np.ones(4), 500)
+    scores = np.log(p) / content["temperature"] + list(content["bias"].values())
+    assert list(content["bias"]) == list(coefficients.classes)
+    assert scores.argmax(axis=1).tolist() == coefficients.predict(p).tolist()
