@@ -43,10 +43,12 @@ def verdict_of(evaluation: Evaluation, fitted: Fit | None, level: float) -> str:
     assert seen.reweighted is not None
     before, after = class_accuracies(seen.raw), class_accuracies(seen.reweighted)
     weakest = int(np.nanargmin(before))
+    rates = [accuracy(seen.raw), accuracy(seen.reweighted)]
+    gaps = [cobias(seen.raw), cobias(seen.reweighted)]
     said = (
         f"The weakest class, {seen.classes[weakest]}, goes from {before[weakest]:.0%} to "
-        f"{after[weakest]:.0%} right, accuracy from {accuracy(seen.raw):.1%} to "
-        f"{accuracy(seen.reweighted):.1%}, and COBias from {cobias(seen.raw):.3f} to {cobias(seen.reweighted):.3f}."
+        f"{after[weakest]:.0%} right, accuracy from {rates[0]:.1%} to {rates[1]:.1%}, and COBias "
+        f"from {gaps[0]:.3f} to {gaps[1]:.3f}."
     ).replace("%", " %")
     if judged is not None:
         advice = "Apply them." if judged.apply else "Keep the most probable class."
