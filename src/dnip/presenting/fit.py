@@ -65,8 +65,8 @@ def describe_evidence(evidence: FitEvidence, confidence: float) -> str:
     ]
     return "\n".join(
         [
-            f"Expected on other rows, by {USUAL_FOLDS} refits, each judged on labels that it has "
-            f"not seen, with {100 * confidence:g} % intervals:",
+            f"Expected on other rows, by {USUAL_FOLDS} refits that each left labels out "
+            f"({100 * confidence:g} % intervals):",
             to_text(Table("evidence", "", columns, [Row(values) for values in cells])),
             "",
             f"verdict: {evidence.verdict}",
