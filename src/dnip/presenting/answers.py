@@ -28,9 +28,9 @@ def describe_import(summary: ImportSummary, out: Path) -> str:
 
 def notes_on_import(summary: ImportSummary) -> Iterator[str]:
     """Yield what a user should know of answers that are missing, incomplete or rounded."""
-    for kind, ids in (("refused", summary.refused), ("failed", summary.failed)):
+    for kind, ids in (("refusals", summary.refused), ("failed requests", summary.failed)):
         if ids:
-            yield f"answers that are {kind} and not in the table: {len(ids):,} ({listed(ids)})"
+            yield f"{kind}, which are not in the table: {len(ids):,} ({listed(ids)})"
     if summary.n_other:
         yield f"answers without the question, which are not in the table: {summary.n_other:,}"
     if 0 < summary.n_labelled < summary.n:
@@ -39,15 +39,15 @@ def notes_on_import(summary: ImportSummary) -> Iterator[str]:
         yield f"rows whose decision depends on labels that are not reported: {summary.n_open:,}"
     if summary.n_fallback:
         yield f"answers that name no class, read at their first token: {summary.n_fallback:,}"
-    if summary.decimals is not None:
+    if summary.decimals:
+        unit = 10.0**-summary.decimals
         yield (
-            f"probabilities are rounded to {summary.decimals} decimals; rows in which half a unit "
-            f"stands for zeros: {summary.n_raised:,}; rows whose best classes are tied: "
-            f"{summary.n_tied:,}"
+            f"probabilities are rounded to {unit:g}; rows with ties for the best class: "
+            f"{summary.n_tied:,}; rows in which {unit / 2:g} stands for zeros: {summary.n_raised:,}"
         )
     if summary.n_one_class:
         yield (
-            "rows that give everything to one class, so that no weights move them"
-            + (" but by the half unit" if summary.n_raised else "")
+            "rows that give everything to one class, so that no weights can move them"
+            + (" but for what stands for zeros" if summary.n_raised else "")
             + f": {summary.n_one_class:,}"
         )

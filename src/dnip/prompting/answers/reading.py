@@ -13,7 +13,7 @@ import numpy as np
 
 from dnip.base.arrays import normalise_rows
 from dnip.base.errors import InvalidInputError, listed
-from dnip.base.files import atomic_path
+from dnip.base.files import atomic_path, path_text
 from dnip.base.validation import check_classes
 from dnip.prompting.answers.collecting import Collector
 from dnip.prompting.answers.files import Found, read_values
@@ -45,6 +45,8 @@ class ImportSummary:
 
     Attributes
     ----------
+    files : tuple of str
+        The files of answers.
     n : int
         Rows of the table.
     n_labelled : int
@@ -74,6 +76,7 @@ class ImportSummary:
         Rows that give everything to one class: no weights could change the decision.
     """
 
+    files: tuple[str, ...]
     n: int
     n_labelled: int
     source: str
@@ -164,7 +167,7 @@ def read_answers(
     truth = None if gold is None else read_gold(Path(gold), names_of_classes, on, label)
     collector = Collector(wanted, source, on, None if truth is not None else label)
     collector.add_all(_values(answers))
-    files = [os.fspath(one) for one in answers if isinstance(one, str | os.PathLike)]
+    files = [path_text(os.fspath(one)) for one in answers if isinstance(one, str | os.PathLike)]
     origin = files[0] if len(files) == 1 else f"{len(answers)} files"
     kept = collector.kept
     if not kept:
@@ -186,6 +189,7 @@ def read_answers(
         np.array(masses) if all(mass is not None for mass in masses) else None,
     )
     summary = ImportSummary(
+        files=tuple(files),
         n=len(table),
         n_labelled=0 if table.labels is None else int((table.labels != UNLABELLED).sum()),
         source=collector.source,
@@ -216,8 +220,8 @@ def write_import(imported: Import, out: str | os.PathLike[str]) -> None:
         If a file cannot be written.
     """
     imported.table.write(out)
-    settings = {"answers": imported.table.source, "package_version": version("dnip")}
     with atomic_path(metadata_path(Path(out))) as temporary:
+        settings = {"package_version": version("dnip")}
         content = {"settings": settings, "summary": imported.summary.to_dict()}
         temporary.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", "utf-8")
 

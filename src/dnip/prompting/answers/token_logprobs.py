@@ -9,7 +9,7 @@ from typing import Any
 from dnip.base.errors import InvalidInputError
 from dnip.prompting.answers.source import Row, Source, Unanswered, Wanted
 from dnip.prompting.engines.label_matching import LabelMatcher
-from dnip.prompting.engines.openai_responses import read_answer
+from dnip.prompting.engines.openai_responses import read_answer, read_reported
 
 
 def _recognises(content: Any) -> bool:  # noqa: ANN401
@@ -29,12 +29,8 @@ def _read(content: Any, wanted: Wanted) -> Row | Unanswered:  # noqa: ANN401
     answer = _as_choices(content)
     if _is_refusal(answer):
         return Unanswered()
-    positions = read_answer(answer).positions
-    if not positions:
-        raise InvalidInputError(
-            "the answer has no log-probabilities",
-            hint="Ask with logprobs and top_logprobs, for 20 tokens where the service allows it",
-        )
+    # Where the text is trimmed, a label may look like a token that only ends the answer.
+    positions = read_answer(answer).positions or (read_reported(answer),)
     matcher = _matcher(wanted.names)
     chosen = [reported.chosen for reported in positions]
     place = matcher.find_last(chosen)

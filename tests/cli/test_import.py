@@ -1,0 +1,172 @@
+"""``dnip import``: from files of answers to a table that is fitted, and what it refuses."""
+
+import gzip
+import json
+
+import numpy as np
+import pytest
+
+from dnip import ProbabilityTable
+
+CLASSES = ("--classes", "ham,spam", "--out", "t.csv")
+
+
+def decision(p_ham, **beside):
+    probabilities = {"ham": p_ham, "spam": round(1 - p_ham, 6)}
+    choice = "ham" if p_ham >= 0.5 else "spam"
+    answer = {"type": "choice", "choice": choice, "probabilities": probabilities}
+    return {"model": "m", "answers": {"kind": answer}, **beside}
+
+
+def lines(*values):
+    return "".join(f"{json.dumps(value)}\n" for value in values)
+
+
+def chat(logprob):
+    top = [{"token": "ham", "logprob": logprob}, {"token": "spam", "logprob": -2.5}]
+    message = {"message": {"content": "ham"}, "logprobs": {"content": [{"top_logprobs": top}]}}
+    return {"model": "m", "choices": [message]}
+
+
+@pytest.fixture
+def write(folder):
+    def write(name, text):
+        (folder / name).write_text(text, encoding="utf-8")
+
+    return write
+
+
+def test_answers_are_imported_and_fitted(dnip, write, folder):
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 2, 60)
+    p_ham = np.round(np.clip(0.75 - 0.3 * truth + rng.normal(0, 0.1, 60), 0.01, 0.99), 3)
+    answers = [decision(p, id=f"row {i}") for i, p in enumerate(p_ham.tolist())]
+    write("a.jsonl", lines(*answers[:30]))
+    (folder / "b.json.gz").write_bytes(gzip.compress(json.dumps(answers[30:], indent=1).encode()))
+    gold = [f"row {i},{['ham', 'spam'][label]}" for i, label in enumerate(truth)]
+    write("gold.csv", "id,label\n" + "\n".join(reversed(gold)) + "\n")
+    run = dnip("import", "a.jsonl", "b.json.gz", *CLASSES, "--gold", "gold.csv", "--json")
+    assert run.status == 0
+    assert run.err == (
+        "note: probabilities are rounded to 0.001; rows with ties for the best class: "
+        f"{(p_ham == 0.5).sum()}; rows in which 0.0005 stands for zeros: 0\n"
+    )
+    found = {key: run.json[key] for key in ("n", "n_labelled", "source", "model", "question")}
+    assert found == {
+        "n": 60, "n_labelled": 60, "source": "decisions", "model": "m", "question": "kind"
+    }  # fmt: skip
+    table = ProbabilityTable.read("t.csv", ["ham", "spam"])
+    np.testing.assert_array_equal(table.labels, truth)
+    np.testing.assert_allclose(table.probabilities[:, 0], p_ham, rtol=1e-12)
+    assert table.ids.tolist() == [f"row {i}" for i in range(60)]
+    meta = json.loads((folder / "t.csv.meta.json").read_text())
+    assert meta["summary"]["files"] == ["a.jsonl", "b.json.gz"]
+    assert {**meta["summary"], "out": "t.csv"} == run.json
+    assert dnip("fit", "t.csv", "--classes", "ham,spam", "--out", "c.json").status == 0
+    run = dnip("evaluate", "t.csv", "--coefficients", "c.json", "--json")
+    assert run.json["reweighted"]["cobias"] <= run.json["raw"]["cobias"]
+
+
+def test_what_is_missing_is_counted_and_named(dnip, write):
+    batch = [
+        {"custom_id": "a", "response": {"status_code": 200, "body": decision(0.8)}},
+        {"custom_id": "b", "response": {"status_code": 500, "body": {"error": {}}}},
+        {"custom_id": "c", "response": None, "error": {"code": "batch_expired"}},
+        {"custom_id": "d", "response": {"status_code": 200, "body": decision(1.0)}},
+        {"custom_id": "e", "response": {"body": {"answers": {"kind": {"type": "refusal"}}}}},
+        {"custom_id": "f", "response": {"body": {"answers": {"other": {"type": "refusal"}}}}},
+    ]
+    write("batch.jsonl", lines(*batch))
+    write("gold.jsonl", lines({"id": "a", "label": 1}, {"id": "z", "label": None}))
+    question = ("--question", "kind", "--gold", "gold.jsonl")
+    run = dnip("import", "batch.jsonl", *CLASSES, *question)
+    assert (run.status, run.out.splitlines()) == (
+        0,
+        [
+            "2 rows written to t.csv, 1 of them with a label",
+            "source decisions, model m, question kind",
+        ],
+    )
+    assert run.err.splitlines() == [
+        "note: refusals, which are not in the table: 1 (e)",
+        "note: failed requests, which are not in the table: 2 (b, c)",
+        "note: answers without the question, which are not in the table: 1",
+        "note: rows without a label: 1",
+        "note: probabilities are rounded to 0.1; rows with ties for the best class: 0; rows in "
+        "which 0.05 stands for zeros: 1",
+        "note: rows that give everything to one class, so that no weights can move them but for "
+        "what stands for zeros: 1",
+    ]
+    table = ProbabilityTable.read("t.csv", ["ham", "spam"])
+    assert (table.ids.tolist(), table.labels.tolist()) == (["a", "d"], [1, -1])
+    np.testing.assert_allclose(table.probabilities[1], np.array([1, 0.05]) / 1.05)
+
+
+GOLD = ("--gold", "gold.csv")
+ID = {"id": "a"}
+TWO = {"a": 0.5, "b": 0.5}
+#: What is wrong: the file, another file, further arguments, and what the message holds.
+REFUSED = {
+    "two models": (lines(decision(0.5), decision(0.5, model="n")), "", (),
+                   ("a.jsonl: line 2: ", "model 'n'", "a.jsonl: line 1 is of 'm'")),
+    "other options": (lines(decision(0.5), {"answers": {"kind": {
+                      "type": "choice", "choice": "a", "probabilities": TWO}}}), "", (),
+                      ("a.jsonl: line 2: the options are a, b, but the classes are ham, spam",)),
+    "an id twice": (lines(decision(0.5, **ID), decision(0.5, **ID)), "", (),
+                    ("a.jsonl: line 2: the id 'a' is already at a.jsonl: line 1",)),
+    "an id missing": (lines(decision(0.5, **ID), decision(0.5)), "", (),
+                      ("a.jsonl: line 2: the answer has no id",)),
+    "no such question": (lines(decision(0.5)), "", ("--question", "topic"),
+                         ("no answer has the question 'topic'", "the questions are kind")),
+    "several questions": (lines({"answers": {"x": {}, "y": {}}}), "", (),
+                          ("a.jsonl: line 1: there are several questions: x, y", "--question")),
+    "log-probability": (lines(chat(-0.5), chat(0.5)), "", (), ("a.jsonl: line 2: ", "0.5")),
+    "no log-probability": (lines(chat("x")), "", (), ("a.jsonl: line 1: ", "'x'")),
+    "cut off": (lines(decision(0.5)) + '{"answers": {"ki', "", (),
+                ("a.jsonl: line 2 is not valid JSON",)),
+    "cut off, several lines": ('[\n {"answers": {}},\n {"answ', "", (),
+                               ("a.jsonl: line 3 is not valid JSON",)),
+    "unknown gold": (lines(decision(0.5, **ID)), "id,label\na,egg\n", GOLD,
+                     ("gold.csv: line 2, column label: 'egg' is neither",)),
+    "gold twice": (lines(decision(0.5, **ID)), "id,label\na,ham\na,spam\n", GOLD,
+                   ("gold.csv: line 3: the id 'a' is already at gold.csv: line 2",)),
+    "no gold column": (lines(decision(0.5, **ID)), "id,y\na,ham\n", GOLD,
+                       ("gold.csv: line 2: there is no column label; the columns are id, y",)),
+    "no id in common": (lines(decision(0.5, **ID)), "id,label\nb,ham\n", GOLD,
+                        ("no answer's id is in the gold file", "'a'", "'b'")),
+    "no ids": (lines(decision(0.5)), "id,label\nb,ham\n", GOLD, ("have no ids", "--on row")),
+    "other numbers": (lines(decision(0.5)), "label\nham\nspam\n", (*GOLD, "--on", "row"),
+                      ("there are 1 answers, but 2 gold labels",)),
+    "no such id": (lines(decision(0.5)), "", ("--on", "uid"),
+                   ("a.jsonl: line 1: there is no uid; there are model, answers",)),
+    "no such label": (lines(decision(0.5)), "", ("--label", "y"), ("there is no y",)),
+    "unknown": (lines({"some": {"thing": 1}}), "", (),
+                ("a.jsonl: line 1: this is an answer of no known source", "lm-eval: samples of")),
+    "a number": ("7\n", "", (), ("a.jsonl: line 1: this is an answer of no known source",)),
+    "another source": (lines(decision(0.5), chat(-0.5)), "", (),
+                       ("a.jsonl: line 2: this is no answer of the source decisions",)),
+    "named otherwise": (lines(decision(0.5)), "", ("--from", "logprobs"), ("logprobs",)),
+    "no such source": (lines(decision(0.5)), "", ("--from", "tea"), ("'tea'", "decisions, lm-")),
+    "no such class": (lines(decision(0.5)), "", ("--map", "egg=ham"), ("--map names 'egg'",)),
+    "one name twice": (lines(decision(0.5)), "", ("--map", "spam=ham"), ("ham, ham",)),
+    "empty": ("", "", (), ("a.jsonl: there are no answers",)),
+    "all refused": (lines({"answers": [{"type": "refusal"}]}), "", (), ("refused: 1, failed: 0",)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "gold", "further", "told"), REFUSED.values(), ids=REFUSED)
+def test_bad_input_is_refused_and_nothing_is_written(
+    dnip, write, unchanged, text, gold, further, told
+):
+    write("a.jsonl", text)
+    write("gold.csv", gold)
+    with unchanged():
+        dnip("import", "a.jsonl", *CLASSES, *further).assert_refused(*told)
+
+
+def test_a_file_that_is_not_there_is_refused(dnip, folder):
+    dnip("import", "no.jsonl", *CLASSES).assert_refused("no.jsonl: the file cannot be read")
+    dnip("import", "no.jsonl", "--classes", "a,b", "--out", "t.txt").assert_refused(".txt")
+    dnip("import", "no.jsonl", *CLASSES, "--map", "ham").assert_wrong_usage(
+        "'ham' is not CLASS=NAME"
+    )

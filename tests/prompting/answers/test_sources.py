@@ -1,0 +1,335 @@
+"""Every source says the same of the same answer, in the shape in which its service writes it."""
+
+import math
+
+import numpy as np
+import pytest
+
+from dnip.base.errors import InvalidInputError
+from dnip.prompting.answers.reading import read_answers
+from dnip.prompting.answers.registry import SOURCES
+
+CLASSES = ["ham", "spam"]
+#: What a language model gave to the tokens at the place of the label.
+TOKENS = {" spam": 0.5, "Spam": 0.1, " ham": 0.2, " the": 0.05}
+
+
+def listed(key="logprob"):
+    return [{"token": text, key: math.log(p)} for text, p in TOKENS.items()]
+
+
+def position():
+    return {"token": " spam", "logprob": math.log(0.5), "top_logprobs": listed()}
+
+
+def choice(answer):
+    return {"model": "m", "answers": {"kind": answer}}
+
+
+#: Per source: answers that all give 0.25 to ham and 0.75 to spam.
+SHAPES = {
+    "decisions": {
+        "System One": choice(
+            {"type": "choice", "choice": "spam", "probabilities": {"spam": 0.75, "ham": 0.25}}
+        ),
+        "OpenAI": {
+            "model": "m",
+            "answers": [
+                {
+                    "type": "choice",
+                    "name": None,
+                    "choice": "spam",
+                    "confidence": 0.5,
+                    "probabilities": [
+                        {"value": "ham", "probability": 0.25},
+                        {"value": "spam", "probability": 0.75},
+                    ],
+                }
+            ],
+        },
+        "score": choice(
+            {
+                "type": "score",
+                "probabilities": {"0": 0.25, "1": 0.75},
+                "legend": {"0": "ham", "1": "spam"},
+            }
+        ),
+    },
+    "lm-eval": {
+        "texts": {
+            "doc_id": 7,
+            "target": "1",
+            "arguments": {
+                "gen_args_0": {"arg_0": "?", "arg_1": " ham"},
+                "gen_args_1": {"arg_0": "?", "arg_1": " spam"},
+            },
+            "resps": [[["-9", "False"]], [["-9", "False"]]],
+            "filtered_resps": [[str(math.log(0.2)), "False"], [str(math.log(0.6)), "True"]],
+            "filter": "none",
+        },
+        "numbers, in the old layout": {
+            "doc_id": 7,
+            "target": 1,
+            "arguments": [["?", " ham"], ["?", " spam"]],
+            "resps": [[[math.log(0.2), False]], [[math.log(0.6), True]]],
+        },
+        "choices in another order": {
+            "doc_id": 7,
+            "target": "spam",
+            "arguments": [["?", " spam"], ["?", " ham"]],
+            "filtered_resps": [[math.log(0.6), True], [math.log(0.2), False]],
+            "resps": [],
+        },
+        "with those of acc_mutual_info": {
+            "doc_id": 7,
+            "target": "1",
+            "filtered_resps": [[math.log(p), False] for p in (0.2, 0.6, 0.1, 0.1)],
+            "resps": [],
+        },
+    },
+    "lighteval": {
+        "details": {
+            "doc": {"id": "7", "choices": [" spam", " ham"], "gold_index": [0]},
+            "metric": {"acc": 1},
+            "model_response": {"logprobs": [math.log(0.6), math.log(0.2)], "text": []},
+        }
+    },
+    "hugging-face": {
+        "text classification": [{"label": "spam", "score": 0.75}, {"label": "ham", "score": 0.25}],
+        "zero-shot": {"sequence": "?", "labels": ["spam", "ham"], "scores": [0.75, 0.25]},
+    },
+    "logprobs": {
+        "chat": {
+            "id": "chatcmpl-1",
+            "model": "m",
+            "choices": [
+                {"message": {"content": " spam"}, "logprobs": {"content": [position()]}},
+            ],
+        },
+        "completions": {
+            "choices": [
+                {
+                    "text": " spam",
+                    "logprobs": {
+                        "tokens": [" spam"],
+                        "top_logprobs": [{text: math.log(p) for text, p in TOKENS.items()}],
+                    },
+                }
+            ]
+        },
+        "Responses": {
+            "id": "resp_1",
+            "output": [
+                {"type": "reasoning", "summary": []},
+                {"type": "message", "content": [{"text": " spam", "logprobs": [position()]}]},
+            ],
+        },
+        "Ollama, chat": {"message": {"content": " spam"}, "logprobs": [position()]},
+        "Ollama, trimmed": {
+            "message": {"content": "spam"},
+            "done_reason": "stop",
+            "logprobs": [position()],
+        },
+        "Ollama, generate": {"response": " spam", "done": True, "logprobs": [position()]},
+        "llama.cpp": {
+            "content": " spam",
+            "completion_probabilities": [{"content": " spam", "top_logprobs": listed()}],
+        },
+        "Gemini": {
+            "modelVersion": "m",
+            "candidates": [
+                {
+                    "content": {"parts": [{"text": " spam"}]},
+                    "finishReason": "STOP",
+                    "logprobsResult": {
+                        "chosenCandidates": [{"token": " spam", "logProbability": math.log(0.5)}],
+                        "topCandidates": [{"candidates": listed("logProbability")}],
+                    },
+                }
+            ],
+        },
+    },
+    "columns": {
+        "numbers": {"id": 7, "spam": 0.75, "ham": 0.25},
+        "texts": {"ham": "0.25", "spam": "0.75", "note": ""},
+    },
+}
+ALL = [
+    pytest.param(source, shape, id=f"{source}: {name}")
+    for source, shapes in SHAPES.items()
+    for name, shape in shapes.items()
+]
+MASS = {"lm-eval": 0.8, "lighteval": 0.8, "logprobs": 0.8}
+
+
+@pytest.mark.parametrize(("source", "answer"), ALL)
+def test_an_answer_is_recognised_and_read(source, answer):
+    table, summary = read_answers([answer], CLASSES)
+    assert (summary.source, summary.n) == (source, 1)
+    np.testing.assert_allclose(table.probabilities, [[0.25, 0.75]], rtol=1e-12)
+    if source in MASS:
+        np.testing.assert_allclose(table.mass, [MASS[source]])
+    else:
+        assert table.mass is None
+    if source in ("lm-eval", "lighteval"):
+        assert (table.ids.tolist(), table.labels.tolist()) == (["7"], [1])
+
+
+def test_every_source_has_a_shape():
+    assert set(SOURCES) == {*SHAPES, "lm-eval-mutual-info"}
+
+
+@pytest.mark.parametrize(
+    ("answer", "p_yes"),
+    [
+        ({"type": "noul", "noul": 0.9}, 0.9),
+        ({"type": "predicate", "probability": 0.25}, 0.25),
+    ],
+)
+def test_a_question_of_yes_and_no_has_these_classes(answer, p_yes):
+    for classes in (["no", "yes"], ["false", "true"]):
+        table, _ = read_answers([choice(answer)], classes)
+        np.testing.assert_allclose(table.probabilities, [[1 - p_yes, p_yes]])
+    table, _ = read_answers([choice(answer)], CLASSES, names={"ham": "no", "spam": "yes"})
+    np.testing.assert_allclose(table.probabilities, [[1 - p_yes, p_yes]])
+
+
+def test_label_mass_of_servers_becomes_captured_mass():
+    answer = {"type": "choice", "choice": "ham", "probabilities": {"ham": 1.0, "spam": 0.0}}
+    beside = {**choice(answer), "diagnostics": {"kind": {"label_mass": 0.5}}}
+    within = choice({**answer, "label_mass": 0.25})
+    table, _ = read_answers([beside, within], CLASSES)
+    assert table.mass.tolist() == [0.5, 0.25]
+
+
+def test_mutual_information_divides_by_what_choices_have_without_a_context():
+    answer = SHAPES["lm-eval"]["with those of acc_mutual_info"]
+    logs = [-800.0, -801.0, -790.0, -792.0]  # so small that probabilities would underflow
+    answer = answer | {"filtered_resps": [[log, False] for log in logs]}
+    table, summary = read_answers([answer], CLASSES, source="lm-eval-mutual-info")
+    expected = np.exp([-10.0, -9.0]) / np.exp([-10.0, -9.0]).sum()
+    np.testing.assert_allclose(table.probabilities[0], expected)
+    assert summary.source == "lm-eval-mutual-info"
+    with pytest.raises(InvalidInputError, match="without a context"):
+        read_answers([SHAPES["lm-eval"]["texts"]], CLASSES, source="lm-eval-mutual-info")
+
+
+def chat(text, *positions, reason="stop", **message):
+    content = [
+        {
+            "token": chosen,
+            "logprob": math.log(tokens[chosen]),
+            "top_logprobs": [{"token": one, "logprob": math.log(p)} for one, p in tokens.items()],
+        }
+        for chosen, tokens in positions
+    ]
+    return {
+        "choices": [
+            {
+                "message": {"content": text, **message},
+                "logprobs": {"content": content},
+                "finish_reason": reason,
+            }
+        ]
+    }
+
+
+def test_variants_of_a_label_are_added_up():
+    tokens = {"Spam": 0.3, " SPAM": 0.15, "ham": 0.1, " Ham": 0.05, "!": 0.01}
+    table, _ = read_answers([chat("Spam", ("Spam", tokens))], CLASSES)
+    np.testing.assert_allclose(table.probabilities, [[0.25, 0.75]])
+    np.testing.assert_allclose(table.mass, [0.6])
+
+
+def test_the_last_label_of_a_longer_answer_is_read():
+    first = ("It", {"It": 0.5, "spam": 0.25, "ham": 0.2})
+    label = (" ham", {" ham": 0.6, " spam": 0.2, " a": 0.1})
+    table, summary = read_answers([chat("It is ham", first, (" is", {" is": 1.0}), label)], CLASSES)
+    np.testing.assert_allclose(table.probabilities, [[0.75, 0.25]])
+    assert summary.n_fallback == 0
+    table, summary = read_answers([chat("It is", first, (" is", {" is": 1.0}))], CLASSES)
+    assert (summary.n, summary.n_fallback) == (1, 1)
+
+
+def test_an_answer_that_is_cut_within_its_label_is_no_fallback():
+    tokens = {"sp": 0.6, "ha": 0.2, "!": 0.1}
+    table, summary = read_answers([chat("sp", ("sp", tokens), reason="length")], CLASSES)
+    np.testing.assert_allclose(table.probabilities, [[0.25, 0.75]])
+    assert summary.n_fallback == 0
+
+
+@pytest.mark.parametrize(("fill", "ham"), [("zero", 0.0), ("half", 0.1), ("ceiling", 0.2)])
+def test_a_label_that_is_not_reported_is_bounded(fill, ham):
+    answer = chat("spam", ("spam", {"spam": 0.3, "a": 0.3, "b": 0.2}))
+    unsure = chat("b", ("b", {"b": 0.25, "a": 0.25, "spam": 0.125}))
+    table, summary = read_answers([answer, unsure], CLASSES, fill=fill)
+    np.testing.assert_allclose(table.probabilities[0], [ham / (ham + 0.3), 0.3 / (ham + 0.3)])
+    assert summary.n_open == 1  # ham may be 0.125 in the second, and ties go to the lowest class
+
+
+def test_tokens_that_begin_two_labels_are_refused():
+    tokens = {"ne": 0.9, "positive": 0.05}
+    with pytest.raises(InvalidInputError, match="begins several labels"):
+        read_answers([chat("ne", ("ne", tokens))], ["negative", "neutral", "positive"])
+    with pytest.raises(InvalidInputError, match="begins another label's answer"):
+        read_answers([chat("ne", ("ne", tokens))], ["no", "not sure"])
+
+
+REFUSALS = {
+    "decisions": {"answers": [{"type": "refusal", "name": None}]},
+    "chat": chat(None, refusal="I cannot"),
+    "content filter": chat("", reason="content_filter"),
+    "Gemini": {"candidates": [{"finishReason": "SAFETY"}]},
+    "Gemini, no candidate": {"candidates": [], "promptFeedback": {"blockReason": "SAFETY"}},
+    "Responses": {
+        "output": [{"type": "message", "content": [{"type": "refusal", "refusal": "I cannot"}]}]
+    },
+}
+
+
+@pytest.mark.parametrize("refusal", REFUSALS.values(), ids=REFUSALS)
+def test_refusals_are_counted_and_left_out(refusal):
+    sound = SHAPES["decisions"]["OpenAI"] if "answers" in refusal else SHAPES["logprobs"]["chat"]
+    answers = [{**sound, "id": "a"}, {**refusal, "id": "b"}]
+    table, summary = read_answers(answers, CLASSES)
+    assert (table.ids.tolist(), summary.refused, summary.failed) == (["a"], ("b",), ())
+
+
+@pytest.mark.parametrize(
+    ("source", "answer", "told"),
+    [
+        ("logprobs", chat("a", ("a", {"a": 1.5})), "log-probability 0.405"),
+        ("logprobs", {"choices": [{"message": {"content": "ham"}}]}, "no log-probabilities"),
+        ("logprobs", {"choices": []}, "no choices"),
+        ("logprobs", {"output": []}, "no log-probabilities"),
+        ("lm-eval", {"doc_id": 0, "resps": [["some text"]]}, "instead of log-likelihoods"),
+        ("lm-eval", {"doc_id": 0, "resps": [[[-1, True]]]}, "holds 1 log-likelihoods"),
+        ("lm-eval", {"doc_id": 0, "resps": [[[0.5, True]], [[-1, 0]]]}, "log-likelihood is 0.5"),
+        ("lm-eval", {"doc_id": 0, "resps": [[["x", True]], [[-1, False]]]}, "'x' is not a number"),
+        ("lm-eval", {"doc_id": 0, "resps": [[["nan", 1]], [[-1, 0]]]}, "log-likelihood is nan"),
+        ("hugging-face", [{"label": "ham", "score": 0.9}], "1 of 2 classes"),
+        ("hugging-face", {"labels": ["ham", "egg"], "scores": [0.5, 0.5]}, "the options are ham,"),
+        ("columns", {"ham": 0.5, "egg": 0.5}, "there is no column spam"),
+        ("columns", {"ham": 0.5, "spam": "x"}, "spam: 'x' is not a number"),
+        ("columns", {"ham": 0.5, "spam": -0.5}, "negative"),
+        ("columns", {"ham": 0.0, "spam": 0.0}, "all class probabilities are 0"),
+        ("decisions", choice({"type": "box", "box": {}}), "type 'box'"),
+        (
+            "decisions",
+            choice({"type": "choice", "choice": "a", "probabilities": {"a": 1, "b": 0}}),
+            "the options are a, b, but the classes are ham, spam",
+        ),
+    ],
+)  # fmt: skip
+def test_damaged_answers_are_refused(source, answer, told):
+    assert SOURCES[source].recognises(answer)
+    with pytest.raises(InvalidInputError, match=told) as raised:
+        read_answers([answer], CLASSES)
+    assert str(raised.value).startswith("answer 1")
+
+
+def test_a_target_that_may_be_a_place_or_a_text_is_refused():
+    answer = {"doc_id": 0, "target": "1", "resps": [[[-1, False]], [[-1, False]]]}
+    answer["arguments"] = [["?", " 1"], ["?", " 2"]]
+    with pytest.raises(InvalidInputError, match="the place of a choice, or its text"):
+        read_answers([answer], ["1", "2"])
