@@ -180,14 +180,12 @@ class Collector:
             self._question = next(iter(self._questions), None)
         return self._question if self._question in names else None
 
-    def _id(self, holders: list[dict[str, Any]], *own: object) -> object:
+    def _id(self, holders: list[dict[str, Any]], batch_id: object, own_id: object) -> object:
         if self._on not in (None, BY_ROW):
             return _held(holders, str(self._on), "--on")
-        # The id of a batch's line is not that of the request.
-        content = holders[1:2] or holders
-        return next(
-            (one for one in (*own, *(held.get(ID) for held in content)) if one is not None), None
-        )
+        content = holders[1:2] or holders  # the id of a batch's line is not that of the request
+        beside = (held.get(ID) for held in content)
+        return next((one for one in (batch_id, *beside, own_id) if one is not None), None)
 
     def _label_of(self, holders: list[dict[str, Any]], row: Row) -> object:
         if not self._wanted.own_labels:
