@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from importlib import import_module
 from keyword import iskeyword
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from dnip.cli.console import Verbosity
+from dnip.cli.defaults import read_defaults
 from dnip.cli.grouped_help import GroupedCommand
 from dnip.cli.option_groups import with_option_groups
 
@@ -36,7 +39,6 @@ COMMANDS = (
 app = typer.Typer(
     name="dnip",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -47,6 +49,18 @@ for name in COMMANDS:
     app.command(name, cls=GroupedCommand)(with_option_groups(command))
 
 
+def run() -> None:
+    """Run the command that ``sys.argv`` names, with the defaults of ``[tool.dnip]``."""
+    commands = typer.main.get_group(app).commands
+    options = {
+        name: frozenset(
+            flag.removeprefix("--") for parameter in command.params for flag in parameter.opts
+        )
+        for name, command in commands.items()
+    }
+    app(prog_name="dnip", default_map=read_defaults(options, Path.cwd()))
+
+
 def _print_version(wanted: bool) -> None:
     if wanted:
         from dnip import __version__
@@ -55,12 +69,25 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
+def _be_quiet(wanted: bool) -> None:
+    Verbosity.quiet = wanted
+
+
 @app.callback()
 def dnip(
     version: Annotated[
         bool,
         typer.Option(
             "--version", help="Print the version.", callback=_print_version, is_eager=True
+        ),
+    ] = False,
+    quiet: Annotated[
+        bool,
+        typer.Option(
+            "--quiet",
+            "-q",
+            help="Print no notes and no progress; warnings and errors stay.",
+            callback=_be_quiet,
         ),
     ] = False,
 ) -> None:

@@ -32,8 +32,16 @@ def say(text: str, *, err: bool = False) -> None:
         _print(printable(text))
 
 
+class Verbosity:
+    """Whether notes and progress are shown; warnings and errors always are."""
+
+    quiet = False
+
+
 def complain(kind: str, message: str) -> None:
-    """Write one message to standard error."""
+    """Write one message to standard error: an error, a warning, a note or progress."""
+    if Verbosity.quiet and kind in ("note", "progress"):
+        return
     say(f"{kind}: {message}", err=True)
 
 
@@ -69,6 +77,20 @@ def _print(text: str) -> None:
         ) from error
 
 
+def time_left(done: int, total: int, seconds: float) -> str:
+    """Return how long the rest of some work may take, as text; empty if that is not known.
+
+    Examples
+    --------
+    >>> time_left(10, 40, 60.0), time_left(0, 40, 60.0)
+    (', about 3 min left', '')
+    """
+    if not 0 < done < total:
+        return ""
+    left = seconds * (total - done) / done
+    return f", about {left / 60:.0f} min left" if left >= 90 else f", about {left:.0f} s left"
+
+
 @contextmanager
 def live_progress(title: str) -> Iterator[Callable[[str], None]]:
     """Show one line of progress on standard error; the block calls the function it is given.
@@ -76,6 +98,9 @@ def live_progress(title: str) -> Iterator[Callable[[str], None]]:
     On a terminal the line is updated in place and vanishes at the end. Elsewhere a line is
     written every ten seconds, so that a log shows that the work goes on.
     """
+    if Verbosity.quiet:
+        yield lambda _text: None
+        return
     if sys.stderr is not None and sys.stderr.isatty():  # None where the shell has closed it
         from rich.console import Console
         from rich.markup import escape

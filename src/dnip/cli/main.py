@@ -37,9 +37,9 @@ def main() -> None:
     warnings.showwarning = _show_warning
     warnings.simplefilter("always", DNIPWarning)
     try:
-        from dnip.cli.app import app  # slow enough to be interrupted
+        from dnip.cli.app import run  # slow enough to be interrupted
 
-        app(prog_name="dnip")
+        run()
     except DNIPError as error:
         _complain("error", str(error))
         sys.exit(1)

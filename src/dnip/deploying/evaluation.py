@@ -15,6 +15,7 @@ from dnip.metrics.confusion import count_pairs
 from dnip.metrics.intervals.metrics import PAIRED, difference_intervals
 from dnip.metrics.intervals.proportions import paired_bounds, wilson
 from dnip.priors import effective_rows
+from dnip.tables import ProbabilityTable
 from dnip.tables.captured_mass import MassCounts
 from dnip.tables.guards import check_several_classes
 
@@ -189,7 +190,7 @@ def check_same_classes(rows: Rows, coefficients: Coefficients) -> None:
 
 
 def evaluate(
-    chunks: Iterable[Rows],
+    chunks: ProbabilityTable | Iterable[Rows],
     coefficients: Coefficients | None = None,
     *,
     adjusted: Coefficients | None = None,
@@ -200,8 +201,8 @@ def evaluate(
 
     Parameters
     ----------
-    chunks : iterable of ProbabilityTable or Chunk
-        The table: a `Scan` of one on disk, ``[table]`` for one in memory.
+    chunks : ProbabilityTable or iterable of Chunk
+        The table in memory, or a `Scan` of one on disk.
     coefficients : Coefficients, optional
         Fitted for the table's classes.
     adjusted : Coefficients, optional
@@ -228,7 +229,7 @@ def evaluate(
     >>> import numpy as np
     >>> from dnip import Coefficients, ProbabilityTable
     >>> table = ProbabilityTable(np.array([[0.9, 0.1], [0.6, 0.4]]), np.array([0, 1]))
-    >>> result = evaluate([table], Coefficients(["0", "1"], [15, 30], scale=30))
+    >>> result = evaluate(table, Coefficients(["0", "1"], [15, 30], scale=30))
     >>> result.raw.tolist(), result.reweighted.tolist()
     ([[1, 0], [1, 0]], [[1, 0], [0, 1]])
     """
@@ -241,7 +242,7 @@ def evaluate(
         for name, given in (("reweighted", coefficients), ("adjusted", adjusted))
         if given is not None
     }
-    for chunk in chunks:
+    for chunk in [chunks] if isinstance(chunks, ProbabilityTable) else chunks:
         for given, _ in both.values():
             check_same_classes(chunk, given)
         p, classes, source = chunk.probabilities, chunk.classes, chunk.source

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Sequence
 
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
-    from dnip.base.typing import Floats, Labels, Probabilities, WeightIndices
+    from dnip.base.typing import Floats, Probabilities, WeightIndices
     from dnip.method.solution import Solution
     from dnip.priors import Calibration, PriorEstimate, PriorLike
 
@@ -66,6 +66,8 @@ class Coefficients:
     >>> coefficients = Coefficients(["cat", "dog"], [30, 15], scale=30)
     >>> coefficients.predict([[0.4, 0.6], [0.3, 0.7]])
     array([0, 1])
+    >>> coefficients.predict([[0.4, 0.6], [0.3, 0.7]], names=True).tolist()
+    ['cat', 'dog']
     >>> coefficients.apply([[0.4, 0.6]]).round(3)
     array([[0.571, 0.429]])
     """
@@ -199,25 +201,29 @@ class Coefficients:
         """
         return reweight(check_columns(probabilities, self.classes), self.multipliers)
 
-    def predict(self, probabilities: ArrayLike) -> Labels:
+    def predict(self, probabilities: ArrayLike, *, names: bool = False) -> NDArray[Any]:
         """Predict argmax_n ω_n·p_mn (equation 7); a tie goes to the lowest class.
 
         Parameters
         ----------
         probabilities : array-like or DataFrame of shape (M, N)
             Named columns of a data frame must be those of the classes, in order.
+        names : bool, default=False
+            Whether to return class names instead of indices.
 
         Returns
         -------
         ndarray of shape (M,)
-            Class indices.
+            Class indices, or class names as Python strings.
 
         Raises
         ------
         InvalidInputError
             For probabilities that break their contract, or of other classes.
         """
-        return decide(check_columns(probabilities, self.classes), self.multipliers).astype(np.int64)
+        p = check_columns(probabilities, self.classes)
+        chosen = decide(p, self.multipliers).astype(np.int64)
+        return np.array(self.classes, np.object_)[chosen] if names else chosen
 
     def adjusted(self, target_prior: PriorLike | PriorEstimate) -> Coefficients:
         """Return coefficients for rows with another class mix.

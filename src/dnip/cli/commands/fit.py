@@ -55,6 +55,7 @@ def fit(
     from dnip.base.errors import InvalidInputError
     from dnip.base.files import check_files, temporary_folder
     from dnip.base.validation import check_level
+    from dnip.cli.saving import save_coefficients
     from dnip.fitting.fit import fit_file
     from dnip.presenting.fit import describe_fit, fit_to_dict, notes_on_fit
     from dnip.presenting.trace import write_trace
@@ -84,7 +85,7 @@ def fit(
             evidence=evidence,
             progress=progress,
         )
-    fitted.coefficients.save(out)
+    save_coefficients(fitted.coefficients, out)
     if trace is not None:
         write_trace(fitted.solution, trace)
     for note in notes_on_fit(fitted, unlabelled):

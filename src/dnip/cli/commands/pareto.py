@@ -76,6 +76,7 @@ def pareto(
     """
     from dnip.base.errors import InvalidInputError, listed
     from dnip.base.files import check_files
+    from dnip.cli.saving import save_coefficients
     from dnip.fitting.pareto import Rule, trace_front
     from dnip.method.solution import Status
     from dnip.presenting.front import FILES, describe_choice, present_front
@@ -125,7 +126,7 @@ def pareto(
     results = present_front(found, summary, rule)
     written = FILES.write(folder, results)
     if rule is not None:
-        coefficients.save(target)
+        save_coefficients(coefficients, target)
         written = (*written, target)
     text = results.to_text()
     if rule is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,7 +12,7 @@ import typer
 
 from dnip.base.choices import CriterionName, SolverName
 from dnip.base.option import Option
-from dnip.cli.console import complain, finish, live_progress
+from dnip.cli.console import complain, finish, live_progress, time_left
 from dnip.cli.options import (
     DEFAULT_CONFIDENCE,
     DEFAULT_SCALE,
@@ -170,6 +171,7 @@ def tune(
     """
     from dnip.base.errors import InvalidInputError
     from dnip.base.files import check_files
+    from dnip.cli.saving import save_coefficients
     from dnip.fitting.tuning import tune as tune_table
     from dnip.method.objective import Objective
     from dnip.presenting.fit import describe_fit, fit_to_dict
@@ -185,6 +187,7 @@ def tune(
     check_files({"opt": opt, "dev": scoring.dev, "unlabelled": unlabelled}, {"out": out})
     names = split_classes(classes)
     table = ProbabilityTable.read(opt, names)
+    began = time.monotonic()
     with live_progress("tuning") as show:
         tuning = tune_table(
             table,
@@ -199,10 +202,12 @@ def tune(
             solver=solver,
             seed=seed,
             time_limit=time_limit,
-            progress=lambda done, total: show(f"{done:,} of {total:,} fits"),
+            progress=lambda done, total: show(
+                f"{done:,} of {total:,} fits" + time_left(done, total, time.monotonic() - began)
+            ),
         )
     fitted = tuning.fit
-    fitted.coefficients.save(out)
+    save_coefficients(fitted.coefficients, out)
     if tuning.interrupted:
         complain("interrupted", f"chosen among {len(tuning.candidates)} finished candidates")
     content = fit_to_dict(fitted, tuning.chosen.robust, scoring.confidence)
