@@ -18,11 +18,13 @@ from dnip.deploying.decisions.answers import (
     read_answer,
 )
 from dnip.deploying.decisions.confidence import confidence_like
+from dnip.method.coefficients import Coefficients
 from dnip.method.prediction import decide, reweight
 
 if TYPE_CHECKING:
+    import os
+
     from dnip.base.typing import Floats
-    from dnip.method.coefficients import Coefficients
 
 
 class Correction(NamedTuple):
@@ -91,6 +93,22 @@ def correct(
     as_list = isinstance(body["answers"], list)
     corrected = [new for _, new in answers] if as_list else dict(answers)
     return {**body, "answers": corrected}, corrections
+
+
+def load_coefficients(
+    given: Mapping[str, Coefficients | str | os.PathLike[str]],
+) -> dict[str, Coefficients]:
+    """Return coefficients by question; those given as files are read.
+
+    Raises
+    ------
+    CoefficientsFormatError
+        If a file cannot be read, is damaged, or is of an unknown version.
+    """
+    return {
+        question: one if isinstance(one, Coefficients) else Coefficients.load(one)
+        for question, one in given.items()
+    }
 
 
 def _reweighted(decision: Decision, coefficients: Coefficients) -> Decision:
