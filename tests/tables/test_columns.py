@@ -39,15 +39,12 @@ def test_class_columns_are_found_in_class_order(header, classes, columns, names)
         ("p0,p1,p0", None, ["column p0 appears twice"]),
         ("label,p0,p1,label", None, ["column label appears twice"]),
         ("p0", None, ["only 1 class column, p0"]),
-        ("p0,p1,text", None, ["column text is not known", "label, id, prediction", "Drop it"]),
-        (",p0,p1", None, ["without a name", "index=False"]),
         ("Label,p0,p1", None, ["column Label is not known", "Rename it to label"]),
         ("label,id,pos,neg", None, ["label, id, pos, neg", "--classes pos,neg"]),
         ("label;p0;p1", None, ["Separate the columns with commas"]),
         ("0,0.25,0.75", None, ["The first line must name the columns"]),
         ("p0,p1", ("a", "b", "c"), ["2 class columns, p0, p1", "3 classes: a, b, c"]),
         ("a,c", ("a", "b"), ["column b of the classes a, b is missing", "found are a, c"]),
-        ("a,b,c", ("a", "b"), ["column c is not known"]),
         ("p0,p1,a,b", ("a", "b"), ["column p0 is not known"]),
         ("label,other", ("label", "other"), ["class of that name", "p0, p1, ..."]),
         ("p0,p1", ("p1", "p0"), ["class of that name"]),
@@ -58,3 +55,8 @@ def test_columns_that_leave_a_doubt_are_refused(header, classes, told):
         resolve(header, classes)
     for part in ["t.csv: ", *told]:
         assert part in str(caught.value)
+
+
+def test_columns_that_mean_nothing_are_named():
+    assert resolve("id,text,p0,p1,").others == ("text", "")
+    assert resolve("a,b,c", ("a", "b")).others == ("c",)

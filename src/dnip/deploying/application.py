@@ -51,8 +51,8 @@ def apply_stream(
 ) -> Application:
     """Write reweighted probabilities and predictions, holding a few chunks in memory.
 
-    Labels, ids and captured mass are carried along. A chunk is written while the next one is
-    computed in another thread.
+    Labels, ids, captured mass and other columns are carried along. A chunk is written while the
+    next one is computed in another thread.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def apply_stream(
     masses = MassCounts()
     with open_writer(out, coefficients.classes) as writer:
         for applied in ahead(_apply(chunks, coefficients)):
-            writer.write(applied.rows, applied.predictions)
+            writer.write(applied.rows, applied.predictions, others=applied.rows.others)
             n_rows += len(applied.rows)
             n_changed += applied.n_changed
             if applied.rows.mass is not None:
@@ -150,5 +150,8 @@ def _apply(chunks: Iterable[Rows], coefficients: Coefficients) -> Iterator[_Appl
         p = chunk.probabilities
         predictions = decide(p, multipliers)
         reweighted = reweight(p, multipliers)
-        rows = Chunk(reweighted, chunk.labels, chunk.ids, chunk.classes, chunk.source, chunk.mass)
+        others = chunk.others if isinstance(chunk, Chunk) else None
+        rows = Chunk(
+            reweighted, chunk.labels, chunk.ids, chunk.classes, chunk.source, chunk.mass, others
+        )
         yield _Applied(rows, predictions, int(np.count_nonzero(predictions != decide(p))))

@@ -223,7 +223,7 @@ def _write(
     # The mean of a word's tokens is no part of the whole probability.
     known = None if scoring is Scoring.PER_TOKEN else captured_mass
     with open_writer(target, plan.task.classes) as writer:
-        writer.write(table, mass=known, **beside)
+        writer.write(table, mass=known, samples=beside.get(SAMPLES), fallback=beside.get(FALLBACK))
     numbers: dict[str, float] = {}
     for row in rows:
         for name, value in row.details.items():

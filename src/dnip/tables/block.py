@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from dnip.base.typing import Probabilities
-    from dnip.tables.chunk import Ids, Rows
+    from dnip.tables.chunk import Ids, Others, Rows
 
 Numbers = TypeVar("Numbers", bound="NDArray[np.float64] | NDArray[np.int64]")
 #: A label as it is written: the class name, or the index of a class that has no other name.
@@ -87,6 +87,7 @@ def block_of(
     mass: ArrayLike | None = None,
     samples: ArrayLike | None = None,
     fallback: ArrayLike | None = None,
+    others: Others | None = None,
 ) -> Block:
     """Return rows as columns, with further columns."""
     n_rows, n_classes = rows.probabilities.shape
@@ -104,6 +105,10 @@ def block_of(
         leading[SAMPLES] = _one_per_row(SAMPLES, np.asarray(samples, np.int64), n_rows)
     if fallback is not None:
         leading[FALLBACK] = _one_per_row(FALLBACK, np.asarray(fallback, np.int64), n_rows)
+    for name, cells in (others or {}).items():
+        column = np.empty(n_rows, np.object_)
+        column[:] = cells
+        leading[name] = column
     return Block(leading, rows.probabilities, rows.classes)
 
 

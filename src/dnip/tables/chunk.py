@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     import numpy as np
     import pyarrow as pa
@@ -87,6 +87,10 @@ def rows_per_chunk(chunk_rows: int, n_columns: int) -> int:
 Ids: TypeAlias = "NDArray[np.object_] | pa.Array"
 
 
+#: Columns that mean nothing here: a cell per row.
+Others: TypeAlias = "Mapping[str, Sequence[object]]"
+
+
 class Codes(NamedTuple):
     """A column of few distinct cells: cell i is ``values[codes[i]]``."""
 
@@ -114,6 +118,8 @@ class RawChunk:
         Cells of the column `id`; None where there is no such column.
     first_row : int
         Which row of the file, counted from 0, is the first of these.
+    others : mapping of str to sequence of length M, or None
+        Cells of the columns that mean nothing here, where they are asked for.
     """
 
     layout: Layout
@@ -121,6 +127,7 @@ class RawChunk:
     labels: Sequence[object] | Codes | None
     ids: Sequence[object] | pa.Array | None
     first_row: int = 0
+    others: Others | None = None
 
     @property
     def probabilities(self) -> Probabilities:
@@ -190,6 +197,8 @@ class Chunk:
         The table that the rows belong to, for messages.
     mass : ndarray of shape (M,) or None
         Captured mass of each row; None where there is no such column.
+    others : mapping of str to sequence of length M, or None
+        Cells of the columns that mean nothing here, where they are asked for.
     """
 
     probabilities: Probabilities
@@ -198,6 +207,7 @@ class Chunk:
     classes: tuple[str, ...]
     source: str
     mass: Floats | None = None
+    others: Others | None = None
 
     def __len__(self) -> int:
         """Return the number of rows."""

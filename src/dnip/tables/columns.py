@@ -27,9 +27,10 @@ CONTENT_FREE = "content-free"
 #: Key of the Parquet metadata under which class names travel, as a JSON list.
 CLASSES_METADATA = b"dnip.classes"
 
-_RESERVED = frozenset({LABEL, ID, PREDICTION, MASS, SAMPLES, FALLBACK})
+#: Columns that mean the same in every table.
+RESERVED = frozenset({LABEL, ID, PREDICTION, MASS, SAMPLES, FALLBACK})
 _PROBABILITY = re.compile(r"p(0|[1-9][0-9]*)")
-_INDEX_COLUMNS = frozenset({"", "Unnamed: 0", "__index_level_0__"})
+_NUMBERED = re.compile(r"p[0-9]+")
 _LABEL_LIKE = frozenset({"label", "labels", "y", "y_true", "target", "gold"})
 
 
@@ -47,6 +48,8 @@ class Layout:
         Names of the class columns, in the order of `classes`.
     has_labels, has_ids, has_mass : bool
         Whether there are the columns `label`, `id` and `mass`.
+    others : tuple of str
+        Columns that mean nothing here.
     """
 
     source: str
@@ -55,6 +58,7 @@ class Layout:
     has_labels: bool
     has_ids: bool
     has_mass: bool
+    others: tuple[str, ...] = ()
 
     @property
     def numbers(self) -> tuple[str, ...]:
@@ -96,7 +100,8 @@ def resolve_columns(
 
     The class columns are `p0`, `p1`, ... in any order, or have the names of `classes`.
     `label`, `id` and `mass` may be absent; `prediction`, `samples` and `fallback`, which this
-    package writes itself, are ignored.
+    package writes itself, are ignored. Other columns mean nothing, unless they look like a label or
+    a class column of the wrong name.
 
     Parameters
     ----------
@@ -110,7 +115,7 @@ def resolve_columns(
     Raises
     ------
     InvalidInputError
-        For a column that appears twice, is missing or is unknown, and for fewer than 2 classes.
+        For a column that appears twice, is missing or leaves a doubt, and for fewer than 2 classes.
 
     Examples
     --------
@@ -133,14 +138,18 @@ def resolve_columns(
         columns = _numbered_columns(numbered, classes, source)
     else:
         raise _no_class_columns(names, classes, source)
-    known = {*_RESERVED, *columns}
-    extra = [name for name in names if name not in known]
-    if extra:
-        raise InvalidInputError(
-            f"{source}: column {_shown(extra[0])} is not known; the known columns are label, id, "
-            f"prediction, mass, samples, fallback and the class columns {_listed(columns)}",
-            hint=_remedy(extra[0], names),
-        )
+    known = {*RESERVED, *columns}
+    others = tuple(name for name in names if name not in known)
+    for name in others:
+        label_like = name.lower() in _LABEL_LIKE and LABEL not in names
+        if label_like or _NUMBERED.fullmatch(name):
+            raise InvalidInputError(
+                f"{source}: column {name} is not known; the known columns are label, id, "
+                f"prediction, mass, samples, fallback and the class columns {_listed(columns)}",
+                hint="Rename it to label if it holds the gold labels, or drop it"
+                if label_like
+                else "Drop it, or number the class columns p0, p1, ...",
+            )
     if len(columns) < 2:
         raise InvalidInputError(
             f"{source}: there is only 1 class column, {columns[0]}, but at least 2 are needed",
@@ -153,11 +162,12 @@ def resolve_columns(
         has_labels=LABEL in names,
         has_ids=ID in names,
         has_mass=MASS in names,
+        others=others,
     )
 
 
 def _named_columns(classes: tuple[str, ...], numbered: list[str], source: str) -> tuple[str, ...]:
-    reserved = [name for name in classes if name in _RESERVED]
+    reserved = [name for name in classes if name in RESERVED]
     crossed = set(numbered) == set(classes) and classes != probability_columns(len(classes))
     if reserved or crossed:
         name = reserved[0] if reserved else classes[0]
@@ -205,19 +215,11 @@ def _no_class_columns(
     elif names and all(_is_number(name) for name in names):
         hint = "The first line must name the columns: label,p0,p1,..."
     else:
-        candidates = ",".join(name for name in names if name not in _RESERVED) or "A,B,C"
+        candidates = ",".join(name for name in names if name not in RESERVED) or "A,B,C"
         hint = f"Name the classes with --classes {candidates} (in Python: classes=[...])"
     return InvalidInputError(
         f"{source}: there are no class columns p0, p1, ...; {found}", hint=hint
     )
-
-
-def _remedy(name: str, names: Sequence[str]) -> str:
-    if name in _INDEX_COLUMNS:
-        return "It looks like a pandas index: write the table with index=False"
-    if name.lower() in _LABEL_LIKE and LABEL not in names:
-        return "Rename it to label if it holds the gold labels, or drop it"
-    return "Drop it; if it holds a class's probabilities, name all classes with --classes"
 
 
 def _is_number(text: str) -> bool:

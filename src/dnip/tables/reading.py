@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dnip.base.arrays import check_mass, normalise_rows, warn_normalised
-from dnip.base.errors import DNIPWarning, InvalidInputError
+from dnip.base.errors import DNIPWarning, InvalidInputError, listed
 from dnip.base.validation import check_classes, check_integer
 from dnip.tables.captured_mass import MassCounts
 from dnip.tables.chunk import Chunk
@@ -40,6 +40,7 @@ def read_chunks(
     chunk_rows: int = CHUNK_ROWS,
     id_memory: int = ID_MEMORY,
     as_a_whole: bool = True,
+    others: bool = False,
 ) -> Iterator[Chunk]:
     """Read and check a table chunk by chunk.
 
@@ -54,7 +55,7 @@ def read_chunks(
     names = None if classes is None else check_classes(classes)
     check_integer("chunk_rows", chunk_rows, at_least=1)
     file = Path(path)
-    read = partial(check_readable(file).read, file, names, chunk_rows)
+    read = partial(check_readable(file).read, file, names, chunk_rows, others=others)
     return check_chunks(read, str(file), id_memory=id_memory, as_a_whole=as_a_whole)
 
 
@@ -137,7 +138,7 @@ def check_chunks(
                 column = len(layout.classes)
                 mass = check_mass(mass, n_examples=len(mass), location=location, column=column)
                 masses.add(mass)
-            yield Chunk(probabilities, labels, ids, layout.classes, source, mass)
+            yield Chunk(probabilities, labels, ids, layout.classes, source, mass, raw.others)
         if not sums.total:
             raise InvalidInputError(
                 f"{source}: there are no rows", hint="Give at least one row per class to learn from"
@@ -147,9 +148,18 @@ def check_chunks(
         refuse_repeated(read(), repeated)
     if as_a_whole:
         sums.tell(source)
+        if layout is not None and layout.others and raw.others is None:
+            warn_unused(layout.others, source)
         captured = masses.summary
         if captured is not None and captured.worth_telling:
             warnings.warn(f"{source}: {captured.sentence}", DNIPWarning, stacklevel=2)
+
+
+def warn_unused(columns: Sequence[str], source: str) -> None:
+    """Warn of columns that mean nothing here."""
+    names = listed([name or "'' (without a name)" for name in columns])
+    plural = "s" if len(columns) > 1 else ""
+    warnings.warn(f"{source}: column{plural} {names} not used", DNIPWarning, stacklevel=3)
 
 
 class _SumsSeen:

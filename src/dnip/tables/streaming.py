@@ -47,6 +47,8 @@ class Scan:
         Class names.
     memory : int, default=10**9
         Bytes of memory that the process as a whole may take, at least 300 million.
+    others : bool, default=False
+        Whether chunks also carry the columns that mean nothing here.
 
     Raises
     ------
@@ -71,6 +73,7 @@ class Scan:
         classes: Sequence[str] | None = None,
         *,
         memory: int = MEMORY,
+        others: bool = False,
     ) -> None:
         self.source = str(path)
         needed = LEAST_MEMORY + check_readable(path).extra_memory(Path(path))
@@ -82,6 +85,7 @@ class Scan:
             )
         self._path = path
         self._classes = None if classes is None else check_classes(classes)
+        self._others = others
         self._id_memory = memory // _ID_SHARE
         self._checked_whole = self._begun = False
 
@@ -98,6 +102,7 @@ class Scan:
             self._classes,
             id_memory=self._id_memory,
             as_a_whole=not self._checked_whole,
+            others=self._others,
         )
         yield from ahead(chunks)
         self._checked_whole = True

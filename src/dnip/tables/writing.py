@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from dnip.tables.chunk import Rows
+    from dnip.tables.chunk import Others, Rows
     from dnip.tables.formats.registry import BlockWriter
 
 
@@ -38,6 +38,7 @@ class TableWriter:
         mass: ArrayLike | None = None,
         samples: ArrayLike | None = None,
         fallback: ArrayLike | None = None,
+        others: Others | None = None,
     ) -> None:
         """Add rows.
 
@@ -54,6 +55,8 @@ class TableWriter:
             Answers that the probabilities are vote shares of.
         fallback : array-like of shape (M,), optional
             1 where a model's answer holds no label, so that its last token is used; else 0.
+        others : mapping of str to sequence of length M, optional
+            Further columns; Parquet holds them as text.
 
         Raises
         ------
@@ -66,7 +69,7 @@ class TableWriter:
                 f"written for {listed(self._classes)}",
                 hint="Write it to a file of its own",
             )
-        block = block_of(rows, predictions, mass, samples, fallback)
+        block = block_of(rows, predictions, mass, samples, fallback, others)
         if self._columns is not None and block.columns != self._columns:
             raise InvalidInputError(
                 f"{rows.source} has the columns {', '.join(block.columns)}, but the file has "

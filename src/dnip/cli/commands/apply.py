@@ -32,8 +32,8 @@ def apply(
 ) -> None:
     """Reweight a table and predict, at any size.
 
-    The output has the columns id, label and mass if TABLE has them, prediction, and the reweighted
-    probabilities p0, p1, …. They sum to 1; they rank the classes, but are not calibrated. The file
+    The output has the columns of TABLE, prediction, and the reweighted probabilities p0, p1, ….
+    They sum to 1; they rank the classes, but are not calibrated. The file
     appears when it is complete. TABLE is never overwritten. With --target-prior the weights are
     first moved toward those that are most accurate in that class mix; estimate reads TABLE once
     more to find the mix, without its labels.
@@ -51,7 +51,7 @@ def apply(
     }
     check_files(reads, {"out": out})
     fitted = Coefficients.load(coefficients)
-    chunks = Scan(table, split_classes(classes) or fitted.classes, memory=memory)
+    chunks = Scan(table, split_classes(classes) or fitted.classes, memory=memory, others=True)
     moved = None if target_prior is None else move_to(target_prior, fitted, chunks)
     if moved is not None:
         fitted = moved.coefficients

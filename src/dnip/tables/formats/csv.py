@@ -21,7 +21,12 @@ if TYPE_CHECKING:
 
 
 def read_csv(
-    path: Path, classes: tuple[str, ...] | None, chunk_rows: int, *, compressed: bool = False
+    path: Path,
+    classes: tuple[str, ...] | None,
+    chunk_rows: int,
+    *,
+    others: bool = False,
+    compressed: bool = False,
 ) -> Iterator[RawChunk]:
     """Stream the rows of a CSV file; blank lines are skipped."""
     source = str(path)
@@ -45,6 +50,7 @@ def read_csv(
                 labels=columns[position[LABEL]] if layout.has_labels else None,
                 ids=columns[position[ID]] if layout.has_ids else None,
                 first_row=first_row,
+                others={n: columns[position[n]] for n in layout.others} if others else None,
             )
             first_row += len(chunk)
 

@@ -23,7 +23,12 @@ _Row: TypeAlias = dict[str, object]
 
 
 def read_jsonl(
-    path: Path, classes: tuple[str, ...] | None, chunk_rows: int, *, compressed: bool = False
+    path: Path,
+    classes: tuple[str, ...] | None,
+    chunk_rows: int,
+    *,
+    others: bool = False,
+    compressed: bool = False,
 ) -> Iterator[RawChunk]:
     """Stream the rows of a JSON lines file; blank lines are skipped."""
     source = str(path)
@@ -47,6 +52,9 @@ def read_jsonl(
                 labels=_scalars(chunk, LABEL, location) if layout.has_labels else None,
                 ids=_scalars(chunk, ID, location) if layout.has_ids else None,
                 first_row=first_row,
+                others={n: [_plain(row[n]) for row in chunk] for n in layout.others}
+                if others
+                else None,
             )
             first_row += len(chunk)
             chunk = list(islice(rows, n_rows))
@@ -83,6 +91,13 @@ def _rows(file: IO[str], source: str) -> Iterator[_Row]:
 
 class _Pairs(list[tuple[str, object]]):
     """The keys and values of a JSON object, keys that appear twice included."""
+
+
+def _plain(cell: object) -> object:
+    """Return a cell with its objects as dicts."""
+    if isinstance(cell, _Pairs):
+        return {name: _plain(value) for name, value in cell}
+    return [_plain(value) for value in cell] if isinstance(cell, list) else cell
 
 
 def _check_keys(chunk: list[_Row], first: _Row, location: CellLocation) -> None:

@@ -46,7 +46,9 @@ _DAMAGE = (
 )
 
 
-def read_npz(path: Path, classes: tuple[str, ...] | None, chunk_rows: int) -> Iterator[RawChunk]:
+def read_npz(
+    path: Path, classes: tuple[str, ...] | None, chunk_rows: int, *, others: bool = False
+) -> Iterator[RawChunk]:
     """Stream the rows of an NPZ file; the arrays are loaded whole, pickled objects never."""
     source = str(path)
     arrays = _load(path)
@@ -68,6 +70,7 @@ def read_npz(path: Path, classes: tuple[str, ...] | None, chunk_rows: int) -> It
             labels=columns[LABEL][rows].tolist() if layout.has_labels else None,
             ids=columns[ID][rows].tolist() if layout.has_ids else None,
             first_row=start,
+            others={n: columns[n][rows].tolist() for n in layout.others} if others else None,
         )
 
 

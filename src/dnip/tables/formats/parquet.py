@@ -19,6 +19,7 @@ from dnip.tables.columns import (
     ID,
     LABEL,
     MASS,
+    RESERVED,
     SAMPLES,
     check_own_classes,
     reconcile_classes,
@@ -47,11 +48,11 @@ _BUFFER = 1 << 18
 
 
 def read_parquet(
-    path: Path, classes: tuple[str, ...] | None, chunk_rows: int
+    path: Path, classes: tuple[str, ...] | None, chunk_rows: int, *, others: bool = False
 ) -> Iterator[RawChunk]:
     """Stream the rows of a Parquet file or folder, a batch of a row group at a time."""
     for part in _parts(path):
-        yield from _read_part(part, classes, chunk_rows)
+        yield from _read_part(part, classes, chunk_rows, others=others)
 
 
 def extra_memory(path: Path) -> int:
@@ -90,7 +91,9 @@ def _parts(path: Path) -> list[Path]:
     return parts
 
 
-def _read_part(path: Path, classes: tuple[str, ...] | None, chunk_rows: int) -> Iterator[RawChunk]:
+def _read_part(
+    path: Path, classes: tuple[str, ...] | None, chunk_rows: int, *, others: bool
+) -> Iterator[RawChunk]:
     arrow, parquet = _libraries("read Parquet")
     damage = (arrow.ArrowException, OSError, UnicodeDecodeError)
     source = str(path)
@@ -114,22 +117,23 @@ def _read_part(path: Path, classes: tuple[str, ...] | None, chunk_rows: int) -> 
             classes=reconcile_classes(_own_classes(schema, source), classes, source),
             source=source,
         )
-        n_rows = rows_per_chunk(chunk_rows, len(layout.columns))
-        batches = file.iter_batches(batch_size=n_rows, columns=list(layout.columns))
+        wanted = [*layout.columns, *(layout.others if others else ())]
+        n_rows = rows_per_chunk(chunk_rows, len(wanted))
+        batches = file.iter_batches(batch_size=n_rows, columns=wanted)
         first_row = 0
         while True:
             try:
                 batch = next(batches, None)
                 if batch is None:
                     return
-                chunk = _chunk(batch, layout, first_row)
+                chunk = _chunk(batch, layout, first_row, others=others)
             except damage as error:
                 raise _damaged(source, error) from error
             yield chunk
             first_row += batch.num_rows
 
 
-def _chunk(batch: pa.RecordBatch, layout: Layout, first_row: int) -> RawChunk:
+def _chunk(batch: pa.RecordBatch, layout: Layout, first_row: int, *, others: bool) -> RawChunk:
     return RawChunk(
         layout=layout,
         numbers=matrix_from_numbers(
@@ -139,6 +143,7 @@ def _chunk(batch: pa.RecordBatch, layout: Layout, first_row: int) -> RawChunk:
         labels=_codes(batch.column(LABEL), len(layout.classes)) if layout.has_labels else None,
         ids=_texts(batch.column(ID)) if layout.has_ids else None,
         first_row=first_row,
+        others={n: batch.column(n).to_pylist() for n in layout.others} if others else None,
     )
 
 
@@ -248,6 +253,8 @@ class ParquetWriter:
             self.finish()
 
     def _column(self, name: str, values: Ids | NDArray[Any], block: Block) -> pa.Array:
+        if name not in RESERVED:
+            return self._arrow.array([None if cell is None else str(cell) for cell in values])
         if name not in LABEL_COLUMNS:
             return self._arrow.array(values)
         indices = self._arrow.array(values, mask=values < 0)
@@ -258,9 +265,11 @@ class ParquetWriter:
         kinds = {ID: text, MASS: real, SAMPLES: number, FALLBACK: number}
         other = text if block.named else number
         field = self._arrow.field
-        fields = [
-            field(name, kinds.get(name, other), nullable=name == LABEL) for name in block.leading
-        ]
+        fields = []
+        for name in block.leading:
+            own = name in RESERVED
+            kind = kinds.get(name, other) if own else text
+            fields.append(field(name, kind, nullable=name == LABEL or not own))
         fields += [field(name, real, nullable=False) for name in block.class_columns]
         metadata = {CLASSES_METADATA: json.dumps(block.classes)} if block.named else None
         return self._arrow.schema(fields, metadata=metadata)

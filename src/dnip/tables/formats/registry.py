@@ -43,14 +43,15 @@ class Format:
     Parameters
     ----------
     read : callable
-        From path, class names or None, and rows per chunk at most, to a stream of chunks.
+        From path, class names or None, and rows per chunk at most, to a stream of chunks; with
+        ``others=True`` also the columns that mean nothing here.
     open : callable
         From a binary file, open for writing, to a writer.
     extra_memory : callable
         From path to the bytes of memory that reading takes besides the chunks.
     """
 
-    read: Callable[[Path, tuple[str, ...] | None, int], Iterator[RawChunk]]
+    read: Callable[..., Iterator[RawChunk]]
     open: Callable[[IO[bytes]], BlockWriter]
     extra_memory: Callable[[Path], int] = lambda _: 0
 
