@@ -6,8 +6,8 @@ from html.parser import HTMLParser
 
 import pytest
 
+from dnip.base.escaping import html, latex, markdown, printable
 from dnip.presenting.artefacts import Column, Figure, Row, Section, Statement, Table, Text
-from dnip.presenting.escaping import html, latex, markdown, printable
 from dnip.presenting.formats import to_html, to_latex, to_markdown
 from dnip.presenting.page import Code, Page
 from dnip.studies.benchmarking.presentation import present_race

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dnip.base.escaping import printable
 from dnip.presenting.artefacts import Column, Row, Spread, Table
-from dnip.presenting.escaping import printable
 from dnip.presenting.formats import show, to_csv, to_html, to_latex, to_markdown
 
 WILD = st.text(

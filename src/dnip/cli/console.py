@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from dnip.base.errors import OutputError
-from dnip.presenting.escaping import printable
+from dnip.base.escaping import printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -8,9 +8,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnip.base.errors import CoefficientsFormatError, InvalidInputError, listed
+from dnip.base.notebook import html_table
 from dnip.base.validation import check_level
 from dnip.method.prediction import decide
-from dnip.metrics import METRICS, accuracy, metric_intervals, scores
+from dnip.metrics import (
+    METRICS,
+    accuracy,
+    class_accuracies,
+    cobias,
+    metric_intervals,
+    scores,
+)
 from dnip.metrics.confusion import count_pairs
 from dnip.metrics.intervals.metrics import PAIRED, difference_intervals
 from dnip.metrics.intervals.proportions import paired_bounds, wilson
@@ -28,7 +36,7 @@ if TYPE_CHECKING:
     from dnip.tables.captured_mass import CapturedMass
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Evaluation:
     """Confusion counts of a table under the raw argmax and under coefficients.
 
@@ -63,6 +71,24 @@ class Evaluation:
     adjusted: Confusion | None = None
     target: Floats | None = None
     captured_mass: CapturedMass | None = None
+
+    def __repr__(self) -> str:
+        """Name rows, classes, accuracy and COBias, before and after."""
+        sides = [each for each in (self.raw, self.reweighted) if each is not None]
+        rates = " -> ".join(f"{accuracy(self.in_population(each)):.3f}" for each in sides)
+        gaps = " -> ".join(f"{cobias(each):.3f}" for each in sides)
+        return (
+            f"Evaluation({self.n:,} rows of {len(self.classes)} classes: accuracy {rates}, "
+            f"COBias {gaps})"
+        )
+
+    def _repr_html_(self) -> str:
+        """Return a small table, for notebooks."""
+        sides = {"before": self.raw, "after": self.reweighted, "adjusted": self.adjusted}
+        shown = {name: counts for name, counts in sides.items() if counts is not None}
+        columns = [class_accuracies(counts).tolist() for counts in shown.values()]
+        rows = [*zip(self.classes, self.raw.sum(axis=1).tolist(), *columns, strict=True)]
+        return html_table(repr(self), ["class", "rows", *shown], rows)
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -230,6 +256,8 @@ def evaluate(
     >>> from dnip import Coefficients, ProbabilityTable
     >>> table = ProbabilityTable(np.array([[0.9, 0.1], [0.6, 0.4]]), np.array([0, 1]))
     >>> result = evaluate(table, Coefficients(["0", "1"], [15, 30], scale=30))
+    >>> result
+    Evaluation(2 rows of 2 classes: accuracy 0.500 -> 1.000, COBias 1.000 -> 0.000)
     >>> result.raw.tolist(), result.reweighted.tolist()
     ([[1, 0], [1, 0]], [[1, 0], [0, 1]])
     """

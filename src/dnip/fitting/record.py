@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from dnip.tables.captured_mass import CapturedMass
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Fit:
     """What came of a fit.
 
@@ -48,6 +48,15 @@ class Fit:
     target: TargetPrior | None = None
     evidence: FitEvidence | None = None
     notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        """Name what the fit came to."""
+        verdict = "" if self.evidence is None else f", verdict: {self.evidence.verdict}"
+        return f"Fit({self.evaluation!r}{verdict})"
+
+    def _repr_html_(self) -> str:
+        """Return a small table, for notebooks."""
+        return self.evaluation._repr_html_()
 
     @property
     def captured_mass(self) -> CapturedMass | None:

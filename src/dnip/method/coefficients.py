@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnip.base.errors import CoefficientsFormatError, InvalidInputError
+from dnip.base.errors import CoefficientsFormatError, InvalidInputError, listed
 from dnip.base.files import atomic_path
+from dnip.base.notebook import html_table
 from dnip.base.validation import check_classes, check_weight_indices, check_weights
 from dnip.method.class_mix import calibration, class_shares, move_to_mix
 from dnip.method.coefficients_file import REFIT, from_text, read, to_text
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from dnip.priors import Calibration, PriorEstimate, PriorLike
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Coefficients:
     """The weights of the classes, and a record of the fit that made them.
 
@@ -64,6 +65,8 @@ class Coefficients:
     Examples
     --------
     >>> coefficients = Coefficients(["cat", "dog"], [30, 15], scale=30)
+    >>> coefficients
+    Coefficients(cat: 1.000, dog: 0.500)
     >>> coefficients.predict([[0.4, 0.6], [0.3, 0.7]])
     array([0, 1])
     >>> coefficients.predict([[0.4, 0.6], [0.3, 0.7]], names=True).tolist()
@@ -118,6 +121,18 @@ class Coefficients:
             ("fit", dict(fit or {})),
         ):
             object.__setattr__(self, name, value)
+
+    def __repr__(self) -> str:
+        """Name the classes with their weights."""
+        pairs = zip(self.classes, self.weights.tolist(), strict=True)
+        return f"Coefficients({listed([f'{name}: {weight:.3f}' for name, weight in pairs])})"
+
+    def _repr_html_(self) -> str:
+        """Return a small table, for notebooks."""
+        weights = self.weights.tolist()
+        return html_table(
+            "Coefficients", ["class", "weight"], [*zip(self.classes, weights, strict=True)]
+        )
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Make the arrays of a copy read-only, too."""

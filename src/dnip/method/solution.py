@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+from dnip.base.notebook import html_table
 from dnip.method.scales import Spacing, WeightScale
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ class TraceEntry:
     statistics: dict[str, float] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Solution:
     """The weights that a search found, and everything known about them.
 
@@ -128,6 +129,16 @@ class Solution:
     spacing: Spacing = Spacing.LINEAR
     continuous_weights: Floats | None = None
     constraints: dict[str, Any] | None = None
+
+    def __repr__(self) -> str:
+        """Name the objective, its terms and why the search ended."""
+        terms = ", ".join(f"{name} {self.terms[name]:.3f}" for name in ("error", "cobias"))
+        return f"Solution(objective {self.value:.6f}, {terms}, {self.status})"
+
+    def _repr_html_(self) -> str:
+        """Return a small table, for notebooks."""
+        rows = [*enumerate(self.weights.tolist())]
+        return html_table(repr(self), ["class", "weight"], rows)
 
     @property
     def weights(self) -> Floats:

@@ -6,9 +6,9 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from dnip.base.escaping import printable
 from dnip.method.scales import WeightScale
 from dnip.presenting.artefacts import Column, Row, Table
-from dnip.presenting.escaping import printable
 from dnip.presenting.formats import to_text
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ import math
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
+from dnip.base.escaping import html, latex, markdown, printable
 from dnip.presenting.artefacts import Estimate, Spread
-from dnip.presenting.escaping import html, latex, markdown, printable
 from dnip.presenting.web import render
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
+from dnip.base.escaping import markdown, printable
 from dnip.presenting.artefacts import Table, Text
-from dnip.presenting.escaping import markdown, printable
 from dnip.presenting.formats import to_html, with_title
 from dnip.presenting.web import render
 

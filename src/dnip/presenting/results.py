@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dnip.base.errors import MissingDependencyError
+from dnip.base.escaping import printable
 from dnip.base.files import atomic_path, check_writable, make_folder
 from dnip.presenting.drawing.style import save_figure
-from dnip.presenting.escaping import printable
 from dnip.presenting.formats import to_text, with_title
 
 if TYPE_CHECKING:

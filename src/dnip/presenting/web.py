@@ -9,8 +9,8 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from dnip.base.escaping import html, printable
 from dnip.base.optional import load_optional
-from dnip.presenting.escaping import html, printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable

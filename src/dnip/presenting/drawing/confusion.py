@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dnip.base.escaping import literal
 from dnip.presenting.artefacts import Figure
 from dnip.presenting.drawing.style import INK
-from dnip.presenting.escaping import literal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from dnip.base.escaping import literal
 from dnip.presenting.artefacts import Figure
 from dnip.presenting.drawing.style import MARKS, legend_below, line_looks, tidy
-from dnip.presenting.escaping import literal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from dnip.base.escaping import literal
 from dnip.metrics import class_accuracies, odd_classes
 from dnip.presenting.artefacts import Figure
 from dnip.presenting.drawing.style import COLOURS, FAINT, INK, load_matplotlib
-from dnip.presenting.escaping import literal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

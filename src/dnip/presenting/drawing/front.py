@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dnip.base.escaping import literal
 from dnip.fitting.pareto.expectation import expected_cobias
 from dnip.metrics import accuracy, class_accuracies, cobias, worst_class_accuracy
 from dnip.presenting.artefacts import Figure
 from dnip.presenting.drawing.style import BLACK, COLOURS, FAINT, FIXED, GREEN, GREY, tidy
-from dnip.presenting.escaping import literal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

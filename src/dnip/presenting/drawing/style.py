@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dnip.base.errors import InvalidInputError
+from dnip.base.escaping import literal
 from dnip.base.files import atomic_path, check_writable
 from dnip.base.optional import load_optional
-from dnip.presenting.escaping import literal
 
 if TYPE_CHECKING:
     import os

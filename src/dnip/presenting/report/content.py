@@ -126,6 +126,7 @@ def report_on(
             "classes": list(shown.classes),
             "support": evaluation.raw.sum(axis=1).tolist(),
             "level": confidence,
+            "searched_here": shown is table,
             "bins": BINS,
             "choices": _choices(table, shown, coefficients, confidence, seed),
         },

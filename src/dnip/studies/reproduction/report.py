@@ -7,10 +7,10 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 from dnip.base.errors import MissingDependencyError
+from dnip.base.escaping import markdown
 from dnip.base.files import make_folder
 from dnip.presenting.artefacts import Column, Figure, Row, Statement, Table, Text
 from dnip.presenting.drawing import save_figure
-from dnip.presenting.escaping import markdown
 from dnip.presenting.formats import FILE_FORMATS
 from dnip.presenting.page import (
     Bullets,

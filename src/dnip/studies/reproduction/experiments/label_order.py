@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
+from dnip.base.escaping import markdown
 from dnip.presenting.artefacts import Column, Row, Statement, Table, Text
-from dnip.presenting.escaping import markdown
 from dnip.studies.reproduction.experiment import Experiment
 from dnip.studies.reproduction.methods import METHOD_TITLES, METHODS, debias_cells
 from dnip.studies.reproduction.naming import shots_title

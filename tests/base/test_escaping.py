@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from dnip import Coefficients, ProbabilityTable
+from dnip.base.escaping import literal, printable
 from dnip.deploying.evaluation import evaluate
 from dnip.presenting.drawing import save_figure
-from dnip.presenting.escaping import literal, printable
 from dnip.presenting.evaluation import class_accuracy_figure, odd_class_figure
 
 STEERING = "\x1b]0;PWNED\x07\x1b[2J"
