@@ -1,6 +1,7 @@
 """Every source says the same of the same answer, in the shape in which its service writes it."""
 
 import math
+from itertools import product
 
 import numpy as np
 import pytest
@@ -326,6 +327,34 @@ def test_damaged_answers_are_refused(source, answer, told):
     with pytest.raises(InvalidInputError, match=told) as raised:
         read_answers([answer], CLASSES)
     assert str(raised.value).startswith("answer 1")
+
+
+JUNK = [None, True, -1, 1e999, float("nan"), "", "x", [], {}, [[]], [{}], {"a": 1}]
+
+
+def places_in(value, path=()):
+    yield path
+    if isinstance(value, dict | list):
+        for key, one in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from places_in(one, (*path, key))
+
+
+def spoilt(value, path, junk):
+    if not path:
+        return junk
+    copy = dict(value) if isinstance(value, dict) else list(value)
+    copy[path[0]] = spoilt(copy[path[0]], path[1:], junk)
+    return copy
+
+
+@pytest.mark.parametrize(("source", "answer"), ALL)
+def test_spoilt_answers_are_read_or_refused_with_a_message(source, answer):
+    for path, junk in product(places_in(answer), JUNK):
+        try:
+            table, _ = read_answers([spoilt(answer, path, junk)], CLASSES, source=source)
+        except InvalidInputError:
+            continue
+        assert np.isfinite(table.probabilities).all()
 
 
 def test_a_target_that_may_be_a_place_or_a_text_is_refused():

@@ -224,3 +224,8 @@ def _naming(where: str) -> Iterator[None]:
         yield
     except (InvalidInputError, BackendError) as error:
         raise InvalidInputError(f"{where}: {error.message}", hint=error.hint) from error
+    except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        raise InvalidInputError(
+            f"{where}: the answer is not understood: {type(error).__name__}: {error}",
+            hint="Import answers as their service wrote them",
+        ) from error

@@ -168,7 +168,7 @@ def read_answers(
     collector = Collector(wanted, source, on, None if truth is not None else label)
     collector.add_all(_values(answers))
     files = [path_text(os.fspath(one)) for one in answers if isinstance(one, str | os.PathLike)]
-    origin = files[0] if len(files) == 1 else f"{len(answers)} files"
+    origin = files[0] if len(files) == 1 else f"{len(files)} files" if files else "answers"
     kept = collector.kept
     if not kept:
         raise InvalidInputError(
