@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 from benchmarks.tables import Table, print_markdown
 from dnip.base.errors import DNIPWarning
-from dnip.studies.baselines import Method
-from dnip.studies.comparison import Comparison, Material, MethodScores, choose, compare
+from dnip.studies.baselines import Method, choose
+from dnip.studies.comparison import Comparison, Material, MethodScores, compare
 
 SIZES = (10, 100)
 SEEDS, DRAWS = 3, 3

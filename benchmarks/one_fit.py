@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dnip import Objective, solve
-from dnip.studies.benchmarking.evaluations import PlainObjective
+from dnip.studies.benchmarking.evaluations import plain_evaluation
 
 
 def synthetic_table(
@@ -61,7 +61,7 @@ def _measured(folder: str) -> dict[str, float]:
     solve(p, labels, time_limit=0)
     solution = solve(p, labels)
     peak = _peak()
-    plain = PlainObjective(p, labels, Objective())
+    plain = plain_evaluation(p, labels, Objective())
     indices = np.full(p.shape[1], 30)
     units = []
     for _ in range(7):

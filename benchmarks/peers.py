@@ -50,10 +50,12 @@ def summarise(races: list[Race]) -> None:
     limits = races[0].checkpoints
     rows = []
     for name in ("anneal", *PEERS):
-        standings = [line for each in races for line in each.summaries if line.contestant == name]
+        standings = [line for each in races for line in each.summaries if line.name == name]
         if not standings:
             continue
-        no_worse = [sum(limit not in line.behind for line in standings) for limit in limits]
+        no_worse = [
+            sum(limit not in line.reference_worse_at for line in standings) for limit in limits
+        ]
         ratios = [
             line.speedup
             for line in standings

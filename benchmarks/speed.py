@@ -10,7 +10,7 @@ import numpy as np
 
 from benchmarks.tables import Table, print_markdown
 from dnip import Objective, solve
-from dnip.studies.benchmarking.evaluations import PlainObjective
+from dnip.studies.benchmarking.evaluations import plain_evaluation
 from dnip.studies.benchmarking.peers import published
 
 REPEATS = 9
@@ -34,7 +34,7 @@ def run(tables: list[Table]) -> None:
         p, labels = opt.probabilities, opt.labels
         assert labels is not None
         indices = np.full(opt.n_classes, 30)
-        plain = PlainObjective(p, labels, objective)
+        plain = plain_evaluation(p, labels, objective)
         unit = seconds(lambda: plain(indices), 50)  # noqa: B023
         fits = [solve(p, labels, objective, scale=30, seed=seed) for seed in range(REPEATS)]
         default = statistics.median(solve(p, labels, seed=seed).seconds for seed in range(REPEATS))

@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 import pytest
 
 from dnip.base.escaping import html, latex, markdown, printable
-from dnip.presenting.artefacts import Column, Figure, Row, Section, Statement, Table, Text
+from dnip.presenting.artefacts import Column, Figure, Section, Statement, Table, Text
 from dnip.presenting.formats import to_html, to_latex, to_markdown
 from dnip.presenting.page import Code, Page
 from dnip.studies.benchmarking.presentation import present_race
@@ -102,7 +102,7 @@ def report(folder, text):
     """Write a whole report in which everything that others may name is the text."""
     table = Table(
         "mine", text, [Column(text, group=text), Column("s")],
-        [Row((text, 2.5)), Row((), heading=text), Row((text, 1), strong=True)], text, text,
+        [(text, 2.5), text, (text, 1)], text,
     )  # fmt: skip
     figure = Figure("bars", text, lambda canvas: canvas.subplots().bar([0], [1]), caption=text)
     section = Section(
@@ -150,7 +150,7 @@ def test_tables_and_pages_of_comparisons_and_races_keep_their_shape(text):
         common = {"objective": {}, "scale": 30, "interrupted": False}
         rows = {"n_opt": 9, "n_test": 9, "n_unlabelled": 0, "n_content_free": 0}
         compared = Comparison(
-            name, "test.csv", ("a", "b"), methods=(), skipped={"raw": name}, n_seeds=1,
+            name, "test.csv", ("a", "b"), methods=(), skipped={"raw": name}, seeds=1,
             confidence=0.9, **rows, **common,
         )  # fmt: skip
         race = Race(name, 9, 2, 30, {}, 0.1, (), {"cma": name}, interrupted=False)
@@ -165,7 +165,7 @@ def test_a_table_in_latex_has_its_lines_and_cells(text):
     columns = [Column(text), Column("s")]
 
     def lines(name):
-        rows = [Row((name, 1.0)), Row((), heading=name)]
+        rows = [(name, 1.0), name]
         return to_latex(Table("t", name, columns, rows, name)).split("\n")
 
     found, expected = lines(text), lines("x")
@@ -182,6 +182,6 @@ def test_a_block_of_code_ends_where_it_ends(tmp_path):
 
 
 def test_tables_stay_tables():
-    table = Table("t", "x", [Column("a"), Column("s")], [Row((text, 1)) for text in HOSTILE])
+    table = Table("t", "x", [Column("a"), Column("s")], [(text, 1) for text in HOSTILE])
     assert shape(to_markdown(table)).count("td_open") == 2 * len(HOSTILE)
     assert Elements(to_html(table)).tags.count("td") == 2 * len(HOSTILE)

@@ -32,9 +32,9 @@ def test_on_a_table_of_ones_own(dnip, files):
 
 def test_a_missing_library_is_named_with_its_remedy(dnip, files, monkeypatch):
     monkeypatch.setattr("dnip.base.optional.find_spec", lambda _name: None)
-    run = dnip("bench", "t.csv", *QUICK, "--solvers", "coordinate", "--peers", "cma")
+    run = dnip("bench", "t.csv", *QUICK, "--solvers", "coordinate", "--peers", "cp-sat")
     assert run.status == 0
-    assert "Left out, cma: cma is needed" in run.out
+    assert "Left out, cp-sat: ortools is needed" in run.out
     assert "pip install 'dnip[bench]'" in run.out
 
 
@@ -45,8 +45,8 @@ def test_ctrl_c_keeps_what_is_finished(dnip, files, monkeypatch):
     def interrupt(_arena, _seed):
         raise KeyboardInterrupt
 
-    monkeypatch.setitem(PEERS, "cma", Contestant("cma", interrupt))
-    run = dnip("bench", "t.csv", *QUICK, "--solvers", "coordinate", "--peers", "cma", "--json")
+    monkeypatch.setitem(PEERS, "cp-sat", Contestant("cp-sat", interrupt))
+    run = dnip("bench", "t.csv", *QUICK, "--solvers", "coordinate", "--peers", "cp-sat", "--json")
     assert (run.status, run.err) == (0, "interrupted: 1 finished runs are kept\n")
     assert run.json["interrupted"]
     assert [one["name"] for one in run.json["contestants"]] == ["coordinate"]

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dnip.base.escaping import printable
-from dnip.presenting.artefacts import Column, Row, Spread, Table
+from dnip.presenting.artefacts import Column, Spread, Table
 from dnip.presenting.formats import show, to_csv, to_html, to_latex, to_markdown
 
 WILD = st.text(
@@ -33,8 +33,8 @@ def tables(draw):
         )
         for _ in range(width)
     ]
-    line = st.builds(Row, st.tuples(WILD, *[VALUES] * (width - 1)), strong=st.booleans())
-    rows = draw(st.lists(line | st.builds(Row, st.just(()), heading=WILD), min_size=1, max_size=5))
+    line = st.tuples(WILD, *[VALUES] * (width - 1))
+    rows = draw(st.lists(line | WILD, min_size=1, max_size=5))
     return Table("t", draw(WILD), columns, rows)
 
 
@@ -91,11 +91,11 @@ def test_html_spans_all_columns_and_holds_no_other_element(table):
 def test_csv_keeps_every_number_in_full(table):
     lines = list(csv.reader(io.StringIO(to_csv(table), newline="")))
     assert len({len(line) for line in lines}) == 1
-    rows = [row for row in table.rows if not row.heading]
+    rows = [row for row in table.rows if not isinstance(row, str)]
     assert len(lines) == 1 + len(rows)
     for line, row in zip(lines[1:], rows, strict=True):
-        spreads = [v for v in row.values if isinstance(v, Spread)]
-        numbers = [v for v in row.values if isinstance(v, int | float)]
+        spreads = [v for v in row if isinstance(v, Spread)]
+        numbers = [v for v in row if isinstance(v, int | float)]
         for number in [*numbers, *(s.mean for s in spreads)]:
             assert str(number) in line
 
@@ -128,10 +128,10 @@ def test_paper_layout_in_latex():
         Column("AGN", percent=True, group="COBias"),
     ]
     rows = [
-        Row((), heading="ICL"),
-        Row(("A & B_1", Spread(0.521, 0.054), None, -0.1)),
-        Row((), heading="DNIP"),
-        Row(("All", 0.7, 0.8, 0.9), strong=True),
+        "ICL",
+        ("A & B_1", Spread(0.521, 0.054), None, -0.1),
+        "DNIP",
+        ("All", 0.7, 0.8, 0.9),
     ]
     table = Table("main", "Test scores (%)", columns, rows, caption="Means of 100 % of μ.")
     assert to_latex(table).split("\n") == [
@@ -149,7 +149,7 @@ def test_paper_layout_in_latex():
         r"\midrule",
         r"\multicolumn{4}{c}{\textit{DNIP}} \\",
         r"\midrule",
-        r"\textbf{All} & \textbf{70.0} & \textbf{80.0} & \textbf{90.0} \\",
+        r"All & 70.0 & 80.0 & 90.0 \\",
         r"\bottomrule",
         r"\end{tabular}",
         r"\caption{Test scores (\%). Means of 100 \% of $\mu$}",
@@ -160,6 +160,6 @@ def test_paper_layout_in_latex():
 
 def test_wide_tables_are_scaled_to_the_text():
     columns = [Column(str(c)) for c in range(12)]
-    text = to_latex(Table("wide", "", columns, [Row(tuple(range(12)))]))
+    text = to_latex(Table("wide", "", columns, [range(12)]))
     assert r"\resizebox{\textwidth}{!}{%" in text
     assert r"\end{tabular}}" in text

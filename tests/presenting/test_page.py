@@ -4,7 +4,7 @@ import base64
 
 import pytest
 
-from dnip.presenting.artefacts import Column, Row, Table, Text
+from dnip.presenting.artefacts import Column, Table, Text
 from dnip.presenting.page import (
     Bullets,
     Code,
@@ -23,9 +23,7 @@ def page(tmp_path):
     path = tmp_path / "figures" / "bars.png"
     path.parent.mkdir()
     path.write_bytes(PNG)
-    table = Table(
-        "t", "Scores", [Column("a"), Column("b")], [Row(("x", 1))], "As of now.", "Table 9"
-    )
+    table = Table("t", "Scores", [Column("a"), Column("b")], [("x", 1)], "As of now.")
     return Page(
         [
             Heading("Results <1>", 1),
@@ -41,7 +39,7 @@ def page(tmp_path):
 def test_markdown_links_pictures_relative_to_its_folder(page, tmp_path):
     text = page.to_markdown(tmp_path)
     assert "![Bars](figures/bars.png)" in text
-    assert "**Scores (Table 9)**" in text
+    assert "**Scores**" in text
     assert text.index("As of now.") > text.index("| x | 1 |")
     assert "![Bars](../figures/bars.png)" in page.to_markdown(tmp_path / "docs")
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from dnip.fitting.ablation import COMPARED
 from dnip.method.objective import smoothing_name
 from dnip.metrics import HEADLINE, METRICS
-from dnip.presenting.artefacts import Column, Row, Spread, Table
+from dnip.presenting.artefacts import Column, Spread, Table
 from dnip.presenting.drawing import Bars, bar_figure
 from dnip.presenting.results import ResultFiles, Results
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dnip.fitting.ablation import Ablation, AblationRow, Scored
-    from dnip.presenting.artefacts import Figure
+    from dnip.presenting.artefacts import Figure, Row
 
 FILES = ResultFiles("ablation.json", "ablation.csv", "ablation.png")
 
@@ -53,17 +53,15 @@ def present_ablation(found: Ablation) -> Results:
     for side in _sides(found):
         first, *others = (METRICS[metric].title for metric in _shown_metrics(found))
         columns += [Column(f"{side} {first}", 3), *(Column(title, 3) for title in others)]
-    rows = [
-        Row(
-            (
-                FORMULAS.get(row.name, row.name),
-                _minimised(row),
-                *(
-                    _spread(getattr(row, side), metric)
-                    for side in _sides(found)
-                    for metric in _shown_metrics(found)
-                ),
-            )
+    rows: list[Row] = [
+        (
+            FORMULAS.get(row.name, row.name),
+            _minimised(row),
+            *(
+                _spread(getattr(row, side), metric)
+                for side in _sides(found)
+                for metric in _shown_metrics(found)
+            ),
         )
         for row in found.rows
     ]

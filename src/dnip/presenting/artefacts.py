@@ -82,6 +82,8 @@ class Column:
         Whether numbers above 0 have a plus sign, as differences do.
     right : bool
         Whether texts are set to the right, as numbers are.
+    wide : bool
+        Whether the column is left out on a terminal, which has no room for it.
     """
 
     title: str
@@ -90,15 +92,11 @@ class Column:
     group: str = ""
     signed: bool = False
     right: bool = False
+    wide: bool = False
 
 
-@dataclass(frozen=True)
-class Row:
-    """A row of a table; one without values is a heading across the table."""
-
-    values: tuple[Value, ...]
-    heading: str = ""
-    strong: bool = False
+#: A row of a table: a value for each column, or a heading across the table.
+Row: TypeAlias = Sequence[Value] | str
 
 
 @dataclass(frozen=True)
@@ -112,10 +110,7 @@ class Table:
     title : str
     columns : sequence of Column
     rows : sequence of Row
-        Each has as many values as there are columns, or is a heading.
     caption : str
-    paper : str
-        Which table of the paper this is, such as ``"Table 2"``; empty where it has none.
     notes : tuple of str
         Lines below the caption.
     """
@@ -125,13 +120,7 @@ class Table:
     columns: Sequence[Column]
     rows: Sequence[Row]
     caption: str = ""
-    paper: str = ""
     notes: tuple[str, ...] = ()
-
-    @property
-    def full_title(self) -> str:
-        """The title, with the table of the paper that this is."""
-        return f"{self.title} ({self.paper})" if self.paper else self.title
 
 
 @dataclass(frozen=True)
@@ -149,8 +138,6 @@ class Figure:
     size : tuple of float
         Width and height in inches.
     caption : str
-    paper : str
-        Which figure of the paper this is.
     """
 
     name: str
@@ -158,12 +145,6 @@ class Figure:
     draw: Callable[[Any], None]
     size: tuple[float, float] = (8.0, 4.5)
     caption: str = ""
-    paper: str = ""
-
-    @property
-    def full_title(self) -> str:
-        """The title, with the figure of the paper that this is."""
-        return f"{self.title} ({self.paper})" if self.paper else self.title
 
 
 @dataclass(frozen=True)

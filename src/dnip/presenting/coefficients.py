@@ -40,13 +40,13 @@ def describe_coefficients(coefficients: Coefficients) -> str:
     indices = coefficients.weight_indices.tolist() or [None] * len(coefficients.classes)
     columns = [Column("class"), Column("weight", 5), Column("index")]
     rows = [
-        Row((_short(name, _CLASS), weight, index))
+        (_short(name, _CLASS), weight, index)
         for name, weight, index in zip(
             coefficients.classes, coefficients.weights.tolist(), indices, strict=True
         )
     ]
     entries = [
-        Row((_short(name, _ENTRY), _short(_written(value), _WIDE)))
+        (_short(name, _ENTRY), _short(_written(value), _WIDE))
         for name, value in _entries(coefficients).items()
     ]
     return "\n\n".join(
@@ -112,8 +112,8 @@ class Differences:
     def describe(self) -> str:
         """Return both sides of everything that differs, and the weights of all classes."""
         columns = [Column("class"), Column("A", 5), Column("B", 5), Column("B / A", 3)]
-        rows = [
-            Row((_short(name, _CLASS), a, b, _ratio(a, b))) for name, (a, b) in self.weights.items()
+        rows: list[Row] = [
+            (_short(name, _CLASS), a, b, _ratio(a, b)) for name, (a, b) in self.weights.items()
         ]
         parts = [
             "weights, where the largest of the common classes is 1:\n"
@@ -124,7 +124,7 @@ class Differences:
         if self.entries:
             columns = [Column("entry"), Column("A"), Column("B")]
             rows = [
-                Row((_short(name, _ENTRY), *(_short(_written(one), _NARROW) for one in both)))
+                (_short(name, _ENTRY), *(_short(_written(one), _NARROW) for one in both))
                 for name, both in self.entries.items()
             ]
             parts.append(to_text(Table("entries", "", columns, rows)))

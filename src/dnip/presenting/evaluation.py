@@ -8,7 +8,7 @@ import numpy as np
 
 from dnip.base.errors import listed
 from dnip.metrics import HEADLINE, METRICS, accuracy, class_accuracies, cobias, odd_classes
-from dnip.presenting.artefacts import Column, Estimate, Row, Spread, Table
+from dnip.presenting.artefacts import Column, Estimate, Spread, Table
 from dnip.presenting.drawing import Bars, FlowSide, bar_figure, flow_figure
 from dnip.presenting.drawing.style import FIXED
 from dnip.presenting.formats import show, to_text
@@ -72,7 +72,7 @@ def describe(
     last = _counted(evaluation)[-1][1]
     odd = ["" if c < 0 else evaluation.classes[c] for c in odd_classes(last)]
     columns.append((Column("taken for"), odd))
-    rows = [Row(values) for values in zip(*(cells for _, cells in columns), strict=True)]
+    rows = list(zip(*(cells for _, cells in columns), strict=True))
     table = to_text(Table("classes", "", [column for column, _ in columns], rows))
     return f"{table}\n\n{_totals(told)}"
 

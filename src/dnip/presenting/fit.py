@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dnip.fitting.folds import USUAL_FOLDS
-from dnip.presenting.artefacts import Column, Row, Table
+from dnip.presenting.artefacts import Column, Table
 from dnip.presenting.evaluation import class_rates, describe, describe_constraints
 from dnip.presenting.formats import to_text
 
@@ -67,7 +67,7 @@ def describe_evidence(evidence: FitEvidence, confidence: float) -> str:
         [
             f"Expected on other rows, by {USUAL_FOLDS} refits that each left labels out "
             f"({100 * confidence:g} % intervals):",
-            to_text(Table("evidence", "", columns, [Row(values) for values in cells])),
+            to_text(Table("evidence", "", columns, list(cells))),
             "",
             f"verdict: {evidence.verdict}",
             evidence.reason,

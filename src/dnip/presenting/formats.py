@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -19,7 +20,7 @@ from dnip.presenting.web import render
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from dnip.presenting.artefacts import Column, Row, Table, Value
+    from dnip.presenting.artefacts import Column, Table, Value
 
 #: What stands for nothing, and before a number below 0.
 DASH, MINUS = "–", "−"
@@ -37,7 +38,6 @@ class _Marks(NamedTuple):
     text: Callable[[str], str] = str
     number: Callable[[str], str] = str
     deviation: str = " ± {}"
-    strong: str = "{}"
 
 
 def _on_one_line(text: str) -> str:
@@ -50,34 +50,41 @@ def _in_ascii(number: str) -> str:
 
 _PLAIN = _Marks()
 _TERMINAL = _Marks(_on_one_line, _in_ascii)
-_MARKDOWN = _Marks(markdown, strong="**{}**")
-_LATEX = _Marks(latex, latex, r"\textsubscript{{{}}}", r"\textbf{{{}}}")
-_HTML = _Marks(html, html, "<small> ± {}</small>", "<b>{}</b>")
+_MARKDOWN = _Marks(markdown)
+_LATEX = _Marks(latex, latex, r"\textsubscript{{{}}}")
+_HTML = _Marks(html, html, "<small> ± {}</small>")
 
 
 def to_text(table: Table) -> str:
-    """Return a table for a terminal: aligned columns, without title and caption.
+    """Return a table for a terminal: aligned columns but the wide ones, no title, no caption.
 
     Examples
     --------
-    >>> from dnip.presenting.artefacts import Column, Row, Table
-    >>> rows = [Row(("yes", 9, 0.5)), Row(("no", 10, None))]
+    >>> from dnip.presenting.artefacts import Column, Table
+    >>> rows = [("yes", 9, 0.5), ("no", 10, None)]
     >>> print(to_text(Table("", "", [Column("class"), Column("rows"), Column("rate", 3)], rows)))
     class  rows   rate
     yes       9  0.500
     no       10      -
     """
+    table = _narrow(table)
     titles = [_on_one_line(column.title) for column in table.columns]
-    lines = [None if row.heading else _cells(table, row, _TERMINAL) for row in table.rows]
+    lines = [None if isinstance(row, str) else _cells(table, row, _TERMINAL) for row in table.rows]
     cells = [titles, *(line for line in lines if line is not None)]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     sides = [">" if _is_right(table, c) else "<" for c in range(len(titles))]
     printed = [] if not any(c.group for c in table.columns) else [_groups_above(table, widths)]
     printed.append(_in_columns(titles, sides, widths))
     for row, line in zip(table.rows, lines, strict=True):
-        heading = _on_one_line(row.heading)
-        printed.append(heading if line is None else _in_columns(line, sides, widths))
+        printed.append(_on_one_line(str(row)) if line is None else _in_columns(line, sides, widths))
     return "\n".join(printed)
+
+
+def _narrow(table: Table) -> Table:
+    """Return a table without its wide columns."""
+    kept = [c for c, column in enumerate(table.columns) if not column.wide]
+    rows = [row if isinstance(row, str) else [row[c] for c in kept] for row in table.rows]
+    return replace(table, columns=[table.columns[c] for c in kept], rows=rows)
 
 
 def to_markdown(table: Table) -> str:
@@ -85,8 +92,8 @@ def to_markdown(table: Table) -> str:
 
     Examples
     --------
-    >>> from dnip.presenting.artefacts import Column, Row, Table
-    >>> rows = [Row(("rte", Spread(0.663, 0.043)))]
+    >>> from dnip.presenting.artefacts import Column, Table
+    >>> rows = [("rte", Spread(0.663, 0.043))]
     >>> table = Table("main", "Accuracy", [Column("task"), Column("raw", percent=True)], rows)
     >>> print(to_markdown(table))
     | task | raw |
@@ -97,8 +104,8 @@ def to_markdown(table: Table) -> str:
     marks = ["---:" if _is_right(table, c) else "---" for c in range(len(titles))]
     lines = [titles, marks]
     for row in table.rows:
-        if row.heading:
-            lines.append([f"*{markdown(row.heading)}*", *[""] * (len(titles) - 1)])
+        if isinstance(row, str):
+            lines.append([f"*{markdown(row)}*", *[""] * (len(titles) - 1)])
         else:
             lines.append(_cells(table, row, _MARKDOWN))
     return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
@@ -114,7 +121,7 @@ def with_title(table: Table, title: str = "**{}**") -> str:
         Pattern of the title.
     """
     notes = "\n".join(markdown(note) for note in (table.caption, *table.notes) if note)
-    parts = (title.format(markdown(table.full_title)), to_markdown(table), notes)
+    parts = (title.format(markdown(table.title)), to_markdown(table), notes)
     return "\n\n".join(part for part in parts if part)
 
 
@@ -123,8 +130,8 @@ def to_latex(table: Table) -> str:
 
     Examples
     --------
-    >>> from dnip.presenting.artefacts import Column, Row, Table
-    >>> rows = [Row(("R&D", Spread(0.663, 0.043)))]
+    >>> from dnip.presenting.artefacts import Column, Table
+    >>> rows = [("R&D", Spread(0.663, 0.043))]
     >>> columns = [Column("task"), Column("raw", percent=True)]
     >>> print(to_latex(Table("main", "Accuracy (%)", columns, rows)))
     \begin{table}[ht]
@@ -150,9 +157,9 @@ def to_latex(table: Table) -> str:
     titles = [latex(column.title) for column in table.columns]
     lines += [f"{' & '.join(titles)} \\\\", r"\midrule"]
     for place, row in enumerate(table.rows):
-        if row.heading:
+        if isinstance(row, str):
             rule = [] if place == 0 else [r"\midrule"]
-            title = rf"\multicolumn{{{width}}}{{c}}{{\textit{{{latex(row.heading)}}}}} \\"
+            title = rf"\multicolumn{{{width}}}{{c}}{{\textit{{{latex(row)}}}}} \\"
             lines += [*rule, title, r"\midrule"]
         else:
             lines.append(f"{' & '.join(_cells(table, row, _LATEX))} \\\\")
@@ -177,7 +184,7 @@ def to_html(table: Table) -> str:
     MissingDependencyError
         If jinja2 or markdown-it-py is not installed.
     """
-    cells = [None if row.heading else _cells(table, row, _HTML) for row in table.rows]
+    cells = [None if isinstance(row, str) else _cells(table, row, _HTML) for row in table.rows]
     sides = [_html_side(table, c) for c in range(len(table.columns))]
     groups = _groups(table.columns)
     return render("table.html", table=table, groups=groups, sides=sides, cells=cells)
@@ -191,12 +198,12 @@ def to_csv(table: Table) -> str:
 
     Examples
     --------
-    >>> from dnip.presenting.artefacts import Column, Row, Table
-    >>> rows = [Row(("rte", Spread(0.66349, 0.043)))]
+    >>> from dnip.presenting.artefacts import Column, Table
+    >>> rows = [("rte", Spread(0.66349, 0.043))]
     >>> to_csv(Table("main", "", [Column("task"), Column("raw")], rows)).splitlines()
     ['task,raw,raw (standard deviation)', 'rte,0.66349,0.043']
     """
-    has_headings = any(row.heading for row in table.rows)
+    has_headings = any(isinstance(row, str) for row in table.rows)
     parts = [_csv_parts(values) for values in _columns(table)]
     head: list[Value] = ["heading"] if has_headings else []
     for column, names in zip(table.columns, parts, strict=True):
@@ -205,11 +212,11 @@ def to_csv(table: Table) -> str:
     lines = [head]
     heading = ""
     for row in table.rows:
-        if row.heading:
-            heading = row.heading
+        if isinstance(row, str):
+            heading = row
             continue
         line: list[Value] = [heading] if has_headings else []
-        for value, names in zip(row.values, parts, strict=True):
+        for value, names in zip(row, parts, strict=True):
             numbers: Iterable[Value] = [value]
             if isinstance(value, Spread):
                 numbers = value.mean, value.deviation
@@ -282,18 +289,15 @@ def _number(value: float | None, column: Column) -> str:
     return shown.replace("-", MINUS)
 
 
-def _cells(table: Table, row: Row, marks: _Marks) -> list[str]:
+def _cells(table: Table, row: Sequence[Value], marks: _Marks) -> list[str]:
     """Return the cells of a row in the marks of a format."""
-    cells = [
-        show(value, column, marks) for column, value in zip(table.columns, row.values, strict=True)
-    ]
-    return [marks.strong.format(cell) if row.strong and cell else cell for cell in cells]
+    return [show(value, column, marks) for column, value in zip(table.columns, row, strict=True)]
 
 
 def _columns(table: Table) -> list[list[Value]]:
     """Return the values by column."""
-    rows = [row for row in table.rows if not row.heading]
-    return [[row.values[c] for row in rows] for c in range(len(table.columns))]
+    rows = [row for row in table.rows if not isinstance(row, str)]
+    return [[row[c] for row in rows] for c in range(len(table.columns))]
 
 
 def _is_right(table: Table, column: int) -> bool:

@@ -10,7 +10,7 @@ from dnip.fitting.pareto.expectation import expected_cobias
 from dnip.fitting.pareto.left_out import FEW
 from dnip.fitting.pareto.rules import knee, place_on
 from dnip.metrics import HEADLINE, METRICS, accuracy, class_accuracies, cobias, worst_class_accuracy
-from dnip.presenting.artefacts import Column, Row, Table
+from dnip.presenting.artefacts import Column, Table
 from dnip.presenting.drawing.front import front_figure
 from dnip.presenting.results import ResultFiles, Results
 
@@ -69,8 +69,8 @@ def present_front(found: TradeOff, summary: dict[str, Any], rule: Rule | None = 
     sides = _sides(found)
     columns = [Column(""), Column("point", right=True)]
     columns += [Column(name, 4, group=side) for side in sides for name, _ in _SHOWN[side]]
-    rows = [Row(("", name, *_scores(sides, name))) for name in ("raw", "default")]
-    rows += [Row((marks.get(n, ""), str(n + 1), *_scores(sides, n))) for n in shown]
+    rows = [("", name, *_scores(sides, name)) for name in ("raw", "default")]
+    rows += [(marks.get(n, ""), str(n + 1), *_scores(sides, n)) for n in shown]
     table = Table("front", "", columns, rows, notes=tuple(_remarks(found, len(shown))))
     return Results(table, summary, _points(found), front_figure(found, chosen))
 

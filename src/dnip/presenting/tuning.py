@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from dnip.method.objective import smoothing_name
 from dnip.metrics import HEADLINE, METRICS
-from dnip.presenting.artefacts import Column, Row, Table
+from dnip.presenting.artefacts import Column, Table
 from dnip.presenting.formats import to_text
 
 if TYPE_CHECKING:
@@ -45,18 +45,16 @@ def describe_tuning(tuning: Tuning) -> str:
         Column("±", 4),
     ]
     rows = [
-        Row(
-            (
-                "*" if candidate.settings == tuning.chosen else "",
-                f"{candidate.settings.beta:g}",
-                f"{candidate.settings.tau:g}",
-                candidate.settings.scale,
-                smoothing_name(candidate.settings.smoothing)[4:],
-                candidate.settings.robust,
-                *(candidate.scores[metric] for metric in HEADLINE),
-                candidate.standing.ahead,
-                candidate.standing.standard_error,
-            )
+        (
+            "*" if candidate.settings == tuning.chosen else "",
+            f"{candidate.settings.beta:g}",
+            f"{candidate.settings.tau:g}",
+            candidate.settings.scale,
+            smoothing_name(candidate.settings.smoothing)[4:],
+            candidate.settings.robust,
+            *(candidate.scores[metric] for metric in HEADLINE),
+            candidate.standing.ahead,
+            candidate.standing.standard_error,
         )
         for candidate in shown
     ]

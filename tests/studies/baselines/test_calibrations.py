@@ -6,6 +6,7 @@ import pytest
 from dnip.base.errors import InvalidInputError
 from dnip.studies.baselines import (
     BatchCalibration,
+    BatchCalibrationOnOpt,
     ClassWeights,
     ContextualCalibration,
     OptSet,
@@ -44,8 +45,8 @@ def test_batch_calibration_divides_by_the_mean_of_the_batch():
 def test_batch_calibration_of_opt_rows_reads_no_label_and_no_test_row():
     opt = opt_set(batch=[[1.0, 0, 0, 0]] * 9, unlabelled=[[0.7, 0.1, 0.1, 0.1]] * 5000)
     other = OptSet.of(opt.probabilities, opt.labels[::-1], unlabelled=opt.unlabelled)
-    fitted = BatchCalibration("opt").fit(opt)
-    assert (fitted.weights == BatchCalibration("opt").fit(other).weights).all()
+    fitted = BatchCalibrationOnOpt().fit(opt)
+    assert (fitted.weights == BatchCalibrationOnOpt().fit(other).weights).all()
     rows = np.vstack([opt.probabilities, opt.unlabelled])
     assert fitted.weights == pytest.approx(rows.mean(0).min() / rows.mean(0))
 
@@ -104,8 +105,6 @@ def test_a_bad_opt_set_is_refused(arguments, told):
 def test_rows_of_other_classes_are_refused():
     with pytest.raises(InvalidInputError, match="batch has 3 columns, but probabilities has 2"):
         OptSet.of([[0.9, 0.1]] * 2, [0, 1], batch=[[0.2, 0.3, 0.5]])
-    with pytest.raises(InvalidInputError, match="over must be one of batch, opt"):
-        BatchCalibration("all")
 
 
 @pytest.mark.parametrize("name", [name for name in all_methods() if name != "linear-adapter"])

@@ -5,7 +5,7 @@ import pytest
 
 from dnip import Objective, solve
 from dnip.fitting.robust import solve_robustly
-from dnip.studies.baselines import OptSet, OurDNIP, PaperDNIP
+from dnip.studies.baselines import OptSet, OurDNIP, PaperDNIP, PlainDNIP
 from strategies import random_probabilities
 
 
@@ -27,7 +27,7 @@ def test_the_papers_is_the_published_annealing(opt):
 @pytest.mark.parametrize("scale", [30, "log:20", "continuous"])
 def test_the_plain_one_is_solve(opt, scale):
     found = solve(opt.probabilities, opt.labels, Objective(1.0), scale=scale, seed=2)
-    fitted = OurDNIP("off", Objective(1.0), scale).fit(opt, seed=2)
+    fitted = PlainDNIP(Objective(1.0), scale).fit(opt, seed=2)
     expected = (found.weights * opt.probabilities).argmax(axis=1)
     assert (fitted.predict(opt.probabilities) == expected).all() or scale == 30
     if scale == 30:

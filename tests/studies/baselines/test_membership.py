@@ -10,8 +10,7 @@ from dnip import Objective, solve
 from dnip.base.errors import InvalidInputError
 from dnip.studies.baselines import Membership, MembershipCorrection, OptSet
 from dnip.studies.baselines.membership import TRIANGLES, Choices
-from dnip.studies.baselines.membership_search import Lines, objective_values
-from strategies import random_confusion, random_probabilities
+from strategies import random_probabilities
 
 #: Left corner, peak, right corner of the nineteen functions, by the intervals of the reference;
 #: the corners of the steep ones lie an eighth apart.
@@ -102,36 +101,6 @@ def test_weights_alone_decide_as_dnip_does():
     assert (correction.predict(p) == oracles.predict(p, indices)).all()
 
 
-@pytest.mark.parametrize("kind", ["random", "tied", "one-hot"])
-def test_a_line_counts_what_every_choice_predicts(kind):
-    p, labels = problem(3, 50, kind)
-    choices = Choices(5)
-    lines = Lines(p, labels, choices, Objective())
-    rng = np.random.default_rng(1)
-    for _ in range(6):
-        chosen = lines.draw(rng)
-        for c in range(3):
-            counts = lines.along(choices.scores(p, chosen), c)
-            for choice in range(len(choices)):
-                here = chosen.copy()
-                here[c] = choice
-                predicted = MembershipCorrection(choices, here, {}).predict(p)
-                assert (counts[choice] == confusion_of(labels, predicted, 3)).all()
-                assert (lines.count(here) == counts[choice]).all()
-
-
-@pytest.mark.parametrize("n_missing", [0, 1])
-@pytest.mark.parametrize("terms", [("error", "cobias", "pmi"), ("cobias",), ("error", "pmi")])
-def test_values_of_many_matrices_are_the_objective_of_each(terms, n_missing):
-    rng = np.random.default_rng(2)
-    objective = Objective(1.7, 0.3, 2.5, terms)
-    first = random_confusion(rng, 4, n_missing)
-    sizes = first.sum(axis=1)  # other predictions of the same examples
-    matrices = [first, *(rng.multinomial(sizes, np.full(4, 0.25)) for _ in range(10))]
-    values = objective_values(np.array(matrices), objective)
-    assert values == pytest.approx([objective(matrix) for matrix in matrices], abs=1e-12)
-
-
 TINY = [(2, 40, 4, "random"), (2, 30, 3, "tied"), (3, 30, 2, "random"), (3, 24, 2, "one-hot")]
 
 
@@ -158,17 +127,8 @@ def test_the_search_finds_the_optimum_of_all_choices(n_classes, n_rows, scale, k
 def test_the_objective_is_never_above_that_of_weights_alone(seed):
     p, labels = problem(4, 200, "mixed", seed)
     alone = solve(p, labels, scale=10)
-    fitted = Membership(scale=10, effort=0.1).fit(OptSet.of(p, labels), seed)
+    fitted = Membership(scale=10).fit(OptSet.of(p, labels), seed)
     assert fitted.notes["objective"] <= alone.value + 1e-12
-
-
-@pytest.mark.parametrize(("setting", "value"), [("_KEPT_CELLS", 0), ("_BLOCK", 7)])
-def test_large_tables_are_counted_in_blocks_without_keeping_all_values(monkeypatch, setting, value):
-    p, labels = problem(3, 80)
-    opt = OptSet.of(p, labels)
-    kept = Membership(effort=0.2).fit(opt)
-    monkeypatch.setattr(f"dnip.studies.baselines.membership_search.{setting}", value)
-    assert (Membership(effort=0.2).fit(opt).chosen == kept.chosen).all()
 
 
 def test_a_class_without_labels_keeps_its_weight():
@@ -179,14 +139,9 @@ def test_a_class_without_labels_keeps_its_weight():
     assert Membership().fit(opt).chosen[2] == alone.weight_indices[2] - 1
 
 
-@pytest.mark.parametrize(
-    ("settings", "told"),
-    [
-        ({"scale": 0}, "scale must be"),
-        ({"effort": 0.0}, "effort must be"),
-        ({"objective": Objective(gap="single")}, "COBias over pairs"),
-    ],
-)
-def test_bad_settings(settings, told):
-    with pytest.raises(InvalidInputError, match=told):
-        Membership(**settings)
+def test_bad_settings():
+    with pytest.raises(InvalidInputError, match="scale must be"):
+        Membership(scale=0)
+    p, labels = problem(2, 20)
+    with pytest.raises(InvalidInputError, match="COBias over pairs"):
+        Membership(Objective(gap="single")).fit(OptSet.of(p, labels))

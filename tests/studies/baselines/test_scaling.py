@@ -3,7 +3,13 @@
 import numpy as np
 import pytest
 
-from dnip.studies.baselines import MatrixScaling, OptSet, TemperatureScaling, VectorScaling
+from dnip.studies.baselines import (
+    BalancedMatrixScaling,
+    MatrixScaling,
+    OptSet,
+    TemperatureScaling,
+    VectorScaling,
+)
 from dnip.studies.baselines.scaling import log_loss
 from strategies import random_probabilities
 
@@ -115,15 +121,15 @@ def test_labels_that_can_be_told_apart_leave_the_slopes_finite():
     assert np.isfinite([*told["slopes"], *told["shifts"]]).all()
 
 
-@pytest.mark.parametrize("balanced", [False, True])
+@pytest.mark.parametrize("method", [MatrixScaling(), BalancedMatrixScaling()])
 @pytest.mark.parametrize("n_classes", [2, 4])
-def test_matrix_scaling_decides_as_scikit_learn_does(balanced, n_classes):
+def test_matrix_scaling_decides_as_scikit_learn_does(method, n_classes):
     linear_model = pytest.importorskip("sklearn.linear_model")
     opt = opt_set(n_classes=n_classes)
-    weights = "balanced" if balanced else None
+    weights = method.class_weight
     theirs = linear_model.LogisticRegression(class_weight=weights, max_iter=1000)
     theirs.fit(np.log(opt.probabilities), opt.labels)
-    ours = MatrixScaling(balanced).fit(opt)
+    ours = method.fit(opt)
     new = random_probabilities(np.random.default_rng(9), 500, n_classes)
     assert (ours.predict(new) == theirs.predict(np.log(new))).all()
 

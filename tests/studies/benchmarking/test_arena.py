@@ -70,11 +70,11 @@ def test_a_run_at_the_floor_is_over(clock):
     assert run.course[-1].indices == (2, 2)
 
 
-def test_values_of_real_weights_have_no_indices(clock):
+def test_a_search_may_note_what_it_computed_itself(clock):
     run = arena()
     assert run.best == 0.9
-    run.note(None, 0.5, evaluations=7)
-    assert run.course == [RAW, Improvement(0.0, 7, 0.5, None)]
+    run.note([1, 2], 0.5, evaluations=7)
+    assert run.course == [RAW, Improvement(0.0, 7, 0.5, (1, 2))]
 
 
 def test_the_highest_bound_stands(clock):

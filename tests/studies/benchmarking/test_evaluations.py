@@ -8,11 +8,7 @@ from hypothesis import strategies as st
 import oracles
 from dnip import Objective
 from dnip.studies.benchmarking.arena import Arena
-from dnip.studies.benchmarking.evaluations import (
-    PlainObjective,
-    evaluate_in_numpy,
-    evaluate_on_kernels,
-)
+from dnip.studies.benchmarking.evaluations import evaluate_in_numpy, evaluate_on_kernels
 from strategies import KINDS, random_probabilities, seeded
 
 
@@ -35,14 +31,3 @@ def test_equal_the_definition(evaluate, seed, n_classes, kind, mu):
         expected = oracles.objective(confusion, beta=1.5, tau=0.4, mu=mu)
         assert arena.value(indices) == pytest.approx(expected, abs=1e-12)
         assert arena.value(indices.astype(float)) == pytest.approx(expected, abs=1e-12)
-
-
-def test_predictions_and_counts_are_other_ways_in():
-    rng = np.random.default_rng(0)
-    p = random_probabilities(rng, 40, 3, "tied")
-    labels = np.append(np.arange(3), rng.integers(3, size=37))
-    plain = PlainObjective(p, labels, Objective())
-    indices = np.array([3, 7, 5])
-    predictions = oracles.predict(p, indices)
-    assert plain(indices) == plain.at(predictions)
-    assert plain(indices) == plain.of(oracles.confusion_at(p, labels, indices))

@@ -10,8 +10,8 @@ from dnip import Coefficients, ProbabilityTable
 from dnip.base.errors import DNIPWarning, InvalidInputError, MissingDependencyError
 from dnip.deploying.evaluation import evaluate
 from dnip.metrics import accuracy, cobias, confusion_matrix
-from dnip.studies.baselines import ClassWeights, OurDNIP, RawArgmax
-from dnip.studies.comparison import Material, choose, compare
+from dnip.studies.baselines import ClassWeights, OurDNIP, PlainDNIP, RawArgmax, choose
+from dnip.studies.comparison import Material, compare
 from strategies import random_probabilities
 
 
@@ -53,11 +53,11 @@ class Fake:
 
 def test_figures_are_those_of_a_fit_by_hand():
     given = material()
-    result = compare(given, [OurDNIP("off")], n_seeds=2)
+    result = compare(given, [PlainDNIP()], n_seeds=2)
     assert [outcome.name for outcome in result.methods] == ["raw", "dnip-plain"]
     confusions = []
     for seed in range(2):
-        predicted = OurDNIP("off").fit(given.draw(None, seed), seed).predict(given.test)
+        predicted = PlainDNIP().fit(given.draw(None, seed), seed).predict(given.test)
         confusions.append(confusion_matrix(given.true, predicted, 3))
     found = result.of("dnip-plain")
     assert [run.confusion.tolist() for run in found.fits] == [c.tolist() for c in confusions]
@@ -75,8 +75,8 @@ def test_figures_are_those_of_a_fit_by_hand():
 
 def test_intervals_are_those_of_an_evaluation_on_the_same_rows():
     given = material()
-    result = compare(given, [OurDNIP("off", scale=30)], n_seeds=1, confidence=0.8)
-    fitted = OurDNIP("off", scale=30).fit(given.draw(None, 0), 0)
+    result = compare(given, [PlainDNIP(scale=30)], n_seeds=1, confidence=0.8)
+    fitted = PlainDNIP(scale=30).fit(given.draw(None, 0), 0)
     coefficients = Coefficients(["0", "1", "2"], fitted.weights.astype(int), 30)
     table = ProbabilityTable(given.test, given.true)
     told = evaluate([table], coefficients).to_dict(0.8)
@@ -141,7 +141,7 @@ def test_ctrl_c_at_once_leaves_nothing():
 def test_a_class_without_labels_is_told_once():
     given = material(labels=lambda true: np.where(true == 2, 1, true))
     with pytest.warns(DNIPWarning) as told:
-        compare(given, [OurDNIP(), OurDNIP("off")])
+        compare(given, [OurDNIP(), PlainDNIP()])
     assert [str(warning.message) for warning in told] == [
         "some draw of opt.csv: no label of class 2; nothing is learned of it there",
         "test.csv: no labelled row of class 2: left out",
@@ -163,7 +163,6 @@ def test_everything_can_be_told_as_json():
         ({"n_seeds": 0}, "seeds must be"),
         ({"confidence": 90}, "confidence must lie between 0 and 1"),
         ({"n_labels": 999}, "at most 150; got 999"),
-        ({"methods": [Fake(), Fake()]}, "different names"),
     ],
 )
 def test_bad_settings(settings, told):

@@ -11,7 +11,7 @@ from dnip.base.errors import OutputError
 from dnip.metrics.intervals.metrics import PAIRED
 from dnip.presenting.artefacts import Estimate
 from dnip.presenting.drawing import save_figure
-from dnip.presenting.drawing.points import spread_out
+from dnip.studies.baselines import all_methods
 from dnip.studies.comparison import Comparison, MethodScores, ScoredFit
 from dnip.studies.comparison.presentation import FILES, present_comparison
 
@@ -29,7 +29,7 @@ def outcome(name, accuracy, cobias, reads=("labels",)):
 
 def comparison(*outcomes, opt="news/opt.csv", test="news/test.csv"):
     skipped = {"linear-adapter": "torch is not installed"}
-    settings = {"n_seeds": 2, "confidence": 0.9, "objective": {}, "scale": 30}
+    settings = {"seeds": 2, "confidence": 0.9, "objective": {}, "scale": 30}
     rows = {"n_opt": 1234, "n_test": 20, "n_unlabelled": 7, "n_content_free": 0}
     return Comparison(
         opt, test, ("a", "b"), methods=outcomes, skipped=skipped, interrupted=False, **rows,
@@ -108,14 +108,7 @@ def test_every_method_is_named_in_the_picture_and_no_name_covers_another(tmp_pat
     assert all(f"<!-- {name} -->" in picture for name in names)
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_names_keep_their_distance_and_order(seed):
-    rng = np.random.default_rng(seed)
-    wanted = rng.random(12) ** rng.integers(1, 6)
-    placed = spread_out(wanted, 0.07)
-    order = np.argsort(wanted, kind="stable")
-    assert (np.diff(placed[order]) >= 0.07 - 1e-12).all()
-    assert placed.min() >= 0
-    assert placed.max() <= 1
-    alone = np.abs(wanted[:, None] - wanted + np.eye(12)).min(axis=1) > 0.5
-    assert placed[alone] == pytest.approx(wanted[alone])
+def test_a_line_fits_on_a_terminal():
+    long = comparison(*(outcome(name, 0.7, 0.3) for name in all_methods()))
+    table = present_comparison(long).to_text().split("\n\n")[1]
+    assert max(map(len, table.splitlines())) <= 80

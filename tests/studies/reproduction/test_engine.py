@@ -7,7 +7,7 @@ import time
 import pytest
 
 from dnip.base.errors import OutputError
-from dnip.studies.reproduction import store as store_room
+from dnip.presenting import results as writing
 from dnip.studies.reproduction.cell import TableRef
 from dnip.studies.reproduction.engine import run_cells
 from dnip.studies.reproduction.store import Store
@@ -117,8 +117,8 @@ def test_a_disk_that_fills_while_a_result_is_kept(tmp_path, monkeypatch):
             raise OutputError(f"{path} cannot be written: No space left on device")
         return real(path)
 
-    real = store_room.atomic_path
-    monkeypatch.setattr(store_room, "atomic_path", atomic_path)
+    real = writing.atomic_path
+    monkeypatch.setattr(writing, "atomic_path", atomic_path)
     with pytest.raises(OutputError, match="No space left"):
         run(cells, tmp_path)
     monkeypatch.undo()
@@ -203,7 +203,7 @@ def test_the_line_of_progress_tells_what_is_left(tmp_path):
     lines = []
     cells = [fake(draw, seed, seed=seed, nap=0.05) for seed in range(4)]
     run(cells, tmp_path, progress=lines.append)
-    assert lines[-1] == "4 of 4 cells, about 0 s left"
+    assert lines[-1] == "4 of 4 cells"
 
 
 SCRIPT = """

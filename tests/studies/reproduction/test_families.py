@@ -50,7 +50,7 @@ def test_a_family_of_local_models(name, tmp_path):
     plan = in_little(load_plan(name), model=str(model))
     done = reproduce("main", plan, tmp_path / "out", data=write_texts(tmp_path / "data"))
     assert done.outcome.failures == {}
-    assert done.outcome.n_cells == 2 * len(plan.models[0].shots)
+    assert done.outcome.n_cells == len(plan.models[0].shots)
     for settings in settings_of(tmp_path / "out"):
         assert settings["engine"]["dtype"] == "bfloat16"
         assert settings["shots"] in plan.models[0].shots
@@ -114,6 +114,6 @@ def test_a_model_that_cannot_be_loaded_fails_its_cells_and_says_why(tmp_path):
     (tmp_path / "model" / "config.json").write_text("{}")
     plan = in_little(load_plan("gpt2-xl"), model=str(tmp_path / "model"))
     done = reproduce("main", plan, tmp_path / "out", data=write_texts(tmp_path / "data"))
-    assert len(done.outcome.failures) == 2 + 2
+    assert len(done.outcome.failures) == 2 + 1
     assert any("config" in why or "model" in why for why in done.outcome.failures.values())
     assert (tmp_path / "out" / "report.md").exists()

@@ -23,7 +23,7 @@ PLAN = ReproductionPlan(
         ("single", ["single-ours", "single-published"], 2),
         ("kde", ["kde"], 2),
         ("overview", ["overview", "overview-classes"], 1),
-        ("convergence", ["convergence", "convergence-exponents"], 1),
+        ("convergence", ["convergence"], 1),
     ],
 )
 def test_from_tables_to_report(tmp_path, name, tables, figures):

@@ -14,8 +14,8 @@ from dnip.base.errors import InvalidInputError
 from dnip.metrics import cobias
 from dnip.presenting.artefacts import Spread
 from dnip.studies.reproduction.experiments.costs import power_law
-from dnip.studies.reproduction.published import TASK_TITLES, citation, published
-from dnip.studies.reproduction.published.tables import paper_tables
+from dnip.studies.reproduction.naming import SHORT_TASKS
+from dnip.studies.reproduction.published import citation, paper_table, published
 from dnip.studies.reproduction.registry import EXPERIMENTS
 
 PAPER = Path(__file__).parents[3] / ".." / "shared" / "paper" / "dnip-paper.tex"
@@ -50,9 +50,8 @@ def test_every_experiment_says_where_its_numbers_stand(experiment):
     found = published(experiment)
     assert re.search(r"table|figure|section|appendix", found.place)
     assert found.numbers or found.remarks
-    for table in paper_tables(experiment):
-        assert table.rows
-        assert all(row.heading or len(row.values) == len(table.columns) for row in table.rows)
+    table = paper_table(experiment)
+    assert table is None or all(len(row) == len(table.columns) for row in table.rows)
 
 
 def test_unknown_experiment_is_refused_with_those_there_are():
@@ -67,7 +66,7 @@ def test_citation_names_authors_and_title():
 
 def test_main_has_seven_settings_of_seven_tasks():
     numbers = published("main").numbers
-    assert numbers["tasks"] == list(TASK_TITLES)
+    assert numbers["tasks"] == list(SHORT_TASKS)
     assert Counter((row["method"], row["metric"]) for row in numbers["rows"]) == dict.fromkeys(
         itertools.product(("raw", "dnip"), ("accuracy", "cobias")), 7
     )
@@ -105,7 +104,7 @@ def test_what_the_paper_states_beside_the_table_but_the_table_does_not_hold():
         for after in main_rows(
             method="dnip", metric="accuracy", model=before["model"], shots=before["shots"]
         )
-        for task, was, now in zip(TASK_TITLES, before["tasks"], after["tasks"], strict=True)
+        for task, was, now in zip(SHORT_TASKS, before["tasks"], after["tasks"], strict=True)
         if now[0] < was[0]
     ]
     assert falls == [
@@ -119,13 +118,14 @@ def test_what_the_paper_states_beside_the_table_but_the_table_does_not_hold():
 
 def test_confusion_matrix_adds_up():
     numbers = published("confusion").numbers
-    counts = np.array(numbers["confusion"])
+    *classes, whole, precision = numbers["rows"]
+    counts = np.array([row["predicted"] for row in classes])
     right = np.diag(counts)
-    assert counts.sum(axis=1).tolist() == numbers["true"]
-    assert counts.sum(axis=0).tolist() == numbers["predicted"]
-    assert counts.sum() == numbers["n"]
-    assert (right / counts.sum(axis=1)).round(2).tolist() == numbers["accuracies"]
-    assert (right / counts.sum(axis=0)).round(2).tolist() == numbers["precisions"]
+    assert counts.sum(axis=1).tolist() == [row["all"] for row in classes]
+    assert counts.sum(axis=0).tolist() == whole["predicted"]
+    assert counts.sum() == whole["all"]
+    assert (right / counts.sum(axis=1)).round(2).tolist() == [row["accuracy"] for row in classes]
+    assert (right / counts.sum(axis=0)).round(2).tolist() == precision["predicted"]
 
 
 def test_variable_space_is_n_times_k_and_times_follow_rows():

@@ -7,7 +7,7 @@ import pytest
 
 from dnip.base.errors import OutputError
 from dnip.presenting import web
-from dnip.presenting.artefacts import Column, Figure, Row, Section, Statement, Table, Text
+from dnip.presenting.artefacts import Column, Figure, Section, Statement, Table, Text
 from dnip.studies.reproduction.plan import ModelPlan, load_plan
 from dnip.studies.reproduction.report import write_report
 
@@ -19,7 +19,7 @@ MANIFEST = {
 
 
 def sections():
-    table = Table("mine", "Seconds", [Column("task"), Column("s")], [Row(("a", 2.5))])
+    table = Table("mine", "Seconds", [Column("task"), Column("s")], [("a", 2.5)])
     figure = Figure("bars", "Bars", lambda canvas: canvas.subplots().bar([0, 1], [1, 2]))
     claims = [Statement(f"claim {v}", "said", "seen", v, {"x": 1}) for v in (True, False, None)]
     failures = {"time b": "out of memory"}
@@ -54,7 +54,7 @@ def test_page_holds_the_papers_numbers_what_failed_and_that_models_differ(tmp_pa
     assert "Ruixi Lin and Yang You" in text
     assert "dnip reproduce time --out 'my results'" in text
     assert "/somewhere" not in text
-    assert "| AG News | 2,278 | 120 |" in text
+    assert "| AGN | 2,278 | 120 |" in text
     assert "| a | 2.5 |" in text
     assert "1 confirmed, 1 not confirmed, 1 not tested" in text
     assert "- rte: no data" in text
@@ -81,10 +81,9 @@ def test_models_of_the_plan_are_named_where_they_were_prompted(tmp_path):
         },
     )
     text = (tmp_path / "report.md").read_text()
-    assert "Measured here: small, large." in text
-    assert "cut off the test split by seed" in text
+    assert "Measured here: small, large, by the plan small" in text
+    assert "the opt pool is of the test split" in text
     assert "seeds 0, 1, 2" in text
-    assert "up to 1,000 test rows; of ddi 750 opt, 750 test; of sst5" in text
 
 
 @pytest.mark.parametrize(

@@ -73,12 +73,13 @@ def compare(
     Fits every method on the same rows of OPT, with the same seeds, and scores it on TEST: the most
     probable class, batch and contextual calibration, prior division, temperature, vector and matrix
     scaling, a linear adapter, membership functions, the paper's DNIP and this package's. Prints
-    accuracy, COBias, the worst class and macro-F1 with intervals. Writes these, all runs and a
-    picture to a folder. A method whose library is missing is left out, with the reason. Ctrl-C
-    keeps the finished methods.
+    accuracy and COBias with intervals, and the worst class. Writes these, macro-F1, differences
+    from the most probable class, all runs and a picture to a folder. A method whose library is
+    missing is left out, with the reason. Ctrl-C keeps the finished methods.
     """
     from dnip.base.files import check_files
-    from dnip.studies.comparison import Material, choose
+    from dnip.studies.baselines import choose
+    from dnip.studies.comparison import Material
     from dnip.studies.comparison import compare as compare_methods
     from dnip.studies.comparison.presentation import FILES, present_comparison
     from dnip.tables import ProbabilityTable

@@ -27,7 +27,6 @@ def confusion_figure(
     classes: Sequence[str],
     *,
     caption: str = "",
-    paper: str = "",
 ) -> Figure:
     """Return confusion counts, each on a shade for its share of the true class.
 
@@ -36,7 +35,7 @@ def confusion_figure(
 
     Parameters
     ----------
-    name, title, caption, paper : str
+    name, title, caption : str
         As for :class:`~dnip.presenting.artefacts.Figure`.
     matrices : mapping of str to array-like of shape (N, N)
         By the heading of the panel.
@@ -45,7 +44,7 @@ def confusion_figure(
     side = max(2.9, 0.55 * len(classes))
     size = (0.9 + side * len(matrices), 1.2 + side)
     draw = partial(_draw, matrices=matrices, classes=classes)
-    return Figure(name, title, draw, size, caption, paper)
+    return Figure(name, title, draw, size, caption)
 
 
 def _draw(

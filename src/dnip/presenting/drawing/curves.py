@@ -47,8 +47,8 @@ class Look:
 
     Parameters
     ----------
-    log_x, log_y : bool
-        Logarithmic axes.
+    log_x : bool
+        Logarithmic horizontal axis.
     linear_below : float, optional
         Below this the vertical axis is linear, so that 0 has a place, and logarithmic above.
     top : float, optional
@@ -58,7 +58,7 @@ class Look:
     steps : bool
         Whether a value holds until the next point.
     share_y : bool, default=True
-        Whether the panels of a row share their vertical axis.
+        Whether the panels share their vertical axis.
     lines : mapping of str to (str, line style), optional
         Colour and line style by curve; `line_looks` by default.
     bold : tuple of str
@@ -66,7 +66,6 @@ class Look:
     """
 
     log_x: bool = False
-    log_y: bool = False
     linear_below: float | None = None
     top: float | None = None
     marked: bool = False
@@ -79,57 +78,48 @@ class Look:
 def curve_figure(
     name: str,
     title: str,
-    rows: Sequence[Sequence[Panel]],
+    panels: Sequence[Panel],
     *,
     x_label: str,
     y_label: str,
     look: Look,
     caption: str = "",
-    paper: str = "",
 ) -> Figure:
-    """Return rows of panels; the panels of a row share their vertical axis.
+    """Return panels side by side.
 
     Parameters
     ----------
-    name, title, caption, paper : str
+    name, title, caption : str
         As for :class:`~dnip.presenting.artefacts.Figure`.
-    rows : sequence of sequences of Panel
-        Each row as long as the first.
+    panels : sequence of Panel
     x_label, y_label : str
     look : Look
     """
-    size = (1.0 + 3.4 * len(rows[0]), 1.2 + 2.5 * len(rows))
-    draw = partial(_draw, rows=rows, x_label=x_label, y_label=y_label, look=look)
-    return Figure(name, title, draw, size, caption, paper)
+    size = (1.0 + 3.4 * len(panels), 3.7)
+    draw = partial(_draw, panels=panels, x_label=x_label, y_label=y_label, look=look)
+    return Figure(name, title, draw, size, caption)
 
 
 def _draw(
     figure: Any,  # noqa: ANN401 - the library's own type
-    rows: Sequence[Sequence[Panel]],
+    panels: Sequence[Panel],
     x_label: str,
     y_label: str,
     look: Look,
 ) -> None:
-    names = list(dict.fromkeys(name for row in rows for panel in row for name in panel.curves))
+    names = list(dict.fromkeys(name for panel in panels for name in panel.curves))
     lines = look.lines or line_looks(names)
-    own_legends = any(panel.notes for row in rows for panel in row)
-    grid = figure.subplots(
-        len(rows), len(rows[0]), sharex=True, sharey="row" if look.share_y else False, squeeze=False
-    )
-    for row_of_axes, row in zip(grid, rows, strict=True):
-        highest = max(max(curve.y) for panel in row for curve in panel.curves.values())
-        for axes, panel in zip(row_of_axes, row, strict=True):
-            _draw_panel(axes, panel, lines, look, highest)
-        row_of_axes[0].set_ylabel(y_label)
-    for axes in grid[-1]:
-        axes.set_xlabel(x_label)
-    if own_legends:
-        return
+    highest = max(max(curve.y) for panel in panels for curve in panel.curves.values())
+    grid = figure.subplots(1, len(panels), sharex=True, sharey=look.share_y, squeeze=False)[0]
     handles: dict[str, Any] = {}
-    for axes in grid.flat:
+    for axes, panel in zip(grid, panels, strict=True):
+        _draw_panel(axes, panel, lines, look, highest)
+        axes.set_xlabel(x_label)
         artists, labels = axes.get_legend_handles_labels()
         handles |= dict(zip(labels, artists, strict=True))
-    legend_below(figure, handles, figure.get_figwidth())
+    grid[0].set_ylabel(y_label)
+    if not any(panel.notes for panel in panels):
+        legend_below(figure, handles, figure.get_figwidth())
 
 
 def _draw_panel(
@@ -159,8 +149,6 @@ def _draw_panel(
     if look.linear_below is not None:
         axes.set_yscale("symlog", linthresh=look.linear_below)
         axes.set_ylim(-look.linear_below / 4, 2 * max(highest, look.linear_below))
-    elif look.log_y:
-        axes.set_yscale("log")
     if look.top is not None:
         axes.set_ylim(0, look.top)
     axes.set_title(literal(panel.title), fontsize=9.5, loc="left")

@@ -95,7 +95,6 @@ def flow_figure(
     classes: Sequence[str],
     *,
     caption: str = "",
-    paper: str = "",
 ) -> Figure:
     """Return every class, its accuracy, and an arrow to its odd class (figure 6 of the paper).
 
@@ -104,7 +103,7 @@ def flow_figure(
 
     Parameters
     ----------
-    name, title, caption, paper : str
+    name, title, caption : str
         As for :class:`~dnip.presenting.artefacts.Figure`.
     sides : sequence of FlowSide
         Panels side by side; the first says which of many classes are shown.
@@ -114,7 +113,7 @@ def flow_figure(
     width = (_PANEL_INCHES + 2 * _LETTER_INCHES * longest) * len(sides)
     height = 1.35 + _ROW_INCHES * max(min(len(classes), MOST_CLASSES), 2)
     draw = partial(_draw, sides=sides, classes=classes)
-    return Figure(name, title, draw, (width, height + (0.3 if title else 0.0)), caption, paper)
+    return Figure(name, title, draw, (width, height + (0.3 if title else 0.0)), caption)
 
 
 def _draw(

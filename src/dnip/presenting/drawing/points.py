@@ -14,11 +14,6 @@ from dnip.presenting.drawing.style import tidy
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dnip.base.typing import Floats
-
-# Inches from one name to the next.
-_LABEL = 0.21
-
 
 class Point(NamedTuple):
     """Where something stands; a strong point is drawn as a star."""
@@ -86,12 +81,12 @@ def _draw_point(axes: Any, point: Point) -> None:  # noqa: ANN401 - the library'
 
 
 def _draw_names(axes: Any, points: Sequence[Point]) -> None:  # noqa: ANN401
-    """Write the names beside the axes, spread as little as keeps them apart."""
+    """Write the names beside the axes at equal distances, each joined to its point."""
     at = np.array([(point.x.value, point.y.value) for point in points])
     low, high = np.transpose([axes.get_xlim(), axes.get_ylim()])
     places = (at - low) / (high - low)
-    inches = axes.figure.get_size_inches()[1] * axes.get_position().height
-    heights = spread_out(places[:, 1], _LABEL / inches)
+    # the order of the points, from 0 to 1
+    heights = (places[:, 1].argsort(kind="stable").argsort() + 0.5) / len(points)
     for point, (x, y), level in zip(points, places, heights, strict=True):
         axes.plot(
             [x, 1.02, 1.05],
@@ -113,30 +108,3 @@ def _draw_names(axes: Any, points: Sequence[Point]) -> None:  # noqa: ANN401
             fontweight="bold" if point.strong else "normal",
             va="center",
         )
-
-
-def spread_out(wanted: Floats, distance: float) -> Floats:
-    """Return places in 0..1 near the wanted ones, in their order, at least `distance` apart.
-
-    Places that are too close are merged into a run of equal steps around their common middle, as
-    isotonic regression merges neighbours in the wrong order. No other way has a smaller sum of
-    squared moves.
-
-    Examples
-    --------
-    >>> spread_out(np.array([0.5, 0.5, 0.9]), 0.2).round(2).tolist()
-    [0.4, 0.6, 0.9]
-    """
-    order = np.argsort(wanted, kind="stable")
-    steps = distance * np.arange(len(wanted))
-    runs: list[tuple[float, int]] = []  # mean and length
-    for value in wanted[order] - steps:
-        mean, length = float(value), 1
-        while runs and runs[-1][0] > mean:
-            before, n = runs.pop()
-            mean, length = (before * n + mean * length) / (n + length), n + length
-        runs.append((mean, length))
-    placed = np.empty(len(wanted))
-    merged = np.concatenate([np.full(n, mean) for mean, n in runs])
-    placed[order] = merged.clip(0, max(1 - steps[-1], 0)) + steps
-    return placed

@@ -1,20 +1,29 @@
 """Methods to compare with: calibrations, scalings, an adapter, membership functions, and DNIP."""
 
 from dnip.studies.baselines.base import ClassWeights, Correction, LogLinear, Method, OptSet
-from dnip.studies.baselines.batch_calibration import BatchCalibration
-from dnip.studies.baselines.contextual_calibration import ContextualCalibration
-from dnip.studies.baselines.dnip import OurDNIP, PaperDNIP
+from dnip.studies.baselines.calibration import (
+    BatchCalibration,
+    BatchCalibrationOnOpt,
+    ContextualCalibration,
+    PriorDivision,
+    RawArgmax,
+)
+from dnip.studies.baselines.dnip import OurDNIP, PaperDNIP, PlainDNIP
 from dnip.studies.baselines.linear_adapter import LinearAdapter
-from dnip.studies.baselines.matrix_scaling import MatrixScaling
-from dnip.studies.baselines.membership import MembershipCorrection
-from dnip.studies.baselines.membership_search import Membership
-from dnip.studies.baselines.prior_division import PriorDivision
-from dnip.studies.baselines.raw import RawArgmax
-from dnip.studies.baselines.registry import all_methods
-from dnip.studies.baselines.scaling import TemperatureScaling, VectorScaling
+from dnip.studies.baselines.membership import Membership, MembershipCorrection
+from dnip.studies.baselines.registry import RAW, all_methods, choose
+from dnip.studies.baselines.scaling import (
+    BalancedMatrixScaling,
+    MatrixScaling,
+    TemperatureScaling,
+    VectorScaling,
+)
 
 __all__ = [
+    "RAW",
+    "BalancedMatrixScaling",
     "BatchCalibration",
+    "BatchCalibrationOnOpt",
     "ClassWeights",
     "ContextualCalibration",
     "Correction",
@@ -27,9 +36,11 @@ __all__ = [
     "OptSet",
     "OurDNIP",
     "PaperDNIP",
+    "PlainDNIP",
     "PriorDivision",
     "RawArgmax",
     "TemperatureScaling",
     "VectorScaling",
     "all_methods",
+    "choose",
 ]

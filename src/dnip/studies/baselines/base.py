@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -161,38 +161,29 @@ class Correction(ABC):
 class Method(ABC):
     """A way to learn a correction from an opt set.
 
-    A new method is a subclass in a file of its own and a line in ``registry.py``.
+    A new method is a subclass and a line in ``registry.py``.
+
+    Attributes
+    ----------
+    name : str
+        What users call it.
+    summary : str
+        What it does, in a few words.
+    reads : tuple of str
+        What it reads of an opt set: labels, unlabelled, batch, content-free.
+    seeded : bool
+        Whether the seed of a fit changes what it learns.
+    library, extra : str
+        The optional module that it needs, and the extra of this package that installs it; empty
+        for none.
     """
 
-    @property
-    @abstractmethod
-    def name(self) -> str:
-        """What users call it."""
-
-    @property
-    @abstractmethod
-    def summary(self) -> str:
-        """What it does, in a few words."""
-
-    @property
-    def reads(self) -> tuple[str, ...]:
-        """What it reads of an opt set: labels, unlabelled, batch, content-free."""
-        return ("labels",)
-
-    @property
-    def seeded(self) -> bool:
-        """Whether the seed of a fit changes what it learns."""
-        return False
-
-    @property
-    def library(self) -> str:
-        """The optional module that it needs; empty for none."""
-        return ""
-
-    @property
-    def extra(self) -> str:
-        """The extra of this package that installs the module."""
-        return ""
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    reads: ClassVar[tuple[str, ...]] = ("labels",)
+    seeded: ClassVar[bool] = False
+    library: ClassVar[str] = ""
+    extra: ClassVar[str] = ""
 
     @abstractmethod
     def fit(self, opt: OptSet, seed: int = 0) -> Correction:

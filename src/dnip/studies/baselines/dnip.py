@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from dnip.base.errors import DNIPWarning
 from dnip.fitting.robust import solve_robustly
@@ -55,12 +55,10 @@ class PaperDNIP(Method):
 
 @dataclass(frozen=True)
 class OurDNIP(Method):
-    """What ``dnip fit`` does.
+    """What ``dnip fit`` does: robust where labels are few.
 
     Parameters
     ----------
-    robust : {"auto", "on", "off"}, default="auto"
-        As for :func:`dnip.fitting.robust.solve_robustly`; ``"off"`` is the plain optimum.
     objective : Objective
     scale : int or str, default="log:1000"
 
@@ -68,31 +66,18 @@ class OurDNIP(Method):
     --------
     >>> from dnip.studies.baselines import OptSet
     >>> opt = OptSet.of([[0.9, 0.1], [0.6, 0.4]] * 20, [0, 1] * 20)
-    >>> OurDNIP().name, OurDNIP("off").name, OurDNIP("off").fit(opt).to_dict()["terms"]["error"]
-    ('dnip', 'dnip-plain', 0.0)
+    >>> PlainDNIP().fit(opt).to_dict()["terms"]["error"]
+    0.0
     """
 
-    robust: str = "auto"
     objective: Objective = field(default_factory=Objective)
     scale: int | str = DEFAULT_SCALE
 
+    name = "dnip"
+    summary = "dnip fit, robust where labels are few"
+    reads: ClassVar[tuple[str, ...]] = ("labels", "unlabelled")
     seeded = True
-
-    @property
-    def name(self) -> str:
-        """What users call it."""
-        return {"auto": "dnip", "on": "dnip-robust", "off": "dnip-plain"}[self.robust]
-
-    @property
-    def summary(self) -> str:
-        """What it does, in a few words."""
-        kind = {"auto": "robust where labels are few", "on": "robust", "off": "the plain optimum"}
-        return f"dnip fit, {kind[self.robust]}"
-
-    @property
-    def reads(self) -> tuple[str, ...]:
-        """Labels, and unlabelled rows for a robust fit."""
-        return ("labels",) if self.robust == "off" else ("labels", "unlabelled")
+    robust: ClassVar[str] = "auto"
 
     def fit(self, opt: OptSet, seed: int = 0) -> ClassWeights:
         """Fit as ``dnip fit`` does."""
@@ -108,6 +93,16 @@ class OurDNIP(Method):
                 classes=opt.classes,
             )
         return _as_weights(found, **({} if decision is None else {"robust": decision.to_dict()}))
+
+
+@dataclass(frozen=True)
+class PlainDNIP(OurDNIP):
+    """The plain optimum: what ``dnip fit --robust off`` does."""
+
+    name = "dnip-plain"
+    summary = "dnip fit, the plain optimum"
+    reads = ("labels",)
+    robust = "off"
 
 
 @contextmanager

@@ -1,23 +1,34 @@
-"""All methods by name."""
+"""All methods by name, and the choice of some."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dnip.base.validation import check_choice
 from dnip.method.objective import Objective
 from dnip.method.scales import DEFAULT_SCALE
-from dnip.studies.baselines.batch_calibration import BatchCalibration
-from dnip.studies.baselines.contextual_calibration import ContextualCalibration
-from dnip.studies.baselines.dnip import OurDNIP, PaperDNIP
+from dnip.studies.baselines.calibration import (
+    BatchCalibration,
+    BatchCalibrationOnOpt,
+    ContextualCalibration,
+    PriorDivision,
+    RawArgmax,
+)
+from dnip.studies.baselines.dnip import OurDNIP, PaperDNIP, PlainDNIP
 from dnip.studies.baselines.linear_adapter import LinearAdapter
-from dnip.studies.baselines.matrix_scaling import MatrixScaling
-from dnip.studies.baselines.membership_search import Membership
-from dnip.studies.baselines.prior_division import PriorDivision
-from dnip.studies.baselines.raw import RawArgmax
-from dnip.studies.baselines.scaling import TemperatureScaling, VectorScaling
+from dnip.studies.baselines.membership import Membership
+from dnip.studies.baselines.scaling import (
+    BalancedMatrixScaling,
+    MatrixScaling,
+    TemperatureScaling,
+    VectorScaling,
+)
 
 if TYPE_CHECKING:
     from dnip.studies.baselines.base import Method
+
+#: The method that all others are compared with.
+RAW = RawArgmax.name
 
 
 def all_methods(
@@ -44,17 +55,49 @@ membership dnip-paper dnip-plain dnip'
     methods: tuple[Method, ...] = (
         RawArgmax(),
         BatchCalibration(),
-        BatchCalibration("opt"),
+        BatchCalibrationOnOpt(),
         ContextualCalibration(),
         PriorDivision(),
         TemperatureScaling(),
         VectorScaling(),
         MatrixScaling(),
-        MatrixScaling(balanced=True),
+        BalancedMatrixScaling(),
         LinearAdapter(objective=goal),
         Membership(goal),
         PaperDNIP(),
-        OurDNIP("off", goal, scale),
-        OurDNIP("auto", goal, scale),
+        PlainDNIP(goal, scale),
+        OurDNIP(goal, scale),
     )
     return {method.name: method for method in methods}
+
+
+def choose(
+    names: str | None = None,
+    objective: Objective | None = None,
+    *,
+    scale: int | str = DEFAULT_SCALE,
+) -> list[Method]:
+    """Return the methods that comma-separated names ask for, the raw argmax always first.
+
+    Parameters
+    ----------
+    names : str, optional
+        All where it is left out.
+    objective, scale
+        As for :func:`all_methods`.
+
+    Raises
+    ------
+    InvalidInputError
+        For a name that is not known.
+
+    Examples
+    --------
+    >>> [method.name for method in choose("dnip, batch-calibration")]
+    ['raw', 'dnip', 'batch-calibration']
+    """
+    known = all_methods(objective, scale=scale)
+    if names is None:
+        return list(known.values())
+    wanted = dict.fromkeys([RAW, *(name.strip() for name in names.split(","))])
+    return [known[check_choice("methods", name, list(known))] for name in wanted]

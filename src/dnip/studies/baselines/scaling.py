@@ -1,9 +1,9 @@
-"""Temperature and vector scaling: log-loss minimised by SciPy (Guo et al. 2017)."""
+"""Temperature, vector and matrix scaling: log-loss, by SciPy and scikit-learn (Guo et al. 2017)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 # The steepness of separable labels has no limit but this; it never turns an order around.
 _LEAST_SLOPE, _MOST_SLOPE = 1e-2, 1e2
+# Of scikit-learn's regression.
+_MAX_STEPS = 1000
 
 
 @dataclass(frozen=True)
@@ -123,6 +125,58 @@ class VectorScaling(Method):
         slopes, shifts = found.x[:n], found.x[n:]
         notes = {"slopes": slopes.tolist(), "shifts": shifts.tolist()}
         return LogLinear(np.diag(slopes), shifts, notes)
+
+
+@dataclass(frozen=True)
+class MatrixScaling(Method):
+    """What a user of scikit-learn would take: ``LogisticRegression`` with its defaults on ln p.
+
+    Guo et al. (2017) call it matrix scaling, Kull et al. (2019) Dirichlet calibration. Every
+    class's score reads every log-probability: N² + N numbers, drawn to 0 by scikit-learn's L2
+    penalty.
+
+    Examples
+    --------
+    >>> from dnip.studies.baselines import OptSet
+    >>> opt = OptSet.of([[0.9, 0.1], [0.6, 0.4]] * 20, [0, 1] * 20)
+    >>> MatrixScaling().fit(opt).predict(opt.probabilities[:2])
+    array([0, 1])
+    """
+
+    name = "matrix-scaling"
+    summary = "logistic regression on ln p"
+    library = "sklearn"
+    extra = "sklearn"
+    class_weight: ClassVar[str | None] = None
+
+    def fit(self, opt: OptSet, seed: int = 0) -> LogLinear:
+        """Fit the regression; a class without labels is never predicted."""
+        linear_model = load_optional(
+            "sklearn.linear_model", purpose="fit matrix scaling", extra=self.extra
+        )
+        threads = load_optional("threadpoolctl", purpose="fit matrix scaling", extra=self.extra)
+        model = linear_model.LogisticRegression(class_weight=self.class_weight, max_iter=_MAX_STEPS)
+        with threads.threadpool_limits(1):  # more wait for each other on matrices so small
+            model.fit(log(opt.probabilities), opt.labels)
+        matrix = np.zeros((opt.n_classes, opt.n_classes))
+        bias = np.full(opt.n_classes, -np.inf)
+        coefficients, intercept = model.coef_, model.intercept_
+        if len(model.classes_) == 2:  # one score for the second class, against 0
+            coefficients = np.vstack([np.zeros_like(coefficients), coefficients])
+            intercept = np.concatenate([[0.0], intercept])
+        matrix[:, model.classes_] = coefficients.T
+        bias[model.classes_] = intercept
+        notes = {"matrix": coefficients.tolist(), "bias": intercept.tolist()}
+        return LogLinear(matrix, bias, notes)
+
+
+@dataclass(frozen=True)
+class BalancedMatrixScaling(MatrixScaling):
+    """The same, and every class counts alike, whatever its number of labels."""
+
+    name = "matrix-scaling-balanced"
+    summary = "class-balanced logistic regression on ln p"
+    class_weight = "balanced"
 
 
 def log_loss(scores: Floats, labels: Labels) -> tuple[float, Floats]:

@@ -2,6 +2,6 @@
 
 from dnip.studies.benchmarking.contestants import DEFAULT_SOLVERS, PEERS, Contestant, choose
 from dnip.studies.benchmarking.race import race
-from dnip.studies.benchmarking.results import ContestantSummary, Race
+from dnip.studies.benchmarking.results import Race
 
-__all__ = ["DEFAULT_SOLVERS", "PEERS", "Contestant", "ContestantSummary", "Race", "choose", "race"]
+__all__ = ["DEFAULT_SOLVERS", "PEERS", "Contestant", "Race", "choose", "race"]

@@ -31,7 +31,7 @@ class Improvement(NamedTuple):
     seconds: float  # since the run began
     evaluations: int  # objective values computed until then
     value: float
-    indices: tuple[int, ...] | None  # None where real weights were used
+    indices: tuple[int, ...]
 
 
 class Arena:
@@ -50,8 +50,8 @@ class Arena:
         K.
     raw : float
         The objective of the raw argmax, where every run starts.
-    evaluate : callable
-        Makes the evaluation that `value` and `values` use of this arena.
+    evaluate : callable or None
+        Makes the evaluation that `value` and `values` use; None where the search has its own.
     time_limit : float
         Seconds until :class:`Stop` is raised.
     floor : float, optional
@@ -75,7 +75,7 @@ class Arena:
         scale: int,
         *,
         raw: float,
-        evaluate: Callable[[Arena], ObjectiveFunction],
+        evaluate: Callable[[Arena], ObjectiveFunction] | None,
         time_limit: float,
         floor: float | None = None,
     ) -> None:
@@ -93,7 +93,8 @@ class Arena:
 
     @cached_property
     def _evaluation(self) -> ObjectiveFunction:
-        """The evaluation, made when first used: not all contestants use it."""
+        """The evaluation, made when first used, as the time for that counts too."""
+        assert self._evaluate is not None
         return self._evaluate(self)
 
     @property
@@ -137,7 +138,7 @@ class Arena:
 
     def note(
         self,
-        indices: WeightIndices | Floats | Sequence[int] | None,
+        indices: WeightIndices | Floats | Sequence[int],
         value: float,
         *,
         evaluations: int = 1,
@@ -147,7 +148,6 @@ class Arena:
         Parameters
         ----------
         indices : array-like of shape (N,)
-            None where the weights are not on the scale.
         value : float
             The objective there.
         evaluations : int
@@ -156,7 +156,7 @@ class Arena:
         seconds = self.seconds
         self.evaluations += evaluations
         if value < self.best - TOLERANCE and seconds <= self.time_limit:
-            whole = None if indices is None else tuple(int(index) for index in indices)
+            whole = tuple(int(index) for index in indices)
             self.course.append(Improvement(seconds, self.evaluations, float(value), whole))
         floor = self._floor if self.lower_bound is None else max(self._floor, self.lower_bound)
         if seconds >= self.time_limit or self.best <= floor + TOLERANCE:

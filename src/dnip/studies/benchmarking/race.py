@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dnip.base.errors import InvalidInputError
+from dnip.base.optional import missing_library
 from dnip.base.repeats import repeat
 from dnip.base.validation import check_integer, check_number, check_scale
 from dnip.method.objective import Objective
 from dnip.method.problem import Problem
 from dnip.studies.benchmarking.arena import Arena, Stop
-from dnip.studies.benchmarking.evaluations import PlainObjective
+from dnip.studies.benchmarking.evaluations import plain_evaluation
 from dnip.studies.benchmarking.results import Race, Run, highest_bound
+from dnip.tables.guards import scored_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -86,25 +88,30 @@ def race(
     (True, [True, True])
     """
     objective = Objective() if objective is None else objective
-    if objective.terms != Objective.TERMS or objective.gap != "pairwise":
-        raise InvalidInputError(
-            f"objective {objective.to_dict()} cannot be raced: peers evaluate all three terms, "
-            "with COBias over pairs",
-            hint="Leave a term out with beta=0 or tau=0",
-        )
     scale = check_integer("scale", check_scale(scale), at_least=2)
     time_limit = check_number("time_limit", time_limit, above=0)
     n_seeds = check_integer("n_seeds", n_seeds, at_least=1)
-    rows = _check_rows(table)
+    labelled = scored_rows(table, "a benchmark")
+    assert labelled.labels is not None
+    rows = Problem.of(labelled.probabilities, labelled.labels, classes=table.classes)
+    if not rows.present.all():
+        missing = ", ".join(np.array(table.classes)[~rows.present])
+        raise InvalidInputError(
+            f"{table.source}: no labelled row of class {missing}, which peers cannot leave out",
+            hint="Give a table with labelled rows of every class",
+        )
     skipped, ready = {}, []
     for contestant in contestants:
-        missing = contestant.missing()
-        if missing is None:
+        error = missing_library(
+            contestant.library, purpose=f"run the peer {contestant.name}", extra="bench"
+        )
+        if error is None:
             ready.append(contestant)
         else:
-            skipped[contestant.name] = str(missing)
+            skipped[contestant.name] = str(error)
 
-    plain = PlainObjective(rows.probabilities, rows.labels, objective)
+    evaluate = plain_evaluation(rows.probabilities, rows.labels, objective)
+    raw = evaluate(np.full(rows.n_classes, scale))
     runs: list[Run] = []
 
     def enter(contestant: Contestant, seed: int, seconds: float, floor: float | None) -> Run:
@@ -113,7 +120,7 @@ def race(
             rows.labels,
             objective,
             scale,
-            raw=plain(np.full(rows.n_classes, scale)),
+            raw=raw,
             evaluate=contestant.evaluate,
             time_limit=seconds,
             floor=floor,
@@ -126,7 +133,6 @@ def race(
             pass
         return Run(
             contestant.name,
-            contestant.reference,
             seed,
             tuple(arena.course),
             arena.evaluations,
@@ -137,7 +143,7 @@ def race(
         def run(seed: int) -> None:
             if seed == 0:
                 _rehearse(lambda: enter(contestant, 0, _REHEARSAL, None))
-            floor = highest_bound(runs, contestant.reference)
+            floor = highest_bound(runs)
             runs.append(enter(contestant, seed, time_limit, floor))
 
         return run
@@ -154,23 +160,6 @@ def race(
         skipped={**skipped, **repeats.skipped},
         interrupted=repeats.interrupted,
     )
-
-
-def _check_rows(table: ProbabilityTable) -> Problem:
-    labelled = table.labelled()
-    if len(labelled) == 0 or labelled.labels is None:
-        raise InvalidInputError(
-            f"{table.source}: no row has a label, and a benchmark needs labels",
-            hint="Add a column `label` with the class of each row",
-        )
-    problem = Problem.of(labelled.probabilities, labelled.labels, classes=table.classes)
-    if not problem.present.all():
-        missing = ", ".join(np.array(table.classes)[~problem.present])
-        raise InvalidInputError(
-            f"{table.source}: no labelled row of class {missing}, which peers cannot leave out",
-            hint="Give a table with labelled rows of every class",
-        )
-    return problem
 
 
 def _seeds(seed: int) -> Iterator[int]:

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 from dnip.studies.benchmarking.arena import TOLERANCE, Improvement
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
 #: Seconds at which the best so far is reported, as far as the time limit goes.
 CHECKPOINTS = (0.01, 0.1, 1.0, 10.0)
-#: The solver that contestants on the scale of the race are compared with.
+#: The solver that contestants are compared with.
 REFERENCE = "coordinate"
 
 
@@ -26,8 +26,6 @@ class Run:
     Attributes
     ----------
     contestant : str
-    reference : str
-        The solver that the contestant is compared with; runs that share it search the same weights.
     seed : int
     course : tuple of Improvement
         The raw argmax at 0 seconds, then every new best within the time limit, in order.
@@ -38,7 +36,6 @@ class Run:
     """
 
     contestant: str
-    reference: str
     seed: int
     course: tuple[Improvement, ...]
     evaluations: int
@@ -60,6 +57,17 @@ class Run:
                 return best.seconds
         return math.inf
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        return {
+            "seed": self.seed,
+            "objective": self.best,
+            "seconds": self.course[-1].seconds,
+            "weight_indices": self.course[-1].indices,
+            "evaluations": self.evaluations,
+            "lower_bound": self.lower_bound,
+        }
+
 
 @dataclass(frozen=True, eq=False)
 class ContestantSummary:
@@ -67,34 +75,34 @@ class ContestantSummary:
 
     Attributes
     ----------
-    contestant : str
-    at : dict
+    name : str
+    objective_at : dict
         Best value by each checkpoint.
     best, worst : float
         The best and the worst final value of a run.
     evaluations : float
         Objective values computed.
     seconds_to_best_known : float
-        Time to the best value that any run on the same weights has reached.
+        Time to the best value that any run has reached.
     gap : float or None
         Final value minus the lower bound that the contestant proved itself.
     speedup : float or None
         How many times less time the reference needs to reach what a run of this contestant reaches
         in all its time: 0 where the reference does not reach it, infinite where the run found
         nothing better than the raw argmax. None for the reference itself.
-    behind : tuple of float
+    reference_worse_at : tuple of float
         Checkpoints at which the reference has a worse value.
     """
 
-    contestant: str
-    at: dict[float, float]
+    name: str
+    objective_at: dict[float, float]
     best: float
     worst: float
     evaluations: float
     seconds_to_best_known: float
     gap: float | None
     speedup: float | None
-    behind: tuple[float, ...]
+    reference_worse_at: tuple[float, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,17 +144,13 @@ class Race:
 
     @property
     def best_known(self) -> float:
-        """The best value of all runs on the scale."""
-        return self.best_known_to(REFERENCE)
-
-    def best_known_to(self, reference: str) -> float:
-        """Return the best value of all runs that are compared with a solver."""
-        return min((run.best for run in self.runs if run.reference == reference), default=math.inf)
+        """The best value of all runs."""
+        return min((run.best for run in self.runs), default=math.inf)
 
     @property
     def lower_bound(self) -> float | None:
-        """The highest bound that any run on the scale has proven."""
-        return highest_bound(self.runs, REFERENCE)
+        """The highest bound that any run has proven."""
+        return highest_bound(self.runs)
 
     @property
     def is_proven(self) -> bool:
@@ -158,6 +162,11 @@ class Race:
         """Return the runs of a contestant."""
         return [run for run in self.runs if run.contestant == contestant]
 
+    def median_course(self, contestant: str, times: Iterable[float]) -> list[float]:
+        """Return the median best value of a contestant's runs at each time."""
+        runs = self.of(contestant)
+        return [_median(run.value_at(time) for run in runs) for time in times]
+
     @cached_property
     def summaries(self) -> list[ContestantSummary]:
         """One line per contestant, in the order in which they ran."""
@@ -167,35 +176,33 @@ class Race:
 
     def _summarise(self, name: str) -> ContestantSummary:
         runs = self.of(name)
-        peer_of = runs[0].reference
-        reference = self.of(peer_of)
-        at = self._medians_at(name)
+        values = self.median_course(name, self.checkpoints)
         gaps = [run.best - run.lower_bound for run in runs if run.lower_bound is not None]
-        compared = bool(reference) and name != peer_of
-        ours = self._medians_at(peer_of)
+        speedup: float | None = None
+        behind: tuple[float, ...] = ()
+        if name != REFERENCE and self.of(REFERENCE):
+            ours = self.median_course(REFERENCE, self.checkpoints)
+            points = zip(self.checkpoints, ours, values, strict=True)
+            behind = tuple(at for at, our, their in points if our > their + TOLERANCE)
+            speedup = _median(self._speedup(run) for run in runs)
         return ContestantSummary(
-            contestant=name,
-            at=at,
+            name,
+            objective_at=dict(zip(self.checkpoints, values, strict=True)),
             best=min(run.best for run in runs),
             worst=max(run.best for run in runs),
             evaluations=statistics.median(run.evaluations for run in runs),
-            seconds_to_best_known=_median(
-                run.seconds_to(self.best_known_to(peer_of)) for run in runs
-            ),
+            seconds_to_best_known=_median(run.seconds_to(self.best_known) for run in runs),
             gap=_median(gaps) if gaps else None,
-            speedup=_median(_speedup(run, reference) for run in runs) if compared else None,
-            behind=tuple(c for c in at if compared and ours[c] > at[c] + TOLERANCE),
+            speedup=speedup,
+            reference_worse_at=behind,
         )
 
-    def _medians_at(self, contestant: str) -> dict[float, float]:
-        return dict(
-            zip(self.checkpoints, self.median_course(contestant, self.checkpoints), strict=True)
-        )
-
-    def median_course(self, contestant: str, times: Iterable[float]) -> list[float]:
-        """Return the median best value of a contestant's runs at each time."""
-        runs = self.of(contestant)
-        return [_median(run.value_at(time) for run in runs) for time in times]
+    def _speedup(self, run: Run) -> float:
+        """Return the run's time to its best over the reference's median time to the same value."""
+        if len(run.course) == 1:
+            return math.inf
+        ours = _median(own.seconds_to(run.best) for own in self.of(REFERENCE))
+        return run.course[-1].seconds / ours
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the courses, as ``--json`` prints it; an infinite time is null."""
@@ -211,50 +218,20 @@ class Race:
             "proven": self.is_proven,
             "interrupted": self.interrupted,
             "skipped": self.skipped,
-            "contestants": [self._to_dict(summary) for summary in self.summaries],
-        }
-
-    def _to_dict(self, summary: ContestantSummary) -> dict[str, Any]:
-        return {
-            "name": summary.contestant,
-            "compared_with": self.of(summary.contestant)[0].reference,
-            "objective_at": {f"{c:g}": value for c, value in summary.at.items()},
-            "best": summary.best,
-            "worst": summary.worst,
-            "evaluations": summary.evaluations,
-            "seconds_to_best_known": _finite(summary.seconds_to_best_known),
-            "gap": summary.gap,
-            "speedup": _finite(summary.speedup),
-            "reference_worse_at": list(summary.behind),
-            "runs": [
+            "contestants": [
                 {
-                    "seed": run.seed,
-                    "objective": run.best,
-                    "seconds": run.course[-1].seconds,
-                    "weight_indices": run.course[-1].indices,
-                    "evaluations": run.evaluations,
-                    "lower_bound": run.lower_bound,
+                    **{key: _finite(value) for key, value in vars(summary).items()},
+                    "objective_at": {f"{c:g}": z for c, z in summary.objective_at.items()},
+                    "runs": [run.to_dict() for run in self.of(summary.name)],
                 }
-                for run in self.of(summary.contestant)
+                for summary in self.summaries
             ],
         }
 
 
-def highest_bound(runs: Iterable[Run], reference: str) -> float | None:
-    """Return the highest lower bound proven by runs that are compared with a solver."""
-    bounds = [
-        run.lower_bound
-        for run in runs
-        if run.reference == reference and run.lower_bound is not None
-    ]
-    return max(bounds, default=None)
-
-
-def _speedup(run: Run, reference: Sequence[Run]) -> float:
-    """Return the run's time to its best over the reference's median time to the same value."""
-    if len(run.course) == 1:
-        return math.inf
-    return run.course[-1].seconds / _median(ours.seconds_to(run.best) for ours in reference)
+def highest_bound(runs: Iterable[Run]) -> float | None:
+    """Return the highest lower bound that any run has proven."""
+    return max((run.lower_bound for run in runs if run.lower_bound is not None), default=None)
 
 
 def _median(numbers: Iterable[float]) -> float:
@@ -262,5 +239,5 @@ def _median(numbers: Iterable[float]) -> float:
     return statistics.median_low(list(numbers) or [math.inf])
 
 
-def _finite(number: float | None) -> float | None:
-    return None if number is None or math.isinf(number) else number
+def _finite(value: Any) -> Any:  # noqa: ANN401 - any JSON value
+    return None if value == math.inf else value

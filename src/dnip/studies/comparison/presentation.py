@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dnip.metrics import METRICS, scores
-from dnip.presenting.artefacts import Column, Row, Table
+from dnip.presenting.artefacts import Column, Table
 from dnip.presenting.drawing import Point, point_figure
-from dnip.presenting.drawing.style import BLACK, BLUE, FAINT, GREEN, ORANGE, PINK, RED
+from dnip.presenting.drawing.style import BLACK, BLUE, RED
 from dnip.presenting.formats import seconds
 from dnip.presenting.results import ResultFiles, Results
+from dnip.studies.baselines import RAW
 from dnip.studies.comparison.results import COMPARED
 
 if TYPE_CHECKING:
@@ -21,19 +22,6 @@ if TYPE_CHECKING:
 FILES = ResultFiles("results.json", "runs.csv", "comparison.png", "results.md")
 
 _TRANSDUCTIVE = " *"
-# Kinds of methods, by how their names begin.
-_COLOURS = {
-    "raw": BLACK,
-    "batch": GREEN,
-    "contextual": GREEN,
-    "prior": GREEN,
-    "temperature": BLUE,
-    "vector": BLUE,
-    "matrix": BLUE,
-    "linear": PINK,
-    "membership": ORANGE,
-    "dnip": RED,
-}
 
 
 def present_comparison(comparison: Comparison) -> Results:
@@ -50,25 +38,23 @@ def _table(comparison: Comparison) -> Table:
     columns = [
         Column("method"),
         Column(METRICS["accuracy"].title, 3),
-        Column("against raw", 3, signed=True),
+        Column("against raw", 3, signed=True, wide=True),
         Column(METRICS["cobias"].title, 3),
-        Column("against raw", 3, signed=True),
+        Column("against raw", 3, signed=True, wide=True),
         Column(METRICS["worst_class_accuracy"].title, 3),
-        Column(METRICS["macro_f1"].title, 3),
-        Column("fit", right=True),
+        Column(METRICS["macro_f1"].title, 3, wide=True),
+        Column("fit", right=True, wide=True),
     ]
     rows = [
-        Row(
-            (
-                method.name + (_TRANSDUCTIVE if "batch" in method.reads else ""),
-                method.estimates["accuracy"],
-                method.differences.get("accuracy"),
-                method.estimates["cobias"],
-                method.differences.get("cobias"),
-                method.estimates["worst_class_accuracy"].value,
-                method.estimates["macro_f1"].value,
-                seconds(method.seconds),
-            )
+        (
+            method.name + (_TRANSDUCTIVE if "batch" in method.reads else ""),
+            method.estimates["accuracy"],
+            method.differences.get("accuracy"),
+            method.estimates["cobias"],
+            method.differences.get("cobias"),
+            method.estimates["worst_class_accuracy"].value,
+            method.estimates["macro_f1"].value,
+            seconds(method.seconds),
         )
         for method in comparison.methods
     ]
@@ -81,7 +67,7 @@ def _table(comparison: Comparison) -> Table:
 
 
 def _caption(comparison: Comparison) -> str:
-    seeds = comparison.n_seeds
+    seeds = comparison.seeds
     runs = "one run" if seeds == 1 else f"means of {seeds} runs"
     note = f"Figures are {runs}; in brackets, their {comparison.confidence:.0%} intervals."
     if comparison.n_unlabelled:
@@ -101,6 +87,12 @@ def _fits(comparison: Comparison) -> Iterator[list[Any]]:
             yield [method.name, fit.seed, f"{fit.seconds:.6f}", *values]
 
 
+def _colour(name: str) -> str:
+    if name == RAW:
+        return BLACK
+    return RED if name.startswith("dnip") else BLUE
+
+
 def _figure(comparison: Comparison) -> Figure:
     """Return accuracy against COBias, with intervals over test rows; up and left is better."""
     points = [
@@ -108,7 +100,7 @@ def _figure(comparison: Comparison) -> Figure:
             method.name,
             method.estimates["cobias"],
             method.estimates["accuracy"],
-            _COLOURS.get(method.name.partition("-")[0], FAINT),
+            _colour(method.name),
             strong=method.name == "dnip",
         )
         for method in comparison.methods

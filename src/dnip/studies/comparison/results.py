@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from dnip.base.typing import Confusion
+    from dnip.studies.baselines import Method
 
 #: What methods are compared by.
 COMPARED = (*HEADLINE, "macro_f1")
@@ -76,20 +77,17 @@ class MethodScores:
     @classmethod
     def of(
         cls,
-        name: str,
-        summary: str,
-        reads: tuple[str, ...],
+        method: Method,
         fits: Sequence[ScoredFit],
         confidence: float,
-        *,
         raw: MethodScores | None,
     ) -> MethodScores:
         """Sum up the fits of a method.
 
         Parameters
         ----------
-        name, summary, reads, fits
-            As above.
+        method : Method
+        fits : sequence of ScoredFit
         confidence : float
             Level of the intervals, between 0 and 1.
         raw : MethodScores or None
@@ -106,7 +104,8 @@ class MethodScores:
             for m in PAIRED:
                 values = [one[m] - raw.estimates[m].value for one in told]
                 differences[m] = Estimate.mean(values, [change[m] for change in changes])
-        return cls(name, summary, reads, estimates, differences, tuple(fits))
+        about = method.name, method.summary, method.reads
+        return cls(*about, estimates, differences, tuple(fits))
 
     @property
     def seconds(self) -> float:
@@ -120,16 +119,14 @@ class MethodScores:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
-        metrics = {
-            metric: {
-                **self.estimates[metric].to_dict(),
+        metrics = {}
+        for metric, estimate in self.estimates.items():
+            change = self.differences.get(metric)
+            metrics[metric] = {
+                **estimate.to_dict(),
                 "spread": self.spread(metric),
-                "difference": (
-                    self.differences[metric].to_dict() if metric in self.differences else None
-                ),
+                "difference": None if change is None else change.to_dict(),
             }
-            for metric in COMPARED
-        }
         return {
             "name": self.name,
             "summary": self.summary,
@@ -152,7 +149,8 @@ class Comparison:
     n_opt, n_test, n_unlabelled, n_content_free : int
         Rows: labels that a run learns from, labelled test rows, opt rows without a label, and
         content-free rows.
-    n_seeds : int
+    seeds : int
+        How many runs of each method.
     confidence : float
         Level of the intervals.
     objective : dict
@@ -174,7 +172,7 @@ class Comparison:
     n_test: int
     n_unlabelled: int
     n_content_free: int
-    n_seeds: int
+    seeds: int
     confidence: float
     objective: dict[str, Any]
     scale: int | str
@@ -203,19 +201,8 @@ class Comparison:
     def to_dict(self) -> dict[str, Any]:
         """Return what ``dnip compare --json`` prints."""
         return {
-            "opt": self.opt,
-            "test": self.test,
+            **vars(self),
             "n_classes": len(self.classes),
             "classes": list(self.classes),
-            "n_opt": self.n_opt,
-            "n_test": self.n_test,
-            "n_unlabelled": self.n_unlabelled,
-            "n_content_free": self.n_content_free,
-            "seeds": self.n_seeds,
-            "confidence": self.confidence,
-            "objective": self.objective,
-            "scale": self.scale,
-            "interrupted": self.interrupted,
-            "skipped": self.skipped,
             "methods": [method.to_dict() for method in self.methods],
         }

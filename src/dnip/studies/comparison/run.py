@@ -8,14 +8,14 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
-from dnip.base.errors import DNIPWarning, InvalidInputError, listed
+from dnip.base.errors import DNIPWarning, listed
 from dnip.base.optional import missing_library
 from dnip.base.repeats import repeat
 from dnip.base.validation import check_integer, check_level
 from dnip.method.objective import Objective
 from dnip.method.scales import DEFAULT_SCALE
 from dnip.metrics.confusion import count_pairs
-from dnip.studies.comparison.choosing import RAW, choose
+from dnip.studies.baselines import RAW, choose
 from dnip.studies.comparison.results import Comparison, MethodScores, ScoredFit
 
 if TYPE_CHECKING:
@@ -85,7 +85,8 @@ def compare(
     --------
     >>> import numpy as np
     >>> from dnip import ProbabilityTable
-    >>> from dnip.studies.comparison import Material, choose, compare
+    >>> from dnip.studies.baselines import choose
+    >>> from dnip.studies.comparison import Material, compare
     >>> p = np.array([[0.9, 0.1], [0.6, 0.4], [0.8, 0.2], [0.55, 0.45]] * 10)
     >>> labels = np.array([0, 1, 0, 1] * 10)
     >>> material = Material.of(ProbabilityTable(p, labels), ProbabilityTable(p[:20], labels[:20]))
@@ -110,8 +111,7 @@ def compare(
     for method in ready:
         if method.name in fits.complete:
             raw = scored[0] if scored else None
-            told = method.name, method.summary, method.reads
-            scored.append(MethodScores.of(*told, fits.complete[method.name], confidence, raw=raw))
+            scored.append(MethodScores.of(method, fits.complete[method.name], confidence, raw))
     return Comparison(
         *material.sources,
         classes=material.opt.classes,
@@ -119,7 +119,7 @@ def compare(
         n_test=len(material.true),
         n_unlabelled=len(draws[0].unlabelled),
         n_content_free=len(material.opt.content_free),
-        n_seeds=n_seeds,
+        seeds=n_seeds,
         confidence=confidence,
         objective=goal.to_dict(),
         scale=scale,
@@ -131,8 +131,7 @@ def compare(
 
 def _ready(methods: Sequence[Method], strict: bool) -> tuple[list[Method], dict[str, str]]:
     """Return the methods that can run, the raw argmax first, and why the others cannot."""
-    raw = [method for method in methods if method.name == RAW] or choose(RAW)
-    ready, skipped = raw, {}
+    ready, skipped = choose(RAW), {}
     for method in methods:
         missing = missing_library(
             method.library, purpose=f"run the method {method.name}", extra=method.extra
@@ -143,9 +142,6 @@ def _ready(methods: Sequence[Method], strict: bool) -> tuple[list[Method], dict[
             skipped[method.name] = str(missing)
         elif method.name != RAW:
             ready.append(method)
-    names = [method.name for method in ready]
-    if len(set(names)) < len(names):
-        raise InvalidInputError(f"methods must have different names; got {listed(names)}")
     return ready, skipped
 
 

@@ -7,18 +7,15 @@ from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Any
 
 from dnip.metrics import METRICS
-from dnip.presenting.artefacts import Column, Row, Spread, Table
+from dnip.presenting.artefacts import Column, Spread, Table
 from dnip.presenting.drawing import Bars, bar_figure
 from dnip.studies.reproduction.methods import in_percent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
-    from dnip.presenting.artefacts import Artefact, Figure, Value
-    from dnip.studies.reproduction.results import CellResult, Results
-
-    #: Returns the scores of one variant in a cell; None where the cell has none.
-    Pick = Callable[[CellResult], Mapping[str, Any] | None]
+    from dnip.presenting.artefacts import Artefact, Row
+    from dnip.studies.reproduction.results import Results
 
 #: The mean over tasks, as the paper names it.
 ALL = "All"
@@ -50,17 +47,17 @@ class VariantComparison:
     scores: Mapping[str, Mapping[str, Sequence[Mapping[str, Any]]]]
 
     @classmethod
-    def of(cls, results: Results, variants: Mapping[str, Pick]) -> VariantComparison:
-        """Gather the scores of variants from the cells of an experiment."""
-        scores: dict[str, dict[str, list[Mapping[str, Any]]]] = {name: {} for name in variants}
+    def of(cls, results: Results, variants: Mapping[str, Sequence[str]]) -> VariantComparison:
+        """Gather scores from the cells of an experiment, each variant's under a path of keys."""
+        scores: dict[str, dict[str, list[Mapping[str, Any]]]] = {}
         tasks: dict[str, None] = {}
         for task, row in results.titled():
             tasks[task] = None
-            for name, pick in variants.items():
-                found = pick(row)
+            for name, path in variants.items():
+                found = row.get(*path)
                 if found is not None:
-                    scores[name].setdefault(task, []).append(found)
-        kept = {name: by_task for name, by_task in scores.items() if by_task}
+                    scores.setdefault(name, {}).setdefault(task, []).append(found)
+        kept = {name: scores[name] for name in variants if name in scores}
         return cls(tuple(tasks), kept)
 
     @property
@@ -106,9 +103,7 @@ class VariantComparison:
         error = stdev(differences) / len(differences) ** 0.5 if len(differences) > 1 else 0.0
         return fmean(differences) < -error - _ROUNDING
 
-    def artefacts(
-        self, name: str, title: str, metrics: Sequence[str], paper: str
-    ) -> tuple[Artefact, Artefact]:
+    def artefacts(self, name: str, title: str, metrics: Sequence[str]) -> tuple[Artefact, Artefact]:
         """Return the scores as a table and as bars.
 
         Parameters
@@ -117,30 +112,22 @@ class VariantComparison:
             Name and title of both.
         metrics : sequence of str
             Metrics to show.
-        paper : str
-            The place in the paper.
         """
-        return self._table(name, title, metrics, paper), self._figure(name, title, metrics, paper)
-
-    def _table(self, name: str, title: str, metrics: Sequence[str], paper: str) -> Table:
-        """Return a table with a line for each task and a column for each variant, per metric."""
-        rows = []
+        rows: list[Row] = []
         for metric in metrics:
-            rows.append(Row((), heading=_title(metric)))
-            for task in (*self.tasks, ALL):
-                values: list[Value] = [self.spread(v, task, metric) for v in self.variants]
-                rows.append(Row((task, *values), strong=task == ALL))
+            rows.append(_title(metric))
+            rows += [
+                (task, *(self.spread(v, task, metric) for v in self.variants))
+                for task in (*self.tasks, ALL)
+            ]
         columns = [Column("Task"), *(Column(name, percent=True) for name in self.variants)]
-        return Table(name, f"{title} (%)", columns, rows, paper=paper)
-
-    def _figure(self, name: str, title: str, metrics: Sequence[str], paper: str) -> Figure:
-        """Return bars, one panel per metric."""
+        table = Table(name, f"{title} (%)", columns, rows)
         tasks = (*self.tasks, ALL)
         panels = [
             Bars(_title(m), {v: [self.spread(v, task, m) for task in tasks] for v in self.variants})
             for m in metrics
         ]
-        return bar_figure(name, title, panels, tasks, paper=paper)
+        return table, bar_figure(name, title, panels, tasks)
 
     def in_words(self, metric: str, variants: Sequence[str] = ()) -> str:
         """Return the means over all tasks in words.

@@ -5,18 +5,12 @@ from __future__ import annotations
 import time
 from collections import Counter, deque
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 from dnip.base.errors import OutputError
-from dnip.studies.reproduction.progress_estimate import ProgressEstimate
 from dnip.studies.reproduction.results import CellResult, Computed, Results
-from dnip.studies.reproduction.worker_pool import (
-    CellJob,
-    Failed,
-    PromptJob,
-    Step,
-    WorkerPool,
-)
+from dnip.studies.reproduction.worker_pool import Failed, Step, WorkerPool, compute
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -27,8 +21,8 @@ if TYPE_CHECKING:
 
 # Seconds to wait for a message before progress is shown again.
 _LOOK = 1.0
-# After so many failures with the same message, a model that has never answered is given up.
-_ALIKE = 3
+# After so many failures, a model that has never answered is given up.
+_ENOUGH = 3
 
 
 @dataclass
@@ -138,37 +132,34 @@ class _Schedule:
         wanted = {
             ref.key: ref for cell in cells for ref in cell.tables.values() if ref.key in requests
         }
-        made = {key for key in wanted if requests[key].is_made}
-        outcome.n_tables, outcome.n_tables_reused = len(wanted), len(made)
-        self._tables = {key: ref for key, ref in wanted.items() if key not in made}
+        self._tables = {key: ref for key, ref in wanted.items() if not requests[key].is_made}
+        outcome.n_tables = len(wanted)
+        outcome.n_tables_reused = len(wanted) - len(self._tables)
         self._requests = requests
         self._to_prompt = deque(self._tables)
-        self._failed_alike: Counter[tuple[str, str]] = Counter()
+        self._rows_done = dict.fromkeys(self._tables, 0)
+        self._n_failed: Counter[str] = Counter()
         self._answering: set[str] = set()
-        self._waiting = {cell.key: cell for cell in cells}
+        self._cells = {cell.key: cell for cell in cells}
         self._missing = {
             cell.key: {ref.key for ref in cell.tables.values()} & set(self._tables)
             for cell in cells
         }
         self._ready = deque(key for key, missing in self._missing.items() if not missing)
-        self._estimate = ProgressEstimate(
-            {key: requests[key].rows for key in self._tables},
-            {cell.key: cell.experiment for cell in cells},
-        )
 
     def work(self, pool: WorkerPool, prompters: int, progress: Callable[[str], None]) -> None:
         """Work until nothing is left to do."""
-        while True:
-            self._hand_out(pool, prompters)
-            if not pool.busy:
-                return
-            for (kind, key), message in pool.listen(_LOOK):
+        self._hand_out(pool, prompters)
+        while pool.busy:
+            for (take, key), message in pool.listen(_LOOK):
                 if isinstance(message, Step):
-                    self._estimate.step(key, message.done)
+                    self._rows_done[key] = message.done
+                elif isinstance(message, Failed) and message.fatal:
+                    raise OutputError(message.message)
                 else:
-                    self._estimate.finish(key)
-                    self._take(kind, key, message)
-            progress(self._estimate.describe(pool.size))
+                    take(key, message)
+            progress(self._describe())
+            self._hand_out(pool, prompters)
 
     def _hand_out(self, pool: WorkerPool, prompters: int) -> None:
         for number in pool.idle():
@@ -177,65 +168,66 @@ class _Schedule:
             may_prompt = prompters < pool.size or not self._ready
             if number < prompters and self._to_prompt and may_prompt:
                 key = self._to_prompt.popleft()
-                self._estimate.start(key)
-                pool.give(number, ("table", key), PromptJob(self._requests[key]))
+                pool.give(number, (self._take_table, key), self._requests[key].make)
             elif self._ready:
                 key = self._ready.popleft()
-                cell = self._waiting[key]
-                self._estimate.start(key)
-                pool.give(number, ("cell", key), CellJob(cell.function, cell.tables, cell.settings))
+                cell = self._cells[key]
+                job = partial(compute, cell.function, cell.tables, cell.settings)
+                pool.give(number, (self._take_cell, key), job)
 
-    def _take(self, kind: str, key: str, ended: Computed | Failed) -> None:
-        if isinstance(ended, Failed) and ended.fatal:
-            raise OutputError(ended.message)
-        if kind == "table":
-            self._take_table(key, ended)
-            return
-        cell = self._waiting.pop(key)
+    def _take_cell(self, key: str, ended: Computed | Failed) -> None:
+        del self._missing[key]
         if isinstance(ended, Failed):
-            self._fail(cell.name, ended)
-            return
-        self._store.put(cell, ended)
-        self.computed[key] = ended
+            self._fail(self._cells[key].name, ended)
+        else:
+            self._store.put(self._cells[key], ended)
+            self.computed[key] = ended
 
     def _take_table(self, table: str, ended: Computed | Failed) -> None:
-        ref = self._tables[table]
-        model = self._requests[table].model
-        if isinstance(ended, Failed):
-            self._fail(ref.name, ended)
-            self._failed_alike[model, ended.message] += 1
-            if model not in self._answering and self._failed_alike[model, ended.message] >= _ALIKE:
-                self._give_up(model, ended)
-        else:
-            self._answering.add(model)
-        self._pass_on(table, ended)
-
-    def _give_up(self, model: str, ended: Failed) -> None:
-        """Fail all tables of a model that has failed every time."""
-        left = [key for key in self._to_prompt if self._requests[key].model == model]
-        self._to_prompt = deque(key for key in self._to_prompt if key not in set(left))
-        if left:
-            self._fail(f"{len(left)} more tables of {model}", Failed(f"not tried: {ended.message}"))
-        for key in left:
-            self._estimate.finish(key)
-            self._pass_on(key, ended)
-
-    def _pass_on(self, table: str, ended: Computed | Failed) -> None:
         """Let the cells of a table start, or fail."""
-        ref = self._tables[table]
+        if isinstance(ended, Failed):
+            self._fail(self._tables[table].name, ended)
+            self._lose(table)
+            self._give_up(self._requests[table].model, ended)
+            return
+        self._answering.add(self._requests[table].model)
+        self._rows_done[table] = self._requests[table].rows
         for key, missing in self._missing.items():
-            if table not in missing:
-                continue
-            if isinstance(ended, Failed):
-                if cell := self._waiting.pop(key, None):
-                    self._estimate.finish(key)
-                    self._fail(cell.name, Failed(f"its table {ref.name} could not be made"))
-                continue
-            missing.discard(table)
-            if not missing and key in self._waiting:
-                self._ready.append(key)
+            if table in missing:
+                missing.discard(table)
+                if not missing:
+                    self._ready.append(key)
+
+    def _give_up(self, model: str, failed: Failed) -> None:
+        """Fail all tables of a model that has failed every time."""
+        self._n_failed[model] += 1
+        if model in self._answering or self._n_failed[model] < _ENOUGH:
+            return
+        left = [key for key in self._to_prompt if self._requests[key].model == model]
+        if left:
+            self._fail(
+                f"{len(left)} more tables of {model}", Failed(f"not tried: {failed.message}")
+            )
+        for key in left:
+            self._to_prompt.remove(key)
+            self._lose(key)
+
+    def _lose(self, table: str) -> None:
+        """Fail the cells that wait for a table."""
+        for key in [key for key, missing in self._missing.items() if table in missing]:
+            del self._missing[key]
+            reason = f"its table {self._tables[table].name} could not be made"
+            self._fail(self._cells[key].name, Failed(reason))
 
     def _fail(self, name: str, failed: Failed) -> None:
         self._outcome.failures[name] = failed.message
         if failed.trace:
             self._outcome.traces[name] = failed.trace
+
+    def _describe(self) -> str:
+        """Return how far the run is."""
+        cells = f"{len(self._cells) - len(self._missing)} of {len(self._cells)} cells"
+        if not self._tables:
+            return cells
+        rows = sum(self._requests[key].rows for key in self._tables)
+        return f"{sum(self._rows_done.values()):,} of {rows:,} prompts, {cells}"

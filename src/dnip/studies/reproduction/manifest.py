@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dnip.base.errors import InvalidInputError
-from dnip.base.files import atomic_path
+from dnip.presenting.results import write_json
 from dnip.prompting.journal import changed_settings
 from dnip.studies.reproduction.fingerprints import hash_file, installed_versions
 
@@ -109,20 +109,6 @@ def end_manifest(
         }
     )
     return write_json(folder / MANIFEST, manifest)
-
-
-def write_json(path: Path, content: object) -> Path:
-    """Write plain JSON values to a file, and return its path.
-
-    Raises
-    ------
-    OutputError
-        If the file cannot be written.
-    """
-    text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
-    with atomic_path(path) as temporary:
-        temporary.write_text(text + "\n", encoding="utf-8")
-    return path
 
 
 def _read(folder: Path) -> dict[str, Any] | None:

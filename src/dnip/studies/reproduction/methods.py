@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Any
 
 from dnip.deploying.evaluation import evaluate
@@ -14,7 +13,7 @@ from dnip.fitting.fit import fit_table
 from dnip.fitting.tuning import Grid, tune
 from dnip.method.objective import Objective
 from dnip.metrics import scores
-from dnip.solvers.presets import PAPER
+from dnip.solvers.presets import PAPER, PAPER_SCALE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -62,7 +61,7 @@ def fit_by(
     seed: int,
     objective: Objective | None = None,
     *,
-    scale: int | str = PAPER.scale,
+    scale: int = PAPER_SCALE,
     unlabelled: ProbabilityTable | None = None,
 ) -> Fit:
     """Fit as published (annealing, β = 2.7, τ = 0.2, μ = 4000, K = 30), or as ``dnip fit`` does.
@@ -74,7 +73,7 @@ def fit_by(
     seed : int
     objective : Objective, optional
         In place of the method's own.
-    scale : int or str, default=30
+    scale : int, default=30
         K of the published method; ours has its own.
     unlabelled : ProbabilityTable, optional
         More rows, for ours; the published method reads labelled rows only.
@@ -129,19 +128,17 @@ def debias(
     opt: ProbabilityTable,
     test: ProbabilityTable,
     *,
-    method: str,
     dev_share: float,
     grid: Mapping[str, list[float]],
     seed: int,
 ) -> dict[str, Any]:
-    """Fit by one of the two methods and score the test table before and after.
+    """Fit by both methods and score the test table before and after.
 
     Parameters
     ----------
     opt : ProbabilityTable
         The pool: `dev_share` of it is dev, the rest opt. Both methods fit on the same opt rows.
     test : ProbabilityTable
-    method : {"published", "ours"}
     dev_share : float
     grid : mapping
         Values of ``beta``, ``tau``, ``scale`` and ``smoothing`` that "published" chooses from.
@@ -151,49 +148,37 @@ def debias(
     Returns
     -------
     dict
-        ``n_opt``, ``raw`` and ``reweighted`` scores of the test table, ``weight_indices``,
-        ``scale``, ``objective``, ``settings``, ``fit_seconds`` (of the last fit, without the
-        choice of settings).
+        ``classes``, ``n_opt``, ``n``, the chosen ``settings``, and the scores of the test table
+        under ``raw``, ``published`` and ``ours``.
     """
     rows, dev = cut(opt, dev_share)
-    settings: dict[str, Any] = {}
-    objective, scale = None, PAPER.scale
-    if method == PUBLISHED:
-        settings = choose_on_dev(rows, dev, grid, seed=seed)
-        objective = Objective(settings["beta"], settings["tau"], settings["smoothing"])
-        scale = settings["scale"]
-    began = time.perf_counter()
-    fitted = fit_by(method, rows, seed, objective, scale=scale)
-    seconds = time.perf_counter() - began
+    settings = choose_on_dev(rows, dev, grid, seed=seed)
+    objective = Objective(settings["beta"], settings["tau"], settings["smoothing"])
+    published = fit_by(PUBLISHED, rows, seed, objective, scale=settings["scale"])
     return {
-        **evaluate([test], fitted.coefficients).to_dict(),
+        "classes": list(test.classes),
         "n_opt": len(rows),
-        "weight_indices": fitted.solution.weight_indices.tolist(),
-        "scale": fitted.coefficients.scale,
-        "objective": fitted.solution.value,
+        "n": len(test.labelled()),
         "settings": settings,
-        "fit_seconds": seconds,
+        RAW: raw_scores(test),
+        PUBLISHED: scores_after(published, test),
+        OURS: scores_after(fit_by(OURS, rows, seed), test),
     }
 
 
-def debias_cells(
-    experiment: Experiment, source: Source, labels: Mapping[str, Any], *, seed: int | None = None
-) -> list[Cell]:
-    """Return the cells of both methods on a source; `seed` is that of the source by default."""
-    grid = experiment.plan.grid.model_dump(mode="json")
-    return [
-        experiment.cell(
-            debias,
-            source,
-            {**labels, "method": method},
-            {
-                "method": method,
-                "grid": grid if method == PUBLISHED else {},
-                "seed": (source.seed or 0) if seed is None else seed,
-            },
-        )
-        for method in METHODS
-    ]
+def debias_cell(
+    experiment: Experiment,
+    source: Source,
+    labels: Mapping[str, Any] | None = None,
+    *,
+    seed: int | None = None,
+) -> Cell:
+    """Return the cell of both methods on a source; `seed` is that of the source by default."""
+    settings = {
+        "grid": experiment.plan.grid.model_dump(mode="json"),
+        "seed": (source.seed or 0) if seed is None else seed,
+    }
+    return experiment.cell(debias, source, labels or {}, settings)
 
 
 def in_percent(rates: Mapping[str, float]) -> str:
@@ -208,10 +193,14 @@ def in_percent(rates: Mapping[str, float]) -> str:
 
 
 def scores_after(fit: Fit, test: ProbabilityTable) -> dict[str, Any]:
-    """Return every metric of the test rows under a fit, with its weights."""
+    """Return every metric of the test rows under a fit, with its weights and objective."""
     reweighted = evaluate([test], fit.coefficients).reweighted
     assert reweighted is not None
-    return {**scores(reweighted), "weights": fit.coefficients.weights.tolist()}
+    return {
+        **scores(reweighted),
+        "weights": fit.coefficients.weights.tolist(),
+        "objective": fit.solution.value,
+    }
 
 
 def raw_scores(test: ProbabilityTable) -> dict[str, Any]:

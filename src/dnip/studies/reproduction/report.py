@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from typing import TYPE_CHECKING, Any
 
 from dnip.base.errors import MissingDependencyError
 from dnip.base.escaping import markdown
 from dnip.base.files import make_folder
-from dnip.presenting.artefacts import Column, Figure, Row, Statement, Table, Text
+from dnip.presenting.artefacts import Column, Figure, Statement, Table, Text
 from dnip.presenting.drawing import save_figure
 from dnip.presenting.formats import FILE_FORMATS
 from dnip.presenting.page import (
@@ -19,9 +18,8 @@ from dnip.presenting.page import (
     Page,
     Picture,
 )
-from dnip.presenting.results import write_text
-from dnip.studies.reproduction.published import citation, is_published, published
-from dnip.studies.reproduction.published.tables import paper_tables
+from dnip.presenting.results import write_json, write_text
+from dnip.studies.reproduction.published import citation, is_published, paper_table, published
 from dnip.studies.reproduction.registry import EXPERIMENTS
 
 if TYPE_CHECKING:
@@ -34,7 +32,6 @@ if TYPE_CHECKING:
 PAGE, WEB_PAGE, STATEMENTS = "report.md", "report.html", "statements.json"
 TABLES, FIGURES = "tables", "figures"
 
-_PARTS = ("opt", "test")
 _VERDICTS = {True: "confirmed", False: "not confirmed", None: "not tested"}
 
 
@@ -56,7 +53,7 @@ def write_report(
     """
     written: list[Path] = []
     statements = [(s, one) for s in sections for one in s.artefacts if isinstance(one, Statement)]
-    blocks: list[Block] = list(_opening(manifest, statements))
+    blocks = [*_opening(manifest), *_verdicts(statements)]
     absent = [name for name in EXPERIMENTS if name not in {section.name for section in sections}]
     if absent:
         blocks.append(Text(f"Not part of this run: {', '.join(absent)}."))
@@ -66,7 +63,7 @@ def write_report(
             blocks += _present(folder, artefact, written)
         if section.failures:
             blocks.append(Text("**Failed**, and left out of the means above:"))
-            blocks.append(Bullets(_told(section.failures)))
+            blocks.append(_reasons(section.failures))
     page = Page(blocks)
     judged = [
         {
@@ -79,110 +76,83 @@ def write_report(
         }
         for section, one in statements
     ]
-    written.append(
-        write_text(folder / STATEMENTS, json.dumps(judged, indent=1, ensure_ascii=False) + "\n")
-    )
+    written.append(write_json(folder / STATEMENTS, judged))
     try:
-        web_page = page.to_html()
+        written.append(write_text(folder / WEB_PAGE, page.to_html()))
     except MissingDependencyError as error:
-        web_page = ""
         page.blocks.append(Text(markdown(f"Not written: {WEB_PAGE}. {error}.")))
     written.append(write_text(folder / PAGE, page.to_markdown(folder)))
-    if web_page:
-        written.append(write_text(folder / WEB_PAGE, web_page))
     return written
 
 
-def _opening(
-    manifest: dict[str, Any], statements: Sequence[tuple[Section, Statement]]
-) -> Iterator[Block]:
-    inputs = manifest["inputs"]
+def _opening(manifest: dict[str, Any]) -> Iterator[Block]:
     yield Heading("The paper's experiments, reproduced", 1)
     yield Text(
-        f"The paper is {citation()}. {_measured(inputs)} "
+        f"The paper is {citation()}. {_measured(manifest['inputs'])} "
         "All scores are of test rows, which no fit and no choice of settings has seen; ± is the "
         "standard deviation over seeds. “DNIP as published” is the paper's annealing, “DNIP, ours” "
         "what `dnip fit` does by default."
     )
-    if inputs["saved_tables"] is None:
-        yield Text(_protocol(inputs["plan"]))
     if manifest["runs"]:
-        command = shlex.join(["dnip", *manifest["runs"][-1]["command"][1:]])
-        yield Code(command)
+        yield Code(shlex.join(["dnip", *manifest["runs"][-1]["command"][1:]]))
     if manifest.get("missing"):
         yield Text("Left out, for want of data:")
-        yield Bullets(_told(manifest["missing"]))
-    if statements:
-        yield Heading("What the paper says, and what these runs say")
-        counts = [
-            f"{sum(one.confirmed is verdict for _, one in statements)} {word}"
-            for verdict, word in _VERDICTS.items()
-        ]
-        yield Text(
-            f"Of {len(statements)} statements: {', '.join(counts)}. A statement is judged on means "
-            "over all tasks, of the published method where it speaks of DNIP. Of two variants one "
-            "is lower where the mean difference over tasks exceeds its standard error; the others "
-            "are judged as they stand."
-        )
-        yield _statement_table(statements)
+        yield _reasons(manifest["missing"])
 
 
 def _measured(inputs: dict[str, Any]) -> str:
     """Say what was measured, and how far it can be compared with the paper."""
-    differ = (
-        "**The models differ, so the two sides' numbers do not have to agree**: what can be "
-        "compared is the direction and the order of effects."
-    )
-    if inputs["saved_tables"] is not None:
-        return (
-            f"Measured here are saved probability tables ({markdown(inputs['saved_tables'])}), "
-            f"from other models and mostly other tasks than the paper's. {differ}"
-        )
-    names = [model["name"] for model in inputs["plan"]["models"]]
+    plan = inputs["plan"]
+    names = [model["name"] for model in plan["models"]]
     theirs = list(dict.fromkeys(row["model"] for row in published("main").numbers["rows"]))
-    measured = f"Measured here: {markdown(', '.join(names))}."
-    if names and set(names) <= set(theirs):
-        return (
-            f"{measured} The paper has models of the same name; weights, prompts and scores of "
-            "labels may differ in what it leaves open."
-        )
-    return f"{measured} The paper's models are {', '.join(theirs)}. {differ}"
-
-
-def _protocol(plan: dict[str, Any]) -> str:
-    """Say what was prompted and where the labels come from."""
-    limits = plan["rows"]
-    rows = {part: f"up to {limits[part]:,}" if part in limits else "all" for part in _PARTS}
-    if plan["opt_split"] == "train":
-        where = "The opt pool is of the training split, as in the paper"
+    if inputs["saved_tables"] is not None:
+        names = []
+        measured = f"Measured here are saved probability tables ({inputs['saved_tables']})."
     else:
-        where = (
-            "The opt pool is cut off the test split by seed, for the model has seen the training "
-            "split; the paper's is of the training split"
+        measured = (
+            f"Measured here: {', '.join(names)}, by the plan {plan['name']}: tasks "
+            f"{', '.join(plan['tasks'])}; seeds {', '.join(map(str, plan['seeds']))}; the opt pool "
+            f"is of the {plan['opt_split']} split, and {plan['dev_share']:.0%} of it is the dev "
+            "split. The manifest has the numbers of rows."
         )
-    exceptions = "".join(
-        f"; of {markdown(task)} " + ", ".join(f"{n:,} {part}" for part, n in sizes.items())
-        for task, sizes in sorted(limits.items())
-        if task not in _PARTS
+    if names and set(names) <= set(theirs):
+        differ = (
+            "The paper has models of the same name; weights, prompts and scores of labels may "
+            "differ in what it leaves open."
+        )
+    else:
+        differ = (
+            f"The paper's models are {', '.join(theirs)}. **The models differ, so the two sides' "
+            "numbers do not have to agree**: what can be compared is the direction and the order "
+            "of effects."
+        )
+    return f"{markdown(measured)} {differ}"
+
+
+def _verdicts(statements: Sequence[tuple[Section, Statement]]) -> Iterator[Block]:
+    if not statements:
+        return
+    counts = [
+        f"{sum(one.confirmed is verdict for _, one in statements)} {word}"
+        for verdict, word in _VERDICTS.items()
+    ]
+    yield Heading("What the paper says, and what these runs say")
+    yield Text(
+        f"Of {len(statements)} statements: {', '.join(counts)}. A statement is judged on means "
+        "over all tasks, of the published method where it speaks of DNIP. Of two variants one is "
+        "lower where the mean difference over tasks exceeds its standard error; the others are "
+        "judged as they stand."
     )
-    return (
-        f"Plan {markdown(plan['name'])}: tasks {markdown(', '.join(plan['tasks']))}; seeds "
-        f"{', '.join(map(str, plan['seeds']))}. {where}: {rows['opt']} rows, of which "
-        f"{plan['dev_share']:.0%} are the dev split; {rows['test']} test rows{exceptions}."
-    )
-
-
-def _told(reasons: Mapping[str, str]) -> tuple[str, ...]:
-    return tuple(markdown(f"{name}: {why}") for name, why in reasons.items())
-
-
-def _statement_table(statements: Sequence[tuple[Section, Statement]]) -> Table:
     titles = ("Experiment", "The paper says", "Its figures", "Measured", "Verdict")
     rows = [
-        Row((section.name, one.claim, one.paper, one.measured, _VERDICTS[one.confirmed]))
+        (section.name, one.claim, one.paper, one.measured, _VERDICTS[one.confirmed])
         for section, one in statements
     ]
-    return Table("statements", "Statements of the paper", [Column(t) for t in titles], rows)
+    yield Table("statements", "Statements of the paper", [Column(t) for t in titles], rows)
+
+
+def _reasons(reasons: Mapping[str, str]) -> Bullets:
+    return Bullets(tuple(markdown(f"{name}: {why}") for name, why in reasons.items()))
 
 
 def _paper_part(section: Section) -> Iterator[Block]:
@@ -192,7 +162,9 @@ def _paper_part(section: Section) -> Iterator[Block]:
     found = published(section.name)
     yield Heading("The paper", 3)
     yield Text(f"From {found.place}.")
-    yield from paper_tables(section.name)
+    table = paper_table(section.name)
+    if table is not None:
+        yield table
     if found.remarks:
         yield Bullets(found.remarks)
     yield Heading("Measured", 3)
@@ -214,7 +186,7 @@ def _present(
                 yield Text(markdown(f"Not drawn: {artefact.title}. {error}."))
                 return
             written.append(path)
-            yield Picture(path, artefact.full_title, artefact.caption)
+            yield Picture(path, artefact.title, artefact.caption)
         case Text():
             yield artefact
         case Statement():

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import csv
 import traceback
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dnip.base.errors import InvalidInputError
-from dnip.base.files import atomic_path, make_folder
+from dnip.base.files import make_folder
 from dnip.base.locks import only_process
 from dnip.presenting.artefacts import Section
+from dnip.presenting.results import write_json, write_rows
 from dnip.studies.reproduction.engine import Outcome, run_cells
 from dnip.studies.reproduction.manifest import (
     MANIFEST,
     begin_manifest,
     end_manifest,
     inputs_of,
-    write_json,
 )
 from dnip.studies.reproduction.planned_sources import planned_sources
 from dnip.studies.reproduction.registry import ALL, load_experiments
@@ -289,12 +288,11 @@ def _write_results(folder: Path, experiment: Experiment, results: Results) -> li
     }
     flat = [{**row.labels, **_numbers(row.result)} for row in results]
     columns = list(dict.fromkeys(name for line in flat for name in line))
-    path = target / f"{experiment.name}.csv"
-    with atomic_path(path) as temporary, temporary.open("w", newline="") as file:
-        writer = csv.DictWriter(file, columns)
-        writer.writeheader()
-        writer.writerows(flat)
-    return [write_json(target / f"{experiment.name}.json", content), path]
+    rows = [columns, *([line.get(name, "") for name in columns] for line in flat)]
+    return [
+        write_json(target / f"{experiment.name}.json", content),
+        write_rows(target / f"{experiment.name}.csv", rows),
+    ]
 
 
 def _numbers(result: dict[str, Any], within: str = "") -> dict[str, Any]:

@@ -33,6 +33,13 @@ class CellResult:
     result: dict[str, Any]
     seconds: float
 
+    def get(self, *path: str) -> Any:  # noqa: ANN401 - a JSON value
+        """Return a value of the result, found under the keys `path`; None if there is none."""
+        value: Any = self.result
+        for key in path:
+            value = None if value is None else value.get(key)
+        return value
+
 
 @dataclass(frozen=True)
 class Results:
@@ -94,13 +101,7 @@ class Results:
 
     def numbers(self, *path: str) -> list[float]:
         """Return one number of every cell's result, found under the keys `path`."""
-        found = []
-        for row in self.rows:
-            value: Any = row.result
-            for key in path:
-                value = value[key]
-            found.append(value)
-        return found
+        return [row.get(*path) for row in self.rows]
 
     def mean(self, *path: str) -> float:
         """Return the mean of a number over the cells, at least one."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from dnip.base.files import atomic_path
+from dnip.presenting.results import write_json
 from dnip.studies.reproduction.results import Computed
 
 if TYPE_CHECKING:
@@ -50,9 +50,7 @@ class Store:
             "seconds": computed.seconds,
             "result": computed.result,
         }
-        text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
-        with atomic_path(self._path(cell)) as temporary:
-            temporary.write_text(text + "\n", encoding="utf-8")
+        write_json(self._path(cell), content)
 
     def _path(self, cell: Cell) -> Path:
         return self._folder / f"{cell.key[:32]}.json"

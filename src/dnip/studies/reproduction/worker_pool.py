@@ -13,7 +13,7 @@ import warnings
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing.connection import wait
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from dnip.base.errors import DNIPError, DNIPWarning, OutputError
 from dnip.studies.reproduction.results import Computed
@@ -23,10 +23,11 @@ if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
     from dnip.studies.reproduction.cell import CellFunction, TableRef
-    from dnip.studies.reproduction.prompt_request import PromptRequest
 
     #: Receives the number of steps of a job that are done, and of all its steps.
     Report = Callable[[int, int], None]
+    #: Work for a process; it is pickled.
+    Job = Callable[[Report], dict[str, Any]]
 
 # Libraries that would each use all cores read these variables when they are loaded.
 _THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
@@ -34,38 +35,16 @@ _THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA
 _PAUSE = 0.5
 
 
-class Job(Protocol):
-    """Work for a process; it is pickled."""
-
-    def run(self, report: Report) -> dict[str, Any]:
-        """Do the work."""
-        ...
-
-
-@dataclass(frozen=True)
-class CellJob:
-    """Call a cell's function on its tables."""
-
-    function: CellFunction
-    tables: Mapping[str, TableRef]
-    settings: Mapping[str, Any]
-
-    def run(self, report: Report) -> dict[str, Any]:
-        """Read the tables and compute; the result must be plain JSON."""
-        tables = {name: ref.read() for name, ref in self.tables.items()}
-        result = self.function(**tables, **self.settings)
-        return json.loads(json.dumps(result, allow_nan=False))  # type: ignore[no-any-return]
-
-
-@dataclass(frozen=True)
-class PromptJob:
-    """Make a table by prompting."""
-
-    request: PromptRequest
-
-    def run(self, report: Report) -> dict[str, Any]:
-        """Prompt."""
-        return self.request.make(report)
+def compute(
+    function: CellFunction,
+    tables: Mapping[str, TableRef],
+    settings: Mapping[str, Any],
+    _report: Report,
+) -> dict[str, Any]:
+    """Read the tables of a cell and call its function; the result must be plain JSON."""
+    read = {name: ref.read() for name, ref in tables.items()}
+    result = function(**read, **settings)
+    return json.loads(json.dumps(result, allow_nan=False))  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True)
@@ -91,7 +70,6 @@ class Step:
     """A running job has done so many of its steps."""
 
     done: int
-    total: int
 
 
 class WorkerPool:
@@ -170,7 +148,7 @@ class _Worker:
         context = multiprocessing.get_context("spawn")
         self.connection, theirs = context.Pipe()
         self._process = context.Process(target=_serve, args=(theirs,), daemon=True)
-        with _environment(dict.fromkeys(_THREADS, str(threads))):
+        with _environment(threads):
             self._process.start()
         theirs.close()
 
@@ -209,11 +187,11 @@ def _serve(connection: Connection) -> None:
 def _do(job: Job, connection: Connection) -> Computed | Failed:
     last = 0.0
 
-    def report(done: int, total: int) -> None:
+    def report(done: int, _total: int) -> None:
         nonlocal last
         if time.monotonic() - last >= _PAUSE:
             last = time.monotonic()
-            connection.send(Step(done, total))
+            connection.send(Step(done))
 
     began = time.perf_counter()
     try:
@@ -221,7 +199,7 @@ def _do(job: Job, connection: Connection) -> Computed | Failed:
             # Results show what is warned of, such as a class without rows; hundreds of cells
             # would repeat it.
             warnings.simplefilter("ignore", DNIPWarning)
-            result = job.run(report)
+            result = job(report)
     except DNIPError as error:
         return Failed(str(error), fatal=isinstance(error, OutputError))
     except Exception as error:  # a bug in one cell must not stop the others
@@ -230,9 +208,9 @@ def _do(job: Job, connection: Connection) -> Computed | Failed:
 
 
 @contextmanager
-def _environment(variables: Mapping[str, str]) -> Iterator[None]:
-    """Set variables for a process that starts in the block; those that the user has set stay."""
-    added = {name: value for name, value in variables.items() if name not in os.environ}
+def _environment(threads: int) -> Iterator[None]:
+    """Set the threads of a process that starts in the block; what the user has set stays."""
+    added = {name: str(threads) for name in _THREADS if name not in os.environ}
     os.environ.update(added)
     try:
         yield

@@ -5,17 +5,15 @@ import pytest
 
 import oracles
 from dnip import Objective, solve
-from dnip.presenting.artefacts import Table
 from dnip.solvers import Anneal
 from dnip.studies.reproduction.experiments.annealing_runs import (
     gap_above,
     measure_convergence,
     reached_after,
-    temperatures,
 )
 from dnip.studies.reproduction.experiments.costs import power_law
 from dnip.studies.reproduction.methods import cut
-from results import experiment, of_kind, results, starving_table, verdicts
+from results import experiment, results, starving_table, verdicts
 
 SETTINGS = {"dev_share": 0.1, "factors": [0.2, 2.0], "n_seeds": 2, "time_limit": 60.0}
 
@@ -23,6 +21,10 @@ SETTINGS = {"dev_share": 0.1, "factors": [0.2, 2.0], "n_seeds": 2, "time_limit":
 @pytest.fixture(scope="module")
 def found():
     return measure_convergence(starving_table(80, 4), scale=5, **SETTINGS)
+
+
+def runs_of(found):
+    return [run for runs in found["annealing"].values() for run in runs]
 
 
 def test_optimum_is_that_of_enumeration(found):
@@ -34,28 +36,15 @@ def test_optimum_is_that_of_enumeration(found):
     best = oracles.optimum(rows.probabilities, rows.labels, 5, value)
     assert found["proven"]
     assert found["optimum"] == pytest.approx(best, abs=1e-12)
-    assert all(gap >= 0 for run in found["runs"] for gap in run["gaps"])
+    assert all(gap >= 0 for run in runs_of(found) for gap in run["gaps"])
     assert found["coordinate"]["gaps"] == [0, 0]
 
 
-def test_runs_compute_as_many_values_as_chains_and_temperatures_say(found):
-    for run in found["runs"]:
-        assert run["chain"] == max(1, round(run["factor"] * found["variable_space"]))
-        moves = run["chain"] * run["temperatures"]
-        assert moves <= run["evaluations"] <= moves + 3
-
-
 def test_gap_is_zero_exactly_where_the_optimum_was_reached(found):
-    for run in found["runs"]:
+    for run in runs_of(found):
         for gap, reached in zip(run["gaps"], run["reached_after"], strict=True):
             assert (gap == 0) == (reached is not None)
             assert reached is None or reached <= run["evaluations"]
-
-
-@pytest.mark.parametrize("solver", [Anneal(), Anneal(t_min=0.1), Anneal(t_max=5, t_min=5)])
-def test_temperatures_are_those_of_the_trace(solver):
-    solution = solve([[0.9, 0.1], [0.6, 0.4]], [0, 1], solver=solver)
-    assert temperatures(solver) == len(solution.trace) - 1
 
 
 def test_reached_after_is_the_first_entry_at_the_value():
@@ -81,23 +70,12 @@ def test_power_law_has_no_exponent_without_two_sizes_or_with_nothing():
 
 
 def cell(size, reached, gap=0.0, optimum=0.1):
-    runs = [
-        {
-            "schedule": schedule,
-            "factor": 1.0,
-            "chain": size,
-            "temperatures": 10,
-            "evaluations": 10 * size,
-            "seconds": size / 100,
-            "gaps": [gap, gap],
-            "reached_after": [reached, reached],
-        }
-        for schedule in ("published", "cold")
-    ]
+    run = {"factor": 1.0, "evaluations": 10 * size, "gaps": [gap, gap]}
+    run["reached_after"] = [reached, reached]
     one = {"scale": size // 4, "variable_space": size, "proven": True}
-    one |= {"raw": 0.5, "optimum": optimum}
-    ours = {"evaluations": size, "seconds": 0.1, "gaps": [0.0, 0.0]}
-    return {"task": "t", "scale": size // 4}, {**one, "runs": runs, "coordinate": ours}
+    one |= {"raw": 0.5, "optimum": optimum, "coordinate": {"gaps": [0.0, 0.0]}}
+    annealing = {"published": [run], "cold": [run]}
+    return {"task": "t", "scale": size // 4}, {**one, "annealing": annealing}
 
 
 @pytest.mark.parametrize(
@@ -114,6 +92,3 @@ def cell(size, reached, gap=0.0, optimum=0.1):
 def test_verdicts_follow_gaps_and_exponents(cells, expected):
     artefacts = experiment("convergence", factors=[1.0]).present(results(*cells))
     assert verdicts(artefacts) == expected
-    exponents = of_kind(artefacts, Table)[1]
-    wanted = 1 if len(cells) > 2 else np.nan
-    assert exponents.rows[0].values[2] == pytest.approx(wanted, nan_ok=True)

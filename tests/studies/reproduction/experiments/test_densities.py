@@ -8,8 +8,7 @@ from dnip.base.errors import InvalidInputError
 from dnip.deploying.evaluation import evaluate
 from dnip.fitting.fit import fit_table
 from dnip.presenting.artefacts import Figure, Table
-from dnip.studies.reproduction.experiments.densities import measure_densities
-from dnip.studies.reproduction.experiments.kernel_density import density
+from dnip.studies.reproduction.experiments.densities import density, measure_densities
 from dnip.studies.reproduction.methods import cut
 from results import experiment, of_kind, results, starving_table, verdicts
 
@@ -48,7 +47,7 @@ def test_gap_of_medians_and_worst_class_decide(found):
     (table,) = of_kind(artefacts, Table)
     a, b, c = found["raw"]["medians"]
     expected = (abs(a - b) + abs(a - c) + abs(b - c)) / 3
-    assert table.rows[0].values[1] == pytest.approx(expected)
+    assert table.rows[0][1] == pytest.approx(expected)
     assert verdicts(artefacts) == [True, True]
     backwards = {**found, "raw": found["published"], "published": found["raw"]}
     turned = experiment("kde").present(results(({"task": "t"}, backwards)))

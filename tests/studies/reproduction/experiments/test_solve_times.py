@@ -51,8 +51,8 @@ def test_ratios_certificates_and_verdicts():
     found = results(*(({"task": t}, one) for t, one in zip("ab", cells, strict=True)))
     artefacts = experiment("time").present(found)
     seconds, objectives = of_kind(artefacts, Table)
-    assert seconds.rows[0].values[-4:] == (20.0, 20.0, 10.0, 20.0)
-    assert [row.values[-1] for row in objectives.rows] == ["proven optimal", "within 0.05"]
+    assert seconds.rows[0][-4:] == (20.0, 20.0, 10.0, 20.0)
+    assert [row[-1] for row in objectives.rows] == ["proven optimal", "within 0.05"]
     assert verdicts(artefacts) == [True, False]
 
 
@@ -74,9 +74,9 @@ def test_loops_are_left_out_where_a_class_has_no_rows():
     assert "loops" not in found["ways"]
     half = results(({"task": "t"}, found))
     seconds, objectives = of_kind(experiment("time").present(half), Table)
-    assert seconds.rows[0].values[3] is None
-    assert seconds.rows[0].values[-4:] == (None,) * 4
-    assert objectives.rows[0].values[-1] == "none"
+    assert seconds.rows[0][3] is None
+    assert seconds.rows[0][-4:] == (None,) * 4
+    assert objectives.rows[0][-1] == "none"
     whole = {"task": "whole"}, cell(60, 100, 10.0, 700, PROVEN)
     both = experiment("time").present(results(({"task": "t"}, found), whole))
     assert verdicts(both) == [True]

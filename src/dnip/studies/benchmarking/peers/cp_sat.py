@@ -14,13 +14,13 @@ from collections import defaultdict
 from itertools import combinations, product
 from queue import Queue
 from threading import Thread
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from dnip.base.optional import load_optional
 from dnip.studies.benchmarking.arena import Stop
-from dnip.studies.benchmarking.evaluations import PlainObjective
+from dnip.studies.benchmarking.evaluations import plain_evaluation
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -48,13 +48,13 @@ def search(arena: Arena, seed: int) -> None:
     solver.parameters.cp_model_probing_level = 0
     solver.parameters.max_presolve_iterations = 1
     solver.parameters.catch_sigint_signal = False
-    plain = PlainObjective(arena.probabilities, arena.labels, arena.objective)
+    evaluate = plain_evaluation(arena.probabilities, arena.labels, arena.objective)
 
     class Report(cp_model.CpSolverSolutionCallback):  # type: ignore[name-defined, misc]
         def on_solution_callback(self) -> None:
             indices = [self.value(variable) for variable in model.indices]
             try:
-                arena.note(indices, plain(np.array(indices, float)))
+                arena.note(indices, evaluate(np.array(indices)))
             except Stop:
                 self.stop_search()
 
@@ -72,24 +72,18 @@ def search(arena: Arena, seed: int) -> None:
     raise Stop
 
 
-class _Count(NamedTuple):
-    """How many rows: as the model says it, and at the raw argmax."""
-
-    expression: Any
-    hint: int
-
-
 class _Model:
-    """The integer program of an arena's problem; every variable is hinted at the raw argmax."""
+    """The integer program of an arena's problem; the search begins at the raw argmax."""
 
     def __init__(self, arena: Arena, cp_model: ModuleType) -> None:
         self._arena = arena
         self._scale, self._n = arena.scale, arena.n_classes
         self.model: Any = cp_model.CpModel()
         self._sum = cp_model.LinearExpr.weighted_sum
-        self.indices = [self._whole(1, arena.scale, arena.scale) for _ in range(arena.n_classes)]
+        self.indices = [self._whole(1, arena.scale) for _ in range(arena.n_classes)]
+        for index in self.indices:
+            self.model.add_hint(index, arena.scale)
         self._ratios = _ratios(arena.scale)
-        self._even = int(np.flatnonzero(self._ratios[0] == self._ratios[1])[0])  # rank of 1/1
         place = {(int(a), int(b)): r for r, (a, b) in enumerate(zip(*self._ratios, strict=True))}
         self._ranked = [
             (a, b, place[a // math.gcd(a, b), b // math.gcd(a, b)])
@@ -100,19 +94,17 @@ class _Model:
         self._wins: dict[tuple[int, ...], Any] = {}
         self._minimise(*self._count())
 
-    def _whole(self, low: int, high: int, hint: int) -> _Variable:
-        variable = self.model.new_int_var(low, high, "")
-        self.model.add_hint(variable, hint)
-        return variable
+    def _whole(self, low: int, high: int) -> _Variable:
+        return self.model.new_int_var(low, high, "")
 
     def _rank(self, i: int, j: int) -> _Variable:
         """Return the rank of ξ_i/ξ_j among all ratios."""
         self._arena.check_time()
-        rank = self._whole(0, len(self._ratios[0]) - 1, self._even)
+        rank = self._whole(0, len(self._ratios[0]) - 1)
         self.model.add_allowed_assignments([self.indices[i], self.indices[j], rank], self._ranked)
         return rank
 
-    def _count(self) -> tuple[list[_Count], list[_Count]]:
+    def _count(self) -> tuple[list[_Variable], list[_Variable]]:
         """Return the correct and the predicted counts of every class."""
         weights: dict[tuple[int, int, tuple[int, ...]], int] = defaultdict(int)
         for label, winners in zip(self._arena.labels.tolist(), self._questions(), strict=True):
@@ -133,17 +125,12 @@ class _Model:
         )
         return correct, predicted
 
-    def _add(self, weights: dict[tuple[int, tuple[int, ...]], int]) -> _Count:
+    def _add(self, weights: dict[tuple[int, tuple[int, ...]], int]) -> _Variable:
         """Return how many rows have their question answered yes."""
         fixed = sum(weight for (_, question), weight in weights.items() if not question)
         asked = {key: weight for key, weight in weights.items() if key[1]}
         wins = [self._win(question) for _, question in asked]
-        hint = fixed + sum(
-            weight
-            for (_, question), weight in asked.items()
-            if all(self._hinted(number) for number in question)
-        )
-        return _Count(self._sum(wins, list(asked.values())) + fixed, hint)
+        return self._sum(wins, list(asked.values())) + fixed
 
     def _questions(self) -> list[list[tuple[int, tuple[int, ...]]]]:
         """Return for every row the classes that can win it, and what each must be asked.
@@ -200,7 +187,6 @@ class _Model:
                 self._wins[question] = literals[0]
             else:
                 win = self.model.new_bool_var("")
-                self.model.add_hint(win, all(self._hinted(number) for number in question))
                 self.model.add_bool_and(literals).only_enforce_if(win)
                 self.model.add_bool_or([win, *(~literal for literal in literals)])
                 self._wins[question] = win
@@ -210,31 +196,24 @@ class _Model:
         pair, t = divmod(number // 2, len(self._ratios[0]) + 1)
         if (pair, t) not in self._beats:
             literal = self.model.new_bool_var("")
-            self.model.add_hint(literal, self._even >= t)
             self.model.add(self._ranks[pair] >= t).only_enforce_if(literal)
             self.model.add(self._ranks[pair] < t).only_enforce_if(~literal)
             self._beats[pair, t] = literal
         return ~self._beats[pair, t] if number % 2 else self._beats[pair, t]
 
-    def _hinted(self, number: int) -> bool:
-        """Return whether a literal is true at the raw argmax."""
-        _, t = divmod(number // 2, len(self._ratios[0]) + 1)
-        return (self._even >= t) != bool(number % 2)
-
-    def _minimise(self, correct: list[_Count], predicted: list[_Count]) -> None:
+    def _minimise(self, correct: list[_Variable], predicted: list[_Variable]) -> None:
         """Add error + β·COBias - τ·ΣPMI."""
         objective = self._arena.objective
         m = len(self._arena.labels)
         sizes = np.bincount(self._arena.labels, minlength=self._n).tolist()
-        self.model.add(sum(count.expression for count in predicted) == m)
-        goal = 1.0 - sum(count.expression for count in correct) * (1 / m)
+        self.model.add(sum(predicted) == m)
+        goal = 1.0 - sum(correct) * (1 / m)
         if objective.beta > 0:
             units = [round(_ACCURACY / size) for size in sizes]
             pairs = list(combinations(zip(correct, units, strict=True), 2))
             for (one, unit), (other, other_unit) in pairs:
-                hint = abs(one.hint * unit - other.hint * other_unit)
-                gap = self._whole(0, 2 * _ACCURACY, hint)
-                difference = one.expression * unit - other.expression * other_unit
+                gap = self._whole(0, 2 * _ACCURACY)
+                difference = one * unit - other * other_unit
                 self.model.add(gap >= difference)
                 self.model.add(gap >= -difference)
                 goal += gap * (objective.beta / len(pairs) / _ACCURACY)
@@ -247,14 +226,14 @@ class _Model:
                 goal -= self._log(correct[c], size) * (objective.tau / _LOG)
         self.model.minimize(goal)
 
-    def _log(self, count: _Count, largest: int) -> _Variable:
+    def _log(self, count: _Variable, largest: int) -> _Variable:
         """Return ln(count + μ) in whole units, from a table."""
         mu = self._arena.objective.smoothing_over(len(self._arena.labels))
         table = np.log(np.arange(largest + 1) + mu) * _LOG
         logarithms = np.rint(table).astype(int).tolist()
-        index = self._whole(0, largest, count.hint)
-        value = self._whole(logarithms[0], logarithms[-1], logarithms[count.hint])
-        self.model.add(index == count.expression)
+        index = self._whole(0, largest)
+        value = self._whole(logarithms[0], logarithms[-1])
+        self.model.add(index == count)
         self.model.add_element(index, logarithms, value)
         return value
 

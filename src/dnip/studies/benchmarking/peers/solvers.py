@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dnip.method.problem import Problem
-from dnip.method.scales import Spacing, WeightScale
-from dnip.solvers import SOLVERS, Coordinate
-from dnip.solvers.spaced import landscape_over
+from dnip.solvers import SOLVERS, Coordinate, Landscape
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,25 +20,22 @@ if TYPE_CHECKING:
 _ENDLESS = 1e9
 
 
-def searcher(name: str, *, continuous: bool = False) -> Callable[[Arena, int], None]:
-    """Return the search of a solver by its name, over weight indices or over any weights."""
+def searcher(name: str) -> Callable[[Arena, int], None]:
+    """Return the search of a solver by its name."""
 
     def search(arena: Arena, seed: int) -> None:
         solver = Coordinate(_ENDLESS) if name == Coordinate.name else SOLVERS[name]()
         problem = Problem.of(arena.probabilities, arena.labels)
-        spacing = Spacing.CONTINUOUS if continuous else Spacing.LINEAR
-        scale = WeightScale(spacing, 0 if continuous else arena.scale)
-        landscape = landscape_over(problem, arena.objective, scale, held={})
+        landscape = Landscape(problem, arena.objective, arena.scale, held={})
         landscape.deadline = time.perf_counter() + arena.remaining
         raw = landscape.stand(landscape.equal_weights())
-        arena.note(None if continuous else raw.point, raw.value)
+        arena.note(raw.point, raw.value)
         counted = landscape.evaluations
         for proposal in solver.search(landscape, np.random.default_rng(seed)):
             new = landscape.evaluations - counted
             counted = landscape.evaluations
             if proposal.lower_bound > -math.inf:
                 arena.prove(proposal.lower_bound)
-            indices = None if continuous else proposal.point
-            arena.note(indices, proposal.value, evaluations=new)
+            arena.note(proposal.point, proposal.value, evaluations=new)
 
     return search

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 import time
 from typing import TYPE_CHECKING, Any
 
 from dnip.method.objective import Objective
-from dnip.solvers import Anneal, solve
+from dnip.solvers import Anneal, Solver, solve
 from dnip.studies.reproduction.experiments.costs import rehearse
 from dnip.studies.reproduction.methods import cut
 
@@ -56,63 +55,67 @@ def measure_convergence(
     >>> few = bundled_table("opt").draw(60, seed=0)
     >>> settings = {"scale": 5, "factors": [1.0], "n_seeds": 1, "time_limit": 60.0}
     >>> found = measure_convergence(few, dev_share=0.1, **settings)
-    >>> found["proven"], [run["schedule"] for run in found["runs"]]
+    >>> found["proven"], list(found["annealing"])
     (True, ['published', 'cold'])
-    >>> all(run["gaps"][0] >= 0 for run in found["runs"])
+    >>> all(run["gaps"][0] >= 0 for runs in found["annealing"].values() for run in runs)
     True
     """
     rows = cut(opt, dev_share)[0].labelled()
     assert rows.labels is not None
-    p, labels = rows.probabilities, rows.labels
-    objective = Objective.published()
+    p, labels, size = rows.probabilities, rows.labels, rows.n_classes * scale
 
-    def anneal(solver: Anneal, seed: int) -> Solution:
-        return solve(p, labels, objective, scale=scale, solver=solver, seed=seed)
+    def run(solver: str | Solver, seed: int = 0, limit: float | None = None) -> Solution:
+        return solve(
+            p,
+            labels,
+            Objective.published(),
+            scale=scale,
+            solver=solver,
+            seed=seed,
+            time_limit=limit,
+        )
 
+    def annealer(t_min: float, factor: float) -> Anneal:
+        length = max(1, round(factor * size))
+        return Anneal(t_min=t_min, max_generated=length, max_accepted=length)
+
+    solvers: dict[Any, str | Solver] = {
+        (schedule, factor): annealer(t_min, factor)
+        for schedule, t_min in SCHEDULES.items()
+        for factor in factors
+    }
     rehearse(rows)
-    best = solve(p, labels, objective, scale=scale, solver="exact", time_limit=time_limit)
-    ended = []
-    for schedule, t_min in SCHEDULES.items():
-        for factor in factors:
-            length = max(1, round(factor * rows.n_classes * scale))
-            solver = Anneal(t_min=t_min, max_generated=length, max_accepted=length)
-            began = time.perf_counter()
-            solutions = [anneal(solver, seed) for seed in range(n_seeds)]
-            seconds = (time.perf_counter() - began) / n_seeds
-            ended.append((schedule, factor, length, solver, solutions, seconds))
-    began = time.perf_counter()
-    descents = [solve(p, labels, objective, scale=scale, seed=seed) for seed in range(n_seeds)]
-    descent_seconds = (time.perf_counter() - began) / n_seeds
-    annealed = [solution for *_, solutions, _ in ended for solution in solutions]
-    optimum = min(solution.value for solution in [best, *descents, *annealed])
+    best = run("exact", limit=time_limit)
+    found, seconds = {}, {}
+    for name, solver in {**solvers, "coordinate": "coordinate"}.items():
+        began = time.perf_counter()
+        found[name] = [run(solver, seed) for seed in range(n_seeds)]
+        seconds[name] = (time.perf_counter() - began) / n_seeds
+    optimum = min(one.value for one in [best, *(one for ones in found.values() for one in ones)])
+
+    def summary(name: Any) -> dict[str, Any]:  # noqa: ANN401 - a key of `found`
+        return {
+            "evaluations": found[name][0].evaluations,
+            "seconds": seconds[name],
+            "gaps": [gap_above(one, optimum) for one in found[name]],
+            "reached_after": [reached_after(one, optimum) for one in found[name]],
+        }
+
     return {
         "rows": len(rows),
         "n_classes": rows.n_classes,
         "scale": scale,
-        "variable_space": rows.n_classes * scale,
+        "variable_space": size,
         "raw": best.trace[0].incumbent,
         "optimum": optimum,
         "lower_bound": best.lower_bound,
         "proven": best.status.value == "optimal",
         "exact_seconds": best.seconds,
-        "coordinate": {
-            "evaluations": descents[0].evaluations,
-            "seconds": descent_seconds,
-            "gaps": [gap_above(solution, optimum) for solution in descents],
+        "coordinate": summary("coordinate"),
+        "annealing": {
+            schedule: [{"factor": factor, **summary((schedule, factor))} for factor in factors]
+            for schedule in SCHEDULES
         },
-        "runs": [
-            {
-                "schedule": schedule,
-                "factor": factor,
-                "chain": length,
-                "temperatures": temperatures(solver),
-                "evaluations": solutions[0].evaluations,
-                "seconds": seconds,
-                "gaps": [gap_above(solution, optimum) for solution in solutions],
-                "reached_after": [reached_after(solution, optimum) for solution in solutions],
-            }
-            for schedule, factor, length, solver, solutions, seconds in ended
-        ],
     }
 
 
@@ -128,14 +131,3 @@ def reached_after(solution: Solution, optimum: float) -> int | None:
         if entry.incumbent <= optimum + _SAME:
             return entry.evaluations
     return None
-
-
-def temperatures(solver: Anneal) -> int:
-    """Return how many temperatures a schedule has: log_α(T_min / T_max), and the first.
-
-    Examples
-    --------
-    >>> temperatures(Anneal())
-    135
-    """
-    return math.floor(math.log(solver.t_min / solver.t_max) / math.log(solver.cooling)) + 1

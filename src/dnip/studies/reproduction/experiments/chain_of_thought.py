@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field
 
 from dnip.deploying.evaluation import evaluate
-from dnip.presenting.artefacts import Column, Row, Spread, Statement, Table
+from dnip.presenting.artefacts import Column, Spread, Statement, Table
 from dnip.prompting.engines.base import FALLBACK
 from dnip.prompting.run import metadata_path
 from dnip.studies.reproduction.cell import Cell
@@ -85,7 +85,7 @@ def _table(cells: Results, name: str, tokens: int) -> Table:
             values.append(fmean(after) if task is None else Spread.of(after))
             values.append(fmean(after) - some.mean("plain", metric))
         values.append(some.mean("fallbacks"))
-        rows.append(Row(tuple(values), strong=task is None))
+        rows.append(values)
     first = cells.rows[0]
     return Table(
         name,
@@ -103,7 +103,6 @@ def _table(cells: Results, name: str, tokens: int) -> Table:
         f"seeds, answers of {tokens} tokens at most. Δ: absolute change against plain 1-shot "
         "answers on the same rows. No label: answers in which no label was found, so that their "
         "last token is scored.",
-        paper=ChainOfThought.paper,
     )
 
 

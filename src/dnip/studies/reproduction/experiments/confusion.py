@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from dnip.presenting.artefacts import Column, Row, Statement, Table
+from dnip.presenting.artefacts import Column, Statement, Table
 from dnip.presenting.drawing import confusion_figure
 from dnip.studies.reproduction.experiment import Experiment
-from dnip.studies.reproduction.methods import debias_cells
+from dnip.studies.reproduction.methods import RAW, TITLES, debias_cell
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dnip.presenting.artefacts import Artefact, Figure, Value
+    from dnip.presenting.artefacts import Artefact, Row, Value
     from dnip.studies.reproduction.cell import Cell
     from dnip.studies.reproduction.results import CellResult, Results
     from dnip.studies.reproduction.sources import Sources
@@ -39,82 +39,65 @@ class ConfusionMatrix(Experiment):
     options: Options
 
     def cells(self, sources: Sources) -> Sequence[Cell]:
-        """Return both methods on 1-shot prompts of the first seed."""
+        """Return a cell on 1-shot prompts of the first seed."""
         rows = sources.first_seed()
         chosen = [row for row in rows if row.task == self.options.task]
         if not chosen:  # a matrix that can be read, if there is one
             chosen = sorted(rows, key=lambda row: not 2 < len(row.classes) <= _MOST_CLASSES)[:1]
-        return [cell for source in chosen for cell in debias_cells(self, source, {})]
+        return [debias_cell(self, source) for source in chosen]
 
     def present(self, results: Results) -> Sequence[Artefact]:
         """Return one matrix of the raw argmax, and one for each method."""
-        tables: list[Artefact] = []
-        for name, found in results.by_model(self.name):
-            first = found.rows[0]
-            tables.append(self._matrix(first, "raw", name, "raw argmax"))
-            for row in found:
-                method = str(row.labels["method"])
-                of_method = name.replace(self.name, f"{self.name}-{method}")
-                tables.append(self._matrix(row, "reweighted", of_method, f"after DNIP, {method}"))
-            if len(first.result["classes"]) <= _MOST_CLASSES:
-                tables.append(self._picture(found, name))
-            tables.append(_judge(first))
-        return tables
+        artefacts: list[Artefact] = []
+        for number, row in enumerate(results, start=1):
+            suffix = "" if number == 1 else f"-{number}"
+            classes = row.result["classes"]
+            about = f"{row.labels['model']} on {row.labels['task']}"
+            for way, title in TITLES.items():
+                name = self.name if way == RAW else f"{self.name}-{way}"
+                what = f"{about}, {title}"
+                artefacts.append(_table(f"{name}{suffix}", what, classes, row.result[way]))
+            if len(classes) <= _MOST_CLASSES:
+                counts = {title: row.result[way]["confusion"] for way, title in TITLES.items()}
+                title = f"{self.title}: {about}"
+                artefacts.append(confusion_figure(f"{self.name}{suffix}", title, counts, classes))
+            artefacts.append(_judge(row))
+        return artefacts
 
-    def _picture(self, found: Results, name: str) -> Figure:
-        first = found.rows[0]
-        matrices = {"raw argmax": first.result["raw"]["confusion"]}
-        for row in found:
-            method = row.labels["method"]
-            matrices[f"after DNIP, {method}"] = row.result["reweighted"]["confusion"]
-        title = f"{self.title}: {first.labels['model']} on {first.labels['task']}"
-        classes = first.result["classes"]
-        return confusion_figure(name, title, matrices, classes, paper=self.paper)
 
-    def _matrix(self, row: CellResult, when: str, name: str, what: str) -> Table:
-        classes, scored = row.result["classes"], row.result[when]
-        counts = scored["confusion"]
-        predicted = [sum(column) for column in zip(*counts, strict=True)]
-        right = [counts[i][i] for i in range(len(classes))]
-        lines: list[tuple[Value, ...]] = [
-            (label, *of_class, sum(of_class), scored["class_accuracies"][i])
-            for i, (label, of_class) in enumerate(zip(classes, counts, strict=True))
-        ]
-        lines.append(("All", *predicted, sum(predicted), None))
-        lines.append(
-            (
-                "Prec.",
-                *(r / n if n else None for r, n in zip(right, predicted, strict=True)),
-                None,
-                None,
-            )
+def _table(name: str, what: str, classes: Sequence[str], scored: dict[str, Any]) -> Table:
+    counts = scored["confusion"]
+    predicted = [sum(column) for column in zip(*counts, strict=True)]
+    precisions: list[Value] = [counts[c][c] / n if n else None for c, n in enumerate(predicted)]
+    rows: list[Row] = [
+        (label, *of_class, sum(of_class), accuracy)
+        for label, of_class, accuracy in zip(
+            classes, counts, scored["class_accuracies"], strict=True
         )
-        lines.append(("Predicted / true", *scored["prediction_ratios"], None, None))
-        return Table(
-            name,
-            f"{self.title}, {what}",
-            [
-                Column("True"),
-                *(Column(label, digits=2, group="Predicted") for label in classes),
-                Column("All"),
-                Column("Acc.", digits=2),
-            ],
-            [Row(values) for values in lines],
-            caption=f"{row.labels['model']} on {row.labels['task']}, {what}: "
-            f"accuracy {scored['accuracy']:.3f}, COBias {scored['cobias']:.3f}.",
-            paper=self.paper,
-        )
+    ]
+    rows += [
+        ("All", *predicted, sum(predicted), None),
+        ("Prec.", *precisions, None, None),
+        ("Predicted / true", *scored["prediction_ratios"], None, None),
+    ]
+    return Table(
+        name,
+        f"{ConfusionMatrix.title}: {what}",
+        [
+            Column("True"),
+            *(Column(label, digits=2, group="Predicted") for label in classes),
+            Column("All"),
+            Column("Acc.", digits=2),
+        ],
+        rows,
+        caption=f"Accuracy {scored['accuracy']:.3f}, COBias {scored['cobias']:.3f}.",
+    )
 
 
 def _judge(row: CellResult) -> Statement:
     """Say whether some class is over-predicted while another starves."""
-    ratios = {
-        name: ratio
-        for name, ratio in zip(
-            row.result["classes"], row.result["raw"]["prediction_ratios"], strict=True
-        )
-        if ratio is not None
-    }
+    named = zip(row.result["classes"], row.result[RAW]["prediction_ratios"], strict=True)
+    ratios = {name: ratio for name, ratio in named if ratio is not None}
     most, least = max(ratios, key=ratios.__getitem__), min(ratios, key=ratios.__getitem__)
     return Statement(
         "The raw argmax over-predicts some class and under-predicts another",

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import Field
 
 from dnip.base.toml_models import Several
-from dnip.presenting.artefacts import Column, Row, Statement, Table, Text
+from dnip.presenting.artefacts import Column, Statement, Table, Text
 from dnip.presenting.drawing import Curve, Look, Panel, curve_figure
 from dnip.studies.reproduction.experiment import Experiment
-from dnip.studies.reproduction.experiments.annealing_runs import SCHEDULES, measure_convergence
+from dnip.studies.reproduction.experiments.annealing_runs import measure_convergence
 from dnip.studies.reproduction.experiments.costs import power_law
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from dnip.presenting.artefacts import Artefact, Figure
     from dnip.studies.reproduction.cell import Cell
-    from dnip.studies.reproduction.results import CellResult, Results
+    from dnip.studies.reproduction.results import Results
     from dnip.studies.reproduction.sources import Sources
 
 _SHOWN = {"published": "published temperatures", "cold": "cooled on to 0.1"}
@@ -56,7 +56,7 @@ class Convergence(Experiment):
         """Return one cell for each source of few classes and each K."""
         options = self.options
         settings = {
-            "factors": list(options.factors),
+            "factors": sorted(options.factors),
             "n_seeds": options.runs,
             "time_limit": options.time_limit,
         }
@@ -77,43 +77,39 @@ class Convergence(Experiment):
         """Return gaps as table and figure, exponents, and what the paper says of both."""
         if not len(results):
             return [Text("No task has few enough classes for a proof.")]
-        factors = self.options.factors
         return [
-            self._gaps(results, factors),
-            self._curves(results, factors),
-            self._exponents(results),
+            self._gaps(results),
+            self._curves(results),
             _ours(results),
-            *_judge(results, max(factors)),
+            *_judge(results, max(self.options.factors)),
             _judge_scale(results),
         ]
 
-    def _gaps(self, results: Results, factors: Sequence[float]) -> Table:
-        rows = [
-            Row(
-                (
-                    title,
-                    row.result["scale"],
-                    row.result["variable_space"],
-                    row.result["optimum"],
-                    "yes" if row.result["proven"] else "no",
-                    *(
-                        fmean(_run(row, schedule, factor)["gaps"])
-                        for schedule in SCHEDULES
-                        for factor in factors
-                    ),
-                    fmean(row.result["coordinate"]["gaps"]),
-                )
-            )
-            for title, row in results.titled()
-        ]
+    def _gaps(self, results: Results) -> Table:
         columns = [Column(title) for title in ("Task", "K", "NK")]
         columns += [Column("Optimum", digits=4), Column("Proven")]
         columns += [
-            Column(f"λ = {factor:g}", digits=4, group=f"Mean gap, {_SHOWN[schedule]}")
-            for schedule in SCHEDULES
-            for factor in factors
+            Column(f"λ = {factor:g}", digits=4, group=f"Mean gap, {title}")
+            for title in _SHOWN.values()
+            for factor in sorted(self.options.factors)
         ]
         columns.append(Column("coordinate", digits=4, group="Mean gap, ours"))
+        rows = [
+            (
+                title,
+                row.result["scale"],
+                row.result["variable_space"],
+                row.result["optimum"],
+                "yes" if row.result["proven"] else "no",
+                *(
+                    fmean(run["gaps"])
+                    for schedule in _SHOWN
+                    for run in row.result["annealing"][schedule]
+                ),
+                fmean(row.result["coordinate"]["gaps"]),
+            )
+            for title, row in results.titled()
+        ]
         return Table(
             self.name,
             f"{self.title}: Z with β = 2.7, τ = 0.2, μ = 4000, and the gap that chains of λNK "
@@ -121,45 +117,26 @@ class Convergence(Experiment):
             columns,
             rows,
             caption="Where a proof is missing, the best value found stands for the optimum.",
-            paper=self.paper,
         )
 
-    def _curves(self, results: Results, factors: Sequence[float]) -> Figure:
+    def _curves(self, results: Results) -> Figure:
         largest = max(results.values("scale"))
         panels = []
-        for schedule in SCHEDULES:
+        for schedule, shown in _SHOWN.items():
             curves = {}
-            for title, row in results.titled():
-                if row.labels["scale"] == largest:
-                    runs = [_run(row, schedule, factor) for factor in factors]
-                    gaps = [fmean(run["gaps"]) for run in runs]
-                    curves[title] = Curve([run["evaluations"] for run in runs], gaps)
-            panels.append(Panel(_SHOWN[schedule], curves))
+            for title, row in results.where(scale=largest).titled():
+                runs = row.result["annealing"][schedule]
+                gaps = [fmean(run["gaps"]) for run in runs]
+                curves[title] = Curve([run["evaluations"] for run in runs], gaps)
+            panels.append(Panel(shown, curves))
         return curve_figure(
             self.name,
             f"{self.title}, K = {largest}: mean gap by objective values computed",
-            [panels],
+            panels,
             x_label="objective values",
             y_label="Z above the optimum",
             look=Look(log_x=True, linear_below=_LINEAR, marked=True),
             caption="λ grows along each curve. 0 is the optimum.",
-            paper=self.paper,
-        )
-
-    def _exponents(self, results: Results) -> Table:
-        rows = []
-        for (schedule, what), (exponent, correlation, n) in _fits(results).items():
-            rows.append(Row((_SHOWN[schedule], what, exponent, correlation, n)))
-        columns = [Column("Schedule"), Column("What grows with NK")]
-        columns += [Column("Exponent", digits=2), Column("Correlation", digits=2), Column("Points")]
-        return Table(
-            f"{self.name}-exponents",
-            f"{self.title}: exponents in NK at the longest chains, over tasks and K",
-            columns,
-            rows,
-            caption="Lines through logarithms. Objective values until the optimum are medians over "
-            "runs, of those tasks and K at which at least half of the runs found it.",
-            paper=self.paper,
         )
 
 
@@ -171,64 +148,53 @@ def _ours(results: Results) -> Text:
     )
 
 
-def _run(row: CellResult, schedule: str, factor: float) -> dict[str, Any]:
-    found: dict[str, Any] = next(
-        run for run in row.result["runs"] if run["schedule"] == schedule and run["factor"] == factor
-    )
-    return found
+def _exponent(costs: Sequence[tuple[float, float | None]]) -> float:
+    """Return the exponent of costs in NK; nan where there are too few sizes."""
+    known = [(size, cost) for size, cost in costs if cost is not None]
+    if len({size for size, _ in known}) < _LEAST_SIZES:
+        return math.nan
+    return power_law([size for size, _ in known], [cost for _, cost in known])[0]
 
 
-def _longest(row: CellResult, schedule: str) -> dict[str, Any]:
-    runs = [run for run in row.result["runs"] if run["schedule"] == schedule]
-    found: dict[str, Any] = max(runs, key=lambda run: run["factor"])
-    return found
-
-
-def _fits(results: Results) -> dict[tuple[str, str], tuple[float, float, int]]:
-    """Return exponent, correlation and number of points, by schedule and what grows."""
-    found = {}
-    for schedule in SCHEDULES:
-        points: dict[str, list[tuple[float, float]]] = {
-            "objective values of a run": [],
-            "seconds of a run": [],
-            "objective values until the optimum": [],
-        }
-        for row in results:
-            size, run = row.result["variable_space"], _longest(row, schedule)
-            reached = [n for n in run["reached_after"] if n is not None]
-            costs = [run["evaluations"], run["seconds"], None]
-            if 2 * len(reached) >= len(run["reached_after"]):
-                costs[2] = median(reached)
-            for of_one, cost in zip(points.values(), costs, strict=True):
-                if cost is not None:
-                    of_one.append((size, cost))
-        for what, pairs in points.items():
-            sizes, costs = [a for a, _ in pairs], [b for _, b in pairs]
-            exponent = correlation = math.nan
-            if len(set(sizes)) >= _LEAST_SIZES:
-                exponent, correlation = power_law(sizes, costs)
-            found[schedule, what] = (exponent, correlation, len(pairs))
-    return found
+def _until(run: dict[str, Any]) -> float | None:
+    """Return the median of the values until the optimum; None if most runs did not find it."""
+    reached = [n for n in run["reached_after"] if n is not None]
+    return median(reached) if 2 * len(reached) >= len(run["reached_after"]) else None
 
 
 def _judge(results: Results, longest: float) -> list[Statement]:
-    proven = [row for row in results if row.result["proven"]]
-    shares = {}
-    for schedule in SCHEDULES:
-        gaps = [gap for row in proven for gap in _longest(row, schedule)["gaps"]]
-        shares[schedule] = (sum(gap == 0 for gap in gaps), len(gaps))
-    fits = _fits(results)
-    of_run = fits["published", "objective values of a run"][0]
-    until = {s: fits[s, "objective values until the optimum"] for s in SCHEDULES}
-    reached = "; ".join(f"{_SHOWN[s]}: {n} of {of} runs" for s, (n, of) in shares.items())
-    known = [exponent for exponent, _, _ in until.values() if not math.isnan(exponent)]
+    """Judge the runs with the longest chains."""
+    sizes = [row.result["variable_space"] for row in results]
+    runs = {name: [row.result["annealing"][name][-1] for row in results] for name in _SHOWN}
+    gaps = {
+        name: [
+            gap
+            for row, run in zip(results, runs[name], strict=True)
+            if row.result["proven"]
+            for gap in run["gaps"]
+        ]
+        for name in _SHOWN
+    }
+    at_optimum = {name: sum(gap == 0 for gap in found) for name, found in gaps.items()}
+    values = [run["evaluations"] for run in runs["published"]]
+    of_run = _exponent(list(zip(sizes, values, strict=True)))
+    until = {
+        name: _exponent(list(zip(sizes, map(_until, found), strict=True)))
+        for name, found in runs.items()
+    }
+    known = [exponent for exponent in until.values() if not math.isnan(exponent)]
     return [
         Statement(
             "Annealing converges to the global optimum",
             "a proof for endless time, no numbers",
-            f"at the proven optimum with chains of {longest:g}·NK: {reached}",
-            all(n == of for n, of in shares.values()) if proven else None,
-            {"at_optimum": {s: {"runs": of, "at": n} for s, (n, of) in shares.items()}},
+            f"at the proven optimum with chains of {longest:g}·NK: "
+            + "; ".join(
+                f"{title}: {at_optimum[name]} of {len(gaps[name])} runs"
+                for name, title in _SHOWN.items()
+            ),
+            at_optimum == {name: len(found) for name, found in gaps.items()}
+            if gaps["published"]
+            else None,
         ),
         Statement(
             "A run computes λNK·log_α(T_min/T_max) objective values, a number of order NK",
@@ -240,7 +206,7 @@ def _judge(results: Results, longest: float) -> list[Statement]:
             "Work of order NK suffices to find the optimum",
             "exponent 1",
             "objective values until the optimum grow with exponent "
-            + ", ".join(f"{e:.2f} ({_SHOWN[s]}, {n} points)" for s, (e, _, n) in until.items()),
+            + ", ".join(f"{until[name]:.2f} ({title})" for name, title in _SHOWN.items()),
             max(known) <= 1.1 if known else None,
         ),
     ]

@@ -9,13 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from pydantic import Field
 
-from dnip.deploying.evaluation import evaluate
-from dnip.method.prediction import decide
-from dnip.metrics import confusion_matrix, scores
-from dnip.presenting.artefacts import Column, Row, Statement, Table
+from dnip.presenting.artefacts import Column, Statement, Table
 from dnip.presenting.drawing import Curve, Look, Panel, curve_figure
 from dnip.studies.reproduction.experiment import Experiment
-from dnip.studies.reproduction.experiments.kernel_density import POINTS, density
 from dnip.studies.reproduction.methods import (
     METHODS,
     PUBLISHED,
@@ -25,17 +21,23 @@ from dnip.studies.reproduction.methods import (
     cut,
     fit_by,
     in_percent,
+    raw_scores,
+    scores_after,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dnip.base.typing import Labels, Probabilities
-    from dnip.presenting.artefacts import Artefact, Figure, Value
+    from dnip.base.typing import Floats, Probabilities
+    from dnip.presenting.artefacts import Artefact, Figure
     from dnip.studies.reproduction.cell import Cell
     from dnip.studies.reproduction.results import CellResult, Results
     from dnip.studies.reproduction.sources import Sources
     from dnip.tables import ProbabilityTable
+
+
+# Points of a density, and the least bandwidth.
+POINTS, _LEAST_BANDWIDTH = 201, 0.005
 
 
 def measure_densities(
@@ -55,30 +57,44 @@ def measure_densities(
     [201, 201, 201, 201]
     """
     fitted_on, _ = cut(opt, dev_share)
-    rows = test.labelled()
-    evaluate([rows])  # which refuses rows of a single class
-    p = rows.probabilities
-    found: dict[str, Any] = {"classes": list(rows.classes)}
-    found[RAW] = _by_class(rows, p, decide(p).astype(np.int64))
+    found: dict[str, Any] = {"classes": list(test.classes)}
+    found[RAW] = {**raw_scores(test), **_by_class(test.labelled(), test.labelled().probabilities)}
     for method in METHODS:
         fitted = fit_by(method, fitted_on, seed)
-        after = _by_class(rows, fitted.coefficients.apply(p), fitted.coefficients.predict(p))
-        found[method] = {**after, "weight_indices": fitted.solution.weight_indices.tolist()}
+        after = fitted.coefficients.apply(test.labelled().probabilities)
+        found[method] = {**scores_after(fitted, test), **_by_class(test.labelled(), after)}
     return found
 
 
-def _by_class(
-    rows: ProbabilityTable, probabilities: Probabilities, predictions: Labels
-) -> dict[str, Any]:
-    labels = rows.labels
-    assert labels is not None
-    true = probabilities[np.arange(len(rows)), labels]
-    of_class = [true[labels == c] for c in range(rows.n_classes)]
+def _by_class(rows: ProbabilityTable, probabilities: Probabilities) -> dict[str, Any]:
+    """Return density and median of the probability of the true class, for each class."""
+    assert rows.labels is not None
+    true = probabilities[np.arange(len(rows)), rows.labels]
+    of_class = [true[rows.labels == c] for c in range(rows.n_classes)]
     return {
         "densities": [density(p).round(4).tolist() if len(p) else None for p in of_class],
         "medians": [float(np.median(p)) if len(p) else None for p in of_class],
-        **scores(confusion_matrix(labels, predictions, rows.n_classes)),
     }
+
+
+def density(samples: Floats) -> Floats:
+    """Return the density of samples in 0..1 at 201 even points: Gaussians, Scott's bandwidth.
+
+    What a kernel would put beyond 0 or 1 is mirrored back, so the curve holds all of the mass.
+
+    Examples
+    --------
+    >>> curve = density(np.array([0.2, 0.4, 0.9]))
+    >>> round(float(np.trapezoid(curve, dx=1 / 200)), 2)
+    1.0
+    """
+    spread = float(np.std(samples, ddof=1)) if len(samples) > 1 else 0.0
+    bandwidth = max(spread * len(samples) ** -0.2, _LEAST_BANDWIDTH)
+    curve = np.zeros(POINTS)
+    for images in (samples, -samples, 2 - samples):
+        distances = (np.linspace(0, 1, POINTS)[:, None] - images) / bandwidth
+        curve += np.exp(-(distances**2) / 2).mean(axis=1)
+    return np.asarray(curve / (bandwidth * np.sqrt(2 * np.pi)))
 
 
 class Densities(Experiment):
@@ -107,11 +123,10 @@ class Densities(Experiment):
         """Return a figure for each source, a table of what it shows, and the statement."""
         if not len(results):
             return []
-        artefacts: list[Artefact] = []
-        rows: list[Row] = []
-        for number, (task, row) in enumerate(results.titled(), start=1):
-            artefacts.append(self._figure(f"{self.name}-{number}", task, row))
-            rows.append(Row((task, *_numbers(row))))
+        figures = [
+            self._figure(f"{self.name}-{number}", task, row)
+            for number, (task, row) in enumerate(results.titled(), start=1)
+        ]
         columns = [
             Column(TITLES[way], percent=True, group=group)
             for group in ("Gap of medians", "Worst class accuracy")
@@ -122,10 +137,9 @@ class Densities(Experiment):
             f"{self.title} (%): mean gap between the medians of two classes, and the accuracy of "
             "the worst class",
             [Column("Task"), *columns],
-            rows,
-            paper=self.paper,
+            [(task, *_gaps(row), *_worst(row)) for task, row in results.titled()],
         )
-        return [table, *artefacts, *_judge(results)]
+        return [table, *figures, *_judge(results)]
 
     def _figure(self, name: str, task: str, row: CellResult) -> Figure:
         grid = np.linspace(0, 1, POINTS).tolist()
@@ -144,31 +158,32 @@ class Densities(Experiment):
         return curve_figure(
             name,
             f"{self.title}: {task}",
-            [panels],
+            panels,
             x_label="probability of the true class",
             y_label="density",
             look=Look(top=1.1 * highest),
-            paper=self.paper,
         )
 
 
-def _numbers(row: CellResult) -> list[Value]:
-    return [
-        *(_gap(row.result[way]["medians"]) for way in WAYS),
-        *(row.result[way]["worst_class_accuracy"] for way in WAYS),
-    ]
+def _gaps(row: CellResult) -> list[float]:
+    """Return the mean gap between the medians of two classes, raw and by method."""
+    gaps = []
+    for way in WAYS:
+        known = [median for median in row.result[way]["medians"] if median is not None]
+        gaps.append(fmean(abs(a - b) for a, b in combinations(known, 2)))
+    return gaps
 
 
-def _gap(medians: Sequence[float | None]) -> float:
-    """Return the mean gap between two of the medians that there are."""
-    known = [median for median in medians if median is not None]
-    return fmean(abs(a - b) for a, b in combinations(known, 2))
+def _worst(row: CellResult) -> list[float]:
+    """Return the accuracy of the worst class, raw and by method."""
+    return [row.result[way]["worst_class_accuracy"] for way in WAYS]
 
 
 def _judge(results: Results) -> list[Statement]:
-    gaps = {w: fmean(_gap(row.result[w]["medians"]) for row in results) for w in WAYS}
-    worst = {w: fmean(row.result[w]["worst_class_accuracy"] for row in results) for w in WAYS}
-
+    gaps, worst = (
+        dict(zip(WAYS, map(fmean, zip(*map(numbers, results), strict=True)), strict=True))
+        for numbers in (_gaps, _worst)
+    )
     return [
         Statement(
             "After DNIP the probabilities of the true class are more alike between classes",

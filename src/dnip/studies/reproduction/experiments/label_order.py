@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 from pydantic import Field
 
 from dnip.base.escaping import markdown
-from dnip.presenting.artefacts import Column, Row, Statement, Table, Text
+from dnip.presenting.artefacts import Column, Statement, Table, Text
 from dnip.studies.reproduction.experiment import Experiment
-from dnip.studies.reproduction.methods import METHOD_TITLES, METHODS, debias_cells
+from dnip.studies.reproduction.methods import RAW, TITLES, debias_cell
 from dnip.studies.reproduction.naming import shots_title
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dnip.presenting.artefacts import Artefact
+    from dnip.presenting.artefacts import Artefact, Row
     from dnip.studies.reproduction.cell import Cell
-    from dnip.studies.reproduction.results import CellResult, Results
+    from dnip.studies.reproduction.results import Results
     from dnip.studies.reproduction.sources import Sources
 
 
@@ -39,13 +39,12 @@ class LabelOrder(Experiment):
     options: Options
 
     def cells(self, sources: Sources) -> Sequence[Cell]:
-        """Return both methods for every seed of the task."""
+        """Return a cell for every seed of the task."""
         wanted = (self.options.task, self.options.shots)
         return [
-            cell
+            debias_cell(self, source, {"order": list(source.shown)})
             for source in sources
             if (source.task, source.shots) == wanted
-            for cell in debias_cells(self, source, {"order": list(source.shown)})
         ]
 
     def present(self, results: Results) -> Sequence[Artefact]:
@@ -55,61 +54,46 @@ class LabelOrder(Experiment):
             return [Text(f"The plan has no {shots} prompts of {task}, which this table is about.")]
         found: list[Artefact] = []
         for name, cells in results.by_model(self.name):
-            found.append(_table(cells, name))
-            found += _statements(cells.where(method=METHODS[0]))
+            found += [_table(cells, name), _judge(cells)]
         return found
 
 
 def _table(cells: Results, name: str) -> Table:
     first = cells.rows[0]
-    setting = shots_title(first.labels["shots"])
-    rows = [Row((), heading=f"{setting} ICL")]
-    rows += [
-        _row(cell, "raw", ", ".join(map(str, cell.labels["order"])))
-        for cell in cells.where(method=METHODS[0])
-    ]
-    for method, title in METHOD_TITLES.items():
-        rows.append(Row((), heading=f"+ {title}"))
-        rows += [_row(cell, "reweighted", None) for cell in cells.where(method=method)]
-    classes = [
-        Column(f"{label} ({number})", percent=True)
-        for number, label in enumerate(first.result["classes"])
-    ]
+    rows: list[Row] = []
+    for way, title in TITLES.items():
+        rows.append(f"{shots_title(first.labels['shots'])} {title}")
+        for cell in cells:
+            scored = cell.result[way]
+            rows.append(
+                (
+                    f"seed{cell.labels['seed']}",
+                    ", ".join(map(str, cell.labels["order"])) if way == RAW else None,
+                    scored["accuracy"],
+                    scored["cobias"],
+                    *scored["class_accuracies"],
+                )
+            )
+    classes = [f"{label} ({number})" for number, label in enumerate(first.result["classes"])]
     return Table(
         name,
         f"{LabelOrder.title}, {first.labels['model']} on {first.labels['task']}",
         [
             Column("Seed"),
             Column("Label order"),
-            Column("Acc.", percent=True),
-            Column("COBias", percent=True),
-            *classes,
+            *(Column(title, percent=True) for title in ("Acc.", "COBias", *classes)),
         ],
         rows,
         caption="Labels of the demonstrations in the order of the prompt; test accuracy, COBias "
         "and class accuracies (%).",
-        paper=LabelOrder.paper,
     )
 
 
-def _row(cell: CellResult, when: str, order: str | None) -> Row:
-    scored = cell.result[when]
-    return Row(
-        (
-            f"seed{cell.labels['seed']}",
-            order,
-            scored["accuracy"],
-            scored["cobias"],
-            *scored["class_accuracies"],
-        )
-    )
-
-
-def _statements(cells: Results) -> list[Artefact]:
+def _judge(cells: Results) -> Statement:
     """Say whether the most shown and the last shown label have the highest class accuracy."""
     strongest, majority, latest = [], 0, 0
     for cell in cells:
-        accuracies = [-1.0 if a is None else a for a in cell.result["raw"]["class_accuracies"]]
+        accuracies = [-1.0 if a is None else a for a in cell.result[RAW]["class_accuracies"]]
         best = accuracies.index(max(accuracies))
         order = cell.labels["order"]
         counts = Counter(order)
@@ -117,15 +101,11 @@ def _statements(cells: Results) -> list[Artefact]:
         majority += counts[best] == max(counts.values())
         latest += order[-1] == best
     n = len(strongest)
-    if not n:
-        return []
-    return [
-        Statement(
-            "Neither the label shown most nor the one shown last always has the highest accuracy",
-            "class 1 is the strongest of AG News under all three seeds, whichever is shown most or "
-            "last",
-            f"strongest by seed: {', '.join(strongest)}; it is the label shown most under "
-            f"{majority} of {n} seeds, the one shown last under {latest}",
-            majority < n and latest < n,
-        )
-    ]
+    return Statement(
+        "Neither the label shown most nor the one shown last always has the highest accuracy",
+        "class 1 is the strongest of AG News under all three seeds, whichever is shown most or "
+        "last",
+        f"strongest by seed: {', '.join(strongest)}; it is the label shown most under "
+        f"{majority} of {n} seeds, the one shown last under {latest}",
+        majority < n and latest < n,
+    )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dnip.presenting.artefacts import Statement
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from dnip.method.objective import Objective
     from dnip.presenting.artefacts import Artefact
     from dnip.studies.reproduction.cell import Cell
-    from dnip.studies.reproduction.results import CellResult, Results
+    from dnip.studies.reproduction.results import Results
     from dnip.studies.reproduction.sources import Sources
     from dnip.tables import ProbabilityTable
 
@@ -97,13 +96,11 @@ class _Objectives(Experiment):
         artefacts: list[Artefact] = []
         statements: list[Statement] = []
         for method in METHODS:
-            picks = {TITLES[RAW]: lambda row: row.result[RAW]}
-            picks |= {title: partial(_pick, method, name) for name, title in self.shown.items()}
-            compared = VariantComparison.of(results, picks)
+            paths: dict[str, tuple[str, ...]] = {TITLES[RAW]: (RAW,)}
+            paths |= {title: (method, name) for name, title in self.shown.items()}
+            compared = VariantComparison.of(results, paths)
             title = f"{self.title}; {TITLES[method]}"
-            artefacts += compared.artefacts(
-                f"{self.name}-{method}", title, self.metrics, self.paper
-            )
+            artefacts += compared.artefacts(f"{self.name}-{method}", title, self.metrics)
             if method == PUBLISHED:
                 statements = self.judge(compared)
         return [*artefacts, *statements]
@@ -111,11 +108,6 @@ class _Objectives(Experiment):
     @abstractmethod
     def judge(self, of: VariantComparison) -> list[Statement]:
         """Judge what the paper says, on means over all tasks."""
-
-
-def _pick(method: str, name: str, row: CellResult) -> dict[str, Any]:
-    scores: dict[str, Any] = row.result[method][name]
-    return scores
 
 
 class Ablation(_Objectives):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dnip.base.errors import MissingDependencyError
@@ -13,13 +11,13 @@ from dnip.presenting.artefacts import Statement, Text
 from dnip.studies.reproduction.comparison import VariantComparison
 from dnip.studies.reproduction.experiment import Experiment
 from dnip.studies.reproduction.methods import (
-    METHODS,
+    METHOD_TITLES,
     OURS,
     PUBLISHED,
     RAW,
     TITLES,
     cut,
-    debias_cells,
+    debias_cell,
     seeded,
 )
 
@@ -29,12 +27,10 @@ if TYPE_CHECKING:
     from dnip.presenting.artefacts import Artefact
     from dnip.studies.baselines import Method
     from dnip.studies.reproduction.cell import Cell
-    from dnip.studies.reproduction.results import CellResult, Results
+    from dnip.studies.reproduction.results import Results
     from dnip.studies.reproduction.sources import Sources
     from dnip.tables import ProbabilityTable
 
-_METRICS = ("accuracy", "cobias")
-_OTHERS = "others"
 #: How the methods are shown.
 ADAPTER, BATCH = "linear adapter", "batch calibration"
 
@@ -92,30 +88,23 @@ class PriorMethods(Experiment):
     paper = "Figure 3"
 
     def cells(self, sources: Sources) -> Sequence[Cell]:
-        """Return both DNIP methods and one cell for the others, for each source and seed."""
+        """Return a cell for DNIP and one for the other methods, for each source and seed."""
         cells = []
         for source, seed in seeded(sources, self.plan):
-            settings = {"seed": seed}
-            cells += debias_cells(self, source, settings, seed=seed)
-            labels = {**settings, "method": _OTHERS}
-            cells.append(self.cell(measure_prior_methods, source, labels, settings))
+            labels = {"seed": seed}
+            cells.append(debias_cell(self, source, labels, seed=seed))
+            cells.append(self.cell(measure_prior_methods, source, labels, {"seed": seed}))
         return cells
 
     def present(self, results: Results) -> Sequence[Artefact]:
         """Return a table and a figure, and whether DNIP is ahead."""
-        picks = {TITLES[RAW]: partial(_pick, OURS, "raw")}
-        picks |= {name: partial(_pick, _OTHERS, name) for name in (ADAPTER, BATCH)}
-        picks |= {TITLES[method]: partial(_pick, method, "reweighted") for method in METHODS}
-        compared = VariantComparison.of(results, picks)
-        artefacts = [*compared.artefacts(self.name, self.title, _METRICS, self.paper)]
+        keys = {TITLES[RAW]: RAW, ADAPTER: ADAPTER, BATCH: BATCH}
+        keys |= {title: method for method, title in METHOD_TITLES.items()}
+        compared = VariantComparison.of(results, {title: (key,) for title, key in keys.items()})
+        artefacts = [*compared.artefacts(self.name, self.title, ("accuracy", "cobias"))]
         if ADAPTER not in compared.variants:
             artefacts.append(Text("The linear adapter is left out: torch is not installed."))
         return [*artefacts, *(_judge(compared, other) for other in (ADAPTER, BATCH))]
-
-
-def _pick(method: str, name: str, row: CellResult) -> Mapping[str, Any] | None:
-    found: Mapping[str, Any] | None = row.result[name] if row.labels["method"] == method else None
-    return found
 
 
 def _judge(of: VariantComparison, other: str) -> Statement:

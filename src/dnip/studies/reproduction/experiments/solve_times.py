@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import statistics
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import Field
 
 from dnip.fitting.fit import fit_table
-from dnip.presenting.artefacts import Column, Row, Statement, Table
+from dnip.presenting.artefacts import Column, Statement, Table
 from dnip.solvers import solve
 from dnip.solvers.presets import PAPER, PAPER_SCALE
 from dnip.studies.benchmarking.peers import published as loops
@@ -27,12 +28,13 @@ if TYPE_CHECKING:
     from dnip.studies.reproduction.sources import Sources
     from dnip.tables import ProbabilityTable
 
-_WAYS = {
+_SOLVERS = {
     "loops": "published loops",
     "anneal": "annealing, compiled",
     "coordinate": "coordinate",
     "exact": "exact",
 }
+_WAYS = {**_SOLVERS, "fit": "dnip fit"}
 
 
 _Result = TypeVar("_Result")
@@ -71,8 +73,7 @@ def measure_solve_times(
     rows = cut(opt, dev_share)[0].labelled()
     assert rows.labels is not None
     p, labels = rows.probabilities, rows.labels
-    objective = PAPER.objective
-    as_lists = p.tolist(), labels.tolist()
+    objective, as_lists = PAPER.objective, (p.tolist(), labels.tolist())
 
     def run_loops() -> loops.Annealed:
         return loops.anneal(
@@ -84,7 +85,7 @@ def measure_solve_times(
             seed=seed,
         )
 
-    def run(solver: str, limit: float | None) -> Solution:
+    def run(solver: str) -> Solution:
         return solve(
             p,
             labels,
@@ -92,7 +93,7 @@ def measure_solve_times(
             scale=PAPER_SCALE,
             solver=solver,
             seed=seed,
-            time_limit=limit,
+            time_limit=time_limit if solver == "exact" else None,
             classes=rows.classes,
         )
 
@@ -106,11 +107,9 @@ def measure_solve_times(
         }
     rehearse(rows)
     for solver in ("anneal", "coordinate", "exact"):
-        limit = time_limit if solver == "exact" else None
-        seconds, solution = _timed(lambda: run(solver, limit))  # noqa: B023 - called at once
-        ways[solver] = _summary(seconds, solution)
+        ways[solver] = _summary(*_timed(partial(run, solver)))
     fit_table(rows, seed=seed)
-    seconds, fitted = _timed(lambda: fit_table(rows, seed=seed))
+    seconds, fitted = _timed(partial(fit_table, rows, seed=seed))
     ways["fit"] = _summary(seconds, fitted.solution)
     return {
         "rows": len(rows),
@@ -170,19 +169,17 @@ class SolveTimes(Experiment):
         return [self._seconds(results), self._reached(results), *_judge(results)]
 
     def _seconds(self, results: Results) -> Table:
-        ratios = ("anneal", "coordinate", "exact", "fit")
+        ratios = {way: title for way, title in _WAYS.items() if way != "loops"}
         columns = [Column(title) for title in ("Task", "Rows", "NK")]
-        columns += [Column(_title(way), digits=3, group="Seconds") for way in (*_WAYS, "fit")]
-        columns += [Column(_title(way), digits=0, group="Loops / this") for way in ratios]
+        columns += [Column(title, digits=3, group="Seconds") for title in _WAYS.values()]
+        columns += [Column(title, digits=0, group="Loops / this") for title in ratios.values()]
         rows = [
-            Row(
-                (
-                    title,
-                    row.result["rows"],
-                    row.result["variable_space"],
-                    *(_number(row, way, "seconds") for way in (*_WAYS, "fit")),
-                    *(_ratio(row, way) for way in ratios),
-                )
+            (
+                title,
+                row.result["rows"],
+                row.result["variable_space"],
+                *(row.get("ways", way, "seconds") for way in _WAYS),
+                *(_ratio(row, way) for way in ratios),
             )
             for title, row in results.titled()
         ]
@@ -196,20 +193,17 @@ class SolveTimes(Experiment):
             f"the exact solver had {self.options.time_limit:g} s. dnip fit is the whole default "
             "fit, with its own objective. Times suffer where other work runs beside them: --jobs 1 "
             "on a quiet machine gives clean ones.",
-            paper=self.paper,
         )
 
     def _reached(self, results: Results) -> Table:
-        columns = [Column("Task"), *(Column(title, digits=5) for title in _WAYS.values())]
+        columns = [Column("Task"), *(Column(title, digits=5) for title in _SOLVERS.values())]
         columns += [Column("Lower bound", digits=5), Column("Certificate")]
         rows = [
-            Row(
-                (
-                    title,
-                    *(_number(row, way, "objective") for way in _WAYS),
-                    row.result["ways"]["exact"]["lower_bound"],
-                    _certificate(row),
-                )
+            (
+                title,
+                *(row.get("ways", way, "objective") for way in _SOLVERS),
+                row.result["ways"]["exact"]["lower_bound"],
+                _certificate(row),
             )
             for title, row in results.titled()
         ]
@@ -218,23 +212,12 @@ class SolveTimes(Experiment):
             f"{self.title}: the published objective that each reaches (lower is better)",
             columns,
             rows,
-            paper=self.paper,
         )
 
 
-def _title(way: str) -> str:
-    return _WAYS.get(way, "dnip fit")
-
-
-def _number(row: CellResult, way: str, what: str) -> float | None:
-    """Return seconds or objective; None for loops, which cannot run without rows of every class."""
-    found = row.result["ways"].get(way)
-    return None if found is None else float(found[what])
-
-
 def _ratio(row: CellResult, way: str) -> float | None:
-    loops, this = _number(row, "loops", "seconds"), _number(row, way, "seconds")
-    return None if loops is None or this is None else loops / this
+    loops = row.get("ways", "loops", "seconds")
+    return None if loops is None else float(loops / row.get("ways", way, "seconds"))
 
 
 def _certificate(row: CellResult) -> str:
@@ -248,9 +231,9 @@ def _judge(results: Results) -> list[Statement]:
     rows = [row for row in results if "loops" in row.result["ways"]]
     if not rows:
         return []
-    taken = {way: [row.result["ways"][way]["seconds"] for row in rows] for way in (*_WAYS, "fit")}
+    taken = {way: [row.result["ways"][way]["seconds"] for row in rows] for way in _WAYS}
     seconds_of_ways = ", ".join(
-        f"{_title(way)} {min(seconds):.3g} to {max(seconds):.3g} s"
+        f"{_WAYS[way]} {min(seconds):.3g} to {max(seconds):.3g} s"
         for way, seconds in taken.items()
         if way != "exact"
     )

@@ -1,7 +1,8 @@
 """The paper's own numbers, as data: every number of its tables, and those its text states.
 
-One JSON file per experiment. ``place`` says where in the paper the numbers stand, ``remarks`` what
-does not fit together there. Where a figure is a picture alone, the remarks say so.
+One JSON file per experiment. ``place`` says where in the paper the numbers stand, ``rows``
+are those of its table, and ``remarks`` say what does not fit together there, or that a figure is a
+picture without numbers.
 """
 
 from __future__ import annotations
@@ -13,20 +14,14 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from dnip.base.errors import InvalidInputError
+from dnip.presenting.artefacts import Column, Spread, Table
+from dnip.studies.reproduction.naming import short_task
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from importlib.resources.abc import Traversable
 
-#: How the paper's tasks are called on a page.
-TASK_TITLES = {
-    "agnews": "AG News",
-    "dbpedia": "DBpedia",
-    "sst5": "SST-5",
-    "trec": "TREC",
-    "rte": "RTE",
-    "ddi": "DDI",
-    "pubmedqa": "PubMedQA",
-}
+    from dnip.presenting.artefacts import Value
 
 
 @dataclass(frozen=True)
@@ -72,14 +67,61 @@ def published(experiment: str) -> Published:
 
     Examples
     --------
-    >>> published("time").numbers["rows"][0]
-    {'task': 'agnews', 'seconds': 2278, 'variable_space': 120}
+    >>> published("time").place
+    'table 3; section 5.2; appendix C'
     """
     if not is_published(experiment):
         raise InvalidInputError(f"the paper has no experiment {experiment!r}")
     content = _read(experiment)
     place, remarks = content.pop("place"), content.pop("remarks")
     return Published(experiment, place, content, tuple(remarks))
+
+
+def paper_table(experiment: str) -> Table | None:
+    """Return the paper's numbers of an experiment as a table; None where it has pictures alone.
+
+    Examples
+    --------
+    >>> table = paper_table("time")
+    >>> [column.title for column in table.columns], table.rows[0]
+    (['Task', 'Seconds', 'Variable space'], ['AGN', 2278, 120])
+    """
+    found = published(experiment)
+    numbers = found.numbers
+    if "rows" not in numbers:
+        return None
+    digits = numbers.get("digits", 1)
+    names = [short_task(name) for name in numbers.get("classes", numbers.get("tasks", ()))]
+    rows = [_values(row, names) for row in numbers["rows"]]
+    columns = [
+        Column(title, digits, group=group)
+        for group, title in dict.fromkeys(place for row in rows for place in row)
+    ]
+    return Table(
+        f"paper-{experiment}",
+        "The paper's numbers",
+        columns,
+        [[row.get((column.group, column.title)) for column in columns] for row in rows],
+    )
+
+
+def _values(row: dict[str, Any], names: Sequence[str]) -> dict[tuple[str, str], Value]:
+    """Return the values of a row by group and title of their columns."""
+    found: dict[tuple[str, str], Value] = {}
+    for key, value in row.items():
+        title = key[0].upper() + key[1:].replace("_", " ")
+        if isinstance(value, list) and len(value) == len(names):
+            parts = zip(names, map(_value, value), strict=True)
+            found |= {(title, name): part for name, part in parts}
+        else:
+            found["", title] = short_task(value) if key == "task" else _value(value)
+    return found
+
+
+def _value(value: Any) -> Value:  # noqa: ANN401 - a JSON value
+    """Return a value as a table holds it: a pair is a mean and its standard deviation."""
+    shown: Value = Spread(*value) if isinstance(value, list) else value
+    return shown
 
 
 def citation() -> str:
