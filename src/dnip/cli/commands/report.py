@@ -28,6 +28,9 @@ def report(
         Option("Show these coefficients.  [default: fit them on TABLE]", metavar="FILE"),
     ] = None,
     out: Annotated[Path, Option("Where to write the page.", metavar="FILE")] = Path("report.html"),
+    figures: Annotated[
+        Path | None, Option("Also write the pictures there, as PNG and SVG.", metavar="DIR")
+    ] = None,
     classes: Classes = None,
     confidence: Confidence = DEFAULT_CONFIDENCE,
     seed: Annotated[int, Option("Seed of the searches.")] = 0,
@@ -37,9 +40,10 @@ def report(
 
     The page opens from disk and loads nothing. It holds counts and class names, and no row.
     """
-    from dnip.base.files import atomic_path, check_files
+    from dnip.base.files import atomic_path, check_files, make_folder
     from dnip.base.validation import check_level
     from dnip.method.coefficients import Coefficients
+    from dnip.presenting.drawing import save_figure
     from dnip.presenting.report import report_on
     from dnip.tables import ProbabilityTable
 
@@ -52,10 +56,15 @@ def report(
     with live_progress("searching"):
         page = report_on(rows, others, fitted, confidence=confidence, seed=seed)
     html = page.to_html()
+    written = [out]
+    if figures is not None:
+        for figure in page.figures:
+            for suffix in (".png", ".svg"):
+                path = make_folder(figures) / f"{figure.name}{suffix}"
+                save_figure(figure, path)
+                written.append(path)
     with atomic_path(out) as temporary:
         temporary.write_text(html, encoding="utf-8")
-    finish(
-        {"verdict": page.verdict, "out": str(out)},
-        f"{page.verdict}\nreport written to {out}",
-        json=json,
-    )
+    paths = [str(path) for path in written]
+    text = f"{page.verdict}\n\nwritten: {', '.join(paths)}"
+    finish({"verdict": page.verdict, "written": paths}, text, json=json)

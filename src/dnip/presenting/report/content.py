@@ -17,6 +17,7 @@ from dnip.fitting.pareto import front
 from dnip.fitting.pareto.rules import place_on
 from dnip.method.coefficients import Coefficients
 from dnip.method.prediction import decide
+from dnip.presenting.report.figures import report_figures
 from dnip.presenting.report.measures import BINS, measure
 from dnip.presenting.report.verdict import verdict_of
 from dnip.presenting.web import render
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
     from dnip.base.typing import Booleans, Floats
     from dnip.fitting.record import Fit
+    from dnip.presenting.artefacts import Figure
     from dnip.tables import ProbabilityTable
 
 # Lines of the front's search, as a part of what `dnip pareto` visits.
@@ -51,6 +53,8 @@ class Report:
         first the plain argmax, then the coefficients, then the front.
     facts : tuple of tuple of str
         Names and values for the tables at the end: rows, fit, provenance.
+    figures : tuple of Figure
+        The same pictures, for files.
     """
 
     title: str
@@ -58,6 +62,7 @@ class Report:
     coefficients: Coefficients | None
     data: dict[str, Any]
     facts: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
+    figures: tuple[Figure, ...] = ()
 
     def to_html(self) -> str:
         """Return one HTML file that loads nothing from elsewhere.
@@ -117,7 +122,8 @@ def report_on(
     if coefficients is None:
         fitted = fit_table(table, evidence=None, seed=seed)
         coefficients = fitted.coefficients
-    evaluation = evaluate([shown], coefficients)
+    evaluation = evaluate(shown, coefficients)
+    choices = _choices(table, shown, coefficients, confidence, seed)
     return Report(
         f"Class accuracies of {Path(shown.source).name}",
         verdict_of(evaluation, fitted if test is None else None, confidence),
@@ -128,12 +134,13 @@ def report_on(
             "level": confidence,
             "searched_here": shown is table,
             "bins": BINS,
-            "choices": _choices(table, shown, coefficients, confidence, seed),
+            "choices": choices,
         },
         (
             ("Rows", tuple(_rows(shown, coefficients))),
             ("Coefficients", tuple(_fit(coefficients, fitted))),
         ),
+        tuple(report_figures(evaluation, choices)),
     )
 
 

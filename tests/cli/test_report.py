@@ -1,0 +1,41 @@
+"""``dnip report`` as a user runs it."""
+
+import pytest
+
+CLASSES = "World,Sports,Business,Technology"
+OPT, TEST = "opt.csv", "test.csv"
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch, request):
+    """An empty folder with the two tables that ship as examples."""
+    examples = request.config.rootpath / "examples"
+    for name in (OPT, TEST):
+        (tmp_path / name).write_bytes((examples / name).read_bytes())
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_page_and_figures_are_written(dnip, folder):
+    done = dnip(
+        "report", OPT, "--test", TEST, "--classes", CLASSES, "--figures", "figures", "--json"
+    )
+    assert "Technology" in done.json["verdict"]
+    for name in done.json["written"]:
+        assert (folder / name).stat().st_size > 1_000
+    assert len(done.json["written"]) == 9
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--test", "no.csv"], "no.csv: there is no such file"),
+        (["--out", "opt.csv"], "opt.csv"),
+        (["--out", "no/report.html"], "no"),
+        (["--coefficients", "test.csv"], "not valid JSON"),
+        (["--test", "opt.csv"], "opt.csv"),
+    ],
+)
+def test_what_cannot_be_done_is_refused(dnip, folder, arguments, told):
+    dnip("report", OPT, "--classes", CLASSES, *arguments).assert_refused(told)
+    assert not (folder / "report.html").exists()
