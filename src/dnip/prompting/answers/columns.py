@@ -24,7 +24,8 @@ def _read(content: Any, wanted: Wanted) -> Row:  # noqa: ANN401
         )
     scores = in_class_order({name: content[name] for name in wanted.names}, wanted)
     mass = content.get(MASS)
-    return Row(scores, mass=None if mass in (None, "") else as_number(mass, MASS))
+    others = {name: cell for name, cell in content.items() if name not in (*wanted.names, MASS)}
+    return Row(scores, mass=None if mass in (None, "") else as_number(mass, MASS), others=others)
 
 
 COLUMNS = Source("a column for each class", _recognises, _read)

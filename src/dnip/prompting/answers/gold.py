@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from dnip.base.errors import InvalidInputError, listed
 from dnip.prompting.answers.files import read_values
 from dnip.prompting.answers.places import Places
 from dnip.tables.ids import check_ids
-from dnip.tables.labels import LabelRule
+from dnip.tables.labels import UNLABELLED, LabelRule
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
+
+    from dnip.base.typing import Labels
 
 #: Where ids and labels are looked for unless another column is named.
 ID, LABEL = "id", "label"
@@ -19,11 +25,62 @@ ID, LABEL = "id", "label"
 BY_ROW = "row"
 
 
-class Gold(NamedTuple):
-    """Class indices, -1 for an unlabelled row, by id or by the number of the row from 0."""
+@dataclass(frozen=True)
+class Gold:
+    """Gold labels, to be joined with answers.
+
+    Attributes
+    ----------
+    labels : dict of str to int
+        Class indices, -1 for an unlabelled row, by id or by the number of the row from 0.
+    by_row : bool
+    """
 
     labels: dict[str, int]
     by_row: bool
+
+    def join(
+        self, ids: Sequence[str] | None, numbers: Sequence[int], n_answers: int, source: str
+    ) -> Labels:
+        """Return the class index of each row, -1 where it has no label.
+
+        Parameters
+        ----------
+        ids : sequence of str or None
+            The ids of the rows, None where they have none.
+        numbers : sequence of int
+            Which of all answers each row is.
+        n_answers : int
+            Answers in all, refusals and failed requests included.
+        source : str
+            The answers, for messages.
+
+        Raises
+        ------
+        InvalidInputError
+            If no row has an id of the gold file; by row, for another number of rows.
+        """
+        if self.by_row:
+            if len(self.labels) != n_answers:
+                raise InvalidInputError(
+                    f"{source}: there are {n_answers:,} answers, but {len(self.labels):,} gold "
+                    "labels",
+                    hint="Joining by row needs a gold label for each answer, failed ones included",
+                )
+            ids = [str(number) for number in numbers]
+        elif ids is None:
+            raise InvalidInputError(
+                f"{source}: the answers have no ids to join the gold labels on",
+                hint='Write "id" beside each answer, name another key with --on, or give --on row '
+                "where the gold file has the same order",
+            )
+        elif not any(name in self.labels for name in ids):
+            raise InvalidInputError(
+                f"{source}: no answer's id is in the gold file: the first are {ids[0]!r} and, in "
+                f"the gold file, {next(iter(self.labels), '')!r}",
+                hint="Name the column of the ids with --on",
+            )
+        return np.array([self.labels.get(name, UNLABELLED) for name in ids], np.int64)
 
 
 def read_gold(path: Path, classes: tuple[str, ...], on: str | None, label: str | None) -> Gold:

@@ -11,29 +11,30 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from dnip.base.arrays import normalise_rows
 from dnip.base.errors import InvalidInputError, listed
 from dnip.base.files import atomic_path, path_text
 from dnip.base.validation import check_classes
 from dnip.prompting.answers.collecting import Collector
 from dnip.prompting.answers.files import Found, read_values
-from dnip.prompting.answers.gold import BY_ROW, read_gold
+from dnip.prompting.answers.filling import fill_rows
+from dnip.prompting.answers.gold import BY_ROW, ID, LABEL, read_gold
 from dnip.prompting.answers.places import Places
-from dnip.prompting.answers.rounding import decimals, raise_zeros
 from dnip.prompting.answers.source import Wanted
 from dnip.prompting.engines.base import Fill
-from dnip.prompting.fill import fill_unreported, open_decisions
 from dnip.prompting.run import metadata_path
-from dnip.tables import ProbabilityTable
+from dnip.tables import ProbabilityTable, open_writer
+from dnip.tables.columns import RESERVED, probability_columns, resolve_columns
 from dnip.tables.ids import check_ids
 from dnip.tables.labels import UNLABELLED, LabelRule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from dnip.base.typing import Labels, Probabilities
+    from numpy.typing import NDArray
+
+    from dnip.base.typing import Labels
     from dnip.prompting.answers.collecting import Kept
-    from dnip.prompting.answers.gold import Gold
+    from dnip.tables.chunk import Others
 
 #: A file of answers, or an answer (or a list of them) as parsed from JSON.
 Answers: TypeAlias = "str | os.PathLike[str] | Mapping[str, Any] | list[Any]"
@@ -99,10 +100,11 @@ class ImportSummary:
 
 
 class Import(NamedTuple):
-    """A table of saved answers, and what is to be known of it."""
+    """A table of saved answers, what is to be known of it, and columns that pass through."""
 
     table: ProbabilityTable
     summary: ImportSummary
+    others: Others
 
 
 def read_answers(
@@ -144,7 +146,7 @@ def read_answers(
     Returns
     -------
     Import
-        The table and a summary.
+        The table, a summary, and further columns of the answers.
 
     Raises
     ------
@@ -154,7 +156,7 @@ def read_answers(
     Examples
     --------
     >>> answer = {"type": "choice", "choice": "b", "probabilities": {"a": 0.25, "b": 0.75}}
-    >>> table, summary = read_answers([{"answers": {"topic": answer}}], ["a", "b"])
+    >>> table, summary, _ = read_answers([{"answers": {"topic": answer}}], ["a", "b"])
     >>> table.probabilities, summary.source, summary.question
     (array([[0.25, 0.75]]), 'decisions', 'topic')
     """
@@ -177,12 +179,18 @@ def read_answers(
             hint="Give a file that holds answers, one per line or in a list",
         )
     location = Places(origin, wanted.names, places=[one.where for one in kept])
-    filled = _fill(kept, location, fill)
+    filled = fill_rows([one.row for one in kept], location, fill)
     ids = _ids(kept, location)
+    labels = _own_labels(kept, location, names_of_classes)
+    if truth is not None:
+        numbers = [one.number for one in kept]
+        labels = truth.join(
+            None if ids is None else ids.tolist(), numbers, collector.n_answers, origin
+        )
     masses = [one.row.mass for one in kept]
     table = ProbabilityTable(
         filled.probabilities,
-        _labels(kept, ids, truth, collector.n_answers, location, names_of_classes),
+        labels,
         ids,
         names_of_classes,
         origin,
@@ -206,7 +214,7 @@ def read_answers(
         n_tied=filled.n_tied,
         n_one_class=filled.n_one_class,
     )
-    return Import(table, summary)
+    return Import(table, summary, _others(kept, table, {on or ID, label or LABEL}))
 
 
 def write_import(imported: Import, out: str | os.PathLike[str]) -> None:
@@ -219,7 +227,9 @@ def write_import(imported: Import, out: str | os.PathLike[str]) -> None:
     OutputError
         If a file cannot be written.
     """
-    imported.table.write(out)
+    table = imported.table
+    with open_writer(out, table.classes) as writer:
+        writer.write(table, others=imported.others)
     with atomic_path(metadata_path(Path(out))) as temporary:
         settings = {"package_version": version("dnip")}
         content = {"settings": settings, "summary": imported.summary.to_dict()}
@@ -251,39 +261,7 @@ def _names(classes: tuple[str, ...], given: Mapping[str, str] | None) -> tuple[s
     return names
 
 
-class _Filled(NamedTuple):
-    """Probabilities of all rows, and the counts of the summary that follow from them."""
-
-    probabilities: Probabilities
-    n_open: int
-    decimals: int | None
-    n_raised: int
-    n_tied: int
-    n_one_class: int
-
-
-def _fill(kept: Sequence[Kept], location: Places, fill: Fill | str) -> _Filled:
-    """Fill what was not reported, and raise what was rounded to zero."""
-    scores = np.array([one.row.scores for one in kept])
-    rows = [one.row for one in kept]
-    places = None
-    n_open = n_raised = 0
-    if any(row.ceiling is not None for row in rows):
-        ceiling = np.array([row.scores if row.ceiling is None else row.ceiling for row in rows])
-        n_open = int(open_decisions(scores, ceiling).sum())
-        p = fill_unreported(scores, ceiling, fill)
-    else:
-        p, *_ = normalise_rows(scores, location)
-        places = decimals(scores)
-    n_one_class = int((np.count_nonzero(p, axis=1) == 1).sum())
-    if places:  # with whole numbers, half a unit would be half of everything
-        n_raised = int((scores == 0).any(axis=1).sum())
-        p, *_ = normalise_rows(raise_zeros(scores, places), location)
-    n_tied = int((np.count_nonzero(p == p.max(axis=1, keepdims=True), axis=1) > 1).sum())
-    return _Filled(p, n_open, places, n_raised, n_tied, n_one_class)
-
-
-def _ids(kept: Sequence[Kept], location: Places) -> Any:  # noqa: ANN401
+def _ids(kept: Sequence[Kept], location: Places) -> NDArray[np.object_] | None:
     """Return the rows' ids, None where answers have none."""
     ids = [one.row_id for one in kept]
     if all(one is None for one in ids):
@@ -296,39 +274,25 @@ def _ids(kept: Sequence[Kept], location: Places) -> Any:  # noqa: ANN401
     return check_ids(ids, n_examples=len(ids), location=location)
 
 
-def _labels(
-    kept: Sequence[Kept],
-    ids: Sequence[str] | None,
-    gold: Gold | None,
-    n_answers: int,
-    location: Places,
-    classes: tuple[str, ...],
-) -> Labels | None:
-    """Return the class index of each row, -1 where it has no label; None without any label."""
-    if gold is None:
-        cells = [one.label for one in kept]
-        return None if all(c is None for c in cells) else LabelRule(classes).read(cells, location)
-    if gold.by_row:
-        if len(gold.labels) != n_answers:
-            raise InvalidInputError(
-                f"{location.whole()}: there are {n_answers:,} answers, but "
-                f"{len(gold.labels):,} gold labels",
-                hint="Joining by row needs one gold label for each answer, failed ones included",
-            )
-        keys = [str(one.number) for one in kept]
-    elif ids is None:
-        raise InvalidInputError(
-            f"{location.whole()}: the answers have no ids to join the gold labels on",
-            hint='Write "id" beside each answer, name another key with --on, or give --on row '
-            "where the gold file has the same order",
-        )
-    else:
-        keys = list(ids)
-    found = np.array([gold.labels.get(key, UNLABELLED) for key in keys], np.int64)
-    if not any(key in gold.labels for key in keys):
-        raise InvalidInputError(
-            f"{location.whole()}: no answer's id is in the gold file: the first are {keys[0]!r} "
-            f"and, in the gold file, {next(iter(gold.labels), '')!r}",
-            hint="Name the column of the ids with --on",
-        )
-    return found
+def _own_labels(kept: Sequence[Kept], location: Places, classes: tuple[str, ...]) -> Labels | None:
+    """Return the labels that answers hold, None if none of them does."""
+    cells = [one.label for one in kept]
+    if all(cell is None for cell in cells):
+        return None
+    return LabelRule(classes).read(cells, location)
+
+
+def _others(kept: Sequence[Kept], table: ProbabilityTable, used: set[str]) -> Others:
+    """Return the further columns whose names a table can hold."""
+    own = [*[ID] * (table.ids is not None), *[LABEL] * (table.labels is not None)]
+
+    def fits(name: str) -> bool:
+        columns = [*own, *probability_columns(table.n_classes), name]
+        try:
+            resolve_columns(columns, classes=None, source="")
+        except InvalidInputError:
+            return False
+        return name not in {*used, *RESERVED, *table.classes}
+
+    names = dict.fromkeys(name for one in kept for name in one.row.others)
+    return {name: [one.row.others.get(name) for one in kept] for name in names if fits(name)}

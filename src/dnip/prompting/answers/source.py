@@ -53,6 +53,8 @@ class Row:
         Whether the answer names no class, so that its first token is read.
     own_id, label : object
         The row's id and gold label, where answers of this source hold them.
+    others : mapping of str to object
+        Further columns.
     """
 
     scores: Floats
@@ -61,6 +63,7 @@ class Row:
     fallback: bool = False
     own_id: object = None
     label: object = None
+    others: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
