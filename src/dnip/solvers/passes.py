@@ -25,13 +25,11 @@ from dnip.solvers.kernels.flips import (
 from dnip.solvers.kernels.in_place import count_in_place, find_in_place, list_in_place
 from dnip.solvers.kernels.leaders import (
     count_leaders,
+    find_by_leaders,
     grade,
-    list_flips,
     move_leaders,
-    new_flip_list,
     new_leaders,
     rank,
-    sort_flips,
 )
 from dnip.solvers.kernels.levels import weights_at
 from dnip.solvers.kernels.rows import BLOCK, InPlaceRows, lay_out
@@ -43,6 +41,7 @@ if TYPE_CHECKING:
 
     from dnip.base.typing import Confusion, Floats
     from dnip.method.problem import Problem
+    from dnip.solvers.kernels.leaders import Leaders
     from dnip.solvers.kernels.levels import Levels
     from dnip.solvers.kernels.rows import Rows
 
@@ -54,8 +53,9 @@ _LEADERS_FROM = 256
 # Flips of rows in place are tallied if there are so many rows per cell of the tallies; for fewer, a
 # list takes less memory.
 _ROWS_PER_CELL = 1
-# The cost of one row in a line search, in cells that are read one after another.
-_CELLS_PER_LOOK = 4
+# The work on one row with known leaders, in cells that are read one after another. A line takes
+# fewer, a new start takes N.
+_CELLS_PER_ROW = 32
 
 
 class Passes(Protocol):
@@ -116,12 +116,12 @@ class InPlacePasses:
         self._levels = levels
         self._threads = threads
         n_rows, n_classes = len(rows.row), rows.p.shape[1]
-        self._parts = threads.share(n_rows, n_rows * n_classes)
-        n_parts = len(self._parts)
+        self._bounds = threads.share(n_rows, n_rows * n_classes)
+        self._parts = [rows.part(*bounds) for bounds in self._bounds]
         n_cells = (levels.size + 2) * n_classes**2
-        if n_cells * (n_parts + 1) * _ROWS_PER_CELL > n_rows:
+        if n_cells * (len(self._parts) + 1) * _ROWS_PER_CELL > n_rows:
             n_cells = 0
-        self._tallies = np.empty((n_parts, n_cells), np.int64)
+        self._tallies = np.empty((len(self._parts), n_cells), np.int64)
         self._found = np.empty((2, 0 if n_cells else n_rows), np.uint16)  # rivals, and indices
         self._flips = new_flips(levels.size, n_cells or n_rows)
 
@@ -129,10 +129,10 @@ class InPlacePasses:
         """Return the counts at weight indices."""
         weights = weights_at(self._levels, indices)
 
-        def count_part(_: int, first: int, last: int) -> Confusion:
-            return count_in_place(self._rows, weights, first, last)
+        def count_part(part: int, *_: int) -> Confusion:
+            return count_in_place(self._parts[part], weights)
 
-        return reduce(add, self._threads.run(count_part, self._parts), self._rows.settled)
+        return reduce(add, self._threads.run(count_part, self._bounds), self._rows.settled)
 
     def find_flips(self, indices: Floats, c: int) -> Flips:
         """Return the flips of class `c`."""
@@ -140,16 +140,15 @@ class InPlacePasses:
 
         def find_part(part: int, first: int, last: int) -> None:
             tally = self._tallies[part]
-            rival, slot = np.empty((2, BLOCK), np.uint16) if len(tally) else self._found
-            find_in_place(self._rows, weights, c, self._levels, first, last, rival, slot, tally)
+            found = np.empty((2, BLOCK), np.uint16) if len(tally) else self._found[:, first:last]
+            find_in_place(self._parts[part], weights, c, self._levels, *found, tally)
 
-        self._threads.run(find_part, self._parts)
+        self._threads.run(find_part, self._bounds)
         scale = self._levels.size
         if self._tallies.size:
             list_tally(reduce(add, self._tallies), len(indices), scale, self._flips)
         else:
-            rival, slot = self._found
-            list_in_place(self._rows, rival, slot, scale, self._flips)
+            list_in_place(self._rows, self._rows.row, *self._found, scale, self._flips)
         return self._flips
 
 
@@ -157,46 +156,44 @@ class LeaderPasses:
     """Passes over rows in place that remember the two best classes of each row: for many classes.
 
     These leaders belong to the point of the last line. The next line first moves them to its own
-    point, which differs by a step of one class, or is a new start.
+    point, which differs in one class or is a new start.
     """
 
     def __init__(self, rows: InPlaceRows, levels: Levels, threads: Threads) -> None:
         self._rows = rows
         self._levels = levels
         self._threads = threads
-        n_rows, n_classes = len(rows.row), rows.p.shape[1]
-        self._rank_parts = threads.share(n_rows, n_rows * n_classes)
-        self._line_parts = threads.share(n_rows, n_rows * _CELLS_PER_LOOK)
-        self._leaders = new_leaders(n_rows, n_classes)
-        threads.run(
-            lambda _, first, last: grade(rows, first, last, self._leaders), self._rank_parts
-        )
-        self._flip_list = new_flip_list(n_rows)
+        n_rows = len(rows.row)
+        self._bounds = threads.share(n_rows, n_rows * _CELLS_PER_ROW)
+        parts = [rows.part(*bounds) for bounds in self._bounds]
+        self._parts = [(part, new_leaders(len(part.row), rows.p.shape[1])) for part in parts]
+        self._run(grade)
+        self._found = np.empty(n_rows, np.uint32), *np.empty((2, n_rows), np.uint16)
         self._flips = new_flips(levels.size, n_rows)
         self._standing: Floats | None = None  # indices that the leaders belong to
 
     def count(self, indices: Floats) -> Confusion:
         """Return the counts at weight indices, and move the leaders there."""
         self._stand(indices)
-        return count_leaders(self._rows, self._leaders)
+        return reduce(add, self._run(count_leaders), self._rows.settled)
 
     def find_flips(self, indices: Floats, c: int) -> Flips:
         """Return the flips of class `c`."""
         self._stand(indices)
 
-        def list_part(_: int, first: int, last: int) -> int:
-            return list_flips(
-                self._rows, c, self._levels, first, last, self._leaders, self._flip_list
-            )
+        def find_part(part: int, first: int, last: int) -> int:
+            rows, leaders = self._parts[part]
+            found = (numbers[first:last] for numbers in self._found)
+            return find_by_leaders(rows, c, self._levels, leaders, *found)
 
-        found = self._threads.run(list_part, self._line_parts)
-        n_flips = found[0]
-        for (first, _), n in zip(self._line_parts[1:], found[1:], strict=True):
-            for numbers in self._flip_list:
+        counts = self._threads.run(find_part, self._bounds)
+        n_flips = counts[0]
+        for (first, _), n in zip(self._bounds[1:], counts[1:], strict=True):
+            for numbers in self._found:
                 numbers[n_flips : n_flips + n] = numbers[first : first + n]
             n_flips += n
-        scale = self._levels.size
-        sort_flips(self._rows, c, scale, self._leaders, self._flip_list, n_flips, self._flips)
+        found = (numbers[:n_flips] for numbers in self._found)
+        list_in_place(self._rows, *found, self._levels.size, self._flips)
         return self._flips
 
     def _stand(self, indices: Floats) -> None:
@@ -207,23 +204,16 @@ class LeaderPasses:
         if len(moved) == 0:
             return
         self._standing = None  # after an interruption, the leaders belong to no point
-        weights = weights_at(self._levels, indices)
+        weights, levels = weights_at(self._levels, indices), self._levels
         if len(moved) == 1:
             c = int(moved[0])
-            self._threads.run(
-                lambda _, first, last: move_leaders(
-                    self._rows, weights, c, self._levels, first, last, self._leaders
-                ),
-                self._line_parts,
-            )
+            self._run(lambda rows, leaders: move_leaders(rows, weights, c, levels, leaders))
         else:
-            self._threads.run(
-                lambda _, first, last: rank(
-                    self._rows, weights, self._levels, first, last, self._leaders
-                ),
-                self._rank_parts,
-            )
+            self._run(lambda rows, leaders: rank(rows, weights, levels, leaders))
         self._standing = indices.copy()
+
+    def _run(self, work: Callable[[InPlaceRows, Leaders], T]) -> list[T]:
+        return self._threads.run(lambda part, *_: work(*self._parts[part]), self._bounds)
 
 
 class BlockPasses:

@@ -1,6 +1,6 @@
-"""Counts and flips of rows where they stand in the table, a run of open rows at a time.
+"""Counts and flips of rows that stay in the table.
 
-The threads of a search each take a run; what they count adds up.
+Several threads may share a table: each takes a part of the open rows, and the results add up.
 """
 
 from __future__ import annotations
@@ -15,18 +15,17 @@ from dnip.solvers.kernels.levels import Levels, first_winning_indices
 from dnip.solvers.kernels.rows import BLOCK
 
 if TYPE_CHECKING:
-    from dnip.base.typing import Confusion, Floats, Integers, ShortIntegers
+    from dnip.base.typing import Confusion, Floats, Integers, ShortIntegers, SmallIntegers
     from dnip.solvers.kernels.rows import InPlaceRows
 
 
 @jit
-def count_in_place(rows: InPlaceRows, weights: Floats, first: int, last: int) -> Confusion:
-    """Count the open rows first..last - 1 at weights of shape (N,)."""
+def count_in_place(rows: InPlaceRows, weights: Floats) -> Confusion:
+    """Count the open rows at weights of shape (N,)."""
     n_classes = len(weights)
     confusion = np.zeros((n_classes, n_classes), np.int64)
     weighted = len(rows.mass) > 1
-    for r in range(first, last):
-        m = rows.row[r]
+    for m in rows.row:
         p = rows.p[m]
         best = -1.0
         winner = np.uint32(0)
@@ -45,19 +44,17 @@ def find_in_place(
     weights: Floats,
     c: int,
     levels: Levels,
-    first: int,
-    last: int,
     rival: ShortIntegers,
     slot: ShortIntegers,
     tally: Integers,
 ) -> None:
-    """Find the flips of class `c` in the open rows first..last - 1, the others having `weights`.
+    """Find the flips of class `c` in the R open rows; the other classes have `weights`.
 
     Parameters
     ----------
-    rival, slot : ndarray of shape (R,)
-        Filled, for these rows, with the rivals and the indices at which the rows flip. With a
-        tally, they are room for a block of rows, and of no further use.
+    rival, slot : ndarray of shape (R,) or (BLOCK,)
+        Filled with each row's rival and the index at which the row flips. With a tally, there must
+        be room for one block of rows.
     tally : ndarray of shape ((K + 2)·N·N,) or (0,)
         Filled with the mass per index, true class and rival.
     """
@@ -69,8 +66,8 @@ def find_in_place(
     weighted = len(rows.mass) > 1
     p_c = np.empty(BLOCK)
     best = np.empty(BLOCK)
-    for start in range(first, last, BLOCK):
-        row = rows.row[start : min(start + BLOCK, last)]
+    for start in range(0, len(rows.row), BLOCK):
+        row = rows.row[start : start + BLOCK]
         n = len(row)
         at = 0 if tallied else start
         block_rival, block_slot = rival[at : at + n], slot[at : at + n]
@@ -95,13 +92,18 @@ def find_in_place(
 
 @lean
 def list_in_place(
-    rows: InPlaceRows, rival: ShortIntegers, slot: ShortIntegers, scale: int, flips: Flips
+    rows: InPlaceRows,
+    row: SmallIntegers,
+    rival: ShortIntegers,
+    slot: ShortIntegers,
+    scale: int,
+    flips: Flips,
 ) -> None:
-    """List the flips of all open rows."""
+    """List the flips of some table rows, each with its rival and the index at which it flips."""
     weighted = len(rows.mass) > 1
     start_flips(slot, len(slot), scale, flips.start)
-    for r in range(len(slot)):
-        if slot[r] <= scale:
-            m = rows.row[r]
-            add_flip(flips, slot[r], rows.label[m], rival[r], rows.mass[m if weighted else 0])
+    for i in range(len(slot)):
+        if slot[i] <= scale:
+            m = row[i]
+            add_flip(flips, slot[i], rows.label[m], rival[i], rows.mass[m if weighted else 0])
     end_flips(scale, flips.start)

@@ -1,11 +1,12 @@
-"""The two best classes of every row at a standing point: a line search need not look further.
+"""The two best classes of every row, kept from one line search to the next.
 
-A class's rival in a row is the best class, or the second where it leads the row itself. Both are
-kept from one line search to the next; only rows that lose one of the two are ranked again.
+A class's rival in a row is the best class, or the second-best if the class itself is the best. So
+a line search need not read the row. After a step, only rows that lose one of their two leaders are
+read whole.
 
-Even one probability per row is far apart in memory from that of the next row. So each class has a
-column of *grades*, one byte per row that rises with the probability: most rows are passed by
-because the class's grade there is below what it takes to win.
+Even one probability per row is a cache miss. So each class has a column of *grades*, one byte per
+row that rises with the probability. A low grade says that the class cannot win the row; most rows
+need no other look.
 """
 
 from __future__ import annotations
@@ -14,40 +15,39 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from dnip.solvers.kernels.flips import Flips, add_flip, end_flips, start_flips
 from dnip.solvers.kernels.jit import jit, lean
 from dnip.solvers.kernels.levels import Levels, first_winning_index
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dnip.base.typing import Booleans, Confusion, Floats, Integers, SmallIntegers
+    from dnip.base.typing import (
+        Booleans,
+        Confusion,
+        Floats,
+        Integers,
+        ShortIntegers,
+        SmallIntegers,
+    )
     from dnip.solvers.kernels.rows import InPlaceRows
 
     Grades = NDArray[np.uint8]
 
-# Eight grades per factor of 2, the leading bits of a float64; the highest is that of 1.125 and
-# more, the lowest that of all below 2⁻³¹.
+# A grade is made of the leading bits of a float64: there are eight grades per factor of 2. The
+# highest is for 1.125 and more, the lowest for everything below 2⁻³¹.
 _SHIFT, _LOWEST = 49, (1023 << 3) - 254
 
 
 class Leaders(NamedTuple):
-    """The best and the second-best class of each open row, and grades."""
+    """The best and the second-best class of each open row, and the grades of all classes."""
 
     first: SmallIntegers  # (R,)
     first_score: Floats  # (R,)
     second: SmallIntegers  # (R,)
     second_score: Floats  # (R,)
-    to_lead: Grades  # (R,) least grade of a class that can become the best at some index
-    to_follow: Grades  # (R,) least grade of a class that can become the second-best
+    to_lead: Grades  # (R,) the lowest grade of a class that can become the best at some index
+    to_follow: Grades  # (R,) the lowest grade of a class that can become the second-best
     grade: Grades  # (N, R) of every class
-
-
-class FlipList(NamedTuple):
-    """Flips as they are found: open rows, and the indices at which they flip."""
-
-    position: SmallIntegers  # (R,)
-    slot: SmallIntegers  # (R,)
 
 
 def new_leaders(n_rows: int, n_classes: int) -> Leaders:
@@ -63,24 +63,19 @@ def new_leaders(n_rows: int, n_classes: int) -> Leaders:
     )
 
 
-def new_flip_list(n_rows: int) -> FlipList:
-    """Make room for the flips of `n_rows` open rows."""
-    return FlipList(np.empty(n_rows, np.uint32), np.empty(n_rows, np.uint32))
-
-
 @lean
 def _grade(bits: int) -> np.uint8:
-    """Grade a number of at least 0 by the bits of its float64: larger ones are never lower."""
+    """Grade a number of at least 0 by the bits of its float64; larger numbers are never lower."""
     return np.uint8(min(max((bits >> _SHIFT) - _LOWEST, 0), 255))
 
 
 @jit
-def grade(rows: InPlaceRows, first: int, last: int, leaders: Leaders) -> None:
-    """Grade all classes of the open rows first..last - 1."""
+def grade(rows: InPlaceRows, leaders: Leaders) -> None:
+    """Grade all classes of the open rows."""
     n_classes = rows.p.shape[1]
     p = np.empty(n_classes)
     bits = p.view(np.int64)
-    for r in range(first, last):
+    for r in range(len(rows.row)):
         p[:] = rows.p[rows.row[r]]
         for n in range(n_classes):
             leaders.grade[n, r] = _grade(bits[n])
@@ -88,7 +83,10 @@ def grade(rows: InPlaceRows, first: int, last: int, leaders: Leaders) -> None:
 
 @lean
 def _set_marks(r: int, most: float, room: Floats, bits: Integers, leaders: Leaders) -> None:
-    """Grade what it takes to beat the leaders at `most`; rounded down, for they may tie."""
+    """Set the grades that it takes to beat the leaders at the weight `most`.
+
+    They are rounded down, because a class may tie with a leader.
+    """
     room[0] = leaders.first_score[r] / most * (1 - 1e-15)
     leaders.to_lead[r] = _grade(bits[0])
     room[0] = leaders.second_score[r] / most * (1 - 1e-15)
@@ -115,22 +113,20 @@ def _rank(rows: InPlaceRows, weights: Floats, r: int, leaders: Leaders) -> None:
 
 
 @jit
-def rank(
-    rows: InPlaceRows, weights: Floats, levels: Levels, first: int, last: int, leaders: Leaders
-) -> None:
-    """Find the leaders of the open rows first..last - 1 at weights of shape (N,)."""
+def rank(rows: InPlaceRows, weights: Floats, levels: Levels, leaders: Leaders) -> None:
+    """Find the leaders of all open rows at weights of shape (N,)."""
     most = levels.weight[levels.size]
     room = np.empty(1)
     bits = room.view(np.int64)
-    for r in range(first, last):
+    for r in range(len(rows.row)):
         _rank(rows, weights, r, leaders)
         _set_marks(r, most, room, bits, leaders)
 
 
 @jit
 def count_leaders(rows: InPlaceRows, leaders: Leaders) -> Confusion:
-    """Count all rows where the leaders stand."""
-    confusion = rows.settled.copy()
+    """Count the open rows at the weights that the leaders belong to."""
+    confusion = np.zeros_like(rows.settled)
     weighted = len(rows.mass) > 1
     for r in range(len(rows.row)):
         m = rows.row[r]
@@ -145,37 +141,30 @@ def _beats(score: float, c: int, other_score: float, other: int) -> bool:
 
 
 @lean
-def _mark(c: int, least: Grades, first: int, leaders: Leaders, concerned: Booleans) -> None:
-    """Mark the open rows from `first` on where class `c` is graded high enough, or leads now."""
-    last = first + len(concerned)
-    grades = leaders.grade[c, first:last]
-    best, second = leaders.first[first:last], leaders.second[first:last]
+def _mark(c: int, least: Grades, leaders: Leaders, concerned: Booleans) -> None:
+    """Mark the rows where class `c` has at least the grade `least`, or is one of the leaders."""
+    grades = leaders.grade[c]
     this = np.uint32(c)
-    for i in range(len(concerned)):
-        concerned[i] = (grades[i] >= least[i]) | (best[i] == this) | (second[i] == this)
+    for r in range(len(concerned)):
+        concerned[r] = (
+            (grades[r] >= least[r]) | (leaders.first[r] == this) | (leaders.second[r] == this)
+        )
 
 
 @jit
 def move_leaders(
-    rows: InPlaceRows,
-    weights: Floats,
-    c: int,
-    levels: Levels,
-    first: int,
-    last: int,
-    leaders: Leaders,
+    rows: InPlaceRows, weights: Floats, c: int, levels: Levels, leaders: Leaders
 ) -> None:
-    """Bring the leaders of the open rows first..last - 1 to `weights`, where only `c` is new."""
+    """Update the leaders after the weight of class `c` alone has changed."""
     weight = weights[c]
     most = levels.weight[levels.size]
     room = np.empty(1)
     bits = room.view(np.int64)
-    concerned = np.empty(last - first, np.bool_)
-    _mark(c, leaders.to_follow[first:last], first, leaders, concerned)
-    for i in range(len(concerned)):
-        if not concerned[i]:
+    concerned = np.empty(len(rows.row), np.bool_)
+    _mark(c, leaders.to_follow, leaders, concerned)
+    for r in range(len(concerned)):
+        if not concerned[r]:
             continue
-        r = first + i
         best, second = leaders.first[r], leaders.second[r]
         score = weight * rows.p[rows.row[r], c]
         if c == best:
@@ -199,57 +188,37 @@ def move_leaders(
 
 
 @jit
-def list_flips(
+def find_by_leaders(
     rows: InPlaceRows,
     c: int,
     levels: Levels,
-    first: int,
-    last: int,
     leaders: Leaders,
-    flip_list: FlipList,
+    row: SmallIntegers,
+    rival: ShortIntegers,
+    slot: ShortIntegers,
 ) -> int:
-    """List the flips of class `c` among the open rows first..last - 1.
+    """Find the flips of class `c`, and return how many there are.
 
-    They are listed from place `first` on; returned is how many they are.
+    The table rows that flip, their rivals and the indices at which they flip are written to the
+    beginnings of `row`, `rival` and `slot`.
     """
-    n = first
+    n = 0
     most = levels.weight[levels.size]
-    concerned = np.empty(last - first, np.bool_)
-    _mark(c, leaders.to_lead[first:last], first, leaders, concerned)
-    for i in range(len(concerned)):
-        if not concerned[i]:
+    concerned = np.empty(len(rows.row), np.bool_)
+    _mark(c, leaders.to_lead, leaders, concerned)
+    for r in range(len(concerned)):
+        if not concerned[r]:
             continue
-        r = first + i
         leads = leaders.first[r] == c
-        p = rows.p[rows.row[r], c]
-        score = leaders.second_score[r] if leads else leaders.first_score[r]
-        if most * p >= score:  # products keep the order of weights: others never flip
-            rival = leaders.second[r] if leads else leaders.first[r]
-            k = first_winning_index(p, score, c < rival, levels)
-            if k <= levels.size:
-                flip_list.position[n] = r
-                flip_list.slot[n] = k
-                n += 1
-    return n - first
-
-
-@lean
-def sort_flips(
-    rows: InPlaceRows,
-    c: int,
-    scale: int,
-    leaders: Leaders,
-    flip_list: FlipList,
-    n_flips: int,
-    flips: Flips,
-) -> None:
-    """Put the first `n_flips` flips of a list in order of index."""
-    start_flips(flip_list.slot, n_flips, scale, flips.start)
-    weighted = len(rows.mass) > 1
-    for i in range(n_flips):
-        r = flip_list.position[i]
         m = rows.row[r]
-        rival = leaders.second[r] if leaders.first[r] == c else leaders.first[r]
-        mass = rows.mass[m if weighted else 0]
-        add_flip(flips, flip_list.slot[i], rows.label[m], rival, mass)
-    end_flips(scale, flips.start)
+        p = rows.p[m, c]
+        score = leaders.second_score[r] if leads else leaders.first_score[r]
+        if most * p >= score:  # otherwise the row never flips: products are in order of weights
+            other = leaders.second[r] if leads else leaders.first[r]
+            k = first_winning_index(p, score, c < other, levels)
+            if k <= levels.size:
+                row[n] = m
+                rival[n] = other
+                slot[n] = k
+                n += 1
+    return n

@@ -1,10 +1,10 @@
 """A problem laid out for search: settled rows counted once, open rows kept.
 
-Class n can win row m only if p_mn times the *span*, the largest ratio of two weights, is at least
-max_j p_mj. On a linear scale rounding of products keeps that order; on others the span leaves room
-for it. The classes
-that can win a row are its *candidates*; a row with one candidate is *settled* for every weight.
-Real tables have two to four candidates per row whatever N is.
+The *span* is the largest ratio of two weights. Class n can win row m only if p_mn times the span is
+at least max_j p_mj. Rounding does not matter: on a linear scale products keep their order, and on
+other scales the span is a little larger. The classes that can win a row are its *candidates*. A row
+with one candidate is *settled* for all weights. Real tables have two to four candidates per row,
+however many classes there are.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class DenseRows(NamedTuple):
-    """R open rows, copied class by class: for small tables that most classes can win."""
+    """R open rows, copied class by class: for small tables with many candidates per row."""
 
     columns: Probabilities  # (N, R) each class's probabilities
     label: SmallIntegers  # (R,) true class
@@ -43,7 +43,7 @@ class DenseRows(NamedTuple):
 
 
 class SparseRows(NamedTuple):
-    """R open rows as T (row, candidate) entries, by row and by class: for many classes."""
+    """R open rows as T (row, candidate) entries, by row and by class: for few candidates."""
 
     row_start: Integers  # (R + 1,) where each row's entries start
     row_class: SmallIntegers  # (T,) candidates, ascending within a row
@@ -57,13 +57,17 @@ class SparseRows(NamedTuple):
 
 
 class InPlaceRows(NamedTuple):
-    """R open rows where they stand in the table, which is not copied: for all other tables."""
+    """R open rows of a table that is not copied: for all other tables."""
 
     p: Probabilities  # (M, N) the table, float64 or float32
     label: Labels  # (M,) true class
     mass: Integers  # (M,) how many examples each row counts as; (1,) if all count alike
     row: SmallIntegers  # (R,) which rows are open, ascending
     settled: Confusion  # (N, N) counts of the settled rows
+
+    def part(self, first: int, last: int) -> InPlaceRows:
+        """Return the open rows `first` to `last` - 1."""
+        return self._replace(row=self.row[first:last])
 
 
 #: Rows that compiled searches work on.
@@ -76,9 +80,9 @@ BLOCK = 512
 
 
 def by_layout(*, dense: Callable[..., T], sparse: Callable[..., T]) -> Callable[..., T]:
-    """Give one name to the kernels of the two layouts; the first argument, the rows, decides.
+    """Return one function for the kernels of two layouts; its first argument, the rows, decides.
 
-    Compiled callers decide while they are compiled, others at each call.
+    In compiled code the choice is made at compile time, elsewhere at each call.
     """
 
     def dispatch(rows: Rows, *arguments: object) -> T:
@@ -96,13 +100,14 @@ def by_layout(*, dense: Callable[..., T], sparse: Callable[..., T]) -> Callable[
     return dispatch
 
 
-# Measured cost of one line search, in ns: a dense one visits every open row and class, a sparse
-# one only the rows that its class can win, and there only the candidates; one in place visits
-# every open row.
+# Measured cost of one line search, in ns. In the dense layout it reads every open row and class. In
+# the sparse layout it reads only rows that its class can win, and only their candidates. In place
+# it reads every open row.
 _DENSE_ROW, _DENSE_CELL = 4.0, 0.25
 _SPARSE_ROW, _SPARSE_ENTRY = 4.0, 5.0
 _IN_PLACE_ROW = 5.0
-# Tables of more bytes are not copied, and lists of candidates may take this part of their size.
+# Larger tables (in bytes) are not copied. Their lists of candidates may take this part of their
+# size.
 _COPIED, _LISTED = 1 << 22, 0.35
 
 
@@ -116,7 +121,7 @@ def _survey(
     first: int,
     last: int,
 ) -> tuple[Integers, Confusion]:
-    """Mark the open ones of a run of rows; count candidates by class, and the settled rows."""
+    """Mark the open rows from `first` to `last` - 1; count their candidates, and settled rows."""
     n_classes = p.shape[1]
     settled = np.zeros((n_classes, n_classes), np.int64)
     class_size = np.zeros(n_classes, np.int64)
@@ -150,16 +155,6 @@ def _open_rows(is_open: Booleans, row: SmallIntegers) -> None:
 
 
 @jit
-def _fill_dense(p: Probabilities, is_open: Booleans, columns: Probabilities) -> None:
-    r = 0
-    for m in range(p.shape[0]):
-        if is_open[m]:
-            for n in range(p.shape[1]):
-                columns[n, r] = p[m, n]
-            r += 1
-
-
-@jit
 def _fill_sparse(p: Probabilities, is_open: Booleans, span: float, rows: SparseRows) -> None:
     class_end = rows.class_start[:-1].copy()
     r = 0
@@ -182,7 +177,7 @@ def _fill_sparse(p: Probabilities, is_open: Booleans, span: float, rows: SparseR
 
 
 class Survey(NamedTuple):
-    """What a first look at a table tells."""
+    """Which rows of a table are open, and the counts of the others."""
 
     is_open: Booleans  # (M,) whether more than one class can win the row
     class_size: Integers  # (N,) open rows that each class can win
@@ -192,7 +187,7 @@ class Survey(NamedTuple):
 def survey(
     p: Probabilities, labels: Labels, mass: Integers, span: float, threads: Threads
 ) -> Survey:
-    """Tell open rows from settled ones; for the arguments see `lay_out`."""
+    """Separate open rows from settled ones; for the arguments see `lay_out`."""
     is_open = np.zeros(len(p), np.bool_)
 
     def survey_part(_: int, first: int, last: int) -> tuple[Integers, Confusion]:
@@ -212,7 +207,7 @@ def lay_out(
     span: float,
     threads: Threads | None = None,
 ) -> Rows | InPlaceRows:
-    """Settle what can be settled and lay the open rows out for search.
+    """Count the settled rows, and bring the open ones into the layout that is searched fastest.
 
     Parameters
     ----------
@@ -221,11 +216,11 @@ def lay_out(
     labels : ndarray of shape (M,)
         Class indices.
     mass : ndarray of shape (M,)
-        How many examples each row counts as; one number that is seen M times takes no memory.
+        How many examples each row counts as; it may be one number, broadcast.
     span : float
         Largest ratio of two weights, with room for rounding.
     threads : Threads, optional
-        Whom to share the work with.
+        Threads to share the work.
     """
     if mass.strides == (0,):
         mass = mass[:1].copy()
@@ -271,8 +266,7 @@ def copy_rows(
     label = labels[is_open].astype(np.uint32)
     open_mass = mass[is_open] if len(mass) > 1 else np.full(n_open, mass[0])
     if dense:
-        columns = np.empty((p.shape[1], n_open))
-        _fill_dense(p, is_open, columns)
+        columns = np.ascontiguousarray(p[is_open].T, np.float64)
         return DenseRows(columns, label, open_mass, settled)
     n_entries = int(class_size.sum())
     rows = SparseRows(
