@@ -10,7 +10,7 @@ from dnip.solvers import SOLVERS, FitSettings
 
 
 def test_every_solver_can_be_named():
-    assert set(get_args(SolverName)) == set(SOLVERS)
+    assert [SOLVERS[name].name for name in get_args(SolverName)] == list(SOLVERS)
 
 
 def test_the_defaults_of_fit_are_those_of_the_library():

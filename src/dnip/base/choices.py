@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-#: How to search for weights; :data:`dnip.solvers.SOLVERS` has the code.
+#: How to search for weights; each name is a module of :mod:`dnip.solvers`.
 SolverName: TypeAlias = Literal["coordinate", "exact", "anneal", "exhaustive"]
 
 #: The pairs of classes that COBias is the mean of: all pairs, or each class and its odd class.

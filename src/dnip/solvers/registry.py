@@ -1,28 +1,26 @@
-"""The solvers by name. A new solver is a file of its own and one entry here."""
+"""The solvers by name. The solver `exact` is the class ``Exact`` of the module ``exact``."""
 
 from __future__ import annotations
 
+from importlib import import_module
 from inspect import get_annotations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
+from dnip.base.choices import SolverName
 from dnip.base.errors import InvalidInputError
 from dnip.base.validation import check_choice
-from dnip.solvers.anneal import Anneal
-from dnip.solvers.coordinate import Coordinate
 from dnip.solvers.driver import Solver
-from dnip.solvers.exact import Exact
-from dnip.solvers.exhaustive import Exhaustive
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 #: The solvers that a name can ask for, with their default settings.
 SOLVERS: dict[str, Callable[..., Solver]] = {
-    solver.name: solver for solver in (Coordinate, Exact, Anneal, Exhaustive)
+    name: getattr(import_module(f"dnip.solvers.{name}"), name.capitalize())
+    for name in get_args(SolverName)
 }
 
-
-# What a solver has to say of itself.
+# What a solver must declare.
 _DECLARED = tuple(name for name in get_annotations(Solver) if not name.startswith("_"))
 
 
