@@ -5,7 +5,10 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import sys
 from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -15,6 +18,26 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 F = TypeVar("F", bound="Callable[..., Any]")
+
+
+def _load_without_scipy() -> None:
+    """Load numba's array functions, but not scipy.linalg, which takes half as long as numba.
+
+    They import it only to see whether it is there. A function that needs it imports it when it is
+    compiled.
+    """
+    seen, module = "scipy.linalg.cython_blas", "numba.np.arraymath"
+    if seen in sys.modules or module in sys.modules:
+        return
+    sys.modules[seen] = None  # type: ignore[assignment]  # an import of it fails at once
+    try:
+        functions: Any = import_module(module)
+    finally:
+        del sys.modules[seen]
+    functions._HAVE_BLAS = find_spec("scipy") is not None
+
+
+_load_without_scipy()
 
 
 def jit(function: F) -> F:
