@@ -21,13 +21,12 @@ from dnip.solvers.coordinate import Coordinate
 from dnip.solvers.driver import Proposal, Solver
 from dnip.solvers.kernels.boxes import Scale, lay_out_boxes
 from dnip.solvers.kernels.branching import Instance, search_depth_first
-from dnip.solvers.kernels.nodes import Incumbent, NodeStack, new_incumbent, new_stack
+from dnip.solvers.kernels.nodes import new_stack
 from dnip.solvers.kernels.values import MISSED, Terms, new_memo
 from dnip.solvers.landscape import Position, compile_terms
 
 if TYPE_CHECKING:
     from dnip.base.typing import Floats, Integers
-    from dnip.solvers.kernels.values import Memo
     from dnip.solvers.landscape import Landscape
 
 # Values nearer than this count as equal: far above the rounding of Z, far below one example.
@@ -145,9 +144,9 @@ def _bounds(landscape: Landscape) -> tuple[Integers, Integers]:
 class _Node(NamedTuple):
     """A box that may hold a better point, and the multipliers of its bound."""
 
-    bound: float
     low: Integers  # (N,) positions on the scale
     high: Integers  # (N,)
+    bound: float
     multipliers: Floats  # (3, N): v, correct, wrong
     price: Floats  # (N + 1,)
 
@@ -158,7 +157,7 @@ def _root(landscape: Landscape, best: Position) -> _Node:
     correct = np.diag(confusion)
     multipliers = np.array([np.zeros_like(correct), correct, confusion.sum(axis=0) - correct])
     price = np.zeros(len(correct) + 1)
-    return _Node(-math.inf, *_bounds(landscape), multipliers, price)
+    return _Node(*_bounds(landscape), -math.inf, multipliers, price)
 
 
 class _Queue:
@@ -204,41 +203,27 @@ class _SearchEnd(NamedTuple):
 
 
 class _DepthFirst:
-    """Depth-first searches of one landscape, several at a time, each with room of its own."""
+    """Depth-first searches of one landscape, several at a time, each on a stack of its own."""
 
     def __init__(self, landscape: Landscape, problem: Problem, objective: Objective) -> None:
         self._instance = _lay_out(landscape, problem, objective)
-        self._rooms = [self._new_room(problem) for _ in range(_SEARCHES)]
-        n_rows = max(len(self._instance.rows.label), 1)
-        self._n_boxes = max(min(_MOST_ROWS // n_rows, _MOST_BOXES), 1)
-
-    def _new_room(self, problem: Problem) -> tuple[Memo, NodeStack, Incumbent]:
-        return (
-            new_memo(problem.class_mass, self._instance.terms.smoothing),
-            new_stack(self._instance.rows, len(self._instance.scale.weight)),
-            new_incumbent(problem.n_classes),
+        rows, n_levels = self._instance.rows, len(self._instance.scale.weight)
+        memos = (
+            new_memo(problem.class_mass, self._instance.terms.smoothing) for _ in range(_SEARCHES)
         )
+        self._stacks = [new_stack(rows, n_levels, memo) for memo in memos]
+        self._n_boxes = max(min(_MOST_ROWS // max(len(rows.label), 1), _MOST_BOXES), 1)
 
-    def search(self, best_value: float, room: int, node: _Node) -> _SearchEnd:
+    def search(self, best_value: float, place: int, node: _Node) -> _SearchEnd:
         """Search a box for points better than `best_value`; return what is left of it."""
-        memo, stack, incumbent = self._rooms[room]
-        nodes = stack.nodes
-        nodes.bound[0], nodes.low[0], nodes.high[0] = node.bound, node.low, node.high
-        nodes.v[0], nodes.correct[0], nodes.wrong[0] = node.multipliers
-        nodes.price[0] = node.price
+        stack = self._stacks[place]
+        nodes, incumbent = stack.nodes, stack.incumbent
+        nodes.low[0], nodes.high[0], nodes.bound[0] = node.low, node.high, node.bound
+        nodes.multipliers[0], nodes.price[0] = node.multipliers, node.price
         incumbent.value[0] = best_value
         incumbent.n_points[0] = incumbent.improved[0] = 0
-        n_left = search_depth_first(self._instance, memo, stack, incumbent, self._n_boxes)
-        left = [
-            _Node(
-                float(nodes.bound[i]),
-                nodes.low[i].copy(),
-                nodes.high[i].copy(),
-                np.array([nodes.v[i], nodes.correct[i], nodes.wrong[i]]),
-                nodes.price[i].copy(),
-            )
-            for i in range(n_left)
-        ]
+        n_left = search_depth_first(self._instance, stack, self._n_boxes)
+        left = [_Node(*(array[i].copy() for array in nodes)) for i in range(n_left)]
         best = None
         if incumbent.improved[0]:
             best = Position(incumbent.point.astype(np.float64) + 1.0, float(incumbent.value[0]))

@@ -13,10 +13,10 @@ from dnip.method.objective import Objective
 from dnip.method.problem import Problem
 from dnip.method.scales import WeightScale
 from dnip.solvers.kernels.descent import (
+    Setup,
     begin,
     descend,
     explore,
-    go_on,
     kick,
     next_class,
     pass_class,
@@ -31,20 +31,13 @@ from dnip.solvers.passes import CompiledPasses, Passes, passes_over
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from typing import TypeAlias
 
     from dnip.base.typing import Confusion, Counts, Floats, Integers, WeightIndices
     from dnip.method.constraints import Demands
     from dnip.method.objective import ObjectiveLike
     from dnip.solvers.kernels.boxes import BoxRows
-    from dnip.solvers.kernels.flips import Flips, Workspace
-    from dnip.solvers.kernels.levels import Levels
-    from dnip.solvers.kernels.lines import Lines
-    from dnip.solvers.kernels.rows import Rows
-    from dnip.solvers.kernels.values import Memo
+    from dnip.solvers.kernels.flips import Flips
     from dnip.solvers.streamed import StreamedProblem
-
-    CompiledState: TypeAlias = tuple[Rows, Levels, Workspace, Terms, Memo, Lines]
 
 # Lines to remember in the first place; a fit of 100 classes searches 5,000.
 _EXPECTED_LINES = 1 << 13
@@ -133,15 +126,14 @@ class Landscape:
         self._passes = passes_over(problem, levels_of(self._weights)) if passes is None else passes
         self._lines = new_lines(_EXPECTED_LINES)
         self._compiled = isinstance(objective, Objective)
-        self._state: CompiledState | None = None  # for descents that run compiled as a whole
+        self._setup: Setup | None = None  # for descents that run compiled as a whole
         self.floors = self._count_floors(demands)
         if isinstance(objective, Objective):
             self._terms = compile_terms(objective, problem, self.floors)
             self._memo = new_memo(problem.class_mass, self._terms.smoothing)
             if isinstance(self._passes, CompiledPasses):
-                rows, levels = self._passes.rows, self._passes.levels
-                state = self._passes.workspace, self._terms, self._memo, self._lines
-                self._state = (rows, levels, *state)
+                own = self._passes.rows, self._passes.levels, self._passes.workspace
+                self._setup = Setup(*own, self._terms, self._memo, self._lines)
         # a line reads every row, and all classes where a row flips
         n_rows = len(problem.labels) if isinstance(problem, Problem) else problem.n_open
         per_line = n_rows + self.n_classes * (1 + min(n_rows, self.scale))
@@ -192,19 +184,13 @@ class Landscape:
         A class that is at one of its best indices stays there.
         """
         here = self._with_held(point)
-        if self._state is not None and self._is_quick:
-            reached, n_searches = descend(*self._state, here, order)
-            self._count_searches(n_searches)
-            return Position(here, reached)
         descent = begin(here, order)
-        if self._state is not None:
-            n_searches = self._most_lines
-            while n_searches == self._most_lines:
-                n_searches = go_on(*self._state, descent, self._most_lines)
+        if self._setup is not None:
+            while True:
+                n_searches = descend(self._setup, descent, self._most_lines)
                 self._count_searches(n_searches)
-                if self._is_over():
-                    break
-            return Position(here, float(descent.value[0]))
+                if n_searches < self._most_lines or self._is_over():
+                    return Position(here, float(descent.value[0]))
         while (c := next_class(descent, self._lines)) >= 0:
             if not descent.counted[0]:
                 set_counts(descent, self._passes.count(here))
@@ -229,9 +215,9 @@ class Landscape:
 
         After `enough` line searches, no further kick is tried.
         """
-        if self._state is not None and self._is_quick:
+        if self._setup is not None and self._is_quick:
             here = optimum.point.copy()
-            reached, n_searches = explore(*self._state, here, optimum.value, *kicks, enough)
+            reached, n_searches = explore(self._setup, here, optimum.value, *kicks, enough)
             self._count_searches(n_searches)
             return Position(here, reached)
         before = self.line_searches

@@ -108,87 +108,51 @@ class Reach:
         }
 
 
-class _Loss:
-    """The loss of accuracy against the raw argmax."""
+@dataclass(frozen=True)
+class _Part:
+    """One constraint: a floor of classes, or, without classes, the most accuracy to lose."""
 
-    name = "accuracy loss"
-
-    def __init__(self, demands: Demands) -> None:
-        assert demands.max_accuracy_loss is not None
-        self.asked = -demands.max_accuracy_loss
-        self.others = replace(demands, max_accuracy_loss=None)
-
-    def reached(self, confusion: Counts, raw: Counts) -> float:
-        return accuracy(confusion) - accuracy(raw)
-
-    def alone(self, landscape: Landscape) -> None:
-        return None
-
-    def best(self, raw: Counts, attempt: Try) -> Attempt:
-        return attempt(_ERROR, self.others)
-
-
-class _Class:
-    """The accuracy of one class."""
-
-    def __init__(self, demands: Demands, c: int) -> None:
-        self.name = f"class {demands.classes[c]}"
-        self.asked = float(demands.least[c])
-        least = demands.least.copy()
-        least[c] = 0.0
-        self.others = replace(demands, least=least)
-        self._c = c
+    name: str
+    asked: float
+    members: list[int]
+    others: Demands  # all constraints but this one
 
     def reached(self, confusion: Counts, raw: Counts) -> float:
-        return float(class_accuracies(confusion)[self._c])
+        """Return what counts reach, compared with those of the raw argmax."""
+        if not self.members:
+            return accuracy(confusion) - accuracy(raw)
+        return float(class_accuracies(confusion)[self.members].min())
 
-    def alone(self, landscape: Landscape) -> float:
-        return _most(landscape, self.others.frozen, self._c)
-
-    def best(self, raw: Counts, attempt: Try) -> Attempt:
-        costs = np.zeros(raw.shape)
-        costs[self._c] = 1.0
-        costs[self._c, self._c] = 0.0
-        return attempt(replace(_ERROR, costs=costs), self.others)
-
-
-class _EveryClass:
-    """The accuracy of the worst of the classes without a floor of their own."""
-
-    name = "every class"
-
-    def __init__(self, demands: Demands) -> None:
-        assert demands.every is not None
-        self.asked = demands.every
-        self._members = demands.members
-        self._demands = demands
-        self.others = self._asking(0.0)
-
-    def reached(self, confusion: Counts, raw: Counts) -> float:
-        return float(class_accuracies(confusion)[self._members].min())
-
-    def alone(self, landscape: Landscape) -> float:
-        return min(_most(landscape, self.others.frozen, int(c)) for c in self._members)
+    def alone(self, landscape: Landscape) -> float | None:
+        """Return the most that it can reach if the others are ignored."""
+        return min((_most(landscape, self.others.frozen, c) for c in self.members), default=None)
 
     def best(self, raw: Counts, attempt: Try) -> Attempt:
-        """Halve the interval between a floor that can be kept and one that was not."""
+        """Search for the most that it can reach while the others hold."""
+        if len(self.members) == 1:
+            costs = np.zeros(raw.shape)
+            costs[self.members] = 1.0
+            np.fill_diagonal(costs, 0.0)
+            return attempt(replace(_ERROR, costs=costs), self.others)
         found = attempt(_ERROR, self.others)
-        if not found.kept:
+        if not self.members or not found.kept:
             return found
+        # halve the interval between a floor that can be kept and one that was not
         high, proven = self.asked, True
         while high - self.reached(found.confusion, raw) > _RESOLUTION:
             middle = (high + self.reached(found.confusion, raw)) / 2
-            tried = attempt(_ERROR, self._asking(middle))
+            tried = attempt(_ERROR, _with_floor(self.others, self.members, middle))
             if tried.kept:
                 found = tried
             else:
                 high, proven = middle, proven and tried.proven
         return found._replace(proven=proven)
 
-    def _asking(self, rate: float) -> Demands:
-        least = self._demands.least.copy()
-        least[self._members] = rate
-        return replace(self._demands, least=least)
+
+def _with_floor(demands: Demands, members: Sequence[int], rate: float) -> Demands:
+    least = demands.least.copy()
+    least[members] = rate
+    return replace(demands, least=least)
 
 
 def explain(
@@ -224,28 +188,28 @@ def explain(
             if found.kept:
                 with_others = part.reached(found.confusion, raw)
                 sure = sure or with_others == alone
-        reaches.append(
-            Reach(
-                part.name,
-                part.asked,
-                part.reached(together, raw),
-                with_others,
-                alone,
-                sure,
-                attempt is not None,
-            )
-        )
+        near = part.reached(together, raw)
+        searched = attempt is not None
+        reaches.append(Reach(part.name, part.asked, near, with_others, alone, sure, searched))
     return _error(reaches, len(missed) - len(reaches), len(parts), proven)
 
 
-def _parts(demands: Demands) -> list[_Loss | _Class | _EveryClass]:
-    parts: list[_Loss | _Class | _EveryClass] = []
+def _parts(demands: Demands) -> list[_Part]:
+    parts = []
     if demands.max_accuracy_loss is not None:
-        parts.append(_Loss(demands))
-    parts += [_Class(demands, c) for c in demands.named if demands.least[c] > 0]
+        others = replace(demands, max_accuracy_loss=None)
+        parts.append(_Part("accuracy loss", -demands.max_accuracy_loss, [], others))
+    floors = [
+        (f"class {demands.classes[c]}", float(demands.least[c]), [int(c)])
+        for c in demands.named
+        if demands.least[c] > 0
+    ]
     if demands.every and len(demands.members):
-        parts.append(_EveryClass(demands))
-    return parts
+        floors.append(("every class", demands.every, np.asarray(demands.members).tolist()))
+    return parts + [
+        _Part(name, rate, members, _with_floor(demands, members, 0.0))
+        for name, rate, members in floors
+    ]
 
 
 def _most(landscape: Landscape, frozen: Sequence[int], c: int) -> float:

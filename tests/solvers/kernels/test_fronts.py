@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import oracles
-from dnip.solvers.kernels.fronts import FrontTerms, Scalarisation, new_cells, visit_lines
+from dnip.solvers.kernels.fronts import FrontTerms, Scalarisation, Visit, new_cells, visit_lines
 from dnip.solvers.kernels.lines import new_lines
 from dnip.solvers.kernels.values import Terms, new_memo
 from dnip.solvers.levels import levels_of
@@ -36,19 +36,8 @@ class Walk:
     def visit(self, indices, goal=GOALS["sum"], stay=True):
         here = np.array(indices, np.float64)
         order = np.arange(len(here))
-        count = visit_lines(
-            self.rows,
-            self.levels,
-            self.workspace,
-            self.terms,
-            goal,
-            self.cells,
-            self.lines,
-            7,
-            here,
-            order,
-            stay,
-        )
+        visit = Visit(self.terms, goal, self.cells, self.lines, 7, stay)
+        count = visit_lines(visit, self.rows, self.levels, self.workspace, here, order)
         return here, count
 
     def confusion(self, indices):

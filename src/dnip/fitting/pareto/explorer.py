@@ -12,6 +12,7 @@ from dnip.metrics import cobias
 from dnip.solvers.kernels.fronts import (
     FrontTerms,
     Scalarisation,
+    Visit,
     is_new_line,
     new_cells,
     offer,
@@ -159,20 +160,11 @@ class Explorer:
     def _visit(
         self, indices: Floats, goal: Scalarisation, order: Integers, origin: int, *, stay: bool
     ) -> None:
-        passes, size = self._passes, self.scale.size
-        common = self._terms, goal, self._cells
+        passes = self._passes
+        visit = Visit(self._terms, goal, self._cells, self._lines, origin, stay)
         if isinstance(passes, CompiledPasses):
-            self.n_lines += visit_lines(
-                passes.rows,
-                passes.levels,
-                passes.workspace,
-                *common,
-                self._lines,
-                origin,
-                indices,
-                order,
-                stay,
-            )
+            own = passes.rows, passes.levels, passes.workspace
+            self.n_lines += visit_lines(visit, *own, indices, order)
             return
         confusion = passes.count(indices).copy()
         predicted = confusion.sum(axis=0)
@@ -184,7 +176,7 @@ class Explorer:
                 continue
             flips = passes.find_flips(indices, c)
             now = indices[c]
-            visit_line(flips, *common, origin, indices, confusion, predicted, c, size, stay)
+            visit_line(visit, flips, indices, confusion, predicted, c)
             self.n_lines += 1
             if indices[c] != now:
                 unmoved = 1

@@ -13,15 +13,16 @@ import numpy as np
 
 from dnip.solvers.kernels.boxes import Box, BoxRows, Scale, narrow
 from dnip.solvers.kernels.jit import inner, jit
-from dnip.solvers.kernels.nodes import Incumbent, NodeStack, copy_node, halve, set_counts
+from dnip.solvers.kernels.nodes import NodeStack, copy_node, halve
 from dnip.solvers.kernels.relaxation import raise_bound
 from dnip.solvers.kernels.shaving import choose_class, shave
 from dnip.solvers.kernels.subgradient import Multipliers
+from dnip.solvers.kernels.sweep import Relaxation
 from dnip.solvers.kernels.values import MISSED, shortfall, value
 
 if TYPE_CHECKING:
     from dnip.base.typing import Confusion, SmallIntegers
-    from dnip.solvers.kernels.values import Memo, Terms
+    from dnip.solvers.kernels.values import Terms
 
 # Boxes of at most this many points are searched point by point.
 _FEW_POINTS = 8
@@ -43,20 +44,18 @@ class Instance(NamedTuple):
 
 
 @jit
-def search_depth_first(
-    instance: Instance, memo: Memo, stack: NodeStack, incumbent: Incumbent, n_boxes: int
-) -> int:
+def search_depth_first(instance: Instance, stack: NodeStack, n_boxes: int) -> int:
     """Search the box in node 0 for points better than the best value.
 
     Returns how many nodes are left after `n_boxes` boxes, from node 0 on.
     """
-    nodes = stack.nodes
+    nodes, incumbent = stack.nodes, stack.incumbent
     parent = len(nodes.bound) - 1  # the last node is room for the one that is halved
     n_rows = len(instance.rows.label)
     for r in range(n_rows):
         stack.rows[r] = r
     copy_node(stack, 0, parent)
-    set_counts(stack.confusion[parent], instance.rows.settled)
+    stack.confusion[parent] = instance.rows.settled
     stack.first[parent], stack.n_rows[parent], stack.end[parent] = 0, n_rows, n_rows
     height = n_seen = 0
     n_parts = 1
@@ -69,7 +68,7 @@ def search_depth_first(
             if n_parts == 2:
                 halve(instance.scale, nodes, stack.split[parent], height, upper=part == 1)
             stack.first[height] = free
-            if _bound_node(instance, memo, stack, incumbent, height, stack.rows[first:last]):
+            if _bound_node(instance, stack, height, stack.rows[first:last]):
                 free += stack.n_rows[height]
                 height += 1
         for d in range(base, height):
@@ -93,31 +92,25 @@ def search_depth_first(
 
 
 @inner
-def _bound_node(
-    instance: Instance,
-    memo: Memo,
-    stack: NodeStack,
-    incumbent: Incumbent,
-    d: int,
-    source: SmallIntegers,
-) -> bool:
+def _bound_node(instance: Instance, stack: NodeStack, d: int, source: SmallIntegers) -> bool:
     """Bound node `d` over the rows of `source`, or search it; say whether it is to be halved."""
-    nodes, contests, relaxed = stack.nodes, stack.contests, stack.relaxed
-    scale, terms = instance.scale, instance.terms
+    nodes, incumbent, memo = stack.nodes, stack.incumbent, stack.memo
+    scale, terms, contests, relaxed = instance.scale, instance.terms, stack.contests, stack.relaxed
     box = Box(nodes.low[d], nodes.high[d])
-    multipliers = Multipliers(nodes.v[d], nodes.correct[d], nodes.wrong[d], nodes.price[d])
+    v_and_counts = nodes.multipliers[d]
+    multipliers = Multipliers(v_and_counts[0], v_and_counts[1], v_and_counts[2], nodes.price[d])
     confusion = stack.confusion[d]
     first = stack.first[d]
     rounds = 0
     while True:
-        if not _has_top(box, instance.least_top):
+        if box.high.max() < instance.least_top:
             return False
         kept = stack.rows[first : first + len(source)]
         n_rows = narrow(instance.rows, scale, box, source, kept, confusion, contests)
         source = kept[:n_rows]
         stack.n_rows[d] = n_rows
         if n_rows == 0 or _few_points(box):
-            _try_points(instance, memo, box, source, confusion, incumbent)
+            _try_points(instance, stack, box, source, confusion)
             return False
         if len(terms.floors.correct) > 0:
             missing = shortfall(contests.most_correct, terms.floors, memo.true)
@@ -127,31 +120,19 @@ def _bound_node(
                     return False
         goal = incumbent.value[0] - instance.margin
         infeasible = goal >= MISSED
-        used, dearest = terms, np.inf
+        relaxation = Relaxation(terms, memo, scale, contests, relaxed, np.inf, _STEPS)
         if infeasible:
             least = incumbent.value[0] / MISSED - 1
             goal = least - min(instance.margin, least / 2)
-            used, dearest = instance.shortfall, 1.0
-        bound = raise_bound(
-            used,
-            memo,
-            scale,
-            box,
-            confusion,
-            contests,
-            multipliers,
-            relaxed,
-            goal,
-            _STEPS,
-            dearest,
-        )
+            relaxation = Relaxation(instance.shortfall, memo, scale, contests, relaxed, 1.0, _STEPS)
+        bound = raise_bound(relaxation, box, confusion, multipliers, goal)
         if not infeasible:
             nodes.bound[d] = max(nodes.bound[d], bound)
         elif bound > 0:
             nodes.bound[d] = max(nodes.bound[d], MISSED * (1 + bound))
         if bound >= goal or nodes.bound[d] >= incumbent.value[0] - instance.margin:
             return False
-        shaved = shave(scale, box, contests, relaxed, bound, goal)
+        shaved = shave(relaxation, box, bound, goal)
         if shaved == np.inf:
             return False
         rounds += 1
@@ -159,14 +140,6 @@ def _bound_node(
             break
     stack.split[d] = choose_class(scale, box, contests)
     return True
-
-
-@inner
-def _has_top(box: Box, least_top: int) -> bool:
-    highest = 0
-    for n in range(len(box.high)):
-        highest = max(highest, box.high[n])
-    return highest >= least_top
 
 
 @inner
@@ -179,23 +152,15 @@ def _few_points(box: Box) -> bool:
 
 @inner
 def _try_points(
-    instance: Instance,
-    memo: Memo,
-    box: Box,
-    open_rows: SmallIntegers,
-    settled: Confusion,
-    incumbent: Incumbent,
+    instance: Instance, stack: NodeStack, box: Box, open_rows: SmallIntegers, settled: Confusion
 ) -> None:
     """Evaluate every point of a box, or any one if no row is open."""
-    rows, scale = instance.rows, instance.scale
+    rows, scale, incumbent = instance.rows, instance.scale, stack.incumbent
     n_classes = len(box.low)
-    point = np.empty(n_classes, np.int64)
-    for n in range(n_classes):
-        point[n] = box.high[n]
-    confusion = np.empty((n_classes, n_classes), np.int64)
-    predicted = np.empty(n_classes, np.int64)
+    point = box.high.copy()
+    confusion = np.empty_like(settled)
     while True:
-        set_counts(confusion, settled)
+        confusion[:] = settled
         for row in open_rows:
             best = -1.0
             winner = np.uint32(0)
@@ -206,17 +171,12 @@ def _try_points(
                     best = score
                     winner = c
             confusion[rows.label[row], winner] += rows.mass[row]
-        for j in range(n_classes):
-            predicted[j] = 0
-            for i in range(n_classes):
-                predicted[j] += confusion[i, j]
         incumbent.n_points[0] += 1
-        here = value(confusion, predicted, instance.terms, memo)
+        here = value(confusion, confusion.sum(axis=0), instance.terms, stack.memo)
         if here < incumbent.value[0]:
             incumbent.value[0] = here
             incumbent.improved[0] = 1
-            for n in range(n_classes):
-                incumbent.point[n] = point[n]
+            incumbent.point[:] = point
         n = 0
         while n < n_classes and (point[n] == box.low[n] or len(open_rows) == 0):
             point[n] = box.high[n]

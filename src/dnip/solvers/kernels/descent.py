@@ -24,6 +24,17 @@ if TYPE_CHECKING:
 _ALL = 1 << 62
 
 
+class Setup(NamedTuple):
+    """What all descents on one problem share."""
+
+    rows: Rows
+    levels: Levels
+    workspace: Workspace
+    terms: Terms
+    memo: Memo
+    lines: Lines  # searched before; new ones are added
+
+
 class Descent(NamedTuple):
     """The state of a descent. Single numbers are arrays of one element, so that they can change."""
 
@@ -122,70 +133,26 @@ def set_counts(descent: Descent, confusion: Confusion) -> None:
 
 
 @jit
-def descend(
-    rows: Rows,
-    levels: Levels,
-    workspace: Workspace,
-    terms: Terms,
-    memo: Memo,
-    lines: Lines,
-    indices: Floats,
-    order: Integers,
-) -> tuple[float, int]:
-    """Search the classes in turn, in the given order, until a whole round moves none.
+def descend(setup: Setup, descent: Descent, most: int) -> int:
+    """Search the classes in turn until a whole round moves none, or `most` lines are searched.
 
     A class that is at one of its best indices stays there. A line that was searched before is not
-    searched again.
-
-    Parameters
-    ----------
-    lines : Lines
-        Lines searched before; new ones are added.
-    indices : ndarray of shape (N,)
-        Where to start; changed in place.
-    order : ndarray
-        The classes to search.
-
-    Returns
-    -------
-    value : float
-        The objective at the end.
-    n_searches : int
-        Lines that had to be searched.
+    searched again. Returns how many lines were searched; fewer than `most` mean that the descent
+    is at its end.
     """
-    descent = begin(indices, order)
-    n_searches = go_on(rows, levels, workspace, terms, memo, lines, descent, _ALL)
-    return descent.value[0], n_searches
-
-
-@jit
-def go_on(
-    rows: Rows,
-    levels: Levels,
-    workspace: Workspace,
-    terms: Terms,
-    memo: Memo,
-    lines: Lines,
-    descent: Descent,
-    most: int,
-) -> int:
-    """Continue a descent until its end, or until `most` lines are searched; return how many.
-
-    Fewer than `most` mean that it is at its end.
-    """
-    indices = descent.indices
+    levels, workspace, indices = setup.levels, setup.workspace, descent.indices
     for n_searches in range(most):
-        c = next_class(descent, lines)
+        c = next_class(descent, setup.lines)
         if c < 0:
             return n_searches
         weights = weights_at(levels, indices)
         if not descent.counted[0]:
-            set_counts(descent, count(rows, weights))
-        find_flips(rows, weights, c, levels, workspace)
+            set_counts(descent, count(setup.rows, weights))
+        find_flips(setup.rows, weights, c, levels, workspace)
         now = int(indices[c])
         counts = descent.confusion, descent.predicted
-        value = settle(workspace.flips, terms, memo, indices, *counts, c, levels.size)
-        pass_class(descent, lines, now, value)
+        value = settle(workspace.flips, setup.terms, setup.memo, indices, *counts, c, levels.size)
+        pass_class(descent, setup.lines, now, value)
     return most
 
 
@@ -213,12 +180,7 @@ def kick(indices: Floats, factors: Floats, top: float, order: Integers, levels: 
 
 @jit
 def explore(
-    rows: Rows,
-    levels: Levels,
-    workspace: Workspace,
-    terms: Terms,
-    memo: Memo,
-    lines: Lines,
+    setup: Setup,
     indices: Floats,
     value: float,
     factors: Floats,
@@ -230,6 +192,7 @@ def explore(
 
     Parameters
     ----------
+    setup : Setup
     indices : ndarray of shape (N,)
         A local optimum; changed in place.
     value : float
@@ -248,13 +211,11 @@ def explore(
     """
     n_searches = 0
     for b in range(len(tops)):
-        trial = kick(indices, factors[b], tops[b], orders[b], levels)
-        reached, searched = descend(rows, levels, workspace, terms, memo, lines, trial, orders[b])
-        n_searches += searched
-        if reached <= value:
-            value = reached
-            for n in range(len(indices)):
-                indices[n] = trial[n]
+        trial = begin(kick(indices, factors[b], tops[b], orders[b], setup.levels), orders[b])
+        n_searches += descend(setup, trial, _ALL)
+        if trial.value[0] <= value:
+            value = trial.value[0]
+            indices[:] = trial.indices
         if n_searches >= enough:
             break
     return value, n_searches

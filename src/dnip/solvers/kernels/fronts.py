@@ -12,7 +12,7 @@ import numpy as np
 
 from dnip.solvers.kernels.counting import count
 from dnip.solvers.kernels.flips import Flips, Workspace, find_flips, walk
-from dnip.solvers.kernels.jit import inner, jit, lean
+from dnip.solvers.kernels.jit import jit, lean
 from dnip.solvers.kernels.levels import Levels, weights_at
 from dnip.solvers.kernels.lines import Lines, find, keep, mix
 from dnip.solvers.kernels.values import Memo, Terms, value
@@ -56,6 +56,17 @@ class FrontTerms(NamedTuple):
     pmi_memo: Memo
 
 
+class Visit(NamedTuple):
+    """What to do on each line that is visited."""
+
+    terms: FrontTerms
+    goal: Scalarisation
+    cells: Cells
+    lines: Lines  # visited before: with `stay` they are left out
+    origin: int  # number of the start that points are found from
+    stay: bool  # visit each line once from where the point stands, instead of descending
+
+
 def new_cells(total: int, n_classes: int, most: int) -> Cells:
     """Make room for at most about `most` points of examples whose mass is `total`."""
     width = max(-(-total // most), 1)
@@ -87,23 +98,15 @@ def offer(
 
 @lean
 def visit_line(
-    flips: Flips,
-    terms: FrontTerms,
-    goal: Scalarisation,
-    cells: Cells,
-    origin: int,
-    indices: Floats,
-    confusion: Confusion,
-    predicted: Integers,
-    c: int,
-    scale: int,
-    stay: bool,
+    visit: Visit, flips: Flips, indices: Floats, confusion: Confusion, predicted: Integers, c: int
 ) -> None:
     """Walk the line of class `c`, offer its points, and stop where the goal is best.
 
     Indices and counts change in place. A class that already stands at one of its best indices
     stays there; otherwise it goes to the lowest of them. With `stay` it stays in any case.
     """
+    terms, goal, cells, _, origin, stay = visit
+    scale = len(flips.start) - 2
     total = terms.cobias_memo.total
     now = int(indices[c])
     walk(flips, c, now, 1, confusion, predicted)
@@ -141,20 +144,13 @@ def visit_line(
     indices[c] = best
 
 
-@inner
-def line_key(indices: Floats, c: int) -> np.uint64:
-    """Hash a line: class `c` and the indices of all others."""
+@jit
+def is_new_line(lines: Lines, indices: Floats, c: int) -> bool:
+    """Say whether the line of class `c` was never visited, and note that it is now."""
     key = mix(c, 0)
     for n in range(len(indices)):
         if n != c:
             key ^= mix(n, int(indices[n]))
-    return key
-
-
-@jit
-def is_new_line(lines: Lines, indices: Floats, c: int) -> bool:
-    """Say whether the line of class `c` was never visited, and note that it is now."""
-    key = line_key(indices, c)
     slot = find(lines, key)
     if lines.key[slot] == key:
         return False
@@ -164,31 +160,18 @@ def is_new_line(lines: Lines, indices: Floats, c: int) -> bool:
 
 @jit
 def visit_lines(
-    rows: Rows,
-    levels: Levels,
-    workspace: Workspace,
-    terms: FrontTerms,
-    goal: Scalarisation,
-    cells: Cells,
-    lines: Lines,
-    origin: int,
-    indices: Floats,
-    order: Integers,
-    stay: bool,
+    visit: Visit, rows: Rows, levels: Levels, workspace: Workspace, indices: Floats, order: Integers
 ) -> int:
     """Visit the lines through a point, or descend from it, and return how many lines it took.
 
     Parameters
     ----------
-    lines : Lines
-        Lines visited before: with `stay` they are left out.
+    visit : Visit
     indices : ndarray of shape (N,)
         Where to start; a descent changes it in place.
     order : ndarray
         The classes whose lines to visit. A descent goes round and round through them until a
         whole round moves none.
-    stay : bool
-        Visit each line once from where the point stands, instead of descending.
     """
     confusion = count(rows, weights_at(levels, indices))
     predicted = confusion.sum(axis=0)
@@ -199,23 +182,11 @@ def visit_lines(
         c = order[turn % len(order)]
         turn += 1
         unmoved += 1
-        if not is_new_line(lines, indices, c) and stay:
+        if not is_new_line(visit.lines, indices, c) and visit.stay:
             continue
         find_flips(rows, weights_at(levels, indices), c, levels, workspace)
         now = indices[c]
-        visit_line(
-            workspace.flips,
-            terms,
-            goal,
-            cells,
-            origin,
-            indices,
-            confusion,
-            predicted,
-            c,
-            levels.size,
-            stay,
-        )
+        visit_line(visit, workspace.flips, indices, confusion, predicted, c)
         n_lines += 1
         if indices[c] != now:
             unmoved = 1

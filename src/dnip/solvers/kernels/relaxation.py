@@ -30,13 +30,12 @@ import numpy as np
 
 from dnip.solvers.kernels.jit import inner, jit
 from dnip.solvers.kernels.subgradient import Multipliers, take_step
-from dnip.solvers.kernels.sweep import Relaxed, price_crowds, sweep
+from dnip.solvers.kernels.sweep import Relaxation, Relaxed, price_crowds, sweep
 from dnip.solvers.kernels.values import cost_of
 
 if TYPE_CHECKING:
-    from dnip.base.typing import Confusion, Floats
-    from dnip.solvers.kernels.boxes import Box, Contests, Scale
-    from dnip.solvers.kernels.values import Memo, Terms
+    from dnip.base.typing import Confusion
+    from dnip.solvers.kernels.boxes import Box, Contests
 
 # How far the planes move toward the counts of the last minima, and how much shorter the steps of v
 # become when the bound falls.
@@ -45,49 +44,34 @@ _PULL, _SHRINK = 0.4, 0.7
 
 @jit
 def raise_bound(
-    terms: Terms,
-    memo: Memo,
-    scale: Scale,
-    box: Box,
-    confusion: Confusion,
-    contests: Contests,
-    multipliers: Multipliers,
-    relaxed: Relaxed,
-    goal: float,
-    n_steps: int,
-    dearest: float,
+    relaxation: Relaxation, box: Box, confusion: Confusion, multipliers: Multipliers, goal: float
 ) -> float:
     """Bound Z over a box from below; improve the multipliers until the bound reaches `goal`.
 
-    Points that miss floors are left out of it. `confusion` counts the rows that the box settles, no
-    price goes above `dearest`.
+    Points that miss floors are left out of it. `confusion` counts the rows that the box settles.
     """
-    n_classes = len(box.low)
+    terms, relaxed = relaxation.terms, relaxation.relaxed
     best = -np.inf
     stride = 1.0
-    v = relaxed.new_v
-    for n in range(n_classes):
-        v[n] = multipliers.v[n]
+    v, price = relaxed.new_v, relaxed.new_price
+    v[:] = multipliers.v
+    for n in range(len(price)):
+        price[n] = min(multipliers.price[n], relaxation.dearest)
     has_floors = len(terms.floors.correct) > 0
-    price = relaxed.new_price
-    for n in range(n_classes + 1):
-        price[n] = min(multipliers.price[n], dearest)
-    single = terms.single * _least_single(confusion, contests, memo) if terms.single > 0 else 0.0
-    for _ in range(n_steps):
-        bound = single + _relax(
-            terms, memo, scale, box, confusion, contests, multipliers, relaxed, v
-        )
+    single = terms.single * _least_single(relaxation, confusion) if terms.single > 0 else 0.0
+    for _ in range(relaxation.n_steps):
+        bound = single + _relax(relaxation, box, confusion, multipliers)
         if bound > best:
             best = bound
-            _keep(contests, multipliers, relaxed)
+            _keep(relaxation.contests, multipliers, relaxed)
         else:
             stride *= _SHRINK
         if best >= goal:
             break
         if terms.cobias > 0 or has_floors:
-            take_step(v, terms, memo, relaxed, stride * (goal - bound), dearest)
+            take_step(relaxation, stride * (goal - bound))
         if terms.tau > 0:
-            for n in range(n_classes):
+            for n in range(len(v)):
                 multipliers.correct[n] += _PULL * (relaxed.correct[n] - multipliers.correct[n])
                 multipliers.wrong[n] += _PULL * (relaxed.wrong[n] - multipliers.wrong[n])
     return best
@@ -95,32 +79,24 @@ def raise_bound(
 
 @inner
 def _keep(contests: Contests, multipliers: Multipliers, relaxed: Relaxed) -> None:
-    """Keep what the best bound so far was found with, and what it came to contest by contest."""
-    for n in range(len(multipliers.v)):
-        multipliers.v[n] = relaxed.new_v[n]
-    for n in range(len(multipliers.price)):
-        multipliers.price[n] = relaxed.new_price[n]
-    for q in range(contests.n_pairs[0]):
-        relaxed.least[q] = relaxed.new_least[q]
-    for x in range(contests.start[contests.n_pairs[0]]):
-        relaxed.value[x] = relaxed.new_value[x]
+    """Keep the multipliers of the best bound so far, and its parts contest by contest."""
+    multipliers.v[:] = relaxed.new_v
+    multipliers.price[:] = relaxed.new_price
+    n_pairs = contests.n_pairs[0]
+    relaxed.least[:n_pairs] = relaxed.new_least[:n_pairs]
+    n_contests = contests.start[n_pairs]
+    relaxed.value[:n_contests] = relaxed.new_value[:n_contests]
 
 
 @inner
 def _relax(
-    terms: Terms,
-    memo: Memo,
-    scale: Scale,
-    box: Box,
-    confusion: Confusion,
-    contests: Contests,
-    multipliers: Multipliers,
-    relaxed: Relaxed,
-    v: Floats,
+    relaxation: Relaxation, box: Box, confusion: Confusion, multipliers: Multipliers
 ) -> float:
-    """Minimise the linear function of the given multipliers over the box, pair by pair."""
+    """Minimise the linear function of the new multipliers over the box, pair by pair."""
+    terms, memo = relaxation.terms, relaxation.memo
+    contests, relaxed = relaxation.contests, relaxation.relaxed
     n_classes = len(box.low)
-    reward, penalty = relaxed.reward, relaxed.penalty
+    v, reward, penalty = relaxed.new_v, relaxed.reward, relaxed.penalty
     costs, floors, price = terms.costs, terms.floors, relaxed.new_price
     bound = terms.error
     if len(costs) > 0:
@@ -157,9 +133,9 @@ def _relax(
         bound += reward[n] * right
     if len(floors.correct) > 0:
         bound += price[n_classes] * (floors.total / memo.total)
-    bound += price_crowds(contests, relaxed, costs, memo.total)
+    bound += price_crowds(relaxation)
     for q in range(contests.n_pairs[0]):
-        bound += sweep(q, scale, box, contests, relaxed, costs, memo.total)
+        bound += sweep(q, relaxation, box)
     return bound
 
 
@@ -183,8 +159,9 @@ def _below(slope: float, wrong: float, least: float, most: float, smoothing: flo
 
 
 @inner
-def _least_single(confusion: Confusion, contests: Contests, memo: Memo) -> float:
+def _least_single(relaxation: Relaxation, confusion: Confusion) -> float:
     """COBias_single is at least this: no class is nearer to an odd one than their intervals are."""
+    contests, memo = relaxation.contests, relaxation.memo
     present = memo.ranking
     n = len(present)
     if n < len(memo.true):

@@ -10,13 +10,11 @@ from dnip.solvers.kernels.boxes import SAME, Box, Contests, Scale
 from dnip.solvers.kernels.jit import inner
 
 if TYPE_CHECKING:
-    from dnip.solvers.kernels.sweep import Relaxed
+    from dnip.solvers.kernels.sweep import Relaxation
 
 
 @inner
-def shave(
-    scale: Scale, box: Box, contests: Contests, relaxed: Relaxed, bound: float, goal: float
-) -> float:
+def shave(relaxation: Relaxation, box: Box, bound: float, goal: float) -> float:
     """Cut off the ends of intervals where the bound reaches `goal`.
 
     Returns the logarithm of what the volume shrank by, infinite if nothing is left.
@@ -32,7 +30,7 @@ def shave(
                     high = low + n - 1
                 else:
                     low = high - n + 1
-                if bound + _gain(scale, box, contests, relaxed, c, low, high) >= goal:
+                if bound + _gain(relaxation, box, c, low, high) >= goal:
                     if n == width:
                         return np.inf
                     shaved += np.log(width / (width - n))
@@ -46,10 +44,9 @@ def shave(
 
 
 @inner
-def _gain(
-    scale: Scale, box: Box, contests: Contests, relaxed: Relaxed, c: int, low: int, high: int
-) -> float:
+def _gain(relaxation: Relaxation, box: Box, c: int, low: int, high: int) -> float:
     """How much the bound rises when class `c` is held between `low` and `high`."""
+    scale, contests, relaxed = relaxation.scale, relaxation.contests, relaxation.relaxed
     n_classes = len(box.low)
     gain = 0.0
     for q in range(contests.n_pairs[0]):
@@ -87,9 +84,7 @@ def _gain(
 def choose_class(scale: Scale, box: Box, contests: Contests) -> int:
     """Return the class to halve: one with many contests and a wide interval."""
     n_classes = len(box.low)
-    weight = np.empty(n_classes)
-    for n in range(n_classes):
-        weight[n] = 1e-9  # a class without contests is halved last
+    weight = np.full(n_classes, 1e-9)  # a class without contests is halved last
     for q in range(contests.n_pairs[0]):
         a, b = contests.pair[q] // n_classes, contests.pair[q] % n_classes
         for x in range(contests.start[q], contests.start[q + 1]):

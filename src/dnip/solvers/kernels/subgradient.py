@@ -10,8 +10,8 @@ from dnip.solvers.kernels.jit import inner
 
 if TYPE_CHECKING:
     from dnip.base.typing import Floats, Integers
-    from dnip.solvers.kernels.sweep import Relaxed
-    from dnip.solvers.kernels.values import Floors, Memo, Terms
+    from dnip.solvers.kernels.sweep import Relaxation, Relaxed
+    from dnip.solvers.kernels.values import Floors, Memo
 
 
 class Multipliers(NamedTuple):
@@ -24,13 +24,12 @@ class Multipliers(NamedTuple):
 
 
 @inner
-def take_step(
-    v: Floats, terms: Terms, memo: Memo, relaxed: Relaxed, deficit: float, dearest: float
-) -> None:
+def take_step(relaxation: Relaxation, deficit: float) -> None:
     """Take Polyak's subgradient step: as far as closes the deficit of a linear bound."""
+    terms, memo, relaxed = relaxation.terms, relaxation.memo, relaxation.relaxed
     present = memo.ranking
     n = len(present)
-    floors, price = terms.floors, relaxed.new_price
+    floors, v, price = terms.floors, relaxed.new_v, relaxed.new_price
     square = 1e-12
     mean = 0.0
     if terms.cobias > 0:
@@ -45,7 +44,7 @@ def take_step(
                 square += missing**2
         for c in range(len(price)):
             raised = price[c] + deficit / square * _missing(c, floors, memo, relaxed)
-            price[c] = min(max(raised, 0.0), dearest)
+            price[c] = min(max(raised, 0.0), relaxation.dearest)
     if terms.cobias > 0:
         for x in range(n):
             c = present[x]

@@ -25,6 +25,19 @@ from dnip.solvers.kernels.jit import inner
 
 if TYPE_CHECKING:
     from dnip.base.typing import Floats
+    from dnip.solvers.kernels.values import Memo, Terms
+
+
+class Relaxation(NamedTuple):
+    """What bounds are made from, the same for all boxes of a search."""
+
+    terms: Terms
+    memo: Memo
+    scale: Scale
+    contests: Contests
+    relaxed: Relaxed
+    dearest: float  # no price of a missed floor goes above this
+    n_steps: int  # of the multipliers in a box
 
 
 class Relaxed(NamedTuple):
@@ -65,15 +78,17 @@ def new_relaxed(n_rows: int, n_classes: int) -> Relaxed:
 
 
 @inner
-def price_crowds(contests: Contests, relaxed: Relaxed, costs: Floats, total: float) -> float:
+def price_crowds(relaxation: Relaxation) -> float:
     """Price a wrong prediction of every crowd; return the cost of those that can only be wrong."""
+    contests, relaxed, costs = relaxation.contests, relaxation.relaxed, relaxation.terms.costs
     cost = 0.0
     for x in range(contests.n_crowds[0]):
         least = np.inf
         for e in range(contests.crowd_start[x], contests.crowd_start[x + 1]):
             loss = relaxed.penalty[contests.crowd_class[e]]
             if len(costs) > 0:
-                loss += costs[contests.crowd_label[x], contests.crowd_class[e]] / total
+                cell = costs[contests.crowd_label[x], contests.crowd_class[e]]
+                loss += cell / relaxation.memo.total
             least = min(least, loss)
         relaxed.loss[x] = least
         cost += contests.crowd_stray[x] * least
@@ -81,21 +96,14 @@ def price_crowds(contests: Contests, relaxed: Relaxed, costs: Floats, total: flo
 
 
 @inner
-def sweep(
-    q: int,
-    scale: Scale,
-    box: Box,
-    contests: Contests,
-    relaxed: Relaxed,
-    costs: Floats,
-    total: float,
-) -> float:
+def sweep(q: int, relaxation: Relaxation, box: Box) -> float:
     """Minimise the cost of a pair's contests over the ratio of its weights; count there."""
+    scale, contests, relaxed = relaxation.scale, relaxation.contests, relaxation.relaxed
     n_classes = len(box.low)
     a, b = contests.pair[q] // n_classes, contests.pair[q] % n_classes
     lowest = scale.log_weight[box.low[a]] - scale.log_weight[box.high[b]] - SAME
     highest = scale.log_weight[box.high[a]] - scale.log_weight[box.low[b]] + SAME
-    cost = _price(q, a, b, lowest, contests, relaxed, costs, total)
+    cost = _price(q, a, b, lowest, relaxation)
     last = contests.start[q + 1]
     least = np.inf
     turn = lowest  # contests with a lower threshold go to a
@@ -127,17 +135,10 @@ def sweep(
 
 
 @inner
-def _price(
-    q: int,
-    a: int,
-    b: int,
-    lowest: float,
-    contests: Contests,
-    relaxed: Relaxed,
-    costs: Floats,
-    total: float,
-) -> float:
+def _price(q: int, a: int, b: int, lowest: float, relaxation: Relaxation) -> float:
     """Price every contest of a pair; return the cost of all where the ratio is lowest."""
+    contests, relaxed = relaxation.contests, relaxation.relaxed
+    costs, total = relaxation.terms.costs, relaxation.memo.total
     reward, penalty = relaxed.reward, relaxed.penalty
     cost = 0.0
     for x in range(contests.start[q], contests.start[q + 1]):
