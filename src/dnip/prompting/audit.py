@@ -1,4 +1,4 @@
-"""Audit: what will be scored, and what is wrong with it, before compute is spent."""
+"""Audit: which tokens would be scored, and what is wrong with them, before a long run."""
 
 from __future__ import annotations
 
@@ -39,15 +39,15 @@ class ClassAudit:
     name, word : str
         Class and label word.
     ids : tuple of int
-        All tokens of its answer; empty where no tokenizer was given.
+        All tokens of its answer; empty without a tokenizer.
     texts : tuple of str
-        The text of each.
+        The text of each token.
     scored : tuple of int
-        Those of `ids` that the scoring reads: the first, or all.
+        The tokens that are scored: the first one, or all.
     chat_ids : tuple of int or None
-        Tokens of the answer after the prompt in the tokenizer's chat template; None without one.
+        Tokens of the answer after the prompt in the chat template; None without a template.
     mass : float or None
-        Mean probability of the label, before normalising; None where no engine was given.
+        Mean probability of the label, before normalising; None without an engine.
     """
 
     name: str
@@ -67,27 +67,27 @@ class Audit:
     ----------
     scoring : Scoring
     classes : tuple of ClassAudit
-        Empty where the labels have no tokens to score; the problem says why.
+        Empty if the labels have no tokens to score; `problems` says why.
     collisions : tuple of Collision
-        Pairs of classes that begin with the same token, whatever the scoring.
+        Pairs of classes whose answers begin with the same token.
     split : tuple of int
         Classes whose answer is more than one token.
     chat : bool
         Whether the prompts are scored in the chat template.
     drifted : tuple of int
-        Classes whose tokens in the chat template are others than outside.
+        Classes whose tokens differ with and without the chat template.
     mass : float or None
         Mean captured mass, the probability on all labels together; None without an engine.
     lowest_mass : float or None
-        The least of a row.
+        The lowest captured mass of a prompt.
     n_measured : int
-        Prompts on which mass was measured.
+        Number of prompts on which mass was measured.
     fallbacks : int or None
-        Of these, prompts whose answer holds no label; None where the model does not reason.
+        How many answers have no label; None if the model does not reason.
     problems : tuple of str
-        Why these labels should not be scored so, each with a remedy; empty if all is well.
+        Why the labels should not be scored like this, each with a remedy; empty if all is well.
     notes : tuple of str
-        What is worth knowing and no problem.
+        What is worth knowing but no problem.
     """
 
     scoring: Scoring
@@ -124,14 +124,14 @@ def audit(
     ----------
     task : Task
     prompts : sequence of Prompt
-        A few, as they will be scored; at least one.
+        At least one; a few are enough.
     tokenizer : Tokenizer or None
-        Of the model that will score them; without, only captured mass is looked at.
+        The model's tokenizer. Without it, only captured mass is measured.
     scoring : Scoring
     engine : Engine, optional
-        Measures captured mass on the prompts, where the labels can be scored at all.
+        Measures captured mass on the prompts, if the labels can be scored.
     chat : bool, default=False
-        The prompts are scored in the tokenizer's chat template.
+        Whether the prompts are scored in the chat template.
 
     Returns
     -------
@@ -158,20 +158,38 @@ def audit(
 def _audit_tokens(
     task: Task, prompts: Sequence[Prompt], tokenizer: Tokenizer, scoring: Scoring, chat: bool
 ) -> Audit:
+    """Look at the tokens of the labels, and compare them with and without the chat template."""
     texts, lead = [prompt.text for prompt in prompts], prompts[0].lead
     try:
         labels = prompt_label_tokens(tokenizer, texts, task, chat=chat, lead=lead)
     except InvalidInputError as error:
         return Audit(scoring, chat=chat, problems=(str(error),))
     problems = _first_token_problems(labels, tokenizer) if scoring is Scoring.FIRST else []
-    if chat:
-        in_chat: LabelTokens | None = labels
-        drifted = _drifted(labels, _plain_labels(tokenizer, texts[0] + lead, task))
-        notes = [_CHAT_DRIFT_NOTE] if drifted else []
-    else:
-        in_chat, notes = _chat_labels(tokenizer, texts[0], task, lead)
-        drifted = _drifted(labels, in_chat)
-        problems += [_drift(labels, in_chat, label) for label in drifted if in_chat is not None]
+    notes: list[str] = []
+    other: LabelTokens | None = None  # in the other form of prompt
+    try:
+        if chat:
+            other = label_tokens(tokenizer.encode, texts[0] + lead, task)
+        elif tokenizer.has_chat:
+            # One prompt is enough: what the template writes after it is the same for all.
+            other = label_tokens(tokenizer.encode_chat, tokenizer.chat(texts[0]) + lead, task)
+            notes.append(_CHAT_NOTE)
+    except InvalidInputError as error:
+        if not chat:
+            reason = "after the prompt in the chat template, labels cannot be scored"
+            notes.append(f"{reason}: {error}")
+    pairs = [] if other is None else list(zip(labels.ids, other.ids, strict=True))
+    drifted = tuple(label for label, (own, theirs) in enumerate(pairs) if own != theirs)
+    if chat and drifted:
+        notes.append(_CHAT_DRIFT_NOTE)
+    elif not chat:
+        problems += [
+            f"the label word {labels.words[label]!r} is the tokens {list(pairs[label][0])} after "
+            f"the prompt, but {list(pairs[label][1])} after the prompt in the chat template. Use "
+            "the same form of prompt for scoring and serving, or an answer_prefix that fits both"
+            for label in drifted
+        ]
+    in_chat = labels if chat else other
     return Audit(
         scoring=scoring,
         classes=tuple(
@@ -195,18 +213,32 @@ def _audit_tokens(
 
 
 def _with_mass(tokens: Audit, scored: Sequence[ScoredRow]) -> Audit:
-    """Add the captured mass, and how many answers hold no label where the model reasons."""
+    """Add the captured mass, and how many answers have no label if the model reasons."""
     captured = np.array([row.captured for row in scored])
-    n_partial = sum(row.ceiling is not None for row in scored)
-    reasoned = all(FALLBACK in row.details for row in scored)
-    fallbacks = sum(row.details[FALLBACK] for row in scored) if reasoned else None
     rows = captured.sum(axis=1)
     captured_mass = float(rows.mean())
-    problems = list(tokens.problems)
+    reasoned = all(FALLBACK in row.details for row in scored)
+    fallbacks = sum(row.details[FALLBACK] for row in scored) if reasoned else None
+    problems, notes = list(tokens.problems), list(tokens.notes)
     if fallbacks is not None and fallbacks > MOST_FALLBACKS * len(rows):
-        problems.append(_no_label(fallbacks, len(rows)))
+        problems.append(
+            f"{fallbacks} of {len(rows)} answers hold no label, and their last token stands for "
+            "one: allow longer answers with max_new_tokens, show demonstrations, or score without "
+            "chain of thought"
+        )
     elif captured_mass < LOW_MASS and tokens.scoring is not Scoring.PER_TOKEN:
-        problems.append(_low_mass(captured_mass, len(rows)))
+        problems.append(
+            f"on {len(rows)} prompts the labels capture {captured_mass:.1%} of the probability on "
+            "average: the model wants to say something else, which no weight can mend. Name the "
+            "label words in the instruction, show demonstrations, or give words that the model "
+            "would say"
+        )
+    n_partial = sum(row.ceiling is not None for row in scored)
+    if n_partial:
+        notes.append(
+            f"on {n_partial} of {len(rows)} prompts the server did not report every label, so that "
+            "the mass is at least what is shown"
+        )
     return replace(
         tokens,
         classes=tuple(
@@ -218,7 +250,7 @@ def _with_mass(tokens: Audit, scored: Sequence[ScoredRow]) -> Audit:
         n_measured=len(rows),
         fallbacks=fallbacks,
         problems=tuple(problems),
-        notes=(*tokens.notes, *[_partial(n_partial, len(rows))] * (n_partial > 0)),
+        notes=tuple(notes),
     )
 
 
@@ -226,8 +258,6 @@ _CHAT_NOTE = (
     "the tokenizer has a chat template, and the prompts are scored without it. If the model will "
     "be served through its chat, score it through its chat too"
 )
-
-
 _CHAT_DRIFT_NOTE = (
     "in the chat template the answers are other tokens than after the bare prompt; coefficients "
     "and logit biases of the one form do not fit the other"
@@ -235,84 +265,21 @@ _CHAT_DRIFT_NOTE = (
 
 
 def _first_token_problems(labels: LabelTokens, tokenizer: Tokenizer) -> list[str]:
-    """Name collisions and split words, which first-token scoring cannot or half reads."""
+    """Describe collisions, blank tokens and split words, which first-token scoring misreads."""
     remedy = f"Score whole words with {Scoring.SUM} or {Scoring.PER_TOKEN}"
-    collisions = [
+    problems = [
         f"{describe_collision(labels, pair, tokenizer.decode)}. {remedy}, or give other words"
         for pair in labels.collisions
     ]
-    split = [
+    firsts = [tokenizer.decode([token]) for token in labels.first]
+    problems += [
+        f"the first token of the label word {word!r} is empty or a mere space: {first!r}. {remedy}"
+        for word, first in zip(labels.words, firsts, strict=True)
+        if not first.strip()
+    ]
+    problems += [
         f"the label word {labels.words[label]!r} is {len(labels.ids[label])} tokens, and its first "
-        f"one, {tokenizer.decode(labels.ids[label][:1])!r}, may begin other words too. {remedy}, "
-        "or give a word of one token"
+        f"one, {firsts[label]!r}, may begin other words too. {remedy}, or give a word of one token"
         for label in labels.split
     ]
-    blank = [
-        f"the first token of the label word {labels.words[label]!r} is empty or a mere space: "
-        f"{tokenizer.decode([token])!r}. {remedy}"
-        for label, token in enumerate(labels.first)
-        if not tokenizer.decode([token]).strip()
-    ]
-    return collisions + blank + split
-
-
-def _chat_labels(
-    tokenizer: Tokenizer, text: str, task: Task, lead: str
-) -> tuple[LabelTokens | None, list[str]]:
-    """Return the answers' tokens after a prompt in a chat, None without one; and notes on it.
-
-    One prompt does: what follows it in the template is the same for all.
-    """
-    if not tokenizer.has_chat:
-        return None, []
-    try:
-        in_chat = tokenizer.chat(text) + lead
-        return label_tokens(tokenizer.encode_chat, in_chat, task), [_CHAT_NOTE]
-    except InvalidInputError as error:
-        return None, [f"after the prompt in the chat template, labels cannot be scored: {error}"]
-
-
-def _plain_labels(tokenizer: Tokenizer, text: str, task: Task) -> LabelTokens | None:
-    try:
-        return label_tokens(tokenizer.encode, text, task)
-    except InvalidInputError:  # what cannot be scored plainly may be scored in the chat
-        return None
-
-
-def _drifted(labels: LabelTokens, other: LabelTokens | None) -> tuple[int, ...]:
-    """Return the classes whose tokens in the other form of prompt are others."""
-    if other is None:
-        return ()
-    pairs = zip(labels.ids, other.ids, strict=True)
-    return tuple(label for label, (own, theirs) in enumerate(pairs) if own != theirs)
-
-
-def _drift(labels: LabelTokens, chat: LabelTokens, label: int) -> str:
-    return (
-        f"the label word {labels.words[label]!r} is the tokens {list(labels.ids[label])} after the "
-        f"prompt, but {list(chat.ids[label])} after the prompt in the chat template. Use the same "
-        "form of prompt for scoring and serving, or an answer_prefix that fits both"
-    )
-
-
-def _partial(n_partial: int, n_prompts: int) -> str:
-    return (
-        f"on {n_partial} of {n_prompts} prompts the server did not report every label, so that the "
-        "mass is at least what is shown"
-    )
-
-
-def _no_label(fallbacks: int, n_prompts: int) -> str:
-    return (
-        f"{fallbacks} of {n_prompts} answers hold no label, and their last token stands for one: "
-        "allow longer answers with max_new_tokens, show demonstrations, or score without chain of "
-        "thought"
-    )
-
-
-def _low_mass(captured_mass: float, n_prompts: int) -> str:
-    return (
-        f"on {n_prompts} prompts the labels capture {captured_mass:.1%} of the probability on "
-        "average: the model wants to say something else, which no weight can mend. Name the label "
-        "words in the instruction, show demonstrations, or give words that the model would say"
-    )
+    return problems

@@ -86,32 +86,24 @@ def find_files(
             text, revision=revision, allow_patterns=patterns, ignore_patterns=_OTHERS
         )
     except errors.GatedRepoError as error:
-        raise InvalidInputError(
-            f"the {what} {text!r} is open only to those whom its owner admits",
-            hint="Ask for access on its page, and set HF_TOKEN",
-        ) from error
+        reason = f"the {what} {text!r} is open only to those whom its owner admits"
+        hint = "Ask for access on its page, and set HF_TOKEN"
+        raise InvalidInputError(reason, hint=hint) from error
     except errors.RevisionNotFoundError as error:
-        raise InvalidInputError(
-            f"the {what} {text!r} has no revision {revision!r}",
-            hint="Give a branch, a tag or a commit of it",
-        ) from error
+        reason = f"the {what} {text!r} has no revision {revision!r}"
+        hint = "Give a branch, a tag or a commit of it"
+        raise InvalidInputError(reason, hint=hint) from error
     except (errors.RepositoryNotFoundError, errors.HFValidationError) as error:
-        raise InvalidInputError(
-            f"there is no {what} {text!r}, neither as a folder nor on the hub",
-            hint="Check the name; a private model needs HF_TOKEN",
-        ) from error
-    except (errors.LocalEntryNotFoundError, ConnectionError) as error:
-        raise BackendError(
-            f"the {what} {text!r} is not stored here, and the hub cannot be reached",
-            hint="Check the network, or give the folder of a model on this machine",
-            retryable=True,
-        ) from error
-    except Exception as error:  # of the connection or the disk, halfway through
-        raise BackendError(
-            f"the {what} {text!r} cannot be downloaded: {_first_line(error)}",
-            hint="Start again later, or give the folder of a model on this machine",
-            retryable=True,
-        ) from error
+        reason = f"there is no {what} {text!r}, neither as a folder nor on the hub"
+        hint = "Check the name; a private model needs HF_TOKEN"
+        raise InvalidInputError(reason, hint=hint) from error
+    except Exception as error:  # of the connection or the disk
+        reason = f"the {what} {text!r} cannot be downloaded: {_first_line(error)}"
+        hint = "Start again later, or give the folder of a model on this machine"
+        if isinstance(error, errors.LocalEntryNotFoundError | ConnectionError):
+            reason = f"the {what} {text!r} is not stored here, and the hub cannot be reached"
+            hint = "Check the network, or give the folder of a model on this machine"
+        raise BackendError(reason, hint=hint, retryable=True) from error
     return Path(folder)
 
 

@@ -200,28 +200,20 @@ class _Run(Generic[T]):
 
     def _check_hope(self, error: RequestFailedError, name: str, tries: int) -> None:
         """Raise if the request is not to be asked again."""
-        place = f"{self._url}, {name}: {error.message}"
-        policy, asked = self._server.retries, error.retry_after
+        policy, wait, hint = self._server.retries, error.retry_after or 0.0, error.hint
         if not error.retryable:
-            raise BackendError(place, hint=error.hint) from None
-        if asked is not None and asked > policy.max_wait:
-            raise BackendError(
-                f"{place}; the server asks to wait {asked:.0f} s, and {policy.max_wait:g} s are "
-                "the most",
-                hint="Start again later, or raise max_wait",
-                retryable=True,
-            ) from None
-        if tries > policy.per_request:
-            times = "once" if tries == 1 else f"{tries} times"
-            raise BackendError(
-                f"{place} (tried {times})", hint=error.hint, retryable=True
-            ) from None
-        if self._retries_left <= 0:
-            raise BackendError(
-                f"{place}; all {self._most_retries} retries of this run are spent",
-                hint=error.hint,
-                retryable=True,
-            ) from None
+            end = ""
+        elif wait > policy.max_wait:
+            end = f"; the server asks to wait {wait:.0f} s, and {policy.max_wait:g} s are the most"
+            hint = "Start again later, or raise max_wait"
+        elif tries > policy.per_request:
+            end = " (tried once)" if tries == 1 else f" (tried {tries} times)"
+        elif self._retries_left <= 0:
+            end = f"; all {self._most_retries} retries of this run are spent"
+        else:
+            return
+        message = f"{self._url}, {name}: {error.message}{end}"
+        raise BackendError(message, hint=hint, retryable=error.retryable) from None
 
     async def _try(self, client: httpx2.AsyncClient, body: Mapping[str, Any]) -> Any:  # noqa: ANN401
         """Return the JSON of one answer, or say how the request failed."""

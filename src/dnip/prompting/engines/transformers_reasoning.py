@@ -210,43 +210,21 @@ class TransformersReasoningEngine(TransformersEngine):
     ) -> tuple[Floats, list[bool]]:
         """Return label probabilities, shape (B, N), and whether each answer holds a label."""
         found = [last_label(answer.tokens, forms) for answer in answers]
-        places = [
-            (max(len(answer.tokens) - 1, 0), 0) if label is None else label
-            for answer, label in zip(answers, found, strict=True)
-        ]
-        if is_whole(scoring):
-            thoughts = [
-                answer.tokens[:place] for answer, (place, _) in zip(answers, places, strict=True)
-            ]
-            read = [row + own for row, own in zip(rows, thoughts, strict=True)]
-            captured = self._score_whole(read, [form for _, form in places], past, forms, scoring)
-        else:
-            captured = np.array(
-                [
-                    _at_place(answer.logprobs[place], number, forms, scoring)
-                    for answer, (place, number) in zip(answers, places, strict=True)
-                ]
-            )
-        return captured, [label is not None for label in found]
-
-    def _score_whole(
-        self,
-        rows: list[list[int]],
-        numbers: list[int],
-        past: Any,
-        forms: list[LabelTokens],
-        scoring: Scoring,
-    ) -> Floats:
-        """Score whole label words after rows of prompt and thoughts, each in one of the forms."""
         captured = np.empty((len(rows), len(forms[0].ids)))
         # Answers go on from their rows' cache, in which there must be no padding.
         alike: dict[tuple[int, int], list[int]] = {}
-        for row, (tokens, number) in enumerate(zip(rows, numbers, strict=True)):
-            alike.setdefault((number, len(tokens)), []).append(row)
+        read = []
+        for row, (answer, label) in enumerate(zip(answers, found, strict=True)):
+            place, number = label or (max(len(answer.tokens) - 1, 0), 0)
+            read.append(rows[row] + answer.tokens[:place])
+            if is_whole(scoring):
+                alike.setdefault((number, len(read[row])), []).append(row)
+            else:
+                captured[row] = _at_place(answer.logprobs[place], number, forms, scoring)
         for (number, _), group in alike.items():
-            given = [rows[row] for row in group]
+            given = [read[row] for row in group]
             captured[group] = self._probabilities(given, past, forms[number], scoring)
-        return captured
+        return captured, [label is not None for label in found]
 
 
 def _at_place(logprobs: Floats, number: int, forms: list[LabelTokens], scoring: Scoring) -> Floats:
