@@ -1,5 +1,7 @@
 """Label tokens with toy tokenizers, and with a real one."""
 
+from types import SimpleNamespace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,8 +10,8 @@ from dnip.base.errors import InvalidInputError
 from dnip.prompting.labels import (
     LabelTokens,
     check_first_tokens,
-    common_label_tokens,
     label_tokens,
+    prompt_label_tokens,
 )
 from dnip.prompting.task import Task
 
@@ -29,6 +31,10 @@ def greedy(text):
         ids.append(_PIECES.index(piece) if piece in _PIECES else 100 + ord(piece))
         text = text[len(piece) :]
     return ids
+
+
+def after_all(encode, prompts, task):
+    return prompt_label_tokens(SimpleNamespace(encode=encode), prompts, task)
 
 
 def letters(text):
@@ -90,10 +96,10 @@ def test_refuses_answers_of_the_same_tokens():
 
 def test_refuses_labels_that_depend_on_the_prompt():
     with pytest.raises(InvalidInputError, match=r"'b' is .* after prompts 0 and 1. End the templ"):
-        common_label_tokens(greedy, ["x:", "x:a"], task("b", "c", prefix=""))
-    assert common_label_tokens(greedy, ["x:", "ya:"], task("b", "c", prefix="")).merged == 0
+        after_all(greedy, ["x:", "x:a"], task("b", "c", prefix=""))
+    assert after_all(greedy, ["x:", "ya:"], task("b", "c", prefix="")).merged == 0
     with pytest.raises(InvalidInputError, match="at least one prompt"):
-        common_label_tokens(greedy, [], task("b", "c"))
+        after_all(greedy, [], task("b", "c"))
 
 
 def test_few_prompts_are_tokenised():
@@ -103,10 +109,10 @@ def test_few_prompts_are_tokenised():
         seen.append(text)
         return letters(text)
 
-    common_label_tokens(counted, [f"{n}\nTopic:" for n in range(1000)], task("b", "c"))
+    after_all(counted, [f"{n}\nTopic:" for n in range(1000)], task("b", "c"))
     assert len(seen) == 2 * 3
     seen.clear()
-    common_label_tokens(counted, [str(n) for n in range(1000, 2000)], task("b", "c"))
+    after_all(counted, [str(n) for n in range(1000, 2000)], task("b", "c"))
     assert len(seen) == 32 * 3
 
 
@@ -129,7 +135,7 @@ def test_a_real_tokenizer(tmp_path, begin, end):
     save_tokenizer(tmp_path, begin=begin, end=end)
     tokenizer = HubTokenizer(tmp_path)
     asked = task("World", "Business", "new phones")
-    found = common_label_tokens(tokenizer.encode, ["Article: x\nTopic:", "y\nTopic:"], asked)
+    found = after_all(tokenizer.encode, ["Article: x\nTopic:", "y\nTopic:"], asked)
     assert [tokenizer.decode(ids) for ids in found.ids] == [" World", " Business", " new phones"]
     assert found.merged == 0
     assert tokenizer.encode_all([]) == []

@@ -175,53 +175,12 @@ def label_tokens(encode: Encode, prompt: str, task: Task) -> LabelTokens:
     return LabelTokens(task.label_words, ids, len(alone) - parting)
 
 
-def common_label_tokens(encode: Encode, prompts: Sequence[str], task: Task) -> LabelTokens:
-    """Find the label tokens that hold after all prompts.
-
-    What follows a prompt depends on how it ends; so one prompt of every ending is looked at, up to
-    32 prompts.
-
-    Parameters
-    ----------
-    encode : callable
-        From a text to its token ids.
-    prompts : sequence of str
-        At least one.
-    task : Task
-        Gives the answers.
-
-    Raises
-    ------
-    InvalidInputError
-        As `label_tokens`, and if the tokens differ between prompts.
-    """
-    if not prompts:
-        raise InvalidInputError("label tokens need at least one prompt to follow")
-    endings: dict[str, int] = {}
-    for row, prompt in enumerate(prompts):
-        endings.setdefault(prompt[-_TAIL:], row)
-    rows = sorted({*list(endings.values())[: _MOST_PROMPTS - 1], len(prompts) - 1})
-    found = label_tokens(encode, prompts[rows[0]], task)
-    for row in rows[1:]:
-        other = label_tokens(encode, prompts[row], task)
-        if other != found:
-            raise InvalidInputError(
-                f"the label tokens depend on the prompt: {_difference(found, other)} after prompts "
-                f"{rows[0]} and {row}",
-                hint="End the template with fixed text, such as 'Answer:', and no space",
-            )
-    return found
-
-
 def prompt_label_tokens(
-    tokenizer: Tokenizer,
-    prompts: Sequence[str],
-    task: Task,
-    *,
-    chat: bool = False,
-    lead: str = "",
+    tokenizer: Tokenizer, prompts: Sequence[str], task: Task, *, chat: bool = False, lead: str = ""
 ) -> LabelTokens:
-    """Find the label tokens after all prompts as they are, or as turns of a chat.
+    """Find the label tokens that hold after all prompts, as they are or as turns of a chat.
+
+    The tokens depend on how a prompt ends. So one prompt of every ending is looked at, up to 32.
 
     Parameters
     ----------
@@ -229,22 +188,37 @@ def prompt_label_tokens(
     prompts : sequence of str
         At least one.
     task : Task
-        Gives the answers; right at the start of a chat's reply they begin as replies do.
+        Gives the answers. Right at the start of a chat's reply they begin as replies do.
     chat : bool, default=False
+        Whether the prompts are turns of a chat.
     lead : str, default=""
-        What leads from a prompt to the label, where the model reasons first; see `Prompt.lead`.
+        The text between a prompt and the label, if the model reasons first; see `Prompt.lead`.
 
     Raises
     ------
     InvalidInputError
-        As `common_label_tokens`, and if there is no chat template.
+        As `label_tokens`, and if the tokens differ between prompts or there is no chat template.
     """
+    if not prompts:
+        raise InvalidInputError("label tokens need at least one prompt to follow")
     encode = tokenizer.encode_chat if chat else tokenizer.encode
-    texts = [tokenizer.chat(prompt) for prompt in prompts] if chat else prompts
-    if lead:
-        found = common_label_tokens(encode, [text + lead for text in texts], task)
-        return replace(found, merged=0)  # the lead is generated, and no part of the prompt
-    return common_label_tokens(encode, texts, tokenizer.in_chat(task) if chat else task)
+    texts = [(tokenizer.chat(prompt) if chat else prompt) + lead for prompt in prompts]
+    if chat and not lead:
+        task = tokenizer.in_chat(task)
+    endings: dict[str, int] = {}
+    for row, text in enumerate(texts):
+        endings.setdefault(text[-_TAIL:], row)
+    rows = sorted({*list(endings.values())[: _MOST_PROMPTS - 1], len(texts) - 1})
+    found = label_tokens(encode, texts[rows[0]], task)
+    for row in rows[1:]:
+        other = label_tokens(encode, texts[row], task)
+        if other != found:
+            raise InvalidInputError(
+                f"the label tokens depend on the prompt: {_difference(found, other)} after prompts "
+                f"{rows[0]} and {row}",
+                hint="End the template with fixed text, such as 'Answer:', and no space",
+            )
+    return replace(found, merged=0) if lead else found  # the lead is generated
 
 
 def last_label(tokens: Sequence[int], forms: Sequence[LabelTokens]) -> tuple[int, int] | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -82,8 +82,7 @@ class Plan:
                 row[field] = " ".join(words[: int(_KEPT * len(words))])
             prompts = [self.builder.prompt(rows[number]) for number in waiting]
             waiting = [waiting[place] for place in too_long(prompts)]
-        shortened = type(self.examples)(tuple(rows), self.examples.labels, self.examples.ids)
-        return Plan(self.task, shortened, self.builder, self.settings)
+        return replace(self, examples=replace(self.examples, rows=tuple(rows)))
 
 
 def make_plan(

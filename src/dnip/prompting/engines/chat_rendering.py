@@ -82,9 +82,8 @@ class ChatRenderer:
                 stdout=PIPE,
                 stderr=DEVNULL,
             )
-            _ask(
-                self._child, None
-            )  # the time of a prompt does not begin before the libraries are in
+            # the time of a prompt does not begin before the libraries are loaded
+            _ask(self._child, None)
         return self._child
 
     def _end(self) -> None:

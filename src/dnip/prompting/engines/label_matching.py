@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Match:
-    """What is known of the labels at one position.
+    """Probabilities of the labels at one position.
 
     Attributes
     ----------
     captured : ndarray of shape (N,)
-        Probability of each label; 0 for one that was not reported.
+        Probability of each label; 0 for a label that was not reported.
     ceiling : ndarray of shape (N,) or None
-        The most that each can be; None if all were reported.
+        The highest probability that each label can have; None if all labels were reported.
     ambiguous : float
-        Probability on tokens that begin the answers of several labels and so tell none of them.
+        Probability of tokens that begin the answers of several labels.
     """
 
     captured: Floats
@@ -44,18 +44,16 @@ class LabelMatcher:
 
     Rules:
 
-    - Where the server tells token ids and the labels' ids are known, ids decide.
-    - Otherwise texts decide, leading space and case as written: a token stands for a label if it
-      begins an answer of that label and of no other. Of several such tokens the longest is the
-      answer's first token; shorter ones begin other words as well and are left out. That is what a
-      tokenizer does with the answer, so a label's probability is that of one token.
-    - A label may have several answers (in a chat, with the leading space and without): each has a
-      token of its own, and their probabilities add up. Different tokens that the server writes
-      alike add up too.
-    - A lone Latin letter begins too many other words to count as an answer's first token (" A" is
-      an article before it is an "Ab"). It may be one all the same, so it raises the ceiling of its
-      label, where nothing longer is reported.
-    - A token that begins the answers of several labels counts for none.
+    - If the server reports token ids and the labels' ids are known, ids are compared.
+    - Otherwise texts are compared, with leading space and case. A token stands for a label if it
+      begins an answer of this label and of no other. If several tokens do, the longest one counts,
+      because a tokenizer would choose it; the shorter ones begin other words as well.
+    - A label may have several answers, such as with and without a leading space in a chat. Their
+      probabilities are added, and so are those of different tokens with the same text.
+    - A single Latin letter does not count, because it begins too many other words: " A" is more
+      often an article than the beginning of "Ab". But it raises the ceiling of its label if no
+      longer token is reported.
+    - A token that begins the answers of several labels counts for none of them.
 
     Parameters
     ----------
@@ -64,7 +62,7 @@ class LabelMatcher:
     token_ids : tuple of int, optional
         For each label, the id of its first token.
     whole : bool, default=False
-        The answers are whole tokens: a token must equal one to stand for it.
+        Whether the answers are whole tokens, so that only an equal token stands for a label.
 
     Examples
     --------
@@ -118,11 +116,11 @@ class LabelMatcher:
         ----------
         task : Task
         endpoint : Endpoint
-            A chat's reply begins afresh: both with the answer's prefix and without it count.
+            In a chat, answers with and without their prefix count.
         token_ids : sequence of int, optional
-            The labels' first tokens, as ids.
+            Ids of the labels' first tokens.
         tokens : sequence of str, optional
-            The labels' first tokens, as the server writes them; only these count then.
+            Texts of the labels' first tokens, as the server writes them. Then no others count.
         """
         if tokens is not None and len(tokens) != task.n_classes:
             raise InvalidInputError(
@@ -139,7 +137,7 @@ class LabelMatcher:
         return cls(tuple(answers), ids)
 
     def match(self, reported: Reported) -> Match:
-        """Return what a report says of the labels."""
+        """Return the probabilities of the labels among reported tokens."""
         tells_ids = any(token.token_id is not None for token in reported.tokens)
         if self.token_ids is not None and tells_ids:
             found = self._by_id(reported)
@@ -155,8 +153,8 @@ class LabelMatcher:
     def find_last(self, answer: Sequence[Token]) -> int | None:
         """Return the place of the last token at which a label begins, None if there is none.
 
-        By text, a label stands where a token begins one of its answers and the text goes on to
-        spell it whole; one without a space in front counts only where no word runs into it.
+        Texts are compared if ids are not known: a token must begin an answer of the label, and the
+        text must go on with the whole answer. An answer must not begin in the middle of a word.
 
         Parameters
         ----------
@@ -182,7 +180,7 @@ class LabelMatcher:
         return None
 
     def nothing(self) -> Match:
-        """Return what an empty report says: any label may have any probability."""
+        """Return the match for an empty report: any label may have any probability."""
         return Match(np.zeros(len(self.answers)), np.ones(len(self.answers)), 0.0)
 
     def _by_id(self, reported: Reported) -> _Found:
@@ -220,7 +218,7 @@ class LabelMatcher:
 
 
 class _Found(NamedTuple):
-    """Of each label: probabilities of its tokens, and that of lone letters that may be one."""
+    """For each label, the probabilities of its tokens, and that of single letters."""
 
     parts: list[list[float]]
     letters: list[float]

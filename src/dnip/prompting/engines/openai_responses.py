@@ -1,4 +1,4 @@
-"""What an OpenAI-compatible server answers: from its JSON to tokens with log-probabilities."""
+"""Read the JSON of an OpenAI-compatible server: tokens, their log-probabilities, and texts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _ID_PREFIX = "token_id:"
 #: Servers round: a log-probability above 0 by less than this is 0.
 _ROUNDING = 1e-3
-#: Where a position lists its likeliest tokens; which of them depends on server and version.
+#: The field in which a position lists its likeliest tokens; servers and versions differ.
 _LISTS = ("top_logprobs", "top_probs", "probs")
 
 
@@ -27,11 +27,11 @@ class Token(NamedTuple):
     Attributes
     ----------
     text : str
-        As the server writes it; empty for tokens that are no text of their own.
+        As the server writes it; empty if the server reports the token by its id alone.
     logprob : float
         Natural logarithm of its probability, 0 or less.
     token_id : int or None
-        Its number in the vocabulary, where the server tells it.
+        Its number in the vocabulary, if the server reports it.
     """
 
     text: str
@@ -46,14 +46,14 @@ class Token(NamedTuple):
 
 @dataclass(frozen=True)
 class Reported:
-    """What a server tells of the tokens at one position.
+    """The tokens that a server reports at one position.
 
     Attributes
     ----------
     tokens : tuple of Token
         Each token once.
     sampled : Token or None
-        The one of them that the server chose, where it tells.
+        The token that the server chose, if it says so.
     """
 
     tokens: tuple[Token, ...]
@@ -61,16 +61,16 @@ class Reported:
 
     @property
     def chosen(self) -> Token:
-        """The token that the server chose; where it does not tell, the likeliest."""
+        """The token that the server chose, or else the likeliest one."""
         return self.sampled or max(self.tokens, key=lambda token: token.logprob)
 
     @property
     def bound(self) -> float:
-        """The most that any unreported token's probability can be.
+        """The highest probability that an unreported token can have.
 
-        It is among neither the likeliest, so at most the smallest reported probability, nor
-        reported, so at most the left-over mass. The chosen token is reported whatever its rank
-        (some servers append it), so where it is the least likely it does not count as smallest.
+        The likeliest tokens are reported, so an unreported one has at most the smallest reported
+        probability. It also has at most the probability that is left over. Some servers add the
+        chosen token whatever its rank, so the chosen token does not count as the smallest.
         """
         left_over = max(0.0, 1.0 - math.fsum(token.probability for token in self.tokens))
         ranked = sorted(self.tokens, key=lambda token: token.logprob)
@@ -81,14 +81,14 @@ class Reported:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a server tells of a whole answer.
+    """The tokens that a server reports for a whole answer.
 
     Attributes
     ----------
     positions : tuple of Reported
-        One for each token that begins before what ends the answer.
+        One for each token before the end of the answer.
     cut : bool
-        Whether it was cut at the most tokens allowed.
+        Whether the answer was cut at the limit of tokens.
     """
 
     positions: tuple[Reported, ...]
@@ -133,13 +133,12 @@ def read_answer(payload: object, stop: str | None = None) -> Answer:
     payload : object
         As for `read_reported`.
     stop : str, optional
-        Text that was to end the answer; some servers report its tokens, though they cut it off
-        the text.
+        Text that ends the answer. Some servers report its tokens, but leave it out of the text.
 
     Raises
     ------
     BackendError
-        As `read_reported`; an empty answer has no positions and needs no log-probabilities.
+        As `read_reported`; but an empty answer needs no log-probabilities.
 
     Examples
     --------
@@ -165,10 +164,10 @@ def read_answer(payload: object, stop: str | None = None) -> Answer:
 
 
 def read_text(payload: object) -> str | None:
-    """Read a sampled answer; None where it was cut at the longest length.
+    """Read the text of a sampled answer; None if it was cut at the limit of tokens.
 
-    A reasoning model's thoughts are left out: those between ``<think>`` and ``</think>``, and
-    those that the server gives apart from the answer. Thoughts that never end are no answer.
+    The thoughts of a reasoning model are left out: text between ``<think>`` and ``</think>``, and
+    thoughts in a field of their own. If the thoughts do not end, the answer is empty.
 
     Raises
     ------
@@ -182,16 +181,11 @@ def read_text(payload: object) -> str | None:
     >>> read_text({"choices": [{"text": " and so", "finish_reason": "length"}]}) is None
     True
     """
-    try:
+    with _understanding():
         choice = _choice(payload)
-        text = choice["message"]["content"] if "message" in choice else choice["text"]
-        if not isinstance(text, str | None):
-            raise TypeError(f"the text is {type(text).__name__}")
-    except (LookupError, TypeError) as error:
-        raise BackendError(
-            f"the server's answer is not understood: {type(error).__name__}: {error}",
-            retryable=True,
-        ) from error
+        text = _checked_text(
+            choice["message"]["content"] if "message" in choice else choice["text"]
+        )
     if choice.get("finish_reason") == "length":
         return None
     thoughts, _, answer = (text or "").rpartition("</think>")
@@ -200,7 +194,7 @@ def read_text(payload: object) -> str | None:
 
 @contextmanager
 def _understanding() -> Iterator[None]:
-    """Say in our own words that JSON is of no known shape."""
+    """Raise a BackendError for JSON of no known shape."""
     try:
         yield
     except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
@@ -219,7 +213,7 @@ def _no_logprobs() -> BackendError:
 
 
 def _positions(payload: object) -> Iterator[Reported]:
-    """Read one position after the other, none where there are no log-probabilities."""
+    """Yield the positions of an answer; none if there are no log-probabilities."""
     if isinstance(payload, dict) and "completion_probabilities" in payload:
         if not payload["completion_probabilities"]:
             raise LookupError("completion_probabilities is empty")
@@ -234,14 +228,18 @@ def _positions(payload: object) -> Iterator[Reported]:
 
 
 def _text_and_end(payload: Any) -> tuple[str | None, str | None]:  # noqa: ANN401
-    """Return the answer's text and why it ends, each None where it is not told."""
+    """Return the answer's text and the reason why it ends; None if unknown."""
     if "choices" not in payload:
         return payload.get("content"), "length" if payload.get("stop_type") == "limit" else None
     choice = _choice(payload)
     text = choice["message"].get("content") if "message" in choice else choice.get("text")
+    return _checked_text(text), choice.get("finish_reason")
+
+
+def _checked_text(text: object) -> str | None:
     if not isinstance(text, str | None):
         raise TypeError(f"the text is {type(text).__name__}")
-    return text, choice.get("finish_reason")
+    return text
 
 
 def _choice(payload: object) -> dict[str, Any]:
