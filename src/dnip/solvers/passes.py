@@ -141,14 +141,15 @@ class InPlacePasses:
         def find_part(part: int, first: int, last: int) -> None:
             tally = self._tallies[part]
             found = np.empty((2, BLOCK), np.uint16) if len(tally) else self._found[:, first:last]
-            find_in_place(self._parts[part], weights, c, self._levels, *found, tally)
+            find_in_place(self._parts[part], weights, c, self._levels, found[0], found[1], tally)
 
         self._threads.run(find_part, self._bounds)
         scale = self._levels.size
         if self._tallies.size:
             list_tally(reduce(add, self._tallies), len(indices), scale, self._flips)
         else:
-            list_in_place(self._rows, self._rows.row, *self._found, scale, self._flips)
+            rival, slot = self._found
+            list_in_place(self._rows, self._rows.row, rival, slot, scale, self._flips)
         return self._flips
 
 
@@ -192,8 +193,8 @@ class LeaderPasses:
             for numbers in self._found:
                 numbers[n_flips : n_flips + n] = numbers[first : first + n]
             n_flips += n
-        found = (numbers[:n_flips] for numbers in self._found)
-        list_in_place(self._rows, *found, self._levels.size, self._flips)
+        row, rival, slot = (numbers[:n_flips] for numbers in self._found)
+        list_in_place(self._rows, row, rival, slot, self._levels.size, self._flips)
         return self._flips
 
     def _stand(self, indices: Floats) -> None:

@@ -94,23 +94,23 @@ class FitSettings:
         target_prior: PriorLike | None = None,
         constraints: Constraints | None = None,
     ) -> None:
+        goal, kept = as_objective(objective), _check_constraints(constraints)
+        if isinstance(goal, Objective) and goal.is_published:
+            kept = replace(kept, allow_silence=True)
+        if time_limit is not None:
+            time_limit = check_number("time_limit", time_limit, at_least=0)
         checked = {
-            "objective": as_objective(objective),
+            "objective": goal,
             "robust": check_choice("robust", robust, ROBUST),
             "scale": WeightScale.of(scale),
             "solver": solver_of(solver),
             "seed": check_integer("seed", seed, at_least=0),
             "time_limit": time_limit,
             "target_prior": target_prior,
-            "constraints": _check_constraints(constraints),
+            "constraints": kept,
         }
-        if time_limit is not None:
-            checked["time_limit"] = check_number("time_limit", time_limit, at_least=0)
         for name, value in checked.items():
             object.__setattr__(self, name, value)
-        if isinstance(self.objective, Objective) and self.objective.is_published:
-            silent = replace(self.constraints, allow_silence=True)
-            object.__setattr__(self, "constraints", silent)
         self._check_solver()
 
     def _check_solver(self) -> None:

@@ -15,7 +15,6 @@ from dnip.solvers.levels import levels_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
-    from types import TracebackType
     from typing import Self
 
     from dnip.base.typing import Booleans, Integers, Labels, Probabilities
@@ -100,12 +99,7 @@ class StreamedProblem:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:

@@ -19,8 +19,8 @@ from dnip.solvers.kernels.rows import BLOCK, DenseRows, Rows, SparseRows, by_lay
 if TYPE_CHECKING:
     from dnip.base.typing import Confusion, Floats, Integers, ShortIntegers, SmallIntegers
 
-# Measured: to list a row and walk over it takes as long as to clear and read so many cells of a
-# tally.
+# Measured: listing a row and walking over it takes as long as clearing and reading this many cells
+# of a tally.
 _CELLS_PER_ROW = 8
 
 
@@ -215,7 +215,7 @@ def find_sparse_flips(
 
 @lean
 def list_sparse_flips(rows: SparseRows, c: int, scale: int, workspace: Workspace) -> None:
-    """List the flips of class `c` by the indices that stand in the workspace's `slot`."""
+    """List the flips of class `c`; the workspace's `slot` holds the indices at which rows flip."""
     flips, rival, slot = workspace.flips, workspace.rival, workspace.slot
     first = rows.class_start[c]
     n_rows = rows.class_start[c + 1] - first

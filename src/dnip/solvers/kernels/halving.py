@@ -1,4 +1,4 @@
-"""Flips of one class over any ascending weights, at positions 1..L, made anew for a line."""
+"""Flips of one class over any ascending weights; a line may have weights of its own."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 @jit
 def first_winning_level(p: float, rival_score: float, ties_win: bool, levels: Floats) -> int:
-    """Position of the lowest level for which level·p beats `rival_score`; L + 1 if none does.
+    """Return the first position 1..L whose level times p beats `rival_score`, or L + 1.
 
-    A product never falls as the level rises, rounding included, so halving finds it.
+    Products never fall as levels rise, even rounded ones. So bisection finds the position.
     """
     low, high = 0, len(levels)
     while low < high:
@@ -32,7 +32,7 @@ def first_winning_level(p: float, rival_score: float, ties_win: bool, levels: Fl
 
 @jit
 def find_level_flips(rows: SparseRows, c: int, levels: Floats, workspace: Workspace) -> None:
-    """Find the flips of class `c`, whose rivals and their scores stand in the workspace."""
+    """Find the flips of class `c`; the workspace holds the rivals and their scores."""
     first = rows.class_start[c]
     for i in range(rows.class_start[c + 1] - first):
         ties_win = c < workspace.rival[i]
