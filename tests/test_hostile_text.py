@@ -106,7 +106,7 @@ def report(folder, text):
     )  # fmt: skip
     figure = Figure("bars", text, lambda canvas: canvas.subplots().bar([0], [1]), caption=text)
     section = Section(
-        "mine", text, text,
+        "single", text, text,
         (table, figure, Text("ours"), Statement(text, text, text, None)), {text: text},
     )  # fmt: skip
     plan = load_plan("small").model_copy(update={"models": (ModelPlan(name="small"),)})

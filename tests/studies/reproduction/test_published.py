@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dnip.base.errors import InvalidInputError
 from dnip.metrics import cobias
 from dnip.presenting.artefacts import Spread
 from dnip.studies.reproduction.experiments.costs import power_law
@@ -52,11 +51,6 @@ def test_every_experiment_says_where_its_numbers_stand(experiment):
     assert found.numbers or found.remarks
     table = paper_table(experiment)
     assert table is None or all(len(row) == len(table.columns) for row in table.rows)
-
-
-def test_unknown_experiment_is_refused_with_those_there_are():
-    with pytest.raises(InvalidInputError, match="has no experiment"):
-        published("speed")
 
 
 def test_citation_names_authors_and_title():

@@ -25,7 +25,6 @@ def sections():
     failures = {"time b": "out of memory"}
     return [
         Section("time", "Time", "Table 3", (table, figure, Text("A *word*."), *claims), failures),
-        Section("other", "Not the paper's", "", ()),
     ]
 
 

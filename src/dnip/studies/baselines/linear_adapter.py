@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -79,59 +79,44 @@ class LinearAdapter(Method):
     def _train(self, torch: ModuleType, opt: OptSet, seed: int) -> AdaptedScores:
         n = opt.n_classes
         spread = n**-0.5
-        down = torch.empty(n, self.width, dtype=torch.float64)
-        down.uniform_(-spread, spread, generator=torch.Generator().manual_seed(seed))
-        rest = [
-            torch.zeros(*shape, dtype=torch.float64)
-            for shape in ((self.width,), down.T.shape, (n,))
-        ]
-        parameters = [part.requires_grad_() for part in (down, *rest)]
+        first = torch.empty(n, self.width, dtype=torch.float64)
+        first.uniform_(-spread, spread, generator=torch.Generator().manual_seed(seed))
+        others = [(self.width,), (self.width, n), (n,)]
+        layers = [first, *(torch.zeros(shape, dtype=torch.float64) for shape in others)]
+        for layer in layers:
+            layer.requires_grad_()
 
-        def loss(rows: _Rows) -> Any:  # noqa: ANN401 - torch has no types here
-            # two linear layers in a row are one, which is less to multiply for many rows
-            matrix, bias = _joined(*parameters)
-            scores = rows.log_p + rows.p @ matrix + bias
-            soft = rows.true.T @ torch.softmax(scores, dim=1)
+        def joined() -> tuple[Any, Any]:
+            """Return matrix and bias of both layers: one is less to multiply for many rows."""
+            weights, bias, more_weights, more_bias = layers
+            return weights @ more_weights, bias @ more_weights + more_bias
+
+        def loss(p: Any, log_p: Any, true: Any) -> Any:  # noqa: ANN401 - torch has no types here
+            matrix, bias = joined()
+            soft = true.T @ torch.softmax(log_p + p @ matrix + bias, dim=1)
             return smooth_objective(torch, soft, self.objective)
 
+        parts = opt.probabilities, log(opt.probabilities), np.eye(n)[opt.labels]
         opt_rows, dev_rows = (
-            _Rows.of(torch, opt.probabilities[rows], np.eye(n)[opt.labels[rows]])
-            for rows in _split(opt.labels, n, seed)
+            [torch.from_numpy(part[rows]) for part in parts] for rows in _split(opt.labels, n, seed)
         )
-        optimizer = torch.optim.Adam(parameters, lr=_RATE)
+        optimizer = torch.optim.Adam(layers, lr=_RATE)
         best, waited, step = np.inf, 0, 0
-        kept = [part.detach().clone() for part in parameters]
+        matrix, bias = np.zeros((n, n)), np.zeros(n)
         while step < _MAX_STEPS and waited < _PATIENCE:
             with torch.no_grad():
-                reached = float(loss(dev_rows))
-            waited += 1
-            if reached < best - _LEAST_GAIN:
-                best, waited = reached, 0
-                kept = [part.detach().clone() for part in parameters]
+                reached = float(loss(*dev_rows))
+                waited += 1
+                if reached < best - _LEAST_GAIN:
+                    best, waited = reached, 0
+                    matrix, bias = (part.numpy() for part in joined())
             optimizer.zero_grad()
-            loss(opt_rows).backward()
+            loss(*opt_rows).backward()
             optimizer.step()
             step += 1
-        matrix, bias = _joined(*kept)
-        notes = {"steps": step, "dev_loss": best, "dev_rows": len(dev_rows.p)}
-        return AdaptedScores(matrix.numpy(), bias.numpy(), notes)
-
-
-def _joined(first: Any, first_bias: Any, second: Any, second_bias: Any) -> tuple[Any, Any]:  # noqa: ANN401
-    """Return matrix and bias of one layer after another."""
-    return first @ second, first_bias @ second + second_bias
-
-
-class _Rows(NamedTuple):
-    """Tensors of shape (M, N)."""
-
-    p: Any
-    log_p: Any
-    true: Any  # one-hot
-
-    @classmethod
-    def of(cls, torch: ModuleType, p: Probabilities, true: Floats) -> _Rows:
-        return cls(*(torch.from_numpy(part) for part in (p, log(p), true)))
+        return AdaptedScores(
+            matrix, bias, {"steps": step, "dev_loss": best, "dev_rows": len(dev_rows[0])}
+        )
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from dnip.presenting.page import (
     Picture,
 )
 from dnip.presenting.results import write_json, write_text
-from dnip.studies.reproduction.published import citation, is_published, paper_table, published
+from dnip.studies.reproduction.published import citation, paper_table, published
 from dnip.studies.reproduction.registry import EXPERIMENTS
 
 if TYPE_CHECKING:
@@ -156,13 +156,10 @@ def _reasons(reasons: Mapping[str, str]) -> Bullets:
 
 
 def _paper_part(section: Section) -> Iterator[Block]:
-    yield Heading(f"{section.title} ({section.paper})" if section.paper else section.title)
-    if not is_published(section.name):
-        return
-    found = published(section.name)
+    found, table = published(section.name), paper_table(section.name)
+    yield Heading(f"{section.title} ({section.paper})")
     yield Heading("The paper", 3)
     yield Text(f"From {found.place}.")
-    table = paper_table(section.name)
     if table is not None:
         yield table
     if found.remarks:

@@ -13,13 +13,11 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from dnip.base.errors import InvalidInputError
 from dnip.presenting.artefacts import Column, Spread, Table
 from dnip.studies.reproduction.naming import short_task
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from importlib.resources.abc import Traversable
 
     from dnip.presenting.artefacts import Value
 
@@ -45,33 +43,15 @@ class Published:
     remarks: tuple[str, ...]
 
 
-def is_published(experiment: str) -> bool:
-    """Say whether the paper has an experiment.
-
-    Examples
-    --------
-    >>> is_published("time"), is_published("mine")
-    (True, False)
-    """
-    return _path(experiment).is_file()
-
-
 @cache
 def published(experiment: str) -> Published:
     """Return what the paper reports of an experiment.
-
-    Raises
-    ------
-    InvalidInputError
-        For an experiment that is not the paper's.
 
     Examples
     --------
     >>> published("time").place
     'table 3; section 5.2; appendix C'
     """
-    if not is_published(experiment):
-        raise InvalidInputError(f"the paper has no experiment {experiment!r}")
     content = _read(experiment)
     place, remarks = content.pop("place"), content.pop("remarks")
     return Published(experiment, place, content, tuple(remarks))
@@ -137,9 +117,6 @@ def citation() -> str:
 
 
 def _read(name: str) -> dict[str, Any]:
-    content: dict[str, Any] = json.loads(_path(name).read_text(encoding="utf-8"))
+    text = files(__name__).joinpath(f"{name}.json").read_text(encoding="utf-8")
+    content: dict[str, Any] = json.loads(text)
     return content
-
-
-def _path(name: str) -> Traversable:
-    return files(__name__).joinpath(f"{name}.json")
