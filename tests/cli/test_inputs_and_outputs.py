@@ -46,6 +46,7 @@ WRITES = {
     "demo": {"out": ("coefficients.json", "class_accuracies.png", "report.md")},
     "reproduce": {"out": tuple(name if "." in name else f"{name}/x.csv" for name in OUTPUTS)},
     "audit": {},
+    "serve": {},
 }
 BESIDE = {"prompt": (".meta.json", ".progress"), "import": (".meta.json",)}
 #: Options whose text is no path.
@@ -54,6 +55,7 @@ WORDS = {
     *("weights", "terms", "min_class_accuracy", "freeze", "choose", "seeds", "methods"),
     *("solvers", "peers", "shots", "split", "dtype", "device", "revision", "served_model"),
     *("key_variable", "extra_body", "experiment", "from_", "question", "map_", "on", "label"),
+    *("upstream", "host", "max_body"),
 }
 GIVEN = {"pareto": ["--choose", "knee"], "reproduce": ["--jobs", "1"]}
 SERVER = ["--model", "http://127.0.0.1:9/v1", "--served-model", "m"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import numpy as np
 
@@ -113,6 +114,35 @@ def check_choice(name: str, value: str, choices: Sequence[str]) -> str:
     if value not in choices:
         raise InvalidInputError(f"{name} must be one of {', '.join(choices)}; got {value!r}")
     return value
+
+
+def check_url(name: str, url: str) -> str:
+    """Return the address of a server, or refuse it without repeating what may be secret.
+
+    Examples
+    --------
+    >>> check_url("base_url", "http://127.0.0.1:8000/v1")
+    'http://127.0.0.1:8000/v1'
+    """
+    try:
+        parts = urlsplit(url)
+        plain = url.isprintable() and " " not in url
+        known = plain and parts.scheme in ("http", "https") and bool(parts.hostname)
+        _ = parts.port
+    except ValueError:
+        known = False
+    if not known:
+        shown = repr(url) if "@" not in url and "?" not in url else "another text"
+        raise InvalidInputError(
+            f"{name} must begin with http:// or https:// and name a host; got {shown}",
+            hint="Give it with the version, such as http://127.0.0.1:8000/v1",
+        )
+    if parts.username is not None or parts.password is not None or parts.query or parts.fragment:
+        raise InvalidInputError(
+            f"{name} must have no user name, password or query; that of {parts.hostname} has",
+            hint="Give the address alone; a key has its own place",
+        )
+    return url
 
 
 def check_scale(scale: int) -> int:

@@ -28,6 +28,7 @@ COMMANDS = (
     "report",
     "ablate",
     "apply",
+    "serve",
     "export",
     "show",
     "diff",

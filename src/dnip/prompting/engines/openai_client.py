@@ -12,11 +12,10 @@ import random
 from dataclasses import dataclass, field
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
-from urllib.parse import urlsplit
 
 from dnip.base.errors import BackendError, InvalidInputError
 from dnip.base.optional import load_optional
-from dnip.base.validation import check_integer, check_number
+from dnip.base.validation import check_integer, check_number, check_url
 from dnip.prompting.engines.openai_failures import (
     RequestFailedError,
     RetryPolicy,
@@ -73,7 +72,7 @@ class Server:
     retries: RetryPolicy = field(default_factory=RetryPolicy)
 
     def __post_init__(self) -> None:
-        _check_url(self.base_url)
+        check_url("base_url", self.base_url)
         check_integer("concurrency", self.concurrency, at_least=1, at_most=1000)
         check_number("timeout", self.timeout, above=0)
 
@@ -275,28 +274,6 @@ def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
     """Return the first exception that workers raised; the others were stopped by it."""
     first = group.exceptions[0]
     return _first(first) if isinstance(first, BaseExceptionGroup) else first
-
-
-def _check_url(url: str) -> None:
-    """Refuse what no base URL can be, without repeating what may be secret."""
-    try:
-        parts = urlsplit(url)
-        plain = url.isprintable() and " " not in url
-        known = plain and parts.scheme in ("http", "https") and bool(parts.hostname)
-        _ = parts.port
-    except ValueError:
-        known = False
-    if not known:
-        shown = repr(url) if "@" not in url and "?" not in url else "another text"
-        raise InvalidInputError(
-            f"base_url must begin with http:// or https:// and name a host; got {shown}",
-            hint="Give it with the version, such as http://127.0.0.1:8000/v1",
-        )
-    if parts.username is not None or parts.password is not None or parts.query or parts.fragment:
-        raise InvalidInputError(
-            f"base_url must have no user name, password or query; that of {parts.hostname} has",
-            hint="Put the key into the environment variable",
-        )
 
 
 def _read_key(variable: str) -> str | None:

@@ -1,0 +1,170 @@
+"""The server behind the sidecar: how requests are passed on, and what can go wrong on the way."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager, contextmanager
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import aiohttp
+from yarl import URL
+
+from dnip.base.validation import check_number, check_url
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterable, Iterator
+
+#: Headers that are of one connection or of one message, and are not passed on.
+_OWN = frozenset(
+    b"connection keep-alive proxy-authenticate proxy-authorization proxy-connection te trailer "
+    b"transfer-encoding upgrade content-length host expect".split()
+)
+# aiohttp adds these where they are missing; what the client left out stays out.
+_NOT_ADDED = ("Accept", "Accept-Encoding", "User-Agent", "Content-Type")
+
+# Shorter than servers keep idle connections (uvicorn: 5 s), so that none is used as it closes.
+_IDLE_SECONDS = 2.0
+
+
+class FailedError(Exception):
+    """A request that the sidecar answers itself, by an error.
+
+    Parameters
+    ----------
+    status : int
+        The HTTP status.
+    message : str
+    """
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+        self.message = message
+
+
+class Upstream:
+    """The server behind the sidecar.
+
+    Redirects are not followed and cookies not kept, so a key goes to this host alone.
+
+    Parameters
+    ----------
+    url : str
+        Its address; it may end in a path such as ``/v1``.
+    timeout : float
+        Seconds until an answer begins, and between two parts of it.
+
+    Raises
+    ------
+    InvalidInputError
+        For a URL that is not one, or one with a password or a query.
+
+    Examples
+    --------
+    >>> Upstream("http://127.0.0.1:8000/v1", 60).address("/v1/systemone", "a=1")
+    URL('http://127.0.0.1:8000/v1/systemone?a=1')
+    """
+
+    def __init__(self, url: str, timeout: float) -> None:
+        parts = urlsplit(check_url("upstream", url))
+        self.timeout = check_number("timeout", timeout, above=0)
+        self._origin, self._path = f"{parts.scheme}://{parts.netloc}", parts.path.rstrip("/")
+        self._session: aiohttp.ClientSession | None = None
+
+    @asynccontextmanager
+    async def connected(self) -> AsyncIterator[None]:
+        """Keep connections for as long as the block runs."""
+        times = aiohttp.ClientTimeout(total=None, sock_connect=self.timeout, sock_read=self.timeout)
+        async with aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=_IDLE_SECONDS),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            timeout=times,
+            skip_auto_headers=_NOT_ADDED,
+        ) as self._session:
+            yield
+
+    def address(self, path: str, query: str) -> URL:
+        """Return where a request goes: the path follows the upstream's, which is not repeated."""
+        if not path.startswith("/"):
+            raise FailedError(400, "the address of a request must be a path")
+        if not f"{path}/".startswith(f"{self._path}/"):
+            path = self._path + path
+        return URL(f"{self._origin}{path}{'?' if query else ''}{query}", encoded=True)
+
+    async def send(
+        self, method: str, url: URL, headers: list[tuple[str, str]], body: bytes, *, decode: bool
+    ) -> aiohttp.ClientResponse:
+        """Send a request, and return the answer before its content is read.
+
+        Raises
+        ------
+        FailedError
+            502 if there is no answer or it is a redirect, 504 if it takes too long.
+        """
+        assert self._session is not None
+        with told_of_failures(self.timeout):
+            response = await self._session.request(
+                method,
+                url,
+                headers=headers,
+                data=body or None,
+                allow_redirects=False,
+                auto_decompress=decode,
+            )
+        if response.status in (301, 302, 303, 307, 308):
+            response.close()
+            target = urlsplit(response.headers.get("Location", ""))
+            place = f"{target.scheme}://{target.hostname}" if target.hostname else "another path"
+            raise FailedError(
+                502,
+                f"the upstream redirects to {place} (status {response.status}), which is not "
+                "followed; give the sidecar the address where it ends",
+            )
+        return response
+
+
+@contextmanager
+def told_of_failures(timeout: float) -> Iterator[None]:
+    """Turn failures of the connection into answers."""
+    try:
+        yield
+    except TimeoutError:
+        raise FailedError(504, f"the upstream does not answer within {timeout:g} s") from None
+    except aiohttp.ClientConnectorError:
+        raise FailedError(502, "the upstream cannot be reached; is it running?") from None
+    except (aiohttp.ClientError, ConnectionError) as error:
+        name = type(error).__name__
+        raise FailedError(502, f"the connection to the upstream was lost ({name})") from None
+
+
+async def read_whole(response: aiohttp.ClientResponse, most: int, timeout: float) -> bytes:
+    """Return the content of an answer.
+
+    Raises
+    ------
+    FailedError
+        502 if it is longer than `most` bytes or breaks off, 504 if it takes too long.
+    """
+    parts, size = [], 0
+    with told_of_failures(timeout):
+        async with asyncio.timeout(timeout), response:
+            async for part in response.content.iter_any():
+                parts.append(part)
+                size += len(part)
+                if size > most:
+                    response.close()
+                    raise FailedError(502, f"the upstream's answer is longer than {most:,} bytes")
+    return b"".join(parts)
+
+
+def passed_on(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    """Return the headers of a message that a proxy passes on, names in lower case.
+
+    Examples
+    --------
+    >>> passed_on([(b"Authorization", b"Bearer k"), (b"Connection", b"close")])
+    [(b'authorization', b'Bearer k')]
+    """
+    lowered = ((name.lower(), value) for name, value in headers)
+    return [(name, value) for name, value in lowered if name not in _OWN]

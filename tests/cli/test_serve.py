@@ -1,0 +1,133 @@
+"""``dnip serve``: what it refuses, and a process that is killed while it answers."""
+
+import http.client
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+
+from dnip import Coefficients
+from failing_server import FailingServer
+
+for library in ("uvicorn", "starlette", "aiohttp"):
+    pytest.importorskip(library)
+
+FITTED = Coefficients(["a", "b"], [2, 1], 2)
+KEY = "sk-SECRET-0123456789"
+UP = ("serve", "--upstream", "http://127.0.0.1:9")
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ((*UP, "--coefficients", "topic=half.json"), ["half.json", "not valid JSON"]),
+        ((*UP, "--coefficients", "topic=no.json"), ["no.json"]),
+        (("serve", "--upstream", "h", "--coefficients", "q=c.json"), ["upstream must begin with"]),
+        ((*UP, "--coefficients", "q=c.json", "--timeout", "0"), ["timeout must be"]),
+        ((*UP, "--coefficients", "q=c.json", "--max-body", "0"), ["max_body must be"]),
+        ((*UP, "--coefficients", "q=c.json", "--port", "70000"), ["cannot listen", "--port"]),
+        ((*UP, "--coefficients", "q=c.json", "--host", "no.such.host.invalid"), ["cannot listen"]),
+    ],
+)
+def test_bad_input_is_refused_before_it_listens(dnip, folder, options, told):
+    FITTED.save("c.json")
+    (folder / "half.json").write_text(FITTED.to_json()[:50])
+    dnip(*options).assert_refused(*told)
+
+
+def test_a_port_in_use_is_refused(dnip, folder):
+    FITTED.save("c.json")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        dnip(*UP, "--coefficients", "q=c.json", "--port", port).assert_refused(f"port {port}")
+
+
+@pytest.mark.parametrize(
+    ("pairs", "told"), [(["c.json"], "QUESTION=FILE"), (["q=c.json", "q=d.json"], "'q' twice")]
+)
+def test_coefficients_are_pairs(dnip, pairs, told):
+    options = [word for pair in pairs for word in ("--coefficients", pair)]
+    dnip(*UP, *options).assert_wrong_usage(told)
+
+
+@contextmanager
+def sidecar(upstream, port=0):
+    """A process that serves, and its port; what it said on standard error is left in ``err``."""
+    command = [sys.executable, "-m", "dnip", "serve", "--port", str(port)]
+    command += ["--upstream", upstream, "--coefficients", "topic=c.json"]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        process.port = int(process.stdout.readline().split()[0].rpartition(":")[2])
+        try:
+            yield process
+        finally:
+            process.terminate()
+            process.err = process.stderr.read()
+
+
+def decision(body):
+    """An answer that depends on the request, so that none can take another's place."""
+    a = (body["state"] * 37 % 101 + 1) / 103
+    probabilities = {"a": a, "b": 1 - a}
+    choice = max(probabilities, key=probabilities.get)
+    answer = {"type": "choice", "choice": choice, "probabilities": probabilities}
+    return {"answers": {"topic": answer}}
+
+
+def ask_until(stopped, port, answers):
+    """Ask one after the other; note each whole answer, and nothing of one that breaks off."""
+    number = 0
+    while not stopped.is_set():
+        number += 1
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+        try:
+            body = json.dumps({"state": number})
+            connection.request("POST", "/v1/systemone", body, {"Authorization": f"Bearer {KEY}"})
+            response = connection.getresponse()
+            answers.append((number, response.status, response.read()))
+        except (http.client.HTTPException, OSError):
+            stopped.wait(0.01)
+        finally:
+            connection.close()
+
+
+def test_killed_and_begun_again_it_leaves_no_half_answer(folder):
+    FITTED.save("c.json")
+    stopped, answers = threading.Event(), []
+    with FailingServer(decision) as upstream:
+        url = upstream.url.removesuffix("/v1")
+        with sidecar(url) as first:
+            port = first.port
+            askers = [
+                threading.Thread(target=ask_until, args=(stopped, port, answers)) for _ in range(4)
+            ]
+            for asker in askers:
+                asker.start()
+            while len(answers) < 50:
+                stopped.wait(0.01)
+            os.kill(first.pid, signal.SIGKILL)
+            first.wait()
+        before = len(answers)
+        with sidecar(url, port) as second:
+            while len(answers) < before + 50:
+                stopped.wait(0.01)
+            stopped.set()
+            for asker in askers:
+                asker.join()
+        authorizations = upstream.authorizations
+    for number, status, content in answers:
+        a = (number * 37 % 101 + 1) / 103
+        found = json.loads(content)["answers"]["topic"]["probabilities"]
+        np.testing.assert_allclose([found["a"], found["b"]], FITTED.apply([[a, 1 - a]])[0])
+        assert status == 200
+    assert authorizations == {f"Bearer {KEY}"}
+    assert "SECRET" not in first.err + second.err
+    assert "Traceback" not in first.err + second.err

@@ -1,0 +1,312 @@
+"""The sidecar before an upstream that answers as told: both are real servers on this machine."""
+
+import gzip
+import http.client
+import json
+import re
+import socket
+import threading
+from contextlib import suppress
+
+import pytest
+
+from dnip import Coefficients
+from dnip.base.errors import CoefficientsFormatError, InvalidInputError
+from dnip.deploying.decisions import correct
+
+uvicorn = pytest.importorskip("uvicorn")
+pytest.importorskip("starlette")
+pytest.importorskip("aiohttp")
+
+KEY = "Bearer sk-SECRET-0123456789"
+FITTED = Coefficients(["a", "b"], [2, 1], 2)
+SYSTEM_ONE = {
+    "answers": {
+        "topic": {"type": "choice", "choice": "b", "probabilities": {"a": 0.4, "b": 0.6}},
+        "tone": {"type": "noul", "noul": 0.25},
+    },
+    "usage": {"input_tokens": 7},
+}
+OPENAI = {
+    "answers": [
+        {
+            "type": "choice",
+            "name": "topic",
+            "choice": "b",
+            "probabilities": [
+                {"value": "a", "probability": 0.4},
+                {"value": "b", "probability": 0.6},
+            ],
+        },
+        {"type": "refusal", "name": "tone"},
+    ]
+}
+
+
+def reply(content=b"", status="200 OK", *headers):
+    """A whole HTTP answer."""
+    content = content if isinstance(content, bytes) else json.dumps(content).encode()
+    head = [f"HTTP/1.1 {status}", f"Content-Length: {len(content)}", *headers]
+    return ("\r\n".join(head) + "\r\n\r\n").encode() + content
+
+
+class Upstream:
+    """Writes what ``answer`` is: bytes, or an iterator of bytes after which it hangs up."""
+
+    def __init__(self, answer=b""):
+        self.answer = answer
+        self.requests = []
+        self.listening = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self.listening.getsockname()[1]}"
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def close(self):
+        with suppress(OSError):
+            self.listening.shutdown(socket.SHUT_RDWR)
+        self.listening.close()
+
+    def accept(self):
+        while True:
+            try:
+                connection, _ = self.listening.accept()
+            except OSError:
+                return
+            threading.Thread(target=self.serve, args=(connection,), daemon=True).start()
+
+    def serve(self, connection):
+        with connection, connection.makefile("rb") as file:
+            while line := file.readline():
+                head = [line, *iter(file.readline, b"\r\n")]
+                headers = dict(row.decode().strip().split(": ", 1) for row in head[1:])
+                named = {name.lower(): value for name, value in headers.items()}
+                body = file.read(int(named.get("content-length", 0)))
+                self.requests.append((line.decode().strip(), named, body))
+                if not isinstance(self.answer, bytes):
+                    for part in self.answer:
+                        connection.sendall(part)
+                    return
+                connection.sendall(self.answer)
+
+
+@pytest.fixture
+def upstream():
+    server = Upstream()
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def coefficients(tmp_path):
+    FITTED.save(tmp_path / "topic.json")
+    return tmp_path / "topic.json"
+
+
+@pytest.fixture
+def start(upstream, coefficients):
+    """A function that starts the sidecar and returns its port."""
+    from dnip.deploying.sidecar.application import make_app
+
+    running = []
+
+    def run(url=upstream.url, **settings):
+        app = make_app(url, {"topic": coefficients}, **settings)
+        server = uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False))
+        listening = socket.create_server(("127.0.0.1", 0))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        thread.start()
+        running.append((server, thread, listening))
+        return listening.getsockname()[1]
+
+    yield run
+    for server, thread, listening in running:
+        server.should_exit = True
+        thread.join()
+        listening.close()
+
+
+def ask(port, path="/v1/systemone", method="POST", body=b"{}", headers=None):
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    connection.request(method, path, body, {"Authorization": KEY, **(headers or {})})
+    response = connection.getresponse()
+    content = response.read()
+    connection.close()
+    return response.status, content, response.headers
+
+
+def message(answer):
+    status, content, _ = answer
+    return status, json.loads(content)["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [("/v1/systemone", SYSTEM_ONE), ("/v1/decisions", OPENAI), ("/api/alpha/decisions", OPENAI)],
+)
+def test_decisions_are_corrected(start, upstream, path, body):
+    upstream.answer = reply(body, "200 OK", "X-Request-Id: 7", "Content-Type: application/json")
+    status, content, headers = ask(start(), path, body=b'{"state": 1}')
+    assert (status, json.loads(content)) == (200, correct(body, {"topic": FITTED})[0])
+    assert (headers["X-Request-Id"], headers["Content-Type"]) == ("7", "application/json")
+    [(line, sent, asked)] = upstream.requests
+    assert (line, asked) == (f"POST {path} HTTP/1.1", b'{"state": 1}')
+    assert sent["authorization"] == KEY
+
+
+def test_a_compressed_decision_is_corrected(start, upstream):
+    packed = gzip.compress(json.dumps(SYSTEM_ONE).encode())
+    upstream.answer = reply(packed, "200 OK", "Content-Encoding: gzip")
+    status, content, headers = ask(start(), headers={"Accept-Encoding": "gzip"})
+    assert (status, json.loads(content)["answers"]["topic"]["choice"]) == (200, "a")
+    assert "Content-Encoding" not in headers
+    assert "accept-encoding" not in upstream.requests[0][1]
+
+
+def test_everything_else_passes_unchanged(start, upstream):
+    packed = gzip.compress(b"models")
+    upstream.answer = reply(packed, "200 OK", "Content-Encoding: gzip", "Set-Cookie: a=1")
+    port = start()
+    for _ in range(2):
+        status, content, headers = ask(port, "/v1/a%2Fb?q=%20&x", "GET", None)
+        assert (status, content, headers["Content-Encoding"]) == (200, packed, "gzip")
+    line, sent, _ = upstream.requests[-1]
+    assert line == "GET /v1/a%2Fb?q=%20&x HTTP/1.1"
+    assert "cookie" not in sent
+    assert sent["host"] == upstream.url.removeprefix("http://")
+
+
+def test_the_path_of_the_upstream_is_not_repeated(start, upstream):
+    upstream.answer = reply(SYSTEM_ONE)
+    port = start(f"{upstream.url}/v1/")
+    ask(port, "/v1/systemone")
+    ask(port, "/systemone")
+    assert {line for line, _, _ in upstream.requests} == {"POST /v1/systemone HTTP/1.1"}
+
+
+def test_errors_of_the_upstream_pass_with_their_status(start, upstream):
+    upstream.answer = reply({"error": "overloaded"}, "503 Overloaded", "Retry-After: 3")
+    status, content, headers = ask(start())
+    assert (status, json.loads(content)) == (503, {"error": "overloaded"})
+    assert headers["Retry-After"] == "3"
+
+
+def test_a_redirect_is_not_followed(start, upstream):
+    other = Upstream(reply(SYSTEM_ONE))
+    upstream.answer = reply(b"", "307 Elsewhere", f"Location: {other.url}/v1/systemone?key=x")
+    port = start()
+    for path in ("/v1/systemone", "/v1/models"):
+        status, told = message(ask(port, path))
+        assert status == 502
+        assert re.search(r"redirects to http://127\.0\.0\.1 .*not followed", told)
+    other.close()
+    assert not other.requests
+
+
+@pytest.mark.parametrize(
+    ("answer", "status", "told"),
+    [
+        (reply(b"<html>It works</html>"), 502, "no JSON"),
+        (reply(json.dumps(SYSTEM_ONE)[:-5].encode()), 502, "no JSON"),
+        (reply(b"[" * 100_000), 502, "no JSON"),
+        (reply(SYSTEM_ONE)[:-5], 502, "connection to the upstream was lost"),
+        (b"", 502, "connection to the upstream was lost"),
+        (b"nonsense\r\n\r\n", 502, "connection to the upstream was lost"),
+        (reply({"choices": []}), 502, "cannot be corrected: .*'answers'"),
+        (reply({"answers": {"topic": {"type": "choice"}}}), 502, "question 'topic'"),
+        (
+            reply({"answers": {"topic": {"type": "noul", "noul": 0.5}}}),
+            502,
+            "options false, true, but the coefficients were fitted for a, b",
+        ),
+        (reply(b" " * 2_000_000), 502, "longer than 1,000,000 bytes"),
+    ],
+)
+def test_an_answer_that_is_no_decision_is_an_error(start, upstream, answer, status, told):
+    upstream.answer = iter([answer])
+    found, text = message(ask(start(max_body=1_000_000)))
+    assert found == status
+    assert re.search(told, text)
+
+
+def test_an_upstream_that_is_down_or_slow_is_an_error(start, upstream):
+    silent = threading.Event()
+    upstream.answer = (silent.wait() and b"" for _ in range(1))
+    assert message(ask(start(timeout=0.3))) == (504, "the upstream does not answer within 0.3 s")
+    silent.set()
+    upstream.close()
+    status, told = message(ask(start()))
+    assert (status, "cannot be reached" in told) == (502, True)
+
+
+def test_long_requests_are_refused(start, upstream):
+    upstream.answer = reply(SYSTEM_ONE)
+    port = start(max_body=1000)
+    assert ask(port, body=b" " * 1000)[0] == 200
+    assert message(ask(port, body=b" " * 1001)) == (413, "a request may have 1,000 bytes")
+    assert ask(port, body=iter([b" " * 600] * 2))[0] == 413  # in chunks, of no known length
+
+    assert len(upstream.requests) == 1
+
+
+def test_streams_pass_as_they_come_and_break_off_as_they_do(start, upstream):
+    go_on = threading.Event()
+
+    def parts():
+        yield b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\ndata1\r\n"
+        assert go_on.wait(20)
+        yield b"5\r\ndata2\r\n"
+
+    upstream.answer = parts()
+    connection = http.client.HTTPConnection("127.0.0.1", start(), timeout=30)
+    connection.request("POST", "/v1/chat/completions", b"{}")
+    response = connection.getresponse()
+    assert response.read(5) == b"data1"
+    go_on.set()
+    with pytest.raises(http.client.IncompleteRead):
+        response.read()
+
+
+def test_it_tells_that_it_runs_and_what_it_has_done(start, upstream):
+    port = start()
+    upstream.answer = reply(SYSTEM_ONE)
+    ask(port)
+    ask(port)
+    upstream.answer = iter([reply(b"no")])
+    ask(port)
+    assert ask(port, "/healthz", "GET", None)[:2] == (200, b'{"status":"ok"}')
+    status, content, headers = ask(port, "/metrics", "GET", None)
+    assert (status, headers["Content-Type"].split(";")[0]) == (200, "text/plain")
+    numbers = dict(
+        line.rsplit(" ", 1) for line in content.decode().splitlines() if not line.startswith("#")
+    )
+    assert numbers['dnip_decisions_total{question="topic"}'] == "2"
+    assert numbers['dnip_changed_total{question="topic"}'] == "2"
+    assert numbers["dnip_uncorrected_total{}"] == "2"
+    assert numbers['dnip_failures_total{status="502"}'] == "1"
+    mean = 'dnip_mean_probability{question="topic",class="a",stage="%s"}'
+    assert float(numbers[mean % "before"]) == pytest.approx(0.4)
+    assert float(numbers[mean % "after"]) == pytest.approx(0.8 / 1.4)
+
+
+def test_new_coefficients_are_used_from_the_next_answer_on(start, upstream, coefficients):
+    upstream.answer = reply(SYSTEM_ONE)
+    port = start()
+    assert json.loads(ask(port)[1])["answers"]["topic"]["choice"] == "a"
+    Coefficients(["a", "b"], [1, 2], 2).save(coefficients)
+    assert json.loads(ask(port)[1])["answers"]["topic"]["choice"] == "b"
+
+
+@pytest.mark.parametrize(
+    "url", ["127.0.0.1:8000", "ftp://h", "http://u:secret@h", "http://h?key=1"]
+)
+def test_bad_addresses_are_refused(start, url):
+    with pytest.raises(InvalidInputError, match="upstream must") as caught:
+        start(url)
+    assert "secret" not in str(caught.value)
+
+
+def test_bad_files_and_settings_are_refused_at_the_start(start, coefficients):
+    with pytest.raises(InvalidInputError, match="timeout"):
+        start(timeout=0)
+    coefficients.write_text("{")
+    with pytest.raises(CoefficientsFormatError, match=r"topic\.json"):
+        start()
