@@ -53,7 +53,7 @@ bench: $(VENV)/.dev          ## speed and quality, side by side in one run
 	$(BIN)/python -m benchmarks
 
 docs: $(VENV)/.docs          ## the documentation, into site/
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	$(BIN)/python -m sphinx -q -W --keep-going docs site
 
 clean:
 	rm -rf $(VENV) $(VENV)-floors site dnip-demo dnip-bench .pytest_cache .mypy_cache .ruff_cache .hypothesis

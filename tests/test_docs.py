@@ -1,8 +1,14 @@
 """The generated parts of the documentation are those that the sources make today."""
 
+import re
 import subprocess
 import sys
+from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
+
+import dnip
+from dnip import MissingDependencyError
 
 ROOT = Path(__file__).parents[1]
 
@@ -24,6 +30,17 @@ def test_every_room_is_in_the_picture():
     files = {path.name for path in package.glob("*.py") if not path.stem.startswith("__")}
     folders = {f"{path.parent.name}/" for path in package.glob("*/__init__.py")}
     assert [room for room in files | folders if f">{room}<" not in picture] == []
+
+
+def test_python_reference_lists_public_names():
+    page = (ROOT / "docs" / "reference" / "python.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^\.\. auto(?:function|class|exception):: (\S+)$", page, re.MULTILINE)
+    for path in listed:
+        module, _, name = path.rpartition(".")
+        with suppress(MissingDependencyError):
+            assert hasattr(import_module(module), name), path
+    public = {f"dnip.{name}" for name in dnip.__all__} - {"dnip.__version__"}
+    assert public - set(listed) == set()
 
 
 def test_readme_names_files_that_exist():

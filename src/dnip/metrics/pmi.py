@@ -33,8 +33,8 @@ def smoothing_over(n_examples: float) -> float:
 def pmi(confusion: ArrayLike, smoothing: float | None = None) -> Floats:
     """PMI_j of predicting class j and being class j, natural logarithm (section 4.1).
 
-    With add-μ smoothing on counts, N classes and M examples: joint (n_jj + μ)/(M + μN²),
-    predicted (n_·j + μ)/(M + μN), true (n_j· + μ)/(M + μN).
+    With add-μ smoothing on counts, N classes and M examples: joint ``(n_jj + μ)/(M + μN²)``,
+    predicted ``(n_·j + μ)/(M + μN)``, true ``(n_j· + μ)/(M + μN)``.
 
     A class that is never predicted gets about log(M/n_j) where μ is small beside M: as much as one
     that is always right. So PMI alone does not tell a good class from a silent one.

@@ -53,7 +53,7 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
     """Correct a classifier with one learned coefficient per class, so that no class starves.
 
     Predicts argmax_n ξ_n·p_mn, the first class on a tie: p are the class probabilities of
-    `estimator`, ξ one weight per class, such that error + β·COBias - τ·Σ PMI [1]_ is low. They are
+    `estimator`, ξ one weight per class, such that error + β·COBias - τ·Σ PMI is low. They are
     fitted on out-of-fold probabilities, as an estimator is too sure of what it was fitted on;
     then the estimator is fitted on all data. Without an estimator, X itself is the matrix of
     class probabilities, such as an LLM's.
@@ -116,8 +116,8 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
 
     References
     ----------
-    .. [1] Lin and You, "Optimizing Class-Level Probability Reweighting Coefficients for Equitable
-       Prompting Accuracy", section 3.
+    Lin and You, "Optimizing Class-Level Probability Reweighting Coefficients for Equitable
+    Prompting Accuracy", section 3.
 
     Examples
     --------

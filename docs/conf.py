@@ -1,0 +1,18 @@
+"""How Sphinx builds this documentation: ``make docs``."""
+
+project = "DNIP"
+author = "the DNIP contributors"
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+html_theme = "furo"
+html_title = "DNIP"
+
+# Pages are plain Markdown, whose links also work on a code host: page.md#a-heading.
+myst_heading_anchors = 4
+
+# Docstrings: numpydoc, with the names of parameters in single backticks.
+napoleon_google_docstring = False
+napoleon_use_ivar = True
+default_role = "code"
+autodoc_typehints = "none"
+autodoc_member_order = "bysource"
+autodoc_mock_imports = ["langchain_core"]  # its class is described without it
