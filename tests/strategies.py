@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 #: Every run tries the same examples, so that a failure is a failure for everyone.
-seeded = settings(derandomize=True, deadline=None, max_examples=60)
+seeded = settings(derandomize=True, deadline=None, max_examples=30)
 
 #: Probabilities whose products with indices often tie, exactly or but for rounding.
 TYING = [i / 8 for i in range(9)] + [i / 10 for i in range(1, 10)]

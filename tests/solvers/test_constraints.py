@@ -102,7 +102,7 @@ each_case = given(
 )
 
 
-@settings(seeded, max_examples=40)
+@settings(seeded, max_examples=20)
 @given(seed=st.integers(0, 2**32 - 1), kind=st.sampled_from(KINDS))
 def test_exhaustive_search_equals_enumeration(seed, kind):
     case = Case(seed, 3, kind, n_rows=40)
@@ -123,7 +123,7 @@ def blind(monkeypatch):
 
 
 @pytest.mark.usefixtures("blind")
-@settings(seeded, max_examples=150)
+@settings(seeded, max_examples=50)
 @each_case
 def test_proofs_equal_exhaustive_search(seed, n_classes, kind):
     case = Case(seed, n_classes, kind)
@@ -140,7 +140,7 @@ def test_proofs_equal_exhaustive_search(seed, n_classes, kind):
     assert case.keeps(proven.confusion)
 
 
-@settings(seeded, max_examples=150)
+@settings(seeded, max_examples=50)
 @each_case
 def test_coordinate_search_is_as_good_as_exhaustive_search_on_small_problems(seed, n_classes, kind):
     case = Case(seed, n_classes, kind)

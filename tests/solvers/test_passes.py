@@ -74,9 +74,9 @@ def assert_walks_to_recounts(passes, table, scale, start, steps):
 
 @each_way
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("weighted", [True, False])
-@pytest.mark.parametrize("name", ["{}", "log:{}"])
+@pytest.mark.parametrize(
+    ("dtype", "weighted", "name"), [(np.float64, True, "{}"), (np.float32, False, "log:{}")]
+)
 def test_walking_equals_recounting(force, way, kind, dtype, weighted, name):
     force(way)
     rng = np.random.default_rng(0)
@@ -168,8 +168,7 @@ def solutions(p, labels, **settings):
 
 
 @pytest.mark.parametrize("way", ["sparse", "in place", "in place, tallied", "leaders"])
-@pytest.mark.parametrize("weighted", [True, False])
-@pytest.mark.parametrize("scale", [30, "log:100"])
+@pytest.mark.parametrize(("weighted", "scale"), [(True, 30), (False, "log:100")])
 def test_every_layout_leads_to_the_same_solution(force, way, weighted, scale):
     rng = np.random.default_rng(5)
     p = random_probabilities(rng, 300, 6, "mixed")
@@ -208,7 +207,7 @@ EDGES = {
 
 
 @each_way
-@pytest.mark.parametrize("scale", [1, 30, 10_000, "log:1", "log:1000"])
+@pytest.mark.parametrize("scale", [1, 10_000, "log:30"])
 @pytest.mark.parametrize("edge", EDGES)
 def test_edges_of_the_input(force, way, scale, edge):
     force(way)
@@ -254,9 +253,8 @@ def test_the_clock_stops_a_descent_over_many_rows(force, way):
     assert position.value == pytest.approx(oracles.objective(confusion), abs=1e-12)
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize(("dtype", "scale"), [(np.float64, 30), (np.float32, "log:1000")])
 @pytest.mark.parametrize(("n_rows", "n_classes"), [(300_000, 4), (100_000, 14), (60_000, 64)])
-@pytest.mark.parametrize("scale", [30, "log:1000"])
 def test_a_fit_takes_at_most_half_of_its_input_beside_it(n_rows, n_classes, dtype, scale):
     rng = np.random.default_rng(9)
     p = rng.dirichlet(np.ones(n_classes), n_rows).astype(dtype)

@@ -41,7 +41,7 @@ def blind(monkeypatch):
 
 
 class TestGeometric:
-    @settings(seeded, max_examples=25)
+    @settings(seeded, max_examples=15)
     @given(
         seed=st.integers(0, 2**32 - 1),
         n_classes=st.sampled_from([2, 3, 4]),
@@ -62,7 +62,7 @@ class TestGeometric:
             np.testing.assert_array_equal(solution.confusion, counted)
 
     @pytest.mark.usefixtures("blind")
-    @settings(seeded, max_examples=40)
+    @settings(seeded, max_examples=25)
     @given(
         seed=st.integers(0, 2**32 - 1),
         kind=st.sampled_from(KINDS),
@@ -92,7 +92,7 @@ class TestGeometric:
 
 
 class TestContinuous:
-    @settings(seeded, max_examples=60)
+    @settings(seeded, max_examples=15)
     @given(seed=st.integers(0, 2**32 - 1), kind=st.sampled_from(KINDS))
     def test_two_classes_are_optimal(self, seed, kind):
         p, labels = random_problem(seed, 2, kind)
@@ -108,7 +108,7 @@ class TestContinuous:
             linear = solve(p, labels, scale=size, solver="exhaustive")
             assert solution.value <= linear.value + 1e-12
 
-    @settings(seeded, max_examples=30)
+    @settings(seeded, max_examples=15)
     @given(seed=st.integers(0, 2**32 - 1), kind=st.sampled_from(KINDS))
     def test_no_weight_of_one_class_is_better(self, seed, kind):
         p, labels = random_problem(seed, 3, kind)

@@ -48,7 +48,7 @@ def test_ends_where_no_class_improves_by_itself(layout, kind, remembers):
     def z(indices):
         return oracles.objective(oracles.confusion_at(p, labels, indices), tau=0.2, mu=1.0)
 
-    for start, end, value, _ in descents(layout, p, labels, starts, lines_of):
+    for start, end, value, _ in descents(layout, p, labels, starts[:8], lines_of):
         assert value == pytest.approx(z(end), abs=1e-12)
         assert value <= z(start) + 1e-12
         for c in range(3):
