@@ -1,13 +1,17 @@
 """What the tests of more than one room need."""
 
 import importlib.util
+import os
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
+# Workers share the cores; and sums over one thread end in the same bits on any machine.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 # Every run tries the same examples, also where a test has no settings of its own.
-settings.register_profile("repeatable", derandomize=True, deadline=None)
+settings.register_profile("repeatable", derandomize=True, deadline=None, max_examples=40)
 settings.load_profile("repeatable")
 
 #: Helpers that need torch: test files import them where it is installed.
@@ -75,4 +79,23 @@ def shared_tables():
     folder = Path(__file__).resolve().parents[2] / "shared" / "tables"
     if not folder.is_dir():
         pytest.skip(f"the real tables are not at {folder}")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def tiny_model(tmp_path_factory):
+    """A function from an architecture's name to the folder of a tiny model."""
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("transformers")
+    from tiny_models import save_model
+
+    torch.set_num_threads(1)  # of models this small, threads only wait for each other
+
+    folders = {}
+
+    def folder(kind):
+        if kind not in folders:
+            folders[kind] = save_model(tmp_path_factory.mktemp(kind), kind)
+        return folders[kind]
+
     return folder

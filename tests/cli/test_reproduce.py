@@ -1,9 +1,4 @@
 import json
-import os
-import signal
-import subprocess
-import sys
-import time
 
 import pytest
 
@@ -148,26 +143,6 @@ def test_a_disk_that_is_full_ends_the_run_with_a_message(work, dnip, monkeypatch
     monkeypatch.chdir(work)
     found = dnip("reproduce", "confusion", *SAVED, "--json")
     assert found.json["cells_reused"] == 1
-
-
-def test_killed_midway_and_run_again_it_ends_with_the_same_results(work, dnip):
-    write_tables(work / "more", [f"news{n}" for n in range(4)])
-    common = ("reproduce", "opt-size", "--tables", "more", "--plan", "plan.toml", "--jobs", "2")
-    assert dnip(*common, "--out", "whole").status == 0
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "dnip", *common, "--out", "killed"], env=environment
-    )
-    deadline = time.monotonic() + 300
-    cells = work / "killed" / "cells"
-    while len(list(cells.glob("[!.]*.json"))) < 2 and time.monotonic() < deadline:
-        time.sleep(0.01)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    assert not (work / "killed/results").exists()
-    resumed = dnip(*common, "--out", "killed", "--json").json
-    assert 2 <= resumed["cells_reused"] <= resumed["cells"]
-    assert results_of(work / "killed") == results_of(work / "whole")
 
 
 def test_a_second_run_in_the_same_folder_is_refused(work, dnip):
