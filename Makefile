@@ -22,7 +22,7 @@ demo-llm: $(VENV)/.llm       ## from texts to better class accuracies with the s
 	$(BIN)/dnip evaluate dnip-demo/news-test.csv --classes $(NEWS) --coefficients dnip-demo/news-coefficients.json
 
 test: $(VENV)/.dev           ## all tests, docstring examples included
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 torch: $(VENV)/.torch         ## torch and the rest that the tests of language models need: some GB
 

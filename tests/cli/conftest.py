@@ -5,9 +5,14 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 import pytest
+import typer
 
 from dnip import Coefficients
 from dnip.cli import main
+from dnip.cli.app import app
+
+#: Built once: typer is slow at it.
+COMMAND = typer.main.get_command(app)
 
 #: Two classes, of which the raw argmax never sees the second.
 SMALL = "label,p0,p1\n0,0.9,0.1\n0,0.8,0.2\n1,0.6,0.4\n1,0.55,0.45\n"
@@ -49,6 +54,7 @@ class Outcome(NamedTuple):
 @pytest.fixture
 def dnip(monkeypatch, capsys):
     """Run ``dnip`` with these arguments, as the shell would."""
+    monkeypatch.setattr(typer.main, "get_command", lambda _: COMMAND)
 
     def run(*arguments):
         monkeypatch.setattr(sys, "argv", ["dnip", *map(str, arguments)])
