@@ -44,10 +44,10 @@ JOBS = {
         "fit in/large.parquet --robust off --effort 0.01 --out out/c.json --trace out/trace.csv"
     ),
     "apply": Job("apply in/large.parquet --coefficients in/c.json --out out/p.parquet"),
-    "tune": Job("tune in/small.csv --out out/c.json"),
+    "tune": Job("tune in/small.csv --betas 1,2.7 --taus 0.2 --smoothings 1 --out out/c.json"),
     "pareto": Job("pareto in/small.csv --effort 0.1 --choose knee --out out/c.json"),
     "prompt": Job(
-        f"prompt agnews --model {_ROOT}/models/small --data {_ROOT}/examples/news --limit 12 "
+        f"prompt agnews --model {_ROOT}/models/small --data {_ROOT}/examples/news --limit 8 "
         "--batch-tokens 1 --out out/t.csv",
         goes_on=True,
     ),

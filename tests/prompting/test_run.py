@@ -52,7 +52,7 @@ def test_the_metadata_say_what_the_table_came_from(plan, tmp_path):
     assert len(settings["prompts_sha256"]) == 64
 
 
-@pytest.mark.parametrize("stop_after", range(10))
+@pytest.mark.parametrize("stop_after", [0, 1, 4, 8, 9])
 def test_a_stopped_run_goes_on_to_the_very_same_table(plan, tmp_path, stop_after):
     whole, resumed = tmp_path / "whole.csv", tmp_path / "resumed.csv"
     run(plan, FakeEngine(), whole)

@@ -47,10 +47,9 @@ def test_is_proven_where_all_weights_can_be_tried(name):
 
 
 @pytest.mark.parametrize("known", [MEDIUM, TIED], ids=lambda known: known.kind)
-@pytest.mark.parametrize("seed", range(3))
-def test_the_search_finds_nearly_all_of_it(known, seed):
+def test_the_search_finds_nearly_all_of_it(known):
     # fewer lines than there are, so that nothing is proven
-    found = front(known.p, known.labels, scale=known.scale, effort=0.15, seed=seed)
+    found = front(known.p, known.labels, scale=known.scale, effort=0.15)
     assert found.status is Status.FINISHED
     assert found.n_lines < 9**3
     assert_sound(found, known.p, known.labels)
@@ -93,15 +92,15 @@ def test_searches_a_geometric_scale_where_not_all_weights_can_be_tried():
 @pytest.mark.parametrize("leaders_from", [10**6, 2], ids=["in place", "leaders"])
 def test_a_table_searched_where_it_stands_has_the_front_of_its_copy(monkeypatch, leaders_from):
     rng = np.random.default_rng(3)
-    p = random_probabilities(rng, 1_000, 4)
-    labels = np.where(rng.random(1_000) < 0.5, p.argmax(axis=1), rng.integers(4, size=1_000))
-    copied = front(p, labels, scale=12, effort=0.1)
+    p = random_probabilities(rng, 200, 4)
+    labels = np.where(rng.random(200) < 0.5, p.argmax(axis=1), rng.integers(4, size=200))
+    copied = front(p, labels, scale=12, effort=0.02)
     monkeypatch.setattr(rows, "_COPIED", 0)
     monkeypatch.setattr(rows, "_LISTED", -1)
     monkeypatch.setattr(passes, "_LEADERS_FROM", leaders_from)
     there = passes.passes_over(Problem.of(p, labels), levels_of(12))
     assert not isinstance(there, passes.CompiledPasses)
-    there = front(p, labels, scale=12, effort=0.1)
+    there = front(p, labels, scale=12, effort=0.02)
     assert [point.weight_indices.tolist() for point in there.points] == [
         point.weight_indices.tolist() for point in copied.points
     ]

@@ -40,12 +40,12 @@ def test_equals_one_prompt_at_a_time(engine, plain, name):
     train, test = (load_examples(DATA / name, split, task) for split in ("train", "test"))
     shown = draw_demonstrations(train, 1, n_classes=task.n_classes, seed=0)
     builder = PromptBuilder(task, [(train.rows[i], int(train.labels[i])) for i in shown])
-    prompts = [builder.prompt(row) for row in test.rows[:80]]
+    prompts = [builder.prompt(row) for row in test.rows[:30]]
     long = set(engine.too_long(prompts, answer_tokens=8))
-    prompts = [prompt for row, prompt in enumerate(prompts) if row not in long][:50]
-    assert len(prompts) >= 20
+    prompts = [prompt for row, prompt in enumerate(prompts) if row not in long][:12]
+    assert len(prompts) >= 8
     # The mean reads one position, so that the plain way is quick; the sum reads all.
-    for scoring, few in [(Scoring.MEAN, prompts), (Scoring.SUM, prompts[:3])]:
+    for scoring, few in [(Scoring.MEAN, prompts), (Scoring.SUM, prompts[:2])]:
         found = np.empty((len(few), task.n_classes))
         for row in engine.score(few, task, scoring):
             found[row.row] = row.captured
