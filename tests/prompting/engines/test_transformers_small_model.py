@@ -40,7 +40,7 @@ def test_equals_one_prompt_at_a_time(engine, plain, name):
     train, test = (load_examples(DATA / name, split, task) for split in ("train", "test"))
     shown = draw_demonstrations(train, 1, n_classes=task.n_classes, seed=0)
     builder = PromptBuilder(task, [(train.rows[i], int(train.labels[i])) for i in shown])
-    prompts = [builder.prompt(row) for row in test.rows[:30]]
+    prompts = [builder.prompt(row) for row in test.rows[:80]]
     long = set(engine.too_long(prompts, answer_tokens=8))
     prompts = [prompt for row, prompt in enumerate(prompts) if row not in long][:12]
     assert len(prompts) >= 8

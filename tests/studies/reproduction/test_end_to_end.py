@@ -18,8 +18,8 @@ def test_the_reduced_plan_from_texts_to_report(tmp_path):
     pytest.importorskip("torch")
     pytest.importorskip("transformers")
     plan = load_plan("quick").with_model(str(MODEL))
-    plan = plan.model_copy(update={"rows": Rows(opt=40, test=40), "dev_share": 0.2, "seeds": (0,)})
-    data = write_texts(tmp_path / "data", rows=80)
+    plan = plan.model_copy(update={"rows": Rows(opt=60, test=60), "dev_share": 0.2, "seeds": (0,)})
+    data = write_texts(tmp_path / "data", rows=120)
     done = reproduce("all", plan, tmp_path / "out", data=data, jobs=2)
     assert done.outcome.failures == {}
     assert done.experiments == EXPERIMENTS
