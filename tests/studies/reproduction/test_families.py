@@ -25,7 +25,7 @@ def in_little(plan, **model):
             "models": (only.model_copy(update=model),),
             "tasks": ("agnews",),
             "seeds": (0,),
-            "rows": Rows(opt=20, test=8),
+            "rows": Rows(opt=40, test=20),
             "grid": DevGrid(smoothing=(1.0, 4000.0)),
             "dev_share": 0.2,
             "experiments": {"cot": {"rows": 4, "max_new_tokens": 4}},
@@ -87,7 +87,7 @@ def test_the_family_behind_a_server(tmp_path, monkeypatch):
     assert done.outcome.failures == {}
     assert done.outcome.n_tables == 2
     assert {body["model"] for body in server.requests} == {"meta-llama/Llama-2-70b-hf"}
-    assert len(server.requests) == 28
+    assert len(server.requests) == 60
 
 
 def test_a_model_that_cannot_be_loaded_fails_its_cells_and_says_why(tmp_path):
