@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from dnip.prompting.answers.reading import ImportSummary
+    from dnip.prompting.answers.summary import ImportSummary
 
 
 def describe_import(summary: ImportSummary, out: Path) -> str:

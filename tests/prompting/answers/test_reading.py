@@ -7,9 +7,9 @@ import pytest
 
 from dnip import DNIPWarning, ProbabilityTable
 from dnip.base.errors import InvalidInputError
+from dnip.prompting.answers import read_answers, write_import
 from dnip.prompting.answers.files import read_values
 from dnip.prompting.answers.filling import decimals
-from dnip.prompting.answers.reading import read_answers, write_import
 
 CLASSES = ["ham", "spam"]
 ROWS = [{"id": f"r{i}", "ham": p, "spam": 1 - p} for i, p in enumerate((0.125, 1 / 3, 0.75))]
@@ -86,6 +86,13 @@ def test_labels_beside_answers_are_read_unless_there_is_a_gold_file(tmp_path):
     (tmp_path / "gold.csv").write_text("id,label\nr1,ham\n")
     table, *_ = read_answers(rows, CLASSES, gold=tmp_path / "gold.csv")
     assert table.labels.tolist() == [-1, 0, -1]
+
+
+def test_an_id_beside_the_envelope_counts_where_a_batch_names_none():
+    answer = {"choices": [{"text": "ham", "logprobs": {"top_logprobs": [{"ham": -0.5}]}}]}
+    lines = [{"id": "a", "response": answer}, {"id": "x", "custom_id": "b", "response": answer}]
+    table, *_ = read_answers(lines, CLASSES)
+    assert table.ids.tolist() == ["a", "b"]
 
 
 def test_further_columns_pass_through_unless_a_table_would_refuse_them(tmp_path):

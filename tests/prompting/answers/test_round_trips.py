@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dnip.prompting.answers.reading import read_answers
+from dnip.prompting.answers import read_answers
 
 CLASSES = ["ham", "spam"]
 #: Written by lm-evaluation-harness 0.4.13 with models/small: the prompts of the task agnews.

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dnip.base.errors import InvalidInputError
-from dnip.prompting.answers.reading import read_answers
+from dnip.prompting.answers import read_answers
 from dnip.prompting.answers.registry import SOURCES
 
 CLASSES = ["ham", "spam"]
@@ -315,6 +315,7 @@ def test_refusals_are_counted_and_left_out(refusal):
         ("columns", {"ham": 0.5, "egg": 0.5}, "there is no column spam"),
         ("columns", {"ham": 0.5, "spam": "x"}, "spam: 'x' is not a number"),
         ("columns", {"ham": 0.5, "spam": -0.5}, "negative"),
+        ("columns", {"ham": 0.5, "spam": 0.5, "mass": 2}, "answer 1, mass"),
         ("columns", {"ham": 0.0, "spam": 0.0}, "all class probabilities are 0"),
         ("decisions", choice({"type": "box", "box": {}}), "type 'box'"),
         (

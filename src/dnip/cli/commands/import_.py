@@ -78,7 +78,7 @@ def import_(
     """
     from dnip.base.files import check_files
     from dnip.presenting.answers import describe_import, notes_on_import
-    from dnip.prompting.answers.reading import read_answers, write_import
+    from dnip.prompting.answers import read_answers, write_import
     from dnip.prompting.run import check_table_path, metadata_path
 
     check_table_path(out)

@@ -129,7 +129,6 @@ class Collector:
             return
         row = source.read(content, replace(self._wanted, question=question))
         holders = [one for one in (saved, content) if isinstance(one, dict)]
-        holders += [one["doc"] for one in holders if isinstance(one.get("doc"), dict)]
         own_id = None if isinstance(row, Unanswered) else row.own_id
         row_id = self._id(holders, opened.own_id, own_id)
         if isinstance(row, Unanswered):
@@ -183,8 +182,7 @@ class Collector:
     def _id(self, holders: list[dict[str, Any]], batch_id: object, own_id: object) -> object:
         if self._on not in (None, BY_ROW):
             return _held(holders, str(self._on), "--on")
-        content = holders[1:2] or holders  # the id of a batch's line is not that of the request
-        beside = (held.get(ID) for held in content)
+        beside = (held.get(ID) for held in holders)
         return next((one for one in (batch_id, *beside, own_id) if one is not None), None)
 
     def _label_of(self, holders: list[dict[str, Any]], row: Row) -> object:
@@ -192,11 +190,13 @@ class Collector:
             return None
         if self._label is not None:
             return _held(holders, self._label, "--label")
-        own = next((held[LABEL] for held in holders[:2] if LABEL in held), None)
+        own = next((held[LABEL] for held in holders if LABEL in held), None)
         return row.label if own is None else own
 
 
 def _held(holders: list[dict[str, Any]], name: str, option: str) -> object:
+    """Return what stands beside an answer, or in the document that a harness asked about."""
+    holders = [*holders, *(one["doc"] for one in holders if isinstance(one.get("doc"), dict))]
     for held in holders:
         if name in held:
             return held[name]

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-import numpy as np
-
+from dnip.base.arrays import check_mass
 from dnip.base.errors import InvalidInputError, listed
 from dnip.base.files import atomic_path, path_text
 from dnip.base.validation import check_classes
@@ -20,83 +18,26 @@ from dnip.prompting.answers.filling import fill_rows
 from dnip.prompting.answers.gold import BY_ROW, ID, LABEL, read_gold
 from dnip.prompting.answers.places import Places
 from dnip.prompting.answers.source import Wanted
+from dnip.prompting.answers.summary import ImportSummary
 from dnip.prompting.engines.base import Fill
 from dnip.prompting.run import metadata_path
 from dnip.tables import ProbabilityTable, open_writer
-from dnip.tables.columns import RESERVED, probability_columns, resolve_columns
+from dnip.tables.columns import MASS, RESERVED, probability_columns, resolve_columns
 from dnip.tables.ids import check_ids
 from dnip.tables.labels import UNLABELLED, LabelRule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    import numpy as np
     from numpy.typing import NDArray
 
-    from dnip.base.typing import Labels
+    from dnip.base.typing import Floats, Labels
     from dnip.prompting.answers.collecting import Kept
     from dnip.tables.chunk import Others
 
 #: A file of answers, or an answer (or a list of them) as parsed from JSON.
-Answers: TypeAlias = "str | os.PathLike[str] | Mapping[str, Any] | list[Any]"
-
-
-@dataclass(frozen=True)
-class ImportSummary:
-    """What an import came to.
-
-    Attributes
-    ----------
-    files : tuple of str
-        The files of answers.
-    n : int
-        Rows of the table.
-    n_labelled : int
-        Of these, rows with a gold label.
-    source : str
-        The kind of answers.
-    model, question : str or None
-        Where the answers name them.
-    mean_mass : float or None
-        Captured mass on average, where it is known.
-    n_open : int
-        Rows whose decision depends on what stands for labels that were not reported.
-    n_fallback : int
-        Rows whose answer names no class, so that its first token is read.
-    refused, failed : tuple of str
-        Ids (or places) of answers that are refusals and of requests that failed. They are not in
-        the table: a row of it says something of every class.
-    n_other : int
-        Answers without the question, which are not in the table either.
-    decimals : int or None
-        To how many decimals the probabilities are rounded; None where they are not.
-    n_raised : int
-        Rows in which half a unit of the last decimal stands for zeros.
-    n_tied : int
-        Rows whose most probable classes are equally probable, so that the lowest is decided for.
-    n_one_class : int
-        Rows that give everything to one class: no weights could change the decision.
-    """
-
-    files: tuple[str, ...]
-    n: int
-    n_labelled: int
-    source: str
-    model: str | None
-    question: str | None
-    mean_mass: float | None
-    n_open: int
-    n_fallback: int
-    refused: tuple[str, ...]
-    failed: tuple[str, ...]
-    n_other: int
-    decimals: int | None
-    n_raised: int
-    n_tied: int
-    n_one_class: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain JSON values."""
-        return asdict(self)
+Answers: TypeAlias = "str | os.PathLike[str] | dict[str, Any] | list[Any]"
 
 
 class Import(NamedTuple):
@@ -123,7 +64,7 @@ def read_answers(
 
     Parameters
     ----------
-    answers : sequence of path-like, mapping or list
+    answers : sequence of path-like, dict or list
         Files of answers (JSON, JSON lines, CSV, Parquet), or answers as parsed from JSON.
     classes : sequence of str
         Class names, in the order of the table.
@@ -178,7 +119,7 @@ def read_answers(
             f"{len(collector.refused):,}, failed: {len(collector.failed):,}",
             hint="Give a file that holds answers, one per line or in a list",
         )
-    location = Places(origin, wanted.names, places=[one.where for one in kept])
+    location = Places(origin, (*wanted.names, MASS), places=[one.where for one in kept])
     filled = fill_rows([one.row for one in kept], location, fill)
     ids = _ids(kept, location)
     labels = _own_labels(kept, location, names_of_classes)
@@ -187,14 +128,8 @@ def read_answers(
         labels = truth.join(
             None if ids is None else ids.tolist(), numbers, collector.n_answers, origin
         )
-    masses = [one.row.mass for one in kept]
     table = ProbabilityTable(
-        filled.probabilities,
-        labels,
-        ids,
-        names_of_classes,
-        origin,
-        np.array(masses) if all(mass is not None for mass in masses) else None,
+        filled.probabilities, labels, ids, names_of_classes, origin, _mass(kept, location)
     )
     summary = ImportSummary(
         files=tuple(files),
@@ -272,6 +207,16 @@ def _ids(kept: Sequence[Kept], location: Places) -> NDArray[np.object_] | None:
             hint="Give all answers an id, or none",
         )
     return check_ids(ids, n_examples=len(ids), location=location)
+
+
+def _mass(kept: Sequence[Kept], location: Places) -> Floats | None:
+    """Return the captured mass of each row, None unless it is known of all."""
+    masses = [one.row.mass for one in kept]
+    known = [mass for mass in masses if mass is not None]
+    if len(known) < len(masses):
+        return None
+    column = len(location.columns) - 1
+    return check_mass(known, n_examples=len(known), location=location, column=column)
 
 
 def _own_labels(kept: Sequence[Kept], location: Places, classes: tuple[str, ...]) -> Labels | None:
