@@ -40,7 +40,7 @@ def test_json_holds_the_content(dnip, topics):
 
 def test_sql_is_for_the_table_that_is_named(dnip, topics):
     run = dnip(
-        "export", "c.json", "--to", "sql", "--dialect", "sqlite", "--table", "t", "--columns",
+        "export", "c.json", "--to", "sql", "--dialect", "sqlite", "--table-name", "t", "--columns",
         "a,b,c,d",
     )  # fmt: skip
     with sqlite3.connect(":memory:") as database:

@@ -19,7 +19,7 @@ COMMANDS = typer.main.get_command(app).commands
 #: Options that name what is read, and how the path of a file there is made of the option's value.
 READS = {
     **dict.fromkeys(
-        ("opt", "test", "table", "unlabelled", "dev", "content_free", "files", "gold"), ""
+        ("opt", "test", "table", "unlabelled", "dev", "content_free", "files", "gold", "a", "b"), ""
     ),
     "coefficients": "",
     "costs": "",
@@ -36,6 +36,9 @@ WRITES = {
     "fit": {"out": "", "trace": ""},
     "tune": {"out": ""},
     "apply": {"out": ".csv"},
+    "export": {"out": ""},
+    "show": {},
+    "diff": {},
     "prompt": {"out": ".csv"},
     "import": {"out": ".csv"},
     "evaluate": {"picture": ".png"},
@@ -56,8 +59,13 @@ WORDS = {
     *("solvers", "peers", "shots", "split", "dtype", "device", "revision", "served_model"),
     *("key_variable", "extra_body", "experiment", "from_", "question", "map_", "on", "label"),
     *("upstream", "host", "max_body"),
+    *("to", "labels", "answer_prefix", "table_name", "columns"),
 }
-GIVEN = {"pareto": ["--choose", "knee"], "reproduce": ["--jobs", "1"]}
+GIVEN = {
+    "pareto": ["--choose", "knee"],
+    "reproduce": ["--jobs", "1"],
+    "export": ["--to", "logit-bias"],
+}
 SERVER = ["--model", "http://127.0.0.1:9/v1", "--served-model", "m"]
 WAYS = ("itself", "symbolic link", "hard link")
 
@@ -96,7 +104,7 @@ def line(command, values):
             arguments += [one.opts[0], str(value)] if is_option else [str(value)]
         elif one.param_type_name == "argument" and set(values) & {"test"}:
             arguments += [f"some-{one.name}"]
-    given = SERVER if "tokenizer" in values else GIVEN.get(command, [])
+    given = GIVEN.get(command, SERVER if "tokenizer" in values else [])
     return [*arguments, *given]
 
 

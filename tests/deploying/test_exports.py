@@ -152,7 +152,7 @@ def test_each_dialect_escapes_in_its_own_way(dialect, text, identifier):
 
 def test_tables_and_columns_have_the_names_that_are_given():
     duckdb = pytest.importorskip("duckdb", reason="duckdb is not installed")
-    query = Sql(table='main.my "table"', columns='"say ""no""", "a,b"').render(
+    query = Sql(table_name='main.my "table"', columns='"say ""no""", "a,b"').render(
         Coefficients(["no", "yes"], [15, 30], 30)
     )
     with duckdb.connect() as database:
@@ -164,8 +164,8 @@ def test_tables_and_columns_have_the_names_that_are_given():
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"table": ""}, "'' is no name for a table"),
-        ({"table": "a\nb"}, "is no name for a table"),
+        ({"table_name": ""}, "'' is no name for a table"),
+        ({"table_name": "a\nb"}, "is no name for a table"),
         ({"columns": "a"}, "--columns has 1 names, but there are 2 classes"),
         ({"columns": "a,a"}, "--columns: names must differ"),
         ({"columns": "a,\u202eb"}, "is no name for a table or a column"),

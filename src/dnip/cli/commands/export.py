@@ -11,6 +11,7 @@ import typer
 from dnip.base.option import Option
 from dnip.cli.console import complain, finish
 from dnip.cli.options import AsJson, CoefficientsFile
+from dnip.cli.prompt_options import model_files
 from dnip.deploying.exports.registry import FORMATS as PLAIN_FORMATS
 from dnip.prompting.label_bias import FORMATS as TOKEN_FORMATS
 
@@ -69,7 +70,8 @@ def export(
     from dnip.method.coefficients import Coefficients
 
     chosen = _chosen(to, options)
-    check_files({"coefficients": coefficients}, {"out": out})
+    tokenizer = model_files(vars(options)["tokenizer"])
+    check_files({"coefficients": coefficients, "tokenizer": tokenizer}, {"out": out})
     content = chosen.render(Coefficients.load(coefficients))
     told = {"to": to, "promise": chosen.promise, "out": None if out is None else str(out)}
     if out is not None:

@@ -143,8 +143,8 @@ class Sql(Export):
     Parameters
     ----------
     dialect : {"duckdb", "sqlite", "bigquery", "snowflake"}, default="duckdb"
-    table : str, default="probabilities"
-        Name of the table, in parts separated by dots.
+    table_name : str, default="probabilities"
+        In parts separated by dots.
     columns : str, optional
         Comma-separated names of the probability columns, in class order; p0, p1, … by default.
 
@@ -168,7 +168,7 @@ class Sql(Export):
     promise: ClassVar[str] = EXACT
 
     dialect: Annotated[DialectName, Option("The database that runs the query.", _GROUP)] = "duckdb"
-    table: Annotated[
+    table_name: Annotated[
         str, Option("The table of probabilities; dots separate parts of its name.", _GROUP)
     ] = "probabilities"
     columns: Annotated[
@@ -204,7 +204,7 @@ class Sql(Export):
             for product, name in zip(products, classes, strict=True)
         )
         chosen = f"{cases}  END AS {one.identifier('prediction')}"
-        table = ".".join(one.identifier(part) for part in self.table.split("."))
+        table = ".".join(one.identifier(part) for part in self.table_name.split("."))
         if one.but:  # others than SQLite compute the operand of CASE anew for every WHEN
             best = one.identifier("dnip_largest")
             query = (
