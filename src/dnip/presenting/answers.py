@@ -37,8 +37,10 @@ def notes_on_import(summary: ImportSummary) -> Iterator[str]:
         yield f"rows without a label: {summary.n - summary.n_labelled:,}"
     if summary.n_open:
         yield f"rows whose decision depends on labels that are not reported: {summary.n_open:,}"
-    if summary.n_fallback:
-        yield f"answers that name no class, read at their first token: {summary.n_fallback:,}"
+    if summary.n_nameless:
+        yield f"answers that name no class, read at their first token: {summary.n_nameless:,}"
+    if summary.n_several:
+        yield f"answers that name several classes, of which the last is read: {summary.n_several:,}"
     if summary.decimals:
         unit = 10.0**-summary.decimals
         yield (

@@ -89,7 +89,8 @@ def test_labels_beside_answers_are_read_unless_there_is_a_gold_file(tmp_path):
 
 
 def test_an_id_beside_the_envelope_counts_where_a_batch_names_none():
-    answer = {"choices": [{"text": "ham", "logprobs": {"top_logprobs": [{"ham": -0.5}]}}]}
+    tokens = {"ham": -0.5, "spam": -1.5}
+    answer = {"choices": [{"text": "ham", "logprobs": {"top_logprobs": [tokens]}}]}
     lines = [{"id": "a", "response": answer}, {"id": "x", "custom_id": "b", "response": answer}]
     table, *_ = read_answers(lines, CLASSES)
     assert table.ids.tolist() == ["a", "b"]

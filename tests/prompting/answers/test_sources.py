@@ -249,23 +249,36 @@ def test_the_last_label_of_a_longer_answer_is_read():
         [chat("It is ham", first, (" is", {" is": 1.0}), label)], CLASSES
     )
     np.testing.assert_allclose(table.probabilities, [[0.75, 0.25]])
-    assert summary.n_fallback == 0
+    assert (summary.n_nameless, summary.n_several) == (0, 0)
     table, summary, _ = read_answers([chat("It is", first, (" is", {" is": 1.0}))], CLASSES)
-    assert (summary.n, summary.n_fallback) == (1, 1)
+    assert (summary.n, summary.n_nameless) == (1, 1)
+    both = [("spam", {"spam": 0.9, "ham": 0.1}), (",", {",": 1.0}), label]
+    table, summary, _ = read_answers([chat("spam, ham", *both)], CLASSES)
+    np.testing.assert_allclose(table.probabilities, [[0.75, 0.25]])
+    assert summary.n_several == 1
+
+
+def test_an_article_is_not_the_label_a():
+    label = ("B", {"B": 0.6, "A": 0.2})
+    article = (" a", {" a": 0.9, " the": 0.1})
+    table, summary, _ = read_answers([chat("B a", label, article)], ["A", "B"])
+    np.testing.assert_allclose(table.probabilities, [[0.25, 0.75]])
+    assert summary.n_several == 0
 
 
 def test_an_answer_that_is_cut_within_its_label_is_no_fallback():
     tokens = {"sp": 0.6, "ha": 0.2, "!": 0.1}
     table, summary, _ = read_answers([chat("sp", ("sp", tokens), reason="length")], CLASSES)
     np.testing.assert_allclose(table.probabilities, [[0.25, 0.75]])
-    assert summary.n_fallback == 0
+    assert summary.n_nameless == 0
 
 
 @pytest.mark.parametrize(("fill", "ham"), [("zero", 0.0), ("half", 0.1), ("ceiling", 0.2)])
 def test_a_label_that_is_not_reported_is_bounded(fill, ham):
     answer = chat("spam", ("spam", {"spam": 0.3, "a": 0.3, "b": 0.2}))
     unsure = chat("b", ("b", {"b": 0.25, "a": 0.25, "spam": 0.125}))
-    table, summary, _ = read_answers([answer, unsure], CLASSES, fill=fill)
+    both = chat("ham", ("ham", {"ham": 0.5, "spam": 0.5}))
+    table, summary, _ = read_answers([answer, unsure, both], CLASSES, fill=fill)
     np.testing.assert_allclose(table.probabilities[0], [ham / (ham + 0.3), 0.3 / (ham + 0.3)])
     assert summary.n_open == 1  # ham may be 0.125 in the second, and ties go to the lowest class
 
@@ -303,6 +316,7 @@ def test_refusals_are_counted_and_left_out(refusal):
     [
         ("logprobs", chat("a", ("a", {"a": 1.5})), "log-probability 0.405"),
         ("logprobs", {"choices": [{"message": {"content": "ham"}}]}, "no log-probabilities"),
+        ("logprobs", chat("spam", ("spam", {"spam": 0.5, "a": 0.5})), "no answer reports a token"),
         ("logprobs", {"choices": []}, "no choices"),
         ("logprobs", {"output": []}, "no log-probabilities"),
         ("lm-eval", {"doc_id": 0, "resps": [["some text"]]}, "instead of log-likelihoods"),
@@ -329,7 +343,7 @@ def test_damaged_answers_are_refused(source, answer, told):
     assert SOURCES[source].recognises(answer)
     with pytest.raises(InvalidInputError, match=told) as raised:
         read_answers([answer], CLASSES)
-    assert str(raised.value).startswith("answer 1")
+    assert str(raised.value).startswith("answer")
 
 
 JUNK = [None, True, -1, 1e999, float("nan"), "", "x", [], {}, [[]], [{}], {"a": 1}]

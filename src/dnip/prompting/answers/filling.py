@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from dnip.base.arrays import normalise_rows
+from dnip.base.errors import InvalidInputError
 from dnip.prompting.fill import fill_unreported, open_decisions
 
 if TYPE_CHECKING:
@@ -32,19 +33,28 @@ class Filled(NamedTuple):
     n_one_class: int
 
 
-def fill_rows(rows: Sequence[Row], location: Location, fill: Fill | str) -> Filled:
+def fill_rows(
+    rows: Sequence[Row], names: Sequence[str], location: Location, fill: Fill | str
+) -> Filled:
     """Fill what was not reported, raise what was rounded to zero, and normalise.
 
     Raises
     ------
     InvalidInputError
-        For a row that holds no probabilities.
+        For a row that holds no probabilities, and a class that is not reported in any row.
     """
     scores = np.array([row.scores for row in rows])
     places = None
     n_open = n_raised = 0
     if any(row.ceiling is not None for row in rows):
         ceiling = np.array([row.scores if row.ceiling is None else row.ceiling for row in rows])
+        never = (scores == 0).all(axis=0)
+        if never.any():
+            raise InvalidInputError(
+                f"{location.whole()}: no answer reports a token of {names[int(never.argmax())]}",
+                hint="Give the word that stands for it in the answers with --map, or ask for more "
+                "top_logprobs",
+            )
         n_open = int(open_decisions(scores, ceiling).sum())
         p = fill_unreported(scores, ceiling, fill)
     else:

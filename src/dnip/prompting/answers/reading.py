@@ -120,7 +120,7 @@ def read_answers(
             hint="Give a file that holds answers, one per line or in a list",
         )
     location = Places(origin, (*wanted.names, MASS), places=[one.where for one in kept])
-    filled = fill_rows([one.row for one in kept], location, fill)
+    filled = fill_rows([one.row for one in kept], wanted.names, location, fill)
     ids = _ids(kept, location)
     labels = _own_labels(kept, location, names_of_classes)
     if truth is not None:
@@ -140,7 +140,8 @@ def read_answers(
         question=collector.question or None,
         mean_mass=None if table.mass is None else float(table.mass.mean()),
         n_open=filled.n_open,
-        n_fallback=sum(one.row.fallback for one in kept),
+        n_nameless=sum(one.row.names_none for one in kept),
+        n_several=sum(one.row.names_several for one in kept),
         refused=tuple(collector.refused),
         failed=tuple(collector.failed),
         n_other=collector.n_other,

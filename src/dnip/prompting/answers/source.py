@@ -49,8 +49,9 @@ class Row:
         The most that each can be; None where all were reported.
     mass : float or None
         What the model gave to all classes together, where it is known.
-    fallback : bool
-        Whether the answer names no class, so that its first token is read.
+    names_none, names_several : bool
+        Whether the answer names no class, so that its first token is read; or several, of which
+        the last is read.
     own_id, label : object
         The row's id and gold label, where answers of this source hold them.
     others : mapping of str to object
@@ -60,7 +61,8 @@ class Row:
     scores: Floats
     ceiling: Floats | None = None
     mass: float | None = None
-    fallback: bool = False
+    names_none: bool = False
+    names_several: bool = False
     own_id: object = None
     label: object = None
     others: Mapping[str, object] = field(default_factory=dict)

@@ -26,8 +26,10 @@ class ImportSummary:
         Captured mass on average, where it is known.
     n_open : int
         Rows whose decision depends on what stands for labels that were not reported.
-    n_fallback : int
+    n_nameless : int
         Rows whose answer names no class, so that its first token is read.
+    n_several : int
+        Rows whose answer names several classes, of which the last is read.
     refused, failed : tuple of str
         Ids (or places) of answers that are refusals and of requests that failed. They are not in
         the table: a row of it says something of every class.
@@ -51,7 +53,8 @@ class ImportSummary:
     question: str | None
     mean_mass: float | None
     n_open: int
-    n_fallback: int
+    n_nameless: int
+    n_several: int
     refused: tuple[str, ...]
     failed: tuple[str, ...]
     n_other: int

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from functools import cache
-from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dnip.base.errors import InvalidInputError
 from dnip.prompting.answers.source import Row, Source, Unanswered, Wanted
 from dnip.prompting.engines.label_matching import LabelMatcher
 from dnip.prompting.engines.openai_responses import read_answer, read_reported
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dnip.prompting.engines.openai_responses import Token
 
 
 def _recognises(content: Any) -> bool:  # noqa: ANN401
@@ -33,17 +37,33 @@ def _read(content: Any, wanted: Wanted) -> Row | Unanswered:  # noqa: ANN401
     positions = read_answer(answer).positions or (read_reported(answer),)
     matcher = _matcher(wanted.names)
     chosen = [reported.chosen for reported in positions]
-    place = matcher.find_last(chosen)
-    match = matcher.match(positions[place or 0])
+    named = _places_of_labels(matcher, chosen)
+    matches = [matcher.match(positions[place]) for place in named or (0,)]
+    match = matches[0]
     if match.ambiguous > match.captured.sum():
         raise InvalidInputError(
             "the likeliest token of a label begins several labels and so tells none of them",
             hint="Ask again with label words whose first tokens differ, such as letters",
         )
-    mass = min(float(match.captured.sum()), 1.0)
     text = "".join(token.text for token in chosen)
     cut = any(word.startswith(text) for words in matcher.answers for word in words)
-    return Row(match.captured, match.ceiling, mass, fallback=place is None and not cut)
+    return Row(
+        match.captured,
+        match.ceiling,
+        mass=min(float(match.captured.sum()), 1.0),
+        names_none=not named and not cut,
+        names_several=len({int(one.captured.argmax()) for one in matches}) > 1,
+    )
+
+
+def _places_of_labels(matcher: LabelMatcher, chosen: Sequence[Token]) -> list[int]:
+    """Return the places at which an answer names a label, the last one first."""
+    places = []
+    place = matcher.find_last(chosen)
+    while place is not None:
+        places.append(place)
+        place = matcher.find_last(chosen[:place])
+    return places
 
 
 @cache
@@ -54,13 +74,17 @@ def _matcher(names: tuple[str, ...]) -> LabelMatcher:
 def variants(word: str) -> tuple[str, ...]:
     """Return the ways in which a model may write a label: with a space, in another case.
 
+    A lone letter has one case: "a" is an article before it is the label "A".
+
     Examples
     --------
-    >>> variants("Spam")
-    ('Spam', 'spam', 'SPAM', ' Spam', ' spam', ' SPAM')
+    >>> variants("Spam"), variants("A")
+    (('Spam', 'spam', 'SPAM', ' Spam', ' spam', ' SPAM'), ('A', ' A'))
     """
-    cases = (word, word.lower(), word.upper(), word.capitalize())
-    return tuple(dict.fromkeys(space + text for space, text in product(("", " "), cases)))
+    cases = {word: None}
+    if len(word) > 1:
+        cases |= dict.fromkeys((word.lower(), word.upper(), word.capitalize()))
+    return tuple(space + text for space in ("", " ") for text in cases)
 
 
 def _as_choices(content: dict[str, Any]) -> dict[str, Any]:
