@@ -16,6 +16,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dnip import Coefficients
+from dnip.deploying.decisions import correct
 from dnip.prompting.engines.base import Scoring
 from dnip.prompting.engines.decision_engine import DecisionEngine
 from dnip.prompting.engines.openai_client import Server
@@ -117,3 +119,29 @@ def test_the_table_is_that_of_the_model_on_this_machine(server, folder, plan, tm
     here = table("here.csv", TransformersEngine(str(MODEL), device="cpu"))
     assert asked.ids.tolist() == here.ids.tolist()
     np.testing.assert_allclose(asked.probabilities, here.probabilities, atol=1e-5)
+
+
+def test_the_sidecar_corrects_the_server(server, folder, tmp_path):
+    import httpx2
+
+    fitted = Coefficients(TASK.classes, [30, 2, 12, 5], 30)
+    fitted.save(tmp_path / "c.json")
+    criteria = dict.fromkeys(reversed(TASK.classes))
+    question = {"type": "choice", "instructions": "Which topic?", "criteria": criteria}
+    body = {"model": str(folder), "state": "Topic:", "questions": {"topic": question}}
+    command = [sys.executable, "-m", "dnip", "serve", "--port", "0", "--upstream", server]
+    command += ["--coefficients", f"topic={tmp_path / 'c.json'}"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as sidecar:
+        try:
+            beside = sidecar.stdout.readline().split()[0]
+            urls = (server, f"{beside}/v1")
+            direct, through = (
+                httpx2.post(f"{url}/systemone", json=body, timeout=60).json() for url in urls
+            )
+        finally:
+            sidecar.terminate()
+    expected, _ = correct(direct, {"topic": fitted})
+    assert through["answers"]["topic"]["choice"] == expected["answers"]["topic"]["choice"]
+    for key in ("probabilities", "confidence"):
+        found = through["answers"]["topic"][key]
+        assert found == pytest.approx(expected["answers"]["topic"][key], abs=1e-5)
