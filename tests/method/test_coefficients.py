@@ -297,6 +297,7 @@ def without(key):
         ("[" * 100_000, "not valid JSON"),
         ('{"a":' * 100_000, "not valid JSON"),
         ("1" * 5000, "not valid JSON"),
+        (json.dumps(SOUND)[:-1] + ', "fit": {"x": 1e999}}', "1e999 is too large a number"),
         ("null", '"format" is not "dnip-coefficients"'),
         ([SOUND], '"format" is not'),
         (SOUND | {"format": "other"}, '"format" is not'),

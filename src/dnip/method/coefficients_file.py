@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -103,7 +104,7 @@ def from_text(text: str, source: str) -> Stored:
         If the text is damaged, of another format, or of an unknown version.
     """
     try:
-        content = json.loads(text, parse_constant=_refuse_constant)
+        content = json.loads(text, parse_constant=_refuse_constant, parse_float=_finite)
     except (ValueError, RecursionError) as error:  # RecursionError: brackets without end
         raise CoefficientsFormatError(f"{source}: not valid JSON: {error}", hint=REFIT) from error
     if not isinstance(content, dict) or content.get("format") != FORMAT:
@@ -161,6 +162,13 @@ def _check_content(content: dict[str, Any], source: str, *, linear: bool) -> Spa
             hint=REFIT,
         )
     return Spacing(spacing)
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text:.60} is too large a number")
+    return number
 
 
 def _refuse_constant(name: str) -> None:
