@@ -109,33 +109,30 @@ class Coefficients:
                 )
             indices = check_weight_indices(weight_indices, n_classes=len(names), scale=k.size)
             multipliers = k.multipliers(indices)
-        indices.setflags(write=False)
-        multipliers.setflags(write=False)
-        for name, value in (
-            ("classes", names),
-            ("scale", k.size),
-            ("spacing", k.spacing),
-            ("weight_indices", indices),
-            ("multipliers", multipliers),
-            ("objective", dict(objective or {})),
-            ("fit", dict(fit or {})),
-        ):
-            object.__setattr__(self, name, value)
-
-    def __repr__(self) -> str:
-        """Name the classes with their weights."""
-        pairs = zip(self.classes, self.weights.tolist(), strict=True)
-        return f"Coefficients({listed([f'{name}: {weight:.3f}' for name, weight in pairs])})"
-
-    def _repr_html_(self) -> str:
-        """Return a small table, for notebooks."""
-        weights = self.weights.tolist()
-        return html_table(
-            "Coefficients", ["class", "weight"], [*zip(self.classes, weights, strict=True)]
+        self.__setstate__(
+            {
+                "classes": names,
+                "weight_indices": indices,
+                "scale": k.size,
+                "objective": dict(objective or {}),
+                "fit": dict(fit or {}),
+                "spacing": k.spacing,
+                "multipliers": multipliers,
+            }
         )
 
+    def __repr__(self) -> str:
+        return f"Coefficients({listed([f'{name}: {weight:.3f}' for name, weight in self._rows])})"
+
+    def _repr_html_(self) -> str:
+        return html_table("Coefficients", ["class", "weight"], self._rows)
+
+    @property
+    def _rows(self) -> list[tuple[str, float]]:
+        return [*zip(self.classes, self.weights.tolist(), strict=True)]
+
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Make the arrays of a copy read-only, too."""
+        """Take attributes, of a copy too; arrays become read-only."""
         vars(self).update(state)
         self.weight_indices.setflags(write=False)
         self.multipliers.setflags(write=False)
@@ -185,7 +182,7 @@ class Coefficients:
     def with_fit(self, fit: dict[str, Any]) -> Coefficients:
         """Return the same coefficients with another provenance."""
         other = copy(self)
-        object.__setattr__(other, "fit", dict(fit))
+        vars(other)["fit"] = dict(fit)
         return other
 
     @property
@@ -303,10 +300,6 @@ class Coefficients:
         probabilities : array-like of shape (M, N)
             As the model gives them, before reweighting.
 
-        Returns
-        -------
-        PriorEstimate
-
         Raises
         ------
         InvalidInputError
@@ -334,10 +327,7 @@ class Coefficients:
         >>> Coefficients(["no", "yes"], [30, 15], scale=30).logit_bias()
         {'no': 0.0, 'yes': -0.6931471805599453}
         """
-        return {
-            name: math.log(weight)
-            for name, weight in zip(self.classes, self.weights.tolist(), strict=True)
-        }
+        return {name: math.log(weight) for name, weight in self._rows}
 
     def to_json(self) -> str:
         """Return the coefficients as JSON text.
