@@ -44,3 +44,12 @@ def test_nested_cells_of_json_stay_as_they_are(tmp_path):
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     apply_stream(Scan(path, others=True), Coefficients(["0", "1"], [1, 1], 1), out)
     assert [json.loads(line)["meta"] for line in out.open()] == [row["meta"] for row in rows]
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_texts_that_are_no_unicode_are_escaped(suffix, tmp_path):
+    path, out = tmp_path / "opt.jsonl", tmp_path / f"new{suffix}"
+    path.write_text('{"p0": 0.5, "p1": 0.5, "text": "\\ud800", "none": null}\n')
+    apply_stream(Scan(path, others=True), Coefficients(["0", "1"], [1, 1], 1), out)
+    (chunk,) = Scan(out, others=True)
+    assert chunk.others["text"][0] in ("\\ud800", "\ud800")

@@ -169,7 +169,7 @@ def write_import(imported: Import, out: str | os.PathLike[str]) -> None:
     with atomic_path(metadata_path(Path(out))) as temporary:
         settings = {"package_version": version("dnip")}
         content = {"settings": settings, "summary": imported.summary.to_dict()}
-        temporary.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", "utf-8")
+        temporary.write_text(json.dumps(content, indent=2) + "\n", "utf-8")
 
 
 def _values(answers: Sequence[Answers]) -> Iterator[Found]:

@@ -25,6 +25,7 @@ from dnip.tables.columns import (
     reconcile_classes,
     resolve_columns,
 )
+from dnip.tables.formats.text import escape_surrogates
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -254,7 +255,8 @@ class ParquetWriter:
 
     def _column(self, name: str, values: Ids | NDArray[Any], block: Block) -> pa.Array:
         if name not in RESERVED:
-            return self._arrow.array([None if cell is None else str(cell) for cell in values])
+            texts = [None if cell is None else escape_surrogates(str(cell)) for cell in values]
+            return self._arrow.array(texts, self._arrow.string())
         if name not in LABEL_COLUMNS:
             return self._arrow.array(values)
         indices = self._arrow.array(values, mask=values < 0)
