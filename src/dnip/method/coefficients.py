@@ -60,15 +60,13 @@ class Coefficients:
     Raises
     ------
     InvalidInputError
-        For indices outside 1..K, bad weights, or class names of the wrong number or not distinct.
+        For indices outside 1..K, bad weights, or bad class names.
 
     Examples
     --------
     >>> coefficients = Coefficients(["cat", "dog"], [30, 15], scale=30)
     >>> coefficients
     Coefficients(cat: 1.000, dog: 0.500)
-    >>> coefficients.predict([[0.4, 0.6], [0.3, 0.7]])
-    array([0, 1])
     >>> coefficients.predict([[0.4, 0.6], [0.3, 0.7]], names=True).tolist()
     ['cat', 'dog']
     >>> coefficients.apply([[0.4, 0.6]]).round(3)
@@ -169,12 +167,11 @@ class Coefficients:
         }
         if solution.constraints is not None:
             fit["constraints"] = solution.constraints
-        reached = {"value": solution.value, "term_values": solution.terms}
         return cls(
             classes,
             solution.weight_indices,
             WeightScale(solution.spacing, solution.scale),
-            {**solution.objective, **reached},
+            {**solution.objective, "value": solution.value, "term_values": solution.terms},
             fit,
             solution.continuous_weights,
         )
@@ -195,7 +192,7 @@ class Coefficients:
     def apply(self, probabilities: ArrayLike) -> Probabilities:
         """Reweight class probabilities (equation 6): ω_n·p_mn, normalised to sum 1 per row.
 
-        The result ranks the classes as `predict` does. It is not calibrated.
+        The result ranks the classes as `predict` does; it is not calibrated.
 
         Parameters
         ----------
@@ -280,9 +277,8 @@ class Coefficients:
         )
         if moved is None:
             return self
-        objective = dict(self.objective)
-        for name in ("value", "term_values"):  # they belong to other weights on other rows
-            objective.pop(name, None)
+        # value and terms belong to other weights on other rows
+        objective = {k: v for k, v in self.objective.items() if k not in ("value", "term_values")}
         return Coefficients(
             self.classes,
             [],
