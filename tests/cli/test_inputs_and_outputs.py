@@ -21,7 +21,7 @@ READS = {
     **dict.fromkeys(
         ("opt", "test", "table", "unlabelled", "dev", "content_free", "files", "gold", "a", "b"), ""
     ),
-    "coefficients": "",
+    **dict.fromkeys(("coefficients", "logit_bias"), ""),
     "costs": "",
     "target_prior": ".json",
     "task": ".toml",

@@ -295,6 +295,31 @@ def test_new_coefficients_are_used_from_the_next_answer_on(start, upstream, coef
     assert json.loads(ask(port)[1])["answers"]["topic"]["choice"] == "b"
 
 
+def test_chats_for_one_token_get_the_bias(start, upstream, tmp_path):
+    (tmp_path / "bias.json").write_text('{"logit_bias": {"7": 0.0, "9": -3.5}}')
+    upstream.answer = reply(b"{}")
+    port = start(logit_bias=tmp_path / "bias.json")
+    for body in (
+        {"messages": [], "max_completion_tokens": 1},
+        {"messages": [], "max_tokens": 1, "logit_bias": {"5": 1}},
+        {"messages": [], "max_tokens": 2},
+        ["max_tokens"],
+    ):
+        ask(port, "/v1/chat/completions", body=json.dumps(body).encode())
+    sent = [json.loads(body) for _, _, body in upstream.requests]
+    assert [one.get("logit_bias") for one in sent[:3]] == [{"7": 0.0, "9": -3.5}, {"5": 1}, None]
+    assert sent[3] == ["max_tokens"]
+
+
+@pytest.mark.parametrize(
+    "content", ["", "[]", '{"7": 1}', '{"logit_bias": {"a": 1}}', '{"logit_bias": {"7": NaN}}']
+)
+def test_a_bad_bias_is_refused(start, tmp_path, content):
+    (tmp_path / "bias.json").write_text(content)
+    with pytest.raises(InvalidInputError, match=r"bias\.json holds no bias"):
+        start(logit_bias=tmp_path / "bias.json")
+
+
 @pytest.mark.parametrize(
     "url", ["127.0.0.1:8000", "ftp://h", "http://u:secret@h", "http://h?key=1"]
 )

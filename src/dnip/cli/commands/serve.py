@@ -32,6 +32,14 @@ def serve(
     max_body: Annotated[
         int, Option("The longest request.", metavar="SIZE", parser=parse_memory)
     ] = _MAX_BODY,
+    logit_bias: Annotated[
+        Path | None,
+        Option(
+            "Add this to chat completions that ask for one token: a file that `dnip export --to "
+            "logit-bias` wrote.",
+            metavar="FILE",
+        ),
+    ] = None,
 ) -> None:
     """Pass requests on to a decision server, and correct its answers by coefficients.
 
@@ -50,7 +58,13 @@ def serve(
         load_optional(library, purpose="serve", extra="serve")
     from dnip.deploying.sidecar.application import make_app
 
-    app = make_app(upstream, _files(coefficients), max_body=max_body, timeout=timeout)
+    app = make_app(
+        upstream,
+        _files(coefficients),
+        max_body=max_body,
+        timeout=timeout,
+        logit_bias=logit_bias,
+    )
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         listening = socket.create_server((host, port), family=family, backlog=2048)

@@ -14,6 +14,7 @@ from starlette.routing import Route
 from dnip.base.errors import InvalidInputError
 from dnip.base.validation import check_integer
 from dnip.deploying.decisions import correct
+from dnip.deploying.sidecar.chat import add_bias, read_bias
 from dnip.deploying.sidecar.metrics import Metrics
 from dnip.deploying.sidecar.upstream import FailedError, Upstream, passed_on, read_whole
 from dnip.deploying.sidecar.watched import WatchedCoefficients
@@ -25,8 +26,9 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.types import Send
 
-#: How the paths of decisions end.
+#: How the paths of decisions, and of chats, end.
 DECISIONS = ("/systemone", "/decisions")
+CHAT = "/chat/completions"
 
 _METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 
@@ -37,6 +39,7 @@ def make_app(
     *,
     max_body: int = 16_000_000,
     timeout: float = 60.0,
+    logit_bias: str | os.PathLike[str] | None = None,
 ) -> Starlette:
     """Return the sidecar, which any ASGI server can run.
 
@@ -50,11 +53,14 @@ def make_app(
         Bytes of a request, and of an answer that is corrected.
     timeout : float, default=60
         Seconds until the upstream answers.
+    logit_bias : path-like, optional
+        What ``dnip export --to logit-bias`` wrote; added to chat completions that ask for one
+        token and have no bias of their own.
 
     Raises
     ------
     InvalidInputError
-        For a bad URL or setting.
+        For a bad URL, setting or bias.
     CoefficientsFormatError
         For a file that cannot be read or is damaged.
     """
@@ -63,6 +69,7 @@ def make_app(
         WatchedCoefficients(coefficients),
         Metrics(coefficients),
         check_integer("max_body", max_body, at_least=1),
+        {} if logit_bias is None else read_bias(logit_bias),
     )
 
     @asynccontextmanager
@@ -85,11 +92,13 @@ class _Sidecar:
         coefficients: WatchedCoefficients,
         metrics: Metrics,
         max_body: int,
+        bias: dict[str, float],
     ) -> None:
         self.upstream = upstream
         self._coefficients = coefficients
         self._metrics = metrics
         self._max_body = max_body
+        self._bias = bias
 
     async def health(self, _: Request) -> Response:
         return JSONResponse({"status": "ok"})
@@ -116,6 +125,8 @@ class _Sidecar:
             if not (decides and name == b"accept-encoding")
         ]
         body = await self._body(request)
+        if self._bias and request.method == "POST" and path.endswith(CHAT):
+            body = add_bias(body, self._bias)
         response = await self.upstream.send(request.method, url, headers, body, decode=decides)
         answer_headers = passed_on(response.raw_headers)
         if not decides:
