@@ -6,6 +6,7 @@ virtual environment outside the checkout, for it is built from source in some mi
 """
 
 import importlib.util
+import json
 import os
 import socket
 import subprocess
@@ -16,11 +17,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dnip import Coefficients
 from dnip.base.errors import BackendError
 from dnip.prompting.engines.openai_client import Server
 from dnip.prompting.engines.openai_engine import OpenAIEngine
 from dnip.prompting.engines.openai_votes import VotingEngine
 from dnip.prompting.fill import open_decisions
+from dnip.prompting.label_bias import LogitBias
 from dnip.prompting.prompt import PromptBuilder
 from dnip.prompting.task import built_in_tasks, load_task
 
@@ -228,6 +231,30 @@ def test_votes_follow_the_probabilities(server):
     (row,) = voters.score(prompts(task, 1)[:1], task)
     assert row.details["samples"] == 8
     assert row.captured_mass == pytest.approx(1 - row.details["unmatched"] / 8)
+
+
+def test_an_exported_bias_makes_the_server_decide_as_the_coefficients_do(server, folder, reference):
+    import httpx2
+
+    probabilities, _ = reference
+    task = load_task("agnews")
+    coefficients = Coefficients(task.classes, [150, 254, 643, 1000], "log:1000")
+    bias = json.loads(LogitBias(str(folder)).render(coefficients))
+    fixed = {"model": "small", "max_tokens": 1, "temperature": 0, "repeat_penalty": 1.0, **bias}
+    n_changed = 0
+    for row in map(json.loads, (ROOT / "examples" / "news" / "test.jsonl").open()):
+        prompt = PromptBuilder(task, []).prompt(row).text
+        answer = httpx2.post(
+            f"{server}/completions",
+            json={**fixed, "prompt": prompt},
+            headers={"Authorization": f"Bearer {KEY}"},
+            timeout=60,
+        )
+        p = probabilities(task, prompt)[None]
+        [chosen] = coefficients.predict(p / p.sum())
+        assert answer.json()["choices"][0]["text"] == task.answer(chosen)
+        n_changed += chosen != p.argmax()
+    assert n_changed
 
 
 @pytest.fixture

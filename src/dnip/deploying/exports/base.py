@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from dnip.method.coefficients import Coefficients
 
 #: When a format that multiplies in double precision decides as `dnip apply` does.
-EXACT = "Decisions equal those of dnip apply for rows that sum to 1 within 0.001"
+EXACT = "Decisions equal those of dnip apply for rows of doubles that sum to 1 within 0.001"
 
 
 @dataclass(frozen=True)

@@ -152,7 +152,7 @@ class Sql(Export):
     --------
     >>> from dnip import Coefficients
     >>> print(Sql("sqlite").render(Coefficients(["no", "yes"], [30, 15], 30)))
-    -- Decisions equal those of dnip apply for rows that sum to 1 within 0.001.
+    -- Decisions equal those of dnip apply for rows of doubles that sum to 1 within 0.001.
     SELECT
       *,
       CASE MAX(
