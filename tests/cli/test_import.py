@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from dnip import ProbabilityTable
-from dnip.prompting.answers.registry import SOURCES
 
 CLASSES = ("--classes", "ham,spam", "--out", "t.csv")
 
@@ -163,11 +162,6 @@ def test_bad_input_is_refused_and_nothing_is_written(
     write("gold.csv", gold)
     with unchanged():
         dnip("import", "a.jsonl", *CLASSES, *further).assert_refused(*told)
-
-
-def test_help_names_every_source(dnip):
-    told = "".join(dnip("import", "--help").out.split())
-    assert [name for name in SOURCES if name not in told] == []
 
 
 def test_a_file_that_is_not_there_is_refused(dnip, folder):

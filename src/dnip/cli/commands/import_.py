@@ -27,8 +27,8 @@ def import_(
     from_: Annotated[
         str | None,
         Option(
-            "Kind of the answers: decisions, lm-eval, lm-eval-mutual-info, lighteval, "
-            "hugging-face, logprobs or columns.  [default: recognised by content]",
+            "Kind of the answers, such as decisions, logprobs or lm-eval; any other word lists "
+            "them all.  [default: recognised by content]",
             metavar="SOURCE",
         ),
     ] = None,
