@@ -25,7 +25,7 @@ SYSTEM_ONE = {
         "topic": {"type": "choice", "choice": "b", "probabilities": {"a": 0.4, "b": 0.6}},
         "tone": {"type": "noul", "noul": 0.25},
     },
-    "usage": {"input_tokens": 7},
+    "usage": {"input_tokens": 7, "note": "é\ud800"},
 }
 OPENAI = {
     "answers": [

@@ -156,19 +156,16 @@ class _Sidecar:
     def _corrected(self, content: bytes) -> bytes:
         """Return the content of a decision, corrected."""
         try:
-            body = json.loads(content)
+            body, corrections = correct(json.loads(content), self._coefficients.current())
+            corrected = json.dumps(body, separators=(",", ":")).encode()
+        except InvalidInputError as error:
+            raise FailedError(502, f"the answer cannot be corrected: {error.message}") from None
         except (ValueError, RecursionError):
             raise FailedError(
                 502, f"the upstream's answer is no JSON ({len(content):,} bytes)"
             ) from None
-        try:
-            new, corrections = correct(body, self._coefficients.current())
-        except InvalidInputError as error:
-            raise FailedError(502, f"the answer cannot be corrected: {error.message}") from None
-        self._metrics.add(corrections, len(new["answers"]) - len(corrections))
-        if not corrections:
-            return content
-        return json.dumps(new, ensure_ascii=False, separators=(",", ":")).encode()
+        self._metrics.add(corrections, len(body["answers"]) - len(corrections))
+        return corrected if corrections else content
 
 
 class _Passed(StreamingResponse):

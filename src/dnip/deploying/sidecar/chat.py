@@ -62,4 +62,4 @@ def add_bias(body: bytes, bias: dict[str, float]) -> bytes:
         return body
     if 1 not in (request.get("max_tokens"), request.get("max_completion_tokens")):
         return body
-    return json.dumps({**request, "logit_bias": bias}, ensure_ascii=False).encode()
+    return json.dumps({**request, "logit_bias": bias}).encode()
