@@ -104,7 +104,7 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         The deployable artefact; applying it needs no scikit-learn.
     solution_ : Solution
         What the solver found, on the out-of-fold probabilities.
-    decision_ : Decision or None
+    decision_ : dnip.fitting.robust.Decision or None
         What a robust fit decided, and on which numbers.
     weight_indices_, weights_ : ndarray of shape (N,)
         ξ, whole numbers 1..K, and ω, which is ξ / K on a linear scale, in the order of `classes_`.
