@@ -9,8 +9,9 @@ from dnip.base.errors import BackendError, InvalidInputError
 from dnip.prompting.engines.base import ScoredRow, Scoring
 from dnip.prompting.journal import open_journal
 from dnip.prompting.plan import make_plan
-from dnip.prompting.run import metadata_path, run_plan
+from dnip.prompting.run import run_plan
 from dnip.tables import ProbabilityTable
+from dnip.tables.metadata import metadata_path
 from fakes import TASK, FakeEngine, scores, write_data
 
 

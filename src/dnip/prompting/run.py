@@ -19,6 +19,7 @@ from dnip.prompting.journal import changed_settings, lock_path, open_journal
 from dnip.prompting.plan import hash_prompts
 from dnip.tables import ProbabilityTable, open_writer
 from dnip.tables.formats.registry import format_of
+from dnip.tables.metadata import metadata_path
 
 if TYPE_CHECKING:
     import os
@@ -57,11 +58,6 @@ class RunSummary:
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
         return dict(vars(self))
-
-
-def metadata_path(out: Path) -> Path:
-    """Return where the metadata of a table lies."""
-    return out.with_name(f"{out.name}.meta.json")
 
 
 def run_plan(

@@ -14,9 +14,10 @@ from dnip.prompting.engines.hub import current_commit
 from dnip.prompting.model_options import ModelOptions
 from dnip.prompting.models import load_model, open_model
 from dnip.prompting.plan import make_plan
-from dnip.prompting.run import metadata_path, run_plan
+from dnip.prompting.run import run_plan
 from dnip.studies.reproduction.cell import TableRef
 from dnip.studies.reproduction.fingerprints import hash_files, hash_values, installed_versions
+from dnip.tables.metadata import metadata_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable

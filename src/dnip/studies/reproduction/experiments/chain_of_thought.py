@@ -12,10 +12,10 @@ from pydantic import Field
 from dnip.deploying.evaluation import evaluate
 from dnip.presenting.artefacts import Column, Spread, Statement, Table
 from dnip.prompting.engines.base import FALLBACK
-from dnip.prompting.run import metadata_path
 from dnip.studies.reproduction.cell import Cell
 from dnip.studies.reproduction.experiment import Experiment
 from dnip.studies.reproduction.naming import short_task
+from dnip.tables.metadata import metadata_path
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
