@@ -94,6 +94,17 @@ def log_probabilities(probabilities: Probabilities) -> Floats:
     return np.asarray(np.log(np.maximum(probabilities, _LEAST_PROBABILITY)), np.float64)
 
 
+def centred(log_p: Floats) -> Floats:
+    """Return log-probabilities less their mean over the classes, shape (M, N).
+
+    Examples
+    --------
+    >>> centred(np.array([[-1.0, -3.0]]))
+    array([[ 1., -1.]])
+    """
+    return np.asarray(log_p - log_p.mean(axis=1, keepdims=True))
+
+
 def softmax(scores: Floats) -> Probabilities:
     """Return exp(scores) normalised to sum 1 per row, shape (M, N).
 

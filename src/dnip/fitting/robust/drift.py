@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from dnip.deploying.checking.two_samples import smirnov_p_value
 from dnip.fitting.robust.calibrating import calibrate
-from dnip.priors.calibration import log_probabilities, softmax
+from dnip.priors.calibration import centred, log_probabilities, softmax
 from dnip.priors.estimate import maximise_shares
 
 if TYPE_CHECKING:
@@ -15,9 +16,6 @@ if TYPE_CHECKING:
 
 # Rows differ beyond chance if the p value over all classes is below this.
 _LEVEL = 0.01
-# Terms of the series of Kolmogorov's distribution: the next is below 1e-80.
-_TERMS = np.arange(1, 11)
-
 _MAX_ROUNDS, _TOLERANCE = 1_000, 1e-7
 
 
@@ -86,16 +84,12 @@ def find_drift(
     )
     if p_value >= _LEVEL:
         return None
-    here, there = (_centred(log_p) for log_p in (log_probabilities(labelled), log_u))
+    here, there = (centred(log_p) for log_p in (log_probabilities(labelled), log_u))
     away = here - np.average(here, axis=0, weights=mass)
     variance = np.average(away**2, axis=0, weights=mass).mean()
     spread = np.sqrt(there.var(axis=0).mean() / max(variance, 1e-12))
     moved = away * spread + there.mean(axis=0)
     return Drift(softmax(moved), float(p_value))
-
-
-def _centred(log_p: Floats) -> Floats:
-    return np.asarray(log_p - log_p.mean(axis=1, keepdims=True))
 
 
 def _smirnov(x: Floats, weight: Floats, n_rows: float, y: Floats) -> float:
@@ -109,9 +103,5 @@ def _smirnov(x: Floats, weight: Floats, n_rows: float, y: Floats) -> float:
     everywhere = np.concatenate([x, y])
     below_x = height[np.searchsorted(x, everywhere, side="right")]
     below_y = np.searchsorted(y, everywhere, side="right") / len(y)
-    root = np.sqrt(n_rows * len(y) / (n_rows + len(y)))
-    distance = np.abs(below_x - below_y).max() * (root + 0.12 + 0.11 / root)
-    if distance < 0.2:  # the series converges slowly there, to 1
-        return 1.0
-    signs = np.where(_TERMS % 2, 2.0, -2.0)
-    return float(np.clip(signs @ np.exp(-2 * (_TERMS * distance) ** 2), 0.0, 1.0))
+    distance = float(np.abs(below_x - below_y).max())
+    return smirnov_p_value(distance, n_rows, len(y))
