@@ -138,7 +138,8 @@ def test_a_fit_in_passes_is_the_fit_of_the_whole_table(large, memory, monkeypatc
     )
     assert passed.coefficients.weight_indices.tolist() == whole.coefficients.weight_indices.tolist()
     assert passed.coefficients.objective == whole.coefficients.objective
-    assert passed.coefficients.fit["data"] == whole.coefficients.fit["data"]
+    for name in ("data", "scores", "sketch"):
+        assert passed.coefficients.fit[name] == whole.coefficients.fit[name]
     np.testing.assert_array_equal(passed.evaluation.raw, whole.evaluation.raw)
     np.testing.assert_array_equal(passed.evaluation.reweighted, whole.evaluation.reweighted)
     assert passed.evaluation.n_unlabelled == whole.evaluation.n_unlabelled > 0

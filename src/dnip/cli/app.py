@@ -26,6 +26,7 @@ COMMANDS = (
     "pareto",
     "evaluate",
     "report",
+    "check",
     "ablate",
     "apply",
     "serve",

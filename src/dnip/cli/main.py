@@ -29,7 +29,8 @@ _LEFT = "every output file is complete or unchanged"
 def main() -> None:
     """Run the command that ``sys.argv`` names, and exit.
 
-    Exit status 0: done. 1: refused or failed, with a message. 2: wrong usage. 130: interrupted.
+    Exit status 0: done. 1: refused or failed, with a message. 2: wrong usage. 3: a check that does
+    not hold. 130: interrupted.
     143: terminated.
     """
     if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:

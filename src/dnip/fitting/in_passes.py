@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dnip.base.errors import InvalidInputError
+from dnip.deploying.checking.sample import TableSample
 from dnip.deploying.evaluation import evaluate
-from dnip.fitting.record import Fit, provenance_of
+from dnip.fitting.record import Fit, kept_for_checks, provenance_of
 from dnip.fitting.robust.calibrating import calibrate, rows_per_class
 from dnip.method.coefficients import Coefficients
 from dnip.solvers import FitSettings, StreamedProblem, find_optimum
@@ -106,7 +107,9 @@ def fit_scan(
         evaluation.raw.sum(axis=1),
         calibrate(*rows.sample.drawn()),
     )
-    coefficients = coefficients.with_fit({**provenance, **coefficients.fit})
+    assert evaluation.reweighted is not None
+    kept = kept_for_checks(rows.kept, coefficients.multipliers, evaluation.reweighted)
+    coefficients = coefficients.with_fit({**provenance, **coefficients.fit, **kept})
     return Fit(coefficients, solution, evaluation)
 
 
@@ -120,6 +123,7 @@ class _LabelledRows:
         self.classes = self._first.classes
         n_classes = len(self.classes)
         self.sample = ClassSample(n_classes, rows_per_class(n_classes))
+        self.kept = TableSample(n_classes)
         self.n_rows = self.n_labelled = 0
 
     def __iter__(self) -> Iterator[tuple[Probabilities, Labels]]:
@@ -129,10 +133,12 @@ class _LabelledRows:
                 continue
             labelled = chunk.labels != UNLABELLED
             self.n_labelled += int(np.count_nonzero(labelled))
-            p, labels = chunk.probabilities, chunk.labels
+            p, labels, mass = chunk.probabilities, chunk.labels, chunk.mass
             if not labelled.all():
                 p, labels = p[labelled], labels[labelled]
+                mass = None if mass is None else mass[labelled]
             self.sample.add(p, labels)
+            self.kept.add(p, mass=mass)
             yield p, labels
         if not self.n_labelled:
             raise no_labels(self._source)

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib.metadata import version
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dnip.base.files import path_text
+from dnip.deploying.checking.scores import ClassScores
+from dnip.tables.metadata import origin_of
 
 if TYPE_CHECKING:
-    from dnip.base.typing import Integers
+    from dnip.base.typing import Confusion, Floats, Integers
+    from dnip.deploying.checking.sample import TableSample
     from dnip.deploying.evaluation import Evaluation
     from dnip.fitting.evidence import FitEvidence
     from dnip.fitting.robust import Decision
@@ -78,6 +82,28 @@ def provenance_of(
 
 
 def describe_data(source: str, data_hash: str) -> dict[str, Any]:
-    """Return where a table came from, and the hash of its content."""
+    """Return where a table came from, the model and the prompt if known, and its hash."""
     # a path may hold bytes that are no Unicode; JSON may not
-    return {"source": path_text(source), "sha256": data_hash}
+    data: dict[str, Any] = {"source": path_text(source), "sha256": data_hash}
+    origin = origin_of(Path(source))
+    return data if origin is None else {**data, "origin": origin}
+
+
+def kept_for_checks(
+    sample: TableSample, multipliers: Floats, confusion: Confusion
+) -> dict[str, Any]:
+    """Return what a coefficients file keeps of the opt set, for `dnip check`.
+
+    Parameters
+    ----------
+    sample : TableSample
+        Rows like those that the coefficients are for.
+    multipliers : ndarray of shape (N,)
+        The coefficients.
+    confusion : ndarray of shape (N, N)
+        Counts of labelled rows under the coefficients; best of rows that were left out.
+    """
+    return {
+        "scores": ClassScores.of(confusion).to_dict(),
+        "sketch": sample.sketch(multipliers).to_dict(),
+    }

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dnip.base.errors import InfeasibleError, InvalidInputError
+from dnip.deploying.checking.check import LEAST_ROWS
+from dnip.deploying.checking.sample import TableSample
 from dnip.deploying.evaluation import evaluate
 from dnip.fitting.class_notes import notes_on_classes
 from dnip.fitting.evidence import FitEvidence, gather
 from dnip.fitting.folds import USUAL_FOLDS
-from dnip.fitting.record import Fit, describe_data, provenance_of
+from dnip.fitting.record import Fit, describe_data, kept_for_checks, provenance_of
 from dnip.fitting.robust import RobustSolution, fit_robustly
 from dnip.fitting.robust.calibrating import calibrate, rows_per_class
 from dnip.method.coefficients import Coefficients
@@ -92,6 +94,16 @@ def fit_whole(
         provenance["evidence"] = {"verdict": judged.verdict, "reason": judged.reason}
     coefficients = Coefficients.from_solution(found.solution, table.classes, provenance=provenance)
     evaluation = evaluate([table], coefficients, target=shares)
+    counted = evaluation if judged is None else judged.evaluation
+    assert counted.reweighted is not None
+    if len(rows) >= LEAST_ROWS:  # they come from where the coefficients will be used
+        sample = TableSample(table.n_classes)
+        sample.add(rows)
+    else:
+        p, labels = labelled.probabilities, labelled.labels
+        sample = TableSample.of(p, labels, mass=labelled.mass, target=shares)
+    kept = kept_for_checks(sample, coefficients.multipliers, counted.reweighted)
+    coefficients = coefficients.with_fit({**coefficients.fit, **kept})
     hurried = replace(settings, time_limit=_time_left(deadline))
     notes = notes_on_classes(problem, found.solution, evaluation, hurried)
     return Fit(coefficients, found.solution, evaluation, found.decision, target, judged, notes)

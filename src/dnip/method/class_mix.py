@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dnip.base.errors import CoefficientsFormatError
-from dnip.method.coefficients_file import REFIT
+from dnip.method.coefficients_file import REFIT, recorded
 from dnip.priors import Calibration, PriorEstimate, adjust, check_prior
 
 if TYPE_CHECKING:
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
     from dnip.base.typing import Floats
     from dnip.priors import PriorLike
+
+#: What coefficients without what a fit has learned cannot be.
+_PURPOSE = "moved to another class mix"
 
 
 class Moved(NamedTuple):
@@ -59,7 +62,7 @@ def move_to_mix(
 
 def class_shares(fit: Mapping[str, Any], n_classes: int) -> Floats:
     """Return the class shares, shape (N,), that the provenance of a fit holds."""
-    shares = _learned(fit, "class_shares")
+    shares = recorded(fit, "class_shares", _PURPOSE)
     try:
         found = np.asarray(shares, np.float64)
         sound = found.shape == (n_classes,) and bool((found >= 0).all())
@@ -74,20 +77,10 @@ def class_shares(fit: Mapping[str, Any], n_classes: int) -> Floats:
 
 def calibration(fit: Mapping[str, Any], n_classes: int) -> Calibration:
     """Return the calibration that the provenance of a fit holds."""
-    learned = _learned(fit, "calibration")
+    learned = recorded(fit, "calibration", _PURPOSE)
     try:
         return Calibration.from_dict(learned, n_classes)
     except ValueError as error:
         raise CoefficientsFormatError(
             f"coefficients: fit.calibration: {error}", hint=REFIT
         ) from error
-
-
-def _learned(fit: Mapping[str, Any], name: str) -> object:
-    if name not in fit:
-        raise CoefficientsFormatError(
-            f"coefficients: fit.{name} is missing, so they cannot be moved to another class "
-            "mix: an older version wrote them, or they were made by hand",
-            hint="Fit again with `dnip fit`",
-        )
-    return fit[name]

@@ -277,14 +277,15 @@ class Coefficients:
         )
         if moved is None:
             return self
-        # value and terms belong to other weights on other rows
+        # values, scores and sketch belong to other weights or other rows
         objective = {k: v for k, v in self.objective.items() if k not in ("value", "term_values")}
+        fit = {k: v for k, v in self.fit.items() if k not in ("scores", "sketch")}
         return Coefficients(
             self.classes,
             [],
             Spacing.CONTINUOUS.value,
             objective,
-            {**self.fit, **moved.provenance},
+            {**fit, **moved.provenance},
             moved.weights,
         )
 

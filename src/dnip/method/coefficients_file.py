@@ -15,7 +15,7 @@ from dnip.method.scales import Spacing, WeightScale
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from dnip.base.typing import Floats, WeightIndices
 
@@ -169,6 +169,30 @@ def _finite(text: str) -> float:
     if not math.isfinite(number):
         raise ValueError(f"{text:.60} is too large a number")
     return number
+
+
+def recorded(fit: Mapping[str, Any], name: str, purpose: str) -> Any:  # noqa: ANN401 - JSON
+    """Return an entry of the record of a fit.
+
+    Parameters
+    ----------
+    fit : mapping
+    name : str
+    purpose : str
+        What coefficients without it cannot be, for the message.
+
+    Raises
+    ------
+    CoefficientsFormatError
+        If it is not there.
+    """
+    if name not in fit:
+        raise CoefficientsFormatError(
+            f"coefficients: fit.{name} is missing, so they cannot be {purpose}: an older version "
+            "wrote them, or they were made by hand",
+            hint="Fit again with `dnip fit`",
+        )
+    return fit[name]
 
 
 def _refuse_constant(name: str) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from dnip.base.choices import Switch
 from dnip.base.validation import check_choice
+from dnip.deploying.checking.sample import TableSample
 from dnip.fitting.pareto.expectation import expected_cobias
 from dnip.fitting.pareto.left_out import FEW, CrossFit, cross_fit
 from dnip.fitting.pareto.rules import Rule
@@ -290,6 +291,8 @@ def trace_front(
         np.bincount(labelled.labels, minlength=table.n_classes),
         calibrate_table(labelled),
     )
+    sample = TableSample.of(labelled.probabilities, labelled.labels, mass=labelled.mass)
+    provenance["sketch"] = sample.sketch().to_dict()
     trade_off = TradeOff(
         table.classes,
         found,

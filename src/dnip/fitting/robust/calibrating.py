@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dnip.deploying.checking.sample import TableSample
 from dnip.fitting.robust.batch import batch_shift
 from dnip.fitting.robust.rows import draw_per_class
 from dnip.fitting.robust.shift import fit_shift
@@ -104,7 +105,9 @@ def what_labels_tell(
     drawn = draw_per_class(labels, n_classes, rng, rows_per_class(n_classes))
     counted = None if weight is None else weight[drawn] * (len(labels) / weight.sum())
     shares = np.bincount(labels, weight, n_classes) if target is None else target
+    sample = TableSample.of(probabilities, labels, weight=weight, target=target)
     return {
         "class_shares": (shares / shares.sum()).tolist(),
         "calibration": calibrate(probabilities[drawn], labels[drawn], counted).to_dict(),
+        "sketch": sample.sketch().to_dict(),
     }

@@ -1,0 +1,52 @@
+"""``dnip check``: whether coefficients still fit new rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dnip.base.option import Option
+from dnip.cli.console import finish, live_progress
+from dnip.cli.options import DEFAULT_MEMORY, AsJson, Memory, table_argument
+
+#: Exit status for coefficients that do not fit.
+DOES_NOT_HOLD = 3
+
+
+def check(
+    coefficients: Annotated[
+        Path, typer.Argument(help="The coefficients.json of a fit.", readable=False)
+    ],
+    new: Annotated[Path, table_argument("NEW", "Probability table of new rows, labelled or not.")],
+    alpha: Annotated[
+        float,
+        Option("How probable a false alarm may be, between 0 and 1.", metavar="LEVEL"),
+    ] = 0.05,
+    memory: Memory = DEFAULT_MEMORY,
+    json: AsJson = False,
+) -> None:
+    """Tell whether coefficients still fit new rows.
+
+    Compares the probabilities of NEW with those that the coefficients were fitted on. With labels,
+    compares accuracy and COBias as well. Exit status 0 if the coefficients hold, 3 if they do not.
+    """
+    from dnip.deploying.checking.check import check as check_rows
+    from dnip.method.coefficients import Coefficients
+    from dnip.presenting.checking import describe_check
+    from dnip.tables import Scan
+    from dnip.tables.metadata import origin_of
+
+    fitted = Coefficients.load(coefficients)
+    with live_progress("checking") as show:
+        found = check_rows(
+            Scan(new, fitted.classes, memory=memory),
+            fitted,
+            alpha=alpha,
+            origin=origin_of(new),
+            progress=lambda done: show(f"{done:,} rows"),
+        )
+    finish(found.to_dict(), describe_check(found), json=json)
+    if not found.holds:
+        raise typer.Exit(DOES_NOT_HOLD)

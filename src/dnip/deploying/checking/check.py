@@ -1,0 +1,258 @@
+"""Whether coefficients still fit new rows, with labels or without."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dnip.base.errors import InvalidInputError
+from dnip.base.validation import check_level
+from dnip.deploying.checking.sample import TableSample
+from dnip.deploying.checking.scores import ClassScores, Score
+from dnip.deploying.checking.sketch import Sketch
+from dnip.deploying.evaluation import check_same_classes
+from dnip.method.prediction import decide
+from dnip.tables.labels import UNLABELLED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from dnip.base.typing import Floats
+    from dnip.deploying.checking.sketch import Comparison
+    from dnip.method.coefficients import Coefficients
+    from dnip.priors import PriorEstimate
+    from dnip.tables import Rows
+
+#: Fewer rows can tell nothing.
+LEAST_ROWS = 30
+
+# From these distances on, a difference is called moderate or large.
+_MODERATE, _LARGE = 0.1, 0.25
+
+#: What is told of the origin of a table, and how it is called.
+ORIGIN = {
+    "model": "model",
+    "revision": "revision of the model",
+    "precision": "precision",
+    "prompt_sha256": "prompt (its hash)",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Check:
+    """What new rows say of coefficients.
+
+    Attributes
+    ----------
+    classes : tuple of str
+    alpha : float
+        How probable it may be that coefficients which fit are said not to.
+    n_rows, n_labelled : int
+        New rows.
+    rows_at_fit : float
+        Rows that the sketch of the fit was made of.
+    comparison : Comparison
+        Of the probabilities, and of captured mass where both sides have it.
+    mass_at_fit, mass : float or None
+        Captured mass on average.
+    changed_at_fit, changed : float
+        Share of the rows whose decision the coefficients change. The former may be None: not known.
+    shares : ndarray of shape (N,)
+        The class mix that the fit is for.
+    mix : PriorEstimate
+        The class mix of the new rows, estimated without their labels.
+    accuracy, cobias : Score or None
+        Under the coefficients; None without labels.
+    origin : tuple of str
+        In what the model and the prompt differ from those of the fit, one sentence each.
+    """
+
+    classes: tuple[str, ...]
+    alpha: float
+    n_rows: int
+    n_labelled: int
+    rows_at_fit: float
+    comparison: Comparison
+    mass_at_fit: float | None
+    mass: float | None
+    changed_at_fit: float | None
+    changed: float
+    shares: Floats
+    mix: PriorEstimate
+    accuracy: Score | None
+    cobias: Score | None
+    origin: tuple[str, ...] = ()
+
+    @property
+    def level(self) -> float:
+        """Level of the intervals: each question that is asked gets its part of `alpha`."""
+        return 1 - self.alpha / _questions(labelled=self.accuracy is not None)
+
+    @property
+    def same_distribution(self) -> bool:
+        """Whether the probabilities, and the captured mass, are distributed as at the fit."""
+        return self.comparison.p_value > 1 - self.level
+
+    @property
+    def worse(self) -> tuple[str, ...]:
+        """Which scores are worse than at the fit, beyond chance."""
+        accuracy = self.accuracy is not None and self.accuracy.now < self.accuracy.low
+        cobias = self.cobias is not None and self.cobias.now > self.cobias.high
+        return tuple(name for name, found in (("accuracy", accuracy), ("COBias", cobias)) if found)
+
+    @property
+    def holds(self) -> bool:
+        """The verdict."""
+        return self.same_distribution and not self.worse
+
+    @property
+    def farthest(self) -> tuple[str, float]:
+        """The class whose distribution differs most, and by how much."""
+        place = int(np.argmax(self.comparison.distances))
+        return self.classes[place], float(self.comparison.distances[place])
+
+    @property
+    def effect(self) -> str:
+        """How large the largest difference is, in a word."""
+        distance = max(self.farthest[1], self.comparison.mass_distance or 0.0)
+        return "large" if distance >= _LARGE else "moderate" if distance >= _MODERATE else "small"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what ``dnip check --json`` prints."""
+        distances = self.comparison.distances.tolist()
+        mass = None
+        if self.mass is not None:
+            distance = self.comparison.mass_distance
+            mass = {"at_fit": self.mass_at_fit, "now": self.mass, "distance": distance}
+        return {
+            "holds": self.holds,
+            "alpha": self.alpha,
+            "rows": self.n_rows,
+            "rows_at_fit": self.rows_at_fit,
+            "distribution": {
+                "same": self.same_distribution,
+                "p_value": self.comparison.p_value,
+                "effect": self.effect,
+                "distances": dict(zip(self.classes, distances, strict=True)),
+            },
+            "mass": mass,
+            "changed_decisions": {"at_fit": self.changed_at_fit, "now": self.changed},
+            "class_mix": {
+                "at_fit": dict(zip(self.classes, self.shares.tolist(), strict=True)),
+                "now": self.mix.to_dict(self.classes),
+            },
+            "labelled_rows": self.n_labelled,
+            "level": self.level,
+            "worse": list(self.worse),
+            "accuracy": None if self.accuracy is None else self.accuracy._asdict(),
+            "cobias": None if self.cobias is None else self.cobias._asdict(),
+            "origin": list(self.origin),
+        }
+
+
+def check(
+    chunks: Iterable[Rows],
+    coefficients: Coefficients,
+    *,
+    alpha: float = 0.05,
+    origin: Mapping[str, str | None] | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> Check:
+    """Compare new rows with what the record of a fit keeps of its rows.
+
+    Parameters
+    ----------
+    chunks : iterable of ProbabilityTable or Chunk
+        The new rows: a `Scan` of a table on disk, ``[table]`` for one in memory.
+    coefficients : Coefficients
+        Fitted for the table's classes.
+    alpha : float, default=0.05
+        How probable it may be that coefficients which fit are said not to.
+    origin : mapping, optional
+        Where the new rows come from; see `dnip.tables.metadata.origin_of`.
+    progress : callable, optional
+        Receives the number of rows done after each chunk.
+
+    Returns
+    -------
+    Check
+
+    Raises
+    ------
+    CoefficientsFormatError
+        If the coefficients were fitted for other classes, or keep nothing of their rows.
+    InvalidInputError
+        For bad rows, or fewer than `LEAST_ROWS`.
+
+    Examples
+    --------
+    >>> from dnip.fitting.fit import fit_table
+    >>> from dnip.studies.demonstration import bundled_table
+    >>> fitted = fit_table(bundled_table("opt")).coefficients
+    >>> found = check([bundled_table("test")], fitted)
+    >>> found.holds, found.effect
+    (True, 'small')
+    """
+    check_level("alpha", alpha)
+    fit, classes = coefficients.fit, coefficients.classes
+    sketch = Sketch.from_fit(fit, classes)
+    before = ClassScores.from_fit(fit, len(classes))
+    sample = TableSample(len(classes))
+    rows = np.zeros(len(classes), np.int64)
+    right = np.zeros(len(classes), np.int64)
+    for chunk in chunks:
+        check_same_classes(chunk, coefficients)
+        p, labels = chunk.probabilities, chunk.labels
+        sample.add(p, mass=chunk.mass)
+        if labels is not None:
+            rows += np.bincount(labels[labels != UNLABELLED], minlength=len(classes))
+            hits = decide(p, coefficients.multipliers) == labels
+            right += np.bincount(labels[hits], minlength=len(classes))
+        if progress is not None:
+            progress(len(sample))
+    if len(sample) < LEAST_ROWS:
+        raise InvalidInputError(
+            f"there are {len(sample)} new rows, from which nothing can be told",
+            hint=f"Give {LEAST_ROWS} rows at least, better some hundred",
+        )
+    accuracy = cobias = None
+    if before is not None and (rows[before.rows > 0]).any():
+        level = 1 - alpha / _questions(labelled=True)
+        accuracy, cobias = before.compare(ClassScores(rows, right), level)
+    mass, mass_at_fit = sample.mass, None if sketch.mass is None else sketch.mass.mean
+    return Check(
+        classes,
+        alpha,
+        len(sample),
+        int(rows.sum()),
+        sketch.rows,
+        sketch.compare(sample.probabilities, mass),
+        mass_at_fit,
+        None if mass is None else float(mass.mean()),
+        sketch.changed,
+        sample.changed(coefficients.multipliers),
+        coefficients.class_shares,
+        coefficients.estimate_prior(sample.probabilities),
+        accuracy,
+        cobias,
+        _unlike(fit.get("data"), origin),
+    )
+
+
+def _questions(*, labelled: bool) -> int:
+    """Return how many questions share alpha: the distribution; with labels, two scores as well."""
+    return 3 if labelled else 1
+
+
+def _unlike(data: object, now: Mapping[str, str | None] | None) -> tuple[str, ...]:
+    """Return in what the origin of new rows differs from that of the fit."""
+    at_fit = data.get("origin") if isinstance(data, dict) else None
+    if not isinstance(at_fit, dict) or now is None:
+        return ()
+    return tuple(
+        f"the {name} differs: {at_fit.get(key)} at the fit, {now.get(key)} now"
+        for key, name in ORIGIN.items()
+        if at_fit.get(key) != now.get(key)
+    )

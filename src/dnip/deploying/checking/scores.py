@@ -1,0 +1,140 @@
+"""How many rows of each class were right at the fit, and what to expect of new labelled rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import numpy as np
+
+from dnip.base.errors import CoefficientsFormatError
+from dnip.method.coefficients_file import REFIT
+from dnip.metrics.cobias import cobias_of
+from dnip.metrics.intervals.hierarchy import draw_accuracies
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dnip.base.typing import Confusion, Floats, Integers
+
+# Draws of new rows, the same at every call.
+_DRAWS, _SEED = 10_000, 0
+
+
+class Score(NamedTuple):
+    """A metric of new rows, and where it should be if nothing has changed.
+
+    Attributes
+    ----------
+    at_fit, now : float
+    low, high : float
+        The interval in which it is expected now.
+    """
+
+    at_fit: float
+    now: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, eq=False)
+class ClassScores:
+    """Rows of each class, and how many of them are right.
+
+    Attributes
+    ----------
+    rows, right : ndarray of shape (N,)
+        Labelled rows, and those that the coefficients get right.
+
+    Examples
+    --------
+    >>> at_fit = ClassScores(np.array([50, 50]), np.array([40, 38]))
+    >>> accuracy, cobias = at_fit.compare(ClassScores(np.array([50, 50]), np.array([41, 15])), 0.95)
+    >>> accuracy.now < accuracy.low, cobias.now > cobias.high
+    (True, True)
+    """
+
+    rows: Integers
+    right: Integers
+
+    @classmethod
+    def of(cls, confusion: Confusion) -> Self:
+        """Return the scores that confusion counts, (N, N), hold."""
+        return cls(confusion.sum(axis=1), np.diag(confusion))
+
+    def compare(self, now: ClassScores, level: float) -> tuple[Score, Score | None]:
+        """Compare accuracy and COBias of new rows with those of the fit.
+
+        Class accuracies are drawn as the rows of the fit allow, and new rows from them. COBias of
+        few rows is too large, because chance sets classes apart; that of drawn rows is as much so.
+        And weights that made the classes of the fit equal leave gaps between those of new rows.
+
+        Parameters
+        ----------
+        now : ClassScores
+            Of the new rows.
+        level : float
+            Of the intervals.
+
+        Returns
+        -------
+        accuracy : Score
+            Expected for the class mix of the new rows.
+        cobias : Score or None
+            None if fewer than two classes have rows on both sides.
+        """
+        both = (self.rows > 0) & (now.rows > 0)
+        fitted = ClassScores(self.rows[both], self.right[both])
+        new = ClassScores(now.rows[both], now.right[both])
+        rng = np.random.default_rng(_SEED)
+        hits, sizes = fitted.right.astype(np.float64), fitted.rows.astype(np.float64)
+        rates = draw_accuracies(hits, sizes, _DRAWS, rng, followed=1.0)
+        drawn = rng.binomial(new.rows, rates)
+        ends = [(1 - level) / 2, (1 + level) / 2]
+
+        def score(at_fit: float, found: float, expected: Floats) -> Score:
+            low, high = np.quantile(expected, ends).tolist()
+            return Score(at_fit, found, low, high)
+
+        accuracy = score(fitted.accuracy, new.accuracy, drawn.sum(axis=1) / new.rows.sum())
+        if both.sum() < 2:
+            return accuracy, None
+        return accuracy, score(fitted.cobias, new.cobias, cobias_of(drawn / new.rows))
+
+    @property
+    def accuracy(self) -> float:
+        """The share of all rows that are right."""
+        return float(self.right.sum() / self.rows.sum())
+
+    @property
+    def cobias(self) -> float:
+        """COBias, if all classes have rows."""
+        return float(cobias_of(self.right / self.rows))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the scores as a coefficients file holds them."""
+        return {"rows": self.rows.tolist(), "right": self.right.tolist()}
+
+    @classmethod
+    def from_fit(cls, fit: Mapping[str, Any], n_classes: int) -> Self | None:
+        """Return the scores that the record of a fit holds; None if it holds none.
+
+        Raises
+        ------
+        CoefficientsFormatError
+            If they are damaged.
+        """
+        if "scores" not in fit:
+            return None
+        try:
+            content = fit["scores"]
+            rows, right = (np.asarray(content[name], np.int64) for name in ("rows", "right"))
+            if rows.shape != (n_classes,) or right.shape != (n_classes,):
+                raise ValueError(f"not one number for each of {n_classes} classes")
+            if (right < 0).any() or (right > rows).any() or not rows.any():
+                raise ValueError("more rows are right than there are")
+            return cls(rows, right)
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
+            raise CoefficientsFormatError(
+                f"coefficients: fit.scores is damaged: {error}", hint=REFIT
+            ) from error

@@ -1,0 +1,86 @@
+"""A check of coefficients as text for a terminal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dnip.presenting.artefacts import Column, Estimate, Row, Table
+from dnip.presenting.formats import to_text
+
+if TYPE_CHECKING:
+    from dnip.deploying.checking.check import Check
+
+
+def describe_check(check: Check) -> str:
+    """Return every class at the fit and now, the tests, and the verdict."""
+    columns = [
+        Column("class"),
+        Column("share at fit", 3),
+        Column("share now", 3),
+        Column("distance", 3),
+    ]
+    mix = check.mix
+    rows = [
+        Row((name, share, Estimate(*estimate), distance))
+        for name, share, estimate, distance in zip(
+            check.classes,
+            check.shares.tolist(),
+            zip(mix.shares.tolist(), mix.low.tolist(), mix.high.tolist(), strict=True),
+            check.comparison.distances.tolist(),
+            strict=True,
+        )
+    ]
+    parts = [
+        f"{check.n_rows:,} new rows, against {check.rows_at_fit:,.0f} rows of the fit",
+        to_text(Table("check", "", columns, rows)),
+        "\n".join(_findings(check)),
+    ]
+    if check.origin:
+        parts.append("\n".join(check.origin))
+    parts.append(_verdict(check))
+    return "\n\n".join(parts)
+
+
+def _findings(check: Check) -> list[str]:
+    name, distance = check.farthest
+    p_value = check.comparison.p_value
+    lines = [
+        f"distribution       p = {p_value:.2g}; the largest distance is {distance:.3f}, of class "
+        f"{name}: {check.effect}"
+    ]
+    if check.mass is not None and check.mass_at_fit is not None:
+        lines.append(
+            f"captured mass      {check.mass_at_fit:.3f} -> {check.mass:.3f} on average, distance "
+            f"{check.comparison.mass_distance:.3f}"
+        )
+    before = "?" if check.changed_at_fit is None else f"{check.changed_at_fit:.1%}"
+    lines.append(f"changed decisions  {before} -> {check.changed:.1%} of the rows")
+    for title, score in (("accuracy", check.accuracy), ("COBias", check.cobias)):
+        if score is not None:
+            lines.append(
+                f"{title:<18} {score.at_fit:.3f} -> {score.now:.3f}, expected {score.low:.3f} to "
+                f"{score.high:.3f}"
+            )
+    if check.accuracy is not None:
+        lines.append(
+            f"                   on {check.n_labelled:,} labelled rows; {100 * check.level:.3g} % "
+            "intervals"
+        )
+    elif check.n_labelled:
+        lines.append("accuracy           not compared: the coefficients keep none of the fit")
+    return lines
+
+
+def _verdict(check: Check) -> str:
+    if check.holds:
+        return "verdict: the coefficients hold"
+    reasons = []
+    if not check.same_distribution:
+        reasons.append("the probabilities are distributed otherwise than at the fit")
+    if check.worse:
+        reasons.append(f"{' and '.join(check.worse)} got worse")
+    return (
+        f"verdict: the coefficients do not hold: {'; '.join(reasons)}\n"
+        "Look at what has changed, and fit again on labelled rows like these. If it is the class "
+        "mix alone, `dnip apply --target-prior estimate` may do."
+    )

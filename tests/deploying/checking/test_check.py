@@ -1,0 +1,108 @@
+"""Coefficients and new rows: what holds, and what does not."""
+
+import numpy as np
+import pytest
+
+from dnip import Coefficients, InvalidInputError, ProbabilityTable
+from dnip.base.errors import CoefficientsFormatError
+from dnip.deploying.checking.check import check
+from dnip.fitting.fit import fit_table
+from dnip.studies.demonstration import bundled_table
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return fit_table(bundled_table("opt"), robust="off").coefficients
+
+
+@pytest.fixture(scope="module")
+def new():
+    return bundled_table("test")
+
+
+def without_labels(table):
+    return ProbabilityTable(table.probabilities, classes=table.classes)
+
+
+def test_rows_of_the_same_task_hold(fitted, new):
+    for rows in (new, without_labels(new), new.take(np.arange(100))):
+        assert check([rows], fitted).holds
+
+
+def test_blocks_give_the_result_of_the_whole_table(fitted, new):
+    blocks = [new.take(np.arange(begin, begin + 950)) for begin in range(0, 3_800, 950)]
+    assert check(blocks, fitted).to_dict() == check([new], fitted).to_dict()
+
+
+def test_another_class_mix_does_not_hold(fitted, new):
+    counts = (225, 125, 75, 75)  # 20 points more of the first class
+    drawn = np.concatenate([np.flatnonzero(new.labels == c)[:n] for c, n in enumerate(counts)])
+    found = check([without_labels(new.take(drawn))], fitted)
+    assert not found.holds
+    assert found.accuracy is None
+    assert found.mix.differs_from(found.shares)[0]
+
+
+def test_other_probabilities_do_not_hold(fitted, new):
+    turned = ProbabilityTable(new.probabilities[:, [1, 0, 2, 3]], new.labels, classes=new.classes)
+    found = check([turned], fitted)
+    assert (found.holds, found.same_distribution, found.effect) == (False, False, "large")
+    assert found.worse == ("accuracy", "COBias")
+
+
+def test_labels_tell_what_probabilities_do_not(fitted, new):
+    labels = new.labels.copy()
+    labels[(labels == 0) & (np.arange(len(labels)) % 2 == 0)] = 1
+    found = check([ProbabilityTable(new.probabilities, labels, classes=new.classes)], fitted)
+    assert found.same_distribution
+    assert found.worse == ("accuracy", "COBias")
+    assert not found.holds
+
+
+def test_rows_without_a_label_are_left_out_of_the_scores(fitted, new):
+    labels = np.where(np.arange(len(new)) < 1_000, new.labels, -1)
+    some = ProbabilityTable(new.probabilities, labels, classes=new.classes)
+    found, alone = check([some], fitted), check([new.take(np.arange(1_000))], fitted)
+    assert (found.n_rows, found.n_labelled) == (3_800, 1_000)
+    assert (found.accuracy, found.cobias) == (alone.accuracy, alone.cobias)
+
+
+def test_changed_decisions_are_counted(fitted, new):
+    expected = new.probabilities.argmax(axis=1) != fitted.predict(new.probabilities)
+    assert check([new], fitted).changed == pytest.approx(expected.mean())
+
+
+def test_a_few_rows_are_refused(fitted, new):
+    for n in (1, 29):
+        with pytest.raises(InvalidInputError, match=f"there are {n} new rows.*Give 30 rows"):
+            check([new.take(np.arange(n))], fitted)
+    assert check([new.take(np.arange(30))], fitted).holds
+
+
+def test_other_classes_are_refused(fitted):
+    other = ProbabilityTable(np.full((40, 2), 0.5))
+    with pytest.raises(CoefficientsFormatError, match="has the classes 0, 1, but the coefficients"):
+        check([other], fitted)
+
+
+def test_coefficients_made_by_hand_are_refused(new):
+    by_hand = Coefficients(new.classes, [1, 1, 1, 1], 30)
+    with pytest.raises(CoefficientsFormatError, match=r"fit\.sketch is missing"):
+        check([new], by_hand)
+
+
+def test_coefficients_moved_to_another_mix_are_refused(fitted, new):
+    moved = fitted.adjusted([0.7, 0.1, 0.1, 0.1])
+    with pytest.raises(CoefficientsFormatError, match=r"fit\.sketch is missing"):
+        check([new], moved)
+
+
+def test_another_model_or_prompt_is_told(fitted, new):
+    data = {"origin": {"model": "small", "revision": "a", "precision": None, "prompt_sha256": "f0"}}
+    known = fitted.with_fit({**fitted.fit, "data": data})
+    now = {"model": "small", "revision": "b", "precision": None, "prompt_sha256": "f1"}
+    assert check([new], known, origin=now).origin == (
+        "the revision of the model differs: a at the fit, b now",
+        "the prompt (its hash) differs: f0 at the fit, f1 now",
+    )
+    assert check([new], known).origin == check([new], fitted, origin=now).origin == ()
