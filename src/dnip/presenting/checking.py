@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dnip.presenting.artefacts import Column, Estimate, Row, Table
+from dnip.presenting.artefacts import Column, Estimate, Table
 from dnip.presenting.formats import to_text
 
 if TYPE_CHECKING:
     from dnip.deploying.checking.check import Check
+    from dnip.presenting.artefacts import Row
 
 
 def describe_check(check: Check) -> str:
@@ -20,8 +21,8 @@ def describe_check(check: Check) -> str:
         Column("distance", 3),
     ]
     mix = check.mix
-    rows = [
-        Row((name, share, Estimate(*estimate), distance))
+    rows: list[Row] = [
+        (name, share, Estimate(*estimate), distance)
         for name, share, estimate, distance in zip(
             check.classes,
             check.shares.tolist(),

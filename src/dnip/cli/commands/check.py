@@ -9,16 +9,14 @@ import typer
 
 from dnip.base.option import Option
 from dnip.cli.console import finish, live_progress
-from dnip.cli.options import DEFAULT_MEMORY, AsJson, Memory, table_argument
+from dnip.cli.options import DEFAULT_MEMORY, AsJson, CoefficientsFile, Memory, table_argument
 
 #: Exit status for coefficients that do not fit.
 DOES_NOT_HOLD = 3
 
 
 def check(
-    coefficients: Annotated[
-        Path, typer.Argument(help="The coefficients.json of a fit.", readable=False)
-    ],
+    coefficients: CoefficientsFile,
     new: Annotated[Path, table_argument("NEW", "Probability table of new rows, labelled or not.")],
     alpha: Annotated[
         float,

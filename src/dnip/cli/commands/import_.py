@@ -79,7 +79,8 @@ def import_(
     from dnip.base.files import check_files
     from dnip.presenting.answers import describe_import, notes_on_import
     from dnip.prompting.answers import read_answers, write_import
-    from dnip.prompting.run import check_table_path, metadata_path
+    from dnip.prompting.run import check_table_path
+    from dnip.tables.metadata import metadata_path
 
     check_table_path(out)
     check_files({"files": files, "gold": gold}, {"out": out, "metadata": metadata_path(out)})

@@ -20,11 +20,11 @@ from dnip.prompting.answers.places import Places
 from dnip.prompting.answers.source import Wanted
 from dnip.prompting.answers.summary import ImportSummary
 from dnip.prompting.engines.base import Fill
-from dnip.prompting.run import metadata_path
 from dnip.tables import ProbabilityTable, open_writer
 from dnip.tables.columns import MASS, RESERVED, probability_columns, resolve_columns
 from dnip.tables.ids import check_ids
 from dnip.tables.labels import UNLABELLED, LabelRule
+from dnip.tables.metadata import metadata_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
