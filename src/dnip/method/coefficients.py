@@ -239,8 +239,7 @@ class Coefficients:
 
         The log-weights move from those of the fit toward those of highest accuracy under the target
         mix; how far depends on how much the mix has changed. See "Other class mixes" in the
-        documentation. This needs no labelled rows, but a new fit with this target prior serves the
-        objective better.
+        documentation. A new fit with this target prior serves the objective better.
 
         Parameters
         ----------
