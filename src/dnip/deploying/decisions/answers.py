@@ -100,8 +100,8 @@ def read_decisions(
 
     Returns
     -------
-    list of Decision
-        In the order of the answers, refusals included.
+    list
+        Decisions in the order of the answers, refusals included.
 
     Raises
     ------
