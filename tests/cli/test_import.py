@@ -124,6 +124,8 @@ REFUSED = {
     "no log-probability": (lines(chat("x")), "", (), ("a.jsonl: line 1: ", "'x'")),
     "cut off": (lines(decision(0.5)) + '{"answers": {"ki', "", (),
                 ("a.jsonl: line 2 is not valid JSON",)),
+    "cut off in the middle": (lines(decision(0.5)) + '{"answers": {}\n' + lines({}), "", (),
+                              ("a.jsonl: line 2 is not valid JSON",)),
     "cut off, several lines": ('[\n {"answers": {}},\n {"answ', "", (),
                                ("a.jsonl: line 3 is not valid JSON",)),
     "unknown gold": (lines(decision(0.5, **ID)), "id,label\na,egg\n", GOLD,

@@ -326,6 +326,11 @@ def test_refusals_are_counted_and_left_out(refusal):
         ("lm-eval", {"doc_id": 0, "resps": [[["nan", 1]], [[-1, 0]]]}, "log-likelihood is nan"),
         ("hugging-face", [{"label": "ham", "score": 0.9}], "1 of 2 classes"),
         ("hugging-face", {"labels": ["ham", "egg"], "scores": [0.5, 0.5]}, "the options are ham,"),
+        (
+            "hugging-face",
+            [{"label": name, "score": 0.25} for name in ("ham", "spam", "egg")],
+            "the options are ham, spam, egg, but the classes are ham, spam",
+        ),
         ("columns", {"ham": 0.5, "egg": 0.5}, "there is no column spam"),
         ("columns", {"ham": 0.5, "spam": "x"}, "spam: 'x' is not a number"),
         ("columns", {"ham": 0.5, "spam": -0.5}, "negative"),
