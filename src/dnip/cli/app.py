@@ -53,14 +53,8 @@ for name in COMMANDS:
 
 def run() -> None:
     """Run the command that ``sys.argv`` names, with the defaults of ``[tool.dnip]``."""
-    commands = typer.main.get_group(app).commands
-    options = {
-        name: frozenset(
-            flag.removeprefix("--") for parameter in command.params for flag in parameter.opts
-        )
-        for name, command in commands.items()
-    }
-    app(prog_name="dnip", default_map=read_defaults(options, Path.cwd()))
+    group = typer.main.get_group(app)
+    group(prog_name="dnip", default_map=read_defaults(group.commands, Path.cwd()))
 
 
 def _print_version(wanted: bool) -> None:

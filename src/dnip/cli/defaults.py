@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-def read_defaults(options: Mapping[str, frozenset[str]], folder: Path) -> dict[str, Any]:
+def read_defaults(commands: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """Return the defaults of each command, as click takes them.
 
     They stand in the first pyproject.toml of a folder and those above it that has a table
@@ -20,8 +20,7 @@ def read_defaults(options: Mapping[str, frozenset[str]], folder: Path) -> dict[s
 
     Parameters
     ----------
-    options : mapping of str to frozenset of str
-        The options of each command, such as ``time-limit``.
+    commands : mapping of str to click command
     folder : Path
         Where to begin.
 
@@ -39,25 +38,26 @@ def read_defaults(options: Mapping[str, frozenset[str]], folder: Path) -> dict[s
         except (OSError, ValueError):
             continue  # a file of other tools; they say what is wrong with it
         if tables is not None:
-            return _checked(tables, options, str(path))
+            return _checked(tables, commands, str(path))
     return {}
 
 
 def _checked(
     tables: Any,  # noqa: ANN401 - whatever the file holds
-    options: Mapping[str, frozenset[str]],
+    commands: Mapping[str, Any],
     source: str,
 ) -> dict[str, Any]:
     if not isinstance(tables, dict):
         raise InvalidInputError(f"{source}: tool.dnip is not a table", hint="Write [tool.dnip.fit]")
     defaults = {}
     for command, values in tables.items():
-        if command not in options or not isinstance(values, dict):
+        if command not in commands or not isinstance(values, dict):
             raise InvalidInputError(
                 f"{source}: [tool.dnip.{command}] is no table of options of a command",
-                hint=f"The commands are {', '.join(options)}",
+                hint=f"The commands are {', '.join(commands)}",
             )
-        unknown = [name for name in values if name.replace("_", "-") not in options[command]]
+        known = {parameter.name for parameter in commands[command].params}
+        unknown = [name for name in values if name.replace("-", "_") not in known]
         if unknown:
             raise InvalidInputError(
                 f"{source}: `dnip {command}` has no option {unknown[0]}",

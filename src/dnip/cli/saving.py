@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def save_coefficients(coefficients: Coefficients, path: Path) -> None:
     """Write coefficients to a file, and say what it held if those were others."""
     held = ""
-    if path.exists():
+    if path.is_file():  # no pipe or device
         try:
             old = Coefficients.load(path)
         except CoefficientsFormatError:
