@@ -5,6 +5,7 @@ author = "the DNIP contributors"
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 html_theme = "furo"
 html_title = "DNIP"
+html_show_copyright = False
 
 # Pages are plain Markdown, whose links also work on a code host: page.md#a-heading.
 myst_heading_anchors = 4
