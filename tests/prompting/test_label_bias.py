@@ -71,6 +71,11 @@ def test_labels_may_be_other_words():
     assert bias("Words", labels="A,B") == {"6": 0.0, "7": pytest.approx(-0.6931471805599453)}
 
 
+def test_no_other_token_can_win_where_only_labels_may():
+    held = bias("Words", only_labels=True)
+    assert held == {token: value + 100 for token, value in bias("Words").items()}
+
+
 @pytest.mark.parametrize(
     ("tokenizer", "options", "told"),
     [

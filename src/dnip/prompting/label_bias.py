@@ -34,6 +34,8 @@ class _LabelBias(Export):
         token.
     chat : bool, default=False
         Labels begin the reply in a chat, as its template has it; `answer_prefix` is not used.
+    only_labels : bool, default=False
+        Add 100 to every bias, so that no other token can win.
     """
 
     promise: ClassVar[str] = (
@@ -64,11 +66,19 @@ class _LabelBias(Export):
     chat: Annotated[
         bool, Option("Labels begin the reply in the model's chat template.", _GROUP)
     ] = False
+    only_labels: Annotated[
+        bool,
+        Option(
+            "Add 100 to every bias, so that no other token can win. Without it a bias lowers "
+            "labels, and the server must hold answers to them.",
+            _GROUP,
+        ),
+    ] = False
 
     def token_bias(self, coefficients: Coefficients) -> dict[int, float]:
-        """Return the bias by token id: ln ω, shifted so that the largest is 0.
+        """Return the bias by token id: ln ω, shifted so that the largest is 0, or 100.
 
-        Weights are at least 10⁻¹², so a bias is never below -28; servers take -100 to 100.
+        Weights are at least 10⁻¹², so biases differ by less than 28; servers take -100 to 100.
 
         Raises
         ------
@@ -84,8 +94,8 @@ class _LabelBias(Export):
             )
         tokens = self._single_tokens(coefficients, HubTokenizer(self.tokenizer))
         bias = list(coefficients.logit_bias().values())
-        largest = max(bias)
-        return {token: value - largest for token, value in zip(tokens, bias, strict=True)}
+        shift = 100 * self.only_labels - max(bias)
+        return {token: value + shift for token, value in zip(tokens, bias, strict=True)}
 
     def _single_tokens(self, coefficients: Coefficients, tokenizer: Tokenizer) -> tuple[int, ...]:
         from dnip.prompting.labels import prompt_label_tokens  # noqa: PLC0415
