@@ -56,5 +56,10 @@ def test_other_metadata_tell_nothing(write, content):
     assert origin_of(write(content)) is None
 
 
+def test_what_is_no_unicode_is_escaped(write):
+    settings = {**SETTINGS, "engine": {"model": "\udcff"}}
+    assert origin_of(write(json.dumps({"settings": settings})))["model"] == "\\udcff"
+
+
 def test_a_table_without_metadata_has_no_origin(tmp_path):
     assert origin_of(tmp_path / "t.csv") is None

@@ -7,6 +7,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from dnip.base.files import path_text
+
 #: What makes a prompt, beside the text of the row.
 _PROMPT = ("task", "demonstrations", "scoring")
 
@@ -53,7 +55,7 @@ def origin_of(table: Path) -> dict[str, str | None] | None:
 
 
 def _text(value: object) -> str | None:
-    return None if value is None else str(value)
+    return None if value is None else path_text(str(value))
 
 
 def _hash(content: dict[str, Any]) -> str:
