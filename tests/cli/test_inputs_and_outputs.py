@@ -19,7 +19,20 @@ COMMANDS = typer.main.get_command(app).commands
 #: Options that name what is read, and how the path of a file there is made of the option's value.
 READS = {
     **dict.fromkeys(
-        ("opt", "test", "table", "unlabelled", "dev", "content_free", "files", "gold", "a", "b"), ""
+        (
+            "opt",
+            "test",
+            "table",
+            "unlabelled",
+            "dev",
+            "content_free",
+            "files",
+            "gold",
+            "a",
+            "b",
+            "new",
+        ),
+        "",
     ),
     **dict.fromkeys(("coefficients", "logit_bias"), ""),
     "costs": "",
@@ -50,6 +63,8 @@ WRITES = {
     "reproduce": {"out": tuple(name if "." in name else f"{name}/x.csv" for name in OUTPUTS)},
     "audit": {},
     "serve": {},
+    "check": {},
+    "report": {"out": ".html", "figures": ("front.png", "front.svg")},
 }
 BESIDE = {"prompt": (".meta.json", ".progress"), "import": (".meta.json",)}
 #: Options whose text is no path.

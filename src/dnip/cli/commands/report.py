@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 from typing import Annotated
 
@@ -45,10 +46,13 @@ def report(
     from dnip.method.coefficients import Coefficients
     from dnip.presenting.drawing import save_figure
     from dnip.presenting.report import report_on
+    from dnip.presenting.report.figures import FILES
     from dnip.tables import ProbabilityTable
 
     check_level("confidence", confidence)
-    check_files({"table": table, "test": test, "coefficients": coefficients}, {"out": out})
+    reads = {"table": table, "test": test, "coefficients": coefficients}
+    pictures = {} if figures is None else {name: figures / name for name in FILES}
+    check_files(reads, {"out": out}, pictures)
     fitted = None if coefficients is None else Coefficients.load(coefficients)
     names = split_classes(classes) or (None if fitted is None else fitted.classes)
     rows = ProbabilityTable.read(table, names)
@@ -56,15 +60,11 @@ def report(
     with live_progress("searching"):
         page = report_on(rows, others, fitted, confidence=confidence, seed=seed)
     html = page.to_html()
-    written = [out]
     if figures is not None:
-        for figure in page.figures:
-            for suffix in (".png", ".svg"):
-                path = make_folder(figures) / f"{figure.name}{suffix}"
-                save_figure(figure, path)
-                written.append(path)
+        for figure, suffix in product(page.figures, (".png", ".svg")):
+            save_figure(figure, make_folder(figures) / f"{figure.name}{suffix}")
     with atomic_path(out) as temporary:
         temporary.write_text(html, encoding="utf-8")
-    paths = [str(path) for path in written]
+    paths = [str(path) for path in (out, *(pictures.values() if page.figures else ()))]
     text = f"{page.verdict}\n\nwritten: {', '.join(paths)}"
     finish({"verdict": page.verdict, "written": paths}, text, json=json)

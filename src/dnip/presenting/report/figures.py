@@ -15,6 +15,13 @@ from dnip.presenting.report.measures import BINS
 if TYPE_CHECKING:
     from dnip.deploying.evaluation import Evaluation
 
+#: The files of all figures, as PNG and SVG.
+FILES = tuple(
+    f"{name}{suffix}"
+    for name in ("class-accuracies", "odd-classes", "front", "probabilities")
+    for suffix in (".png", ".svg")
+)
+
 _AFTER, _BEFORE = FIXED["after"], FIXED["before"]
 
 
