@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dnip import Coefficients
+from dnip import ProbabilityTable, fit_table
 from failing_server import FailingServer
 from fuzzing import STOPPED, fuzzed, run, workshop
 from mutations import NUMBERS, TEXTS
@@ -45,14 +45,24 @@ LINES = {
     ],
     "prompt": ["mood.toml", *SERVER, "--out", "o.csv"],
     "audit": ["mood.toml", *SERVER],
+    "import": ["a.jsonl", "--classes", "0,1", "--out", "o.csv"],
+    "report": ["t.csv", "--out", "o.html"],
+    "check": ["c.json", "many.csv"],
+    "export": ["c.json", "--to", "json-bias"],
+    "show": ["c.json"],
+    "diff": ["c.json", "c.json"],
     "reproduce": ["confusion", "--tables", "tables", "--plan", "small", "--out", "o", "--dry-run"],
 }
 #: A server does not end; tests/cli/test_serve.py has its options.
 ENDING = [command for command in COMMANDS if command != "serve"]
+FITTED = fit_table(ProbabilityTable([[0.9, 0.1], [0.6, 0.4]] * 50, [0, 1] * 50))
 FILES = {
     "t.csv": TABLE,
     "t2.csv": TABLE.replace("0.9,0.1", "0.7,0.3"),
-    "c.json": Coefficients(["0", "1"], [15, 30], 30).to_json(),
+    "many.csv": "label,p0,p1\n" + "0,0.9,0.1\n1,0.6,0.4\n" * 50,
+    "c.json": FITTED.coefficients.to_json(),
+    "a.jsonl": '{"answers": {"q": {"type": "choice", "choice": "0", '
+    '"probabilities": {"0": 0.75, "1": 0.25}}}}\n',
     "mood.toml": TASK,
     "train.csv": ROWS,
     "test.csv": ROWS,
