@@ -37,7 +37,7 @@ def test_evidence_is_told_kept_and_advice_only(dnip, opt):
 def test_the_text_tells_weights_totals_and_verdict(dnip, opt):
     text = dnip("fit", opt, *PLAIN, "--confidence", "0.8").out
     assert "Expected on other rows, by 5 refits" in text
-    assert "with 80 % intervals:\n" in text
+    assert "(80 % intervals):\n" in text
     assert "\nverdict: " in text
     assert "coefficients written to coefficients.json" in text
 

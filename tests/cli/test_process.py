@@ -82,10 +82,10 @@ def test_a_path_that_is_no_unicode(files):
     odd = os.fsdecode(b"\xff.csv")
     Path("t.csv").rename(odd)
     run = subprocess.run(
-        [DNIP, "fit", odd, "--out", "c.json", "--json"], capture_output=True, check=False
+        [DNIP, "fit", odd, "--out", "new.json", "--json"], capture_output=True, check=False
     )
     assert (run.returncode, run.stderr) == (0, b"")
-    assert json.loads(Path("c.json").read_text())["fit"]["data"]["source"] == r"\udcff.csv"
+    assert json.loads(Path("new.json").read_text())["fit"]["data"]["source"] == r"\udcff.csv"
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])

@@ -100,6 +100,7 @@ def fit_to_dict(fitted: Fit, robust: str, confidence: float) -> dict[str, Any]:
     decision, mix, evidence = fitted.decision, fitted.target, fitted.evidence
     mass = fitted.captured_mass
     return {
+        "classes": list(fitted.coefficients.classes),
         "mass": None if mass is None else mass.to_dict(),
         "constraints": None,
         **fitted.solution.to_dict(),
