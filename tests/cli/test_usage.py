@@ -27,7 +27,7 @@ def test_every_command_has_help(dnip, command):
     run = dnip(command, "-h")
     assert run.status == 0
     assert run.out.startswith(f"Usage: dnip {command} ")
-    assert "--json" in run.out
+    assert command == "serve" or "--json" in run.out  # a server has no result
 
 
 @pytest.mark.parametrize(
