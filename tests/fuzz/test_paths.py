@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from dnip import Coefficients
 from fuzzing import fuzzed, pipe, run, workshop
 from mutations import TEXTS
-from test_extreme_options import FILES, LINES, OUTPUTS
+from test_extreme_options import ENDING, FILES, LINES, OUTPUTS
 from test_inputs_and_outputs import COMMANDS, READS, WRITES
 
 DEVICES = ["/dev/zero", "/dev/full", "/dev/null", "/dev/tty", "/proc/self/mem", "/dev/fd/99"]
@@ -22,7 +22,7 @@ SUFFIXES = ["", ".csv", ".csv.gz", ".jsonl", ".npz", ".parquet", ".json", ".toml
 #: Models are looked for on a hub, where they are no folder.
 CHOICES = [
     (command, one.name)
-    for command in COMMANDS
+    for command in ENDING
     for one in COMMANDS[command].params
     if one.name in {*READS, *WRITES[command]} - {"model", "tokenizer"}
 ]
