@@ -34,54 +34,54 @@ def describe_check(check: Check) -> str:
     parts = [
         f"{check.n_rows:,} new rows, against {check.rows_at_fit:,.0f} rows of the fit",
         to_text(Table("check", "", columns, rows)),
-        "\n".join(_findings(check)),
+        "\n".join(f"{name:<18} {text}" for name, text in findings(check)),
     ]
     if check.origin:
         parts.append("\n".join(check.origin))
-    parts.append(_verdict(check))
+    parts.append(f"verdict: {verdict(check)}")
     return "\n\n".join(parts)
 
 
-def _findings(check: Check) -> list[str]:
+def findings(check: Check) -> list[tuple[str, str]]:
+    """Return what was compared, and how it differs, a pair of texts each."""
     name, distance = check.farthest
     p_value = check.comparison.p_value
-    lines = [
-        f"distribution       p = {p_value:.2g}; the largest distance is {distance:.3f}, of class "
-        f"{name}: {check.effect}"
+    found = [
+        (
+            "distribution",
+            f"p = {p_value:.2g}; the largest distance is {distance:.3f}, of class {name}: "
+            f"{check.effect}",
+        )
     ]
     if check.mass is not None and check.mass_at_fit is not None:
-        lines.append(
-            f"captured mass      {check.mass_at_fit:.3f} -> {check.mass:.3f} on average, distance "
-            f"{check.comparison.mass_distance:.3f}"
-        )
+        far = check.comparison.mass_distance
+        means = f"{check.mass_at_fit:.3f} -> {check.mass:.3f} on average"
+        found.append(("captured mass", f"{means}, distance {far:.3f}"))
     before = "?" if check.changed_at_fit is None else f"{check.changed_at_fit:.1%}"
-    lines.append(f"changed decisions  {before} -> {check.changed:.1%} of the rows")
+    found.append(("changed decisions", f"{before} -> {check.changed:.1%} of the rows"))
     for title, score in (("accuracy", check.accuracy), ("COBias", check.cobias)):
         if score is not None:
-            lines.append(
-                f"{title:<18} {score.at_fit:.3f} -> {score.now:.3f}, expected {score.low:.3f} to "
-                f"{score.high:.3f}"
-            )
+            expected = f"expected {score.low:.3f} to {score.high:.3f}"
+            found.append((title, f"{score.at_fit:.3f} -> {score.now:.3f}, {expected}"))
     if check.accuracy is not None:
-        lines.append(
-            f"                   on {check.n_labelled:,} labelled rows; {100 * check.level:.3g} % "
-            "intervals"
-        )
+        rows = f"on {check.n_labelled:,} labelled rows; {100 * check.level:.3g} % intervals"
+        found.append(("", rows))
     elif check.n_labelled:
-        lines.append("accuracy           not compared: the coefficients keep none of the fit")
-    return lines
+        found.append(("accuracy", "not compared: the coefficients keep none of the fit"))
+    return found
 
 
-def _verdict(check: Check) -> str:
+def verdict(check: Check) -> str:
+    """Return whether the coefficients hold, why not, and what to do."""
     if check.holds:
-        return "verdict: the coefficients hold"
+        return "the coefficients hold"
     reasons = []
     if not check.same_distribution:
         reasons.append("the probabilities are distributed otherwise than at the fit")
     if check.worse:
         reasons.append(f"{' and '.join(check.worse)} got worse")
     return (
-        f"verdict: the coefficients do not hold: {'; '.join(reasons)}\n"
+        f"the coefficients do not hold: {'; '.join(reasons)}\n"
         "Look at what has changed, and fit again on labelled rows like these. If it is the class "
         "mix alone, `dnip apply --target-prior estimate` may do."
     )

@@ -116,3 +116,11 @@ def test_rows_of_one_class_are_refused():
     table = draw()
     with pytest.raises(InvalidInputError, match="eel"):
         report_on(table.take(table.labels == 2))
+
+
+def test_other_rows_than_those_of_the_fit_are_checked(report):
+    def titles(table):
+        return [title for title, _ in report_on(table, coefficients=report.coefficients).facts]
+
+    assert titles(draw()) == ["Rows", "Coefficients"]
+    assert titles(draw(200, seed=1)) == ["Rows", "Coefficients", "Do they still fit?"]

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnip.base.errors import DNIPWarning, InvalidInputError
+from dnip.deploying.checking.check import LEAST_ROWS, check
 from dnip.deploying.evaluation import check_same_classes, evaluate
 from dnip.fitting.fit import fit_table
 from dnip.fitting.pareto import front
 from dnip.fitting.pareto.rules import place_on
 from dnip.method.coefficients import Coefficients
 from dnip.method.prediction import decide
+from dnip.presenting.checking import findings, verdict
 from dnip.presenting.report.figures import report_figures
 from dnip.presenting.report.measures import BINS, measure
 from dnip.presenting.report.verdict import verdict_of
@@ -139,6 +141,7 @@ def report_on(
         (
             ("Rows", tuple(_rows(shown, coefficients))),
             ("Coefficients", tuple(_fit(coefficients, fitted))),
+            *_drift(shown, coefficients),
         ),
         tuple(report_figures(evaluation, choices)),
     )
@@ -169,6 +172,7 @@ def _without_labels(shown: ProbabilityTable, coefficients: Coefficients | None) 
         (
             ("Rows", tuple(_rows(shown, coefficients))),
             ("Coefficients", tuple(_fit(coefficients, None))),
+            *_drift(shown, coefficients),
         ),
     )
 
@@ -275,3 +279,14 @@ def _fit(coefficients: Coefficients, fitted: Fit | None) -> Iterator[tuple[str, 
     for name, value in facts.items():
         if value is not None:
             yield name, f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _drift(
+    shown: ProbabilityTable, coefficients: Coefficients
+) -> Iterator[tuple[str, tuple[tuple[str, str], ...]]]:
+    """Yield how the rows differ from those of the fit, if they are others and it is known."""
+    fit = coefficients.fit
+    same = fit.get("data", {}).get("sha256") == shown.data_hash
+    if not same and "sketch" in fit and len(shown) >= LEAST_ROWS:
+        found = check([shown], coefficients)
+        yield "Do they still fit?", (("verdict", verdict(found)), *findings(found))
