@@ -68,6 +68,11 @@ class Metric:
     of_class_accuracies: Callable[[Floats, Integers], Floats] | None = None
 
     @property
+    def short(self) -> str:
+        """The title in one word, for narrow tables."""
+        return self.title.split()[0]
+
+    @property
     def sign(self) -> int:
         """1 where more is better, -1 where less is."""
         return 1 if self.higher_is_better else -1

@@ -44,15 +44,17 @@ def present_ablation(found: Ablation) -> Results:
     >>> from dnip.fitting.ablation import ablate
     >>> table = ProbabilityTable(np.array([[0.9, 0.1], [0.6, 0.4]]), np.array([0, 1]))
     >>> print("\n".join(present_ablation(ablate(table)).to_text().splitlines()[:4]))
-    objective   minimises         opt accuracy  COBias  worst class
-    raw         plain argmax             0.500   1.000        0.000
-    z1          error                    1.000   0.000        1.000
-    z2          COBias                   1.000   0.000        1.000
+                                            opt
+    objective   minimises         accuracy  COBias  worst
+    raw         plain argmax         0.500   1.000  0.000
+    z1          error                1.000   0.000  1.000
     """
     columns = [Column("objective"), Column("minimises")]
-    for side in _sides(found):
-        first, *others = (METRICS[metric].title for metric in _shown_metrics(found))
-        columns += [Column(f"{side} {first}", 3), *(Column(title, 3) for title in others)]
+    columns += [
+        Column(METRICS[metric].short, 3, group=side)
+        for side in _sides(found)
+        for metric in _shown_metrics(found)
+    ]
     rows: list[Row] = [
         (
             FORMULAS.get(row.name, row.name),

@@ -43,7 +43,7 @@ def describe_fit(fitted: Fit, confidence: float) -> str:
     if solution.constraints is not None:
         parts.append(describe_constraints(solution.constraints))
     bound = f", no weights below {solution.lower_bound:.6f}" if solution.gap else ""
-    parts.append(f"objective {solution.value:.6f}{bound}. {solution.sentence}")
+    parts.append(f"objective {solution.value:.6f}{bound}\n{solution.sentence}")
     return "\n\n".join(parts)
 
 

@@ -55,11 +55,11 @@ def present_front(found: TradeOff, summary: dict[str, Any], rule: Rule | None = 
     >>> found = trace_front(ProbabilityTable(p, np.array([0, 0, 0, 1])), cross="off")
     >>> text = present_front(found, found.to_dict()).to_text()
     >>> print("\n".join(text.splitlines()[:5]))
-                                 opt
-            point  accuracy  COBias  expect   worst
-              raw    0.7500  1.0000  1.0000  0.0000
-          default    1.0000  0.0000  0.4188  1.0000
-    knee        1    1.0000  0.0000  0.4188  1.0000
+                           opt
+      point  accuracy  COBias  expect  worst
+        raw     0.750   1.000   1.000  0.000
+    default     1.000   0.000   0.419  1.000
+     knee 1     1.000   0.000   0.419  1.000
     """
     front = found.front
     chosen = None if rule is None else rule.choose(front)
@@ -67,10 +67,10 @@ def present_front(found: TradeOff, summary: dict[str, Any], rule: Rule | None = 
     marks = {best: "knee", **({} if chosen is None else {chosen: "->"})}
     shown = choose_shown(front, {best, *([] if chosen is None else [chosen])})
     sides = _sides(found)
-    columns = [Column(""), Column("point", right=True)]
-    columns += [Column(name, 4, group=side) for side in sides for name, _ in _SHOWN[side]]
-    rows = [("", name, *_scores(sides, name)) for name in ("raw", "default")]
-    rows += [(marks.get(n, ""), str(n + 1), *_scores(sides, n)) for n in shown]
+    columns = [Column("point", right=True)]
+    columns += [Column(name, 3, group=side) for side in sides for name, _ in _SHOWN[side]]
+    rows = [(name, *_scores(sides, name)) for name in ("raw", "default")]
+    rows += [(f"{marks.get(n, '')} {n + 1}".strip(), *_scores(sides, n)) for n in shown]
     table = Table("front", "", columns, rows, notes=tuple(_remarks(found, len(shown))))
     return Results(table, summary, _points(found), front_figure(found, chosen))
 

@@ -26,9 +26,9 @@ def describe_tuning(tuning: Tuning) -> str:
     >>> p = np.array([[0.9, 0.1], [0.6, 0.4], [0.8, 0.2], [0.55, 0.45]] * 5)
     >>> grid = Grid((2.7, 5.0), taus=(0.0,), scales=(30,), robust_modes=("off",))
     >>> print(describe_tuning(tune(p, [0, 1, 0, 1] * 5, grid)))
-         β  τ   K      μ  robust  accuracy  COBias  worst class    ahead       ±
-    *  2.7  0  30  0.4·M  off        1.000   0.000        1.000  +0.0000  0.0000
-         5  0  30  0.4·M  off        1.000   0.000        1.000  +0.0000  0.0000
+         β  τ   K      μ  robust  accuracy  COBias  worst    ahead       ±
+    *  2.7  0  30  0.4·M  off        1.000   0.000  1.000  +0.0000  0.0000
+         5  0  30  0.4·M  off        1.000   0.000  1.000  +0.0000  0.0000
     <BLANKLINE>
     2 candidates, scored by 5 folds, best first by accuracy - cobias
     chosen: β = 2.7, τ = 0, K = 30, μ = 0.4·M, robust off
@@ -40,7 +40,7 @@ def describe_tuning(tuning: Tuning) -> str:
         Column(""),
         *(Column(name, right=True) for name in ("β", "τ", "K", "μ")),
         Column("robust"),
-        *(Column(METRICS[metric].title, 3) for metric in HEADLINE),
+        *(Column(METRICS[metric].short, 3) for metric in HEADLINE),
         Column("ahead", 4, signed=True),
         Column("±", 4),
     ]
