@@ -25,7 +25,6 @@ EXPECTED_SKIPS = (
     "llama-cpp-python[server] is not installed",  # `make integration` builds it
     "transformers[serving] is not installed",  # `pip install 'dnip[integration]'` does
     "langchain-core 1.8 is not installed",  # it needs a newer certifi than some mirrors have
-    "langchain-core 1.8 is not installed",  # it asks for newer libraries than many mirrors have
     "transformers is too old",  # the decision pipeline came with 5.23
     "only root can become another user",
     "the user nobody may not run this Python",

@@ -163,6 +163,6 @@ def test_the_bound_of_a_point_comes_near_its_value(seed, n_classes, kind):
     )
     relaxed = new_relaxed(len(case.rows.label), n_classes)
     here = objective(settled)
-    relaxation = Relaxation(terms, memo, WEIGHTS, contests, relaxed, np.inf, 300)
+    relaxation = Relaxation(terms, memo, WEIGHTS, contests, relaxed, np.inf, 3_000)
     bound = raise_bound(relaxation, case.box, settled, multipliers, here)
-    assert here - 0.05 <= bound <= here + 1e-9
+    assert here - 0.01 <= bound <= here + 1e-9
