@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 import sys
 import time
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from dnip.base.errors import OutputError
 from dnip.base.escaping import printable
+from dnip.base.stream_names import with_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from pathlib import Path
 
     from dnip.method.solution import TraceEntry
 
@@ -26,16 +28,23 @@ _QUIET_SECONDS = 10.0
 
 def say(text: str, *, err: bool = False) -> None:
     """Write text to standard output or error; control characters in it are escaped."""
+    text = printable(with_names(text))
     if err:
-        typer.echo(printable(text), err=True)
+        typer.echo(text, err=True)
     else:
-        _print(printable(text))
+        _print(text)
 
 
 class Verbosity:
     """Whether notes and progress are shown; warnings and errors always are."""
 
     quiet = False
+
+
+class Results:
+    """Where the text of a result goes: to standard error if a file goes to standard output."""
+
+    on_stderr = False
 
 
 def complain(kind: str, message: str) -> None:
@@ -47,7 +56,7 @@ def complain(kind: str, message: str) -> None:
 
 def print_json(content: dict[str, Any]) -> None:
     """Print one JSON object on standard output, in ASCII, so that every encoding will do."""
-    _print(json.dumps(content, allow_nan=False))
+    _print(with_names(json.dumps(content, allow_nan=False)))
 
 
 def finish(
@@ -58,16 +67,30 @@ def finish(
     if json:
         print_json(content if paths is None else {**content, "written": paths})
         return
-    say(text)
+    say(text, err=Results.on_stderr)
     if paths is not None:
-        say(f"\nwritten: {', '.join(paths)}")
+        say(f"\nwritten: {', '.join(paths)}", err=Results.on_stderr)
         if not any(path.endswith(".png") for path in paths):
             complain("note", "the picture needs matplotlib: pip install 'dnip[plot]'")
 
 
+def copy_to_stdout(path: str) -> None:
+    """Write a file to standard output, byte by byte."""
+    with Path(path).open("rb") as file, _output_errors():
+        sys.stdout.flush()
+        shutil.copyfileobj(file, sys.stdout.buffer)
+        sys.stdout.buffer.flush()
+
+
 def _print(text: str) -> None:
-    try:
+    with _output_errors():
         typer.echo(text)
+
+
+@contextmanager
+def _output_errors() -> Iterator[None]:
+    try:
+        yield
     except BrokenPipeError:  # the reader has ended: no failure
         raise
     except OSError as error:

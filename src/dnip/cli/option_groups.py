@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args, get_type_hints
 import typer
 
 from dnip.base.option import option_of
+from dnip.cli.standard_streams import standard_streams
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 def with_option_groups(command: Callable[..., None]) -> Callable[..., None]:
     """Return a command whose signature has the fields of its dataclasses in place of these.
+
+    The command is run with files in place of ``-``; see `standard_streams`.
 
     The type hint of a field is what Typer takes, ``Annotated[int, typer.Option(help="...")]``, or
     holds a :class:`dnip.base.option.Option`. A field without a default is a required option.
@@ -51,9 +54,11 @@ def with_option_groups(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def run(**given: Any) -> None:  # noqa: ANN401
-        for name, group in groups.items():
-            given[name] = group(**{field.name: given.pop(field.name) for field in fields(group)})
-        command(**given)
+        with standard_streams(parameters, given):
+            for name, group in groups.items():
+                values = {field.name: given.pop(field.name) for field in fields(group)}
+                given[name] = group(**values)
+            command(**given)
 
     run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}

@@ -33,8 +33,8 @@ def table_argument(metavar: str, text: str) -> Any:  # noqa: ANN401
 
 
 _FORMATS = (
-    ".csv, .csv.gz, .jsonl, .npz, .parquet, or a folder of Parquet files, with the columns label, "
-    "p0, p1, … and optionally id"
+    ".csv, .csv.gz, .jsonl, .npz, .parquet, a folder of Parquet files, or - for standard input, "
+    "with the columns label, p0, p1, … and optionally id"
 )
 Opt: TypeAlias = Annotated[
     Path, table_argument("OPT", f"Labelled probability table to fit on: {_FORMATS}.")
@@ -61,7 +61,7 @@ CoefficientsFile: TypeAlias = Annotated[
     ),
 ]
 CoefficientsOut: TypeAlias = Annotated[
-    Path, Option("Where to write the coefficients.", metavar="FILE")
+    Path, Option("Where to write the coefficients; - is standard output.", metavar="FILE")
 ]
 TargetPrior: TypeAlias = Annotated[
     str | None,

@@ -214,7 +214,7 @@ class Chunk:
         return len(self.probabilities)
 
 
-def joined(chunks: Iterable[Chunk], source: str) -> Chunk:
+def joined(chunks: Iterable[Chunk]) -> Chunk:
     """Return all rows as one chunk, whose probabilities are contiguous row by row."""
     parts = list(chunks)
     labels = [part.labels for part in parts if part.labels is not None]
@@ -225,6 +225,6 @@ def joined(chunks: Iterable[Chunk], source: str) -> Chunk:
         np.concatenate(labels) if labels else None,
         np.concatenate(ids) if ids else None,
         parts[0].classes,
-        source,
+        parts[0].source,
         np.concatenate(mass) if mass else None,
     )

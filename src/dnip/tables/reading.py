@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from dnip.base.arrays import check_mass, normalise_rows, warn_normalised
 from dnip.base.errors import DNIPWarning, InvalidInputError, listed
+from dnip.base.stream_names import with_names
 from dnip.base.validation import check_classes, check_integer
 from dnip.tables.captured_mass import MassCounts
 from dnip.tables.chunk import Chunk
@@ -56,7 +57,7 @@ def read_chunks(
     check_integer("chunk_rows", chunk_rows, at_least=1)
     file = Path(path)
     read = partial(check_readable(file).read, file, names, chunk_rows, others=others)
-    return check_chunks(read, str(file), id_memory=id_memory, as_a_whole=as_a_whole)
+    return check_chunks(read, with_names(str(file)), id_memory=id_memory, as_a_whole=as_a_whole)
 
 
 def check_readable(file: str | os.PathLike[str]) -> Format:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from dnip.base.errors import InvalidInputError
+from dnip.base.stream_names import with_names
 from dnip.base.validation import check_classes
 from dnip.tables.reading import check_readable, read_chunks
 
@@ -75,7 +76,7 @@ class Scan:
         memory: int = MEMORY,
         others: bool = False,
     ) -> None:
-        self.source = str(path)
+        self.source = with_names(str(path))
         needed = LEAST_MEMORY + check_readable(path).extra_memory(Path(path))
         if memory < needed:
             raise InvalidInputError(

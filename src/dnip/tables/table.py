@@ -179,7 +179,7 @@ class ProbabilityTable:
         >>> table.labels, table.probabilities
         (array([1]), array([[0.25, 0.75]]))
         """
-        return cls._trusted(joined(read_chunks(path, classes), str(path)))
+        return cls._trusted(joined(read_chunks(path, classes)))
 
     @classmethod
     def from_frame(
@@ -211,7 +211,7 @@ class ProbabilityTable:
         raw = read_frame(frame, names)
         source = raw.layout.source
         chunks = check_chunks(lambda: iter([raw]), source, id_memory=ID_MEMORY)
-        return cls._trusted(joined(chunks, source))
+        return cls._trusted(joined(chunks))
 
     def to_frame(self, library: Literal["pandas", "polars", "pyarrow"]) -> IntoDataFrame:
         """Return the table as a data frame with the columns that `write` writes.

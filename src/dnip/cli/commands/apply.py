@@ -24,7 +24,13 @@ def apply(
     coefficients: Annotated[
         Path, Option("The coefficients.json that `dnip fit` wrote.", metavar="FILE")
     ],
-    out: Annotated[Path, Option("Where to write; the suffix names the format.", metavar="FILE")],
+    out: Annotated[
+        Path,
+        Option(
+            "Where to write; the suffix names the format. - is standard output, as CSV.",
+            metavar="FILE",
+        ),
+    ],
     classes: Classes = None,
     target_prior: TargetPrior = None,
     memory: Memory = DEFAULT_MEMORY,
