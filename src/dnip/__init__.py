@@ -26,6 +26,12 @@ if TYPE_CHECKING:
     from dnip.method.constraints import Constraints
     from dnip.method.objective import CustomObjective, Objective
     from dnip.method.solution import Solution, Status
+    from dnip.presenting.displays import (
+        ClassAccuracyDisplay,
+        FrontDisplay,
+        OddClassDisplay,
+        TrueClassDisplay,
+    )
     from dnip.sklearn.classifier import DNIPClassifier
     from dnip.solvers import solve
     from dnip.tables import ProbabilityTable
@@ -34,6 +40,7 @@ __version__: str
 
 __all__ = [
     "BackendError",
+    "ClassAccuracyDisplay",
     "Coefficients",
     "CoefficientsFormatError",
     "Constraints",
@@ -41,14 +48,17 @@ __all__ = [
     "DNIPClassifier",
     "DNIPError",
     "DNIPWarning",
+    "FrontDisplay",
     "InfeasibleError",
     "InvalidInputError",
     "MissingDependencyError",
     "Objective",
+    "OddClassDisplay",
     "OutputError",
     "ProbabilityTable",
     "Solution",
     "Status",
+    "TrueClassDisplay",
     "__version__",
     "evaluate",
     "fit_table",
@@ -71,6 +81,10 @@ _HOMES = {
     "Constraints": "dnip.method.constraints",
     "CustomObjective": "dnip.method.objective",
     "DNIPClassifier": "dnip.sklearn.classifier",
+    "ClassAccuracyDisplay": "dnip.presenting.displays",
+    "FrontDisplay": "dnip.presenting.displays",
+    "OddClassDisplay": "dnip.presenting.displays",
+    "TrueClassDisplay": "dnip.presenting.displays",
     "Objective": "dnip.method.objective",
     "ProbabilityTable": "dnip.tables",
     "Solution": "dnip.method.solution",

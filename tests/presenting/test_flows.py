@@ -120,7 +120,7 @@ def test_the_least_accurate_of_many_classes_are_drawn(tmp_path, monkeypatch):
     figure = drawn(result, tmp_path, monkeypatch)
     labels = [label.get_text() for label in figure.axes[0].get_yticklabels()]
     assert labels == [f"class {c}" for c in range(10, 40)]
-    assert figure._supxlabel.get_text() == "The 30 least accurate of 40 classes"
+    assert figure.axes[0].get_xlabel() == "The 30 least accurate of 40 classes"
 
 
 @pytest.mark.parametrize(

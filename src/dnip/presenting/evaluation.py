@@ -168,14 +168,10 @@ def _score_line(evaluation: Evaluation, name: str, counts: Confusion) -> str:
     return f"{name}accuracy {right:.3f}, COBias {cobias(counts):.3f}"
 
 
-def odd_class_figure(evaluation: Evaluation) -> Figure:
-    """Return every class, its accuracy, and an arrow to its odd class.
-
-    Before, after, and after an adjustment to another class mix stand side by side, as far as the
-    evaluation has them.
-    """
+def odd_class_sides(evaluation: Evaluation) -> list[FlowSide]:
+    """Return what the picture of odd classes shows: before, after and adjusted, as far as known."""
     counted = _counted(evaluation)
-    sides = [
+    return [
         FlowSide(
             _score_line(evaluation, f"{name}: " if len(counted) > 1 else "", counts),
             counts,
@@ -183,16 +179,29 @@ def odd_class_figure(evaluation: Evaluation) -> Figure:
         )
         for name, counts in counted
     ]
-    return flow_figure("odd-classes", "", sides, evaluation.classes)
 
 
-def class_accuracy_figure(evaluation: Evaluation) -> Figure:
-    """Return the accuracy of every class before and after, with accuracy and COBias above."""
+def odd_class_figure(evaluation: Evaluation) -> Figure:
+    """Return every class, its accuracy, and an arrow to its odd class.
+
+    Before, after, and after an adjustment to another class mix stand side by side, as far as the
+    evaluation has them.
+    """
+    return flow_figure("odd-classes", "", odd_class_sides(evaluation), evaluation.classes)
+
+
+def class_accuracy_bars(evaluation: Evaluation) -> tuple[str, Bars]:
+    """Return accuracy and COBias as a title, and the accuracy of every class as bars."""
     counted = _counted(evaluation)
     title = "\n".join(_score_line(evaluation, f"{name}: ", counts) for name, counts in counted)
     series = {
         name: [None if np.isnan(rate) else Spread(rate) for rate in class_accuracies(counts)]
         for name, counts in counted
     }
-    panel = Bars("class accuracy", series)
+    return title, Bars("class accuracy", series)
+
+
+def class_accuracy_figure(evaluation: Evaluation) -> Figure:
+    """Return the accuracy of every class before and after, with accuracy and COBias above."""
+    title, panel = class_accuracy_bars(evaluation)
     return bar_figure("class-accuracies", title, [panel], evaluation.classes)

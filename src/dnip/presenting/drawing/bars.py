@@ -59,35 +59,45 @@ def _draw(
     tasks: Sequence[str],
     methods: list[str],
 ) -> None:
-    looks = colours(methods)
     all_axes = figure.subplots(len(panels), 1, sharex=True, squeeze=False)[:, 0]
-    at = np.arange(len(tasks), dtype=float)
-    share = 0.84 / len(methods)
     for axes, panel in zip(all_axes, panels, strict=True):
-        for method, spreads in panel.series.items():
-            shift = (methods.index(method) - (len(methods) - 1) / 2) * share
-            means = [np.nan if s is None else 100 * s.mean for s in spreads]
-            deviations = [0.0 if s is None else 100 * (s.deviation or 0.0) for s in spreads]
-            bars = axes.bar(
-                at + shift,
-                means,
-                width=share * 0.92,
-                color=looks[method],
-                label=literal(method),
-                yerr=deviations if any(deviations) else None,
-                error_kw={"elinewidth": 1, "ecolor": INK, "capsize": 2},
-            )
-            if len(methods) * len(tasks) <= _MOST_LABELLED:
-                shown = ["" if np.isnan(mean) else f"{mean:.1f}" for mean in means]
-                axes.bar_label(bars, shown, fontsize=7, padding=2, color=INK)
-                axes.margins(y=0.12)
-        axes.set_ylabel(f"{panel.metric}, %")
-        tidy(axes)
-    names = [literal(task).replace("__", "\n", 2) for task in tasks]
-    longest = max(len(line) for name in names for line in name.split("\n"))
-    is_crowded = 0.06 * longest * len(tasks) > figure.get_figwidth()
-    all_axes[-1].set_xticks(at, names, fontsize=7.5, rotation=90 if is_crowded else 0)
-    all_axes[-1].set_xlim(-0.6, len(tasks) - 0.4)
+        draw_bars(axes, panel, methods, len(tasks))
+    name_tasks(all_axes[-1], tasks)
     if len(methods) > 1:
         handles, labels = all_axes[0].get_legend_handles_labels()
         legend_below(figure, dict(zip(labels, handles, strict=True)), figure.get_figwidth())
+
+
+def draw_bars(axes: Any, panel: Bars, methods: Sequence[str], n_tasks: int) -> None:  # noqa: ANN401
+    """Draw one panel; a method has the same colour and place in all panels of `methods`."""
+    looks = colours(methods)
+    at = np.arange(n_tasks, dtype=float)
+    share = 0.84 / len(methods)
+    for method, spreads in panel.series.items():
+        shift = (methods.index(method) - (len(methods) - 1) / 2) * share
+        means = [np.nan if s is None else 100 * s.mean for s in spreads]
+        deviations = [0.0 if s is None else 100 * (s.deviation or 0.0) for s in spreads]
+        bars = axes.bar(
+            at + shift,
+            means,
+            width=share * 0.92,
+            color=looks[method],
+            label=literal(method),
+            yerr=deviations if any(deviations) else None,
+            error_kw={"elinewidth": 1, "ecolor": INK, "capsize": 2},
+        )
+        if len(methods) * n_tasks <= _MOST_LABELLED:
+            shown = ["" if np.isnan(mean) else f"{mean:.1f}" for mean in means]
+            axes.bar_label(bars, shown, fontsize=7, padding=2, color=INK)
+            axes.margins(y=0.12)
+    axes.set_ylabel(f"{panel.metric}, %")
+    tidy(axes)
+
+
+def name_tasks(axes: Any, tasks: Sequence[str]) -> None:  # noqa: ANN401
+    """Write the names of the tasks below the bars, upright where they would not fit."""
+    names = [literal(task).replace("__", "\n", 2) for task in tasks]
+    longest = max(len(line) for name in names for line in name.split("\n"))
+    is_crowded = 0.06 * longest * len(tasks) > axes.figure.get_figwidth()
+    axes.set_xticks(np.arange(len(tasks)), names, fontsize=7.5, rotation=90 if is_crowded else 0)
+    axes.set_xlim(-0.6, len(tasks) - 0.4)

@@ -121,8 +121,13 @@ def _draw(
     sides: Sequence[FlowSide],
     classes: Sequence[str],
 ) -> None:
+    draw_flows(figure.subplots(1, len(sides), squeeze=False)[0], sides, classes)
+    figure.get_layout_engine().set(w_pad=0.12, h_pad=0.08, wspace=0.06)
+
+
+def draw_flows(panels: Sequence[Any], sides: Sequence[FlowSide], classes: Sequence[str]) -> None:
+    """Draw each side into axes of its own; the first says which of many classes are shown."""
     shown = _least_accurate(sides[0].confusion)
-    panels = figure.subplots(1, len(sides), squeeze=False)[0]
     found = [flows(side.confusion) for side in sides]
     looks = _looks([[flow[c] for c in shown] for flow in found])
     for axes, flow, side in zip(panels, found, sides, strict=True):
@@ -130,8 +135,7 @@ def _draw(
         axes.set_title(side.title, fontsize=10.5, loc="left", pad=24)
     if len(shown) < len(classes):
         note = f"The {len(shown)} least accurate of {len(classes)} classes"
-        figure.supxlabel(note, fontsize=9, color=FAINT)
-    figure.get_layout_engine().set(w_pad=0.12, h_pad=0.08, wspace=0.06)
+        panels[0].set_xlabel(note, fontsize=9, color=FAINT, loc="left")
 
 
 def _least_accurate(raw: Confusion) -> Integers:

@@ -42,13 +42,12 @@ def front_figure(found: TradeOff, chosen: int | None = None) -> Figure:
 
 def _draw(figure: Any, found: TradeOff, chosen: int | None) -> None:  # noqa: ANN401 - matplotlib's
     left, right = figure.subplots(1, 2)
-    _draw_trade_off(left, found, chosen)
+    draw_front(left, found, chosen)
     _draw_classes(right, found, chosen)
-    for axes in (left, right):
-        tidy(axes, grid="both")
 
 
-def _draw_trade_off(axes: Any, found: TradeOff, chosen: int | None) -> None:  # noqa: ANN401
+def draw_front(axes: Any, found: TradeOff, chosen: int | None = None) -> None:  # noqa: ANN401
+    """Draw accuracy against COBias into one set of axes."""
     front, test, cross = found.front, found.test, found.cross
     sides: list[tuple[str, str, Sequence[Counts], Counts | None, Counts | None, str]] = [
         (
@@ -88,6 +87,7 @@ def _draw_trade_off(axes: Any, found: TradeOff, chosen: int | None) -> None:  # 
     for handle in legend.legend_handles:
         if handle.get_linestyle() == "None":  # the markers stand for every side
             handle.set_color(FAINT)
+    tidy(axes, grid="both")
 
 
 def _draw_classes(axes: Any, found: TradeOff, chosen: int | None) -> None:  # noqa: ANN401
@@ -124,3 +124,4 @@ def _draw_classes(axes: Any, found: TradeOff, chosen: int | None) -> None:  # no
     axes.set_ylabel("class accuracy")
     axes.set_title(f"classes along the front (× raw argmax{note})", loc="left", fontsize=10)
     axes.legend(frameon=False, fontsize=8, ncols=2, loc="best")
+    tidy(axes, grid="both")

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnip.presenting.artefacts import Figure
+from dnip.presenting.drawing.histogram import draw_histogram
 from dnip.presenting.drawing.style import FIXED, tidy
 from dnip.presenting.evaluation import class_accuracy_figure, odd_class_figure
-from dnip.presenting.report.measures import BINS
 
 if TYPE_CHECKING:
     from dnip.deploying.evaluation import Evaluation
@@ -56,14 +56,9 @@ def _draw_front(figure: Any, choices: list[dict[str, Any]]) -> None:  # noqa: AN
 
 
 def _draw_histograms(figure: Any, choices: list[dict[str, Any]]) -> None:  # noqa: ANN401
-    edges = np.linspace(0, 1, BINS + 1)
     titles = "probability of the true class", "probability of wrong decisions"
     for axes, title, part in zip(figure.subplots(1, 2), titles, ("own", "sure"), strict=True):
-        for choice, side in zip(choices, ("before", "after"), strict=True):
-            counts = np.array(choice[part])
-            counts = counts.sum(axis=0) if part == "own" else counts[0]
-            axes.stairs(counts, edges, color=FIXED[side], lw=2, label=side)
-        axes.set_xlabel(title)
-        axes.set_ylabel("rows")
-        tidy(axes)
+        found = [np.array(choice[part]) for choice in choices]
+        counts = [each.sum(axis=0) if part == "own" else each[0] for each in found]
+        draw_histogram(axes, dict(zip(("before", "after"), counts, strict=True)), title)
     axes.legend(frameon=False)

@@ -1,0 +1,274 @@
+"""Pictures for notebooks, in the manner of scikit-learn's displays."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+
+from dnip.deploying.evaluation import check_same_classes, evaluate
+from dnip.fitting.pareto import trace_front
+from dnip.presenting.drawing.bars import draw_bars, name_tasks
+from dnip.presenting.drawing.flows import draw_flows
+from dnip.presenting.drawing.front import draw_front
+from dnip.presenting.drawing.histogram import draw_histogram
+from dnip.presenting.drawing.style import load_matplotlib
+from dnip.presenting.evaluation import class_accuracy_bars, odd_class_sides
+from dnip.presenting.report.measures import measure
+from dnip.tables import ProbabilityTable
+from dnip.tables.chunk import CellLocation
+from dnip.tables.guards import scored_rows
+from dnip.tables.labels import LabelRule
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import ArrayLike
+
+    from dnip.base.typing import Integers
+    from dnip.deploying.evaluation import Evaluation
+    from dnip.fitting.pareto import TradeOff
+    from dnip.method.coefficients import Coefficients
+
+
+class _Display:
+    """What all displays share: two ways to make one, and where it is drawn."""
+
+    _size: ClassVar[tuple[float, float]] = (6.4, 4.2)
+    ax_: Any
+    figure_: Any
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,  # noqa: ANN401 - anything like a classifier
+        X: Any,  # noqa: ANN401 - whatever the estimator takes
+        y: ArrayLike,
+        *,
+        ax: Any = None,  # noqa: ANN401 - matplotlib's
+    ) -> Self:
+        """Draw what a fitted classifier does on labelled examples.
+
+        Parameters
+        ----------
+        estimator : classifier with ``predict_proba``
+            A :class:`~dnip.DNIPClassifier` shows its coefficients on the probabilities of the
+            classifier inside.
+        X : array-like of shape (M, n_features)
+        y : array-like of shape (M,)
+            True classes.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; a new figure by default.
+        """
+        coefficients = getattr(estimator, "coefficients_", None)
+        inner = estimator if coefficients is None else estimator.estimator_
+        probabilities = X if inner is None else inner.predict_proba(X)
+        names = [str(name) for name in np.asarray(estimator.classes_).tolist()]
+        return cls.from_predictions(y, probabilities, coefficients, classes=names, ax=ax)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: ArrayLike,
+        probabilities: ArrayLike,
+        coefficients: Coefficients | None = None,
+        *,
+        classes: Sequence[str] | None = None,
+        ax: Any = None,  # noqa: ANN401 - matplotlib's
+    ) -> Self:
+        """Draw class probabilities against true classes.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (M,)
+            True classes, names or indices.
+        probabilities : array-like of shape (M, N)
+        coefficients : Coefficients, optional
+            Show them too.
+        classes : sequence of str, optional
+            The class of each column. By default those of the coefficients, else the sorted values
+            of `y_true`.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; a new figure by default.
+
+        Raises
+        ------
+        InvalidInputError
+            For input that breaks its contract, or labels of fewer than two classes.
+        CoefficientsFormatError
+            For coefficients of other classes.
+        """
+        true = np.asarray(y_true).tolist()
+        if classes is None:
+            known = sorted(set(true)) if coefficients is None else coefficients.classes
+            classes = [str(name) for name in known]
+        location = CellLocation("y_true", tuple(classes))
+        table = ProbabilityTable(
+            np.asarray(probabilities, dtype=np.float64),
+            LabelRule(tuple(classes)).read(true, location),
+            classes=tuple(classes),
+        )
+        if coefficients is not None:
+            check_same_classes(table, coefficients)
+        return cls._of(scored_rows(table), coefficients).plot(ax)
+
+    @classmethod
+    def _of(cls, table: ProbabilityTable, coefficients: Coefficients | None) -> Self:
+        raise NotImplementedError
+
+    def plot(self, ax: Any = None) -> Self:  # noqa: ANN401 - matplotlib's
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        self
+            With the attributes `ax_` and `figure_`.
+
+        Raises
+        ------
+        MissingDependencyError
+            If matplotlib is not installed.
+        """
+        if ax is None:
+            pyplot = load_matplotlib("pyplot")
+            _, ax = pyplot.subplots(figsize=self._size, layout="constrained")
+        self.ax_, self.figure_ = ax, ax.figure
+        self._draw(ax)
+        return self
+
+    def _draw(self, axes: Any) -> None:  # noqa: ANN401 - matplotlib's
+        raise NotImplementedError
+
+
+class _EvaluationDisplay(_Display):
+    """What is drawn of an evaluation."""
+
+    def __init__(self, evaluation: Evaluation) -> None:
+        self.evaluation = evaluation
+
+    @classmethod
+    def _of(cls, table: ProbabilityTable, coefficients: Coefficients | None) -> Self:
+        return cls(evaluate(table, coefficients))
+
+
+class ClassAccuracyDisplay(_EvaluationDisplay):
+    """Bars: the accuracy of every class, before and after coefficients.
+
+    Parameters
+    ----------
+    evaluation : Evaluation
+        As :func:`dnip.evaluate` returns it.
+
+    Attributes
+    ----------
+    ax_ : matplotlib.axes.Axes
+    figure_ : matplotlib.figure.Figure
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("agg")
+    >>> from dnip import ClassAccuracyDisplay, Coefficients
+    >>> p, y = [[0.9, 0.1], [0.6, 0.4], [0.2, 0.8]], ["ham", "spam", "spam"]
+    >>> coefficients = Coefficients(["ham", "spam"], [1, 2], 2)
+    >>> shown = ClassAccuracyDisplay.from_predictions(y, p, coefficients)
+    >>> print(shown.ax_.get_title(loc="left"))
+    before: accuracy 0.667, COBias 0.500
+    after: accuracy 1.000, COBias 0.000
+    """
+
+    def _draw(self, axes: Any) -> None:  # noqa: ANN401 - matplotlib's
+        title, bars = class_accuracy_bars(self.evaluation)
+        draw_bars(axes, bars, list(bars.series), len(self.evaluation.classes))
+        name_tasks(axes, self.evaluation.classes)
+        axes.set_title(title, fontsize=10, loc="left")
+        if len(bars.series) > 1:
+            axes.legend(frameon=False, fontsize=8)
+
+
+class OddClassDisplay(_EvaluationDisplay):
+    """Arrows: how accurate every class is, and which class most of its errors go to.
+
+    With coefficients it shows their decisions, else those of the most probable class.
+
+    Parameters
+    ----------
+    evaluation : Evaluation
+        As :func:`dnip.evaluate` returns it.
+
+    Attributes
+    ----------
+    ax_ : matplotlib.axes.Axes
+    figure_ : matplotlib.figure.Figure
+    """
+
+    def _draw(self, axes: Any) -> None:  # noqa: ANN401 - matplotlib's
+        draw_flows([axes], odd_class_sides(self.evaluation)[-1:], self.evaluation.classes)
+
+
+class FrontDisplay(_Display):
+    """Dots: every trade-off between accuracy and COBias that no other choice beats in both.
+
+    From predictions or an estimator, the front is searched on the examples given. Coefficients are
+    not drawn.
+
+    Parameters
+    ----------
+    trade_off : TradeOff
+        As :func:`dnip.fitting.pareto.trace_front` returns it.
+    chosen : int, optional
+        The place of a point to mark, counted from 0.
+
+    Attributes
+    ----------
+    ax_ : matplotlib.axes.Axes
+    figure_ : matplotlib.figure.Figure
+    """
+
+    def __init__(self, trade_off: TradeOff, chosen: int | None = None) -> None:
+        self.trade_off = trade_off
+        self.chosen = chosen
+
+    @classmethod
+    def _of(cls, table: ProbabilityTable, coefficients: Coefficients | None) -> Self:
+        return cls(trace_front(table, cross="off"))
+
+    def _draw(self, axes: Any) -> None:  # noqa: ANN401 - matplotlib's
+        draw_front(axes, self.trade_off, self.chosen)
+
+
+class TrueClassDisplay(_Display):
+    """Histogram: the probability of the true class, before and after coefficients.
+
+    Parameters
+    ----------
+    counts : mapping of str to ndarray
+        Rows in equal bins from 0 to 1, by "before" and "after".
+
+    Attributes
+    ----------
+    ax_ : matplotlib.axes.Axes
+    figure_ : matplotlib.figure.Figure
+    """
+
+    def __init__(self, counts: Mapping[str, Integers]) -> None:
+        self.counts = counts
+
+    @classmethod
+    def _of(cls, table: ProbabilityTable, coefficients: Coefficients | None) -> Self:
+        assert table.labels is not None
+        weights = {"before": np.ones(table.n_classes)}
+        if coefficients is not None:
+            weights["after"] = coefficients.multipliers
+        p, y = table.probabilities, table.labels
+        return cls({side: measure(p, y, each).own.sum(axis=0) for side, each in weights.items()})
+
+    def _draw(self, axes: Any) -> None:  # noqa: ANN401 - matplotlib's
+        draw_histogram(axes, self.counts, "probability of the true class")
+        if len(self.counts) > 1:
+            axes.legend(frameon=False)

@@ -1,0 +1,101 @@
+"""Displays draw the numbers of the evaluation, into new axes or into given ones."""
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from sklearn.datasets import make_classification
+from sklearn.linear_model import LogisticRegression
+
+from dnip import (
+    ClassAccuracyDisplay,
+    Coefficients,
+    DNIPClassifier,
+    FrontDisplay,
+    InvalidInputError,
+    OddClassDisplay,
+    TrueClassDisplay,
+)
+from dnip.base.errors import CoefficientsFormatError
+from dnip.metrics import class_accuracies
+from dnip.studies.demonstration import bundled_table
+
+mpl.use("agg")
+pyplot = pytest.importorskip("matplotlib.pyplot")
+EVERY = [ClassAccuracyDisplay, OddClassDisplay, FrontDisplay, TrueClassDisplay]
+NAMES = np.array(["ant", "bee", "cow"])
+
+
+@pytest.fixture(autouse=True)
+def _close():
+    yield
+    pyplot.close("all")
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    X, y = make_classification(
+        300, n_informative=4, n_classes=3, weights=[0.7, 0.2, 0.1], random_state=0
+    )
+    return DNIPClassifier(LogisticRegression()).fit(X, NAMES[y]), X, NAMES[y]
+
+
+@pytest.mark.parametrize("display", EVERY)
+def test_an_estimator_and_its_predictions_draw_the_same(display, fitted):
+    classifier, X, y = fitted
+    shown = display.from_estimator(classifier, X, y)
+    p = classifier.estimator_.predict_proba(X)
+    _, axes = pyplot.subplots()
+    again = display.from_predictions(y, p, classifier.coefficients_, ax=axes)
+    assert again.ax_ is axes
+    assert again.figure_ is axes.figure
+    pictures = []
+    for each in (shown, again):
+        each.figure_.set_size_inches(6, 4)
+        each.figure_.set_layout_engine("tight")
+        each.figure_.canvas.draw()
+        pictures.append(np.asarray(each.figure_.canvas.buffer_rgba()))
+    assert np.array_equal(*pictures)
+
+
+def test_bars_are_class_accuracies_before_and_after(fitted):
+    classifier, X, y = fitted
+    bars = ClassAccuracyDisplay.from_estimator(classifier, X, y).ax_.containers
+    for drawn, model in zip(bars, (classifier.estimator_, classifier), strict=True):
+        right = [100 * (model.predict(X)[y == name] == name).mean() for name in NAMES]
+        assert [bar.get_height() for bar in drawn] == pytest.approx(right)
+
+
+def test_histograms_count_every_labelled_row(fitted):
+    classifier, X, y = fitted
+    counts = TrueClassDisplay.from_estimator(classifier, X, y).counts
+    own = classifier.estimator_.predict_proba(X)[np.arange(len(y)), np.searchsorted(NAMES, y)]
+    assert counts["before"].tolist() == np.histogram(own, 20, (0, 1))[0].tolist()
+    assert counts["after"].sum() == len(y)
+
+
+def test_arrows_show_the_coefficients_where_there_are_some(fitted):
+    classifier, X, y = fitted
+    for model in (classifier, classifier.estimator_):
+        shown = OddClassDisplay.from_estimator(model, X, y)
+        counts = np.array([[(model.predict(X)[y == a] == b).sum() for b in NAMES] for a in NAMES])
+        texts = [text.get_text() for text in shown.ax_.texts]
+        assert {f"{rate:.2f}" for rate in class_accuracies(counts)} <= set(texts)
+
+
+@pytest.mark.parametrize("display", EVERY)
+def test_probabilities_alone_will_do(display):
+    table = bundled_table("test").take(np.arange(200))
+    shown = display.from_predictions(table.labels, table.probabilities, classes=table.classes)
+    assert shown.figure_.axes[0] is shown.ax_
+
+
+def test_bad_input_is_refused():
+    p, y = [[0.9, 0.1], [0.3, 0.7]], ["a", "b"]
+    with pytest.raises(InvalidInputError, match="'c' is neither a class name"):
+        ClassAccuracyDisplay.from_predictions(["a", "c"], p, classes=["a", "b"])
+    with pytest.raises(InvalidInputError):
+        OddClassDisplay.from_predictions(["a", "a"], p, classes=["a", "b"])
+    with pytest.raises(CoefficientsFormatError):
+        TrueClassDisplay.from_predictions(y, p, Coefficients(["x", "y"], [1, 1], 2), classes=y)
+    with pytest.raises(InvalidInputError, match="one label per row"):
+        FrontDisplay.from_predictions(["a"], p, classes=y)
