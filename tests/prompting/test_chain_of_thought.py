@@ -54,7 +54,7 @@ def test_a_rows_own_rationale_comes_first(task):
 
 def test_a_task_without_a_wording_of_its_own_gets_the_general_one():
     made = prompt(TASK)
-    assert made.text.endswith("Message: ha\nMood: Think step by step before you answer.")
+    assert made.text.endswith("Message: ha\nMood: Think step by step before answering.")
     assert made.lead.endswith("So the answer is")
 
 
@@ -115,7 +115,7 @@ def test_built_in_tasks_show_reasoning_for_every_class(name):
     row = dict.fromkeys(task.fields, "N/A")
     shown = [(row, label) for label in range(task.n_classes)]
     made = PromptBuilder(task, shown, chain_of_thought=True).prompt(row)
-    assert made.example.endswith("Think step by step before you answer.")
+    assert made.example.endswith("Think step by step before answering.")
     reasons = task.chain_of_thought.rationales
     assert len(set(reasons)) == task.n_classes
     for label, reason in enumerate(reasons):

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 #: Stands at the end of an example where the task has no wording of its own.
-INVITATION = " Think step by step before you answer."
+INVITATION = " Think step by step before answering."
 #: The field of a training row that holds its own rationale.
 RATIONALE = "rationale"
 
@@ -22,7 +22,7 @@ class ChainOfThought:
     ----------
     template : str or None
         Jinja2 template of one example, up to where the reasoning begins; by default the task's own
-        and "Think step by step before you answer."
+        and the paper's "Think step by step before answering."
     demonstration : str
         Jinja2 template of a worked example, of ``prompt``, ``rationale`` and ``answer``. It begins
         with ``{{ prompt }}``, for the model goes on from there.

@@ -82,7 +82,7 @@ def test_the_last_label_of_the_answer_is_scored(endpoint, shape):
     row, _ = ask(answer, endpoint=endpoint)
     np.testing.assert_allclose(row.captured, [0.5, 0.25, 0.125])
     assert row.ceiling is None
-    assert row.details == {"fallback": 0, "cut": 0, "new_tokens": 5}
+    assert row.details == {"fallback": 0, "cut_fallback": 0, "cut": 0, "new_tokens": 5}
 
 
 @pytest.mark.parametrize(("endpoint", "shape"), SHAPES)
@@ -111,7 +111,7 @@ def test_an_empty_answer_tells_nothing():
     row, _ = ask(empty)
     np.testing.assert_array_equal(row.captured, [0, 0, 0])
     np.testing.assert_array_equal(row.ceiling, [1, 1, 1])
-    assert row.details == {"fallback": 1, "cut": 0, "new_tokens": 0}
+    assert row.details == {"fallback": 1, "cut_fallback": 0, "cut": 0, "new_tokens": 0}
 
 
 @pytest.mark.parametrize(

@@ -89,6 +89,7 @@ def assert_equal(engine, oracle, prompts, task, scoring, stop=None):
     assert [(d["fallback"], d["cut"], d["new_tokens"]) for d in details] == [
         (e.fallback, e.cut, len(e.tokens)) for e in expected
     ]
+    assert [d["cut_fallback"] for d in details] == [int(e.fallback and e.cut) for e in expected]
     np.testing.assert_allclose(captured, [e.captured for e in expected], atol=ATOL, rtol=0)
     return expected
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 SAMPLES = "samples"
 #: The detail of a row that is 1 where the model's answer holds no label, else 0.
 FALLBACK = "fallback"
+#: The detail of a row that is 1 where, besides, the answer was cut before it ended, else 0.
+CUT_FALLBACK = "cut_fallback"
 
 
 class Scoring(StrEnum):

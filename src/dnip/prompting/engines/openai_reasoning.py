@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dnip.base.validation import check_integer
-from dnip.prompting.engines.base import FALLBACK
+from dnip.prompting.engines.base import CUT_FALLBACK, FALLBACK
 from dnip.prompting.engines.openai_engine import OpenAIEngine
 from dnip.prompting.engines.openai_responses import read_answer
 
@@ -49,6 +49,7 @@ class OpenAIReasoningEngine(OpenAIEngine):
         place = matcher.find_last([reported.chosen for reported in answer.positions])
         details = {
             FALLBACK: int(place is None),
+            CUT_FALLBACK: int(place is None and answer.cut),
             "cut": int(answer.cut),
             "new_tokens": len(answer.positions),
         }

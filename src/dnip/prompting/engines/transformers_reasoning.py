@@ -9,7 +9,7 @@ import numpy as np
 
 from dnip.base.errors import InvalidInputError
 from dnip.base.validation import check_integer
-from dnip.prompting.engines.base import FALLBACK, ScoredRow, Scoring
+from dnip.prompting.engines.base import CUT_FALLBACK, FALLBACK, ScoredRow, Scoring
 from dnip.prompting.engines.generation import generate
 from dnip.prompting.engines.transformers_engine import (
     TransformersEngine,
@@ -103,7 +103,8 @@ class TransformersReasoningEngine(TransformersEngine):
         ------
         ScoredRow
             With ``details["fallback"]``, 1 where the answer holds no label, else 0; ``"cut"``, 1
-            where it was cut at `max_new_tokens`; and ``"new_tokens"``, its length.
+            where it was cut at `max_new_tokens`; ``"cut_fallback"``, 1 where both; and
+            ``"new_tokens"``, its length.
 
         Raises
         ------
@@ -166,6 +167,7 @@ class TransformersReasoningEngine(TransformersEngine):
                 answer = answers[place]
                 details = {
                     FALLBACK: int(not found[place]),
+                    CUT_FALLBACK: int(not found[place] and not answer.ended),
                     "cut": int(not answer.ended),
                     "new_tokens": len(answer.tokens),
                 }
