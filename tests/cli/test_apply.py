@@ -4,10 +4,11 @@ import csv
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import oracles
-from dnip import Coefficients, ProbabilityTable
+from dnip import Coefficients, DNIPWarning, ProbabilityTable
 from strategies import random_probabilities
 
 SUFFIXES = ["csv", "csv.gz", "jsonl", "npz", "parquet"]
@@ -63,6 +64,25 @@ def test_labels_are_not_needed_and_columns_may_be_named(dnip, table):
     Path("in.csv").write_text("yes,no,maybe\n0.9,0.05,0.05\n")
     dnip("apply", "in.csv", "--coefficients", "c.json", "--out", "out.csv")
     assert Path("out.csv").read_text().splitlines()[1].startswith("yes,")
+
+
+@pytest.mark.parametrize("target", SUFFIXES)
+def test_named_class_columns_keep_their_names_and_can_be_read_again(dnip, table, target):
+    names = ["no", 'may"be,', "<b>yes"]
+    Coefficients(names, INDICES, 30).save("c.json")
+    rows = zip(np.maximum(table.labels, 0), *table.probabilities.T.tolist(), strict=True)
+    with Path("in.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([["label", *names, "no, te"], *((*row, "x") for row in rows)])
+    out = f"out.{target}"
+    dnip("apply", "in.csv", "--coefficients", "c.json", "--out", out)
+    if target in ("csv", "parquet"):
+        columns = pd.read_csv(out) if target == "csv" else pd.read_parquet(out)
+        assert list(columns) == ["label", "prediction", "no, te", *names]
+    with pytest.warns(DNIPWarning, match="column no, te not used"):
+        written = ProbabilityTable.read(out, names)
+    expected = Coefficients.load("c.json").apply(table.probabilities)
+    np.testing.assert_array_equal(written.probabilities, expected)
+    assert dnip("evaluate", out, "--coefficients", "c.json").status == 0
 
 
 @pytest.mark.parametrize("out", ["in.csv", "link.csv", "c.json"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -51,7 +52,8 @@ def apply_stream(
 ) -> Application:
     """Write reweighted probabilities and predictions, holding a few chunks in memory.
 
-    Labels, ids, captured mass and other columns are carried along. A chunk is written while the
+    Labels, ids, captured mass and other columns are carried along, and class columns keep their
+    names. A chunk is written while the
     next one is computed in another thread.
 
     Parameters
@@ -150,8 +152,10 @@ def _apply(chunks: Iterable[Rows], coefficients: Coefficients) -> Iterator[_Appl
         p = chunk.probabilities
         predictions = decide(p, multipliers)
         reweighted = reweight(p, multipliers)
-        others = chunk.others if isinstance(chunk, Chunk) else None
-        rows = Chunk(
-            reweighted, chunk.labels, chunk.ids, chunk.classes, chunk.source, chunk.mass, others
-        )
+        if isinstance(chunk, Chunk):
+            rows = replace(chunk, probabilities=reweighted)
+        else:
+            rows = Chunk(
+                reweighted, chunk.labels, chunk.ids, chunk.classes, chunk.source, chunk.mass
+            )
         yield _Applied(rows, predictions, int(np.count_nonzero(predictions != decide(p))))

@@ -9,6 +9,7 @@ import numpy as np
 
 from dnip.base.arrays import check_labels
 from dnip.base.errors import InvalidInputError
+from dnip.tables.chunk import Chunk
 from dnip.tables.columns import (
     FALLBACK,
     ID,
@@ -38,7 +39,7 @@ LABEL_COLUMNS = frozenset({LABEL, PREDICTION})
 
 @dataclass(frozen=True)
 class Block:
-    """Columns ready to be written: those before the class columns, where present, then p0...
+    """Columns ready to be written: those before the class columns, where present, then these.
 
     Parameters
     ----------
@@ -49,16 +50,14 @@ class Block:
         The class columns.
     classes : tuple of str
         Class names.
+    class_columns : tuple of str
+        Names of the class columns: `p0`, `p1`, ... unless the rows came with others.
     """
 
     leading: dict[str, Ids | NDArray[Any]]
     probabilities: Probabilities
     classes: tuple[str, ...]
-
-    @property
-    def class_columns(self) -> tuple[str, ...]:
-        """Names of the class columns."""
-        return probability_columns(len(self.classes))
+    class_columns: tuple[str, ...]
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -109,7 +108,10 @@ def block_of(
         column = np.empty(n_rows, np.object_)
         column[:] = cells
         leading[name] = column
-    return Block(leading, rows.probabilities, rows.classes)
+    columns = rows.columns if isinstance(rows, Chunk) else None
+    return Block(
+        leading, rows.probabilities, rows.classes, columns or probability_columns(n_classes)
+    )
 
 
 def _one_per_row(name: str, values: Numbers, n_rows: int) -> Numbers:

@@ -199,6 +199,8 @@ class Chunk:
         Captured mass of each row; None where there is no such column.
     others : mapping of str to sequence of length M, or None
         Cells of the columns that mean nothing here, where they are asked for.
+    columns : tuple of str or None
+        Names of the class columns in the file; None for `p0`, `p1`, ....
     """
 
     probabilities: Probabilities
@@ -208,6 +210,7 @@ class Chunk:
     source: str
     mass: Floats | None = None
     others: Others | None = None
+    columns: tuple[str, ...] | None = None
 
     def __len__(self) -> int:
         """Return the number of rows."""

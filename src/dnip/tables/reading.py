@@ -139,7 +139,16 @@ def check_chunks(
                 column = len(layout.classes)
                 mass = check_mass(mass, n_examples=len(mass), location=location, column=column)
                 masses.add(mass)
-            yield Chunk(probabilities, labels, ids, layout.classes, source, mass, raw.others)
+            yield Chunk(
+                probabilities,
+                labels,
+                ids,
+                layout.classes,
+                source,
+                mass,
+                raw.others,
+                layout.probabilities,
+            )
         if not sums.total:
             raise InvalidInputError(
                 f"{source}: there are no rows", hint="Give at least one row per class to learn from"

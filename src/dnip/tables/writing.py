@@ -98,9 +98,10 @@ def open_writer(path: str | os.PathLike[str], classes: Sequence[str]) -> Iterato
     """Open a table file for writing; the suffix names the format.
 
     The columns are `id`, `label`, `prediction`, `mass`, `samples` and `fallback`, as far as given,
-    then `p0`, `p1`, .... Labels and predictions are written as class names, or as class indices
-    where classes have no names; an unlabelled row has an empty label. Parquet and NPZ files store
-    the class names, so `ProbabilityTable.read` needs none. Floats read back exactly.
+    then `p0`, `p1`, ..., or the class columns by the names that they were read with. Labels and
+    predictions are written as class names, or as class indices where classes have no names; an
+    unlabelled row has an empty label. Parquet and NPZ files store the class names, so
+    `ProbabilityTable.read` needs none. Floats read back exactly.
 
     The file appears when the block ends without an error; else an existing file stays as it was.
 

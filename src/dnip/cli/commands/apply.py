@@ -38,11 +38,11 @@ def apply(
 ) -> None:
     """Reweight a table and predict, at any size.
 
-    The output has the columns of TABLE, prediction, and the reweighted probabilities p0, p1, ….
-    They sum to 1; they rank the classes, but are not calibrated. The file
-    appears when it is complete. TABLE is never overwritten. With --target-prior the weights are
-    first moved toward those that are most accurate in that class mix; estimate reads TABLE once
-    more to find the mix, without its labels.
+    The output has the columns of TABLE and prediction. The class columns keep their names and hold
+    the reweighted probabilities. They sum to 1; they rank the classes, but are not calibrated. The
+    file appears when it is complete. TABLE is never overwritten. With --target-prior the weights
+    are first moved toward those that are most accurate in that class mix; estimate reads TABLE
+    once more to find the mix, without its labels.
     """
     from dnip.base.files import check_files
     from dnip.cli.target_prior import move_to

@@ -96,7 +96,7 @@ class CsvWriter:
     def write(self, block: Block) -> None:
         """Add the rows of a block."""
         if not self._has_header:
-            self._output.write(",".join(block.columns) + "\n")
+            self._output.write(",".join(map(_cell, block.columns)) + "\n")
             self._has_header = True
         leading = [map(_cell, block.cells(name)) for name in block.leading]
         # repr gives the shortest text that reads back as the same float.
