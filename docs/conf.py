@@ -2,7 +2,12 @@
 
 project = "DNIP"
 author = "the DNIP contributors"
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx_gallery.gen_gallery",
+]
 html_theme = "furo"
 html_title = "DNIP"
 html_show_copyright = False
@@ -17,3 +22,14 @@ default_role = "code"
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 autodoc_mock_imports = ["langchain_core"]  # its class is described without it
+
+# Every script in examples/ is run, and what it prints and draws is shown.
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "gallery",
+    "filename_pattern": r"\.py$",
+    "nested_sections": False,
+    "min_reported_time": 1e9,
+    "show_memory": False,
+    "abort_on_example_error": True,
+}

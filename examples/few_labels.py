@@ -1,0 +1,54 @@
+"""
+Few labels
+==========
+
+With a handful of labels, the best weights on these labels are not the best on other rows. The
+robust fit, which is the default, also uses rows without a label. This example compares it with the
+plain optimum.
+"""
+
+# %%
+# From 16 to 256 labels, eight draws each. All other rows of the first table lose their label. Then
+# accuracy and COBias (the mean gap between the accuracies of two classes) are counted on the second
+# table.
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+from dnip import evaluate, fit_table
+from dnip.metrics import accuracy, cobias
+from dnip.studies.demonstration import bundled_table
+
+opt, test = bundled_table("opt").take(np.arange(1500)), bundled_table("test")
+sizes = [16, 32, 64, 128, 256]
+rng = np.random.default_rng(0)
+scores = {"robust": [], "plain optimum": []}
+for size in sizes:
+    draws = [rng.permutation(len(opt)) for _ in range(8)]
+    for name, robust in (("robust", "on"), ("plain optimum", "off")):
+        found = []
+        for order in draws:
+            fitted = fit_table(
+                opt.take(np.sort(order[:size])),
+                unlabelled=opt.take(np.sort(order[size:])),
+                robust=robust,
+            )
+            counts = evaluate(test, fitted.coefficients).reweighted
+            found.append((accuracy(counts), cobias(counts)))
+        scores[name].append(np.mean(found, axis=0))
+
+# %%
+# The most probable class, without coefficients, is the dashed line.
+
+raw = evaluate(test).raw
+_, panels = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
+titles = ("accuracy on other rows", "COBias on other rows")
+for place, (axes, title) in enumerate(zip(panels, titles, strict=True)):
+    for name, found in scores.items():
+        axes.plot(sizes, np.array(found)[:, place], "o-", label=name)
+    axes.axhline((accuracy(raw), cobias(raw))[place], color="grey", ls="--")
+    axes.set(xscale="log", xlabel="labels", title=title)
+    axes.set_xticks(sizes, sizes)
+    axes.minorticks_off()
+panels[0].legend(frameon=False)
+plt.show()
