@@ -92,6 +92,13 @@ class TestLabels:
             check_labels(bad, n_examples=3, n_classes=2)
         assert told in str(caught.value)
 
+    def test_names_are_indices_where_the_classes_are_known(self):
+        told = {"n_examples": 3, "n_classes": 2, "classes": ["ham", "spam"]}
+        assert check_labels(["spam", "ham", "spam"], **told).tolist() == [1, 0, 1]
+        assert check_labels(["spam", "", "ham"], unlabelled=True, **told).tolist() == [1, -1, 0]
+        with pytest.raises(InvalidInputError, match=r"labels\[2\]: 'eggs' is no class"):
+            check_labels(["spam", "ham", "eggs"], **told)
+
     def test_minus_one_is_an_unlabelled_row_where_those_are_allowed(self):
         y = check_labels([-1, 1.0], n_examples=2, n_classes=2, unlabelled=True)
         assert y.tolist() == [-1, 1]

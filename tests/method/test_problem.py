@@ -1,6 +1,7 @@
 """Problems: what counts, how much, and what is refused."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from dnip.base.errors import DNIPWarning, InvalidInputError
@@ -59,6 +60,27 @@ def test_a_class_without_mass_is_not_present():
 def test_refuses_what_cannot_be_fitted(labels, weight, message):
     with pytest.raises(InvalidInputError, match=message):
         Problem.of(P, labels, sample_weight=weight)
+
+
+def test_a_frame_names_the_classes():
+    frame = pd.DataFrame({"ham": [0.9, 0.6], "spam": [0.1, 0.4]})
+    problem = Problem.of(frame, pd.Series(["spam", "ham"], index=[7, 3]))
+    assert problem.classes == ("ham", "spam")
+    assert problem.labels.tolist() == [1, 0]
+    assert Problem.of(frame.to_numpy(), [1, 0], classes=["ham", "spam"]).classes == problem.classes
+
+
+@pytest.mark.parametrize(
+    ("frame", "labels", "classes", "told"),
+    [
+        ({"ham": [0.9], "spam": [0.1]}, ["ham"], ["spam", "ham"], "the classes in order are"),
+        ({"label": [0], "ham": [0.9], "spam": [0.1]}, [0], None, "has a column label"),
+        ({"p0": [0.9], "p1": [0.1]}, ["ham"], None, "or class names and classes="),
+    ],
+)
+def test_frames_and_names_that_do_not_belong_together(frame, labels, classes, told):
+    with pytest.raises(InvalidInputError, match=told):
+        Problem.of(pd.DataFrame(frame), labels, classes=classes)
 
 
 def test_refuses_a_set_without_examples():

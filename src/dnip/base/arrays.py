@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol, cast
 
 import numpy as np
 
-from dnip.base.errors import DNIPWarning, InvalidInputError
+from dnip.base.errors import DNIPWarning, InvalidInputError, listed
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import ArrayLike, NDArray
 
     from dnip.base.typing import Floats, Integers, Labels, Probabilities
@@ -211,29 +213,34 @@ def check_labels(
     n_classes: int,
     location: Location | None = None,
     unlabelled: bool = False,
+    classes: Sequence[str] | None = None,
 ) -> Labels:
     """Return labels as int64 class indices: the input itself where it is already in that form.
 
     Parameters
     ----------
     labels : array-like of shape (M,)
-        Class indices 0..N-1, whole numbers of any type.
+        Class indices 0..N-1, whole numbers of any type; or class names, where `classes` are given.
     n_examples, n_classes : int
         M and N of the probabilities that the labels belong to.
     location : Location, optional
         How to name a row in a message.
     unlabelled : bool, default=False
-        Accept -1 for a row without a label.
+        Accept -1, or an empty name, for a row without a label.
+    classes : sequence of str, optional
+        Class names.
 
     Raises
     ------
     InvalidInputError
-        For a wrong length, a fraction, or an index outside 0..N-1.
+        For a wrong length, a fraction, an index outside 0..N-1, or an unknown name.
 
     Examples
     --------
     >>> check_labels([0, 1, 1], n_examples=3, n_classes=2)
     array([0, 1, 1])
+    >>> check_labels(["spam", "ham"], n_examples=2, n_classes=2, classes=["ham", "spam"])
+    array([1, 0])
     """
     location = location or ArrayLocation("labels")
     raw = np.asarray(labels)
@@ -243,10 +250,12 @@ def check_labels(
             f"({n_examples},)",
             hint="Give one label per row of the probabilities",
         )
+    if classes is not None and len(raw) and all(isinstance(label, str) for label in raw.tolist()):
+        raw = _indices(raw.tolist(), classes, location, unlabelled=unlabelled)
     if raw.dtype.kind not in "biuf" or (raw.dtype.kind == "f" and not (raw == np.floor(raw)).all()):
         raise InvalidInputError(
             f"{location.whole()} holds values of type {raw.dtype} that are not class indices",
-            hint="Give whole numbers 0..N-1; ProbabilityTable reads class names",
+            hint="Give whole numbers 0..N-1, or class names and classes=[...] in column order",
         )
     lowest = -1 if unlabelled else 0
     outside = (raw < lowest) | (raw >= n_classes)
@@ -257,6 +266,21 @@ def check_labels(
             hint=f"There are {n_classes} classes; labels count from 0",
         )
     return raw.astype(np.int64, copy=False)
+
+
+def _indices(
+    labels: list[str], classes: Sequence[str], location: Location, *, unlabelled: bool
+) -> Labels:
+    index_of = {name: index for index, name in enumerate(classes)}
+    if unlabelled:
+        index_of.setdefault("", -1)
+    for row, label in enumerate(labels):
+        if label not in index_of:
+            raise InvalidInputError(
+                f"{location.cell(row)}: {label!r} is no class; the classes are {listed(classes)}",
+                hint="Give the class names in the order of the columns, with classes=[...]",
+            )
+    return np.array([index_of[label] for label in labels], np.int64)
 
 
 def check_mass(

@@ -10,6 +10,44 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
+#: Columns of a table that are no classes.
+_NO_CLASSES = frozenset({"label", "id"})
+
+
+def is_frame(table: object) -> bool:
+    """Return whether this is a data frame, of pandas or another library."""
+    return any(kind.__name__ == "DataFrame" for kind in type(table).__mro__)
+
+
+def class_columns(table: object) -> list[str] | None:
+    """Return the class names that the columns of a data frame have, None where they have none.
+
+    Raises
+    ------
+    InvalidInputError
+        For a column `label` or `id` among them.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> class_columns(pd.DataFrame({"cat": [0.5], "dog": [0.5]}))
+    ['cat', 'dog']
+    >>> class_columns(pd.DataFrame({"p0": [0.5], "p1": [0.5]})) is None
+    True
+    """
+    if not is_frame(table):
+        return None
+    columns = list(cast("Any", table).columns)
+    extra = [name for name in columns if name in _NO_CLASSES]
+    if extra:
+        raise InvalidInputError(
+            f"probabilities has a column {extra[0]}", hint="Give the class columns alone"
+        )
+    numbered = [f"p{index}" for index in range(len(columns))]
+    named = all(isinstance(name, str) for name in columns) and sorted(columns) != sorted(numbered)
+    return columns if named else None
+
+
 def check_column_names(
     table: object,
     classes: Sequence[str],
@@ -47,7 +85,7 @@ def check_column_names(
     dnip.InvalidInputError: the columns of probabilities are dog, cat, but the classes in \
 order are cat, dog. Put the columns into this order; frame.to_numpy() is taken by position
     """
-    if all(kind.__name__ != "DataFrame" for kind in type(table).__mro__):
+    if not is_frame(table):
         return
     columns = list(cast("Any", table).columns)
     names = [str(column) for column in columns]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnip.base.errors import CoefficientsFormatError, InvalidInputError, listed
+from dnip.base.frames import is_frame
 from dnip.base.notebook import html_table
 from dnip.base.validation import check_level
 from dnip.method.prediction import decide
@@ -28,7 +29,9 @@ from dnip.tables.captured_mass import MassCounts
 from dnip.tables.guards import check_several_classes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
+
+    from narwhals.typing import IntoDataFrame
 
     from dnip.base.typing import Confusion, Counts, Floats
     from dnip.method.coefficients import Coefficients
@@ -215,10 +218,19 @@ def check_same_classes(rows: Rows, coefficients: Coefficients) -> None:
         )
 
 
+def _chunks_of(
+    table: ProbabilityTable | IntoDataFrame | Iterable[Rows], classes: Sequence[str] | None
+) -> Iterable[Rows]:
+    if is_frame(table):
+        table = ProbabilityTable.from_frame(table, classes)
+    return [table] if isinstance(table, ProbabilityTable) else table
+
+
 def evaluate(
-    chunks: ProbabilityTable | Iterable[Rows],
+    chunks: ProbabilityTable | IntoDataFrame | Iterable[Rows],
     coefficients: Coefficients | None = None,
     *,
+    classes: Sequence[str] | None = None,
     adjusted: Coefficients | None = None,
     target: Floats | None = None,
     progress: Callable[[int], None] | None = None,
@@ -227,10 +239,12 @@ def evaluate(
 
     Parameters
     ----------
-    chunks : ProbabilityTable or iterable of Chunk
+    chunks : ProbabilityTable, DataFrame, or iterable of Chunk
         The table in memory, or a `Scan` of one on disk.
     coefficients : Coefficients, optional
         Fitted for the table's classes.
+    classes : sequence of str, optional
+        Class names of a data frame; by default those of the coefficients.
     adjusted : Coefficients, optional
         The same coefficients, moved to another class mix.
     target : ndarray of shape (N,), optional
@@ -270,11 +284,13 @@ def evaluate(
         for name, given in (("reweighted", coefficients), ("adjusted", adjusted))
         if given is not None
     }
-    for chunk in [chunks] if isinstance(chunks, ProbabilityTable) else chunks:
+    if classes is None and coefficients is not None:
+        classes = coefficients.classes
+    for chunk in _chunks_of(chunks, classes):
         for given, _ in both.values():
             check_same_classes(chunk, given)
-        p, classes, source = chunk.probabilities, chunk.classes, chunk.source
-        n_classes = len(classes)
+        p, names, source = chunk.probabilities, chunk.classes, chunk.source
+        n_classes = len(names)
         if raw is None:
             raw = np.zeros((n_classes, n_classes), np.int64)
             if coefficients is not None:
@@ -305,13 +321,13 @@ def evaluate(
     present = raw.sum(axis=1) > 0
     check_several_classes(
         present if target is None else present & (target > 0),
-        classes,
+        names,
         source,
         "" if target is None else " and a share in the target prior",
     )
     counts_by = {name: confusion for name, (_, confusion) in both.items()}
     return Evaluation(
-        classes,
+        names,
         int(raw.sum()),
         n_unlabelled,
         raw,

@@ -16,15 +16,18 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from narwhals.typing import IntoDataFrame
+
     from dnip.fitting.record import Fit
     from dnip.method.objective import ConfusionFunction, ObjectiveLike
     from dnip.solvers import FitOptions, Progress
 
 
 def fit_table(
-    table: ProbabilityTable,
+    table: ProbabilityTable | IntoDataFrame,
     objective: ObjectiveLike | ConfusionFunction | None = None,
     *,
+    classes: Sequence[str] | None = None,
     unlabelled: ProbabilityTable | None = None,
     evidence: bool | None = False,
     progress: Progress | None = None,
@@ -34,10 +37,12 @@ def fit_table(
 
     Parameters
     ----------
-    table : ProbabilityTable
+    table : ProbabilityTable or DataFrame
         The opt set. Its rows without a label serve a robust fit only.
     objective : Objective or callable, optional
         As for :func:`dnip.solve`.
+    classes : sequence of str, optional
+        Class names of a data frame whose class columns have these names.
     unlabelled : ProbabilityTable, optional
         More rows without a label; its labels, if any, are not read.
     evidence : bool, optional
@@ -75,6 +80,8 @@ def fit_table(
            [0, 1]])
     """
     chosen = FitSettings(objective, **settings)
+    if not isinstance(table, ProbabilityTable):
+        table = ProbabilityTable.from_frame(table, classes)
     return fit_whole(table, chosen, unlabelled=unlabelled, evidence=evidence, progress=progress)
 
 

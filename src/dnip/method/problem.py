@@ -11,6 +11,7 @@ import numpy as np
 
 from dnip.base.arrays import check_labels, check_probabilities, check_sample_weight
 from dnip.base.errors import InvalidInputError
+from dnip.base.frames import check_column_names, class_columns
 from dnip.base.validation import check_classes
 from dnip.method.prediction import decide
 
@@ -82,28 +83,32 @@ class Problem:
 
         Parameters
         ----------
-        probabilities : array-like of shape (M, N)
+        probabilities : array-like or DataFrame of shape (M, N)
             Class probabilities; rows that do not sum to 1 are normalised.
         labels : array-like of shape (M,)
-            Class indices 0..N-1, of at least two classes.
+            Class indices 0..N-1 or class names, of at least two classes.
         sample_weight : array-like of shape (M,), optional
             How much each example counts; 1 by default.
         classes : sequence of str, optional
-            Class names, for messages; the indices by default.
+            Class names; by default the columns of a data frame, or the indices.
 
         Raises
         ------
         InvalidInputError
             For input that breaks its contract, or labels of fewer than two classes.
         """
+        if classes is None:
+            classes = class_columns(probabilities)
+        else:
+            check_column_names(probabilities, classes)
         p = check_probabilities(probabilities, keep_single=True)
-        y = check_labels(labels, n_examples=len(p), n_classes=p.shape[1])
         names = check_classes([str(c) for c in range(p.shape[1])] if classes is None else classes)
         if len(names) != p.shape[1]:
             raise InvalidInputError(
                 f"classes has {len(names)} names, but probabilities has {p.shape[1]} columns",
                 hint="Name every class once, in the order of the columns",
             )
+        y = check_labels(labels, n_examples=len(p), n_classes=p.shape[1], classes=classes)
         return cls.trusted(p, y, names, sample_weight)
 
     @classmethod

@@ -43,11 +43,12 @@ def solve(
 
     Parameters
     ----------
-    probabilities : array-like of shape (M, N)
+    probabilities : array-like or DataFrame of shape (M, N)
         Class probabilities; a large matrix of float64 or float32 is not copied.
     labels : array-like of shape (M,)
-        Class indices 0..N-1, of at least two classes. A class without examples is not fitted:
-        its index becomes the geometric middle of the fitted ones, and a warning names it.
+        Class indices 0..N-1 or class names, of at least two classes. A class without examples is
+        not fitted: its index becomes the geometric middle of the fitted ones, and a warning names
+        it.
     objective : Objective or callable, optional
         What to minimise; ``Objective()`` by default. Any function of a confusion matrix (N, N)
         works too, but is slower: it is called for each candidate.
@@ -65,7 +66,7 @@ def solve(
     time_limit : float, optional
         Seconds after which the best so far is returned.
     classes : sequence of str, optional
-        Class names, for messages.
+        Class names in column order; by default the columns of a data frame.
     constraints : Constraints, optional
         What the weights must satisfy on these examples. In any case, a class that the raw argmax
         gets right on some examples stays right on at least one, unless the constraints allow

@@ -40,7 +40,7 @@ class ProbabilityTable:
     probabilities : ndarray of shape (M, N)
         One row per example. Rows that do not sum to 1 are normalised, with a warning.
     labels : ndarray of shape (M,), optional
-        Class indices, -1 for an unlabelled row; None where the table has no label column.
+        Class indices, -1 for an unlabelled row, or names; None where there is no label column.
     ids : array of str, shape (M,), optional
         A name for each row; all are different.
     classes : tuple of str, default=()
@@ -90,7 +90,7 @@ class ProbabilityTable:
         labels, ids, mass = self.labels, self.ids, self.mass
         if labels is not None:
             labels = check_labels(
-                labels, n_examples=n_examples, n_classes=n_classes, unlabelled=True
+                labels, n_examples=n_examples, n_classes=n_classes, unlabelled=True, classes=classes
             )
         if ids is not None:
             ids = check_ids(ids, n_examples=n_examples)
