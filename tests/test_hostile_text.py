@@ -153,7 +153,7 @@ def test_tables_and_pages_of_comparisons_and_races_keep_their_shape(text):
             name, "test.csv", ("a", "b"), methods=(), skipped={"raw": name}, seeds=1,
             confidence=0.9, **rows, **common,
         )  # fmt: skip
-        race = Race(name, 9, 2, 30, {}, 0.1, (), {"cma": name}, interrupted=False)
+        race = Race(name, 9, ("a", name), 30, {}, 0.1, (), {"cma": name}, interrupted=False)
         return [present_comparison(compared).to_markdown(), present_race(race).to_markdown()]
 
     for found, expected in zip(told(text), told("x"), strict=True):

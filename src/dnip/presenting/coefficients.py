@@ -75,11 +75,14 @@ class Differences:
         The settings and what is recorded of data and search, where they differ: both values.
     reordered : bool
         Whether the classes that both have stand in another order.
+    classes : tuple of two tuples of str
+        The classes of both, in the order of their lists in `entries`.
     """
 
     weights: dict[str, tuple[float | None, float | None]]
     entries: dict[str, tuple[Any, Any]]
     reordered: bool
+    classes: tuple[tuple[str, ...], tuple[str, ...]]
 
     @classmethod
     def between(cls, a: Coefficients, b: Coefficients) -> Differences:
@@ -107,6 +110,7 @@ class Differences:
                 if first.get(name) != second.get(name)
             },
             both != [name for name in b.classes if name in set(a.classes)],
+            (a.classes, b.classes),
         )
 
     def describe(self) -> str:
@@ -135,6 +139,7 @@ class Differences:
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
         return {
+            "classes": dict(zip("ab", map(list, self.classes), strict=True)),
             "weights": {
                 name: {"a": a, "b": b, "ratio": _ratio(a, b)}
                 for name, (a, b) in self.weights.items()

@@ -16,7 +16,7 @@ def run(name, seed, *course, bound=None):
 
 
 def race(*runs, time_limit=1.0):
-    return Race("t", 4, 2, 30, {}, time_limit, runs, {}, interrupted=False)
+    return Race("t", 4, ("a", "b"), 30, {}, time_limit, runs, {}, interrupted=False)
 
 
 OURS = [

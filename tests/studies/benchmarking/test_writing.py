@@ -23,7 +23,9 @@ RUNS = (
     run("dual-annealing (kernels)", Improvement(0.01, 1, 0.7, (1, 2))),
     run("published-loops"),
 )
-RACE = Race("news", 1234, 2, 30, {}, 0.1, RUNS, {"cp-sat": "ortools is not installed"}, False)
+RACE = Race(
+    "news", 1234, ("a", "b"), 30, {}, 0.1, RUNS, {"cp-sat": "ortools is not installed"}, False
+)
 
 
 def test_the_page_says_all():
@@ -44,7 +46,7 @@ def test_a_line_fits_on_a_terminal():
 
 
 def test_a_race_without_runs_has_a_page():
-    empty = Race("news", 4, 2, 30, {}, 0.1, (), {}, interrupted=True)
+    empty = Race("news", 4, ("a", "b"), 30, {}, 0.1, (), {}, interrupted=True)
     assert present_race(empty).to_markdown().endswith("No run was finished.")
 
 

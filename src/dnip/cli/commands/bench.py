@@ -75,7 +75,7 @@ def bench(
             scale=scale,
             time_limit=time_limit,
             n_seeds=seeds,
-            name="bundled AG News table" if table is None else str(table),
+            name="bundled AG News table" if table is None else rows.source,
             progress=lambda what, number, total: show(f"{what}, run {number} of {total}"),
         )
     results = present_race(result)

@@ -152,7 +152,7 @@ def race(
     return Race(
         table=table.source if name is None else name,
         n_rows=len(rows.labels),
-        n_classes=rows.n_classes,
+        classes=rows.classes,
         scale=scale,
         objective=objective.to_dict(),
         time_limit=time_limit,

@@ -113,8 +113,9 @@ class Race:
     ----------
     table : str
         Name of the table.
-    n_rows, n_classes, scale : int
-        M, N and K.
+    n_rows, scale : int
+        M and K.
+    classes : tuple of str
     objective : dict
         Settings of what was minimised.
     time_limit : float
@@ -129,13 +130,18 @@ class Race:
 
     table: str
     n_rows: int
-    n_classes: int
+    classes: tuple[str, ...]
     scale: int
     objective: dict[str, Any]
     time_limit: float
     runs: tuple[Run, ...]
     skipped: dict[str, str]
     interrupted: bool
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes, N."""
+        return len(self.classes)
 
     @property
     def checkpoints(self) -> tuple[float, ...]:
@@ -210,6 +216,7 @@ class Race:
             "table": self.table,
             "n": self.n_rows,
             "n_classes": self.n_classes,
+            "classes": list(self.classes),
             "scale": self.scale,
             "objective": self.objective,
             "time_limit": self.time_limit,
