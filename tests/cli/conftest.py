@@ -19,12 +19,11 @@ SMALL = "label,p0,p1\n0,0.9,0.1\n0,0.8,0.2\n1,0.6,0.4\n1,0.55,0.45\n"
 
 
 class Outcome(NamedTuple):
-    """What a run of the command came to; progress, which comes by the clock, stands apart."""
+    """What a run of the command came to."""
 
     status: int
     out: str
     err: str
-    progress: tuple[str, ...]
 
     @property
     def json(self):
@@ -63,10 +62,7 @@ def dnip(monkeypatch, capsys):
         out, err = capsys.readouterr()
         assert "Traceback" not in err
         assert "internal error" not in err
-        lines = err.splitlines(keepends=True)
-        progress = tuple(line for line in lines if line.startswith("progress: "))
-        told = "".join(line for line in lines if line not in progress)
-        return Outcome(stop.value.code or 0, out, told, progress)
+        return Outcome(stop.value.code or 0, out, err)
 
     return run
 

@@ -1,6 +1,5 @@
 """Large Parquet tables: bounded memory, full disks, broken parts."""
 
-import json
 import resource
 import subprocess
 import sys
@@ -191,11 +190,3 @@ class TestOldOutputStands:
         Path("parts").mkdir()
         run = dnip("apply", "parts", "--coefficients", "c.json", "--out", "out.parquet")
         run.assert_refused("parts: the folder holds no .parquet files")
-
-
-def test_long_work_shows_its_progress(fitted, monkeypatch, dnip):
-    monkeypatch.setattr("dnip.cli.console._QUIET_SECONDS", 0.0)
-    write_part("t.parquet", 100)
-    run = dnip("evaluate", "t.parquet", "--coefficients", "c.json", "--json")
-    assert (run.progress, run.err) == (("progress: evaluating 100 rows\n",), "")
-    assert json.loads(run.out)["n"] == 100

@@ -1,9 +1,13 @@
 """Quiet runs, defaults of a project, files that are replaced, and the time that is left."""
 
+import io
+import sys
+import time
+
 import pytest
 
 from dnip import Coefficients
-from dnip.cli.console import Verbosity, time_left
+from dnip.cli.console import TimeLeft, Verbosity, live_progress
 
 
 @pytest.fixture
@@ -59,5 +63,39 @@ def test_a_damaged_pyproject_is_left_to_other_tools(dnip, table):
 
 
 def test_time_left_is_in_proportion():
-    assert time_left(1, 3, 10.0) == ", about 20 s left"
-    assert time_left(3, 3, 10.0) == ""
+    clock = TimeLeft()
+    assert clock.text(0, 3, now=5.0) == ""
+    assert clock.text(1, 3, now=15.0) == ", about 20 s left"
+    assert clock.text(3, 3, now=35.0) == ""
+
+
+def test_rows_of_an_earlier_run_took_no_time():
+    clock = TimeLeft()
+    assert clock.text(900, 1000, now=0.0) == ""
+    assert clock.text(901, 1000, now=100.0) == ", about 3 h left"
+    assert clock.text(0, 5, now=200.0) == ""  # another piece of work begins
+    assert clock.text(1, 5, now=260.0) == ", about 4 min left"
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.mark.parametrize(("quiet", "stream"), [(False, io.StringIO()), (True, Terminal())])
+def test_no_progress_in_a_log_or_in_a_quiet_run(monkeypatch, quiet, stream):
+    monkeypatch.setattr(Verbosity, "quiet", quiet)
+    monkeypatch.setattr(sys, "stderr", stream)
+    with live_progress("tuning") as show:
+        show("2 of 9 fits", 2, 9)
+    assert stream.getvalue() == ""
+
+
+def test_progress_on_a_terminal(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    with live_progress("tuning") as show:
+        show("[2] of 9 fits")
+        time.sleep(0.3)  # a line is drawn a few times a second
+        shown = sys.stderr.getvalue()
+    assert "tuning [2] of 9 fits" in shown
+    assert shown.isascii()

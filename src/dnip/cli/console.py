@@ -9,7 +9,7 @@ import sys
 import time
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import typer
 
@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from dnip.method.solution import TraceEntry
-
-#: Seconds between two lines of progress if standard error is not a terminal.
-_QUIET_SECONDS = 10.0
 
 
 def say(text: str, *, err: bool = False) -> None:
@@ -48,8 +45,8 @@ class Results:
 
 
 def complain(kind: str, message: str) -> None:
-    """Write one message to standard error: an error, a warning, a note or progress."""
-    if Verbosity.quiet and kind in ("note", "progress"):
+    """Write one message to standard error: an error, a warning or a note."""
+    if Verbosity.quiet and kind == "note":
         return
     say(f"{kind}: {message}", err=True)
 
@@ -100,50 +97,65 @@ def _output_errors() -> Iterator[None]:
         ) from error
 
 
-def time_left(done: int, total: int, seconds: float) -> str:
-    """Return how long the rest of some work may take, as text; empty if that is not known.
+class Show(Protocol):
+    """Shows where some work stands, and how long the rest may take."""
+
+    def __call__(self, text: str, done: float = 0, total: float = 0) -> None:
+        """Show a text; `done` of `total` steps are behind."""
+        ...
+
+
+class TimeLeft:
+    """The time that the rest of some work may take, at the pace of what was seen of it.
 
     Examples
     --------
-    >>> time_left(10, 40, 60.0), time_left(0, 40, 60.0)
-    (', about 3 min left', '')
+    >>> clock = TimeLeft()
+    >>> clock.text(10, 40, now=0.0), clock.text(20, 40, now=60.0)
+    ('', ', about 2 min left')
     """
-    if not 0 < done < total:
-        return ""
-    left = seconds * (total - done) / done
-    return f", about {left / 60:.0f} min left" if left >= 90 else f", about {left:.0f} s left"
+
+    def __init__(self) -> None:
+        self._first = self._began = 0.0
+        self._total = -1.0
+
+    def text(self, done: float, total: float, now: float) -> str:
+        """Return the time left, empty where it is not known."""
+        if total != self._total or done < self._first:  # another piece of work
+            self._first, self._began, self._total = done, now, total
+        if not self._first < done < total:
+            return ""
+        seconds = (now - self._began) * (total - done) / (done - self._first)
+        for size, unit in ((3600, "h"), (60, "min")):
+            if seconds >= 1.5 * size:
+                return f", about {seconds / size:.0f} {unit} left"
+        return f", about {seconds:.0f} s left"
 
 
 @contextmanager
-def live_progress(title: str) -> Iterator[Callable[[str], None]]:
-    """Show one line of progress on standard error; the block calls the function it is given.
+def live_progress(title: str) -> Iterator[Show]:
+    """Show one line of progress on a terminal, updated in place; it vanishes at the end.
 
-    On a terminal the line is updated in place and vanishes at the end. Elsewhere a line is
-    written every ten seconds, so that a log shows that the work goes on.
+    Nothing is shown where standard error is not a terminal.
     """
-    if Verbosity.quiet:
-        yield lambda _text: None
+    if Verbosity.quiet or sys.stderr is None or not sys.stderr.isatty():  # None: closed
+        yield lambda text, done=0, total=0: None
         return
-    if sys.stderr is not None and sys.stderr.isatty():  # None where the shell has closed it
-        from rich.console import Console
-        from rich.markup import escape
+    from rich.console import Console
+    from rich.markup import escape
 
-        with Console(stderr=True).status(title) as status:
-            yield lambda text: status.update(escape(printable(f"{title} {text}")))
-        return
-    last = time.monotonic()
+    clock = TimeLeft()
+    with Console(stderr=True).status(title, spinner="line") as status:
 
-    def report(text: str) -> None:
-        nonlocal last
-        if time.monotonic() - last >= _QUIET_SECONDS:
-            last = time.monotonic()
-            complain("progress", f"{title} {text}")
+        def show(text: str, done: float = 0, total: float = 0) -> None:
+            left = clock.text(done, total, time.monotonic())
+            status.update(escape(printable(f"{title} {text}{left}")))
 
-    yield report
+        yield show
 
 
 @contextmanager
-def search_progress() -> Iterator[Callable[[TraceEntry], None]]:
+def search_progress(time_limit: float | None) -> Iterator[Callable[[TraceEntry], None]]:
     """Show the best objective, the evaluations and the time of a running search."""
     with live_progress("searching") as show:
 
@@ -154,6 +166,7 @@ def search_progress() -> Iterator[Callable[[TraceEntry], None]]:
             text = f"{best} after {entry.evaluations:,} evaluations"
             if "lower_bound" in entry.statistics:
                 text += f", at least {entry.statistics['lower_bound']:.6f}"
-            show(f"{text}, {entry.seconds:.1f} s")
+            text += f", {entry.seconds:.1f} s"
+            show(text if time_limit is None else f"{text} of {time_limit:g} s at most")
 
         yield show_entry

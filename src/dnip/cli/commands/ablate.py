@@ -81,7 +81,9 @@ def ablate(
             solver=solver,
             seeds=tuple(map(int, seeds.split(","))),
             time_limit=time_limit,
-            progress=lambda name, number, total: show(f"{name}, fit {number} of {total}"),
+            progress=lambda name, number, total: show(
+                f"{name}, fit {number} of {total}", number - 1, total
+            ),
         )
     results = present_ablation(found)
     written = FILES.write(folder, results)

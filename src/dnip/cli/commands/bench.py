@@ -76,7 +76,9 @@ def bench(
             time_limit=time_limit,
             n_seeds=seeds,
             name="bundled AG News table" if table is None else rows.source,
-            progress=lambda what, number, total: show(f"{what}, run {number} of {total}"),
+            progress=lambda what, number, total: show(
+                f"{what}, run {number} of {total}", number - 1, total
+            ),
         )
     results = present_race(result)
     written = FILES.write(out, results)

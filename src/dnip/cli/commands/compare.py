@@ -107,7 +107,9 @@ def compare(
             strict=methods is not None,
             objective=objective,
             scale=scale,
-            progress=lambda what, number, total: show(f"{what}, fit {number} of {total}"),
+            progress=lambda what, number, total: show(
+                f"{what}, fit {number} of {total}", number - 1, total
+            ),
         )
     results = present_comparison(result)
     written = FILES.write(out, results)

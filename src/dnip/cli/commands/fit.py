@@ -74,7 +74,7 @@ def fit(
             hint="Leave --unlabelled out, or give --robust auto",
         )
     check_level("confidence", confidence)
-    with search_progress() as progress:
+    with search_progress(options.time_limit) as progress:
         fitted = fit_file(
             opt,
             settings,

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from dnip.base.option import Option
-from dnip.cli.console import complain, finish
+from dnip.cli.console import complain, finish, live_progress
 from dnip.cli.options import AsJson, split_classes
 from dnip.prompting.engines.base import Fill
 
@@ -84,18 +84,19 @@ def import_(
 
     check_table_path(out)
     check_files({"files": files, "gold": gold}, {"out": out, "metadata": metadata_path(out)})
-    imported = read_answers(
-        files,
-        split_classes(classes) or (),
-        source=from_,
-        question=question,
-        names=dict(map(_pair, map_ or ())),
-        gold=gold,
-        on=on,
-        label=label,
-        fill=fill,
-    )
-    write_import(imported, out)
+    with live_progress("importing"):
+        imported = read_answers(
+            files,
+            split_classes(classes) or (),
+            source=from_,
+            question=question,
+            names=dict(map(_pair, map_ or ())),
+            gold=gold,
+            on=on,
+            label=label,
+            fill=fill,
+        )
+        write_import(imported, out)
     summary = imported.summary
     for note in notes_on_import(summary):
         complain("note", note)

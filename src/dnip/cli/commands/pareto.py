@@ -109,9 +109,11 @@ def pareto(
             time_limit=time_limit,
             cross=cross_fit,
             progress=lambda done, total, points: show(
-                f"{min(done / total, 1):.0%}, {points} points on the front"
+                f"{min(done / total, 1):.0%}, {points} points on the front", done, total
             ),
-            cross_progress=lambda fold, n_folds: show(f"without fold {fold} of {n_folds}"),
+            cross_progress=lambda fold, n_folds: show(
+                f"without fold {fold} of {n_folds}", fold - 1, n_folds
+            ),
         )
     if found.front.status is Status.INTERRUPTED:
         complain("interrupted", f"{len(found.front.points)} points found so far are kept")

@@ -98,7 +98,7 @@ def prompt(
             scoring=scoring,
             out=out,
             fill=fill or Fill.HALF,
-            progress=lambda done, total: show(f"{done:,} of {total:,} rows"),
+            progress=lambda done, total: show(f"{done:,} of {total:,} rows", done, total),
         )
     for note in notes_on_run(summary):
         complain("note", note)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,7 +11,7 @@ import typer
 
 from dnip.base.choices import CriterionName, SolverName
 from dnip.base.option import Option
-from dnip.cli.console import complain, finish, live_progress, time_left
+from dnip.cli.console import complain, finish, live_progress
 from dnip.cli.options import (
     DEFAULT_CONFIDENCE,
     DEFAULT_SCALE,
@@ -187,7 +186,6 @@ def tune(
     check_files({"opt": opt, "dev": scoring.dev, "unlabelled": unlabelled}, {"out": out})
     names = split_classes(classes)
     table = ProbabilityTable.read(opt, names)
-    began = time.monotonic()
     with live_progress("tuning") as show:
         tuning = tune_table(
             table,
@@ -202,9 +200,7 @@ def tune(
             solver=solver,
             seed=seed,
             time_limit=time_limit,
-            progress=lambda done, total: show(
-                f"{done:,} of {total:,} fits" + time_left(done, total, time.monotonic() - began)
-            ),
+            progress=lambda done, total: show(f"{done:,} of {total:,} fits", done, total),
         )
     fitted = tuning.fit
     save_coefficients(fitted.coefficients, out)
