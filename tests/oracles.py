@@ -131,34 +131,50 @@ def optimum(p, labels, scale, value=objective, may_silence=False):
     return min(value(c) for c in confusions if may_silence or not silenced(c, raw))
 
 
-def anneal(p, labels, scale, rng, value=objective, t_max=200_000.0, t_min=200.0):
-    """The published annealing: Algorithm 1 and the authors' schedule, on the M·Z scale.
+def anneal(
+    p, labels, scale, rng, value=objective, t_max=200_000.0, t_min=200.0, chain=None, per=None
+):
+    """Algorithm 1 on the M·Z scale: six moves or three no worse ones, or chains of λNK moves.
 
-    Returns the best indices and, per temperature, (temperature, generated, accepted, improved).
+    Temperatures are multiplied by M / `per`. Returns the best indices and, per temperature,
+    (temperature, generated, accepted, improved).
     """
     n_examples, n_classes = p.shape
+    unit = 1.0 if per is None else n_examples / per
     here = [scale] * n_classes
     here_value = value(confusion_at(p, labels, here))
     best, best_value = here, here_value
     levels = []
     temperature = t_max
     while temperature >= t_min:
+        most = 6 if chain is None else math.ceil(chain * n_classes * scale)
+        if chain is not None:
+            drawn = (
+                rng.choice(n_classes, most).tolist(),
+                rng.integers(1, scale, most).tolist(),
+                rng.random(most).tolist(),
+            )
         generated = accepted = no_worse = improved = 0
-        while generated < 6 and no_worse < 3:
-            generated += 1
-            c = rng.choice(range(n_classes))
+        while generated < most and (chain is not None or no_worse < 3):
+            if chain is None:
+                c, other = rng.choice(range(n_classes)), rng.integers(1, scale)
+            else:
+                c, other = drawn[0][generated], drawn[1][generated]
             others = [k for k in range(1, scale + 1) if k != here[c]]
             new = list(here)
-            new[c] = others[rng.integers(1, scale) - 1]
+            new[c] = others[other - 1]
             new_value = value(confusion_at(p, labels, new))
             delta = n_examples * (new_value - here_value)
-            if delta <= 0 or rng.random() < math.exp(-delta / temperature):
+            if delta > 0:
+                chance = rng.random() if chain is None else drawn[2][generated]
+            generated += 1
+            if delta <= 0 or chance < math.exp(-delta / (temperature * unit)):
                 accepted += 1
                 no_worse += delta <= 0
                 improved += delta < 0
                 here, here_value = new, new_value
             if here_value < best_value:
                 best, best_value = here, here_value
-        levels.append((temperature, generated, accepted, improved))
+        levels.append((temperature * unit, generated, accepted, improved))
         temperature *= 0.95
     return best, levels

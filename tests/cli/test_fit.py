@@ -95,6 +95,7 @@ def test_options_reach_the_objective(dnip, opt, options, objective):
     ("options", "solver", "smoothing", "beta"),
     [
         (["--preset", "paper"], "anneal", 4000.0, 2.7),
+        (["--preset", "authors"], "anneal", 4000.0, 2.7),
         (["--preset", "paper", "--smoothing", "2"], "anneal", 2.0, 2.7),
         (["--preset", "paper", "--solver", "coordinate"], "coordinate", 4000.0, 2.7),
         (["--preset", "paper", "--beta", "1"], "anneal", 4000.0, 1.0),
@@ -336,3 +337,11 @@ def test_unlabelled_rows_that_cannot_serve_are_refused(dnip, opt):
     dnip("fit", opt, "--unlabelled", "two.csv", "--out", "two.csv").assert_refused(
         "unlabelled and out are the same file"
     )
+
+
+def test_the_presets_are_two_schedules(dnip, opt):
+    def annealed(*options):
+        return dnip("fit", opt, "--json", "--preset", *options).json["evaluations"]
+
+    assert annealed("authors") == annealed("authors", "--solver", "anneal") < 1000
+    assert annealed("paper") > 10_000

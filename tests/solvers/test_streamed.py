@@ -17,6 +17,7 @@ from dnip.base.errors import DNIPWarning, InvalidInputError, OutputError
 from dnip.method.scales import DEFAULT_SCALE, WeightScale
 from dnip.solvers import (
     SOLVERS,
+    Anneal,
     FitSettings,
     Solver,
     StreamedProblem,
@@ -71,7 +72,13 @@ def random_table(n_rows=300, n_classes=6):
 @each_layout
 @each_memory
 @pytest.mark.parametrize(
-    ("solver", "scale"), [("coordinate", 30), ("coordinate", "log:100"), ("anneal", 30)]
+    ("solver", "scale"),
+    [
+        ("coordinate", 30),
+        ("coordinate", "log:100"),
+        ("anneal", 30),
+        (Anneal(t_min=10_000.0, chain=0.05), 30),
+    ],
 )
 def test_the_solution_is_that_of_the_whole_table(monkeypatch, layout, memory, solver, scale):
     p, labels = random_table()

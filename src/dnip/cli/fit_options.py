@@ -99,9 +99,7 @@ class ConstraintOptions:
 class FitOptions(ConstraintOptions, ObjectiveOptions):
     """All settings of a fit, as they were given; a preset fills in what was not."""
 
-    scale: Annotated[str | None, scale_option("  [default: log:1000; 30 with --preset paper]")] = (
-        None
-    )
+    scale: Annotated[str | None, scale_option("  [default: log:1000; 30 with --preset]")] = None
     terms: Annotated[str, Option("Terms of the objective to keep, comma-separated.")] = (
         "error,cobias,pmi"
     )
@@ -116,7 +114,7 @@ class FitOptions(ConstraintOptions, ObjectiveOptions):
     ] = None
     solver: Annotated[
         SolverName | None,
-        Option("How to search.  [default: coordinate; anneal with --preset paper]"),
+        Option("How to search.  [default: coordinate; anneal with --preset]"),
     ] = None
     effort: Annotated[
         float | None, Option("Multiplies the work of the coordinate solver.  [default: 1.0]")
@@ -133,15 +131,18 @@ class FitOptions(ConstraintOptions, ObjectiveOptions):
         None
     )
     preset: Annotated[
-        Literal["paper"] | None,
-        Option("paper: the published settings and solver. Other options override it."),
+        Literal["paper", "authors"] | None,
+        Option(
+            "paper: the settings and the annealing of the paper. authors: the few moves of the "
+            "authors' code. Other options override it."
+        ),
     ] = None
     robust: Annotated[
         Switch | None,
         Option(
             "on: weights that hold on other rows, however few the labels. off: the plain optimum "
             "of the objective. auto: on, but off for large tables and for solvers other than "
-            "coordinate.  [default: auto; off with --preset paper]"
+            "coordinate.  [default: auto; off with --preset]"
         ),
     ] = None
     target_prior: TargetPrior = None
@@ -165,17 +166,20 @@ class FitOptions(ConstraintOptions, ObjectiveOptions):
             objective,
             robust=self.robust or preset.robust,
             scale=self.scale or preset.scale,
-            solver=self._solver(self.solver or preset.solver),
+            solver=self._solver(preset.solver),
             seed=self.seed,
             time_limit=self.time_limit,
             target_prior=self.target_prior,
             constraints=self.constraints(),
         )
 
-    def _solver(self, name: str) -> Solver:
+    def _solver(self, preset: str | Solver) -> Solver:
         from dnip.base.errors import InvalidInputError
         from dnip.solvers import SOLVERS
+        from dnip.solvers.registry import solver_of
 
+        usual = solver_of(preset)
+        name = self.solver or usual.name
         values = {setting: getattr(self, setting) for setting in _OWNERS}
         given = {setting: value for setting, value in values.items() if value is not None}
         for setting in given:
@@ -185,4 +189,4 @@ class FitOptions(ConstraintOptions, ObjectiveOptions):
                     f"{setting} is a setting of the {owner} solver; the solver is {name}",
                     hint=f"Leave --{setting} out, or give --solver {owner}",
                 )
-        return SOLVERS[name](**given)
+        return SOLVERS[name](**given) if given or name != usual.name else usual

@@ -150,6 +150,9 @@ class Objective:
     def published(cls) -> Objective:
         """Return the published settings: β = 2.7, τ = 0.2, μ = 4000.
 
+        The paper prints β and τ, and chooses μ on a dev set. 4000 is that of the authors' public
+        code.
+
         Examples
         --------
         >>> Objective.published().smoothing

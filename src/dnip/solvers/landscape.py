@@ -101,6 +101,10 @@ class Landscape:
         Objective values computed so far.
     line_searches : int
         Lines searched so far.
+    setup : Setup or None
+        For searches that run compiled as a whole; None where they cannot.
+    most_lines : int
+        Lines or points that compiled code may look at between two looks at the clock.
     deadline : float or None
         A ``time.perf_counter`` reading at which a long descent stops.
     """
@@ -126,19 +130,19 @@ class Landscape:
         self._passes = passes_over(problem, levels_of(self._weights)) if passes is None else passes
         self._lines = new_lines(_EXPECTED_LINES)
         self._compiled = isinstance(objective, Objective)
-        self._setup: Setup | None = None  # for descents that run compiled as a whole
+        self.setup: Setup | None = None
         self.floors = self._count_floors(demands)
         if isinstance(objective, Objective):
             self._terms = compile_terms(objective, problem, self.floors)
             self._memo = new_memo(problem.class_mass, self._terms.smoothing)
             if isinstance(self._passes, CompiledPasses):
                 own = self._passes.rows, self._passes.levels, self._passes.workspace
-                self._setup = Setup(*own, self._terms, self._memo, self._lines)
+                self.setup = Setup(*own, self._terms, self._memo, self._lines)
         # a line reads every row, and all classes where a row flips
         n_rows = len(problem.labels) if isinstance(problem, Problem) else problem.n_open
         per_line = n_rows + self.n_classes * (1 + min(n_rows, self.scale))
-        self._most_lines = max(_CELLS // per_line, 1)
-        self._is_quick = self._most_lines >= _LINES_PER_CLASS * self.n_classes
+        self.most_lines = max(_CELLS // per_line, 1)
+        self._is_quick = self.most_lines >= _LINES_PER_CLASS * self.n_classes
 
     @property
     def n_classes(self) -> int:
@@ -185,11 +189,11 @@ class Landscape:
         """
         here = self._with_held(point)
         descent = begin(here, order)
-        if self._setup is not None:
+        if self.setup is not None:
             while True:
-                n_searches = descend(self._setup, descent, self._most_lines)
+                n_searches = descend(self.setup, descent, self.most_lines)
                 self._count_searches(n_searches)
-                if n_searches < self._most_lines or self._is_over():
+                if n_searches < self.most_lines or self._is_over():
                     return Position(here, float(descent.value[0]))
         while (c := next_class(descent, self._lines)) >= 0:
             if not descent.counted[0]:
@@ -215,9 +219,9 @@ class Landscape:
 
         After `enough` line searches, no further kick is tried.
         """
-        if self._setup is not None and self._is_quick:
+        if self.setup is not None and self._is_quick:
             here = optimum.point.copy()
-            reached, n_searches = explore(self._setup, here, optimum.value, *kicks, enough)
+            reached, n_searches = explore(self.setup, here, optimum.value, *kicks, enough)
             self._count_searches(n_searches)
             return Position(here, reached)
         before = self.line_searches
