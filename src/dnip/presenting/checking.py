@@ -57,8 +57,8 @@ def findings(check: Check) -> list[tuple[str, str]]:
         far = check.comparison.mass_distance
         means = f"{check.mass_at_fit:.3f} -> {check.mass:.3f} on average"
         found.append(("captured mass", f"{means}, distance {far:.3f}"))
-    before = "?" if check.changed_at_fit is None else f"{check.changed_at_fit:.1%}"
-    found.append(("changed decisions", f"{before} -> {check.changed:.1%} of the rows"))
+    before = "?" if check.changed_at_fit is None else f"{100 * check.changed_at_fit:.1f} %"
+    found.append(("changed decisions", f"{before} -> {100 * check.changed:.1f} % of the rows"))
     for title, score in (("accuracy", check.accuracy), ("COBias", check.cobias)):
         if score is not None:
             expected = f"expected {score.low:.3f} to {score.high:.3f}"

@@ -6,10 +6,9 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dnip.base.escaping import printable
 from dnip.method.scales import WeightScale
 from dnip.presenting.artefacts import Column, Row, Table
-from dnip.presenting.formats import to_text
+from dnip.presenting.formats import shorten, to_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -40,13 +39,13 @@ def describe_coefficients(coefficients: Coefficients) -> str:
     indices = coefficients.weight_indices.tolist() or [None] * len(coefficients.classes)
     columns = [Column("class"), Column("weight", 5), Column("index")]
     rows = [
-        (_short(name, _CLASS), weight, index)
+        (shorten(name, _CLASS), weight, index)
         for name, weight, index in zip(
             coefficients.classes, coefficients.weights.tolist(), indices, strict=True
         )
     ]
     entries = [
-        (_short(name, _ENTRY), _short(_written(value), _WIDE))
+        (shorten(name, _ENTRY), shorten(_written(value), _WIDE))
         for name, value in _entries(coefficients).items()
     ]
     return "\n\n".join(
@@ -117,7 +116,7 @@ class Differences:
         """Return both sides of everything that differs, and the weights of all classes."""
         columns = [Column("class"), Column("A", 5), Column("B", 5), Column("B / A", 3)]
         rows: list[Row] = [
-            (_short(name, _CLASS), a, b, _ratio(a, b)) for name, (a, b) in self.weights.items()
+            (shorten(name, _CLASS), a, b, _ratio(a, b)) for name, (a, b) in self.weights.items()
         ]
         parts = [
             "weights, where the largest of the common classes is 1:\n"
@@ -128,7 +127,7 @@ class Differences:
         if self.entries:
             columns = [Column("entry"), Column("A"), Column("B")]
             rows = [
-                (_short(name, _ENTRY), *(_short(_written(one), _NARROW) for one in both))
+                (shorten(name, _ENTRY), *(shorten(_written(one), _NARROW) for one in both))
                 for name, both in self.entries.items()
             ]
             parts.append(to_text(Table("entries", "", columns, rows)))
@@ -170,9 +169,3 @@ def _ratio(a: float | None, b: float | None) -> float | None:
 
 def _written(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def _short(text: str, most: int) -> str:
-    """Return a text on one line, cut to so many letters."""
-    line = printable(" ".join(text[: 10 * most].split()))
-    return line if len(line) <= most else f"{line[: most - 1]}…"

@@ -355,3 +355,15 @@ def _csv_parts(values: Sequence[Value]) -> tuple[str, ...]:
     if any(isinstance(value, Estimate) for value in values):
         return "low", "high"
     return ("standard deviation",) if any(isinstance(v, Spread) for v in values) else ()
+
+
+def shorten(text: str, most: int) -> str:
+    """Return a text on one line, cut to so many letters.
+
+    Examples
+    --------
+    >>> shorten("neither here nor there", 12)
+    'neither her…'
+    """
+    line = printable(" ".join(text[: 10 * most].split()))
+    return line if len(line) <= most else f"{line[: most - 1]}…"

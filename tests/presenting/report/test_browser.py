@@ -67,6 +67,13 @@ def test_a_choice_is_drawn_within_50_ms(page):
     assert spent < 50
 
 
+def test_a_dark_screen_prints_dark_on_white(page):
+    page.emulate_media(media="print", color_scheme="dark")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert page.evaluate("getComputedStyle(document.body).color") == "rgb(31, 41, 51)"
+    assert not page.locator("#copy").is_visible()
+
+
 def test_a_class_shows_its_confusions(page):
     page.locator("#classes button").first.click()
     name = page.locator("#classes button").first.inner_text()

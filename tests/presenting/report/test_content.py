@@ -70,7 +70,9 @@ def test_a_page_holds_no_row_and_loads_nothing(report):
 
 def test_hostile_names_end_no_element():
     names = ["</script><script>alert(1)</script>", "<!--", "\u202eדג 🐟" + "x" * 10_000]
-    html = report_on(draw(classes=names)).to_html()
+    found = report_on(draw(classes=names))
+    html = found.to_html()
+    assert len(found.verdict) < 1000
     assert html.count("</script>") == 2
     assert "<!--" not in html
     data = re.search(r'<script type="application/json" id="data">(.*?)</script>', html, re.DOTALL)[
@@ -98,6 +100,32 @@ def test_without_labels_it_says_what_changes():
         report_on(unlabelled)
 
 
+def test_a_test_table_without_labels_shows_what_the_fit_changes():
+    table, other = draw(), draw(200, seed=1)
+    found = report_on(table, ProbabilityTable(other.probabilities, classes=CLASSES))
+    changed = found.coefficients.predict(other.probabilities) != other.probabilities.argmax(axis=1)
+    assert f"{changed.sum():,} of 200" in found.verdict
+
+
+def test_one_row_will_do_without_a_label_and_not_with_one():
+    row = draw().take(np.arange(1))
+    coefficients = Coefficients(CLASSES, [1, 2, 2], 2)
+    assert (
+        "of 1 decisions"
+        in report_on(
+            ProbabilityTable(row.probabilities, classes=CLASSES), coefficients=coefficients
+        ).verdict
+    )
+    with pytest.raises(InvalidInputError, match="at least 2 classes"):
+        report_on(row, coefficients=coefficients)
+
+
+def test_coefficients_that_set_classes_apart_are_advised_against():
+    found = report_on(draw(), coefficients=Coefficients(CLASSES, [30, 1, 1], 30))
+    assert found.verdict.startswith("Keep the most probable class")
+    assert "is the weakest, with 0 %" in found.verdict
+
+
 def test_a_class_without_rows_is_left_out_of_the_scores():
     table = draw()
     present = table.take(table.labels != 2)
@@ -122,5 +150,5 @@ def test_other_rows_than_those_of_the_fit_are_checked(report):
     def titles(table):
         return [title for title, _ in report_on(table, coefficients=report.coefficients).facts]
 
-    assert titles(draw()) == ["Rows", "Coefficients"]
-    assert titles(draw(200, seed=1)) == ["Rows", "Coefficients", "Do they still fit?"]
+    assert titles(draw()) == ["Rows", "The fit"]
+    assert titles(draw(200, seed=1)) == ["Rows", "The fit", "Do they still fit?"]

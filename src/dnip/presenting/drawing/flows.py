@@ -13,6 +13,7 @@ from dnip.base.escaping import literal
 from dnip.metrics import class_accuracies, odd_classes
 from dnip.presenting.artefacts import Figure
 from dnip.presenting.drawing.style import COLOURS, FAINT, INK, load_matplotlib
+from dnip.presenting.formats import shorten
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -271,5 +272,4 @@ def _side_by_side(widths: Sequence[float]) -> Floats:
 
 
 def _short(name: str) -> str:
-    shown = name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1].rstrip() + "…"
-    return literal(shown)
+    return literal(shorten(name, _LONGEST_NAME))

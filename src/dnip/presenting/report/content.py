@@ -118,12 +118,12 @@ def report_on(
     if coefficients is not None:
         check_same_classes(table, coefficients)
     shown = table if test is None else test
-    if not _has_labels(shown):
-        return _without_labels(shown, coefficients)
     fitted = None
-    if coefficients is None:
+    if coefficients is None and (_has_labels(table) or test is not None):
         fitted = fit_table(table, evidence=None, seed=seed)
         coefficients = fitted.coefficients
+    if not _has_labels(shown):
+        return _without_labels(shown, coefficients, fitted)
     evaluation = evaluate(shown, coefficients)
     choices = _choices(table, shown, coefficients, confidence, seed)
     return Report(
@@ -140,7 +140,7 @@ def report_on(
         },
         (
             ("Rows", tuple(_rows(shown, coefficients))),
-            ("Coefficients", tuple(_fit(coefficients, fitted))),
+            ("The fit", tuple(_fit(coefficients, fitted))),
             *_drift(shown, coefficients),
         ),
         tuple(report_figures(evaluation, choices)),
@@ -151,7 +151,9 @@ def _has_labels(table: ProbabilityTable) -> bool:
     return table.labels is not None and bool((table.labels >= 0).any())
 
 
-def _without_labels(shown: ProbabilityTable, coefficients: Coefficients | None) -> Report:
+def _without_labels(
+    shown: ProbabilityTable, coefficients: Coefficients | None, fitted: Fit | None
+) -> Report:
     """Say how many decisions change; nothing can be said of right and wrong."""
     if coefficients is None:
         raise InvalidInputError(
@@ -171,7 +173,7 @@ def _without_labels(shown: ProbabilityTable, coefficients: Coefficients | None) 
         {"classes": list(shown.classes), "before": counts[0], "after": counts[1]},
         (
             ("Rows", tuple(_rows(shown, coefficients))),
-            ("Coefficients", tuple(_fit(coefficients, None))),
+            ("The fit", tuple(_fit(coefficients, fitted))),
             *_drift(shown, coefficients),
         ),
     )
@@ -240,7 +242,7 @@ def _rows(shown: ProbabilityTable, coefficients: Coefficients) -> Iterator[tuple
     yield "table", shown.source
     yield "rows", f"{len(p):,}, {n_labelled:,} with a label"
     changed = (decide(p) != decide(p, coefficients.multipliers)).mean()
-    yield "decisions that the coefficients change", f"{changed:.1%}"
+    yield "decisions that the coefficients change", f"{100 * changed:.1f} %"
     yield (
         "rows where two classes share the highest probability",
         _share(ordered[:, -1] == ordered[:, -2]),
@@ -254,7 +256,7 @@ def _rows(shown: ProbabilityTable, coefficients: Coefficients) -> Iterator[tuple
 
 
 def _share(rows: Booleans) -> str:
-    return f"{int(rows.sum()):,} ({rows.mean():.1%})"
+    return f"{int(rows.sum()):,} ({100 * rows.mean():.1f} %)"
 
 
 def _fit(coefficients: Coefficients, fitted: Fit | None) -> Iterator[tuple[str, str]]:

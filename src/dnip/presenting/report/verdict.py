@@ -7,10 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dnip.metrics import accuracy, class_accuracies, cobias
+from dnip.presenting.formats import shorten
 
 if TYPE_CHECKING:
     from dnip.deploying.evaluation import Evaluation
     from dnip.fitting.record import Fit
+
+# Letters of a class name in the verdict.
+_LONGEST = 60
 
 
 def verdict_of(evaluation: Evaluation, fitted: Fit | None, level: float) -> str:
@@ -46,10 +50,15 @@ def verdict_of(evaluation: Evaluation, fitted: Fit | None, level: float) -> str:
     rates = [accuracy(seen.raw), accuracy(seen.reweighted)]
     gaps = [cobias(seen.raw), cobias(seen.reweighted)]
     said = (
-        f"The weakest class, {seen.classes[weakest]}, goes from {before[weakest]:.0%} to "
-        f"{after[weakest]:.0%} right, accuracy from {rates[0]:.1%} to {rates[1]:.1%}, and COBias "
-        f"from {gaps[0]:.3f} to {gaps[1]:.3f}."
-    ).replace("%", " %")
+        f"The weakest class, {shorten(seen.classes[weakest], _LONGEST)}, goes from "
+        f"{_percent(before[weakest])} to {_percent(after[weakest])} right, accuracy from "
+        f"{_percent(rates[0], 1)} to {_percent(rates[1], 1)}, and COBias from {gaps[0]:.3f} to "
+        f"{gaps[1]:.3f}."
+    )
+    if np.nanmin(after) < np.nanmin(before):
+        now = int(np.nanargmin(after))
+        name = shorten(seen.classes[now], _LONGEST)
+        said += f" Now {name} is the weakest, with {_percent(after[now])}."
     if judged is not None:
         advice = "Apply them." if judged.apply else "Keep the most probable class."
         why = " ".join(judged.objections)
@@ -63,4 +72,10 @@ def verdict_of(evaluation: Evaluation, fitted: Fit | None, level: float) -> str:
         return f"Apply them. {said}"
     if bounds["cobias"][1] < 0:
         return f"They trade accuracy for evenness. {said}"
+    if bounds["cobias"][0] > 0:
+        return f"Keep the most probable class: these coefficients set classes apart. {said}"
     return f"They bring no sure gain on these rows. {said}"
+
+
+def _percent(rate: float, digits: int = 0) -> str:
+    return f"{100 * rate:.{digits}f} %"

@@ -8,6 +8,7 @@ let chosen = 1;
 let focus = null; // the class whose confusions are shown
 
 const at = (id) => document.getElementById(id);
+const short = (name) => (name.length > 60 ? `${name.slice(0, 59)}…` : name);
 const percent = (rate) => `${(100 * rate).toFixed(1)} %`;
 
 function make(tag, attributes = {}, ...children) {
@@ -27,16 +28,32 @@ function counts(choice, truth) {
   return row;
 }
 
+// Pictures are as wide as their place, so that their texts have the size of the page's.
+const widthOf = (id) => Math.max(240, at(id).clientWidth);
+
+// Round values between two ends, five or so.
+function ticks(low, high) {
+  const rough = Math.max(high - low, 1e-3) / 6;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = power * [1, 2, 5, 10].find((times) => times * power >= rough);
+  const first = Math.ceil(low / step - 1e-9);
+  const count = Math.floor(high / step + 1e-9) - first + 1;
+  const digits = Math.max(0, Math.ceil(-Math.log10(step) - 1e-9));
+  return Array.from({ length: count }, (_, i) => [(first + i) * step, ((first + i) * step).toFixed(digits)]);
+}
+
 function drawFront() {
-  const [width, height, left, bottom] = [560, 340, 52, 40];
+  const width = widthOf("front");
+  const [height, left, bottom] = [Math.min(340, 0.75 * width), 56, 40];
   const xs = choices.map((c) => c.accuracy), ys = choices.map((c) => c.cobias);
   const scale = (values, from, to) => {
     const low = Math.min(...values), high = Math.max(...values);
     const room = (high - low) * 0.05 || 0.01;
-    return [(v) => from + (to - from) * (v - low + room) / (high - low + 2 * room), low, high];
+    return [(v) => from + (to - from) * (v - low + room) / (high - low + 2 * room),
+      ticks(low - room, high + room)];
   };
-  const [x, left0, right0] = scale(xs, left, width - 12);
-  const [y, low0, high0] = scale(ys, height - bottom, 12);
+  const [x, xTicks] = scale(xs, left, width - 12);
+  const [y, yTicks] = scale(ys, height - bottom, 12);
   const svg = make("svg", { viewBox: `0 0 ${width} ${height}`, role: "img",
     "aria-label": "Accuracy and COBias of every choice of weights" });
   const axis = { stroke: "var(--faint)" };
@@ -46,11 +63,13 @@ function drawFront() {
     make("text", { x: (left + width) / 2, y: height - 6, "text-anchor": "middle" }, "accuracy"),
     make("text", { x: 14, y: (height - bottom) / 2, "text-anchor": "middle",
       transform: `rotate(-90 14 ${(height - bottom) / 2})` }, "COBias"));
-  for (const v of [left0, right0]) {
-    svg.append(make("text", { x: x(v), y: height - bottom + 16, "text-anchor": "middle" }, v.toFixed(3)));
+  for (const [v, text] of xTicks) {
+    svg.append(make("line", { x1: x(v), x2: x(v), y1: 0, y2: height - bottom, stroke: "var(--line)" }),
+      make("text", { x: x(v), y: height - bottom + 16, "text-anchor": "middle" }, text));
   }
-  for (const v of [low0, high0]) {
-    svg.append(make("text", { x: left - 5, y: y(v) + 4, "text-anchor": "end" }, v.toFixed(3)));
+  for (const [v, text] of yTicks) {
+    svg.append(make("line", { x1: left, x2: width, y1: y(v), y2: y(v), stroke: "var(--line)" }),
+      make("text", { x: left - 5, y: y(v) + 4, "text-anchor": "end" }, text));
   }
   choices.forEach((choice, number) => {
     const dot = make("circle", { cx: x(choice.accuracy), cy: y(choice.cobias),
@@ -95,10 +114,10 @@ function drawClasses() {
       title: classes[c] }, classes[c]);
     button.addEventListener("click", () => { focus = focus === c ? null : c; draw(); });
     return make("tr", {}, make("th", { scope: "row" }, button),
-      make("td", { class: "number" }, support[c].toLocaleString("en")),
       make("td", { class: "number" }, percent(raw.rates[c][0])),
       make("td", { class: "number" }, percent(now.rates[c][0])),
       make("td", { class: "bar" }, rangePlot(raw.rates[c], now.rates[c])),
+      make("td", { class: "number" }, support[c].toLocaleString("en")),
       make("td", { class: "number" }, now.weights[c].toFixed(3)));
   }));
 }
@@ -119,7 +138,7 @@ function drawClass() {
   const largest = (before, after) => classes.map((name, c) => [name, before[c], after[c]])
     .filter(([, b, a]) => b || a).sort((a, b) => b[1] + b[2] - a[1] - a[2]).slice(0, 10);
   const column = (choice) => classes.map((_, truth) => counts(choice, truth)[focus]);
-  at("class").replaceChildren(make("h3", {}, classes[focus]), make("div", { class: "two" },
+  at("class").replaceChildren(make("h3", { title: classes[focus] }, short(classes[focus])), make("div", { class: "two" },
     flowTable("its rows are taken for", largest(counts(raw, focus), counts(now, focus))),
     flowTable("taken for it are rows of", largest(column(raw), column(now)))));
 }
@@ -137,17 +156,18 @@ function drawFlows() {
 }
 
 function histogram(place, label, before, after) {
-  const [width, height] = [400, 180];
+  const [width, height] = [widthOf(place), 180];
   const most = Math.max(1, ...before, ...after);
   const svg = make("svg", { viewBox: `0 0 ${width} ${height + 18}`, role: "img", "aria-label": label });
   const step = width / bins;
+  const tall = (count) => (height - 2) * count / most;
   for (let bin = 0; bin < bins; bin += 1) {
-    const tall = (count) => height * count / most;
     svg.append(make("rect", { x: bin * step + 1, y: height - tall(after[bin]), width: step - 2,
       height: tall(after[bin]), fill: "var(--after)", opacity: 0.75 }));
-    svg.append(make("path", { d: `M${bin * step},${height - tall(before[bin])}h${step}`,
-      stroke: "var(--before)", "stroke-width": 3 }));
   }
+  const outline = before.map((count) => `V${height - tall(count)}h${step}`).join("");
+  svg.append(make("path", { d: `M0,${height}${outline}V${height}`, fill: "none",
+    stroke: "var(--ink)", "stroke-width": 1.5 }));
   svg.append(make("line", { x1: 0, x2: width, y1: height, y2: height, stroke: "var(--faint)" }));
   [["0", 0, "start"], ["0.5", width / 2, "middle"], ["1", width, "end"]].forEach(([text, x, anchor]) =>
     svg.append(make("text", { x, y: height + 14, "text-anchor": anchor }, text)));
@@ -158,10 +178,10 @@ function drawProbabilities() {
   const now = choices[chosen];
   const sum = (own) => own.reduce((total, row) => total.map((v, i) => v + row[i]));
   const own = (choice) => (focus === null ? sum(choice.own) : choice.own[focus]);
-  const whose = focus === null ? "all rows" : `the rows of ${classes[focus]}`;
+  const whose = focus === null ? "all rows" : `the rows of ${short(classes[focus])}`;
   histogram("own-class", `Probability of the true class, ${whose}`, own(raw), own(now));
-  at("own-caption").textContent = `Probability of the true class, ${whose}: most probable class as lines, `
-    + "chosen weights as bars.";
+  at("own-caption").replaceChildren("Probability of the true class, ", make("bdi", {}, whose),
+    ", before as a line, after as bars.");
   histogram("sure", "Probability of wrong decisions", raw.sure[0], now.sure[0]);
 }
 
@@ -185,6 +205,7 @@ function choose(number) {
   draw();
 }
 
+addEventListener("resize", () => { drawFront(); drawProbabilities(); });
 at("raw").addEventListener("click", () => choose(0));
 at("own").addEventListener("click", () => choose(1));
 const slider = at("slider");
