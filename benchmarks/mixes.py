@@ -24,6 +24,7 @@ from dnip.base.errors import DNIPWarning
 from dnip.base.typing import Floats, Integers, Labels, Probabilities
 from dnip.fitting.fit import fit_table
 from dnip.metrics import class_accuracies, cobias, confusion_matrix
+from dnip.solvers.presets import AUTHORS, PAPER, Preset
 
 MIXES: dict[str, list[float] | None] = {
     "balanced": None,
@@ -69,8 +70,9 @@ def batch_calibration(draw: Draw) -> Floats:
     return np.asarray(1 / np.concatenate([draw.p, draw.unlabelled]).mean(axis=0))
 
 
-def published(draw: Draw) -> Floats:
-    return solve(draw.p, draw.labels, Objective.published(), scale=30, solver="anneal").weights
+def published(draw: Draw, preset: Preset) -> Floats:
+    goal, scale, solver, _ = preset
+    return solve(draw.p, draw.labels, goal, scale=scale, solver=solver).weights
 
 
 def optimum(draw: Draw, objective: Objective | None = None, part: float = 0.0) -> Floats:
@@ -90,7 +92,8 @@ def ours(draw: Draw, *, alone: bool = False) -> Floats:
 METHODS: dict[str, Callable[[Draw], Floats]] = {
     "raw argmax": raw,
     "batch calibration": batch_calibration,
-    "published annealing": published,
+    "the paper's annealing": partial(published, preset=PAPER),
+    "the authors' schedule": partial(published, preset=AUTHORS),
     "plain optimum": optimum,
     "ours, no unlabelled rows": partial(ours, alone=True),
     "ours": ours,
@@ -308,7 +311,7 @@ def _print_all_labels(tables: list[Table]) -> None:
             np.asarray(test.labels),
         )
         line = [table.name]
-        for method in (raw, published, optimum, partial(ours, alone=True), ours):
+        for method in [METHODS[name] for name in METHODS if name != "batch calibration"]:
             scored = _score(draw, method(draw))
             line.append(f"{scored.accuracy:.3f} / {scored.cobias:.3f} / {scored.worst:.3f}")
         printed.append(line)
@@ -317,7 +320,8 @@ def _print_all_labels(tables: list[Table]) -> None:
         [
             "table",
             "raw argmax",
-            "published annealing",
+            "the paper's annealing",
+            "the authors' schedule",
             "plain optimum",
             "ours",
             "ours, test rows as unlabelled ones",

@@ -5,7 +5,8 @@ import pytest
 
 from dnip import Objective, solve
 from dnip.fitting.robust import solve_robustly
-from dnip.studies.baselines import OptSet, OurDNIP, PaperDNIP, PlainDNIP
+from dnip.solvers import Anneal
+from dnip.studies.baselines import AuthorsDNIP, OptSet, OurDNIP, PaperDNIP, PlainDNIP
 from strategies import random_probabilities
 
 
@@ -16,10 +17,13 @@ def opt():
     return OptSet.of(p, rng.integers(3, size=300), unlabelled=random_probabilities(rng, 90, 3))
 
 
-def test_the_papers_is_the_published_annealing(opt):
-    settings = {"scale": 30, "solver": "anneal", "seed": 7}
+@pytest.mark.parametrize(
+    ("method", "solver"), [(PaperDNIP(), Anneal.paper()), (AuthorsDNIP(), "anneal")]
+)
+def test_the_published_methods_are_annealing(opt, method, solver):
+    settings = {"scale": 30, "solver": solver, "seed": 7}
     found = solve(opt.probabilities, opt.labels, Objective.published(), **settings)
-    fitted = PaperDNIP().fit(opt, seed=7)
+    fitted = method.fit(opt, seed=7)
     assert (fitted.weights == found.weight_indices).all()
     assert fitted.to_dict()["objective"] == found.value
 

@@ -31,8 +31,8 @@ def bench(
     solvers: Annotated[
         str | None,
         Option(
-            "Solvers of this package, comma-separated, or none.  [default: exact, coordinate, "
-            "anneal]",
+            "Solvers of this package, comma-separated, or none. anneal-paper has the chains "
+            "of the paper.  [default: exact, coordinate, anneal, anneal-paper]",
             metavar="A,B,C",
         ),
     ] = None,
@@ -48,11 +48,11 @@ def bench(
 ) -> None:
     """Race the solvers against what one might pick instead.
 
-    All get the same objective, table and time: the solvers, the published annealing in plain
-    Python, and SciPy and CP-SAT where they are installed. Prints the objective after 0.01, 0.1, 1,
-    … seconds, as medians over seeds, and how much sooner the coordinate solver reaches the best of
-    each peer. Writes this, the course of every run and a picture to a folder. Ctrl-C keeps the
-    finished runs.
+    All get the same objective, table and time: the solvers, the annealing of the authors' code in
+    plain Python, and SciPy and CP-SAT where they are installed. Prints the objective after 0.01,
+    0.1, 1, … seconds, as medians over seeds, and how much sooner the coordinate solver reaches the
+    best of each peer. Writes this, the course of every run and a picture to a folder. Ctrl-C keeps
+    the finished runs.
     """
     from dnip.base.files import check_files
     from dnip.studies.benchmarking import DEFAULT_SOLVERS, choose, race

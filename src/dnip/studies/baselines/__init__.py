@@ -8,7 +8,7 @@ from dnip.studies.baselines.calibration import (
     PriorDivision,
     RawArgmax,
 )
-from dnip.studies.baselines.dnip import OurDNIP, PaperDNIP, PlainDNIP
+from dnip.studies.baselines.dnip import AuthorsDNIP, OurDNIP, PaperDNIP, PlainDNIP
 from dnip.studies.baselines.linear_adapter import LinearAdapter
 from dnip.studies.baselines.membership import Membership, MembershipCorrection
 from dnip.studies.baselines.registry import RAW, all_methods, choose
@@ -21,6 +21,7 @@ from dnip.studies.baselines.scaling import (
 
 __all__ = [
     "RAW",
+    "AuthorsDNIP",
     "BalancedMatrixScaling",
     "BatchCalibration",
     "BatchCalibrationOnOpt",

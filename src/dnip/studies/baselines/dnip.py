@@ -12,7 +12,7 @@ from dnip.fitting.robust import solve_robustly
 from dnip.method.objective import Objective
 from dnip.method.scales import DEFAULT_SCALE
 from dnip.solvers import solve
-from dnip.solvers.presets import PAPER
+from dnip.solvers.presets import AUTHORS, PAPER, Preset
 from dnip.studies.baselines.base import ClassWeights, Method
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PaperDNIP(Method):
-    """The paper's method: its annealing schedule, β = 2.7, τ = 0.2, μ = 4000, K = 30.
+    """The paper's method: chains of 3·NK moves, β = 2.7, τ = 0.2, μ = 4000, K = 30.
 
     Examples
     --------
@@ -35,8 +35,9 @@ class PaperDNIP(Method):
     """
 
     name = "dnip-paper"
-    summary = "DNIP as published: annealing, β = 2.7, τ = 0.2, μ = 4000, K = 30"
+    summary = "DNIP as in the paper: chains of 3·NK moves, β = 2.7, τ = 0.2, μ = 4000, K = 30"
     seeded = True
+    preset: ClassVar[Preset] = PAPER
 
     def fit(self, opt: OptSet, seed: int = 0) -> ClassWeights:
         """Anneal with the published settings."""
@@ -44,13 +45,22 @@ class PaperDNIP(Method):
             found = solve(
                 opt.probabilities,
                 opt.labels,
-                PAPER.objective,
-                scale=PAPER.scale,
-                solver=PAPER.solver,
+                self.preset.objective,
+                scale=self.preset.scale,
+                solver=self.preset.solver,
                 seed=seed,
                 classes=opt.classes,
             )
         return _as_weights(found)
+
+
+@dataclass(frozen=True)
+class AuthorsDNIP(PaperDNIP):
+    """The same with the schedule of the authors' public code: at most 6 moves a temperature."""
+
+    name = "dnip-authors"
+    summary = "DNIP as in the authors' code: 6 moves a temperature, the same settings"
+    preset = AUTHORS
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from dnip.studies.baselines.calibration import (
     PriorDivision,
     RawArgmax,
 )
-from dnip.studies.baselines.dnip import OurDNIP, PaperDNIP, PlainDNIP
+from dnip.studies.baselines.dnip import AuthorsDNIP, OurDNIP, PaperDNIP, PlainDNIP
 from dnip.studies.baselines.linear_adapter import LinearAdapter
 from dnip.studies.baselines.membership import Membership
 from dnip.studies.baselines.scaling import (
@@ -49,7 +49,7 @@ def all_methods(
     >>> " ".join(all_methods())
     'raw batch-calibration batch-calibration-opt contextual-calibration prior-division \
 temperature-scaling vector-scaling matrix-scaling matrix-scaling-balanced linear-adapter \
-membership dnip-paper dnip-plain dnip'
+membership dnip-paper dnip-authors dnip-plain dnip'
     """
     goal = Objective() if objective is None else objective
     methods: tuple[Method, ...] = (
@@ -65,6 +65,7 @@ membership dnip-paper dnip-plain dnip'
         LinearAdapter(objective=goal),
         Membership(goal),
         PaperDNIP(),
+        AuthorsDNIP(),
         PlainDNIP(goal, scale),
         OurDNIP(goal, scale),
     )

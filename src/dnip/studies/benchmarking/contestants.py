@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from dnip.base.errors import InvalidInputError
 from dnip.base.validation import check_choice
-from dnip.solvers import SOLVERS
 from dnip.studies.benchmarking.evaluations import evaluate_in_numpy, evaluate_on_kernels
 from dnip.studies.benchmarking.peers import cp_sat, published, scipy, solvers
 
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 #: What is added to the name of a peer on the compiled evaluation.
 ON_KERNELS = " (kernels)"
 #: Solvers that race unless the user names others; those that prove come first.
-DEFAULT_SOLVERS = ("exact", "coordinate", "anneal")
+DEFAULT_SOLVERS = ("exact", "coordinate", "anneal", "anneal-paper")
 
 
 @dataclass(frozen=True)
@@ -44,7 +43,7 @@ class Contestant:
 
 
 #: The solvers of this package, by name.
-OURS = {name: Contestant(name, solvers.searcher(name)) for name in SOLVERS}
+OURS = {name: Contestant(name, solvers.searcher(solver)) for name, solver in solvers.RACED.items()}
 
 #: What a user might pick instead, by name.
 PEERS = {

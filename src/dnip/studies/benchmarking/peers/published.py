@@ -1,4 +1,4 @@
-"""The published annealing as plain Python loops over lists: a yardstick, not the product.
+"""The annealing of the authors' code as plain Python loops: a yardstick, not the product.
 
 It follows the structure of the authors' public code: every row is reweighted class by class and
 decided by ``np.argmax`` of a list, errors and predictions are counted in a loop, COBias is a double
@@ -31,7 +31,7 @@ class Annealed:
 
 
 def search(arena: Arena, seed: int) -> None:
-    """Run the published schedule once."""
+    """Run the schedule of the authors' code once."""
     anneal(
         arena.probabilities.tolist(),
         arena.labels.tolist(),
@@ -55,7 +55,7 @@ def anneal(
     seed: int = 0,
     note: Callable[[list[int], float], None] = lambda _indices, _value: None,
 ) -> Annealed:
-    """Run the published schedule once and return Z in rates; `note` is told every point."""
+    """Run the schedule of the authors' code once; `note` is called with every point and its Z."""
     chance = random.Random(seed)
     n_examples, n_classes = len(probabilities), len(probabilities[0])
     # ξ in place of ξ/K: the factor cancels, and 1/K rounds away some ties of the tables

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dnip.method.problem import Problem
-from dnip.solvers import SOLVERS, Coordinate, Landscape
+from dnip.solvers import SOLVERS, Anneal, Coordinate, Landscape, Solver
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,11 +20,15 @@ if TYPE_CHECKING:
 _ENDLESS = 1e9
 
 
-def searcher(name: str) -> Callable[[Arena, int], None]:
-    """Return the search of a solver by its name."""
+#: The solvers with their usual settings, and annealing with the chains of the paper.
+RACED: dict[str, Solver] = {name: solver() for name, solver in SOLVERS.items()}
+RACED |= {Coordinate.name: Coordinate(_ENDLESS), "anneal-paper": Anneal.paper()}
+
+
+def searcher(solver: Solver) -> Callable[[Arena, int], None]:
+    """Return the search of a solver."""
 
     def search(arena: Arena, seed: int) -> None:
-        solver = Coordinate(_ENDLESS) if name == Coordinate.name else SOLVERS[name]()
         problem = Problem.of(arena.probabilities, arena.labels)
         landscape = Landscape(problem, arena.objective, arena.scale, held={})
         landscape.deadline = time.perf_counter() + arena.remaining
