@@ -1,9 +1,69 @@
+import ast
+import re
 import sys
+import tomllib
+from pathlib import Path
 
 import pytest
 
 from dnip.base.errors import MissingDependencyError
 from dnip.base.optional import load_optional
+from dnip.prompting.model_options import ModelOptions
+
+ROOT = Path(__file__).parents[2]
+EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+#: What installs a module, where that is not a library of its name.
+INSTALLERS = {
+    "sklearn": {"scikit-learn"},
+    "threadpoolctl": {"scikit-learn"},
+    "scipy": {"scipy", "scikit-learn"},
+    "huggingface_hub": {"transformers", "datasets"},
+}
+
+
+def installed_by(extra):
+    """The libraries of an extra."""
+    inner = [re.fullmatch(r"dnip\[(.*)\]", one) for one in EXTRAS[extra]]
+    names = {re.match(r"[\w-]+", one)[0] for one in EXTRAS[extra]}
+    return names.union(*(installed_by(name) for one in inner if one for name in one[1].split(",")))
+
+
+def calls():
+    """Every call that names an optional library and its extra, with constants filled in."""
+    for path in sorted((ROOT / "src").rglob("*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        constants = {"EXTRA": "transformers"}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):
+                constants |= {t.id: node.value.value for t in node.targets if hasattr(t, "id")}
+        for node in ast.walk(tree):
+            named = isinstance(node, ast.Call) and getattr(node.func, "id", None)
+            if named not in ("load_optional", "missing_library"):
+                continue
+            extra = next(one.value for one in node.keywords if one.arg == "extra")
+            module = node.args[0]
+            if isinstance(module, ast.JoinedStr):
+                module = module.values[0]
+            name = getattr(extra, "value", None)
+            if not isinstance(name, str):
+                name = constants.get(getattr(extra, "id", getattr(extra, "attr", None)))
+            if isinstance(getattr(module, "value", None), str) and name is not None:
+                yield pytest.param(module.value, name, id=f"{path.stem}-{module.value}-{name}")
+
+
+@pytest.mark.parametrize(("module", "extra"), list(calls()))
+def test_the_extra_that_a_message_names_installs_the_library(module, extra):
+    library = module.partition(".")[0]
+    assert INSTALLERS.get(library, {library}) & installed_by(extra)
+
+
+def test_the_extra_of_a_template_is_that_of_the_model(monkeypatch):
+    monkeypatch.setattr("dnip.base.optional.find_spec", lambda _: None)
+    server = {"model": "http://localhost/v1", "served_model": "m"}
+    for model, extra in (({"model": "./model"}, "transformers"), (server, "openai")):
+        with pytest.raises(MissingDependencyError, match=rf"dnip\[{extra}\]"):
+            ModelOptions(**model).check_templates()
+        assert "jinja2" in installed_by(extra)
 
 
 def test_a_library_that_is_there_is_loaded():

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from dnip.base.errors import InvalidInputError
 from dnip.base.option import Option, options_in
+from dnip.base.optional import missing_library
 from dnip.prompting.engines.base import Fill, Scoring
 from dnip.prompting.engines.openai_requests import Endpoint
 
@@ -181,6 +182,18 @@ class ModelOptions:
         given = [name for name, value in values.items() if value is not None and value is not False]
         if given:
             _refuse_options(given, reason, hint)
+
+    def check_templates(self) -> None:
+        """Refuse to fill templates without their library, and name the extra that the model needs.
+
+        Raises
+        ------
+        MissingDependencyError
+        """
+        extra = "openai" if self.is_server else "transformers"
+        missing = missing_library("jinja2", purpose="fill prompt templates", extra=extra)
+        if missing is not None:
+            raise missing
 
     def check_reading(
         self, scoring: Scoring | None, *, fill: Fill | None = None, truncate: bool = False

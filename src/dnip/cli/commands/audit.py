@@ -35,6 +35,7 @@ def audit(
     from dnip.prompting.prompt import PromptBuilder
     from dnip.prompting.task import load_task
 
+    model.check_templates()
     scoring = model.check_reading(options.scoring)
     task = load_task(options.task)
     if data is None:

@@ -69,6 +69,7 @@ def prompt(
     from dnip.prompting.run import check_table_path, files_of_run, run_plan
     from dnip.prompting.task import load_task
 
+    model.check_templates()
     scoring = model.check_reading(options.scoring, fill=fill, truncate=truncate)
     check_table_path(out)
     reads = {
