@@ -4,8 +4,9 @@ import subprocess
 import sys
 
 import pytest
+import typer
 
-from dnip.cli.app import COMMANDS
+from dnip.cli.app import COMMANDS, app
 
 
 def test_the_version_is_that_of_the_package(dnip):
@@ -28,6 +29,22 @@ def test_every_command_has_help(dnip, command):
     assert run.status == 0
     assert run.out.startswith(f"Usage: dnip {command} ")
     assert command == "serve" or "--json" in run.out  # a server has no result
+
+
+#: The words of usage lines and options, each for one thing.
+WORDS = {
+    *("OPT", "TEST", "TABLE", "COEFFICIENTS", "TASK", "EXPERIMENT", "A", "B"),  # arguments
+    *("FILE", "DIR", "MODEL", "URL", "NAME", "TEXT", "JSON", "SOURCE", "ID", "LABEL", "RULE"),
+    *("N", "NUMBER", "SIZE", "LEVEL", "RATE", "MU", "MIX", "K"),
+    *("A,B,C", "CLASS=NAME", "CLASS=RATE", "METRIC=W,…", "QUESTION=FILE"),
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_one_word_for_one_thing(command):
+    for option in typer.main.get_command(app).commands[command].params:
+        word = option.metavar
+        assert word in WORDS or (option.is_flag if word is None else "|" in word), option.name
 
 
 @pytest.mark.parametrize(

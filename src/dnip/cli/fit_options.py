@@ -50,7 +50,7 @@ class ConstraintOptions:
         Option(
             "Classes whose weight stays 1, the largest. May be given several times.",
             _CONSTRAINTS,
-            "CLASS,…",
+            "A,B,C",
         ),
     ] = None
     allow_silence: Annotated[
@@ -100,9 +100,9 @@ class FitOptions(ConstraintOptions, ObjectiveOptions):
     """All settings of a fit, as they were given; a preset fills in what was not."""
 
     scale: Annotated[str | None, scale_option("  [default: log:1000; 30 with --preset]")] = None
-    terms: Annotated[str, Option("Terms of the objective to keep, comma-separated.")] = (
-        "error,cobias,pmi"
-    )
+    terms: Annotated[
+        str, Option("Terms of the objective to keep, comma-separated.", metavar="A,B,C")
+    ] = "error,cobias,pmi"
     cobias: CobiasPairs = "pairwise"
     costs: Annotated[
         Path | None,

@@ -7,9 +7,11 @@ stands for all its fields: they are options of the command, which is handed the 
 from __future__ import annotations
 
 from dataclasses import MISSING, fields, is_dataclass
+from enum import Enum
 from functools import wraps
 from inspect import Parameter, Signature, signature
-from typing import TYPE_CHECKING, Annotated, Any, get_args, get_type_hints
+from types import NoneType
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import typer
 
@@ -77,6 +79,20 @@ def _parameters_of(group: Any) -> list[Parameter]:  # noqa: ANN401
     ]
 
 
+#: What stands for a value of these types.
+_WORDS = {str: "TEXT", int: "N", float: "NUMBER"}
+
+
+def _metavar(kind: Any) -> str | None:  # noqa: ANN401
+    """Return what stands for the value of an option: a word, or all that it may be."""
+    kinds = [one for one in get_args(kind) if one is not NoneType]
+    if get_origin(kind) is Literal:
+        return "|".join(kinds)
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return "|".join(kind)
+    return _metavar(kinds[0]) if len(kinds) == 1 else _WORDS.get(kind)
+
+
 def _parameter(name: str, hint: Any, default: object) -> Parameter:  # noqa: ANN401
     option = option_of(hint)
     if option is not None:
@@ -87,7 +103,7 @@ def _parameter(name: str, hint: Any, default: object) -> Parameter:  # noqa: ANN
         shown = typer.Option(
             *flag,
             help=option.help,
-            metavar=option.metavar,
+            metavar=option.metavar or _metavar(kind),
             parser=option.parser,
             rich_help_panel=option.group,
             readable=False,  # whoever opens a file says why it cannot be read, and what to do

@@ -44,7 +44,7 @@ class _LabelBias(Export):
     )
 
     tokenizer: Annotated[
-        str | None, Option("The model's tokenizer, a folder or a name on the hub.", _GROUP)
+        str | None, Option("The model's tokenizer, a folder or a name on the hub.", _GROUP, "MODEL")
     ] = None
     labels: Annotated[
         str | None,

@@ -34,7 +34,8 @@ class ModelOptions:
         str,
         Option(
             "A local folder, or a model's name on the Hugging Face hub; or the URL of an "
-            "OpenAI-compatible server, such as http://127.0.0.1:8000/v1."
+            "OpenAI-compatible server, such as http://127.0.0.1:8000/v1.",
+            metavar="MODEL",
         ),
     ]
     dtype: Annotated[
@@ -62,7 +63,7 @@ class ModelOptions:
         ),
     ] = None
     served_model: Annotated[
-        str | None, Option("The server's name for the model. A server needs it.", SERVER)
+        str | None, Option("The server's name for the model. A server needs it.", SERVER, "NAME")
     ] = None
     endpoint: Annotated[
         Endpoint | None,
@@ -90,11 +91,14 @@ class ModelOptions:
             "The model's tokenizer, a folder or a name on the hub. Labels are then asked for by "
             "token id, which vLLM answers exactly.",
             SERVER,
+            "MODEL",
         ),
     ] = None
     key_variable: Annotated[
         str | None,
-        Option("Environment variable that holds the key.  [default: OPENAI_API_KEY]", SERVER),
+        Option(
+            "Environment variable that holds the key.  [default: OPENAI_API_KEY]", SERVER, "NAME"
+        ),
     ] = None
     concurrency: Annotated[
         int | None, Option("Requests at the same time.  [default: 8]", SERVER)

@@ -17,7 +17,9 @@ DOES_NOT_HOLD = 3
 
 def check(
     coefficients: CoefficientsFile,
-    new: Annotated[Path, table_argument("NEW", "Probability table of new rows, labelled or not.")],
+    new: Annotated[
+        Path, table_argument("TABLE", "Probability table of new rows, labelled or not.")
+    ],
     alpha: Annotated[
         float,
         Option("How probable a false alarm may be, between 0 and 1.", metavar="LEVEL"),
@@ -27,8 +29,9 @@ def check(
 ) -> None:
     """Tell whether coefficients still fit new rows.
 
-    Compares the probabilities of NEW with those that the coefficients were fitted on. With labels,
-    compares accuracy and COBias as well. Exit status 0 if the coefficients hold, 3 if they do not.
+    Compares the probabilities of TABLE with those that the coefficients were fitted on. With
+    labels, compares accuracy and COBias as well. Exit status 0 if the coefficients hold, 3 if they
+    do not.
     """
     from dnip.deploying.checking.check import check as check_rows
     from dnip.method.coefficients import Coefficients

@@ -27,7 +27,8 @@ def reproduce(
         str | None,
         Option(
             "A local folder, or a model's name on the Hugging Face hub, or a server's URL. It "
-            "replaces the plan's model; a plan without one needs it."
+            "replaces the plan's model; a plan without one needs it.",
+            metavar="MODEL",
         ),
     ] = None,
     data: Annotated[
@@ -49,7 +50,7 @@ def reproduce(
         Option("Models, tasks, seeds and sizes: a plan of this package, or a .toml file."),
     ] = "small",
     jobs: Annotated[
-        int | None, typer.Option(help="Processes.  [default: one per core]", min=1)
+        int | None, typer.Option(help="Processes.  [default: one per core]", min=1, metavar="N")
     ] = None,
     replan: Annotated[
         bool,

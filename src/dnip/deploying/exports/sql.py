@@ -169,7 +169,7 @@ class Sql(Export):
 
     dialect: Annotated[DialectName, Option("The database that runs the query.", _GROUP)] = "duckdb"
     table_name: Annotated[
-        str, Option("The table of probabilities; dots separate parts of its name.", _GROUP)
+        str, Option("The table of probabilities; dots separate parts of its name.", _GROUP, "NAME")
     ] = "probabilities"
     columns: Annotated[
         str | None,
