@@ -7,6 +7,8 @@ from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 
+import pytest
+
 import dnip
 from dnip import MissingDependencyError
 
@@ -60,3 +62,29 @@ def test_the_walk_through_the_code_names_files_that_exist():
     assert len(named) > 20
     below = [package, package / "solvers"]  # kernels are named without their room
     assert [path for path in named if not any((folder / path).exists() for folder in below)] == []
+
+
+def test_a_page_of_a_reproduction_names_no_paths_and_drops_pictures_it_no_longer_shows(tmp_path):
+    image = pytest.importorskip("PIL.Image")
+    run, docs = tmp_path / "run", tmp_path / "docs"
+    (run / "figures").mkdir(parents=True)
+    (docs / "images").mkdir(parents=True)
+    for name in ("kept", "left"):
+        image.new("RGB", (1200, 10)).save(run / "figures" / f"{name}.png")
+    (run / "report.md").write_text(
+        "# Title\n\n```text\ndnip reproduce all --model /a/b/models/small --data '/a/my data' "
+        "--out=/c/d --jobs 2\n```\n\n## One\n\n![Kept](figures/kept.png)\n\n"
+        "![Left](figures/left.png)\n\n## Other\n\nText.\n"
+    )
+    page = docs / "page.md"
+    page.write_text("![Old](images/page-old.png)\n![Kept](images/page-kept.png)\n")
+    (docs / "images" / "page-old.png").write_bytes(b"")
+    tool = [sys.executable, str(ROOT / "tools" / "make_reproduction_page.py")]
+    subprocess.run([*tool, str(run), str(page), "--skip", "left", "Other"], check=True)
+    text = page.read_text()
+    assert "dnip reproduce all --model models/small --data DATASETS --out=reproduction" in text
+    assert "![Kept](images/page-kept.png)" in text
+    assert "Other" not in text
+    assert [path.name for path in (docs / "images").iterdir()] == ["page-kept.png"]
+    with image.open(docs / "images" / "page-kept.png") as shown:
+        assert shown.width == 1000

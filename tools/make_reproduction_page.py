@@ -3,7 +3,8 @@
 python tools/make_reproduction_page.py FOLDER docs/reproduction-tables.md --skip confusion kde-1 …
 
 Takes the report as it is, leaves out the sections and figures that are named, and puts the other
-figures, in fewer colours, beside the documentation's images.
+figures, in fewer colours, beside the documentation's images. Paths in the command that the report
+shows are replaced by names. Pictures that the page no longer shows are deleted.
 """
 
 from __future__ import annotations
@@ -15,7 +16,10 @@ from pathlib import Path
 from PIL import Image
 
 _PICTURE = re.compile(r"!\[(?P<title>[^\]]*)\]\(figures/(?P<name>[^)]+)\.png\)")
+_SHOWN = re.compile(r"\(images/(?P<name>[^)]+\.png)\)")
 _WIDEST, _COLOURS = 1000, 64
+# What stands for the paths of a run.
+_NAMES = {"data": "DATASETS", "tables": "TABLES", "out": "reproduction"}
 
 
 def main() -> None:
@@ -29,6 +33,7 @@ def main() -> None:
     sections = re.split(r"(?m)^(?=## )", report)
     kept = [s for s in sections if not any(s.startswith(f"## {name}") for name in given.skip)]
     images = given.page.parent / "images"
+    before = given.page.read_text(encoding="utf-8") if given.page.is_file() else ""
 
     def place(found: re.Match[str]) -> str:
         name = found["name"]
@@ -39,7 +44,22 @@ def main() -> None:
         return f"![{found['title']}](images/{target.name})"
 
     text = re.sub(r"\n{3,}", "\n\n", _PICTURE.sub(place, "".join(kept)))
+    text = without_paths(text)
     given.page.write_text(text, encoding="utf-8")
+    for name in set(_SHOWN.findall(before)) - set(_SHOWN.findall(text)):
+        (images / name).unlink(missing_ok=True)
+
+
+def without_paths(text: str) -> str:
+    """Return the report with names in place of the paths in its command."""
+
+    def named(found: re.Match[str]) -> str:
+        command = found[0]
+        for option, name in _NAMES.items():
+            command = re.sub(rf"(--{option}[ =])('[^']*'|\S+)", rf"\g<1>{name}", command)
+        return re.sub(r"(--model[ =])\S*/(models/)", r"\g<1>\g<2>", command)
+
+    return re.sub(r"(?m)^dnip reproduce .*$", named, text)
 
 
 def shrink(source: Path, target: Path) -> None:

@@ -156,12 +156,12 @@ class Text:
 
 @dataclass(frozen=True)
 class Statement:
-    """Something that the paper says, and whether these runs bear it out.
+    """Something that the paper, or this project, says, and whether these runs bear it out.
 
     Attributes
     ----------
     claim : str
-        What the paper says, in one sentence.
+        What is said, in one sentence.
     paper : str
         The paper's figures.
     measured : str
@@ -170,6 +170,8 @@ class Statement:
         None where these runs cannot tell.
     details : dict
         Further plain JSON values, for the machine-readable report.
+    ours : bool
+        Whether it is this project that says it.
     """
 
     claim: str
@@ -177,6 +179,7 @@ class Statement:
     measured: str
     confirmed: bool | None
     details: dict[str, Any] = field(default_factory=dict)
+    ours: bool = False
 
 
 Artefact: TypeAlias = Table | Figure | Text | Statement

@@ -3,6 +3,7 @@
 import numpy as np
 
 from dnip import ProbabilityTable
+from dnip.studies.reproduction.degenerate import score
 from dnip.studies.reproduction.plan import ReproductionPlan
 from dnip.studies.reproduction.registry import load_experiments
 from dnip.studies.reproduction.results import CellResult, Results
@@ -32,6 +33,14 @@ def experiment(name, **options):
     """An experiment with options of its own."""
     (found,) = load_experiments(name, PLAN.model_copy(update={"experiments": {name: options}}))
     return found
+
+
+METHODS = ("paper", "authors", "optimum", "ours")
+
+
+def scored(confusion, classes="xyzuvw"):
+    """All scores of a confusion matrix."""
+    return score(np.array(confusion), classes)
 
 
 def of_kind(artefacts, kind):

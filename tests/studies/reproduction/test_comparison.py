@@ -2,6 +2,7 @@
 
 from statistics import fmean, stdev
 
+import numpy as np
 import pytest
 from matplotlib.figure import Figure as Canvas
 
@@ -48,6 +49,9 @@ def test_table_and_figure_hold_every_task_and_variant(compared):
         "a",
         "b",
         "All",
+        "Classes that are never predicted",
+        "a",
+        "b",
     ]
     canvas = Canvas()
     figure.draw(canvas)
@@ -63,11 +67,16 @@ def test_models_are_named_only_where_a_task_has_several():
     assert [title for title, _ in found.titled()] == ["a, x", "a, y", "b"]
 
 
-def test_lower_is_what_exceeds_the_standard_error_over_tasks():
-    def runs(*values):
-        names = "abcd"[: len(values)]
-        return {task: [{"x": value}] for task, value in zip(names, values, strict=True)}
+def runs(*values, constant=()):
+    """One run of each task, by value of x; the named tasks are answered with one class."""
+    names = "abcd"[: len(values)]
+    return {
+        task: {0: {"x": value, "constant": "no" if task in constant else None}}
+        for task, value in zip(names, values, strict=True)
+    }
 
+
+def test_lower_is_what_exceeds_the_standard_error_over_tasks():
     base = runs(0.5, 0.5, 0.5, 0.5)
     one = VariantComparison(tuple("abcd"), {"base": base, "down": runs(0.4, 0.45, 0.42, 0.41)})
     assert one.is_lower("down", "base", "x")
@@ -78,3 +87,39 @@ def test_lower_is_what_exceeds_the_standard_error_over_tasks():
     assert not noisy.is_lower("base", "base", "x")
     single = VariantComparison(("a",), {"base": runs(0.5), "down": runs(0.49)})
     assert single.is_lower("down", "base", "x")
+
+
+def test_a_constant_classifier_is_no_improvement_and_is_counted():
+    base = runs(0.5, 0.5, 0.5, 0.5)
+    always = runs(0.1, 0.5, 0.5, 0.5, constant="a")
+    one = VariantComparison(tuple("abcd"), {"base": base, "z": always})
+    assert one.differences("z", "base", "x") == [0, 0, 0]
+    assert not one.is_lower("z", "base", "x")
+    assert one.left_out("z", "base") == 1
+    assert "1 of 4 cells left out" in one.left_out_in_words("base", "z")
+    nothing = VariantComparison(("a",), {"base": runs(0.5), "z": runs(0.1, constant="a")})
+    assert not nothing.is_lower("z", "base", "x")
+    assert nothing.difference("z", "base", "x") is None
+
+
+def test_a_raw_argmax_that_always_says_one_class_may_be_improved_on():
+    raw, better = runs(0.5, constant="a"), runs(0.2)
+    one = VariantComparison(("a",), {"raw argmax": raw, "z": better})
+    assert one.is_lower("z", "raw argmax", "x")
+    assert one.left_out_in_words("raw argmax", "z") == ""
+
+
+def test_the_interval_of_a_difference_is_students():
+    stats = pytest.importorskip("scipy.stats")
+    for n in (2, 4, 7, 30):
+        rng = np.random.default_rng(n)
+        names = tuple(map(str, range(n)))
+        values = rng.normal(size=(2, n))
+        scores = {
+            variant: {t: {0: {"x": v}} for t, v in zip(names, row, strict=True)}
+            for variant, row in zip(("one", "other"), values, strict=True)
+        }
+        found = VariantComparison(names, scores).difference("one", "other", "x")
+        expected = stats.ttest_rel(*values).confidence_interval(0.95)
+        assert found.value == pytest.approx((values[0] - values[1]).mean())
+        assert (found.low, found.high) == pytest.approx(tuple(expected), rel=1e-3, abs=1e-3)

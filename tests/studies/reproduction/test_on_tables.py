@@ -6,24 +6,24 @@ import pytest
 
 from dnip.studies.reproduction.plan import ReproductionPlan
 from dnip.studies.reproduction.reproduction import reproduce
-from results import as_folder, starving_table
+from results import METHODS, as_folder, starving_table
 
 PLAN = ReproductionPlan(
     name="test",
     tasks=("agnews",),
     seeds=(0, 1),
-    experiments={"convergence": {"scales": [4], "factors": [0.2], "runs": 1}},
+    experiments={"convergence": {"scales": [4], "factors": [0.2], "runs": 1, "finer": [4, 30]}},
 )
 
 
 @pytest.mark.parametrize(
     ("name", "tables", "figures"),
     [
-        ("ablation", ["ablation-ours", "ablation-published"], 2),
-        ("single", ["single-ours", "single-published"], 2),
-        ("kde", ["kde"], 2),
+        ("ablation", [f"ablation-{method}" for method in sorted(METHODS)], 2),
+        ("single", [f"single-{method}" for method in sorted(METHODS)], 2),
+        ("kde", ["kde", "kde-weights"], 2),
         ("overview", ["overview", "overview-classes"], 1),
-        ("convergence", ["convergence"], 1),
+        ("convergence", ["convergence", "convergence-scales"], 1),
     ],
 )
 def test_from_tables_to_report(tmp_path, name, tables, figures):

@@ -10,9 +10,13 @@ from dnip.presenting import web
 from dnip.presenting.artefacts import Column, Figure, Section, Statement, Table, Text
 from dnip.studies.reproduction.plan import ModelPlan, load_plan
 from dnip.studies.reproduction.report import write_report
+from dnip.studies.reproduction.summary import describe_models
 
 MANIFEST = {
-    "inputs": {"saved_tables": "tables", "plan": {"models": []}},
+    "inputs": {
+        "saved_tables": "tables",
+        "plan": {"models": [], "seeds": [0, 1], "dev_share": 0.2},
+    },
     "runs": [{"command": ["/somewhere/bin/dnip", "reproduce", "time", "--out", "my results"]}],
     "missing": {"rte": "no data"},
 }
@@ -22,6 +26,7 @@ def sections():
     table = Table("mine", "Seconds", [Column("task"), Column("s")], [("a", 2.5)])
     figure = Figure("bars", "Bars", lambda canvas: canvas.subplots().bar([0, 1], [1, 2]))
     claims = [Statement(f"claim {v}", "said", "seen", v, {"x": 1}) for v in (True, False, None)]
+    claims.append(Statement("our claim", "", "seen", True, ours=True))
     failures = {"time b": "out of memory"}
     return [
         Section("time", "Time", "Table 3", (table, figure, Text("A *word*."), *claims), failures),
@@ -43,24 +48,67 @@ def test_writes_tables_figures_statements_and_both_pages(tmp_path):
     assert all(path.is_file() for path in written)
     assert (tmp_path / "tables" / "mine.csv").read_text() == "task,s\na,2.5\n"
     judged = json.loads((tmp_path / "statements.json").read_text())
-    assert [one["verdict"] for one in judged] == ["confirmed", "not confirmed", "not tested"]
+    assert [one["verdict"] for one in judged] == [
+        "confirmed",
+        "not confirmed",
+        "not testable",
+        "confirmed",
+    ]
 
 
-def test_page_holds_the_papers_numbers_what_failed_and_that_models_differ(tmp_path):
+def test_page_holds_the_papers_numbers_and_what_failed(tmp_path):
     write_report(tmp_path, sections(), MANIFEST)
     text = (tmp_path / "report.md").read_text()
-    assert "models differ" in text
     assert "Ruixi Lin and Yang You" in text
     assert "dnip reproduce time --out 'my results'" in text
     assert "/somewhere" not in text
     assert "| AGN | 2,278 | 120 |" in text
     assert "| a | 2.5 |" in text
-    assert "1 confirmed, 1 not confirmed, 1 not tested" in text
+    assert "1 confirmed, 1 not confirmed, 1 not testable" in text
     assert "- rte: no data" in text
     assert "- time b: out of memory" in text
     assert "Not part of this run: main, confusion, kde," in text
     assert text.index("2,278") < text.index("![Bars](figures/bars.png)")
     assert "data:image/png;base64," in (tmp_path / "report.html").read_text()
+
+
+def test_page_begins_with_a_summary_in_which_the_papers_claims_and_ours_are_counted_apart(tmp_path):
+    tasks = Table(
+        "main-tasks",
+        "Tasks",
+        [Column("m"), Column("t"), Column("able")],
+        [("m", "rte", "no"), ("m", "agnews", "yes")],
+    )
+    main = Section("main", "Main", "Table 2", (tasks,))
+    manifest = {**MANIFEST, "models": {"small": "A model of <b> 3 parameters."}}
+    write_report(tmp_path, [main, *sections()], manifest)
+    text = (tmp_path / "report.md").read_text()
+    summary = text[text.index("## Summary") : text.index("## What the paper says")]
+    assert "saved probability tables (tables)" in summary
+    assert "**The model small:** A model of \\<b" in summary
+    assert "**At chance:** rte." in summary
+    assert "**Agrees with the paper** (1 of 3 claims): claim True." in summary
+    assert "**Does not agree** (1 of 3 claims): claim False." in summary
+    assert "**Could not be tested** (1 of 3 claims): claim None." in summary
+    assert "1 of 1 confirmed; they are not counted above" in summary
+    assert text.count("| rte |") == 1  # in the summary alone
+    assert "Of 3 claims: 1 confirmed" in text
+    assert "Of 1 claims: 1 confirmed" in text[text.index("## What this project says") :]
+
+
+def test_a_model_is_described_by_its_card_and_its_training(tmp_path):
+    folder = tmp_path / "m"
+    folder.mkdir()
+    plan = load_plan("small").with_model(str(folder))
+    assert describe_models(plan) == {}
+    card = "---\nlicense: mit\n---\n# A title\n\nA `small` model\nof words.\n\nMore.\n"
+    (folder / "MODEL_CARD.md").write_text(card)
+    assert describe_models(plan) == {"m": "A small model of words."}
+    done = {"step": 10, "tokens": 2000, "seconds": 660.0}
+    (folder / "training.json").write_text(json.dumps({"done": done}))
+    words = "A small model of words. Its training took 10 steps, 2,000 tokens and 11 minutes."
+    assert describe_models(plan) == {"m": words}
+    assert describe_models(load_plan("llama-2-7b")) == {}
 
 
 def test_models_of_the_plan_are_named_where_they_were_prompted(tmp_path):
@@ -80,8 +128,8 @@ def test_models_of_the_plan_are_named_where_they_were_prompted(tmp_path):
         },
     )
     text = (tmp_path / "report.md").read_text()
-    assert "Measured here: small, large, by the plan small" in text
-    assert "the opt pool is of the test split" in text
+    assert "small, large, by the plan small" in text
+    assert "The opt pool is of the test split" in text
     assert "seeds 0, 1, 2" in text
 
 

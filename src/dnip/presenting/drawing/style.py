@@ -34,7 +34,7 @@ FIXED = {
     "adjusted": GREEN,
     "opt": BLUE,
     "test": RED,
-    "DNIP as published": ORANGE,
+    "paper's annealing": ORANGE,
     "DNIP, ours": BLUE,
     "batch calibration": GREEN,
     "contextual calibration": SKY,

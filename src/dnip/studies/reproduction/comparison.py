@@ -7,21 +7,31 @@ from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Any
 
 from dnip.metrics import METRICS
-from dnip.presenting.artefacts import Column, Spread, Table
+from dnip.presenting.artefacts import Column, Estimate, Spread, Table
 from dnip.presenting.drawing import Bars, bar_figure
-from dnip.studies.reproduction.methods import in_percent
+from dnip.studies.reproduction.degenerate import (
+    COST_TITLE,
+    is_constant,
+    left_out_in_words,
+    never_predicted,
+)
+from dnip.studies.reproduction.methods import RAW, TITLES, in_percent
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Hashable, Mapping, Sequence
 
     from dnip.presenting.artefacts import Artefact, Row
     from dnip.studies.reproduction.results import Results
+
+    Runs = Mapping[Hashable, Mapping[str, Any]]
 
 #: The mean over tasks, as the paper names it.
 ALL = "All"
 
 # Differences this small are sums in another order.
 _ROUNDING = 1e-12
+# Student's t that 95 % lie within, for 1 to 10 degrees of freedom.
+_T = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)
 
 
 @dataclass(frozen=True)
@@ -33,30 +43,31 @@ class VariantComparison:
     tasks : tuple of str
         Titles of the tasks.
     scores : mapping
-        By variant, then by task, the scores of each run as ``dnip evaluate`` prints them.
+        By variant, then by task, then by run: the scores of `degenerate.score`.
 
     Examples
     --------
-    >>> runs = [{"accuracy": 0.5, "cobias": 0.2}, {"accuracy": 0.7, "cobias": 0.1}]
-    >>> one = VariantComparison(("a", "b"), {"raw": {"a": runs, "b": runs[:1]}})
+    >>> runs = {0: {"accuracy": 0.5, "cobias": 0.2}, 1: {"accuracy": 0.7, "cobias": 0.1}}
+    >>> one = VariantComparison(("a", "b"), {"raw": {"a": runs, "b": {0: runs[0]}}})
     >>> one.mean("raw", "a", "accuracy"), round(one.mean("raw", "All", "accuracy"), 3)
     (0.6, 0.55)
     """
 
     tasks: tuple[str, ...]
-    scores: Mapping[str, Mapping[str, Sequence[Mapping[str, Any]]]]
+    scores: Mapping[str, Mapping[str, Runs]]
 
     @classmethod
     def of(cls, results: Results, variants: Mapping[str, Sequence[str]]) -> VariantComparison:
         """Gather scores from the cells of an experiment, each variant's under a path of keys."""
-        scores: dict[str, dict[str, list[Mapping[str, Any]]]] = {}
+        scores: dict[str, dict[str, dict[Hashable, Mapping[str, Any]]]] = {}
         tasks: dict[str, None] = {}
         for task, row in results.titled():
             tasks[task] = None
+            run = (row.labels.get("shots"), row.labels.get("seed"))
             for name, path in variants.items():
                 found = row.get(*path)
                 if found is not None:
-                    scores.setdefault(name, {}).setdefault(task, []).append(found)
+                    scores.setdefault(name, {}).setdefault(task, {})[run] = found
         kept = {name: scores[name] for name in variants if name in scores}
         return cls(tuple(tasks), kept)
 
@@ -65,15 +76,22 @@ class VariantComparison:
         """Names of the variants that have scores."""
         return tuple(self.scores)
 
+    def runs(self, variant: str, task: str) -> Runs:
+        """Return the scores of a variant on a task by run; on all of them for ``"All"``."""
+        by_task = self.scores.get(variant, {})
+        if task != ALL:
+            return by_task.get(task, {})
+        return {(one, run): found for one, runs in by_task.items() for run, found in runs.items()}
+
     def spread(self, variant: str, task: str, metric: str) -> Spread | None:
         """Return mean and deviation over runs on a task; of the task means for ``"All"``."""
         by_task = self.scores.get(variant, {})
         if task != ALL:
-            runs = by_task.get(task)
-            return Spread.of([run[metric] for run in runs]) if runs else None
-        if set(by_task) != set(self.tasks):
+            runs = self.runs(variant, task)
+            return Spread.of([run[metric] for run in runs.values()]) if runs else None
+        if set(by_task) != set(self.tasks) or not self.tasks:
             return None  # a mean over fewer tasks cannot be compared
-        columns = [[run[metric] for run in by_task[one]] for one in self.tasks]
+        columns = [[run[metric] for run in by_task[one].values()] for one in self.tasks]
         if len({len(column) for column in columns}) == 1:
             return Spread.of([fmean(run) for run in zip(*columns, strict=True)])
         return Spread(fmean(fmean(column) for column in columns))
@@ -83,27 +101,83 @@ class VariantComparison:
         found = self.spread(variant, task, metric)
         return float("nan") if found is None else found.mean
 
+    def differences(self, first: str, second: str, metric: str) -> list[float]:
+        """Return the mean of first minus second for each task, over the runs that both have.
+
+        Runs in which one of them always answers with one class are left out. A raw argmax that
+        does so stays: an answer to that is what a fit is for.
+        """
+        found = []
+        for task in self.tasks:
+            one, other = self.runs(first, task), self.runs(second, task)
+            shared = [
+                run
+                for run in one
+                if run in other and not any(self._is_out(v, task, run) for v in (first, second))
+            ]
+            if shared:
+                found.append(fmean(one[run][metric] - other[run][metric] for run in shared))
+        return found
+
+    def left_out(self, *variants: str) -> int:
+        """Return how many runs `differences` leaves out for a constant answer of these variants."""
+        return sum(
+            any(self._is_out(name, task, run) for name in variants)
+            for task in self.tasks
+            for run in self.runs(variants[0], task)
+        )
+
     def is_lower(self, first: str, second: str, metric: str) -> bool:
         """Say whether a variant is lower than another, by more than chance from task to task.
 
         That is: whether the mean of the differences, task by task, is below 0 by more than its
-        standard error; with one task alone, whether it is below 0.
+        standard error; with one task alone, whether it is below 0. False where nothing is left to
+        compare, as a constant answer is no improvement.
 
         Examples
         --------
-        >>> runs = {"a": [{"cobias": 0.1}], "b": [{"cobias": 0.3}]}
-        >>> more = {"a": [{"cobias": 0.2}], "b": [{"cobias": 0.31}]}
+        >>> runs = {"a": {0: {"cobias": 0.1}}, "b": {0: {"cobias": 0.3}}}
+        >>> more = {"a": {0: {"cobias": 0.2}}, "b": {0: {"cobias": 0.31}}}
         >>> compared = VariantComparison(("a", "b"), {"z": runs, "raw": more})
         >>> compared.is_lower("z", "raw", "cobias"), compared.is_lower("raw", "z", "cobias")
         (True, False)
         """
-        differences = [
-            self.mean(first, task, metric) - self.mean(second, task, metric) for task in self.tasks
-        ]
-        error = stdev(differences) / len(differences) ** 0.5 if len(differences) > 1 else 0.0
-        return fmean(differences) < -error - _ROUNDING
+        differences = self.differences(first, second, metric)
+        if not differences:
+            return False
+        return fmean(differences) < -_standard_error(differences) - _ROUNDING
 
-    def artefacts(self, name: str, title: str, metrics: Sequence[str]) -> tuple[Artefact, Artefact]:
+    def difference(self, first: str, second: str, metric: str) -> Estimate | None:
+        """Return the mean difference over tasks with its 95 % interval, by Student's t.
+
+        Tasks are the units: runs on one task share its test rows. The interval is nan for one task.
+
+        Examples
+        --------
+        >>> runs = {"a": {0: {"cobias": 0.1}}, "b": {0: {"cobias": 0.3}}}
+        >>> more = {"a": {0: {"cobias": 0.2}}, "b": {0: {"cobias": 0.38}}}
+        >>> compared = VariantComparison(("a", "b"), {"z": runs, "raw": more})
+        >>> [round(number, 3) for number in compared.difference("z", "raw", "cobias")]
+        [-0.09, -0.217, 0.037]
+        """
+        differences = self.differences(first, second, metric)
+        if not differences:
+            return None
+        mean, freedom = fmean(differences), len(differences) - 1
+        if freedom == 0:
+            return Estimate(mean, float("nan"), float("nan"))
+        # above 10 degrees of freedom, within 0.003 of the quantile
+        t = _T[freedom - 1] if freedom <= len(_T) else 1.96 + 2.4 / freedom + 2.5 / freedom**2
+        error = _standard_error(differences)
+        return Estimate(mean, mean - t * error, mean + t * error)
+
+    def artefacts(
+        self,
+        name: str,
+        title: str,
+        metrics: Sequence[str],
+        pictured: Sequence[str] = (),
+    ) -> tuple[Artefact, Artefact]:
         """Return the scores as a table and as bars.
 
         Parameters
@@ -112,19 +186,28 @@ class VariantComparison:
             Name and title of both.
         metrics : sequence of str
             Metrics to show.
+        pictured : sequence of str
+            Variants to draw; all by default.
         """
         rows: list[Row] = []
         for metric in metrics:
-            rows.append(_title(metric))
+            rows.append(metric_title(metric))
             rows += [
                 (task, *(self.spread(v, task, metric) for v in self.variants))
                 for task in (*self.tasks, ALL)
             ]
-        columns = [Column("Task"), *(Column(name, percent=True) for name in self.variants)]
+        rows.append("Classes that are never predicted")
+        rows += [
+            (task, *(never_predicted([*self.runs(v, task).values()]) for v in self.variants))
+            for task in self.tasks
+        ]
+        columns = [Column("Task")]
+        columns += [Column(variant, percent=True, right=True) for variant in self.variants]
         table = Table(name, f"{title} (%)", columns, rows)
         tasks = (*self.tasks, ALL)
+        drawn = [v for v in self.variants if not pictured or v in pictured]
         panels = [
-            Bars(_title(m), {v: [self.spread(v, task, m) for task in tasks] for v in self.variants})
+            Bars(metric_title(m), {v: [self.spread(v, task, m) for task in tasks] for v in drawn})
             for m in metrics
         ]
         return table, bar_figure(name, title, panels, tasks)
@@ -134,14 +217,28 @@ class VariantComparison:
 
         Examples
         --------
-        >>> run = [{"cobias": 0.2}]
+        >>> run = {0: {"cobias": 0.2}}
         >>> VariantComparison(("a",), {"raw": {"a": run}, "z1": {"a": run}}).in_words("cobias")
         'COBias raw argmax 20.0, z1 20.0'
         """
         means = {name: self.mean(name, ALL, metric) for name in variants or self.variants}
-        return f"{_title(metric)} {in_percent(means)}"
+        return f"{metric_title(metric)} {in_percent(means)}"
+
+    def left_out_in_words(self, *variants: str) -> str:
+        """Say how many runs `differences` leaves out; "" for none."""
+        n = max((len(self.runs(name, ALL)) for name in variants), default=0)
+        return left_out_in_words(self.left_out(*variants), n)
+
+    def _is_out(self, variant: str, task: str, run: Hashable) -> bool:
+        raw = variant in (RAW, TITLES[RAW])
+        return not raw and is_constant(self.runs(variant, task).get(run))
 
 
-def _title(metric: str) -> str:
-    title = METRICS[metric].title
+def metric_title(metric: str) -> str:
+    """Return the heading of a metric."""
+    title = COST_TITLE if metric == "cost" else METRICS[metric].title
     return title[0].upper() + title[1:]
+
+
+def _standard_error(values: Sequence[float]) -> float:
+    return stdev(values) / len(values) ** 0.5 if len(values) > 1 else 0.0

@@ -6,12 +6,15 @@ from typing import TYPE_CHECKING
 
 from dnip.presenting.artefacts import Column
 from dnip.prompting.demonstrations import BALANCED
+from dnip.studies.reproduction.degenerate import COST_TITLE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 #: The metrics of the paper's tables, and their headings.
 HEADINGS = {"accuracy": "Accuracy", "cobias": "COBias"}
+#: The metrics by which methods are compared, and their headings.
+COMPARED = {**HEADINGS, "worst_class_accuracy": "Worst class", "cost": COST_TITLE}
 
 #: The paper's short names of its tasks.
 SHORT_TASKS = {

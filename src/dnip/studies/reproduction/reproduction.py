@@ -31,6 +31,7 @@ from dnip.studies.reproduction.report import (
 )
 from dnip.studies.reproduction.saved_sources import saved_sources
 from dnip.studies.reproduction.store import Store
+from dnip.studies.reproduction.summary import describe_models
 
 if TYPE_CHECKING:
     import os
@@ -133,6 +134,7 @@ def reproduce(
         if work.sources.requests:
             make_folder(folder / _PROMPTS)
         manifest = begin_manifest(folder, inputs_of(plan, tables, work.sources), replan=replan)
+        manifest["models"] = describe_models(plan) if tables is None else {}
         outcome = run_cells(
             work.cells,
             work.sources.requests,

@@ -1,13 +1,11 @@
 """The confusion matrix, its picture and its verdict."""
 
-import numpy as np
 from matplotlib.figure import Figure as Canvas
 
-from dnip.metrics import scores
 from dnip.presenting.artefacts import Figure, Table
 from dnip.studies.reproduction.cell import TableRef
 from dnip.studies.reproduction.sources import Source, Sources
-from results import experiment, of_kind, results, verdicts
+from results import METHODS, experiment, of_kind, results, scored, verdicts
 
 UNEVEN = [[9, 1, 0], [8, 2, 0], [4, 4, 2]]
 EVEN = [[8, 1, 1], [1, 8, 1], [1, 1, 8]]
@@ -15,8 +13,8 @@ EVEN = [[8, 1, 1], [1, 8, 1], [1, 1, 8]]
 
 def presented(raw, after):
     found = {"classes": ["a", "b", "c"], "n": 30}
-    found |= {"raw": scores(np.array(raw))}
-    found |= dict.fromkeys(("published", "ours"), scores(np.array(after)))
+    found |= {"raw": scored(raw)}
+    found |= dict.fromkeys(METHODS, scored(after))
     return experiment("confusion").present(results(({"task": "t"}, found)))
 
 
@@ -25,8 +23,7 @@ def test_a_table_for_each_way_and_one_picture_of_all():
     tables = of_kind(artefacts, Table)
     assert [table.name for table in tables] == [
         "confusion",
-        "confusion-published",
-        "confusion-ours",
+        *(f"confusion-{method}" for method in METHODS),
     ]
     assert tables[0].rows[3] == ("All", 21, 7, 2, 30, None)
     assert tables[0].rows[0][-1] == 0.9

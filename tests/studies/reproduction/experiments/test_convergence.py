@@ -12,6 +12,7 @@ from dnip.studies.reproduction.experiments.annealing_runs import (
     reached_after,
 )
 from dnip.studies.reproduction.experiments.costs import power_law
+from dnip.studies.reproduction.experiments.scale_sizes import measure_scales
 from dnip.studies.reproduction.methods import cut
 from results import experiment, results, starving_table, verdicts
 
@@ -74,21 +75,53 @@ def cell(size, reached, gap=0.0, optimum=0.1):
     run["reached_after"] = [reached, reached]
     one = {"scale": size // 4, "variable_space": size, "proven": True}
     one |= {"raw": 0.5, "optimum": optimum, "coordinate": {"gaps": [0.0, 0.0]}}
-    annealing = {"published": [run], "cold": [run]}
+    one |= {"authors": {"gaps": [0.1, 0.1]}}
+    annealing = {"paper": [run], "cold": [run]}
     return {"task": "t", "scale": size // 4}, {**one, "annealing": annealing}
 
 
 @pytest.mark.parametrize(
     ("cells", "expected"),
     [
-        ([cell(20, 20), cell(40, 40), cell(80, 80)], [True, True, True, True]),
-        ([cell(20, 20), cell(40, 80), cell(80, 320)], [True, True, False, True]),
-        ([cell(20, 20), cell(40, 40), cell(80, None, 0.1)], [False, True, None, True]),
-        ([cell(20, 20), cell(40, 40, optimum=0.2), cell(80, 80)], [True, True, True, False]),
-        ([cell(20, 20), cell(40, 40)], [True, None, None, True]),
-        ([cell(20, 20)], [True, None, None, None]),
+        ([cell(20, 20), cell(40, 40), cell(80, 80)], [True, True, True]),
+        ([cell(20, 20), cell(40, 80), cell(80, 320)], [True, True, False]),
+        ([cell(20, 20), cell(40, 40), cell(80, None, 0.1)], [False, True, None]),
+        ([cell(20, 20), cell(40, 40)], [True, None, None]),
     ],
 )
 def test_verdicts_follow_gaps_and_exponents(cells, expected):
     artefacts = experiment("convergence", factors=[1.0]).present(results(*cells))
     assert verdicts(artefacts) == expected
+
+
+def scales(**found):
+    """A cell on all K: objective on opt and cost on test by K, of a raw objective of 1."""
+    by_scale = {
+        name.removeprefix("k"): {"objective": pair[0], "cost": pair[1]}
+        for name, pair in found.items()
+    }
+    return {"task": "t", "scale": "all"}, {"raw_objective": 1.0, "scales": by_scale}
+
+
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        ({"k20": (0.52, 0.6), "k30": (0.51, 0.6), "k99": (0.5, 0.6)}, True),
+        ({"k20": (0.52, 0.6), "k30": (0.53, 0.6), "k99": (0.5, 0.6)}, False),  # 94 % on opt
+        ({"k20": (0.52, 0.6), "k30": (0.51, 0.62), "k99": (0.5, 0.6)}, False),  # worse on test
+        ({"k20": (0.52, 0.6), "k30": (0.51, 0.6)}, None),  # nothing finer
+    ],
+)
+def test_a_scale_is_sufficient_by_opt_and_by_test(found, expected):
+    artefacts = experiment("convergence").present(results(scales(**found)))
+    assert verdicts(artefacts) == [expected]
+
+
+def test_a_finer_scale_is_no_worse_on_opt():
+    opt, test = starving_table(200, 3), starving_table(200, 4)
+    found = measure_scales(opt, test, dev_share=0.1, scales=[5, 10, 40], seed=0)["scales"]
+    values = [found[k]["objective"] for k in ("5", "10", "40")]
+    assert values[0] >= values[1] >= values[2]
+    rows, _ = cut(opt, 0.1)
+    best = oracles.optimum(rows.probabilities, rows.labels, 5, Objective.published())
+    assert values[0] == pytest.approx(best, abs=1e-12)

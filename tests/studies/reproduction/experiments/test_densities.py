@@ -7,10 +7,10 @@ from matplotlib.figure import Figure as Canvas
 from dnip.base.errors import InvalidInputError
 from dnip.deploying.evaluation import evaluate
 from dnip.fitting.fit import fit_table
-from dnip.presenting.artefacts import Figure, Table
+from dnip.presenting.artefacts import Figure, Statement, Table
 from dnip.studies.reproduction.experiments.densities import density, measure_densities
 from dnip.studies.reproduction.methods import cut
-from results import experiment, of_kind, results, starving_table, verdicts
+from results import METHODS, experiment, of_kind, results, starving_table, verdicts
 
 
 @pytest.fixture(scope="module")
@@ -44,12 +44,15 @@ def test_a_class_without_test_rows_has_no_curve_and_is_drawn_without():
 
 def test_gap_of_medians_and_worst_class_decide(found):
     artefacts = experiment("kde").present(results(({"task": "t"}, found)))
-    (table,) = of_kind(artefacts, Table)
+    table, indices = of_kind(artefacts, Table)
     a, b, c = found["raw"]["medians"]
     expected = (abs(a - b) + abs(a - c) + abs(b - c)) / 3
     assert table.rows[0][1] == pytest.approx(expected)
     assert verdicts(artefacts) == [True, True]
-    backwards = {**found, "raw": found["published"], "published": found["raw"]}
+    assert [row[1] for row in indices.rows] == list("abc")
+    assert [row[3] / 30 for row in indices.rows] == pytest.approx(found["paper"]["weights"])
+    weights = found["paper"]["weights"]
+    backwards = {**found, "raw": found["paper"], "paper": {**found["raw"], "weights": weights}}
     turned = experiment("kde").present(results(({"task": "t"}, backwards)))
     assert verdicts(turned) == [False, False]
 
@@ -62,3 +65,30 @@ def test_test_rows_of_one_class_are_refused():
     opt, test = starving_table(300, 1), starving_table(200, 2)
     with pytest.raises(InvalidInputError, match="at least 2 classes"):
         measure_densities(opt, test.take(test.labels == 1), dev_share=0.1, seed=0)
+
+
+def test_the_papers_weight_indices_stand_beside_ours(found):
+    four = {**found, "classes": ["World", "Sports", "Business", "Technology"]}
+    for way in ("raw", *METHODS):
+        grown = {
+            name: [*found[way][name], found[way][name][0]] for name in ("densities", "medians")
+        }
+        rates = [*found[way]["class_accuracies"], 0.5]
+        four[way] = {
+            **found[way],
+            **grown,
+            "class_accuracies": rates,
+            "weights": [0.1, 0.2, 1, 0.5],
+        }
+    artefacts = experiment("kde").present(results(({"task": "agnews"}, four)))
+    weights = of_kind(artefacts, Table)[1]
+    assert [row[2] for row in weights.rows] == [3, 1, 1, 20]
+    assert [row[3] for row in weights.rows] == [3, 6, 30, 15]
+
+
+def test_constant_answers_are_not_judged(found):
+    always = {**found, "paper": {**found["paper"], "constant": "a"}}
+    both = results(({"task": "t"}, found), ({"task": "u"}, always))
+    statements = of_kind(experiment("kde").present(both), Statement)
+    assert all("1 of 2 cells left out" in one.measured for one in statements)
+    assert verdicts(experiment("kde").present(results(({"task": "u"}, always)))) == []

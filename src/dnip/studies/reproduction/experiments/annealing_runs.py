@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dnip.method.objective import Objective
 from dnip.solvers import Anneal, Solver, solve
+from dnip.solvers.presets import AUTHORS
 from dnip.studies.reproduction.experiments.costs import rehearse
 from dnip.studies.reproduction.methods import cut
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from dnip.method.solution import Solution
     from dnip.tables import ProbabilityTable
 
-#: Last temperatures on the scale of M·Z: that of the published schedule, and a cold one. At the
-#: cold one, a move that loses one example is accepted once in e¹⁰ times.
-SCHEDULES = {"published": 200.0, "cold": 0.1}
+# A last temperature, for 10,000 examples.
+_COLD = 2.0
+#: Annealers by name, for λ: chains of λNK moves by the paper's temperatures, and by some that go on
+#: to a tenth of the last one.
+SCHEDULES: dict[str, Callable[[float], Anneal]] = {
+    "paper": Anneal.paper,
+    "cold": lambda factor: replace(Anneal.paper(factor), t_min=_COLD),
+}
 # Values nearer than this are the same.
 _SAME = 1e-9
 
@@ -32,7 +39,7 @@ def measure_convergence(
     n_seeds: int,
     time_limit: float,
 ) -> dict[str, Any]:
-    """Return gaps to the optimum: of annealing by chain length, and of the default solver.
+    """Return gaps to the optimum: of annealing by chain length, and of other solvers.
 
     Parameters
     ----------
@@ -42,7 +49,7 @@ def measure_convergence(
     scale : int
         K.
     factors : sequence of float
-        λ: each temperature has λNK moves, at least one.
+        λ: each temperature has λNK moves.
     n_seeds : int
         Runs with each λ and schedule.
     time_limit : float
@@ -56,7 +63,7 @@ def measure_convergence(
     >>> settings = {"scale": 5, "factors": [1.0], "n_seeds": 1, "time_limit": 60.0}
     >>> found = measure_convergence(few, dev_share=0.1, **settings)
     >>> found["proven"], list(found["annealing"])
-    (True, ['published', 'cold'])
+    (True, ['paper', 'cold'])
     >>> all(run["gaps"][0] >= 0 for runs in found["annealing"].values() for run in runs)
     True
     """
@@ -75,19 +82,16 @@ def measure_convergence(
             time_limit=limit,
         )
 
-    def annealer(t_min: float, factor: float) -> Anneal:
-        length = max(1, round(factor * size))
-        return Anneal(t_min=t_min, max_generated=length, max_accepted=length)
-
     solvers: dict[Any, str | Solver] = {
-        (schedule, factor): annealer(t_min, factor)
-        for schedule, t_min in SCHEDULES.items()
+        (schedule, factor): annealer(factor)
+        for schedule, annealer in SCHEDULES.items()
         for factor in factors
     }
     rehearse(rows)
     best = run("exact", limit=time_limit)
     found, seconds = {}, {}
-    for name, solver in {**solvers, "coordinate": "coordinate"}.items():
+    others: dict[Any, str | Solver] = {"authors": AUTHORS.solver, "coordinate": "coordinate"}
+    for name, solver in {**solvers, **others}.items():
         began = time.perf_counter()
         found[name] = [run(solver, seed) for seed in range(n_seeds)]
         seconds[name] = (time.perf_counter() - began) / n_seeds
@@ -112,6 +116,7 @@ def measure_convergence(
         "proven": best.status.value == "optimal",
         "exact_seconds": best.seconds,
         "coordinate": summary("coordinate"),
+        "authors": summary("authors"),
         "annealing": {
             schedule: [{"factor": factor, **summary((schedule, factor))} for factor in factors]
             for schedule in SCHEDULES

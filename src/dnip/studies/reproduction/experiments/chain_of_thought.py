@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
-from dnip.deploying.evaluation import evaluate
 from dnip.presenting.artefacts import Column, Spread, Statement, Table
-from dnip.prompting.engines.base import FALLBACK
+from dnip.prompting.engines.base import CUT_FALLBACK, FALLBACK
 from dnip.studies.reproduction.cell import Cell
+from dnip.studies.reproduction.degenerate import never_predicted
 from dnip.studies.reproduction.experiment import Experiment
+from dnip.studies.reproduction.methods import raw_scores
 from dnip.studies.reproduction.naming import short_task
 from dnip.tables.metadata import metadata_path
 
@@ -25,16 +26,24 @@ if TYPE_CHECKING:
     from dnip.studies.reproduction.sources import Sources
     from dnip.tables import ProbabilityTable
 
+# Below so many rows of a task, the change is mostly chance.
+_LEAST_ROWS = 200
+
 
 def compare_answers(reasoned: ProbabilityTable, plain: ProbabilityTable) -> dict[str, Any]:
-    """Score answers after reasoning and without it, and count those that hold no label."""
+    """Score answers after reasoning and without it, and count those without a label, and cut ones.
+
+    ``cut_fallbacks`` counts the answers that were cut before a label came: with more tokens, one
+    might have.
+    """
     content = json.loads(metadata_path(Path(reasoned.source)).read_text(encoding="utf-8"))
     details = content["summary"]["details"]
     return {
         "n": len(reasoned),
-        "reasoned": evaluate([reasoned]).to_dict()["raw"],
-        "plain": evaluate([plain]).to_dict()["raw"],
+        "reasoned": raw_scores(reasoned),
+        "plain": raw_scores(plain),
         "fallbacks": details.get(FALLBACK, 0) / len(reasoned),
+        "cut_fallbacks": details.get(CUT_FALLBACK, 0) / len(reasoned),
     }
 
 
@@ -71,7 +80,7 @@ class ChainOfThought(Experiment):
         found: list[Artefact] = []
         for name, cells in results.by_model(self.name):
             found.append(_table(cells, name, self.options.max_new_tokens))
-            found.append(_statement(cells))
+            found.append(_statement(cells, trained=self.plan.opt_split == "test"))
         return found
 
 
@@ -85,6 +94,11 @@ def _table(cells: Results, name: str, tokens: int) -> Table:
             values.append(fmean(after) if task is None else Spread.of(after))
             values.append(fmean(after) - some.mean("plain", metric))
         values.append(some.mean("fallbacks"))
+        values.append(some.mean("cut_fallbacks"))
+        values.append(
+            None if task is None else never_predicted([row.result["reasoned"] for row in some])
+        )
+        values.insert(1, round(some.mean("n")))
         rows.append(values)
     first = cells.rows[0]
     return Table(
@@ -92,30 +106,41 @@ def _table(cells: Results, name: str, tokens: int) -> Table:
         f"{ChainOfThought.title}, {first.labels['model']}",
         [
             Column("1-shot + CoT"),
+            Column("Rows"),
             Column("Accuracy", percent=True),
             Column("Δ", percent=True, group="accuracy"),
             Column("COBias", percent=True),
             Column("Δ", percent=True, group="COBias"),
             Column("No label", percent=True),
+            Column("of these cut", percent=True),
+            Column("Never predicted", right=True),
         ],
         rows,
         caption="Test accuracy and COBias (%) after reasoning, mean and standard deviation over "
         f"seeds, answers of {tokens} tokens at most. Δ: absolute change against plain 1-shot "
         "answers on the same rows. No label: answers in which no label was found, so that their "
-        "last token is scored.",
+        "last token is scored; cut: those that had not ended by then. Both are shares of all rows.",
     )
 
 
-def _statement(cells: Results) -> Statement:
+def _statement(cells: Results, *, trained: bool) -> Statement:
+    """Judge the paper's claim, on a model that can reason at all and on enough rows."""
     change = {
         metric: cells.mean("reasoned", metric) - cells.mean("plain", metric)
         for metric in ("accuracy", "cobias")
     }
+    rows = min(cells.numbers("n"))
+    why = ""
+    if trained:
+        why = "; the model was trained to answer these prompts at once, and cannot reason"
+    elif rows < _LEAST_ROWS:
+        why = f"; {rows} rows of a task are too few"
     return Statement(
-        "1-shot chain of thought lowers COBias at the cost of accuracy, for answers often hold no "
-        "label",
-        "Gemma-2-2B: accuracy -18.4 points, COBias -8.2 points",
+        "1-shot chain of thought leads to more uniform but unreliable predictions, lowering COBias "
+        "at the cost of accuracy; matching label tokens are often missing",
+        "Gemma-2-2B: accuracy −18.4 points, COBias −8.2 points",
         f"accuracy {100 * change['accuracy']:+.1f} points, COBias {100 * change['cobias']:+.1f} "
-        f"points; {cells.mean('fallbacks'):.0%} of the answers hold no label",
-        change["accuracy"] < 0 and change["cobias"] < 0,
+        f"points on {rows} rows and more of each task; {cells.mean('fallbacks'):.0%} of the "
+        f"answers hold no label, {cells.mean('cut_fallbacks'):.0%} were cut before one came{why}",
+        None if why else change["accuracy"] < 0 and change["cobias"] < 0,
     )

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from dnip.presenting.artefacts import Column, Statement, Table
 from dnip.presenting.drawing import confusion_figure
+from dnip.studies.reproduction.degenerate import never_predicted
 from dnip.studies.reproduction.experiment import Experiment
-from dnip.studies.reproduction.methods import RAW, TITLES, debias_cell
+from dnip.studies.reproduction.methods import PICTURED, RAW, TITLES, debias_cell
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,7 +59,7 @@ class ConfusionMatrix(Experiment):
                 what = f"{about}, {title}"
                 artefacts.append(_table(f"{name}{suffix}", what, classes, row.result[way]))
             if len(classes) <= _MOST_CLASSES:
-                counts = {title: row.result[way]["confusion"] for way, title in TITLES.items()}
+                counts = {t: row.result[way]["confusion"] for way, t in PICTURED.items()}
                 title = f"{self.title}: {about}"
                 artefacts.append(confusion_figure(f"{self.name}{suffix}", title, counts, classes))
             artefacts.append(_judge(row))
@@ -90,7 +91,8 @@ def _table(name: str, what: str, classes: Sequence[str], scored: dict[str, Any])
             Column("Acc.", digits=2),
         ],
         rows,
-        caption=f"Accuracy {scored['accuracy']:.3f}, COBias {scored['cobias']:.3f}.",
+        caption=f"Accuracy {scored['accuracy']:.3f}, COBias {scored['cobias']:.3f}; never "
+        f"predicted: {never_predicted([scored])}.",
     )
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dnip.solvers import solve
-from dnip.solvers.presets import PAPER
+from dnip.solvers.presets import AUTHORS, PAPER
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,7 +29,7 @@ def rehearse(rows: ProbabilityTable) -> None:
     """
     few = rows.draw(min(len(rows), max(_FEW_ROWS, rows.n_classes)), seed=0)
     assert few.labels is not None
-    for solver in ("anneal", "coordinate", "exact"):
+    for solver in (AUTHORS.solver, PAPER.solver, "coordinate", "exact"):
         solve(
             few.probabilities,
             few.labels,

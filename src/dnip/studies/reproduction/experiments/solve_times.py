@@ -1,4 +1,4 @@
-"""Table 3: what it takes to optimise, by the published loops and by every solver here."""
+"""Table 3: what it takes to optimise, by either schedule of annealing and by our solvers."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from pydantic import Field
 
 from dnip.fitting.fit import fit_table
 from dnip.presenting.artefacts import Column, Statement, Table
-from dnip.solvers import solve
-from dnip.solvers.presets import PAPER, PAPER_SCALE
+from dnip.solvers import Solver, solve
+from dnip.solvers.presets import AUTHORS, PAPER, PAPER_SCALE
 from dnip.studies.benchmarking.peers import published as loops
 from dnip.studies.reproduction.experiment import Experiment
 from dnip.studies.reproduction.experiments.costs import power_law, rehearse
@@ -29,8 +29,9 @@ if TYPE_CHECKING:
     from dnip.tables import ProbabilityTable
 
 _SOLVERS = {
-    "loops": "published loops",
-    "anneal": "annealing, compiled",
+    "loops": "authors' loops",
+    "authors": "authors' schedule",
+    "paper": "paper's annealing",
     "coordinate": "coordinate",
     "exact": "exact",
 }
@@ -39,6 +40,8 @@ _WAYS = {**_SOLVERS, "fit": "dnip fit"}
 
 _Result = TypeVar("_Result")
 
+# "Minutes", in seconds.
+_MINUTES = 600.0
 # How often work of less than a second is repeated; the median is reported.
 _REPEATS, _QUICK = 5, 1.0
 
@@ -68,7 +71,7 @@ def measure_solve_times(
     >>> few = bundled_table("opt").draw(60, seed=0)
     >>> found = measure_solve_times(few, dev_share=0.1, seed=0, time_limit=60.0)
     >>> list(found["ways"]), found["ways"]["exact"]["status"], found["variable_space"]
-    (['loops', 'anneal', 'coordinate', 'exact', 'fit'], 'optimal', 120)
+    (['loops', 'authors', 'paper', 'coordinate', 'exact', 'fit'], 'optimal', 120)
     """
     rows = cut(opt, dev_share)[0].labelled()
     assert rows.labels is not None
@@ -85,7 +88,7 @@ def measure_solve_times(
             seed=seed,
         )
 
-    def run(solver: str) -> Solution:
+    def run(solver: str | Solver) -> Solution:
         return solve(
             p,
             labels,
@@ -106,8 +109,10 @@ def measure_solve_times(
             "evaluations": annealed.evaluations,
         }
     rehearse(rows)
-    for solver in ("anneal", "coordinate", "exact"):
-        ways[solver] = _summary(*_timed(partial(run, solver)))
+    solvers: dict[str, str | Solver] = {"authors": AUTHORS.solver, "paper": PAPER.solver}
+    solvers |= {name: name for name in ("coordinate", "exact")}
+    for name, solver in solvers.items():
+        ways[name] = _summary(*_timed(partial(run, solver)))
     fit_table(rows, seed=seed)
     seconds, fitted = _timed(partial(fit_table, rows, seed=seed))
     ways["fit"] = _summary(seconds, fitted.solution)
@@ -141,7 +146,7 @@ def _summary(seconds: float, solution: Solution) -> dict[str, Any]:
 
 
 class SolveTimes(Experiment):
-    """Seconds and objective of the published loops, of annealing, coordinate search and proof."""
+    """Seconds and objective of annealing by either schedule, of coordinate search and proof."""
 
     name = "time"
     title = "Time of optimisation"
@@ -172,7 +177,7 @@ class SolveTimes(Experiment):
         ratios = {way: title for way, title in _WAYS.items() if way != "loops"}
         columns = [Column(title) for title in ("Task", "Rows", "NK")]
         columns += [Column(title, digits=3, group="Seconds") for title in _WAYS.values()]
-        columns += [Column(title, digits=0, group="Loops / this") for title in ratios.values()]
+        columns += [Column(title, digits=1, group="Loops / this") for title in ratios.values()]
         rows = [
             (
                 title,
@@ -186,10 +191,12 @@ class SolveTimes(Experiment):
         return Table(
             self.name,
             f"{self.title} at K = {PAPER_SCALE}: seconds, and how many times less than the "
-            "published loops",
+            "authors' loops",
             columns,
             rows,
-            caption="The loops and the compiled annealing end by their schedule and prove nothing; "
+            caption="Authors' loops: plain loops by the schedule of the authors' code, six moves "
+            "or three accepted at each temperature. Authors' schedule: the same, compiled. Paper's "
+            "annealing: chains of λNK moves, compiled. They prove nothing; "
             f"the exact solver had {self.options.time_limit:g} s. dnip fit is the whole default "
             "fit, with its own objective. Times suffer where other work runs beside them: --jobs 1 "
             "on a quiet machine gives clean ones.",
@@ -228,36 +235,41 @@ def _certificate(row: CellResult) -> str:
 
 
 def _judge(results: Results) -> list[Statement]:
-    rows = [row for row in results if "loops" in row.result["ways"]]
-    if not rows:
-        return []
-    taken = {way: [row.result["ways"][way]["seconds"] for row in rows] for way in _WAYS}
+    rows = list(results)
+    taken = {
+        way: [row.result["ways"][way]["seconds"] for row in rows if way in row.result["ways"]]
+        for way in _WAYS
+    }
     seconds_of_ways = ", ".join(
         f"{_WAYS[way]} {min(seconds):.3g} to {max(seconds):.3g} s"
         for way, seconds in taken.items()
-        if way != "exact"
+        if way != "exact" and seconds
     )
-    spaces = [float(row.result["variable_space"]) for row in rows]
-    cells = [float(row.result["rows"] * row.result["n_classes"]) for row in rows]
-    evaluations = [float(row.result["ways"]["loops"]["evaluations"]) for row in rows]
-    in_space, in_cells = power_law(spaces, taken["loops"])[1], power_law(cells, taken["loops"])[1]
+    slowest = max(seconds for way in ("loops", "paper") for seconds in taken[way])
     statements = [
         Statement(
-            "Optimisation ends within minutes on every task",
+            "For all datasets, optimization finishes in minutes",
             "203 to 2,584 s, machine unknown",
-            seconds_of_ways,
-            max(taken["loops"]) < 3600,
+            f"{seconds_of_ways}; minutes are taken as less than {_MINUTES / 60:g}",
+            slowest < _MINUTES,
         )
     ]
-    if len(set(spaces)) > 1:
-        statements.append(
-            Statement(
-                "The published schedule's cost is of order NK",
-                "correlation of log time with log NK 0.68, with log rows 0.99 (from table 3 and "
-                "appendix D)",
-                f"objective values {min(evaluations):,.0f} to {max(evaluations):,.0f} whatever NK; "
-                f"correlation of log time with log NK {in_space:.2f}, with log(M·N) {in_cells:.2f}",
-                in_space > in_cells and max(evaluations) / min(evaluations) > 2,
-            )
+    spaces = [float(row.result["variable_space"]) for row in rows]
+    if len(set(spaces)) < 2:
+        return statements
+    evaluations = [float(row.result["ways"]["paper"]["evaluations"]) for row in rows]
+    work = [n * row.result["rows"] for n, row in zip(evaluations, rows, strict=True)]
+    exponent, in_space = power_law(spaces, taken["paper"])
+    in_work = power_law(work, taken["paper"])[1]
+    values = power_law(spaces, evaluations)[0]
+    statements.append(
+        Statement(
+            "The computational complexity is O(NK)",
+            "table 3: correlation of log time with log NK 0.68, with log rows 0.99",
+            f"chains of λNK moves: objective values grow as NK to the power {values:.2f}; seconds "
+            f"as NK to the power {exponent:.2f}, with a correlation of their logarithms of "
+            f"{in_space:.2f}, and of {in_work:.2f} with rows × NK",
+            abs(values - 1) < 0.1 and in_space >= in_work,
         )
+    )
     return statements

@@ -1,0 +1,116 @@
+"""Section 5.2: whether a weight scale of 30 points is sufficient."""
+
+from __future__ import annotations
+
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+from dnip.presenting.artefacts import Column, Statement, Table
+from dnip.solvers.presets import PAPER_SCALE
+from dnip.studies.reproduction.degenerate import COST_TITLE, never_predicted
+from dnip.studies.reproduction.methods import OPTIMUM, cut, fit_by, raw_scores, scores_after
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dnip.studies.reproduction.results import CellResult, Results
+    from dnip.tables import ProbabilityTable
+
+# A scale is sufficient if it has this share of the gain of the finest on opt, and on test an
+# error + 2.7·COBias at most this much higher.
+_ENOUGH, _ALIKE = 0.95, 0.01
+
+
+def measure_scales(
+    opt: ProbabilityTable,
+    test: ProbabilityTable,
+    *,
+    dev_share: float,
+    scales: Sequence[int],
+    seed: int,
+) -> dict[str, Any]:
+    """Return the published objective that each K reaches, and the scores of the test table.
+
+    Returns
+    -------
+    dict
+        ``raw_objective``, ``raw``, and by K, as text, under ``scales`` the scores after the fit.
+
+    Examples
+    --------
+    >>> from dnip.studies.demonstration import bundled_table
+    >>> opt, test = bundled_table("opt").draw(100, seed=0), bundled_table("test")
+    >>> found = measure_scales(opt, test, dev_share=0.1, scales=[5, 30], seed=0)
+    >>> list(found["scales"]), found["scales"]["30"]["objective"] < found["raw_objective"]
+    (['5', '30'], True)
+    """
+    rows, _ = cut(opt, dev_share)
+    fits = {scale: fit_by(OPTIMUM, rows, seed, scale=scale) for scale in scales}
+    first = next(iter(fits.values()))
+    return {
+        "raw_objective": first.solution.trace[0].incumbent,
+        "raw": raw_scores(test),
+        "scales": {str(scale): scores_after(fit, test) for scale, fit in fits.items()},
+    }
+
+
+def scales_table(results: Results) -> Table:
+    """Return the share of the gain on opt, and the scores on test, for each K."""
+    scales = list(results.rows[0].result["scales"])
+    columns = [Column("Task")]
+    columns += [Column(f"K = {k}", percent=True, group="Gain on opt") for k in scales]
+    columns += [Column(f"K = {k}", percent=True, group=f"Test: {COST_TITLE}") for k in scales]
+    columns += [Column(f"K = {k}", group="Never predicted", right=True) for k in scales]
+    return Table(
+        "convergence-scales",
+        "Weight scales of K points (%)",
+        columns,
+        [
+            (
+                title,
+                *(_share(row, k, scales[-1]) for k in scales),
+                *(row.result["scales"][k]["cost"] for k in scales),
+                *(never_predicted([row.result["scales"][k]]) for k in scales),
+            )
+            for title, row in results.titled()
+        ],
+        caption="The plain optimum of the published objective. Gain on opt: what it gains over the "
+        f"raw argmax, in parts of what K = {scales[-1]} gains.",
+    )
+
+
+def judge_scale(results: Results) -> Statement:
+    """Say whether K = 30 has the gain of finer scales on opt, and their scores on test."""
+    scales = list(results.rows[0].result["scales"])
+    finest = scales[-1]
+    shares = {k: [_share(row, k, finest) for row in results] for k in scales}
+    costs = {k: [row.result["scales"][k]["cost"] for row in results] for k in scales}
+    k = str(PAPER_SCALE)
+    verdict = None
+    if k in scales and k != finest:
+        pairs = zip(shares[k], costs[k], costs[finest], strict=True)
+        enough = [
+            share is not None and share > _ENOUGH and cost <= fine + _ALIKE
+            for share, cost, fine in pairs
+        ]
+        verdict = sum(enough) > len(enough) / 2
+    lowest = ", ".join(
+        f"K = {k} {100 * min(known):.1f}"
+        for k in scales
+        if (known := [share for share in shares[k] if share is not None])
+    )
+    means = ", ".join(f"K = {k} {100 * fmean(costs[k]):.1f}" for k in scales)
+    return Statement(
+        "A 30-point weight scale is sufficient for most evaluated datasets",
+        "no numbers",
+        f"lowest gain on opt over tasks, in % of that with K = {finest}: {lowest}; error + "
+        f"2.7·COBias on test, mean over tasks (%): {means}",
+        verdict,
+    )
+
+
+def _share(row: CellResult, scale: str, finest: str) -> float | None:
+    """Return the gain of a scale over the raw argmax in parts of the finest's; None for no gain."""
+    raw, found = row.result["raw_objective"], row.result["scales"]
+    whole: float = raw - found[finest]["objective"]
+    return (raw - found[scale]["objective"]) / whole if whole > 0 else None
