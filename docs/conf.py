@@ -11,6 +11,8 @@ extensions = [
 html_theme = "furo"
 html_title = "DNIP"
 html_show_copyright = False
+html_static_path = ["_static"]
+html_css_files = ["style.css"]
 
 # Pages are plain Markdown, whose links also work on a code host: page.md#a-heading.
 myst_heading_anchors = 4
