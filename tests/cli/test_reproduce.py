@@ -158,5 +158,5 @@ def test_the_dry_run_of_a_family_tells_memory_and_cost(work, dnip):
     found = dnip(
         "reproduce", "all", "--plan", "llama-2-7b", "--data", "data", "--out", "o", "--dry-run"
     )
-    assert "13.5 GB" in found.out
+    assert "memory 16 GB, disk 13 GB" in found.out
     assert "A100" in found.out

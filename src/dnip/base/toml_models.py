@@ -160,6 +160,7 @@ _NEEDED = {
     "less_than_equal": "must be {le:g} or less",
     "less_than": "must be below {lt:g}",
     "literal_error": "must be {expected}",
+    "enum": "must be {expected}",
 }
 
 _shortened = reprlib.Repr()

@@ -18,15 +18,18 @@ def describe_survey(survey: Mapping[str, Any]) -> str:
     Examples
     --------
     >>> counts = {"cells": 9, "cells_left": 2, "tables": 1, "tables_left": 1, "rows_left": 500}
-    >>> models = [{"name": "small", "model": "models/small", "memory": "1 GB", "cost": ""}]
+    >>> needs = {"prompts": 500, "tokens": 60_000, "reasoning_tokens": 0, "parameters": 3e6}
+    >>> needs |= {"memory_gb": 0.014, "disk_gb": 0.012, "hours": {"A100": 0.1, "CPU core": 9.0}}
+    >>> models = [{"name": "small", "model": "models/small", **needs}]
     >>> print(describe_survey({
     ...     "plan": "quick", "experiments": ["main"], **counts, "models": models,
     ...     "missing": {}, "left_out": {"time": "it needs a model"},
     ... }))
     plan quick: main
     2 of 9 cells and 1 of 1 tables left to do, 500 prompts
-    small (models/small)
-      memory: 1 GB
+    small (models/small): 500 prompts, 60,000 tokens
+      hours, reckoned: 0.1 on one A100, 9 on one CPU core
+      memory 0.014 GB, disk 0.012 GB
     left out: time: it needs a model
     """
     lines = [
@@ -35,11 +38,29 @@ def describe_survey(survey: Mapping[str, Any]) -> str:
         f"{survey['tables']:,} tables left to do, {survey['rows_left']:,} prompts",
     ]
     for model in survey["models"]:
-        lines.append(f"{model['name']} ({model['model']})")
-        lines += [f"  {key}: {model[key]}" for key in ("memory", "cost") if model[key]]
+        lines += _describe_needs(model)
     left_out = {**survey["missing"], **survey["left_out"]}
     lines += [f"left out: {name}: {reason}" for name, reason in left_out.items()]
     return "\n".join(lines)
+
+
+def _describe_needs(model: Mapping[str, Any]) -> Iterator[str]:
+    reasoning = model["reasoning_tokens"]
+    more = f", up to {reasoning:,} tokens of reasoning" if reasoning else ""
+    yield (
+        f"{model['name']} ({model['model']}): {model['prompts']:,} prompts, "
+        f"{model['tokens']:,} tokens{more}"
+    )
+    if model["hours"] is None:
+        yield "  how many parameters it has is not known: set parameters in the plan"
+        return
+    hours = ", ".join(f"{_figure(value)} on one {name}" for name, value in model["hours"].items())
+    yield f"  hours, reckoned: {hours}"
+    yield f"  memory {_figure(model['memory_gb'])} GB, disk {_figure(model['disk_gb'])} GB"
+
+
+def _figure(value: float) -> str:
+    return f"{value:,.0f}" if value >= 10 else f"{value:.2g}"
 
 
 def describe_reproduction(done: Mapping[str, Any], out: Path) -> str:

@@ -76,7 +76,8 @@ def content_free_examples(task: Task) -> Examples:
     return Examples(rows, np.full(len(rows), UNLABELLED), ids)
 
 
-#: Marks the name of a data set on the Hugging Face hub: ``hf:NAME`` or ``hf:NAME:CONFIGURATION``.
+#: Marks the name of a data set on the Hugging Face hub: ``hf:NAME`` or ``hf:NAME:CONFIGURATION``,
+#: and either with ``@REVISION``.
 HUB = "hf:"
 #: The split that demonstrations are drawn from.
 TRAIN = "train"
@@ -107,7 +108,7 @@ def load_examples(source: str | os.PathLike[str], split: str, task: Task) -> Exa
         If the hub cannot be reached.
     """
     if str(source).startswith(HUB):
-        name, found = f"{source}, {split}", _load_from_hub(str(source), split)
+        name, found = f"{source}, {split}", rows_of_hub(str(source), split)
     else:
         path = _find(Path(source), split)
         name, found = str(path), _read(path)
@@ -159,12 +160,24 @@ def _find(folder: Path, split: str) -> Path:
     )
 
 
-def _load_from_hub(source: str, split: str) -> Iterator[dict[str, Any]]:
+def rows_of_hub(source: str, split: str) -> Sequence[dict[str, Any]]:
+    """Load a split of a data set of the hub, ``hf:NAME[:CONFIGURATION][@REVISION]``.
+
+    Raises
+    ------
+    InvalidInputError
+        If there is no such data set, configuration or split.
+    BackendError
+        If it is not stored on this machine, and the hub cannot be reached.
+    """
     datasets = load_optional("datasets", purpose=f"load {source}", extra="datasets")
-    name, _, configuration = source.removeprefix(HUB).partition(":")
+    place, _, revision = source.removeprefix(HUB).partition("@")
+    name, _, configuration = place.partition(":")
     try:
         with _no_waiting(source):
-            rows = datasets.load_dataset(name, configuration or None, split=split)
+            rows: Sequence[dict[str, Any]] = datasets.load_dataset(
+                name, configuration or None, split=split, revision=revision or None
+            )
     except ConnectionError as error:
         raise BackendError(
             f"{source} is not stored here, and the hub cannot be reached",
@@ -177,7 +190,7 @@ def _load_from_hub(source: str, split: str) -> Iterator[dict[str, Any]]:
             f"{source}: split {split} cannot be loaded: {reason}",
             hint="Check the name and the network, or give a folder with JSON lines",
         ) from error
-    yield from rows
+    return rows
 
 
 @contextmanager

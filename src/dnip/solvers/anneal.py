@@ -123,7 +123,9 @@ class Anneal(Solver):
                     if first:
                         yield Proposal(walk.best, float(walk.best_value[0]))
                     part = slice(first, first + landscape.most_lines)
-                    _make(landscape, walk, Moves(*(drawn[part] for drawn in moves)), heat)
+                    classes, others, chances = moves
+                    made = Moves(classes[part], others[part], chances[part])
+                    _make(landscape, walk, made, heat)
             accepted, improved = int(walk.accepted[0]), int(walk.improved[0])
             yield Proposal(
                 walk.best,
@@ -147,7 +149,7 @@ class Anneal(Solver):
         generated = no_worse = 0
         while generated < self.max_generated and no_worse < self.max_accepted:
             generated += 1
-            c, other = rng.choice(landscape.free), rng.integers(1, landscape.scale)
+            c, other = int(rng.choice(landscape.free)), int(rng.integers(1, landscape.scale))
             no_worse += _move(landscape, walk, c, other, temperature, rng.random)
         return generated
 
@@ -165,7 +167,7 @@ def _make(landscape: Landscape, walk: Walk, moves: Moves, temperature: float) ->
         landscape.evaluations += len(moves.classes)
         return
     for i, (c, other) in enumerate(zip(moves.classes, moves.others, strict=True)):
-        _move(landscape, walk, c, other, temperature, partial(moves.chances.item, i))
+        _move(landscape, walk, int(c), int(other), temperature, partial(moves.chances.item, i))
 
 
 def _move(

@@ -3,6 +3,7 @@ from importlib.resources import files
 import pytest
 
 from dnip.base.errors import InvalidInputError
+from dnip.prompting.task import load_task
 from dnip.studies.reproduction.plan import built_in_plans, load_plan
 from dnip.studies.reproduction.registry import load_experiments
 
@@ -26,7 +27,7 @@ def test_bundled_plans_are_sound_and_say_what_they_are_for(name):
     assert plan.name == name
     assert set(plan.tasks) <= {"agnews", "dbpedia", "sst5", "trec", "rte", "ddi", "pubmedqa"}
     for model in plan.models:
-        assert bool(model.memory) == bool(model.cost) == (name not in ("small", "quick"))
+        assert bool(model.parameters) == bool(plan.data) == (name not in ("small", "quick"))
 
 
 def test_what_a_plan_leaves_out_has_a_default(plan_of):
@@ -56,7 +57,7 @@ def test_options_of_an_experiment_are_its_defaults_and_what_the_plan_says(plan_o
         ("tasks = []", "tasks must be a list of one or more"),
         ('tasks = ["agnew"]', "tasks[0]: there is no built-in task 'agnew'"),
         ('tasks = ["agnews", "agnews"]', "tasks must not have a value twice"),
-        (MINIMAL + "sedes = [1]", "unknown key sedes. Keys here are name, note, tasks, seeds"),
+        (MINIMAL + "sedes = [1]", "unknown key sedes. Keys here are name, note, tasks, data"),
         (MINIMAL + "seeds = [0, -1]", "seeds[1] must be 0 or more; got -1"),
         (MINIMAL + "seeds = [0, 0]", "seeds must not have a value twice"),
         (MINIMAL + "seeds = [true]", "seeds[0] must be a whole number; got True"),
@@ -80,6 +81,9 @@ def test_options_of_an_experiment_are_its_defaults_and_what_the_plan_says(plan_o
         (MINIMAL + '[[models]]\nmodel = "m"\ndtype = 16', "models[0].dtype must be text; got 16"),
         (MINIMAL + '[[models]]\nmodel = "m"\nmax_new_tokens = 1', "unknown key models[0].max_new"),
         (MINIMAL + '[[models]]\nmodel = "a/m"\n[[models]]\nmodel = "b/m"', "the same name"),
+        (MINIMAL + '[[models]]\nmodel = "m"\nscoring = "last"', "models[0].scoring must be"),
+        (MINIMAL + 'data = "eight"', "data: there is no built-in recipe of data 'eight'"),
+        (MINIMAL + '[data.agnews]\nsource = "here"', "data.agnews.source must begin with hf:"),
         (MINIMAL + "experiments = 3", "experiments must be a table; got 3"),
         (MINIMAL + "seeds = [", "not valid TOML"),
     ],
@@ -135,3 +139,21 @@ def test_rows_of_a_task_file_are_those_under_the_name_of_its_task(plan_of, tmp_p
     (tmp_path / "own.toml").write_text(text.replace('name = "agnews"', 'name = "mine"'))
     plan = plan_of(f'tasks = ["{tmp_path / "own.toml"}"]\n[rows]\nopt = 9\nmine = {{ opt = 5 }}')
     assert plan.rows.of("mine", "opt") == 5
+
+
+def test_the_plan_of_table_2_has_the_paper_s_settings():
+    plan = load_plan("table-2")
+    settings = [(model.name, shots) for model in plan.models for shots in model.shots]
+    assert len(settings) == 7
+    assert {name for name, _ in settings} == {
+        *("GPT-2-XL", "Gemma-2-2B", "Llama-2-7B", "Llama-2-13B", "Llama-2-70B")
+    }
+
+
+def test_a_recipe_names_every_class_of_its_task():
+    plan = load_plan("table-2")
+    assert plan.data.keys() == {"agnews", "dbpedia", "sst5", "trec", "rte"}
+    for task, recipe in plan.data.items():
+        assert not recipe.classes or set(recipe.classes) == set(load_task(task).classes)
+        assert recipe.fields.keys() <= set(load_task(task).fields)
+        assert recipe.license

@@ -17,7 +17,7 @@ def plan(tmp_path):
 
 
 def sources_of(plan, tmp_path):
-    return planned_sources(plan, tmp_path / "data", tmp_path / "out")
+    return planned_sources(plan, tmp_path / "data", tmp_path / "out", tmp_path / "texts")
 
 
 def test_every_model_task_setting_and_seed_has_a_source(plan, tmp_path):

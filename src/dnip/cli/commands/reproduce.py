@@ -34,7 +34,9 @@ def reproduce(
     data: Annotated[
         Path | None,
         Option(
-            "Folder with one folder per task, each with train.jsonl and test.jsonl.", metavar="DIR"
+            "Folder with one folder per task, each with train.jsonl and test.jsonl. Texts of other "
+            "tasks come from the Hugging Face hub where the plan says so.",
+            metavar="DIR",
         ),
     ] = None,
     tables: Annotated[
@@ -57,7 +59,11 @@ def reproduce(
         Option("Continue in a folder of another plan; what both plans share is kept."),
     ] = False,
     dry_run: Annotated[
-        bool, Option("Show what is left to do and what the models need, and do nothing.")
+        bool,
+        Option(
+            "Show what is left to do, and the hours, memory and disk that the models need, and do "
+            "nothing."
+        ),
     ] = False,
     json: AsJson = False,
 ) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_type_hin
 
 from pydantic import (
     AfterValidator,
+    BeforeValidator,
     Field,
     PlainValidator,
     ValidationInfo,
@@ -21,8 +22,10 @@ from pydantic import (
 from dnip.base.errors import InvalidInputError, listed
 from dnip.base.toml_models import Several, TomlModel, built_in_names, check_table, load_toml
 from dnip.prompting.demonstrations import BALANCED
+from dnip.prompting.engines.base import Scoring
 from dnip.prompting.model_options import ModelOptions
 from dnip.prompting.task import load_task
+from dnip.studies.reproduction.hub_data import HubData, recipes_of
 
 _FOLDER = files("dnip.studies.reproduction") / "plans"
 _Values = TypeVar("_Values", bound=tuple[Any, ...])
@@ -85,16 +88,19 @@ class ModelPlan(_WithModelOptions):
         Numbers of demonstrations for this model; by default those of the plan.
     truncate : bool
         Whether to shorten prompts that do not fit into the model's context.
-    memory, cost : str
-        Notes for people: what the model needs, and what its prompts cost.
+    scoring : Scoring
+        How a label word of several tokens is read; ``"mean"`` is the way of the authors' code.
+    parameters : float or None
+        How many numbers the model has, for the estimates of ``--dry-run``; those of a model in a
+        folder are counted.
     """
 
     model: str | None = None
     name: str = Field(default_factory=lambda given: _name_of(given.get("model")))
     shots: Several[_Shots] = ()
     truncate: bool = False
-    memory: str = ""
-    cost: str = ""
+    scoring: Annotated[Scoring, Field(strict=False)] = Scoring.FIRST
+    parameters: _Above0 | None = None
 
     @property
     def options(self) -> dict[str, Any]:
@@ -152,6 +158,9 @@ class ReproductionPlan(TomlModel):
         A line for people.
     tasks : tuple of str
         Built-in names, or paths of task files.
+    data : dict of str to HubData
+        Where texts are on the hub, by task; in the file also the name of a recipe, such as
+        ``"seven"``, or of another TOML file. A folder of texts on the command line goes first.
     seeds : tuple of int
         Seeds of the demonstrations.
     shots : tuple of int or "balanced"
@@ -174,6 +183,7 @@ class ReproductionPlan(TomlModel):
     name: str
     note: str = ""
     tasks: Annotated[Several[_Task], AfterValidator(_different)]
+    data: Annotated[dict[str, HubData], BeforeValidator(recipes_of)] = Field(default_factory=dict)
     seeds: Annotated[Several[_Seed], AfterValidator(_different)] = (0,)
     shots: Several[_Shots] = (1,)
     models: Several[ModelPlan] = Field((ModelPlan(),), validate_default=True)

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 from dnip.base.errors import InvalidInputError
 from dnip.prompting.data import load_examples
 from dnip.prompting.demonstrations import draw_demonstrations
+from dnip.prompting.engines.base import Scoring
 from dnip.prompting.model_options import ModelOptions
 from dnip.prompting.task import Task, load_task
 from dnip.studies.reproduction.fingerprints import hash_files
+from dnip.studies.reproduction.hub_data import SPLITS, fetch
 from dnip.studies.reproduction.prompt_request import PromptRequest, hash_model
 from dnip.studies.reproduction.sources import ReasonedSource, Source, Sources
 
@@ -21,39 +23,42 @@ if TYPE_CHECKING:
     from dnip.studies.reproduction.cell import TableRef
     from dnip.studies.reproduction.plan import ModelPlan, ReproductionPlan
 
-_SPLITS = ("train", "test")
 
-
-def planned_sources(plan: ReproductionPlan, data: Path, folder: Path) -> Sources:
+def planned_sources(
+    plan: ReproductionPlan, data: Path | None, folder: Path, fetched: Path
+) -> Sources:
     """Return the sources of a plan; a task without data is left out and named.
 
     Parameters
     ----------
     plan : ReproductionPlan
         A plan that names every model.
-    data : Path
+    data : Path or None
         A folder with one folder per task, named after the task.
     folder : Path
         Where the tables will be.
+    fetched : Path
+        Where to put the texts of tasks that are not in `data`, but on the hub by the plan.
 
     Raises
     ------
     InvalidInputError
         If no task has data, a model has no name or its options do not go together.
     """
-    if not data.is_dir():
+    if data is not None and not data.is_dir():
         raise InvalidInputError(
             f"{data}: there is no such folder", hint="Give the folder with one folder per task"
         )
     tasks, missing = [], {}
     for task in map(load_task, plan.tasks):
         try:
-            tasks.append(_read_task(task, data / task.name))
+            tasks.append(_read_task(task, _texts_of(task, plan, data, fetched / task.name)))
         except InvalidInputError as error:
             missing[task.name] = str(error)
     if not tasks:
         raise InvalidInputError(
-            f"{data}: no task of the plan has data there: {next(iter(missing.values()))}",
+            f"{data or plan.name}: no task of the plan has data there: "
+            f"{next(iter(missing.values()))}",
             hint="Give a folder with one folder per task, such as agnews/train.jsonl",
         )
     asked = _Asked(plan, tasks, folder)
@@ -79,8 +84,19 @@ class _TaskData:
     hash: str
 
 
+def _texts_of(task: Task, plan: ReproductionPlan, data: Path | None, fetched: Path) -> Path:
+    """Return the folder of a task's texts; they are fetched if only the plan knows them."""
+    if task.name in plan.data and (data is None or not (data / task.name).is_dir()):
+        return fetch(task, plan.data[task.name], fetched)
+    if data is None:
+        raise InvalidInputError(
+            "the plan does not say where its texts are", hint="Give a folder of it with --data"
+        )
+    return data / task.name
+
+
 def _read_task(task: Task, folder: Path) -> _TaskData:
-    splits = {split: load_examples(folder, split, task) for split in _SPLITS}
+    splits = {split: load_examples(folder, split, task) for split in SPLITS}
     found = sorted(folder.glob("*.jsonl")) + sorted(folder.glob("*.csv"))
     return _TaskData(task, folder, splits, hash_files(p for p in found if p.stem in splits))
 
@@ -99,6 +115,8 @@ def _check_model(model: ModelPlan, plan: str) -> _Model:
         raise InvalidInputError(f"the plan {plan} does not name its model", hint="Give --model")
     try:
         options = ModelOptions(model.model, **model.options)
+        if model.scoring is not Scoring.FIRST:
+            options.check_reading(model.scoring)
     except InvalidInputError as error:
         raise InvalidInputError(
             f"model {model.name} of the plan {plan}: {error.message}",
@@ -187,6 +205,7 @@ class _Asked:
             options=model.options,
             model_hash=model.hash,
             truncate=model.plan.truncate,
+            scoring=model.plan.scoring,
         )
         self.requests[request.table.key] = request
         return request.table

@@ -54,6 +54,8 @@ class PromptRequest:
         See `hash_model`.
     truncate : bool
         Whether to shorten prompts that do not fit into the model's context.
+    scoring : Scoring
+        How label words are read.
     """
 
     folder: Path
@@ -68,6 +70,7 @@ class PromptRequest:
     options: ModelOptions
     model_hash: str
     truncate: bool
+    scoring: Scoring = Scoring.FIRST
 
     @cached_property
     def table(self) -> TableRef:
@@ -84,6 +87,7 @@ class PromptRequest:
                 "model": self.model_hash,
                 "options": {**asdict(self.options), "model": None},
                 "truncate": self.truncate,
+                "scoring": self.scoring.value,
                 "libraries": installed_versions(*local),
                 "package_version": version("dnip"),
             }
@@ -104,9 +108,9 @@ class PromptRequest:
         path = Path(self.table.path)
         return path.is_file() and metadata_path(path).is_file()
 
-    def make(self, progress: Callable[[int, int], None] | None = None) -> dict[str, Any]:
-        """Prompt the model, or go on where an earlier run stopped; return the run's summary."""
-        plan = make_plan(
+    def plan(self) -> Plan:
+        """Return the prompts."""
+        return make_plan(
             self.task,
             self.data,
             split=self.split,
@@ -115,25 +119,29 @@ class PromptRequest:
             limit=self.limit,
             chain_of_thought=self.options.chain_of_thought,
         )
+
+    def make(self, progress: Callable[[int, int], None] | None = None) -> dict[str, Any]:
+        """Prompt the model, or go on where an earlier run stopped; return the run's summary."""
+        plan = self.plan()
         opened = open_model(
             self.options, plan.task, plan.prompts, stop=plan.builder.stop, load=_load_once
         )
         if self.truncate and not self.options.is_server:
-            plan = _fitted(plan, cast("TransformersEngine", opened.engine))
+            plan = _fitted(plan, cast("TransformersEngine", opened.engine), self.scoring)
         summary = run_plan(
-            plan, opened.engine, scoring=Scoring.FIRST, out=self.table.path, progress=progress
+            plan, opened.engine, scoring=self.scoring, out=self.table.path, progress=progress
         )
         return summary.to_dict()
 
 
-def _fitted(plan: Plan, engine: TransformersEngine) -> Plan:
+def _fitted(plan: Plan, engine: TransformersEngine, scoring: Scoring) -> Plan:
     """Shorten demonstrations, then rows, until every prompt fits into the model's context."""
     for words in _CUTS:
         shown = plan if words is None else _with_short_demonstrations(plan, words)
         prefix = len(engine.tokenizer.encode(shown.builder.prefix))
         if engine.context is None or prefix <= _PREFIX_SHARE * engine.context:
             break
-    room = engine.answer_tokens(shown.prompts, shown.task, Scoring.FIRST)
+    room = engine.answer_tokens(shown.prompts, shown.task, scoring)
     return shown.shortened(partial(engine.too_long, answer_tokens=room))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import traceback
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from dnip.base.errors import InvalidInputError
@@ -19,6 +20,7 @@ from dnip.studies.reproduction.manifest import (
     end_manifest,
     inputs_of,
 )
+from dnip.studies.reproduction.needs import needs_of
 from dnip.studies.reproduction.planned_sources import planned_sources
 from dnip.studies.reproduction.registry import ALL, load_experiments
 from dnip.studies.reproduction.report import (
@@ -43,9 +45,20 @@ if TYPE_CHECKING:
     from dnip.studies.reproduction.results import Results
     from dnip.studies.reproduction.sources import Sources
 
-_PROMPTS, _CELLS, _RESULTS = "prompts", "cells", "results"
+_TEXTS, _PROMPTS, _CELLS, _RESULTS = "texts", "prompts", "cells", "results"
 #: Files and folders that a run writes.
-OUTPUTS = (_PROMPTS, _CELLS, _RESULTS, TABLES, FIGURES, MANIFEST, PAGE, WEB_PAGE, STATEMENTS)
+OUTPUTS = (
+    _TEXTS,
+    _PROMPTS,
+    _CELLS,
+    _RESULTS,
+    TABLES,
+    FIGURES,
+    MANIFEST,
+    PAGE,
+    WEB_PAGE,
+    STATEMENTS,
+)
 
 
 @dataclass(frozen=True)
@@ -105,9 +118,10 @@ def reproduce(
     out : path-like
         The folder.
     data : path-like, optional
-        A folder with one folder of texts per task; the plan's models are prompted.
+        A folder with one folder of texts per task; the plan's models are prompted. Texts of other
+        tasks are fetched from the hub where the plan says so.
     tables : path-like, optional
-        In place of `data`, a folder of saved probability tables; nothing is prompted.
+        In place of texts, a folder of saved probability tables; nothing is prompted.
     jobs, threads : int
         Processes, and threads of each.
     replan : bool
@@ -175,13 +189,24 @@ def survey(
 ) -> dict[str, Any]:
     """Return what :func:`reproduce` would have to do; nothing is prompted or fitted.
 
+    Texts that the plan has on the hub are fetched into a temporary folder, unless `out` has them.
+
     Returns
     -------
     dict
         ``cells`` and ``tables`` in all, ``cells_left``, ``tables_left`` and ``rows_left`` to
-        prompt, ``models`` with what is known of their needs, ``missing`` and ``left_out``.
+        prompt, ``models`` with what they need for that (see
+        :func:`~dnip.studies.reproduction.needs.needs_of`), ``missing`` and ``left_out``.
     """
-    work = _prepare(name, plan, Path(out), data=data, tables=tables)
+    with TemporaryDirectory() as folder:
+        there = Path(out) / _TEXTS
+        fetched = there if there.is_dir() else Path(folder)
+        return _survey(
+            _prepare(name, plan, Path(out), data=data, tables=tables, fetched=fetched), plan
+        )
+
+
+def _survey(work: _Work, plan: ReproductionPlan) -> dict[str, Any]:
     requests = work.sources.requests
     cells = {cell.key: cell for of_one in work.cells.values() for cell in of_one}
     wanted = {ref.key for cell in cells.values() for ref in cell.tables.values()}
@@ -198,7 +223,7 @@ def survey(
         "tables_left": len(left),
         "rows_left": sum(request.rows for request in left),
         "models": [
-            {"name": model.name, "model": model.model, "memory": model.memory, "cost": model.cost}
+            needs_of(model, [one for one in left if one.options.model == model.model])
             for model in plan.models
             if requests
         ],
@@ -225,9 +250,10 @@ def _prepare(
     *,
     data: str | os.PathLike[str] | None,
     tables: str | os.PathLike[str] | None,
+    fetched: Path | None = None,
 ) -> _Work:
     chosen = load_experiments(name, plan)
-    sources = _sources(plan, data, tables, folder)
+    sources = _sources(plan, data, tables, folder, fetched or folder / _TEXTS)
     experiments, left_out = _that_can_run(chosen, sources, whole=name == ALL)
     cells = {one.name: one.cells(sources) for one in experiments}
     return _Work(experiments, left_out, sources, cells, Store(folder / _CELLS))
@@ -238,11 +264,13 @@ def _sources(
     data: str | os.PathLike[str] | None,
     tables: str | os.PathLike[str] | None,
     folder: Path,
+    fetched: Path,
 ) -> Sources:
     if tables is not None and data is None:
         return saved_sources(Path(tables))
-    if data is not None and tables is None:
-        return planned_sources(plan, Path(data), folder / _PROMPTS)
+    if tables is None and (data is not None or plan.data):
+        texts = None if data is None else Path(data)
+        return planned_sources(plan, texts, folder / _PROMPTS, fetched)
     raise InvalidInputError(
         "an experiment works either on texts, with a model, or on saved tables",
         hint="Give --model and --data, or give --tables",
