@@ -66,7 +66,9 @@ def finish(
         return
     say(text, err=Results.on_stderr)
     if paths is not None:
-        say(f"\nwritten: {', '.join(paths)}", err=Results.on_stderr)
+        from dnip.presenting.terminal import wrapped
+
+        say(f"\n{wrapped('written: ' + ', '.join(paths))}", err=Results.on_stderr)
         if not any(path.endswith(".png") for path in paths):
             complain("note", "the picture needs matplotlib: pip install 'dnip[plot]'")
 

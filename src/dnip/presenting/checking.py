@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dnip.presenting.artefacts import Column, Estimate, Table
-from dnip.presenting.formats import to_text
+from dnip.presenting.terminal import to_text
 
 if TYPE_CHECKING:
     from dnip.deploying.checking.check import Check
@@ -49,8 +49,7 @@ def findings(check: Check) -> list[tuple[str, str]]:
     found = [
         (
             "distribution",
-            f"p = {p_value:.2g}; the largest distance is {distance:.3f}, of class {name}: "
-            f"{check.effect}",
+            f"p = {p_value:.2g}; largest distance {distance:.3f}, of class {name}: {check.effect}",
         )
     ]
     if check.mass is not None and check.mass_at_fit is not None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dnip.method.scales import WeightScale
 from dnip.presenting.artefacts import Column, Row, Table
-from dnip.presenting.formats import shorten, to_text
+from dnip.presenting.terminal import shorten, to_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -11,7 +11,8 @@ from dnip.metrics import HEADLINE, METRICS, accuracy, class_accuracies, cobias, 
 from dnip.presenting.artefacts import Column, Estimate, Spread, Table
 from dnip.presenting.drawing import Bars, FlowSide, bar_figure, flow_figure
 from dnip.presenting.drawing.style import FIXED
-from dnip.presenting.formats import show, to_text
+from dnip.presenting.formats import show
+from dnip.presenting.terminal import to_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

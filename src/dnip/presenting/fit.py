@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from dnip.fitting.folds import USUAL_FOLDS
 from dnip.presenting.artefacts import Column, Table
 from dnip.presenting.evaluation import class_rates, describe, describe_constraints
-from dnip.presenting.formats import to_text
+from dnip.presenting.terminal import to_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""A table as text for a terminal, Markdown, LaTeX, HTML and CSV.
+"""A table as Markdown, LaTeX, HTML and CSV; see ``terminal.py`` for text.
 
 A further format is a function here, a line in :data:`FILE_FORMATS`, and a function in
 ``escaping.py`` that escapes text for it.
@@ -9,11 +9,10 @@ from __future__ import annotations
 import csv
 import io
 import math
-from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
-from dnip.base.escaping import html, latex, markdown, printable
+from dnip.base.escaping import html, latex, markdown
 from dnip.presenting.artefacts import Estimate, Spread
 from dnip.presenting.web import render
 
@@ -32,7 +31,7 @@ _WIDE = 9
 _LONG = 40
 
 
-class _Marks(NamedTuple):
+class Marks(NamedTuple):
     """How a format writes cells."""
 
     text: Callable[[str], str] = str
@@ -40,51 +39,10 @@ class _Marks(NamedTuple):
     deviation: str = " ± {}"
 
 
-def _on_one_line(text: str) -> str:
-    return printable(" ".join(text.split()))
-
-
-def _in_ascii(number: str) -> str:
-    return number.replace(MINUS, "-").replace(DASH, "-")
-
-
-_PLAIN = _Marks()
-_TERMINAL = _Marks(_on_one_line, _in_ascii)
-_MARKDOWN = _Marks(markdown)
-_LATEX = _Marks(latex, latex, r"\textsubscript{{{}}}")
-_HTML = _Marks(html, html, "<small> ± {}</small>")
-
-
-def to_text(table: Table) -> str:
-    """Return a table for a terminal: aligned columns but the wide ones, no title, no caption.
-
-    Examples
-    --------
-    >>> from dnip.presenting.artefacts import Column, Table
-    >>> rows = [("yes", 9, 0.5), ("no", 10, None)]
-    >>> print(to_text(Table("", "", [Column("class"), Column("rows"), Column("rate", 3)], rows)))
-    class  rows   rate
-    yes       9  0.500
-    no       10      -
-    """
-    table = _narrow(table)
-    titles = [_on_one_line(column.title) for column in table.columns]
-    lines = [None if isinstance(row, str) else _cells(table, row, _TERMINAL) for row in table.rows]
-    cells = [titles, *(line for line in lines if line is not None)]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    sides = [">" if _is_right(table, c) else "<" for c in range(len(titles))]
-    printed = [] if not any(c.group for c in table.columns) else [_groups_above(table, widths)]
-    printed.append(_in_columns(titles, sides, widths))
-    for row, line in zip(table.rows, lines, strict=True):
-        printed.append(_on_one_line(str(row)) if line is None else _in_columns(line, sides, widths))
-    return "\n".join(printed)
-
-
-def _narrow(table: Table) -> Table:
-    """Return a table without its wide columns."""
-    kept = [c for c, column in enumerate(table.columns) if not column.wide]
-    rows = [row if isinstance(row, str) else [row[c] for c in kept] for row in table.rows]
-    return replace(table, columns=[table.columns[c] for c in kept], rows=rows)
+_PLAIN = Marks()
+_MARKDOWN = Marks(markdown)
+_LATEX = Marks(latex, latex, r"\textsubscript{{{}}}")
+_HTML = Marks(html, html, "<small> ± {}</small>")
 
 
 def to_markdown(table: Table) -> str:
@@ -101,13 +59,13 @@ def to_markdown(table: Table) -> str:
     | rte | 66.3 ± 4.3 |
     """
     titles = [markdown(f"{column.group} {column.title}".strip()) for column in table.columns]
-    marks = ["---:" if _is_right(table, c) else "---" for c in range(len(titles))]
+    marks = ["---:" if is_right(table, c) else "---" for c in range(len(titles))]
     lines = [titles, marks]
     for row in table.rows:
         if isinstance(row, str):
             lines.append([f"*{markdown(row)}*", *[""] * (len(titles) - 1)])
         else:
-            lines.append(_cells(table, row, _MARKDOWN))
+            lines.append(cells_of(table, row, _MARKDOWN))
     return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
 
 
@@ -148,7 +106,7 @@ def to_latex(table: Table) -> str:
     \end{table}
     """
     width = len(table.columns)
-    sides = "".join("r" if _is_right(table, c) else "l" for c in range(width))
+    sides = "".join("r" if is_right(table, c) else "l" for c in range(width))
     lines = [r"\begin{table}[ht]", r"\centering"]
     lines += [r"\resizebox{\textwidth}{!}{%"] if width > _WIDE else []
     lines += [rf"\begin{{tabular}}{{@{{}}{sides}@{{}}}}", r"\toprule"]
@@ -162,7 +120,7 @@ def to_latex(table: Table) -> str:
             title = rf"\multicolumn{{{width}}}{{c}}{{\textit{{{latex(row)}}}}} \\"
             lines += [*rule, title, r"\midrule"]
         else:
-            lines.append(f"{' & '.join(_cells(table, row, _LATEX))} \\\\")
+            lines.append(f"{' & '.join(cells_of(table, row, _LATEX))} \\\\")
     caption = ". ".join(part.rstrip(".") for part in (table.title, table.caption) if part)
     return "\n".join(
         [
@@ -184,9 +142,9 @@ def to_html(table: Table) -> str:
     MissingDependencyError
         If jinja2 or markdown-it-py is not installed.
     """
-    cells = [None if isinstance(row, str) else _cells(table, row, _HTML) for row in table.rows]
+    cells = [None if isinstance(row, str) else cells_of(table, row, _HTML) for row in table.rows]
     sides = [_html_side(table, c) for c in range(len(table.columns))]
-    groups = _groups(table.columns)
+    groups = groups_of(table.columns)
     return render("table.html", table=table, groups=groups, sides=sides, cells=cells)
 
 
@@ -237,7 +195,7 @@ FILE_FORMATS: dict[str, Callable[[Table], str]] = {
 }
 
 
-def show(value: Value, column: Column, marks: _Marks = _PLAIN) -> str:
+def show(value: Value, column: Column, marks: Marks = _PLAIN) -> str:
     """Return a value as a column prints it.
 
     Examples
@@ -289,7 +247,7 @@ def _number(value: float | None, column: Column) -> str:
     return shown.replace("-", MINUS)
 
 
-def _cells(table: Table, row: Sequence[Value], marks: _Marks) -> list[str]:
+def cells_of(table: Table, row: Sequence[Value], marks: Marks) -> list[str]:
     """Return the cells of a row in the marks of a format."""
     return [show(value, column, marks) for column, value in zip(table.columns, row, strict=True)]
 
@@ -300,38 +258,22 @@ def _columns(table: Table) -> list[list[Value]]:
     return [[row[c] for row in rows] for c in range(len(table.columns))]
 
 
-def _is_right(table: Table, column: int) -> bool:
+def is_right(table: Table, column: int) -> bool:
     """Say whether a column is set to the right: one of numbers is."""
     filled = [value for value in _columns(table)[column] if value is not None]
     is_numeric = bool(filled) and not any(isinstance(value, str) for value in filled)
     return is_numeric or table.columns[column].right
 
 
-def _groups(columns: Sequence[Column]) -> list[tuple[str, int]]:
+def groups_of(columns: Sequence[Column]) -> list[tuple[str, int]]:
     """Return the headings above neighbouring columns, and how many each spans."""
     return [(title, len(list(run))) for title, run in groupby(c.group for c in columns)]
-
-
-def _in_columns(cells: Sequence[str], sides: Sequence[str], widths: Sequence[int]) -> str:
-    padded = (
-        f"{cell:{side}{width}}" for cell, side, width in zip(cells, sides, widths, strict=True)
-    )
-    return "  ".join(padded).rstrip()
-
-
-def _groups_above(table: Table, widths: Sequence[int]) -> str:
-    """Return the line of group headings, each in the middle of its columns."""
-    parts, end = [], 0
-    for title, span in _groups(table.columns):
-        begin, end = end, end + span
-        parts.append(f"{_on_one_line(title):^{sum(widths[begin:end]) + 2 * (span - 1)}}")
-    return "  ".join(parts).rstrip()
 
 
 def _latex_groups(table: Table) -> list[str]:
     """Return the line of group headings and the short rules below them."""
     titles, rules, end = [], [], 0
-    for title, span in _groups(table.columns):
+    for title, span in groups_of(table.columns):
         begin, end = end + 1, end + span
         if title:
             titles.append(rf"\multicolumn{{{span}}}{{c}}{{{latex(title)}}}")
@@ -343,7 +285,7 @@ def _latex_groups(table: Table) -> list[str]:
 
 def _html_side(table: Table, column: int) -> str:
     """Return the class of a column's cells."""
-    if _is_right(table, column):
+    if is_right(table, column):
         return "number"
     values = _columns(table)[column]
     is_long = any(isinstance(value, str) and len(value) > _LONG for value in values)
@@ -355,15 +297,3 @@ def _csv_parts(values: Sequence[Value]) -> tuple[str, ...]:
     if any(isinstance(value, Estimate) for value in values):
         return "low", "high"
     return ("standard deviation",) if any(isinstance(v, Spread) for v in values) else ()
-
-
-def shorten(text: str, most: int) -> str:
-    """Return a text on one line, cut to so many letters.
-
-    Examples
-    --------
-    >>> shorten("neither here nor there", 12)
-    'neither her…'
-    """
-    line = printable(" ".join(text[: 10 * most].split()))
-    return line if len(line) <= most else f"{line[: most - 1]}…"

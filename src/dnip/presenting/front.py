@@ -35,6 +35,9 @@ _SHOWN: dict[str, tuple[tuple[str, Callable[[Any], float]], ...]] = {
     "left out": (_ACCURACY, _EXPECTED, _WORST),
 }
 
+#: What a terminal has no room for beside all three sides.
+_TOO_MANY = (("opt", "expect"), ("left out", "worst"))
+
 
 def present_front(found: TradeOff, summary: dict[str, Any], rule: Rule | None = None) -> Results:
     r"""Return points of the front, with the raw argmax and the default optimum above.
@@ -68,7 +71,12 @@ def present_front(found: TradeOff, summary: dict[str, Any], rule: Rule | None = 
     shown = choose_shown(front, {best, *([] if chosen is None else [chosen])})
     sides = _sides(found)
     columns = [Column("point", right=True)]
-    columns += [Column(name, 3, group=side) for side in sides for name, _ in _SHOWN[side]]
+    hidden = _TOO_MANY if len(sides) == len(_SHOWN) else ()
+    columns += [
+        Column(name, 3, group=side, wide=(side, name) in hidden)
+        for side in sides
+        for name, _ in _SHOWN[side]
+    ]
     rows = [(name, *_scores(sides, name)) for name in ("raw", "default")]
     rows += [(f"{marks.get(n, '')} {n + 1}".strip(), *_scores(sides, n)) for n in shown]
     table = Table("front", "", columns, rows, notes=tuple(_remarks(found, len(shown))))
@@ -142,8 +150,8 @@ def _remarks(found: TradeOff, n_shown: int) -> list[str]:
         if found.cross is None:
             remarks.append(f"{remark}, and no rows were left out to check them.")
         else:
-            remarks.append(f"{remark};")
-            remarks.append("'left out' scores each row under a front found without it.")
+            remark += "; 'left out' scores each row under a front found without it."
+            remarks.append(remark)
     return remarks
 
 

@@ -12,7 +12,8 @@ from dnip.base.errors import MissingDependencyError
 from dnip.base.escaping import printable
 from dnip.base.files import atomic_path, check_writable, make_folder
 from dnip.presenting.drawing.style import save_figure
-from dnip.presenting.formats import to_text, with_title
+from dnip.presenting.formats import with_title
+from dnip.presenting.terminal import to_text, wrapped
 
 if TYPE_CHECKING:
     import os
@@ -46,7 +47,7 @@ class Results:
         """Return title, table and notes for a terminal."""
         table = self.table
         notes = "\n".join(note for note in (table.caption, *table.notes) if note)
-        parts = (table.title, to_text(table), notes)
+        parts = (wrapped(table.title), to_text(table), wrapped(notes))
         return "\n\n".join(printable(part) for part in parts if part)
 
     def to_markdown(self) -> str:

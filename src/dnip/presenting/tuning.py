@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from dnip.method.objective import smoothing_name
 from dnip.metrics import HEADLINE, METRICS
 from dnip.presenting.artefacts import Column, Table
-from dnip.presenting.formats import to_text
+from dnip.presenting.terminal import to_text
 
 if TYPE_CHECKING:
     from dnip.fitting.tuning import Tuning

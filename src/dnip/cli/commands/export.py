@@ -68,6 +68,7 @@ def export(
     from dnip.base.errors import InvalidInputError
     from dnip.base.files import atomic_path, check_files
     from dnip.method.coefficients import Coefficients
+    from dnip.presenting.terminal import wrapped
 
     chosen = _chosen(to, options)
     tokenizer = model_files(vars(options)["tokenizer"])
@@ -77,7 +78,7 @@ def export(
     if out is not None:
         with atomic_path(out) as temporary:
             temporary.write_bytes(content.encode() if isinstance(content, str) else content)
-        finish(told, f"written to {out}. {chosen.promise}.", json=json)
+        finish(told, wrapped(f"written to {out}. {chosen.promise}."), json=json)
     elif isinstance(content, bytes):
         raise InvalidInputError(f"{to} is no text to print", hint="Give --out")
     else:

@@ -47,6 +47,7 @@ def report(
     from dnip.presenting.drawing import save_figure
     from dnip.presenting.report import report_on
     from dnip.presenting.report.figures import FILES
+    from dnip.presenting.terminal import wrapped
     from dnip.tables import ProbabilityTable
 
     check_level("confidence", confidence)
@@ -66,5 +67,5 @@ def report(
     with atomic_path(out) as temporary:
         temporary.write_text(html, encoding="utf-8")
     paths = [str(path) for path in (out, *(pictures.values() if page.figures else ()))]
-    text = f"{page.verdict}\n\nwritten: {', '.join(paths)}"
+    text = wrapped(f"{page.verdict}\n\nwritten: {', '.join(paths)}")
     finish({"verdict": page.verdict, "written": paths}, text, json=json)

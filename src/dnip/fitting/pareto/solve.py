@@ -83,7 +83,7 @@ class Point:
         return class_accuracies(self.confusion)
 
     def __str__(self) -> str:
-        return f"accuracy {self.accuracy:.4f}, COBias {self.cobias:.4f}"
+        return f"accuracy {self.accuracy:.4f}, COBias {abs(self.cobias):.4f}"
 
 
 @dataclass(frozen=True, eq=False)

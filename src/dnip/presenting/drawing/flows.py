@@ -13,7 +13,7 @@ from dnip.base.escaping import literal
 from dnip.metrics import class_accuracies, odd_classes
 from dnip.presenting.artefacts import Figure
 from dnip.presenting.drawing.style import COLOURS, FAINT, INK, load_matplotlib
-from dnip.presenting.formats import shorten
+from dnip.presenting.terminal import shorten
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

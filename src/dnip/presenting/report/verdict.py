@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dnip.metrics import accuracy, class_accuracies, cobias
-from dnip.presenting.formats import shorten
+from dnip.presenting.terminal import shorten
 
 if TYPE_CHECKING:
     from dnip.deploying.evaluation import Evaluation

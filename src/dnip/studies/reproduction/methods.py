@@ -10,6 +10,9 @@ from __future__ import annotations
 from itertools import product
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
+
+from dnip.base.errors import InvalidInputError
 from dnip.deploying.evaluation import evaluate
 from dnip.fitting.fit import fit_table
 from dnip.method.objective import Objective
@@ -138,7 +141,19 @@ def choose_on_dev(
     *,
     seed: int,
 ) -> tuple[dict[str, Any], Fit]:
-    """Return the β, τ, K and μ that `best_of` takes by the scores of dev, and their fit."""
+    """Return the β, τ, K and μ that `best_of` takes by the scores of dev, and their fit.
+
+    Raises
+    ------
+    InvalidInputError
+        If dev holds labels of one class only.
+    """
+    if len(np.unique(dev.labelled().labels)) < 2:
+        raise InvalidInputError(
+            f"{dev.source}: {len(dev)} of {len(opt) + len(dev)} rows are dev, which is too few to "
+            "choose settings on: they are of one class",
+            hint="Give the plan a larger dev_share, such as 0.2, or more rows of data",
+        )
     tried = []
     for beta, tau, scale, smoothing in product(
         *(grid[name] for name in ("beta", "tau", "scale", "smoothing"))
