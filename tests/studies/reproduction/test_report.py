@@ -87,13 +87,14 @@ def test_page_begins_with_a_summary_in_which_the_papers_claims_and_ours_are_coun
     assert "saved probability tables (tables)" in summary
     assert "**The model small:** A model of \\<b" in summary
     assert "**At chance:** rte." in summary
-    assert "**Agrees with the paper** (1 of 3 claims): claim True." in summary
-    assert "**Does not agree** (1 of 3 claims): claim False." in summary
-    assert "**Could not be tested** (1 of 3 claims): claim None." in summary
-    assert "1 of 1 confirmed; they are not counted above" in summary
+    assert "**Agrees with the paper:**\n\n- claim True\n" in summary
+    assert "**Does not agree with the paper:**\n\n- claim False\n" in summary
+    assert "**Could not be tested:**\n\n- claim None\n" in summary
+    assert "claims:** of 3, 1 confirmed, 1 not confirmed, 1 not testable" in summary
+    assert "own claims:** of 1, 1 confirmed, 0 not" in summary
+    assert "our claim" not in summary
     assert text.count("| rte |") == 1  # in the summary alone
-    assert "Of 3 claims: 1 confirmed" in text
-    assert "Of 1 claims: 1 confirmed" in text[text.index("## What this project says") :]
+    assert "our claim" in text[text.index("## What this project says") :]
 
 
 def test_a_model_is_described_by_its_card_and_its_training(tmp_path):

@@ -145,7 +145,7 @@ class VariantComparison:
         differences = self.differences(first, second, metric)
         if not differences:
             return False
-        return fmean(differences) < -_standard_error(differences) - _ROUNDING
+        return fmean(differences) < -standard_error(differences) - _ROUNDING
 
     def difference(self, first: str, second: str, metric: str) -> Estimate | None:
         """Return the mean difference over tasks with its 95 % interval, by Student's t.
@@ -168,7 +168,7 @@ class VariantComparison:
             return Estimate(mean, float("nan"), float("nan"))
         # above 10 degrees of freedom, within 0.003 of the quantile
         t = _T[freedom - 1] if freedom <= len(_T) else 1.96 + 2.4 / freedom + 2.5 / freedom**2
-        error = _standard_error(differences)
+        error = standard_error(differences)
         return Estimate(mean, mean - t * error, mean + t * error)
 
     def artefacts(
@@ -240,5 +240,6 @@ def metric_title(metric: str) -> str:
     return title[0].upper() + title[1:]
 
 
-def _standard_error(values: Sequence[float]) -> float:
+def standard_error(values: Sequence[float]) -> float:
+    """Return the standard error of a mean; 0 for one value."""
     return stdev(values) / len(values) ** 0.5 if len(values) > 1 else 0.0

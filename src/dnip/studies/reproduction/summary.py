@@ -86,6 +86,7 @@ def opening(manifest: dict[str, Any], sections: Sequence[Section]) -> Iterator[B
     for name in SHOWN_FIRST:
         if name in tables:
             yield tables[name]
+    yield from _claims(_said(sections))
     yield Text(
         "All scores are of test rows, which no fit and no choice of settings has seen; ± is the "
         f"standard deviation over seeds. “{METHOD_TITLES['paper']}” has chains of λNK moves, as "
@@ -116,23 +117,36 @@ def _lines(
             if chance
             else "**At chance:** no task; the averages are over all of them."
         )
-    said = [one for s in sections for one in s.artefacts if isinstance(one, Statement)]
-    paper = [one for one in said if not one.ours]
+    paper, ours = ([one for one in _said(sections) if one.ours == by] for by in (False, True))
+    if paper:
+        yield f"**The paper's claims:** {_counts(paper)}; they are listed below."
+    if ours:
+        yield f"**This project's own claims:** {_counts(ours)}."
+
+
+def _said(sections: Sequence[Section]) -> list[Statement]:
+    return [one for s in sections for one in s.artefacts if isinstance(one, Statement)]
+
+
+def _counts(statements: Sequence[Statement]) -> str:
+    counts = [
+        f"{sum(one.confirmed is verdict for one in statements)} {word}"
+        for verdict, word in VERDICTS.items()
+    ]
+    return f"of {len(statements)}, {', '.join(counts)}"
+
+
+def _claims(statements: Sequence[Statement]) -> Iterator[Block]:
+    """Yield the paper's claims by verdict."""
     for verdict, words in (
         (True, "Agrees with the paper"),
-        (False, "Does not agree"),
+        (False, "Does not agree with the paper"),
         (None, "Could not be tested"),
     ):
-        claims = [markdown(one.claim) for one in paper if one.confirmed is verdict]
+        claims = [one.claim for one in statements if one.confirmed is verdict and not one.ours]
         if claims:
-            yield f"**{words}** ({len(claims)} of {len(paper)} claims): {'; '.join(claims)}."
-    ours = [one for one in said if one.ours]
-    if ours:
-        holds = sum(one.confirmed is True for one in ours)
-        yield (
-            f"**This project's own claims:** {holds} of {len(ours)} confirmed; they are not "
-            "counted above."
-        )
+            yield Text(f"**{words}:**")
+            yield Bullets(tuple(markdown(claim) for claim in claims))
 
 
 def _what(inputs: dict[str, Any]) -> str:
@@ -179,20 +193,17 @@ def verdicts(statements: Sequence[tuple[Section, Statement]]) -> Iterator[Block]
         some = [(section, one) for section, one in statements if one.ours == ours]
         if not some:
             continue
-        counts = [
-            f"{sum(one.confirmed is verdict for _, one in some)} {word}"
-            for verdict, word in VERDICTS.items()
-        ]
         yield Heading(heading)
         how = (
             ""
             if ours
-            else " A claim about DNIP is judged on the paper's annealing, on means over tasks. Of "
-            "two variants one is lower where the mean difference over tasks exceeds its standard "
+            else " A claim about DNIP is judged on the paper's annealing, on means over tasks: "
+            "those of table 2 over the tasks that are not at chance, the others over all. Of two "
+            "variants one is lower where the mean difference over tasks exceeds its standard "
             "error. A classifier that always answers with one class is no improvement: its cells "
             "are left out, and counted."
         )
-        yield Text(f"Of {len(some)} claims: {', '.join(counts)}.{how}")
+        yield Text(f"{_counts([one for _, one in some]).capitalize()}.{how}")
         titles = ["Experiment", "Claim", *([] if ours else ["Its figures"]), "Measured", "Verdict"]
         rows = [
             (

@@ -27,7 +27,7 @@ SCHEDULES: dict[str, Callable[[float], Anneal]] = {
     "cold": lambda factor: replace(Anneal.paper(factor), t_min=_COLD),
 }
 # Values nearer than this are the same.
-_SAME = 1e-9
+_SAME = 1e-6
 
 
 def measure_convergence(

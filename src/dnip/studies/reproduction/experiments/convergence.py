@@ -13,7 +13,7 @@ from dnip.presenting.artefacts import Column, Statement, Table, Text
 from dnip.presenting.drawing import Curve, Look, Panel, curve_figure
 from dnip.studies.reproduction.experiment import Experiment
 from dnip.studies.reproduction.experiments.annealing_runs import measure_convergence
-from dnip.studies.reproduction.experiments.costs import power_law
+from dnip.studies.reproduction.experiments.costs import LEAST_SIZES, power_law
 from dnip.studies.reproduction.experiments.scale_sizes import (
     judge_scale,
     measure_scales,
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 _SHOWN = {"paper": "paper's annealing", "cold": "cooled on to a tenth"}
 # The label of cells on all values of K.
 _ALL_SCALES = "all"
-# An exponent needs as many different sizes.
-_LEAST_SIZES = 3
 # Below this gap the axis is linear, so that it can show 0.
 _LINEAR = 1e-3
 _Scale = Annotated[int, Field(ge=2)]
@@ -171,7 +169,7 @@ def _ours(results: Results) -> Text:
 def _exponent(costs: Sequence[tuple[float, float | None]]) -> float:
     """Return the exponent of costs in NK; nan where there are too few sizes."""
     known = [(size, cost) for size, cost in costs if cost is not None]
-    if len({size for size, _ in known}) < _LEAST_SIZES:
+    if len({size for size, _ in known}) < LEAST_SIZES:
         return math.nan
     return power_law([size for size, _ in known], [cost for _, cost in known])[0]
 

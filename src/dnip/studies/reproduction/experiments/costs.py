@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from dnip.tables import ProbabilityTable
 
+#: An exponent needs as many different sizes.
+LEAST_SIZES = 3
 # Rows and seconds of a rehearsal: enough to reach every kernel of the exact solver.
 _FEW_ROWS, _FEW_SECONDS = 60, 5.0
 

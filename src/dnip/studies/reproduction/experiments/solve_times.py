@@ -15,7 +15,7 @@ from dnip.solvers import Solver, solve
 from dnip.solvers.presets import AUTHORS, PAPER, PAPER_SCALE
 from dnip.studies.benchmarking.peers import published as loops
 from dnip.studies.reproduction.experiment import Experiment
-from dnip.studies.reproduction.experiments.costs import power_law, rehearse
+from dnip.studies.reproduction.experiments.costs import LEAST_SIZES, power_law, rehearse
 from dnip.studies.reproduction.methods import cut
 
 if TYPE_CHECKING:
@@ -255,7 +255,7 @@ def _judge(results: Results) -> list[Statement]:
         )
     ]
     spaces = [float(row.result["variable_space"]) for row in rows]
-    if len(set(spaces)) < 2:
+    if len(set(spaces)) < LEAST_SIZES:
         return statements
     evaluations = [float(row.result["ways"]["paper"]["evaluations"]) for row in rows]
     work = [n * row.result["rows"] for n, row in zip(evaluations, rows, strict=True)]
@@ -269,7 +269,7 @@ def _judge(results: Results) -> list[Statement]:
             f"chains of λNK moves: objective values grow as NK to the power {values:.2f}; seconds "
             f"as NK to the power {exponent:.2f}, with a correlation of their logarithms of "
             f"{in_space:.2f}, and of {in_work:.2f} with rows × NK",
-            abs(values - 1) < 0.1 and in_space >= in_work,
+            abs(values - 1) < 0.1 and abs(exponent - 1) < 0.25 and in_space >= in_work,
         )
     )
     return statements
