@@ -1,4 +1,4 @@
-"""Proven optima: branch and bound beside one run of the published loops on the same rows."""
+"""Proven optima: branch and bound beside one run of the loops of the authors' code."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _run_small(
             "proven",
             "median s",
             "slowest s",
-            "published loops s",
+            "authors' loops s",
             "slowest / loops",
             "seeds of `coordinate` at the optimum, fewest",
         ],

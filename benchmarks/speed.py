@@ -1,4 +1,4 @@
-"""A whole coordinate fit against plain NumPy evaluations and against the published annealing."""
+"""A whole coordinate fit against plain NumPy evaluations and against the loops of the authors' code."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def run(tables: list[Table]) -> None:
             "fit, units",
             "default settings, ms",
             "worst Z of 9 fits",
-            "published loops, s",
+            "authors' loops, s",
             "ratio",
             "Z of the loops",
         ],

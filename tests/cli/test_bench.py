@@ -9,11 +9,11 @@ QUICK = ("--time-limit", "0.05", "--seeds", "1")
 
 
 def test_on_the_bundled_table(dnip, folder):
-    run = dnip("bench", *QUICK, "--peers", "published-loops", "--json")
+    run = dnip("bench", *QUICK, "--peers", "authors-loops", "--json")
     assert run.status == 0
     summary = run.json
     assert summary["n_classes"] == 4
-    assert [one["name"] for one in summary["contestants"]][-1] == "published-loops"
+    assert [one["name"] for one in summary["contestants"]][-1] == "authors-loops"
     assert "coordinate" in {one["name"] for one in summary["contestants"]}
     assert summary["written"][0] == "dnip-bench/bench.json"
     assert all(Path(path).stat().st_size > 0 for path in summary["written"])
@@ -60,7 +60,7 @@ def test_ctrl_c_keeps_what_is_finished(dnip, files, monkeypatch):
         (["t.csv", "--seeds", "0"], "n_seeds must be a whole number of at least 1; got 0"),
         (["t.csv", "--scale", "1"], "scale must be a whole number of at least 2; got 1"),
         (["t.csv", "--beta", "-1"], "beta must be"),
-        (["t.csv", "--peers", "magic"], "peers must be one of published-loops"),
+        (["t.csv", "--peers", "magic"], "peers must be one of authors-loops"),
         (["t.csv", "--solvers", "magic"], "solvers must be one of coordinate"),
         (["t.csv", "--solvers", "none", "--peers", "none"], "nothing to run"),
         (["missing.csv"], "missing.csv: there is no such file"),

@@ -167,7 +167,7 @@ def test_a_class_without_rows_is_refused_by_name():
     ("solvers", "peers", "told"),
     [
         ("magic", "all", "solvers must be one of coordinate, .*none; got 'magic'"),
-        ("coordinate", "cp-sat,magic", "peers must be one of published-loops, .*; got 'magic'"),
+        ("coordinate", "cp-sat,magic", "peers must be one of authors-loops, .*; got 'magic'"),
         ("coordinate", "", "got ''"),
         ("none", "none", "nothing to run"),
     ],

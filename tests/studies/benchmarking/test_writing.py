@@ -21,7 +21,7 @@ RUNS = (
     run("coordinate", Improvement(0.001, 3, 0.5, (3, 4)), bound=0.5),
     run("dual-annealing", Improvement(0.01, 1, 0.7, (1, 2)), Improvement(0.05, 8, 0.5, (3, 4))),
     run("dual-annealing (kernels)", Improvement(0.01, 1, 0.7, (1, 2))),
-    run("published-loops"),
+    run("authors-loops"),
 )
 RACE = Race(
     "news", 1234, ("a", "b"), 30, {}, 0.1, RUNS, {"cp-sat": "ortools is not installed"}, False
@@ -35,8 +35,8 @@ def test_the_page_says_all():
     assert rows["coordinate"] == "| coordinate | 0.50000 | 0.50000 | 0.50000 | 9 | 1.0 ms | 0 |  |"
     peer = "| dual-annealing | 0.70000 | 0.50000 | 0.50000 | 9 | 50 ms |  | 50× |"
     assert rows["dual-annealing"] == peer
-    none = "| published-loops | 0.90000 | 0.90000 | 0.90000 | 9 | – |  | – |"
-    assert rows["published-loops"] == none
+    none = "| authors-loops | 0.90000 | 0.90000 | 0.90000 | 9 | – |  | – |"
+    assert rows["authors-loops"] == none
     assert "Best known Z: 0.500000, proven optimal. Speedup" in lines[-2]
     assert lines[-1] == "Left out, cp-sat: ortools is not installed."
 
@@ -77,7 +77,7 @@ def test_without_matplotlib_the_page_goes_without_its_picture(tmp_path, monkeypa
 def test_the_picture_shows_everyone(tmp_path):
     save_figure(present_race(RACE).figure, tmp_path / "race.svg")
     picture = (tmp_path / "race.svg").read_text()
-    for word in ("coordinate", "dual-annealing (kernels)", "published-loops"):
+    for word in ("coordinate", "dual-annealing (kernels)", "authors-loops"):
         assert f"<!-- {word}" in picture
 
 

@@ -49,7 +49,7 @@ OURS = {name: Contestant(name, solvers.searcher(solver)) for name, solver in sol
 PEERS = {
     peer.name: peer
     for peer in (
-        Contestant("published-loops", published.search),
+        Contestant("authors-loops", published.search),
         Contestant(
             "differential-evolution", scipy.differential_evolution, "scipy", evaluate_in_numpy
         ),

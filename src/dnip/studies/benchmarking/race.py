@@ -82,7 +82,7 @@ def race(
     >>> from dnip.studies.benchmarking import choose, race
     >>> p = np.array([[0.9, 0.1], [0.6, 0.4], [0.8, 0.2], [0.55, 0.45]])
     >>> table = ProbabilityTable(p, np.array([0, 1, 0, 1]))
-    >>> both = choose("exhaustive", "published-loops")
+    >>> both = choose("exhaustive", "authors-loops")
     >>> result = race(table, both, time_limit=5.0, n_seeds=1)
     >>> result.is_proven, [one.best == result.best_known for one in result.summaries]
     (True, [True, True])

@@ -119,7 +119,7 @@ def _name_of(model: str | None) -> str:
 
 
 class DevGrid(TomlModel):
-    """Settings that the published method chooses from on the dev split."""
+    """Settings that both published schedules choose from on the dev split."""
 
     beta: Several[_AtLeast0] = (2.7,)
     tau: Several[_AtLeast0] = (0.2,)
