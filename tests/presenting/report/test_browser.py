@@ -62,7 +62,8 @@ def test_the_slider_goes_by_keyboard_from_accurate_to_even(page):
 
 def test_a_choice_is_drawn_within_50_ms(page):
     spent = page.evaluate(
-        "() => { const began = performance.now(); choose(3); return performance.now() - began; }"
+        "() => { const began = performance.now(); choose(3); document.body.offsetHeight;"
+        " return performance.now() - began; }"
     )
     assert spent < 50
 
@@ -79,6 +80,7 @@ def test_a_class_shows_its_confusions(page):
     name = page.locator("#classes button").first.inner_text()
     assert name in page.inner_text("#class")
     assert name in page.inner_text("#own-caption")
+    assert page.evaluate("document.activeElement.textContent") == name
 
 
 def test_shown_coefficients_go_back_into_apply(page, tmp_path):

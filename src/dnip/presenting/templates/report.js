@@ -28,8 +28,13 @@ function counts(choice, truth) {
   return row;
 }
 
-// Pictures are as wide as their place, so that their texts have the size of the page's.
-const widthOf = (id) => Math.max(240, at(id).clientWidth);
+// Pictures are as wide as their place, so that their texts have the size of the page's. To ask for
+// the width makes the browser lay out the page, so it is kept.
+let widths = {};
+function widthOf(id) {
+  widths[id] ??= Math.max(240, at(id).clientWidth);
+  return widths[id];
+}
 
 // Round values between two ends, five or so.
 function ticks(low, high) {
@@ -107,19 +112,25 @@ function rangePlot(before, after) {
   return svg;
 }
 
+// Rows are made once, so that a pressed button keeps the focus; a choice fills in the rest.
+const rows = order.map((c) => {
+  const button = make("button", { type: "button", title: classes[c] }, classes[c]);
+  button.addEventListener("click", () => { focus = focus === c ? null : c; draw(); });
+  const [rate, bar, weight] = ["number", "bar", "number"].map((name) => make("td", { class: name }));
+  at("classes").tBodies[0].append(make("tr", {}, make("th", { scope: "row" }, button),
+    make("td", { class: "number" }, percent(raw.rates[c][0])), rate, bar,
+    make("td", { class: "number" }, support[c].toLocaleString("en")), weight));
+  return { c, button, rate, bar, weight };
+});
+
 function drawClasses() {
   const now = choices[chosen];
-  at("classes").tBodies[0].replaceChildren(...order.map((c) => {
-    const button = make("button", { type: "button", "aria-pressed": String(focus === c),
-      title: classes[c] }, classes[c]);
-    button.addEventListener("click", () => { focus = focus === c ? null : c; draw(); });
-    return make("tr", {}, make("th", { scope: "row" }, button),
-      make("td", { class: "number" }, percent(raw.rates[c][0])),
-      make("td", { class: "number" }, percent(now.rates[c][0])),
-      make("td", { class: "bar" }, rangePlot(raw.rates[c], now.rates[c])),
-      make("td", { class: "number" }, support[c].toLocaleString("en")),
-      make("td", { class: "number" }, now.weights[c].toFixed(3)));
-  }));
+  for (const { c, button, rate, bar, weight } of rows) {
+    button.setAttribute("aria-pressed", String(focus === c));
+    rate.textContent = percent(now.rates[c][0]);
+    bar.replaceChildren(rangePlot(raw.rates[c], now.rates[c]));
+    weight.textContent = now.weights[c].toFixed(3);
+  }
 }
 
 function flowTable(title, pairs) {
@@ -205,7 +216,7 @@ function choose(number) {
   draw();
 }
 
-addEventListener("resize", () => { drawFront(); drawProbabilities(); });
+addEventListener("resize", () => { widths = {}; drawFront(); drawProbabilities(); });
 at("raw").addEventListener("click", () => choose(0));
 at("own").addEventListener("click", () => choose(1));
 const slider = at("slider");
