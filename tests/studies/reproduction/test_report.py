@@ -130,7 +130,9 @@ def test_models_of_the_plan_are_named_where_they_were_prompted(tmp_path):
     )
     text = (tmp_path / "report.md").read_text()
     assert "small, large, by the plan small" in text
-    assert "The opt pool is of the test split" in text
+    assert (
+        "The opt pool is of the test split, as the model was trained on the other; 20% of" in text
+    )
     assert "seeds 0, 1, 2" in text
 
 

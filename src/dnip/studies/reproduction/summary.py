@@ -157,12 +157,13 @@ def _what(inputs: dict[str, Any]) -> str:
             f"{plan['dev_share']:.0%} of the opt rows are the dev split; fits have the seeds "
             f"{', '.join(map(str, plan['seeds']))}."
         )
+    why = ", as the model was trained on the other" if plan["opt_split"] == "test" else ""
     shots = dict.fromkeys(shots_title(s) for model in plan["models"] for s in model["shots"])
     return (
         f"{', '.join(model['name'] for model in plan['models'])}, by the plan {plan['name']}: "
         f"{len(plan['tasks'])} tasks ({', '.join(plan['tasks'])}), {', '.join(shots)}, seeds "
-        f"{', '.join(map(str, plan['seeds']))}. The opt pool is of the {plan['opt_split']} split, "
-        f"and {plan['dev_share']:.0%} of it is the dev split."
+        f"{', '.join(map(str, plan['seeds']))}. The opt pool is of the {plan['opt_split']} split"
+        f"{why}; {plan['dev_share']:.0%} of it is the dev split."
     )
 
 

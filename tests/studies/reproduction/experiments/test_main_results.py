@@ -110,7 +110,7 @@ def test_a_model_at_chance_everywhere_tests_nothing():
     chance = {("c", seed): (49, 2) for seed in (0, 1)}
     artefacts = present(cells(raw=chance, after=two_classes))
     assert verdict(artefacts, "DNIP reduces") is None
-    assert verdict(artefacts, "`dnip fit` is no worse") is None
+    assert verdict(artefacts, "The default of dnip fit is no worse") is None
 
 
 def test_constant_classifiers_are_named_left_out_and_counted():
@@ -149,14 +149,14 @@ def test_all_constant_is_no_improvement():
 def test_the_verdict_on_averages(after, confirmed):
     artefacts = present(cells(after=after))
     assert verdict(artefacts, "DNIP reduces") is confirmed
-    assert verdict(artefacts, "`dnip fit` reduces") is confirmed
+    assert verdict(artefacts, "The default of dnip fit reduces") is confirmed
 
 
 def test_ours_is_compared_with_each_other_method_by_task():
     worse = present(cells(ours=two_classes))
-    assert verdict(worse, "`dnip fit` is no worse") is False
+    assert verdict(worse, "The default of dnip fit is no worse") is False
     better = present(cells(ours=lambda first, second: two_classes(first, first)))
-    assert verdict(better, "`dnip fit` is no worse") is True
+    assert verdict(better, "The default of dnip fit is no worse") is True
     found = table(better, "main-ours-against")
     assert [row[0] for row in lines(found)] == [
         "raw argmax",

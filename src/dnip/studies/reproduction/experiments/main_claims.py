@@ -85,7 +85,7 @@ def _ours(results: Results) -> Iterator[Statement]:
         measured = f"{compared.in_words('cobias', (raw, ours))}; "
         measured += compared.in_words("accuracy", (raw, ours))
         yield Statement(
-            "`dnip fit` reduces COBias and increases accuracy, on average",
+            "The default of dnip fit reduces COBias and increases accuracy, on average",
             "",
             measured + left_out_in_words(n_out, len(able)),
             compared.is_lower(ours, raw, "cobias") and compared.is_lower(raw, ours, "accuracy"),
@@ -93,7 +93,8 @@ def _ours(results: Results) -> Iterator[Statement]:
         )
     words, holds = ours_in_words(results, "cost")
     yield Statement(
-        "`dnip fit` is no worse than any other method in error + 2.7·COBias, on average",
+        "The default of dnip fit is no worse than any other method in error + 2.7·COBias, on "
+        "average",
         "",
         f"ours minus, in points with 95 % intervals over tasks: {words}",
         holds,

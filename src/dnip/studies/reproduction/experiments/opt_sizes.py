@@ -244,7 +244,7 @@ def _judge(results: Results) -> list[Statement]:
         Statement(
             "There is a further, emergent COBias reduction at several thousands of examples",
             "the lowest average COBias with the full set of 950 to 9,500 examples",
-            f"the full sets have {min(most):,} to {max(most):,} examples; COBias with the largest "
+            f"the full sets have at most {max(most):,} examples; COBias with the largest "
             "draw, and with the full set: "
             + "; ".join(f"{one.last('cobias'):.1%} → {one.full('cobias'):.1%}" for one in found),
             all(many) if max(most) >= _SEVERAL_THOUSAND else None,
