@@ -195,7 +195,8 @@ def _numbered_columns(
         raise InvalidInputError(
             f"{source}: there are {len(numbered)} class columns, {_listed(numbered)}, but "
             f"{len(classes)} classes: {_listed(classes)}",
-            hint="Name every class once, in the order of p0, p1, ...",
+            hint="Name every class once, in the order of p0, p1, ...; coefficients serve only the "
+            "classes that they were fitted for",
         )
     return expected
 

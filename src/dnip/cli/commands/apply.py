@@ -48,6 +48,7 @@ def apply(
     from dnip.cli.target_prior import move_to
     from dnip.deploying.application import apply_stream
     from dnip.method.coefficients import Coefficients
+    from dnip.presenting.terminal import counted
     from dnip.tables import Scan
 
     reads = {
@@ -67,5 +68,6 @@ def apply(
     content = {"n": done.n_rows, "changed": done.n_changed, "mass": mass, "out": str(out)}
     if moved is not None:
         content["target_prior"] = moved.to_dict()
-    text = f"{done.n_rows:,} rows, {done.n_changed:,} decisions changed, written to {out}"
+    counts = f"{counted(done.n_rows, 'row')}, {counted(done.n_changed, 'decision')} changed"
+    text = f"{counts}, written to {out}"
     finish(content, text, json=json)

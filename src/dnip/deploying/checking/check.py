@@ -214,7 +214,7 @@ def check(
             progress(len(sample))
     if len(sample) < LEAST_ROWS:
         raise InvalidInputError(
-            f"there are {len(sample)} new rows, from which nothing can be told",
+            f"new rows: {len(sample)}, from which nothing can be told",
             hint=f"Give {LEAST_ROWS} rows at least, better some hundred",
         )
     accuracy = cobias = None
