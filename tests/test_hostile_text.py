@@ -114,6 +114,7 @@ def report(folder, text):
         "inputs": {"saved_tables": text, "plan": plan.to_dict()},
         "runs": [{"command": ["dnip", "reproduce", text]}],
         "missing": {text: text},
+        "models": {text: text},
     }
     write_report(folder, [section], manifest)
     return [(folder / name).read_text() for name in ("report.md", "report.html")]

@@ -49,7 +49,7 @@ def test_an_experiment_on_saved_tables_leaves_results_and_a_manifest(work, dnip)
     assert found.json["cells"] == 1
     assert found.json["failures"] == {}
     content = json.loads((work / "out/results/confusion.json").read_text())
-    assert {"raw", "published", "ours"} <= set(content["cells"][0]["result"])
+    assert {"raw", "paper", "authors", "optimum", "ours"} <= set(content["cells"][0]["result"])
     header = (work / "out/results/confusion.csv").read_text().splitlines()[0]
     assert header.startswith("model,task,shots,seed,n_opt")
     manifest = json.loads((work / "out/manifest.json").read_text())
