@@ -1,4 +1,4 @@
-"""A whole coordinate fit against plain NumPy evaluations and against the loops of the authors' code."""
+"""A whole coordinate fit against plain NumPy evaluations and the loops of the authors' code."""
 
 from __future__ import annotations
 
