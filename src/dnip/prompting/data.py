@@ -20,7 +20,7 @@ from dnip.tables.labels import UNLABELLED
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from dnip.base.typing import Labels
     from dnip.prompting.task import Task
@@ -107,6 +107,7 @@ def load_examples(source: str | os.PathLike[str], split: str, task: Task) -> Exa
     BackendError
         If the hub cannot be reached.
     """
+    found: Iterable[dict[str, Any]]
     if str(source).startswith(HUB):
         name, found = f"{source}, {split}", rows_of_hub(str(source), split)
     else:
