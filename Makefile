@@ -56,7 +56,7 @@ docs: $(VENV)/.docs          ## the documentation, into site/
 	$(BIN)/python -m sphinx -q -W --keep-going docs site
 
 clean:
-	rm -rf $(VENV) $(VENV)-floors site dnip-demo dnip-bench .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-floors site docs/gallery docs/sg_execution_times.rst dnip-demo dnip-bench .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed, this is " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'

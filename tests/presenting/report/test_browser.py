@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from dnip import Coefficients
+from dnip import Coefficients, ProbabilityTable
 from dnip.presenting.report import report_on
 from dnip.studies.demonstration import bundled_table
 
@@ -77,6 +77,35 @@ def test_a_dark_screen_prints_dark_on_white(page):
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert page.evaluate("getComputedStyle(document.body).color") == "rgb(31, 41, 51)"
     assert not page.locator("#copy").is_visible()
+
+
+def test_hostile_names_do_no_harm_on_a_phone(browser, tmp_path):
+    names = [
+        "<img src=x onerror=alert(1)>\"'&",
+        "\U0001f41f fish",
+        "\u202eשלום\u202b",
+        "x" * 10_000,
+    ]
+    table = bundled_table("test")
+    table = ProbabilityTable(table.probabilities, table.labels, classes=names)
+    path = tmp_path / "report.html"
+    path.write_text(
+        report_on(table, coefficients=Coefficients(names, [1, 1, 2, 6], 30)).to_html(), "utf-8"
+    )
+    page = browser.new_page(viewport={"width": 390, "height": 800})
+    faults = []
+    page.on("dialog", lambda dialog: (faults.append(dialog.message), dialog.dismiss()))
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    page.goto(path.as_uri())
+    for button in page.locator("#classes button").all():
+        button.click()
+        assert len(page.inner_text("#own-caption")) < 200
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    assert [each["id"] for each in axe.run(page).response["violations"]] == []
+    assert page.locator("img").count() == 0
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert faults == []
+    page.close()
 
 
 def test_a_class_shows_its_confusions(page):

@@ -140,7 +140,7 @@ function flowTable(title, pairs) {
   const head = make("thead", {}, make("tr", {}, make("th", { scope: "col" }, title),
     make("th", { scope: "col", class: "number" }, "before"),
     make("th", { scope: "col", class: "number" }, "after")));
-  return make("div", { class: "wide" }, make("table", {}, head, body));
+  return make("div", { class: "wide", tabindex: 0, role: "group", "aria-label": title }, make("table", {}, head, body));
 }
 
 function drawClass() {
