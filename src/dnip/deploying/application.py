@@ -81,18 +81,14 @@ def apply_stream(
     OutputError
         If `out` cannot be written.
     """
-    n_rows = n_changed = 0
-    masses = MassCounts()
+    counts = AppliedCounts()
     with open_writer(out, coefficients.classes) as writer:
-        for applied in ahead(_apply(chunks, coefficients)):
+        for applied in ahead(reweighted(chunks, coefficients)):
             writer.write(applied.rows, applied.predictions, others=applied.rows.others)
-            n_rows += len(applied.rows)
-            n_changed += applied.n_changed
-            if applied.rows.mass is not None:
-                masses.add(applied.rows.mass)
+            counts.add(applied)
             if progress is not None:
-                progress(n_rows)
-    return Application(n_rows, n_changed, masses.summary)
+                progress(counts.n_rows)
+    return counts.application
 
 
 def estimate_stream(
@@ -139,23 +135,56 @@ def estimate_stream(
     return estimate_prior(sample.rows, calibration)
 
 
-class _Applied(NamedTuple):
+class Applied(NamedTuple):
+    """Rows with their reweighted probabilities and predictions."""
+
     rows: Chunk
     predictions: NDArray[np.integer]
     n_changed: int
 
 
-def _apply(chunks: Iterable[Rows], coefficients: Coefficients) -> Iterator[_Applied]:
+class AppliedCounts:
+    """What an `Application` says of all rows."""
+
+    def __init__(self) -> None:
+        self.n_rows = self.n_changed = 0
+        self._masses = MassCounts()
+
+    def add(self, applied: Applied) -> None:
+        """Count some more rows."""
+        self.n_rows += len(applied.rows)
+        self.n_changed += applied.n_changed
+        if applied.rows.mass is not None:
+            self._masses.add(applied.rows.mass)
+
+    def join(self, other: AppliedCounts) -> None:
+        """Add the counts of another share of the table."""
+        self.n_rows += other.n_rows
+        self.n_changed += other.n_changed
+        self._masses.join(other._masses)
+
+    @property
+    def application(self) -> Application:
+        """The counts of all rows."""
+        return Application(self.n_rows, self.n_changed, self._masses.summary)
+
+
+def reweighted(chunks: Iterable[Rows], coefficients: Coefficients) -> Iterator[Applied]:
+    """Yield rows with reweighted probabilities and predictions.
+
+    Raises
+    ------
+    CoefficientsFormatError
+        If the coefficients were fitted for other classes.
+    """
     multipliers = coefficients.multipliers
     for chunk in chunks:
         check_same_classes(chunk, coefficients)
         p = chunk.probabilities
         predictions = decide(p, multipliers)
-        reweighted = reweight(p, multipliers)
+        p_now = reweight(p, multipliers)
         if isinstance(chunk, Chunk):
-            rows = replace(chunk, probabilities=reweighted)
+            rows = replace(chunk, probabilities=p_now)
         else:
-            rows = Chunk(
-                reweighted, chunk.labels, chunk.ids, chunk.classes, chunk.source, chunk.mass
-            )
-        yield _Applied(rows, predictions, int(np.count_nonzero(predictions != decide(p))))
+            rows = Chunk(p_now, chunk.labels, chunk.ids, chunk.classes, chunk.source, chunk.mass)
+        yield Applied(rows, predictions, int(np.count_nonzero(predictions != decide(p))))

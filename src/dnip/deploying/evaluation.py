@@ -275,65 +275,100 @@ def evaluate(
     >>> result.raw.tolist(), result.reweighted.tolist()
     ([[1, 0], [1, 0]], [[1, 0], [0, 1]])
     """
-    n_rows = n_unlabelled = 0
-    masses = MassCounts()
-    raw: Confusion | None = None
-    agreement: Confusion | None = None
-    both = {
-        name: (given, np.zeros((len(given.classes),) * 2, np.int64))
-        for name, given in (("reweighted", coefficients), ("adjusted", adjusted))
-        if given is not None
-    }
+    counts = EvaluationCounts(coefficients, adjusted)
     if classes is None and coefficients is not None:
         classes = coefficients.classes
     for chunk in _chunks_of(chunks, classes):
-        for given, _ in both.values():
-            check_same_classes(chunk, given)
-        p, names, source = chunk.probabilities, chunk.classes, chunk.source
-        n_classes = len(names)
-        if raw is None:
-            raw = np.zeros((n_classes, n_classes), np.int64)
-            if coefficients is not None:
-                agreement = np.zeros((n_classes, 2, 2), np.int64)
-        n_rows += len(p)
-        if chunk.mass is not None:
-            masses.add(chunk.mass)
-        if chunk.labels is None:
-            n_unlabelled += len(p)
-        else:
-            true = chunk.labels + 1  # unlabelled rows are counted as 0
-            unweighted = decide(p)
-            counts = count_pairs(true, unweighted, n_classes + 1, n_classes)
-            n_unlabelled += int(counts[0].sum())
-            raw += counts[1:]
-            for name, (given, counted_before) in both.items():
-                predictions = decide(p, given.multipliers)
-                counted_now = count_pairs(true, predictions, n_classes + 1, n_classes)[1:]
-                np.add(counted_before, counted_now, out=counted_before)
-                if name == "reweighted" and agreement is not None:
-                    rights = 2 * (unweighted == chunk.labels) + (predictions == chunk.labels)
-                    cells = count_pairs(true, rights, n_classes + 1, 4)[1:]
-                    agreement += cells.reshape(n_classes, 2, 2)
+        counts.add(chunk)
         if progress is not None:
-            progress(n_rows)
-    if raw is None:
-        raise InvalidInputError("there are no rows to evaluate")
-    present = raw.sum(axis=1) > 0
-    check_several_classes(
-        present if target is None else present & (target > 0),
-        names,
-        source,
-        "" if target is None else " and a share in the target prior",
-    )
-    counts_by = {name: confusion for name, (_, confusion) in both.items()}
-    return Evaluation(
-        names,
-        int(raw.sum()),
-        n_unlabelled,
-        raw,
-        counts_by.get("reweighted"),
-        agreement,
-        counts_by.get("adjusted"),
-        target,
-        masses.summary,
-    )
+            progress(counts.n_rows)
+    return counts.evaluation(target)
+
+
+class EvaluationCounts:
+    """What is counted for an evaluation; counts of the shares of a table add up.
+
+    Parameters
+    ----------
+    coefficients, adjusted : Coefficients, optional
+        As for `evaluate`.
+    """
+
+    def __init__(
+        self, coefficients: Coefficients | None = None, adjusted: Coefficients | None = None
+    ) -> None:
+        self.n_rows = 0
+        self._n_unlabelled = 0
+        self._masses = MassCounts()
+        self._classes: tuple[str, ...] = ()
+        self._source = ""
+        self._given = {
+            name: given
+            for name, given in (("reweighted", coefficients), ("adjusted", adjusted))
+            if given is not None
+        }
+        self._counts: dict[str, Confusion] = {}
+
+    def add(self, rows: Rows) -> None:
+        """Count some rows.
+
+        Raises
+        ------
+        CoefficientsFormatError
+            If the coefficients were fitted for other classes.
+        """
+        for given in self._given.values():
+            check_same_classes(rows, given)
+        p, self._classes, self._source = rows.probabilities, rows.classes, rows.source
+        n_classes = len(self._classes)
+        self.n_rows += len(p)
+        if rows.mass is not None:
+            self._masses.add(rows.mass)
+        true = np.zeros(len(p), np.int64) if rows.labels is None else rows.labels + 1
+        unweighted = decide(p)
+        counts = count_pairs(true, unweighted, n_classes + 1, n_classes)
+        self._n_unlabelled += int(counts[0].sum())  # counted as 0
+        self._count("raw", counts[1:])
+        for name, given in self._given.items():
+            predictions = decide(p, given.multipliers)
+            self._count(name, count_pairs(true, predictions, n_classes + 1, n_classes)[1:])
+            if name == "reweighted":
+                rights = 2 * (unweighted == true - 1) + (predictions == true - 1)
+                cells = count_pairs(true, rights, n_classes + 1, 4)[1:]
+                self._count("agreement", cells.reshape(n_classes, 2, 2))
+
+    def join(self, other: EvaluationCounts) -> None:
+        """Add the counts of another share of the table."""
+        self.n_rows += other.n_rows
+        self._n_unlabelled += other._n_unlabelled
+        self._masses.join(other._masses)
+        self._classes, self._source = other._classes or self._classes, other._source or self._source
+        for name, counts in other._counts.items():
+            self._count(name, counts)
+
+    def evaluation(self, target: Floats | None = None) -> Evaluation:
+        """Return the evaluation of all rows; `target` and errors as for `evaluate`."""
+        if not self._counts:
+            raise InvalidInputError("there are no rows to evaluate")
+        raw = self._counts["raw"]
+        present = raw.sum(axis=1) > 0
+        check_several_classes(
+            present if target is None else present & (target > 0),
+            self._classes,
+            self._source,
+            "" if target is None else " and a share in the target prior",
+        )
+        return Evaluation(
+            self._classes,
+            int(raw.sum()),
+            self._n_unlabelled,
+            raw,
+            self._counts.get("reweighted"),
+            self._counts.get("agreement"),
+            self._counts.get("adjusted"),
+            target,
+            self._masses.summary,
+        )
+
+    def _count(self, name: str, counts: Confusion) -> None:
+        self._counts[name] = self._counts.get(name, 0) + counts

@@ -6,8 +6,6 @@ import time
 from itertools import chain
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from dnip.base.errors import InvalidInputError
 from dnip.deploying.checking.sample import TableSample
 from dnip.deploying.evaluation import evaluate
@@ -23,10 +21,13 @@ from dnip.tables.reservoir import ClassSample
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
+    from typing import Self
 
-    from dnip.base.typing import Labels, Probabilities
+    from dnip.base.typing import Floats, Labels, Probabilities
+    from dnip.deploying.evaluation import Evaluation
+    from dnip.method.solution import Solution
     from dnip.solvers import Progress
-    from dnip.tables import Chunk, Scan
+    from dnip.tables import Chunk, Rows, Scan
 
 #: Bytes for the interpreter, its libraries, compiled code, and the blocks that are being read.
 LEAST_MEMORY = 500 * 10**6
@@ -88,7 +89,7 @@ def fit_scan(
             f"memory is {memory:,} bytes, but a fit in passes needs {LEAST_MEMORY:,}",
             hint="Give more memory",
         )
-    rows = _LabelledRows(scan)
+    rows = LabelledRows(scan)
     with StreamedProblem(
         rows,
         rows.classes,
@@ -99,27 +100,35 @@ def fit_scan(
         solution = find_optimum(problem, settings, began, progress=progress)
     coefficients = Coefficients.from_solution(solution, rows.classes)
     data_hash = DataHash(rows.classes, labelled=True, n_rows=rows.n_rows)
-    evaluation = evaluate(_hashed(scan, data_hash), coefficients)
-    provenance = provenance_of(
-        scan.source,
-        data_hash.hexdigest(),
-        rows.n_rows,
-        evaluation.raw.sum(axis=1),
-        calibrate(*rows.sample.drawn()),
-    )
+    evaluation = evaluate(hashed(scan, data_hash), coefficients)
+    return recorded(scan.source, data_hash.hexdigest(), rows, coefficients, solution, evaluation)
+
+
+def recorded(
+    source: str,
+    data_hash: str,
+    rows: LabelledRows,
+    coefficients: Coefficients,
+    solution: Solution,
+    evaluation: Evaluation,
+) -> Fit:
+    """Return a fit whose coefficients hold the record of its rows, which were read to the end."""
+    n_rows, support = rows.n_rows, evaluation.raw.sum(axis=1)
+    calibration = calibrate(*rows.sample.drawn())
+    provenance = provenance_of(source, data_hash, n_rows, support, calibration)
     assert evaluation.reweighted is not None
     kept = kept_for_checks(rows.kept, coefficients.multipliers, evaluation.reweighted)
     coefficients = coefficients.with_fit({**provenance, **coefficients.fit, **kept})
     return Fit(coefficients, solution, evaluation)
 
 
-class _LabelledRows:
+class LabelledRows:
     """The labelled rows of a scan, chunk by chunk, and how many rows there were."""
 
-    def __init__(self, scan: Scan) -> None:
-        self._chunks = iter(scan)
+    def __init__(self, chunks: Iterable[Chunk]) -> None:
+        self._chunks = iter(chunks)
         self._first = next(self._chunks)
-        self._source = scan.source
+        self._source = self._first.source
         self.classes = self._first.classes
         n_classes = len(self.classes)
         self.sample = ClassSample(n_classes, rows_per_class(n_classes))
@@ -129,22 +138,38 @@ class _LabelledRows:
     def __iter__(self) -> Iterator[tuple[Probabilities, Labels]]:
         for chunk in chain([self._first], self._chunks):
             self.n_rows += len(chunk)
-            if chunk.labels is None:
+            rows = labelled(chunk)
+            if rows is None:
                 continue
-            labelled = chunk.labels != UNLABELLED
-            self.n_labelled += int(np.count_nonzero(labelled))
-            p, labels, mass = chunk.probabilities, chunk.labels, chunk.mass
-            if not labelled.all():
-                p, labels = p[labelled], labels[labelled]
-                mass = None if mass is None else mass[labelled]
+            p, labels, mass = rows
+            self.n_labelled += len(labels)
             self.sample.add(p, labels)
             self.kept.add(p, mass=mass)
             yield p, labels
         if not self.n_labelled:
             raise no_labels(self._source)
 
+    def read(self) -> Self:
+        """Read all rows that were not read yet, and let go of the reader."""
+        for _ in self:
+            pass
+        self._chunks = iter(())
+        return self
 
-def _hashed(chunks: Iterable[Chunk], data_hash: DataHash) -> Iterator[Chunk]:
+
+def labelled(rows: Rows) -> tuple[Probabilities, Labels, Floats | None] | None:
+    """Return probabilities, labels and captured mass of the labelled rows; None without labels."""
+    p, labels, mass = rows.probabilities, rows.labels, rows.mass
+    if labels is None:
+        return None
+    chosen = labels != UNLABELLED
+    if chosen.all():
+        return p, labels, mass
+    return p[chosen], labels[chosen], None if mass is None else mass[chosen]
+
+
+def hashed(chunks: Iterable[Chunk], data_hash: DataHash) -> Iterator[Chunk]:
+    """Yield chunks, after adding them to a hash."""
     for chunk in chunks:
         data_hash.add(chunk.probabilities, chunk.labels)
         yield chunk

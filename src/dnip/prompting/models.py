@@ -71,6 +71,13 @@ def open_model(
     return OpenedModel(engine, engine.tokenizer, options.chat)
 
 
+def open_engine(
+    options: ModelOptions, task: Task, prompts: Sequence[Prompt], stop: str | None = None
+) -> Engine:
+    """Return the engine of `open_model`; parameters as there."""
+    return open_model(options, task, prompts, stop=stop).engine
+
+
 def load_model(
     model: str,
     *,

@@ -9,6 +9,7 @@ from dnip.solvers.landscape import Landscape, Position
 from dnip.solvers.registry import SOLVERS
 from dnip.solvers.search import find_optimum
 from dnip.solvers.settings import ROBUST, FitOptions, FitSettings
+from dnip.solvers.shared import PackedFlips, ShareCounts, SharedProblem
 from dnip.solvers.solve import solve
 from dnip.solvers.streamed import StreamedProblem
 
@@ -22,9 +23,12 @@ __all__ = [
     "FitOptions",
     "FitSettings",
     "Landscape",
+    "PackedFlips",
     "Position",
     "Progress",
     "Proposal",
+    "ShareCounts",
+    "SharedProblem",
     "Solver",
     "StreamedProblem",
     "find_optimum",

@@ -27,7 +27,7 @@ from dnip.solvers.kernels.line_search import settle
 from dnip.solvers.kernels.lines import new_lines
 from dnip.solvers.kernels.values import MISSED, Floors, Terms, new_memo, no_floors, shortfall, value
 from dnip.solvers.levels import levels_of
-from dnip.solvers.passes import CompiledPasses, Passes, passes_over
+from dnip.solvers.passes import CompiledPasses, OptSet, Passes, passes_over
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from dnip.method.objective import ObjectiveLike
     from dnip.solvers.kernels.boxes import BoxRows
     from dnip.solvers.kernels.flips import Flips
-    from dnip.solvers.streamed import StreamedProblem
 
 # Lines to remember in the first place; a fit of 100 classes searches 5,000.
 _EXPECTED_LINES = 1 << 13
@@ -75,7 +74,7 @@ class Landscape:
 
     Parameters
     ----------
-    problem : Problem or StreamedProblem
+    problem : Problem, StreamedProblem or SharedProblem
         The opt set.
     objective : ObjectiveLike
         What to minimise. Compiled code evaluates an :class:`Objective`; others are called.
@@ -111,7 +110,7 @@ class Landscape:
 
     def __init__(
         self,
-        problem: Problem | StreamedProblem,
+        problem: OptSet,
         objective: ObjectiveLike,
         scale: int | WeightScale,
         held: Mapping[int, float],
@@ -322,9 +321,7 @@ class Landscape:
         return confusion.astype(np.float64) * self.problem.unit
 
 
-def compile_terms(
-    objective: Objective, problem: Problem | StreamedProblem, floors: Floors | None = None
-) -> Terms:
+def compile_terms(objective: Objective, problem: OptSet, floors: Floors | None = None) -> Terms:
     """Return the numbers of an objective for compiled code, in the unit of mass."""
     gap = float(objective.beta) if "cobias" in objective.terms else 0.0
     return Terms(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial, reduce
 from operator import add
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -34,6 +34,7 @@ from dnip.solvers.kernels.leaders import (
 from dnip.solvers.kernels.levels import weights_at
 from dnip.solvers.kernels.rows import BLOCK, InPlaceRows, lay_out
 from dnip.solvers.kernels.threads import Threads
+from dnip.solvers.shared import SharedPasses, SharedProblem
 from dnip.solvers.streamed import StreamedProblem
 
 if TYPE_CHECKING:
@@ -46,6 +47,9 @@ if TYPE_CHECKING:
     from dnip.solvers.kernels.rows import Rows
 
 T = TypeVar("T")
+
+#: The rows of an opt set: in memory, in blocks that may be on disk, or in other processes.
+OptSet: TypeAlias = "Problem | StreamedProblem | SharedProblem"
 
 # For rows of so many bytes or more, the two best classes are remembered instead of found in every
 # pass; the memory for them is then small beside the row itself.
@@ -73,8 +77,10 @@ class Passes(Protocol):
         ...
 
 
-def passes_over(problem: Problem | StreamedProblem, levels: Levels) -> Passes:
+def passes_over(problem: OptSet, levels: Levels) -> Passes:
     """Lay out the rows of a problem, and return the passes that fit them."""
+    if isinstance(problem, SharedProblem):
+        return SharedPasses(problem, levels)
     threads = Threads()
     if isinstance(problem, StreamedProblem):
         return BlockPasses(problem, levels, threads)

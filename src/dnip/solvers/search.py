@@ -12,13 +12,13 @@ import numpy as np
 
 from dnip.base.errors import DNIPWarning, InfeasibleError, InvalidInputError, listed
 from dnip.method.objective import on_classes
+from dnip.method.problem import Problem
 from dnip.method.scales import WIDEST, Spacing
 from dnip.method.solution import Solution, Status
 from dnip.solvers.coordinate import Coordinate
 from dnip.solvers.driver import Outcome, Progress, Solver, run
 from dnip.solvers.nearest import Attempt, explain
 from dnip.solvers.spaced import bring_to_one, landscape_over
-from dnip.solvers.streamed import StreamedProblem
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from dnip.base.typing import Floats
     from dnip.method.constraints import Demands
     from dnip.method.objective import ObjectiveLike
-    from dnip.method.problem import Problem
     from dnip.solvers.landscape import Landscape
+    from dnip.solvers.passes import OptSet
     from dnip.solvers.settings import FitSettings
 
 # Seconds for a search for what a constraint can reach: at least this, or so many times what the
@@ -40,7 +40,7 @@ _CUT_SHORT = (Status.TIME_LIMIT, Status.INTERRUPTED)
 
 
 def find_optimum(
-    problem: Problem | StreamedProblem,
+    problem: OptSet,
     settings: FitSettings,
     began: float,
     *,
@@ -51,7 +51,7 @@ def find_optimum(
 
     Parameters
     ----------
-    problem : Problem or StreamedProblem
+    problem : Problem, StreamedProblem or SharedProblem
         The opt set.
     settings : FitSettings
     began : float
@@ -68,7 +68,7 @@ def find_optimum(
     InfeasibleError
         If no weights on the scale keep the constraints, or none were found.
     """
-    if isinstance(problem, StreamedProblem):
+    if not isinstance(problem, Problem):
         settings.check_in_passes()
     deadline = None if settings.time_limit is None else began + settings.time_limit
     names = problem.classes
@@ -109,7 +109,7 @@ class _Found(NamedTuple):
 class _Task:
     """What to search: an opt set, seen through an objective, under demands."""
 
-    problem: Problem | StreamedProblem
+    problem: OptSet
     settings: FitSettings
     goal: ObjectiveLike
     demands: Demands

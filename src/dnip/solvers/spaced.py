@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from dnip.method.objective import ObjectiveLike
     from dnip.solvers.kernels.boxes import BoxRows
     from dnip.solvers.kernels.flips import Flips
-    from dnip.solvers.passes import Passes
-    from dnip.solvers.streamed import StreamedProblem
+    from dnip.solvers.passes import OptSet, Passes
 
 # Room for rounding: a class that rounding may let win a row is a candidate of that row.
 _ROUNDING = 1 + 1e-9
@@ -49,7 +48,7 @@ _AHEAD = 1 + 2.0**-30
 
 
 def landscape_over(
-    problem: Problem | StreamedProblem,
+    problem: OptSet,
     objective: ObjectiveLike,
     scale: WeightScale,
     held: Mapping[int, float],

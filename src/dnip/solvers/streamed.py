@@ -44,6 +44,8 @@ class StreamedProblem:
         Bytes of open rows to hold in memory; the others go to a temporary file.
     folder : path-like, optional
         Where to put that file.
+    whole : bool, default=True
+        Whether these are all rows, which then must be of two classes at least.
 
     Raises
     ------
@@ -70,6 +72,7 @@ class StreamedProblem:
         scale: int | str | WeightScale,
         memory: int,
         folder: Path | None = None,
+        whole: bool = True,
     ) -> None:
         self.classes = tuple(classes)
         self.span = levels_of(scale).span
@@ -90,7 +93,8 @@ class StreamedProblem:
                 self._take(np.ascontiguousarray(p), labels)
             if self._n_pending or not len(self.blocks):
                 self._keep_pending()
-            check_present(self.present, self.classes)
+            if whole:
+                check_present(self.present, self.classes)
         except BaseException:
             self.close()
             raise

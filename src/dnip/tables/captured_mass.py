@@ -115,6 +115,11 @@ class MassCounts:
         bits = np.minimum(values, 1).astype(np.float16).view(np.uint16)
         self._bins += np.bincount(bits, minlength=_N_BINS)
 
+    def join(self, other: MassCounts) -> None:
+        """Add the counts of other rows."""
+        self._low += other._low
+        self._bins += other._bins
+
     @property
     def summary(self) -> CapturedMass | None:
         """The summary of all rows; None if there were none."""

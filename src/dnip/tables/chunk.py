@@ -120,6 +120,8 @@ class RawChunk:
         Which row of the file, counted from 0, is the first of these.
     others : mapping of str to sequence of length M, or None
         Cells of the columns that mean nothing here, where they are asked for.
+    rows_before : int
+        Rows of the table in the files before this one.
     """
 
     layout: Layout
@@ -128,6 +130,12 @@ class RawChunk:
     ids: Sequence[object] | pa.Array | None
     first_row: int = 0
     others: Others | None = None
+    rows_before: int = 0
+
+    @property
+    def table_row(self) -> int:
+        """Which row of the table is the first of these."""
+        return self.rows_before + self.first_row
 
     @property
     def probabilities(self) -> Probabilities:
@@ -201,6 +209,9 @@ class Chunk:
         Cells of the columns that mean nothing here, where they are asked for.
     columns : tuple of str or None
         Names of the class columns in the file; None for `p0`, `p1`, ....
+    first_row : int or None
+        Which row of the table, counted from 0, is the first of these; None where all rows are read
+        in turn.
     """
 
     probabilities: Probabilities
@@ -211,6 +222,7 @@ class Chunk:
     mass: Floats | None = None
     others: Others | None = None
     columns: tuple[str, ...] | None = None
+    first_row: int | None = None
 
     def __len__(self) -> int:
         """Return the number of rows."""

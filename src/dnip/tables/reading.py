@@ -18,6 +18,7 @@ from dnip.tables.formats.registry import FORMATS, format_of
 from dnip.tables.formats.text import cannot_read
 from dnip.tables.ids import IdsSeen, read_ids, refuse_repeated
 from dnip.tables.labels import LabelRule
+from dnip.tables.share import WHOLE, Share
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -42,6 +43,7 @@ def read_chunks(
     id_memory: int = ID_MEMORY,
     as_a_whole: bool = True,
     others: bool = False,
+    share: Share = WHOLE,
 ) -> Iterator[Chunk]:
     """Read and check a table chunk by chunk.
 
@@ -56,8 +58,14 @@ def read_chunks(
     names = None if classes is None else check_classes(classes)
     check_integer("chunk_rows", chunk_rows, at_least=1)
     file = Path(path)
-    read = partial(check_readable(file).read, file, names, chunk_rows, others=others)
-    return check_chunks(read, with_names(str(file)), id_memory=id_memory, as_a_whole=as_a_whole)
+    read = partial(check_readable(file).read_share, share, file, names, chunk_rows, others=others)
+    return check_chunks(
+        read,
+        with_names(str(file)),
+        id_memory=id_memory,
+        as_a_whole=as_a_whole,
+        placed=share.of > 1,
+    )
 
 
 def check_readable(file: str | os.PathLike[str]) -> Format:
@@ -89,7 +97,12 @@ def check_readable(file: str | os.PathLike[str]) -> Format:
 
 
 def check_chunks(
-    read: Callable[[], Iterator[RawChunk]], source: str, *, id_memory: int, as_a_whole: bool = True
+    read: Callable[[], Iterator[RawChunk]],
+    source: str,
+    *,
+    id_memory: int,
+    as_a_whole: bool = True,
+    placed: bool = False,
 ) -> Iterator[Chunk]:
     """Check and normalise the chunks of one table.
 
@@ -105,6 +118,8 @@ def check_chunks(
     as_a_whole : bool, default=True
         Whether to look for ids that are in two chunks, and to warn of normalised rows and of low
         captured mass.
+    placed : bool, default=False
+        Whether chunks say where in the table they are.
 
     Yields
     ------
@@ -148,8 +163,9 @@ def check_chunks(
                 mass,
                 raw.others,
                 layout.probabilities,
+                raw.table_row if placed else None,
             )
-        if not sums.total:
+        if not sums.total and as_a_whole:
             raise InvalidInputError(
                 f"{source}: there are no rows", hint="Give at least one row per class to learn from"
             )

@@ -11,6 +11,7 @@ from dnip.base.errors import InvalidInputError
 from dnip.base.stream_names import with_names
 from dnip.base.validation import check_classes
 from dnip.tables.reading import check_readable, read_chunks
+from dnip.tables.share import WHOLE, Share
 
 if TYPE_CHECKING:
     import os
@@ -25,6 +26,9 @@ MEMORY = 10**9
 
 #: What the interpreter, its libraries and the blocks in flight need.
 LEAST_MEMORY = 300 * 10**6
+
+# Shares of a table for each worker, where the table can be divided so far.
+_PER_WORKER = 4
 
 # Part of the memory for the hashes of ids; more of them go to disk.
 _ID_SHARE = 8
@@ -50,6 +54,8 @@ class Scan:
         Bytes of memory that the process as a whole may take, at least 300 million.
     others : bool, default=False
         Whether chunks also carry the columns that mean nothing here.
+    share : Share, optional
+        The part of the rows to read. A share is not checked as a whole.
 
     Raises
     ------
@@ -75,6 +81,7 @@ class Scan:
         *,
         memory: int = MEMORY,
         others: bool = False,
+        share: Share = WHOLE,
     ) -> None:
         self.source = with_names(str(path))
         needed = LEAST_MEMORY + check_readable(path).extra_memory(Path(path))
@@ -87,8 +94,10 @@ class Scan:
         self._path = path
         self._classes = None if classes is None else check_classes(classes)
         self._others = others
+        self._share = share
         self._id_memory = memory // _ID_SHARE
-        self._checked_whole = self._begun = False
+        self._checked_whole = share.of > 1
+        self._begun = False
 
     def __iter__(self) -> Iterator[Chunk]:
         """Read the table from its first row; InvalidInputError for a pipe that was read before."""
@@ -104,9 +113,21 @@ class Scan:
             id_memory=self._id_memory,
             as_a_whole=not self._checked_whole,
             others=self._others,
+            share=self._share,
         )
         yield from ahead(chunks)
         self._checked_whole = True
+
+
+def count_pieces(path: str | os.PathLike[str], workers: int) -> int:
+    """Return into how many shares to divide a table for some workers.
+
+    Several for each, so that a slow one holds up little; but no more than there are row groups, as
+    any other table is read whole for each share.
+    """
+    count_groups = check_readable(path).count_groups
+    groups = 1 if count_groups is None else count_groups(Path(path))
+    return max(workers, min(groups, _PER_WORKER * workers))
 
 
 def ahead(items: Iterator[Item]) -> Generator[Item]:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 from dnip.base.option import Option
+from dnip.cli.cluster_options import ClusterOptions
 from dnip.cli.console import finish, live_progress
 from dnip.cli.options import (
     DEFAULT_MEMORY,
@@ -20,6 +21,7 @@ from dnip.cli.options import (
 
 
 def apply(
+    cluster: ClusterOptions,
     table: Table,
     coefficients: Annotated[
         Path, Option("The coefficients.json that `dnip fit` wrote.", metavar="FILE")
@@ -42,7 +44,7 @@ def apply(
     the reweighted probabilities. They sum to 1; they rank the classes, but are not calibrated. The
     file appears when it is complete. TABLE is never overwritten. With --target-prior the weights
     are first moved toward those that are most accurate in that class mix; estimate reads TABLE
-    once more to find the mix, without its labels.
+    once more to find the mix, without its labels. With --on, OUT is a folder of Parquet files.
     """
     from dnip.base.files import check_files
     from dnip.cli.target_prior import move_to
@@ -58,12 +60,23 @@ def apply(
     }
     check_files(reads, {"out": out})
     fitted = Coefficients.load(coefficients)
-    chunks = Scan(table, split_classes(classes) or fitted.classes, memory=memory, others=True)
+    names = split_classes(classes) or fitted.classes
+    chunks = Scan(table, names, memory=memory, others=True)
     moved = None if target_prior is None else move_to(target_prior, fitted, chunks)
     if moved is not None:
         fitted = moved.coefficients
-    with live_progress("applying") as show:
-        done = apply_stream(chunks, fitted, out, progress=lambda n_rows: show(f"{n_rows:,} rows"))
+    with cluster.connect() as workers, live_progress("applying") as show:
+
+        def report(n_rows: int) -> None:
+            show(f"{n_rows:,} rows")
+
+        if workers is None:
+            done = apply_stream(chunks, fitted, out, progress=report)
+        else:
+            from dnip.deploying.on_cluster import ClusterTable
+
+            table_there = ClusterTable(table, names, memory, workers)
+            done = table_there.apply(fitted, out, progress=report)
     mass = None if done.captured_mass is None else done.captured_mass.to_dict()
     content = {"n": done.n_rows, "changed": done.n_changed, "mass": mass, "out": str(out)}
     if moved is not None:

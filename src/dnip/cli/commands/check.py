@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from dnip.base.option import Option
+from dnip.cli.cluster_options import ClusterOptions
 from dnip.cli.console import finish, live_progress
 from dnip.cli.options import DEFAULT_MEMORY, AsJson, CoefficientsFile, Memory, table_argument
 
@@ -16,6 +17,7 @@ DOES_NOT_HOLD = 3
 
 
 def check(
+    cluster: ClusterOptions,
     coefficients: CoefficientsFile,
     new: Annotated[
         Path, table_argument("TABLE", "Probability table of new rows, labelled or not.")
@@ -40,14 +42,19 @@ def check(
     from dnip.tables.metadata import origin_of
 
     fitted = Coefficients.load(coefficients)
-    with live_progress("checking") as show:
-        found = check_rows(
-            Scan(new, fitted.classes, memory=memory),
-            fitted,
-            alpha=alpha,
-            origin=origin_of(new),
-            progress=lambda done: show(f"{done:,} rows"),
-        )
+    chunks, origin = Scan(new, fitted.classes, memory=memory), origin_of(new)
+    with cluster.connect() as workers, live_progress("checking") as show:
+
+        def report(done: int) -> None:
+            show(f"{done:,} rows")
+
+        if workers is None:
+            found = check_rows(chunks, fitted, alpha=alpha, origin=origin, progress=report)
+        else:
+            from dnip.deploying.on_cluster import ClusterTable
+
+            there = ClusterTable(new, fitted.classes, memory, workers)
+            found = there.check(fitted, alpha=alpha, origin=origin, progress=report)
     finish(found.to_dict(), describe_check(found), json=json)
     if not found.holds:
         raise typer.Exit(DOES_NOT_HOLD)

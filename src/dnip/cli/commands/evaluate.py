@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from dnip.base.option import Option
+from dnip.cli.cluster_options import ClusterOptions
 from dnip.cli.console import complain, finish, live_progress
 from dnip.cli.options import (
     DEFAULT_CONFIDENCE,
@@ -20,8 +21,14 @@ from dnip.cli.options import (
     split_classes,
 )
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dnip.deploying.evaluation import Evaluation
+
 
 def evaluate(
+    cluster: ClusterOptions,
     table: Table,
     coefficients: Annotated[
         Path | None, Option("Also score with these coefficients.", metavar="FILE")
@@ -48,6 +55,8 @@ def evaluate(
     moved to that class mix, as `dnip apply` moves them. Rows are then weighted to have the mix,
     unless it is estimated from them.
     """
+    from functools import partial
+
     from dnip.base.errors import InvalidInputError, listed
     from dnip.base.files import check_files
     from dnip.base.validation import check_level
@@ -82,11 +91,16 @@ def evaluate(
         )
     elif target_prior is not None:
         target = read_prior(target_prior, next(iter(chunks)).classes)
-    with live_progress("evaluating") as show:
-        result = evaluate_table(
-            chunks,
+    adjusted = None if moved is None else moved.coefficients
+    with cluster.connect() as workers, live_progress("evaluating") as show:
+        count: Callable[..., Evaluation] = partial(evaluate_table, chunks)
+        if workers is not None:
+            from dnip.deploying.on_cluster import ClusterTable
+
+            count = ClusterTable(table, names, memory, workers).evaluate
+        result = count(
             fitted,
-            adjusted=None if moved is None else moved.coefficients,
+            adjusted=adjusted,
             target=target,
             progress=lambda done: show(f"{done:,} rows"),
         )

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from dnip.base.option import Option
+from dnip.cli.cluster_options import ClusterOptions
 from dnip.cli.console import complain, finish, search_progress
 from dnip.cli.fit_options import FitOptions
 from dnip.cli.options import (
@@ -26,6 +27,7 @@ from dnip.cli.options import (
 
 
 def fit(
+    cluster: ClusterOptions,
     opt: Opt,
     options: FitOptions,
     out: CoefficientsOut = Path("coefficients.json"),
@@ -74,7 +76,7 @@ def fit(
             hint="Leave --unlabelled out, or give --robust auto",
         )
     check_level("confidence", confidence)
-    with search_progress(options.time_limit) as progress:
+    with cluster.connect() as workers, search_progress(options.time_limit) as progress:
         fitted = fit_file(
             opt,
             settings,
@@ -83,6 +85,7 @@ def fit(
             folder=temporary_folder(out),
             unlabelled=unlabelled,
             evidence=evidence,
+            cluster=workers,
             progress=progress,
         )
     save_coefficients(fitted.coefficients, out)

@@ -6,18 +6,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
 from dnip.base.option import Option
+from dnip.cli.cluster_options import CLUSTER, ClusterOptions
 from dnip.cli.console import complain, finish, live_progress
 from dnip.cli.options import AsJson, named_file
 from dnip.cli.prompt_options import PromptOptions, model_files
 from dnip.prompting.engines.base import Fill
 from dnip.prompting.model_options import HERE, SERVER, ModelOptions
-from dnip.prompting.models import open_model
+from dnip.prompting.models import open_engine
 
 if TYPE_CHECKING:
     from dnip.prompting.engines.transformers_engine import TransformersEngine
 
 
 def prompt(
+    cluster: ClusterOptions,
     options: PromptOptions,
     data: Annotated[
         str,
@@ -51,6 +53,14 @@ def prompt(
             SERVER,
         ),
     ] = None,
+    gpus_per_worker: Annotated[
+        float | None,
+        Option(
+            "GPUs of each process of the cluster; 0.5 if two share one.  [default: 0]",
+            CLUSTER,
+            metavar="G",
+        ),
+    ] = None,
 ) -> None:
     """Ask a language model for class probabilities.
 
@@ -65,6 +75,7 @@ def prompt(
     from dnip.presenting.prompting import describe_run, notes_on_run
     from dnip.prompting.data import split_files
     from dnip.prompting.demonstrations import parse_shots
+    from dnip.prompting.engines.cluster_engine import ClusterEngine
     from dnip.prompting.plan import make_plan
     from dnip.prompting.run import check_table_path, files_of_run, run_plan
     from dnip.prompting.task import load_task
@@ -87,12 +98,15 @@ def prompt(
         limit=limit,
         chain_of_thought=model.chain_of_thought,
     )
-    engine = open_model(model, plan.task, plan.prompts, stop=plan.builder.stop).engine
-    if truncate:
-        local = cast("TransformersEngine", engine)
-        room = local.answer_tokens(plan.prompts, plan.task, scoring)
-        plan = plan.shortened(partial(local.too_long, answer_tokens=room))
-    with live_progress("prompting") as show:
+    opening = partial(
+        open_engine, model, plan.task, plan.prompts if model.is_server else (), plan.builder.stop
+    )
+    with cluster.connect(gpus_per_worker) as workers, live_progress("prompting") as show:
+        engine = opening() if workers is None else ClusterEngine(workers, opening)
+        if truncate:
+            local = cast("TransformersEngine", engine)
+            room = local.answer_tokens(plan.prompts, plan.task, scoring)
+            plan = plan.shortened(partial(local.too_long, answer_tokens=room))
         summary = run_plan(
             plan,
             engine,

@@ -14,10 +14,11 @@ from dnip.deploying.checking.scores import ClassScores, Score
 from dnip.deploying.checking.sketch import Sketch
 from dnip.deploying.evaluation import check_same_classes
 from dnip.method.prediction import decide
+from dnip.tables import Chunk
 from dnip.tables.labels import UNLABELLED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from dnip.base.typing import Floats
     from dnip.deploying.checking.sketch import Comparison
@@ -196,22 +197,59 @@ def check(
     (True, 'small')
     """
     check_level("alpha", alpha)
+    seen = SeenRows(coefficients)
+    for chunk in chunks:
+        seen.add(chunk)
+        if progress is not None:
+            progress(len(seen.sample))
+    return judge(seen, alpha=alpha, origin=origin)
+
+
+class SeenRows:
+    """What `check` keeps of new rows; that of the shares of a table can be joined.
+
+    Parameters
+    ----------
+    coefficients : Coefficients
+        Fitted for the table's classes.
+    """
+
+    def __init__(self, coefficients: Coefficients) -> None:
+        self.coefficients = coefficients
+        n_classes = len(coefficients.classes)
+        self.sample = TableSample(n_classes)
+        self.rows, self.right = np.zeros((2, n_classes), np.int64)
+
+    def add(self, rows: Rows) -> None:
+        """Add rows; CoefficientsFormatError if they have other classes."""
+        check_same_classes(rows, self.coefficients)
+        place = rows.first_row if isinstance(rows, Chunk) else None
+        p, labels, n_classes = rows.probabilities, rows.labels, len(rows.classes)
+        self.sample.add(p, mass=rows.mass, first_row=place)
+        if labels is not None:
+            self.rows += np.bincount(labels[labels != UNLABELLED], minlength=n_classes)
+            hits = decide(p, self.coefficients.multipliers) == labels
+            self.right += np.bincount(labels[hits], minlength=n_classes)
+
+    @classmethod
+    def joined(cls, shares: Sequence[SeenRows]) -> SeenRows:
+        """Return what is kept of a whole table."""
+        whole = cls(shares[0].coefficients)
+        whole.sample = TableSample.joined(share.sample for share in shares)
+        whole.rows = np.sum([share.rows for share in shares], axis=0)
+        whole.right = np.sum([share.right for share in shares], axis=0)
+        return whole
+
+
+def judge(
+    seen: SeenRows, *, alpha: float = 0.05, origin: Mapping[str, str | None] | None = None
+) -> Check:
+    """Return the check of rows that were seen; parameters and errors as for `check`."""
+    coefficients, sample = seen.coefficients, seen.sample
+    rows, right = seen.rows, seen.right
     fit, classes = coefficients.fit, coefficients.classes
     sketch = Sketch.from_fit(fit, classes)
     before = ClassScores.from_fit(fit, len(classes))
-    sample = TableSample(len(classes))
-    rows = np.zeros(len(classes), np.int64)
-    right = np.zeros(len(classes), np.int64)
-    for chunk in chunks:
-        check_same_classes(chunk, coefficients)
-        p, labels = chunk.probabilities, chunk.labels
-        sample.add(p, mass=chunk.mass)
-        if labels is not None:
-            rows += np.bincount(labels[labels != UNLABELLED], minlength=len(classes))
-            hits = decide(p, coefficients.multipliers) == labels
-            right += np.bincount(labels[hits], minlength=len(classes))
-        if progress is not None:
-            progress(len(sample))
     if len(sample) < LEAST_ROWS:
         raise InvalidInputError(
             f"new rows: {len(sample)}, from which nothing can be told",

@@ -12,6 +12,8 @@ from dnip.priors import most_rows
 from dnip.tables.reservoir import RowSample
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from dnip.base.typing import Floats, Labels, Probabilities
 
 # Rows that are copied at a time.
@@ -66,15 +68,29 @@ class TableSample:
         *,
         mass: Floats | None = None,
         weight: Floats | None = None,
+        first_row: int | None = None,
     ) -> None:
-        """Add rows, (M, N), with captured mass and weights, (M,), which all rows have or none."""
+        """Add rows, (M, N), with captured mass and weights, (M,), which all rows have or none.
+
+        `first_row` is the place of the rows in the stream, where they are a share of it.
+        """
         given = {"mass": mass, "weight": weight}
         extra = {name: values for name, values in given.items() if values is not None}
         self._extra = tuple(extra)
         for begin in range(0, len(probabilities), _BLOCK):
             rows = slice(begin, begin + _BLOCK)
             beside = [values[rows] for values in extra.values()]
-            self._sample.add(np.column_stack([probabilities[rows], *beside]))
+            place = None if first_row is None else first_row + begin
+            self._sample.add(np.column_stack([probabilities[rows], *beside]), first_row=place)
+
+    @classmethod
+    def joined(cls, samples: Iterable[TableSample]) -> Self:
+        """Return the sample of a stream from those of its shares."""
+        parts = [part for part in samples if len(part)]
+        whole = cls(parts[0]._n_classes)
+        whole._extra = parts[0]._extra
+        whole._sample = RowSample.joined(part._sample for part in parts)
+        return whole
 
     def __len__(self) -> int:
         """Return the number of rows that were added."""

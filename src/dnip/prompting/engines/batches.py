@@ -12,6 +12,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+#: Rows of a block: batches of similar lengths are found among so many, and a cluster hands out so
+#: many at a time.
+BLOCK_ROWS = 2048
+
+
 def shared_length(rows: Sequence[list[int]]) -> int:
     """Return how many tokens all rows begin with, leaving each at least one of its own.
 
@@ -68,6 +73,17 @@ def plan(
             batch = batch[sizes[batch] == longest]
         yield batch
         begin += len(batch)
+
+
+def blocks(n: int, size: int = BLOCK_ROWS) -> list[tuple[int, int]]:
+    """Divide rows into runs (first, last + 1), in which rows are batched by themselves.
+
+    Examples
+    --------
+    >>> blocks(10, size=4)
+    [(0, 4), (4, 8), (8, 10)]
+    """
+    return [(first, min(first + size, n)) for first in range(0, n, size)]
 
 
 def pad(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -9,7 +11,7 @@ import numpy as np
 from dnip.base.errors import BackendError, InvalidInputError
 from dnip.base.validation import check_integer
 from dnip.prompting.engines.base import ScoredRow, Scoring
-from dnip.prompting.engines.batches import plan, shared_length
+from dnip.prompting.engines.batches import blocks, plan, shared_length
 from dnip.prompting.engines.causal_lm import CausalLM, OutOfMemoryBackendError
 from dnip.prompting.engines.tokenizer import HubTokenizer
 from dnip.prompting.labels import LabelTokens, check_first_tokens, prompt_label_tokens
@@ -191,6 +193,25 @@ class TransformersEngine:
 
     def _score(
         self, rows: list[list[int]], labels: LabelTokens, scoring: Scoring, done: frozenset[int]
+    ) -> Iterator[ScoredRow]:
+        score_block = partial(self._score_block, labels=labels, scoring=scoring)
+        return self._in_blocks(score_block, rows, done)
+
+    def _in_blocks(
+        self,
+        score_block: Callable[[list[list[int]], frozenset[int]], Iterator[ScoredRow]],
+        rows: list[list[int]],
+        done: frozenset[int],
+    ) -> Iterator[ScoredRow]:
+        """Score block by block, so that a block comes to the same without the others."""
+        for first, last in blocks(len(rows)):
+            if not done.issuperset(range(first, last)):
+                done_here = frozenset(row - first for row in done)
+                for scored in score_block(rows[first:last], done_here):
+                    yield replace(scored, row=first + scored.row)
+
+    def _score_block(
+        self, rows: list[list[int]], done: frozenset[int], labels: LabelTokens, scoring: Scoring
     ) -> Iterator[ScoredRow]:
         past, own = self._without_prefix(rows)
 

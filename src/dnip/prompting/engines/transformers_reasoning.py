@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -127,7 +128,8 @@ class TransformersReasoningEngine(TransformersEngine):
                 hint="Allow shorter answers (--max-new-tokens), shorten the prompts (--truncate), "
                 "show fewer demonstrations, or take a model of longer context",
             )
-        return self._reason(rows, forms, scoring, done)
+        reason = partial(self._reason, forms=forms, scoring=scoring)
+        return self._in_blocks(reason, rows, done)
 
     def _forms(self, prompts: Sequence[Prompt], task: Task) -> list[LabelTokens]:
         """Return label tokens as they follow the reasoning; in a chat, also as a reply begins."""
@@ -145,9 +147,9 @@ class TransformersReasoningEngine(TransformersEngine):
     def _reason(
         self,
         rows: list[list[int]],
+        done: frozenset[int],
         forms: list[LabelTokens],
         scoring: Scoring,
-        done: frozenset[int],
     ) -> Iterator[ScoredRow]:
         past, own = self._without_prefix(rows)
         if past is not None and not self._model.bears_gaps(past):

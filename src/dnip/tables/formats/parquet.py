@@ -26,6 +26,7 @@ from dnip.tables.columns import (
     resolve_columns,
 )
 from dnip.tables.formats.text import escape_surrogates
+from dnip.tables.share import WHOLE, Share
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -49,11 +50,37 @@ _BUFFER = 1 << 18
 
 
 def read_parquet(
-    path: Path, classes: tuple[str, ...] | None, chunk_rows: int, *, others: bool = False
+    path: Path,
+    classes: tuple[str, ...] | None,
+    chunk_rows: int,
+    *,
+    others: bool = False,
+    share: Share = WHOLE,
 ) -> Iterator[RawChunk]:
     """Stream the rows of a Parquet file or folder, a batch of a row group at a time."""
-    for part in _parts(path):
-        yield from _read_part(part, classes, chunk_rows, others=others)
+    parts = _parts(path)
+    if share.of == 1:
+        before = 0
+        for part in parts:
+            chunk = None
+            for chunk in _read_part(part, classes, chunk_rows, others=others, before=before):
+                yield chunk
+            before = before if chunk is None else chunk.table_row + len(chunk.numbers)
+        return
+    groups = [_group_sizes(part) for part in parts]
+    if sum(map(len, groups)) < share.of:  # not one for everyone
+        yield from share.pick(read_parquet(path, classes, chunk_rows, others=others))
+        return
+    piece = before = 0
+    for part, sizes in zip(parts, groups, strict=True):
+        own = [g for g in range(len(sizes)) if share.holds(piece + g)]
+        yield from _read_part(part, classes, chunk_rows, own, others=others, before=before)
+        piece, before = piece + len(sizes), before + sum(sizes)
+
+
+def count_groups(path: Path) -> int:
+    """Return the number of row groups of a table."""
+    return sum(len(_group_sizes(part)) for part in _parts(path))
 
 
 def extra_memory(path: Path) -> int:
@@ -92,9 +119,26 @@ def _parts(path: Path) -> list[Path]:
     return parts
 
 
+def _group_sizes(path: Path) -> list[int]:
+    """Return the number of rows of each row group of a file."""
+    arrow, parquet = _libraries("read Parquet")
+    try:
+        metadata = parquet.read_metadata(path)
+    except (arrow.ArrowException, OSError) as error:
+        raise _damaged(str(path), error) from error
+    return [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
+
+
 def _read_part(
-    path: Path, classes: tuple[str, ...] | None, chunk_rows: int, *, others: bool
+    path: Path,
+    classes: tuple[str, ...] | None,
+    chunk_rows: int,
+    groups: Sequence[int] | None = None,
+    *,
+    others: bool,
+    before: int,
 ) -> Iterator[RawChunk]:
+    """Stream the rows of a file, or of some row groups; `before` rows are in the files before."""
     arrow, parquet = _libraries("read Parquet")
     damage = (arrow.ArrowException, OSError, UnicodeDecodeError)
     source = str(path)
@@ -120,21 +164,36 @@ def _read_part(
         )
         wanted = [*layout.columns, *(layout.others if others else ())]
         n_rows = rows_per_chunk(chunk_rows, len(wanted))
-        batches = file.iter_batches(batch_size=n_rows, columns=wanted)
-        first_row = 0
-        while True:
-            try:
-                batch = next(batches, None)
-                if batch is None:
-                    return
-                chunk = _chunk(batch, layout, first_row, others=others)
-            except damage as error:
-                raise _damaged(source, error) from error
-            yield chunk
-            first_row += batch.num_rows
+        for row, own in _runs(metadata, groups):
+            first_row = row
+            batches = file.iter_batches(batch_size=n_rows, columns=wanted, row_groups=own)
+            while True:
+                try:
+                    batch = next(batches, None)
+                    if batch is None:
+                        break
+                    chunk = _chunk(batch, layout, first_row, before, others=others)
+                except damage as error:
+                    raise _damaged(source, error) from error
+                yield chunk
+                first_row += batch.num_rows
 
 
-def _chunk(batch: pa.RecordBatch, layout: Layout, first_row: int, *, others: bool) -> RawChunk:
+def _runs(
+    metadata: pq.FileMetaData, groups: Sequence[int] | None
+) -> Iterator[tuple[int, list[int]]]:
+    """Yield row groups that are read together, with the row that they begin at."""
+    sizes = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
+    if groups is None:
+        yield 0, list(range(len(sizes)))
+        return
+    for group in groups:
+        yield sum(sizes[:group]), [group]
+
+
+def _chunk(
+    batch: pa.RecordBatch, layout: Layout, first_row: int, before: int, *, others: bool
+) -> RawChunk:
     return RawChunk(
         layout=layout,
         numbers=matrix_from_numbers(
@@ -144,6 +203,7 @@ def _chunk(batch: pa.RecordBatch, layout: Layout, first_row: int, *, others: boo
         labels=_codes(batch.column(LABEL), len(layout.classes)) if layout.has_labels else None,
         ids=_texts(batch.column(ID)) if layout.has_ids else None,
         first_row=first_row,
+        rows_before=before,
         others={n: batch.column(n).to_pylist() for n in layout.others} if others else None,
     )
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import IO, TYPE_CHECKING, Protocol
+from typing import IO, TYPE_CHECKING, Any, Protocol
 
 from dnip.base.errors import InvalidInputError
 from dnip.tables.formats.csv import CsvWriter, read_csv
 from dnip.tables.formats.jsonl import JsonlWriter, read_jsonl
 from dnip.tables.formats.npz import NpzWriter, read_npz
-from dnip.tables.formats.parquet import ParquetWriter, extra_memory, read_parquet
+from dnip.tables.formats.parquet import ParquetWriter, count_groups, extra_memory, read_parquet
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from dnip.tables.block import Block
     from dnip.tables.chunk import RawChunk
+    from dnip.tables.share import Share
 
 
 class BlockWriter(Protocol):
@@ -49,11 +50,21 @@ class Format:
         From a binary file, open for writing, to a writer.
     extra_memory : callable
         From path to the bytes of memory that reading takes besides the chunks.
+    count_groups : callable or None
+        From path to the number of pieces of which `read` leaves some unread if it is given a
+        ``share``; None if it reads all rows.
     """
 
     read: Callable[..., Iterator[RawChunk]]
     open: Callable[[IO[bytes]], BlockWriter]
     extra_memory: Callable[[Path], int] = lambda _: 0
+    count_groups: Callable[[Path], int] | None = None
+
+    def read_share(self, share: Share, *arguments: Any, **options: Any) -> Iterator[RawChunk]:  # noqa: ANN401
+        """Read a share of a table; a format that cannot skip reads all and drops the rest."""
+        if self.count_groups is not None:
+            return self.read(*arguments, share=share, **options)
+        return share.pick(self.read(*arguments, **options))
 
 
 FORMATS = {
@@ -64,7 +75,7 @@ FORMATS = {
         partial(read_jsonl, compressed=True), partial(JsonlWriter, compressed=True)
     ),
     ".npz": Format(read_npz, NpzWriter),
-    ".parquet": Format(read_parquet, ParquetWriter, extra_memory),
+    ".parquet": Format(read_parquet, ParquetWriter, extra_memory, count_groups),
 }
 
 

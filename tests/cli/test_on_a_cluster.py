@@ -1,0 +1,167 @@
+"""Commands on a real Ray cluster of two nodes: the same outputs, also where a worker is killed."""
+
+import json
+import os
+import shutil
+import signal
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dnip import ProbabilityTable
+from dnip.fitting.in_passes import fit_scan
+from dnip.solvers import FitSettings
+from dnip.tables import Scan
+
+ray_cluster = pytest.importorskip("ray.cluster_utils", reason="a cluster needs ray")
+parquet = pytest.importorskip("pyarrow.parquet", reason="tables of a cluster need pyarrow")
+
+ROOT = Path(__file__).parents[2]
+N_ROWS, CLASSES = 6_000, ("red", "green", "blue", "grey")
+# What a coefficients file says of the moment that it was made.
+MOMENT = {"seconds", "trace"}
+WRITTEN = {"here.parquet", "there"}
+
+
+@pytest.fixture(scope="module")
+def address():
+    """A cluster of two nodes with one core each; the address is that of its head."""
+    cluster = ray_cluster.Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
+    cluster.add_node(num_cpus=1)
+    yield f"ray:{cluster.address}"
+    cluster.shutdown()
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A folder with a labelled table in six row groups."""
+    rng = np.random.default_rng(0)
+    labels = rng.choice(4, N_ROWS, p=[0.4, 0.3, 0.2, 0.1])
+    scores = rng.normal(size=(N_ROWS, 4)) + 1.5 * np.eye(4)[labels] + [0.8, 0, 0, -0.5]
+    p = np.exp(scores)
+    p /= p.sum(axis=1, keepdims=True)
+    ids = np.array([f"row {i}" for i in range(N_ROWS)], object)
+    made = tmp_path_factory.mktemp("tables")
+    ProbabilityTable(p, labels, ids, CLASSES).write(made / "whole.parquet")
+    parquet.write_table(
+        parquet.read_table(made / "whole.parquet"), made / "t.parquet", row_group_size=1000
+    )
+    return made
+
+
+@pytest.fixture
+def tables(made, folder):
+    """The table in the working folder, as ``t.parquet``."""
+    shutil.copy(made / "t.parquet", folder)
+    return folder
+
+
+@pytest.fixture
+def fitted(tables):
+    """Coefficients that were fitted on one machine, in passes, as ``c.json``."""
+    fit = fit_scan(Scan("t.parquet"), FitSettings(), memory=10**9)
+    fit.coefficients.save("c.json")
+    return tables
+
+
+def without_moments(path):
+    content = json.loads(Path(path).read_text(encoding="utf-8"))
+    return {
+        **content,
+        "fit": {name: value for name, value in content["fit"].items() if name not in MOMENT},
+    }
+
+
+class Killed:
+    """Kill a worker process of the cluster with SIGKILL as soon as there is one."""
+
+    def __init__(self, title):
+        self.title, self.pid = title, None
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+
+    def __enter__(self):
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self._thread.join(1)
+        assert self.pid is not None, f"no process {self.title} was seen"
+
+    def _watch(self):
+        end = time.monotonic() + 120
+        while self.pid is None and time.monotonic() < end:
+            for process in Path("/proc").glob("[0-9]*"):
+                try:
+                    title = (process / "cmdline").read_bytes()
+                except OSError:
+                    continue
+                if title.startswith(self.title.encode()):
+                    self.pid = int(process.name)
+                    os.kill(self.pid, signal.SIGKILL)
+                    return
+            time.sleep(0.002)
+
+
+def test_a_fit_is_the_same_though_a_worker_is_killed(address, fitted, dnip):
+    with Killed("ray::_Worker"):
+        run = dnip("fit", "t.parquet", "--on", address, "--workers", 2, "--out", "there.json")
+    assert run.status == 0, run.err
+    assert without_moments("there.json") == without_moments("c.json")
+
+
+def test_apply_writes_the_same_rows_though_a_worker_is_killed(address, fitted, dnip):
+    words = "apply", "t.parquet", "--coefficients", "c.json"
+    dnip(*words, "--out", "here.parquet")
+    with Killed("ray::_call"):
+        run = dnip(*words, "--out", "there", "--on", address, "--workers", 2)
+    assert run.status == 0, run.err
+    here, there = ProbabilityTable.read("here.parquet"), ProbabilityTable.read("there")
+    assert (here.probabilities == there.probabilities).all()
+    assert (here.labels == there.labels).all()
+    assert list(here.ids) == list(there.ids)
+    assert {path.name for path in fitted.iterdir()} == {"c.json", "t.parquet", *WRITTEN}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("evaluate", "t.parquet", "--coefficients", "c.json"), ("check", "c.json", "t.parquet")],
+    ids=["evaluate", "check"],
+)
+def test_scores_are_the_same(address, fitted, dnip, words):
+    here = dnip(*words, "--json")
+    there = dnip(*words, "--json", "--on", address, "--workers", 2)
+    assert there.json == here.json
+
+
+def test_prompts_are_scored_the_same_though_a_worker_is_killed(address, folder, dnip):
+    pytest.importorskip("transformers", reason="the small language model needs transformers")
+    words = "prompt", "agnews", "--model", ROOT / "models/small", "--data", ROOT / "examples/news"
+    dnip(*words, "--out", "here.parquet")
+    with Killed("ray::_Worker"):
+        run = dnip(*words, "--out", "there.parquet", "--on", address, "--workers", 2)
+    assert run.status == 0, run.err
+    assert Path("here.parquet").read_bytes() == Path("there.parquet").read_bytes()
+
+
+def test_bad_input_is_named_as_on_one_machine(address, fitted, dnip):
+    Path("parts").mkdir()
+    shutil.copy("t.parquet", "parts/a.parquet")
+    Path("parts/b.parquet").write_bytes(b"PAR1 no more")
+    on = "--on", address, "--workers", 2
+    apply = "apply", "parts", "--coefficients", "c.json", *on
+    dnip(*apply, "--out", "out").assert_refused("b.parquet: this is not a sound Parquet file")
+    dnip(*apply, "--out", "out.csv").assert_refused("a cluster writes a folder of Parquet files")
+    dnip("fit", "t.parquet", "--robust", "on", *on).assert_refused("is not read whole on a cluster")
+    assert {path.name for path in fitted.iterdir()} == {"c.json", "t.parquet", "parts"}
+
+
+def test_a_cluster_must_be_there_and_have_room(address, tables, dnip):
+    evaluate = "evaluate", "t.parquet"
+    too_many = dnip(*evaluate, "--on", address, "--workers", 9)
+    too_many.assert_refused("the cluster has room for 2 workers; 9 are asked for")
+    dnip(*evaluate, "--on", "dask").assert_refused("--on is 'dask'")
+    dnip(*evaluate, "--workers", 2).assert_refused("--workers is for a cluster")
+    dnip(*evaluate, "--on", "ray:127.0.0.1:1").assert_refused("no cluster that answers")

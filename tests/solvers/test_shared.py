@@ -1,0 +1,74 @@
+"""An opt set in shares: the same search as on all rows, to the last bit."""
+
+import numpy as np
+import pytest
+
+from dnip.base.errors import InvalidInputError
+from dnip.solvers import (
+    FitSettings,
+    PackedFlips,
+    ShareCounts,
+    SharedProblem,
+    StreamedProblem,
+    find_optimum,
+)
+from dnip.solvers.levels import levels_of
+from dnip.solvers.passes import passes_over
+
+
+class LocalShares:
+    """Shares that lie in this process after all."""
+
+    def __init__(self, p, labels, classes, scale, of):
+        self._problems = [
+            StreamedProblem(
+                [(p[i::of], labels[i::of])], classes, scale=scale, memory=10**9, whole=False
+            )
+            for i in range(of)
+        ]
+        self._passes = [passes_over(problem, levels_of(scale)) for problem in self._problems]
+
+    def measure(self):
+        return [
+            ShareCounts(int(each.n_examples), each.class_mass, each.n_open)
+            for each in self._problems
+        ]
+
+    def count(self, indices):
+        return [each.count(indices) for each in self._passes]
+
+    def find_flips(self, indices, c):
+        return [PackedFlips.of(each.find_flips(indices, c), len(indices)) for each in self._passes]
+
+
+def rows_of(n_classes, n_rows, seed=0):
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(0, n_classes, n_rows)
+    p = rng.dirichlet(np.full(n_classes, 0.5), n_rows)
+    p[np.arange(n_rows), labels] += 0.3
+    return p / p.sum(axis=1, keepdims=True), labels
+
+
+# Many rows are tallied, few are sorted; with many classes rows are lists of candidates.
+@pytest.mark.parametrize(
+    ("n_classes", "n_rows", "scale"), [(3, 900, 30), (4, 2000, "log:1000"), (30, 400, "log:1000")]
+)
+def test_a_search_over_shares_is_that_over_all_rows(n_classes, n_rows, scale):
+    p, labels = rows_of(n_classes, n_rows)
+    classes = [str(c) for c in range(n_classes)]
+    settings = FitSettings(scale=scale, solver="coordinate", seed=1)
+    shares = LocalShares(p, labels, classes, scale, of=3)
+    with StreamedProblem([(p, labels)], classes, scale=scale, memory=10**9) as whole:
+        expected = find_optimum(whole, settings, began=0.0)
+    found = find_optimum(SharedProblem(shares, classes, scale=scale), settings, began=0.0)
+    assert (found.weight_indices == expected.weight_indices).all()
+    assert (found.value, found.evaluations) == (expected.value, expected.evaluations)
+    assert (found.confusion == expected.confusion).all()
+
+
+def test_one_share_may_lack_a_class_but_not_all_of_them():
+    p, labels = rows_of(2, 40)
+    shares = LocalShares(p, np.sort(labels), ["a", "b"], 30, of=1)
+    assert SharedProblem(shares, ["a", "b"], scale=30).n_examples == 40
+    with pytest.raises(InvalidInputError, match="class"):
+        SharedProblem(LocalShares(p, labels * 0, ["a", "b"], 30, of=2), ["a", "b"], scale=30)

@@ -1,0 +1,80 @@
+"""Shares of a table: together they are the table, and each row says where it stands."""
+
+import numpy as np
+import pytest
+
+from dnip import ProbabilityTable
+from dnip.base.errors import InvalidInputError
+from dnip.tables import Scan
+from dnip.tables.reading import CHUNK_ROWS
+from dnip.tables.reservoir import RowSample
+from dnip.tables.share import Share
+from dnip.tables.streaming import count_pieces
+
+
+def table_of(n_rows, seed=0):
+    rng = np.random.default_rng(seed)
+    return ProbabilityTable(rng.dirichlet([1, 1, 1], n_rows), rng.integers(0, 3, n_rows))
+
+
+def write_groups(table, path, size):
+    parquet = pytest.importorskip("pyarrow.parquet", reason="Parquet needs pyarrow")
+    table.write(path)
+    parquet.write_table(parquet.read_table(path), path, row_group_size=size)
+
+
+def read_shares(path, of):
+    """Return the rows of all shares, and for each the place that it says it has."""
+    rows, places = [], []
+    for number in range(of):
+        for chunk in Scan(path, share=Share(number, of)):
+            rows.append(chunk.probabilities)
+            places.append(chunk.first_row + np.arange(len(chunk)))
+    return np.concatenate(rows), np.concatenate(places)
+
+
+@pytest.mark.parametrize("of", [2, 3, 7, 20])
+def test_shares_of_a_parquet_folder_are_its_row_groups(tmp_path, of):
+    table = table_of(1000)
+    for part, bounds in enumerate([(0, 300), (300, 310), (310, 1000)]):
+        rows = table.take(range(*bounds))
+        write_groups(rows, tmp_path / f"{part}.parquet", 100)
+    rows, places = read_shares(tmp_path, of)
+    assert sorted(places.tolist()) == list(range(1000))
+    assert (rows == table.probabilities[places]).all()
+
+
+def test_a_format_that_cannot_skip_is_shared_in_chunks(tmp_path):
+    table = table_of(2 * CHUNK_ROWS + 10)
+    table.write(tmp_path / "t.npz")
+    rows, places = read_shares(tmp_path / "t.npz", 2)
+    assert sorted(places.tolist()) == list(range(len(table)))
+    assert (rows == table.probabilities[places]).all()
+    assert count_pieces(tmp_path / "t.npz", workers=3) == 3
+
+
+def test_a_share_may_be_empty_but_a_table_may_not(tmp_path):
+    table_of(10).write(tmp_path / "t.csv")
+    assert [len(chunk) for chunk in Scan(tmp_path / "t.csv", share=Share(1, 2))] == []
+    (tmp_path / "t.csv").write_text("label,p0,p1\n")
+    with pytest.raises(InvalidInputError, match="there are no rows"):
+        list(Scan(tmp_path / "t.csv"))
+
+
+def test_a_table_is_divided_into_several_pieces_for_each_worker(tmp_path):
+    write_groups(table_of(1000), tmp_path / "t.parquet", 10)
+    assert count_pieces(tmp_path / "t.parquet", workers=2) == 8
+    assert count_pieces(tmp_path / "t.parquet", workers=60) == 100
+
+
+@pytest.mark.parametrize("most", [5, 60, 1000])
+def test_samples_of_shares_make_the_sample_of_the_table(most):
+    rows = np.random.default_rng(1).random((200, 3))
+    whole = RowSample(most, seed=7)
+    shares = [RowSample(most, seed=7) for _ in range(3)]
+    for number, block in enumerate(np.split(rows, 20)):
+        whole.add(block)
+        shares[number % 3].add(block, first_row=10 * number)
+    joined = RowSample.joined(shares)
+    assert joined.n_seen == whole.n_seen == 200
+    assert (joined.rows == whole.rows).all()
