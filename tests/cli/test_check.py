@@ -86,7 +86,7 @@ def test_bad_tables_are_refused(dnip):
     Path("bad.csv").write_text("p0,p1\nnan,0.5\n")
     dnip("check", "c.json", "bad.csv").assert_refused("bad.csv: row 1")
     Path("one.csv").write_text("p0,p1\n0.5,0.5\n")
-    dnip("check", "c.json", "one.csv").assert_refused("1 new rows", "Give 30 rows at least")
+    dnip("check", "c.json", "one.csv").assert_refused("new rows: 1", "Give 30 rows at least")
     dnip("check", "c.json", "missing.csv").assert_refused("missing.csv")
     dnip("check", "new.csv", "new.csv").assert_refused("new.csv: not valid JSON")
 
