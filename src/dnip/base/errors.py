@@ -128,6 +128,17 @@ def listed(names: Sequence[str], most: int = 8) -> str:
     return ", ".join(shown) + more
 
 
+def counted(number: int, noun: str) -> str:
+    """Return a number of things.
+
+    Examples
+    --------
+    >>> counted(1, "row"), counted(2000, "row")
+    ('1 row', '2,000 rows')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 # Tracebacks and pickles name the public path.
 for _class in (
     DNIPError,

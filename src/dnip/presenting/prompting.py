@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dnip.base.errors import counted
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
@@ -50,8 +52,8 @@ def describe_audit(audit: Audit) -> str:
         lines.append(f"{one.name:<24} {one.word:<16} {tokens}{mass}")
     if audit.mass is not None:
         lines.append(
-            f"\ncaptured mass {audit.mass:.3f} on average over {audit.n_measured} prompts, "
-            f"{audit.lowest_mass:.3g} at least"
+            f"\ncaptured mass {audit.mass:.3f} on average over "
+            f"{counted(audit.n_measured, 'prompt')}, {audit.lowest_mass:.3g} at least"
         )
         if audit.fallbacks is not None:
             lines.append(f"answers without a label: {audit.fallbacks} of {audit.n_measured}")

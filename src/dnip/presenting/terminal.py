@@ -50,17 +50,6 @@ def wrapped(text: str) -> str:
     return "\n".join("\n".join(parts) for parts in lines)
 
 
-def counted(number: int, noun: str) -> str:
-    """Return a number of things.
-
-    Examples
-    --------
-    >>> counted(1, "row"), counted(2000, "row")
-    ('1 row', '2,000 rows')
-    """
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
 def shorten(text: str, most: int) -> str:
     """Return a text on one line, cut to so many letters.
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dnip.base.errors import InvalidInputError
+from dnip.base.errors import InvalidInputError, counted
 from dnip.prompting.engines.base import FALLBACK, Scoring
 from dnip.prompting.labels import (
     Collision,
@@ -228,10 +228,10 @@ def _with_mass(tokens: Audit, scored: Sequence[ScoredRow]) -> Audit:
         )
     elif captured_mass < LOW_MASS and tokens.scoring is not Scoring.PER_TOKEN:
         problems.append(
-            f"on {len(rows)} prompts the labels capture {captured_mass:.1%} of the probability on "
-            "average: the model wants to say something else, which no weight can mend. Name the "
-            "label words in the instruction, show demonstrations, or give words that the model "
-            "would say"
+            f"on {counted(len(rows), 'prompt')} the labels capture {captured_mass:.1%} of the "
+            "probability on average: the model wants to say something else, which no weight can "
+            "mend. Name the label words in the instruction, show demonstrations, or give words "
+            "that the model would say"
         )
     n_partial = sum(row.ceiling is not None for row in scored)
     if n_partial:

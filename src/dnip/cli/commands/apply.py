@@ -46,11 +46,11 @@ def apply(
     are first moved toward those that are most accurate in that class mix; estimate reads TABLE
     once more to find the mix, without its labels. With --on, OUT is a folder of Parquet files.
     """
+    from dnip.base.errors import counted
     from dnip.base.files import check_files
     from dnip.cli.target_prior import move_to
     from dnip.deploying.application import apply_stream
     from dnip.method.coefficients import Coefficients
-    from dnip.presenting.terminal import counted
     from dnip.tables import Scan
 
     reads = {

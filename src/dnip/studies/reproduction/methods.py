@@ -148,7 +148,8 @@ def choose_on_dev(
     InvalidInputError
         If dev holds labels of one class only.
     """
-    if len(np.unique(dev.labelled().labels)) < 2:
+    labels = dev.labelled().labels
+    if labels is None or len(np.unique(labels)) < 2:
         raise InvalidInputError(
             f"{dev.source}: {len(dev)} of {len(opt) + len(dev)} rows are dev, which is too few to "
             "choose settings on: they are of one class",
