@@ -79,6 +79,7 @@ def test_what_the_paper_says_is_confirmed_by_numbers_as_it_says():
     ("changes", "place"),
     [
         ({"z1+z2": (0.615, 0.05)}, 0),  # lower COBias by more than is similar
+        ({"z1+z2": (0.63, 0.11)}, 0),  # as little COBias, and more accurate
         ({"z3": (0.65, 0.05)}, 1),
         ({"z1": (0.45, 0.30)}, 1),
         ({"z2": (0.55, 0.45)}, 2),

@@ -85,7 +85,7 @@ def cell(size, reached, gap=0.0, optimum=0.1):
     [
         ([cell(20, 20), cell(40, 40), cell(80, 80)], [True, True, True]),
         ([cell(20, 20), cell(40, 80), cell(80, 320)], [True, True, False]),
-        ([cell(20, 20), cell(40, 40), cell(80, None, 0.1)], [False, True, None]),
+        ([cell(20, 20), cell(40, 40), cell(80, None, 0.1)], [None, True, None]),
         ([cell(20, 20), cell(40, 40)], [True, None, None]),
     ],
 )
