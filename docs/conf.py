@@ -20,6 +20,7 @@ myst_heading_anchors = 4
 # Docstrings: numpydoc, with the names of parameters in single backticks.
 napoleon_google_docstring = False
 napoleon_use_ivar = True
+strip_signature_backslash = True  # else attributes such as weights_ lose their underscore
 default_role = "code"
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"

@@ -2,9 +2,10 @@
 From saved log-probabilities to a report
 ========================================
 
-A language model behind an API was asked to sort news, and its answers were saved with the log-
-probabilities of the first token. This example reads them, fits coefficients, and writes a page that
-you can show to others. In a shell the same is ``dnip import``, ``dnip fit`` and ``dnip report``.
+A language model behind an API was asked to sort news, and its answers were saved with the
+log-probabilities of the first token. This example reads them, fits coefficients, and writes a
+page that you can show to others. In a shell the same is ``dnip import``, ``dnip fit`` and ``dnip
+report``.
 """
 
 # %%
