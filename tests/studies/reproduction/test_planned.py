@@ -3,6 +3,7 @@ from dataclasses import replace
 import pytest
 
 from dnip.base.errors import InvalidInputError
+from dnip.prompting.engines.base import Scoring
 from dnip.studies.reproduction.plan import load_plan
 from dnip.studies.reproduction.planned_sources import planned_sources
 from dnip.studies.reproduction.saved_sources import saved_sources
@@ -135,3 +136,22 @@ def test_class_names_that_are_not_for_the_table_are_not_taken(tmp_path):
     sources = saved_sources(folder)
     assert [row.classes for row in sources] == [("0", "1")]
     assert "opt has 2 classes, but test has 4" in sources.missing["odd"]
+
+
+def test_a_plan_chooses_how_label_words_are_read(plan, tmp_path):
+    write_texts(tmp_path / "data")
+    read = {Scoring.FIRST: set(), Scoring.MEAN: set()}
+    for scoring, keys in read.items():
+        models = tuple(model.model_copy(update={"scoring": scoring}) for model in plan.models)
+        sources = sources_of(plan.model_copy(update={"models": models}), tmp_path)
+        keys |= set(sources.requests)
+        assert {request.scoring for request in sources.requests.values()} == {scoring}
+    assert not read[Scoring.FIRST] & read[Scoring.MEAN]
+
+
+def test_a_server_reports_the_first_token_only(plan, tmp_path):
+    write_texts(tmp_path / "data")
+    server = {"model": "http://127.0.0.1:1/v1", "served_model": "m", "scoring": Scoring.MEAN}
+    models = tuple(model.model_copy(update=server) for model in plan.models)
+    with pytest.raises(InvalidInputError, match="scoring mean"):
+        sources_of(plan.model_copy(update={"models": models}), tmp_path)
