@@ -110,7 +110,7 @@ def test_a_test_table_without_some_class_is_told_of(dnip, tables):
         (["opt.csv", "--time-limit", "-1"], "time_limit must be a finite number at least 0"),
         (["none.csv"], "none.csv"),
         (["opt.csv", "--test", "two.csv"], "two.csv has the classes 0, 1, but opt.csv has"),
-        (["one.csv"], "only class 0 has labelled examples"),
+        (["one.csv"], "only class 0 has labelled rows"),
     ],
 )
 def test_refusals_leave_nothing_behind(dnip, tables, arguments, told):

@@ -31,7 +31,7 @@ from dnip.priors import (
     most_rows,
 )
 from dnip.solvers import Coordinate, FitSettings
-from dnip.tables.guards import check_classes_agree, labelled_rows
+from dnip.tables.guards import check_classes_agree, scored_rows
 from dnip.tables.reservoir import ClassSample, RowSample
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def fit_whole(
     """Fit as :func:`dnip.fitting.fit.fit_table` does, by settings that are checked."""
     limit = settings.time_limit
     deadline = None if limit is None else time.perf_counter() + limit
-    labelled = labelled_rows(table)
+    labelled = scored_rows(table, "a fit")
     assert labelled.labels is not None
     support = np.bincount(labelled.labels, minlength=table.n_classes)
     calibration = calibrate_table(labelled, deadline)

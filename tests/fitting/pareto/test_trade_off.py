@@ -118,7 +118,7 @@ def test_the_summary_is_strict_json():
         (table(), table(), "hold the same rows"),
         (table(labels=None), None, "t0.csv: no row has a label"),
         (table(), table(seed=1, labels=None), "t1.csv: no row has a label"),
-        (table(labels=np.zeros(90, int)), None, "only class 0 has labelled examples"),
+        (table(labels=np.zeros(90, int)), None, "only class 0 has labelled rows"),
         (table(), table(seed=1, labels=np.ones(90, int)), "t1.csv: only class 1 has labelled rows"),
     ],
 )

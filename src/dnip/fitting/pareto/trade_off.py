@@ -23,7 +23,7 @@ from dnip.method.scales import DEFAULT_SCALE
 from dnip.method.solution import Status
 from dnip.metrics import HEADLINE, scores
 from dnip.metrics.confusion import count_pairs
-from dnip.tables.guards import check_disjoint, labelled_rows, scored_rows
+from dnip.tables.guards import check_disjoint, scored_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -267,7 +267,7 @@ def trace_front(
     True
     """
     check_choice("cross_fit", cross, get_args(Switch))
-    labelled = labelled_rows(table)
+    labelled = scored_rows(table, "a fit")
     held_out = None
     if test is not None:
         held_out = scored_rows(test)

@@ -22,7 +22,7 @@ from dnip.method.objective import Objective
 from dnip.metrics import METRICS, accuracy, cobias
 from dnip.metrics.confusion import count_pairs
 from dnip.tables import ProbabilityTable
-from dnip.tables.guards import check_disjoint, labelled_rows, scored_rows
+from dnip.tables.guards import check_disjoint, scored_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -314,7 +314,7 @@ def _set_apart(
             f"{' and '.join(given)} are given, but candidates are scored in one way",
             hint="Keep one of them",
         )
-    known = labelled_rows(opt)
+    known = scored_rows(opt, "a fit")
     p, y = known.probabilities, known.labels
     assert y is not None
     if dev is not None:
