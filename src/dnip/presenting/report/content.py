@@ -119,7 +119,13 @@ def report_on(
         check_same_classes(table, coefficients)
     shown = table if test is None else test
     fitted = None
-    if coefficients is None and (_has_labels(table) or test is not None):
+    if coefficients is None:
+        if test is None and not _has_labels(table):
+            raise InvalidInputError(
+                f"{table.source}: there are neither labels nor coefficients, so there is nothing "
+                "to report",
+                hint="Give --coefficients FILE, or a column `label`",
+            )
         fitted = fit_table(table, evidence=None, seed=seed)
         coefficients = fitted.coefficients
     if not _has_labels(shown):
@@ -152,15 +158,9 @@ def _has_labels(table: ProbabilityTable) -> bool:
 
 
 def _without_labels(
-    shown: ProbabilityTable, coefficients: Coefficients | None, fitted: Fit | None
+    shown: ProbabilityTable, coefficients: Coefficients, fitted: Fit | None
 ) -> Report:
     """Say how many decisions change; nothing can be said of right and wrong."""
-    if coefficients is None:
-        raise InvalidInputError(
-            f"{shown.source}: there are neither labels nor coefficients, so there is nothing to "
-            "report",
-            hint="Give --coefficients FILE, or a column `label`",
-        )
     before = decide(shown.probabilities)
     after = decide(shown.probabilities, coefficients.multipliers)
     changed = int((before != after).sum())
