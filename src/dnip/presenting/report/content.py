@@ -48,8 +48,8 @@ class Report:
     title : str
     verdict : str
         What to do, in a sentence or two.
-    coefficients : Coefficients or None
-        Those given or fitted; None where there was neither.
+    coefficients : Coefficients
+        Those given or fitted.
     data : dict
         What the page draws, ready for JSON. The choices of weights come with all their counts:
         first the plain argmax, then the coefficients, then the front.
@@ -61,7 +61,7 @@ class Report:
 
     title: str
     verdict: str
-    coefficients: Coefficients | None
+    coefficients: Coefficients
     data: dict[str, Any]
     facts: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
     figures: tuple[Figure, ...] = ()
