@@ -16,9 +16,7 @@ from dnip.presenting.drawing.style import load_matplotlib
 from dnip.presenting.evaluation import class_accuracy_bars, odd_class_sides
 from dnip.presenting.report.measures import measure
 from dnip.tables import ProbabilityTable
-from dnip.tables.chunk import CellLocation
 from dnip.tables.guards import scored_rows
-from dnip.tables.labels import LabelRule
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -98,15 +96,15 @@ class _Display:
         CoefficientsFormatError
             For coefficients of other classes.
         """
-        true = np.asarray(y_true).tolist()
+        labels = np.asarray(y_true)
+        names = labels.astype(str)
         if classes is None:
-            known = sorted(set(true)) if coefficients is None else coefficients.classes
-            classes = [str(name) for name in known]
-        location = CellLocation("y_true", tuple(classes))
+            found = [str(label) for label in np.unique(labels).tolist()]
+            classes = found if coefficients is None else coefficients.classes
+        if np.isin(names, classes).all():
+            labels = names  # a class may be called 7
         table = ProbabilityTable(
-            np.asarray(probabilities, dtype=np.float64),
-            LabelRule(tuple(classes)).read(true, location),
-            classes=tuple(classes),
+            np.asarray(probabilities, dtype=np.float64), labels, classes=tuple(classes)
         )
         if coefficients is not None:
             check_same_classes(table, coefficients)
