@@ -6,7 +6,6 @@ import pytest
 
 from dnip import ProbabilityTable
 from dnip.cli.commands import prompt as command
-from dnip.prompting.models import OpenedModel
 from fakes import FakeEngine, write_data
 
 TASK = """
@@ -27,9 +26,7 @@ def job(folder, monkeypatch):
     (folder / "mood.toml").write_text(TASK)
     write_data(folder)
     monkeypatch.setattr(
-        command,
-        "open_model",
-        lambda options, *_, **__: OpenedModel(FakeEngine(name=options.model), None, chat=False),
+        command, "open_engine", lambda options, *_, **__: FakeEngine(name=options.model)
     )
     return ("prompt", "mood.toml", "--data", ".", "--model", "fake", "--out", "table.csv")
 

@@ -34,6 +34,7 @@ def test_every_command_has_help(dnip, command):
 #: The words of usage lines and options, each for one thing.
 WORDS = {
     *("OPT", "TEST", "TABLE", "COEFFICIENTS", "TASK", "EXPERIMENT", "A", "B"),  # arguments
+    "CLUSTER",
     *("FILE", "DIR", "MODEL", "URL", "NAME", "TEXT", "JSON", "SOURCE", "ID", "LABEL", "RULE"),
     *("N", "NUMBER", "SIZE", "LEVEL", "RATE", "MU", "MIX", "K"),
     *("A,B,C", "CLASS=NAME", "CLASS=RATE", "METRIC=W,…", "QUESTION=FILE"),

@@ -58,7 +58,6 @@ def prompt(
         Option(
             "GPUs of each process of the cluster; 0.5 if two share one.  [default: 0]",
             CLUSTER,
-            metavar="G",
         ),
     ] = None,
 ) -> None:
