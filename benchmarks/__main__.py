@@ -7,6 +7,7 @@ from pathlib import Path
 
 from benchmarks import (
     classifier,
+    cluster,
     constraints,
     corrections,
     coverage,
@@ -55,6 +56,7 @@ BENCHMARKS = {
     "equality": equality.run,
     "kills": kills.run,
     "streaming": streaming.run,
+    "cluster": cluster.run,
     "scale": scale.run,
 }
 
