@@ -82,9 +82,18 @@ class Terminal(io.StringIO):
         return True
 
 
-@pytest.mark.parametrize(("quiet", "stream"), [(False, io.StringIO()), (True, Terminal())])
-def test_no_progress_in_a_log_or_in_a_quiet_run(monkeypatch, quiet, stream):
-    monkeypatch.setattr(Verbosity, "quiet", quiet)
+def test_a_log_has_a_line_now_and_then(monkeypatch, capsys):
+    with live_progress("tuning") as show:
+        show("1 of 9 fits", 1, 9)
+        monkeypatch.setattr("dnip.cli.console._LOG_SECONDS", 0.0)
+        show("2 of 9 fits", 2, 9)
+    assert capsys.readouterr().err.startswith("progress: tuning 2 of 9 fits, about ")
+
+
+@pytest.mark.parametrize("stream", [io.StringIO(), Terminal()])
+def test_no_progress_in_a_quiet_run(monkeypatch, stream):
+    monkeypatch.setattr(Verbosity, "quiet", True)
+    monkeypatch.setattr("dnip.cli.console._LOG_SECONDS", 0.0)
     monkeypatch.setattr(sys, "stderr", stream)
     with live_progress("tuning") as show:
         show("2 of 9 fits", 2, 9)

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
     from dnip.method.solution import TraceEntry
 
+# Seconds between two lines of progress in a log.
+_LOG_SECONDS = 30.0
+
 
 def say(text: str, *, err: bool = False) -> None:
     """Write text to standard output or error; control characters in it are escaped."""
@@ -45,8 +48,8 @@ class Results:
 
 
 def complain(kind: str, message: str) -> None:
-    """Write one message to standard error: an error, a warning or a note."""
-    if Verbosity.quiet and kind == "note":
+    """Write one message to standard error: an error, a warning, a note or progress."""
+    if Verbosity.quiet and kind in ("note", "progress"):
         return
     say(f"{kind}: {message}", err=True)
 
@@ -138,15 +141,29 @@ class TimeLeft:
 def live_progress(title: str) -> Iterator[Show]:
     """Show one line of progress on a terminal, updated in place; it vanishes at the end.
 
-    Nothing is shown where standard error is not a terminal.
+    Where standard error is not a terminal, a line is written every half minute, so that a log shows
+    that the work goes on.
     """
-    if Verbosity.quiet or sys.stderr is None or not sys.stderr.isatty():  # None: closed
+    if Verbosity.quiet or sys.stderr is None:  # None: closed
         yield lambda text, done=0, total=0: None
+        return
+    clock = TimeLeft()
+    if not sys.stderr.isatty():
+        last = time.monotonic()
+
+        def write(text: str, done: float = 0, total: float = 0) -> None:
+            nonlocal last
+            now = time.monotonic()
+            left = clock.text(done, total, now)
+            if now - last >= _LOG_SECONDS:
+                last = now
+                complain("progress", f"{title} {text}{left}")
+
+        yield write
         return
     from rich.console import Console
     from rich.markup import escape
 
-    clock = TimeLeft()
     with Console(stderr=True).status(title, spinner="line") as status:
 
         def show(text: str, done: float = 0, total: float = 0) -> None:
