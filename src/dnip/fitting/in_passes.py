@@ -74,6 +74,7 @@ def fit_scan(
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
+    >>> import numpy as np
     >>> from dnip.tables import ProbabilityTable, Scan
     >>> table = ProbabilityTable(np.array([[0.9, 0.1], [0.6, 0.4]]), np.array([0, 1]))
     >>> with TemporaryDirectory() as folder:

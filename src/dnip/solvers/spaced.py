@@ -100,8 +100,8 @@ class GeometricLandscape(Landscape):
     """The objective over weight indices 1..K of geometric steps."""
 
     def draw_tops(self, rng: np.random.Generator, size: int) -> Floats:
-        """Return K: all heights express the same ratios, and the top leaves most room below."""
-        return np.full(size, float(self.scale))
+        """Draw heights in the upper quarter: some room for a class to rise, most of it below."""
+        return rng.integers(3 * self.scale // 4, self.scale + 1, size).astype(np.float64)
 
     def least_top(self, rows: BoxRows) -> int:
         """Return a height above 1 that some index of every point reaches, or of a copy of it.

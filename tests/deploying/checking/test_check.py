@@ -74,7 +74,7 @@ def test_changed_decisions_are_counted(fitted, new):
 
 def test_a_few_rows_are_refused(fitted, new):
     for n in (1, 29):
-        with pytest.raises(InvalidInputError, match=f"there are {n} new rows.*Give 30 rows"):
+        with pytest.raises(InvalidInputError, match=f"new rows: {n}, .*Give 30 rows"):
             check([new.take(np.arange(n))], fitted)
     assert check([new.take(np.arange(30))], fitted).holds
 
