@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dnip.base.escaping import literal
 from dnip.presenting.artefacts import Figure
-from dnip.presenting.drawing.style import MARKS, legend_below, line_looks, tidy
+from dnip.presenting.drawing.style import MARKS, legend_below, line_looks, load_matplotlib, tidy
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -146,6 +146,10 @@ def _draw_panel(
         )
     if look.log_x:
         axes.set_xscale("log")
+        ticker = load_matplotlib("ticker")
+        axes.xaxis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
+        axes.xaxis.set_major_formatter(ticker.StrMethodFormatter("{x:,.9g}"))
+        axes.xaxis.set_minor_formatter(ticker.NullFormatter())
     if look.linear_below is not None:
         axes.set_yscale("symlog", linthresh=look.linear_below)
         axes.set_ylim(-look.linear_below / 4, 2 * max(highest, look.linear_below))
