@@ -86,7 +86,7 @@ class ClusterTable:
                 counts.join(done)
                 if progress is not None:
                     progress(counts.n_rows)
-            self.cluster.get(check_ids)
+            self.cluster.get(check_ids)  # also refuses a table without rows
             unfinished.chmod(0o755)
             unfinished.rename(folder)
         finally:

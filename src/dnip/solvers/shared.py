@@ -9,11 +9,12 @@ import numpy as np
 from dnip.method.problem import check_present
 from dnip.solvers.kernels.flips import Flips, list_tally, new_flips
 from dnip.solvers.levels import levels_of
+from dnip.solvers.streamed import CountedRows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dnip.base.typing import Booleans, Confusion, Floats, Integers
+    from dnip.base.typing import Confusion, Floats, Integers
     from dnip.method.scales import WeightScale
     from dnip.solvers.kernels.levels import Levels
 
@@ -98,7 +99,7 @@ class PackedFlips(NamedTuple):
         return np.cumsum(self.steps, dtype=np.int64)
 
 
-class SharedProblem:
+class SharedProblem(CountedRows):
     """An opt set whose rows lie in other processes, ready for a search.
 
     A search takes the same steps as on a :class:`~dnip.method.problem.Problem` of the same rows,
@@ -118,8 +119,6 @@ class SharedProblem:
         For labels of fewer than two classes.
     """
 
-    unit = 1.0  # every row counts as one example
-
     def __init__(
         self, shares: Shares, classes: Sequence[str], *, scale: int | str | WeightScale
     ) -> None:
@@ -129,28 +128,8 @@ class SharedProblem:
         measured = shares.measure()
         self.n_rows = sum(each.n_rows for each in measured)
         self.n_open = sum(each.n_open for each in measured)
-        self.class_mass: Integers = np.sum([each.class_mass for each in measured], axis=0)
+        self.class_mass = np.sum([each.class_mass for each in measured], axis=0)
         check_present(self.present, self.classes)
-
-    @property
-    def n_classes(self) -> int:
-        """N."""
-        return len(self.classes)
-
-    @property
-    def n_examples(self) -> float:
-        """M."""
-        return float(self.class_mass.sum())
-
-    @property
-    def n_cells(self) -> int:
-        """M·N."""
-        return int(self.class_mass.sum()) * self.n_classes
-
-    @property
-    def present(self) -> Booleans:
-        """Whether each class has examples, shape (N,)."""
-        return self.class_mass > 0
 
 
 class SharedPasses:

@@ -26,7 +26,43 @@ _ONE = np.ones(1, np.int64)  # how many examples each row counts as
 _BLOCK_CELLS = 1 << 20
 
 
-class StreamedProblem:
+class CountedRows:
+    """What is known of rows that are not in memory: each counts as one example of its class.
+
+    Attributes
+    ----------
+    classes : tuple of str
+        Class names.
+    class_mass : ndarray of shape (N,)
+        Rows of each class.
+    """
+
+    unit = 1.0
+    classes: tuple[str, ...]
+    class_mass: Integers
+
+    @property
+    def n_classes(self) -> int:
+        """N."""
+        return len(self.classes)
+
+    @property
+    def n_examples(self) -> float:
+        """M."""
+        return float(self.class_mass.sum())
+
+    @property
+    def n_cells(self) -> int:
+        """M·N."""
+        return int(self.class_mass.sum()) * self.n_classes
+
+    @property
+    def present(self) -> Booleans:
+        """Whether each class has examples, shape (N,)."""
+        return self.class_mass > 0
+
+
+class StreamedProblem(CountedRows):
     """An opt set that need not fit into memory, ready for a search.
 
     A search takes the same steps as on a :class:`~dnip.method.problem.Problem` of the same rows,
@@ -62,8 +98,6 @@ class StreamedProblem:
     (2.0, True)
     """
 
-    unit = 1.0  # every row counts as one example
-
     def __init__(
         self,
         chunks: Iterable[tuple[Probabilities, Labels]],
@@ -77,7 +111,7 @@ class StreamedProblem:
         self.classes = tuple(classes)
         self.span = levels_of(scale).span
         n_classes = len(self.classes)
-        self.class_mass: Integers = np.zeros(n_classes, np.int64)
+        self.class_mass = np.zeros(n_classes, np.int64)
         self.settled = np.zeros((n_classes, n_classes), np.int64)
         self.blocks = Blocks(memory, folder)
         self.dense = True  # whether the blocks are columns, or lists of candidates
@@ -109,26 +143,6 @@ class StreamedProblem:
     def close(self) -> None:
         """Free the rows and remove the temporary file."""
         self.blocks.close()
-
-    @property
-    def n_classes(self) -> int:
-        """N."""
-        return len(self.classes)
-
-    @property
-    def n_examples(self) -> float:
-        """M."""
-        return float(self.class_mass.sum())
-
-    @property
-    def n_cells(self) -> int:
-        """M·N."""
-        return int(self.class_mass.sum()) * self.n_classes
-
-    @property
-    def present(self) -> Booleans:
-        """Whether each class has examples, shape (N,)."""
-        return self.class_mass > 0
 
     def _take(self, p: Probabilities, labels: Labels) -> None:
         """Count the settled rows of a chunk and keep the others."""

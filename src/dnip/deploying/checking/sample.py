@@ -86,9 +86,9 @@ class TableSample:
     @classmethod
     def joined(cls, samples: Iterable[TableSample]) -> Self:
         """Return the sample of a stream from those of its shares."""
-        parts = [part for part in samples if len(part)]
+        parts = list(samples)
         whole = cls(parts[0]._n_classes)
-        whole._extra = parts[0]._extra
+        whole._extra = next((part._extra for part in parts if len(part)), ())
         whole._sample = RowSample.joined(part._sample for part in parts)
         return whole
 
