@@ -5,7 +5,9 @@ python tools/evaluate_small_model.py --model models/small --data DIR --out figur
 Class probabilities are those of the label words' tokens at the answer position, normalised; what
 they sum to before is the captured mass. Rows are drawn from the test split and demonstrations from
 the training split, by seed. Where prompts would not fit the model's context, all fields of that
-task are cut after the same number of words, and the number is told.
+task are cut after the same number of words, and the number is shown. Two plain answers stand beside
+it: that of the test rows' largest class, and a logistic regression of TF-IDF words and word pairs
+that is trained on the whole training split.
 """
 
 from __future__ import annotations
@@ -18,6 +20,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from dnip.metrics import accuracy, class_accuracies, cobias, confusion_matrix
@@ -47,6 +52,7 @@ class Figures:
     shots: int
     rows: int
     majority: float
+    tf_idf: float
     accuracy: float
     cobias: float
     captured_mass: float
@@ -108,6 +114,19 @@ def score(
     return result
 
 
+def tf_idf_accuracy(train: Examples, test: Examples, task: Task) -> float:
+    """Return the test accuracy of a logistic regression of TF-IDF words and word pairs."""
+    train_texts, test_texts = (
+        ["\n".join(str(row[field]) for field in task.fields) for row in split.rows]
+        for split in (train, test)
+    )
+    classifier = make_pipeline(
+        TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True),
+        LogisticRegression(C=10.0, max_iter=2000),
+    ).fit(train_texts, train.labels)
+    return round(float(classifier.score(test_texts, test.labels)), 4)
+
+
 def measure(
     model: PreTrainedModel,
     tokenizer: PreTrainedTokenizerBase,
@@ -115,6 +134,7 @@ def measure(
     splits: tuple[Examples, Examples],
     shots: int,
     seed: int,
+    tf_idf: float,
 ) -> Figures:
     """Score one task with a number of demonstrations."""
     train, test = splits
@@ -134,6 +154,7 @@ def measure(
         shots=shots,
         rows=len(test),
         majority=round(float(np.bincount(test.labels).max() / len(test)), 4),
+        tf_idf=tf_idf,
         accuracy=round(float(accuracy(confusion)), 4),
         cobias=round(float(cobias(confusion)), 4),
         captured_mass=round(float(scores.sum(axis=1).mean()), 4),
@@ -154,8 +175,8 @@ def show(figures: Figures) -> str:
     note = "" if figures.field_words is None else f" (fields cut to {figures.field_words} words)"
     return (
         f"| {figures.task} | {figures.shots} | {figures.rows} | {figures.majority:.3f} "
-        f"| {figures.accuracy:.3f} | {figures.cobias:.3f} | {figures.captured_mass:.3f} "
-        f"| {classes}{note} |"
+        f"| {figures.tf_idf:.3f} | {figures.accuracy:.3f} | {figures.cobias:.3f} "
+        f"| {figures.captured_mass:.3f} | {classes}{note} |"
     )
 
 
@@ -176,8 +197,10 @@ def main() -> None:
     model = AutoModelForCausalLM.from_pretrained(
         arguments.model, local_files_only=True, dtype=torch.float32
     ).eval()
-    print("| task | shots | rows | majority | accuracy | COBias | captured mass | by class |")
-    print("| --- | --- | --- | --- | --- | --- | --- | --- |")
+    print(
+        "| task | shots | rows | majority | TF-IDF | accuracy | COBias | captured mass | by class |"
+    )
+    print("|" + " --- |" * 9)
     measured = []
     for name in arguments.tasks:
         task = load_task(name)
@@ -185,8 +208,9 @@ def main() -> None:
         number = min(arguments.rows, len(test))
         chosen = np.random.default_rng(arguments.seed).permutation(len(test))[:number]
         splits = (train, test.take(sorted(chosen.tolist())))
+        tf_idf = tf_idf_accuracy(*splits, task)
         for shots in arguments.shots:
-            measured.append(measure(model, tokenizer, task, splits, shots, arguments.seed))
+            measured.append(measure(model, tokenizer, task, splits, shots, arguments.seed, tf_idf))
             print(show(measured[-1]), flush=True)
     if arguments.out:
         content = json.dumps([asdict(figures) for figures in measured], indent=1)
