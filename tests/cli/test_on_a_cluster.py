@@ -130,10 +130,20 @@ def test_apply_writes_the_same_rows_though_a_worker_is_killed(address, fitted, d
     [("evaluate", "t.parquet", "--coefficients", "c.json"), ("check", "c.json", "t.parquet")],
     ids=["evaluate", "check"],
 )
-def test_scores_are_the_same(address, fitted, dnip, words):
+def test_scores_are_the_same_though_a_worker_is_killed(address, fitted, dnip, words):
     here = dnip(*words, "--json")
-    there = dnip(*words, "--json", "--on", address, "--workers", 2)
+    with Killed("ray::_call"):
+        there = dnip(*words, "--json", "--on", address, "--workers", 2)
     assert there.json == here.json
+
+
+def test_a_choice_of_settings_is_the_same_though_a_worker_is_killed(address, tables, dnip):
+    words = "tune", "t.parquet", "--betas", "1,2.7", "--taus", "0.2", "--folds", "2", "--json"
+    here = dnip(*words, "--out", "c.json")
+    with Killed("ray::_call"):
+        there = dnip(*words, "--out", "there.json", "--on", address, "--workers", 2)
+    assert there.json["candidates"] == here.json["candidates"]
+    assert without_moments("there.json") == without_moments("c.json")
 
 
 def test_prompts_are_scored_the_same_though_a_worker_is_killed(address, folder, dnip):

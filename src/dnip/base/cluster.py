@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import re
 import socket
+import sys
 import warnings
-from contextlib import contextmanager
+from concurrent.futures import CancelledError
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
+from functools import cached_property
 from importlib.metadata import version
 from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -17,11 +20,16 @@ from dnip.base.optional import load_optional
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
+    from threading import Event
     from types import ModuleType
 
 #: What ``--on`` takes, up to an address.
 RAY = "ray"
 
+# Seconds between two looks at whether a call is stopped.
+_PATIENCE = 0.5
+# The workers share the cores.
+_ONE_THREAD = {"env_vars": {"NUMBA_NUM_THREADS": "1"}}
 _HOST_AND_PORT = re.compile(r"(?P<host>[^/]+):(?P<port>[0-9]+)$")
 
 
@@ -51,6 +59,13 @@ class Cluster:
         """What a worker asks for."""
         return {"num_cpus": 1, "num_gpus": self.gpus}
 
+    @cached_property
+    def _task(self) -> Any:  # noqa: ANN401
+        """A call of a function by any worker, which is repeated if the worker dies."""
+        return self.ray.remote(
+            **self.resources, max_retries=self.restarts, runtime_env=_ONE_THREAD
+        )(_call)
+
     def actors(self, kind: type, arguments: Iterable[tuple[Any, ...]]) -> list[Any]:
         """Start an actor for each tuple of arguments.
 
@@ -61,7 +76,7 @@ class Cluster:
             **self.resources,
             max_restarts=self.restarts,
             max_task_retries=self.restarts,
-            runtime_env={"env_vars": {"NUMBA_NUM_THREADS": "1"}},
+            runtime_env=_ONE_THREAD,
         )(kind)
         return [remote.remote(*each) for each in arguments]
 
@@ -75,15 +90,39 @@ class Cluster:
         DNIPError
             What a worker raised; BackendError for work that died too often.
         """
-        task = self.ray.remote(max_retries=self.restarts, **self.resources)(_call)
         coming = iter(items)
         running: list[Any] = []
         while True:
-            running += [task.remote(work, i) for i in islice(coming, self.workers - len(running))]
+            running += [
+                self._task.remote(work, i) for i in islice(coming, self.workers - len(running))
+            ]
             if not running:
                 return
             done, running = self.ray.wait(running)
             yield from self.get(done)
+
+    def put(self, value: Any) -> Any:  # noqa: ANN401
+        """Store what many calls read; return what `call` takes in its place."""
+        return self.ray.put(value)
+
+    def call(self, work: Callable[..., Any], *arguments: Any, stopped: Event) -> Any:  # noqa: ANN401
+        """Let a worker call a function, and wait for what it returns.
+
+        If the worker dies, another one calls the function again.
+
+        Raises
+        ------
+        CancelledError
+            If `stopped` is set before the function returns.
+        DNIPError
+            As `map`.
+        """
+        reference = self._task.remote(work, *arguments)
+        while not self.ray.wait([reference], timeout=_PATIENCE)[0]:
+            if stopped.is_set():
+                self.ray.cancel(reference, force=True)
+                raise CancelledError
+        return self.get(reference)
 
     def share(self, actors: Sequence[Any], method: str, jobs: Sequence[tuple[Any, ...]]) -> Any:  # noqa: ANN401
         """Yield the results of jobs that actors do, each its next one when it is done with one."""
@@ -111,8 +150,8 @@ class Cluster:
             return self.ray.get(references)
 
 
-def _call(work: Callable[[Any], Any], item: Any) -> Any:  # noqa: ANN401
-    return work(item)
+def _call(work: Callable[..., Any], *arguments: Any) -> Any:  # noqa: ANN401
+    return work(*arguments)
 
 
 @contextmanager
@@ -149,14 +188,15 @@ def connect(on: str, workers: int | None = None, gpus: float = 0.0) -> Iterator[
     if address:
         _check_answers(on, address)
     own = {} if address else {"num_cpus": workers, "include_dashboard": False}
-    try:
-        ray.init(address=address or "local", log_to_driver=False, logging_level="error", **own)
-    except (ConnectionError, RuntimeError, ValueError, OSError) as error:
-        raise _no_cluster(on, error) from error
-    try:
-        yield _cluster(ray, workers, gpus)
-    finally:
-        ray.shutdown()
+    with redirect_stdout(sys.stderr):  # Ray prints there which workers died
+        try:
+            ray.init(address=address or "local", log_to_driver=False, logging_level="error", **own)
+        except (ConnectionError, RuntimeError, ValueError, OSError) as error:
+            raise _no_cluster(on, error) from error
+        try:
+            yield _cluster(ray, workers, gpus)
+        finally:
+            ray.shutdown()
 
 
 def _check_answers(on: str, address: str) -> None:

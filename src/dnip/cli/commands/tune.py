@@ -11,6 +11,7 @@ import typer
 
 from dnip.base.choices import CriterionName, SolverName
 from dnip.base.option import Option
+from dnip.cli.cluster_options import ClusterOptions
 from dnip.cli.console import complain, finish, live_progress
 from dnip.cli.options import (
     DEFAULT_CONFIDENCE,
@@ -146,6 +147,7 @@ class ScoringOptions:
 
 
 def tune(
+    cluster: ClusterOptions,
     opt: Opt,
     grid: GridOptions,
     scoring: ScoringOptions,
@@ -186,7 +188,7 @@ def tune(
     check_files({"opt": opt, "dev": scoring.dev, "unlabelled": unlabelled}, {"out": out})
     names = split_classes(classes)
     table = ProbabilityTable.read(opt, names)
-    with live_progress("tuning") as show:
+    with cluster.connect() as workers, live_progress("tuning") as show:
         tuning = tune_table(
             table,
             grid=candidates,
@@ -201,6 +203,7 @@ def tune(
             seed=seed,
             time_limit=time_limit,
             progress=lambda done, total: show(f"{done:,} of {total:,} fits", done, total),
+            cluster=workers,
         )
     fitted = tuning.fit
     save_coefficients(fitted.coefficients, out)

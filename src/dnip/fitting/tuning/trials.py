@@ -1,4 +1,4 @@
-"""Every candidate fitted on every split, on all cores."""
+"""Every candidate fitted on every split, on all cores or on a cluster."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import time
 import warnings
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from functools import partial
 from itertools import groupby
 from threading import Event
 from typing import TYPE_CHECKING, NamedTuple
@@ -21,6 +22,7 @@ from dnip.method.solution import Status
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from dnip.base.cluster import Cluster
     from dnip.base.typing import Labels, Probabilities
     from dnip.fitting.tuning.settings import Settings
     from dnip.method.objective import Objective
@@ -76,7 +78,6 @@ class Workbench:
         self._unlabelled = unlabelled
         self._solver = solver
         self._seed = seed
-        self._stopped = Event()
 
     def run(
         self,
@@ -84,19 +85,23 @@ class Workbench:
         *,
         deadline: float | None = None,
         progress: Progress | None = None,
+        cluster: Cluster | None = None,
     ) -> Trials:
         """Fit the candidates in order, one per core at the same time.
 
-        Threads are enough, as the kernels release the interpreter. Ctrl-C ends it, and so does a
-        deadline (a reading of ``time.perf_counter``). Candidates that are not fitted on all folds
-        by then are left out.
+        Threads are enough, as the kernels release the interpreter. On a cluster, each thread waits
+        for a worker. Ctrl-C ends it, and so does a deadline (a reading of ``time.perf_counter``).
+        Candidates that are not fitted on all folds by then are left out.
         """
         found: dict[tuple[Settings, int], Labels] = {}
         jobs = iter(_jobs(candidates, len(self.folds)))
         total = len(candidates) * len(self.folds)
         interrupted = False
-        self._stopped.clear()
-        n_threads = usable_cores()
+        stopped = Event()
+        fit = partial(self._fit, deadline=deadline, stopped=stopped)
+        if cluster is not None:  # whose clocks differ: the deadline holds here
+            fit = partial(cluster.call, Workbench._fit, cluster.put(self), stopped=stopped)
+        n_threads = usable_cores() if cluster is None else cluster.workers
         with warnings.catch_warnings(), ThreadPoolExecutor(n_threads, "dnip-tune") as pool:
             # Warnings of classes without labels: the final fit gives them once.
             warnings.simplefilter("ignore", DNIPWarning)
@@ -104,7 +109,7 @@ class Workbench:
             try:
                 while True:
                     for job in _next(jobs, 2 * n_threads - len(running)):
-                        running.add(pool.submit(self._fit, *job, deadline))
+                        running.add(pool.submit(fit, *job))
                     if not running:
                         break
                     done, running = wait(running, _PATIENCE, FIRST_COMPLETED)
@@ -117,7 +122,7 @@ class Workbench:
             except KeyboardInterrupt:
                 interrupted = True
             finally:
-                self._stopped.set()
+                stopped.set()
                 for future in running:
                     future.cancel()
         for future in running:
@@ -132,9 +137,20 @@ class Workbench:
         return Trials(finished, interrupted)
 
     def _fit(
-        self, group: Sequence[Settings], number: int, deadline: float | None
+        self,
+        group: Sequence[Settings],
+        number: int,
+        *,
+        deadline: float | None = None,
+        stopped: Event | None = None,
     ) -> dict[tuple[Settings, int], Labels]:
         """Fit settings on one fold; they differ only in their robust mode."""
+        stopped = Event() if stopped is None else stopped
+
+        def heed(_entry: TraceEntry) -> None:  # Ctrl-C itself reaches the main thread only
+            if stopped.is_set():
+                raise KeyboardInterrupt
+
         fold = self.folds[number]
         found: dict[tuple[Settings, int], Labels] = {}
         plain: Labels | None = None
@@ -143,7 +159,7 @@ class Workbench:
                 found[settings, number] = plain
                 continue
             left = None if deadline is None else deadline - time.perf_counter()
-            if self._stopped.is_set() or (left is not None and left <= 0):
+            if stopped.is_set() or (left is not None and left <= 0):
                 break
             fitted = solve_robustly(
                 fold.probabilities,
@@ -155,7 +171,7 @@ class Workbench:
                 solver=self._solver,
                 seed=self._seed,
                 time_limit=left,
-                progress=self._heed,
+                progress=heed,
             )
             if fitted.solution.status in (Status.TIME_LIMIT, Status.INTERRUPTED):
                 break
@@ -164,11 +180,6 @@ class Workbench:
             if fitted.decision is None:  # the plain optimum: no need to fit it again
                 plain = found[settings, number]
         return found
-
-    def _heed(self, _entry: TraceEntry) -> None:
-        """Interrupt the search of this thread: Ctrl-C itself reaches the main thread only."""
-        if self._stopped.is_set():
-            raise KeyboardInterrupt
 
 
 def _jobs(
