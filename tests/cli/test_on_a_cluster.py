@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from dnip import ProbabilityTable
+from dnip.fitting import on_cluster
 from dnip.fitting.in_passes import fit_scan
 from dnip.solvers import FitSettings
 from dnip.tables import Scan
@@ -105,7 +106,10 @@ class Killed:
             time.sleep(0.002)
 
 
-def test_a_fit_is_the_same_though_a_worker_is_killed(address, fitted, dnip):
+# With 1, this process asks one worker, which asks the other.
+@pytest.mark.parametrize("fan_in", [8, 1])
+def test_a_fit_is_the_same_though_a_worker_is_killed(address, fitted, dnip, monkeypatch, fan_in):
+    monkeypatch.setattr(on_cluster, "_FAN_IN", fan_in)
     with Killed("ray::_Worker"):
         run = dnip("fit", "t.parquet", "--on", address, "--workers", 2, "--out", "there.json")
     assert run.status == 0, run.err

@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dnip.base.errors import InvalidInputError
 from dnip.solvers import (
@@ -72,3 +74,25 @@ def test_one_share_may_lack_a_class_but_not_all_of_them():
     assert SharedProblem(shares, ["a", "b"], scale=30).n_examples == 40
     with pytest.raises(InvalidInputError, match="class"):
         SharedProblem(LocalShares(p, labels * 0, ["a", "b"], 30, of=2), ["a", "b"], scale=30)
+
+
+def packed(mass):
+    """Flips whose mass in each cell a dictionary holds."""
+    cells = sorted(mass)
+    return PackedFlips(
+        np.diff(np.array(cells, np.int64), prepend=0), np.array([mass[c] for c in cells], np.int64)
+    )
+
+
+# Flips in near cells are tallied, others are sorted.
+@pytest.mark.parametrize("n_cells", [30, 10_000])
+@given(data=st.data())
+def test_sums_of_flips_are_those_of_numpy(n_cells, data):
+    cells = st.dictionaries(st.integers(1, n_cells - 1), st.integers(1, 300), max_size=20)
+    parts = data.draw(st.lists(cells, min_size=1, max_size=5))
+    expected = np.zeros(n_cells, np.int64)
+    for part in parts:
+        np.add.at(expected, list(part), list(part.values()))
+    total = PackedFlips.sum([packed(part) for part in parts])
+    assert total.cells.tolist() == np.flatnonzero(expected).tolist()
+    assert total.mass.tolist() == expected[total.cells].tolist()

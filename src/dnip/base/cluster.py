@@ -66,8 +66,8 @@ class Cluster:
             **self.resources, max_retries=self.restarts, runtime_env=_ONE_THREAD
         )(_call)
 
-    def actors(self, kind: type, arguments: Iterable[tuple[Any, ...]]) -> list[Any]:
-        """Start an actor for each tuple of arguments.
+    def actor(self, kind: type) -> Callable[..., Any]:
+        """Return a function that starts an actor with its arguments.
 
         An actor that dies is started again with the same arguments, and its call is repeated. So
         calls must not change what it knows.
@@ -78,7 +78,8 @@ class Cluster:
             max_task_retries=self.restarts,
             runtime_env=_ONE_THREAD,
         )(kind)
-        return [remote.remote(*each) for each in arguments]
+        start: Callable[..., Any] = remote.remote
+        return start
 
     def map(self, work: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
         """Yield the result of each item of some work, as they come.

@@ -39,6 +39,9 @@ if TYPE_CHECKING:
     from dnip.solvers import Progress
     from dnip.solvers.passes import Passes
 
+# How many workers one process adds up the answers of: this one, and each worker in turn.
+_FAN_IN = 8
+
 
 def fit_on_cluster(
     path: Path,
@@ -108,36 +111,58 @@ def _read_through(
 
 
 class _Workers:
-    """The workers, each with its share of the rows."""
+    """The workers, each with its share of the rows.
+
+    They form a tree. This process asks the first few for sums, each of them asks a few others, and
+    so on. So no process has more than a few answers to add, however many workers there are.
+    """
 
     def __init__(
         self, cluster: Cluster, path: Path, classes: Sequence[str], scale: WeightScale, memory: int
     ) -> None:
         self._cluster = cluster
-        number = cluster.workers
-        self._workers = cluster.actors(
-            _Worker,
-            [(path, classes, scale, memory, Share(i, number)) for i in range(number)],
-        )
+        start, number = cluster.actor(_Worker), cluster.workers
+        started: dict[int, Any] = {}
+        for i in reversed(range(number)):  # those that a worker asks are there before it
+            first = (i + 1) * _FAN_IN
+            below = [started[j] for j in range(first, min(first + _FAN_IN, number))]
+            share = Share(i, number)
+            started[i] = start(cluster, below, path, classes, scale, memory, share)
+        self._workers = [started[i] for i in range(number)]
         self.measure = partial(self.ask, "measure")
-        self.count = partial(self.ask, "count")
-        self.find_flips = partial(self.ask, "find_flips")
+        self.count = partial(self._sum, "count")
+        self.find_flips = partial(self._sum, "find_flips")
 
     def ask(self, name: str, *arguments: object) -> list[Any]:
         """Call a method of all workers at once, and wait for what they return."""
-        asked = [getattr(worker, name).remote(*arguments) for worker in self._workers]
-        return list(self._cluster.get(asked))
+        return list(self._cluster.get(_ask(self._workers, name, *arguments)))
+
+    def _sum(self, name: str, *arguments: object) -> list[Any]:
+        """Call a method that adds up answers; return those of the first few workers."""
+        return list(self._cluster.get(_ask(self._workers[:_FAN_IN], name, *arguments)))
+
+
+def _ask(workers: Sequence[Any], name: str, *arguments: object) -> list[Any]:
+    return [getattr(worker, name).remote(*arguments) for worker in workers]
 
 
 class _Worker:
-    """A process that holds a share of the rows.
+    """A process that holds a share of the rows, and asks the workers `below` it.
 
     What it holds follows from its arguments alone. One that died can be started again.
     """
 
     def __init__(
-        self, path: Path, classes: Sequence[str], scale: WeightScale, memory: int, share: Share
+        self,
+        cluster: Cluster,
+        below: Sequence[Any],
+        path: Path,
+        classes: Sequence[str],
+        scale: WeightScale,
+        memory: int,
+        share: Share,
     ) -> None:
+        self._cluster, self._below = cluster, below
         self._scan = Scan(path, classes, memory=memory, share=share)
         self._classes, self._scale, self._memory = classes, scale, memory
         self._n_rows = 0
@@ -149,12 +174,16 @@ class _Worker:
         return ShareCounts(self._n_rows, problem.class_mass, problem.n_open)
 
     def count(self, indices: Floats) -> Confusion:
-        """Return the confusion counts at weight indices."""
-        return self._rows()[1].count(indices)
+        """Return the confusion counts at weight indices, of this share and all below."""
+        below = _ask(self._below, "count", indices)
+        counts: Confusion = self._rows()[1].count(indices)
+        return sum(self._cluster.get(below), counts)
 
     def find_flips(self, indices: Floats, c: int) -> PackedFlips:
-        """Return the flips of class `c`."""
-        return PackedFlips.of(self._rows()[1].find_flips(indices, c), len(self._classes))
+        """Return the flips of class `c`, in this share and all below."""
+        below = _ask(self._below, "find_flips", indices, c)
+        flips = PackedFlips.of(self._rows()[1].find_flips(indices, c), len(self._classes))
+        return PackedFlips.sum([flips, *self._cluster.get(below)])
 
     def evaluate(self, coefficients: Coefficients) -> EvaluationCounts:
         """Count the share under coefficients."""

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import numpy as np
 
 from dnip.method.problem import check_present
-from dnip.solvers.kernels.flips import Flips, list_tally, new_flips
+from dnip.solvers.kernels.flips import Flips
 from dnip.solvers.levels import levels_of
 from dnip.solvers.streamed import CountedRows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Self
 
     from dnip.base.typing import Confusion, Floats, Integers
     from dnip.method.scales import WeightScale
@@ -87,7 +88,34 @@ class PackedFlips(NamedTuple):
         n = int(flips.start[-1])
         index = np.repeat(np.arange(1, len(flips.start) - 1), np.diff(flips.start[1:]))
         cells = (index * n_classes + flips.true[:n]) * n_classes + flips.rival[:n]
-        mass = flips.mass[:n]
+        return cls._packed(cells, flips.mass[:n])
+
+    @classmethod
+    def sum(cls, parts: Sequence[Self]) -> Self:
+        """Add flips of different rows.
+
+        Examples
+        --------
+        >>> one = PackedFlips(np.array([6, 3]), np.array([5, 1]))
+        >>> other = PackedFlips(np.array([8, 1]), np.array([2, 2]))
+        >>> both = PackedFlips.sum([one, other])
+        >>> both.cells.tolist(), both.mass.tolist()
+        ([6, 8, 9], [5, 2, 3])
+        """
+        if len(parts) == 1:
+            return parts[0]
+        cells = [part.cells for part in parts]
+        n_cells = 1 + max(int(each.max(initial=0)) for each in cells)
+        if n_cells > _CELLS_PER_FLIP * sum(map(len, cells)):
+            return cls._packed(np.concatenate(cells), np.concatenate([each.mass for each in parts]))
+        tally = np.zeros(n_cells, np.int64)
+        for place, part in zip(cells, parts, strict=True):
+            tally[place] += part.mass  # no cell is there twice
+        found = np.flatnonzero(tally > 0)
+        return cls._packed(found, tally[found])
+
+    @classmethod
+    def _packed(cls, cells: Integers, mass: Integers) -> Self:
         if (np.diff(cells) <= 0).any():
             cells, place = np.unique(cells, return_inverse=True)
             mass = np.bincount(place, mass, len(cells)).astype(np.int64)
@@ -139,7 +167,6 @@ class SharedPasses:
         self._shares = problem.shares
         self._n_classes = problem.n_classes
         self._scale = levels.size
-        self._n_cells = (levels.size + 2) * problem.n_classes**2
 
     def count(self, indices: Floats) -> Confusion:
         """Return the counts at weight indices."""
@@ -148,23 +175,12 @@ class SharedPasses:
 
     def find_flips(self, indices: Floats, c: int) -> Flips:
         """Return the flips of class `c`."""
-        parts = self._shares.find_flips(indices, c)
-        n_flips = sum(len(part.mass) for part in parts)
-        if self._n_cells <= _CELLS_PER_FLIP * n_flips:
-            tally = np.zeros(self._n_cells, np.int64)
-            for part in parts:
-                tally[part.cells] += part.mass  # no cell is there twice
-            flips = new_flips(self._scale, n_flips)
-            list_tally(tally, self._n_classes, self._scale, flips)
-            return flips
-        cells, place = np.unique(
-            np.concatenate([part.cells for part in parts]), return_inverse=True
-        )
-        mass = np.bincount(place, np.concatenate([part.mass for part in parts]), len(cells))
-        index, pair = np.divmod(cells, self._n_classes**2)
+        flips = PackedFlips.sum(self._shares.find_flips(indices, c))
+        index, pair = np.divmod(flips.cells, self._n_classes**2)
         true, rival = np.divmod(pair, self._n_classes)
         start = np.searchsorted(index, np.arange(self._scale + 2))
-        return Flips(start, true.astype(np.uint32), rival.astype(np.uint32), mass.astype(np.int64))
+        classes = true.astype(np.uint32), rival.astype(np.uint32)
+        return Flips(start, *classes, flips.mass.astype(np.int64))
 
 
 def _short(numbers: Integers) -> Integers:

@@ -31,7 +31,8 @@ class ClusterEngine:
 
     def __init__(self, cluster: Cluster, open_engine: Callable[[], Engine]) -> None:
         self._cluster = cluster
-        self._workers = cluster.actors(_Worker, [(open_engine,)] * cluster.workers)
+        start = cluster.actor(_Worker)
+        self._workers = [start(open_engine) for _ in range(cluster.workers)]
 
     def describe(self) -> dict[str, Any]:
         """Return model, precision and library versions, for the table's metadata."""
