@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from dnip.base.option import Option
+from dnip.cli.cluster_options import ClusterOptions
 from dnip.cli.console import complain, finish, live_progress
 from dnip.cli.options import AsJson, named_file
 from dnip.cli.prompt_options import model_files
@@ -15,6 +16,7 @@ from dnip.studies.reproduction.registry import ALL, EXPERIMENTS
 
 
 def reproduce(
+    cluster: ClusterOptions,
     experiment: Annotated[
         str,
         typer.Argument(
@@ -74,7 +76,7 @@ def reproduce(
     stop the others; it is reported, and the next run tries it again.
     """
     from dnip.base.cores import usable_cores
-    from dnip.base.errors import DNIPError
+    from dnip.base.errors import DNIPError, InvalidInputError
     from dnip.base.files import check_files
     from dnip.presenting.reproduction import (
         describe_reproduction,
@@ -97,17 +99,23 @@ def reproduce(
         left = survey(experiment, chosen, out, data=data, tables=tables)
         finish(left, describe_survey(left), json=json)
         return
+    if jobs is not None and cluster.on is not None:
+        raise InvalidInputError(
+            "--jobs is for this machine, and --on for a cluster",
+            hint="Give --workers instead of --jobs",
+        )
     cores = usable_cores()
-    workers = jobs or cores
-    with live_progress("reproducing") as show:
+    with cluster.connect() as workers, live_progress("reproducing") as show:
+        processes = jobs or cores if workers is None else workers.workers
         done = run(
             experiment,
             chosen,
             out,
             data=data,
             tables=tables,
-            jobs=workers,
-            threads=max(1, cores // workers),
+            jobs=processes,
+            threads=max(1, cores // processes),
+            cluster=workers,
             replan=replan,
             progress=show,
         )

@@ -1,4 +1,4 @@
-"""The run: all cells that are not in the store, and the tables they need, over processes."""
+"""The run: all cells that are not in the store, and the tables they need, over workers."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from dnip.base.errors import OutputError
+from dnip.studies.reproduction.cluster_pool import ClusterPool
 from dnip.studies.reproduction.results import CellResult, Computed, Results
 from dnip.studies.reproduction.worker_pool import Failed, Step, WorkerPool, compute
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from dnip.base.cluster import Cluster
     from dnip.studies.reproduction.cell import Cell
     from dnip.studies.reproduction.prompt_request import PromptRequest
     from dnip.studies.reproduction.store import Store
@@ -71,6 +73,7 @@ def run_cells(
     jobs: int = 1,
     prompt_jobs: int | None = None,
     threads: int = 1,
+    cluster: Cluster | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Outcome:
     """Compute all cells that are not in the store, and the tables that they need.
@@ -91,6 +94,8 @@ def run_cells(
         How many of them may hold a model at a time; all by default.
     threads : int
         Threads of each process.
+    cluster : Cluster, optional
+        Its workers are used instead of processes of this machine.
     progress : callable, optional
         Receives a line now and then.
 
@@ -106,8 +111,8 @@ def run_cells(
     schedule = _Schedule(
         [cell for key, cell in work.items() if key not in kept], requests, store, outcome
     )
-    with WorkerPool(jobs, threads) as pool:
-        schedule.work(pool, prompt_jobs or jobs, progress or (lambda _: None))
+    with WorkerPool(jobs, threads) if cluster is None else ClusterPool(cluster) as pool:
+        schedule.work(pool, prompt_jobs or pool.size, progress or (lambda _: None))
     kept |= schedule.computed
     for name, of_one in cells.items():
         outcome.results[name] = Results(
@@ -147,7 +152,9 @@ class _Schedule:
         }
         self._ready = deque(key for key, missing in self._missing.items() if not missing)
 
-    def work(self, pool: WorkerPool, prompters: int, progress: Callable[[str], None]) -> None:
+    def work(
+        self, pool: WorkerPool | ClusterPool, prompters: int, progress: Callable[[str], None]
+    ) -> None:
         """Work until nothing is left to do."""
         self._hand_out(pool, prompters)
         while pool.busy:
@@ -161,7 +168,7 @@ class _Schedule:
             progress(self._describe())
             self._hand_out(pool, prompters)
 
-    def _hand_out(self, pool: WorkerPool, prompters: int) -> None:
+    def _hand_out(self, pool: WorkerPool | ClusterPool, prompters: int) -> None:
         for number in pool.idle():
             # Workers reserved for prompting go on prompting, so that the model does not wait.
             # Other workers do the cells that are ready first, as these are short.

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Sequence
 
+    from dnip.base.cluster import Cluster
     from dnip.studies.reproduction.cell import Cell
     from dnip.studies.reproduction.experiment import Experiment
     from dnip.studies.reproduction.plan import ReproductionPlan
@@ -105,6 +106,7 @@ def reproduce(
     tables: str | os.PathLike[str] | None = None,
     jobs: int = 1,
     threads: int = 1,
+    cluster: Cluster | None = None,
     replan: bool = False,
     progress: Callable[[str], None] | None = None,
 ) -> Reproduction:
@@ -124,6 +126,8 @@ def reproduce(
         In place of texts, a folder of saved probability tables; nothing is prompted.
     jobs, threads : int
         Processes, and threads of each.
+    cluster : Cluster, optional
+        Its workers are used instead of processes of this machine.
     replan : bool
         Go on in a folder of another plan or other data; what both share is kept.
     progress : callable, optional
@@ -156,6 +160,7 @@ def reproduce(
             jobs=jobs,
             prompt_jobs=plan.prompt_jobs,
             threads=threads,
+            cluster=cluster,
             progress=progress,
         )
         results = [

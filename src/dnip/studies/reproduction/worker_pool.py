@@ -181,17 +181,18 @@ def _serve(connection: Connection) -> None:
     threading.Thread(target=follow, daemon=True).start()
     with suppress(EOFError, ConnectionError):
         while True:
-            connection.send(_do(connection.recv(), connection))
+            connection.send(do(connection.recv(), connection.send))
 
 
-def _do(job: Job, connection: Connection) -> Computed | Failed:
+def do(job: Job, send: Callable[[Step], None]) -> Computed | Failed:
+    """Do a job, and send how many of its steps are done now and then."""
     last = 0.0
 
     def report(done: int, _total: int) -> None:
         nonlocal last
         if time.monotonic() - last >= _PAUSE:
             last = time.monotonic()
-            connection.send(Step(done))
+            send(Step(done))
 
     began = time.perf_counter()
     try:
