@@ -17,7 +17,7 @@ from PIL import Image
 
 _PICTURE = re.compile(r"!\[(?P<title>[^\]]*)\]\(figures/(?P<name>[^)]+)\.png\)")
 _SHOWN = re.compile(r"\(images/(?P<name>[^)]+\.png)\)")
-_WIDEST, _COLOURS = 1000, 64
+_WIDEST, _COLOURS = 1000, 256
 # What stands for the paths of a run.
 _NAMES = {"data": "DATASETS", "tables": "TABLES", "out": "reproduction"}
 
@@ -69,7 +69,9 @@ def shrink(source: Path, target: Path) -> None:
         if small.width > _WIDEST:
             height = round(small.height * _WIDEST / small.width)
             small = small.resize((_WIDEST, height), Image.Resampling.LANCZOS)
-        small.quantize(_COLOURS, dither=Image.Dither.NONE).save(target, optimize=True)
+        small.quantize(_COLOURS, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE).save(
+            target, optimize=True
+        )
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from dnip.studies.reproduction.comparison import ALL, VariantComparison
 from dnip.studies.reproduction.degenerate import is_constant, never_predicted
 from dnip.studies.reproduction.methods import METHOD_TITLES, METHODS, OURS, RAW, TITLES
 from dnip.studies.reproduction.naming import COMPARED
-from dnip.studies.reproduction.results import Results
+from dnip.studies.reproduction.results import Results, dataset
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -119,8 +119,7 @@ def headline_table(results: Results) -> Table:
         ("All tasks", results),
     ):
         if len(part) and (part is not results or (len(able) and len(unable))):
-            names = ", ".join(dict.fromkeys(map(str, part.values("task"))))
-            rows.append(f"{heading}: {names}")
+            rows.append(f"{heading}: {_named(part)}")
             rows += _lines(part)
     return Table(
         HEADLINE,
@@ -136,10 +135,18 @@ def headline_table(results: Results) -> Table:
         ],
         rows,
         caption="Means of the task means, on test rows, over cells in which no method is a "
-        "constant classifier. Change: relative to the raw argmax. Never predicted: classes that no "
-        "test row is predicted as, mean over all cells, or how many cells have a constant "
-        "classifier.",
+        "constant classifier; tables of the same texts count as one task. Change: relative to the "
+        "raw argmax. Never predicted: classes that no test row is predicted as, mean over all "
+        "cells, or how many cells have a constant classifier.",
     )
+
+
+def _named(results: Results) -> str:
+    """Return the tasks, by dataset where several tables are of the same texts."""
+    tasks, datasets = results.values("task"), {dataset(row) for row in results}
+    if len(datasets) == len(tasks):
+        return ", ".join(map(str, tasks))
+    return f"{len(tasks)} tables of {len(datasets)} datasets"
 
 
 def _lines(results: Results) -> Iterator[Row]:
@@ -182,8 +189,8 @@ def ours_against(results: Results) -> Table:
             )
             for other in others
         ],
-        caption="Mean over tasks, with 95 % intervals by Student's t over tasks. Cells in which "
-        "one of the two is a constant classifier are left out.",
+        caption="Mean over datasets, with 95 % intervals by Student's t over datasets. Cells in "
+        "which one of the two is a constant classifier are left out.",
     )
 
 
@@ -208,8 +215,11 @@ def ours_in_words(results: Results, metric: str) -> tuple[str, bool | None]:
 
 
 def mean_over(results: Results, way: str, metric: str) -> float:
-    """Return the mean of the task means."""
-    return fmean(cells.mean(way, metric) for _, cells in _by_task(results))
+    """Return the mean over datasets of the task means."""
+    found: dict[str, list[float]] = {}
+    for _, cells in _by_task(results):
+        found.setdefault(dataset(cells.rows[0]), []).append(cells.mean(way, metric))
+    return fmean(map(fmean, found.values()))
 
 
 def relative(results: Results, way: str, metric: str) -> float | None:

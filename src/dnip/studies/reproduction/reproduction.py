@@ -152,7 +152,11 @@ def reproduce(
         if work.sources.requests:
             make_folder(folder / _PROMPTS)
         manifest = begin_manifest(folder, inputs_of(plan, tables, work.sources), replan=replan)
-        manifest["models"] = describe_models(plan) if tables is None else {}
+        manifest["models"] = (
+            describe_models(plan)
+            if tables is None
+            else {source.task: source.note for source in work.sources if source.note}
+        )
         outcome = run_cells(
             work.cells,
             work.sources.requests,

@@ -7,7 +7,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 
 class Computed(NamedTuple):
@@ -94,6 +94,23 @@ class Results:
             several = len(self.where(task=task).values("model")) > 1
             yield (f"{task}, {row.labels['model']}" if several else str(task)), row
 
+    def over_datasets(self, numbers: Iterable[float]) -> list[float]:
+        """Return the mean of some numbers, one for each cell, by dataset.
+
+        Tables of the same texts are one dataset.
+
+        Examples
+        --------
+        >>> labels = [{"task": t, "dataset": d} for t, d in (("a", "x"), ("b", "x"), ("c", "c"))]
+        >>> results = Results(tuple(CellResult(one, {}, 0.0) for one in labels))
+        >>> results.over_datasets([0, 1, 2])
+        [0.5, 2.0]
+        """
+        found: dict[str, list[float]] = {}
+        for row, number in zip(self.rows, numbers, strict=True):
+            found.setdefault(dataset(row), []).append(number)
+        return [fmean(values) for values in found.values()]
+
     def by_model(self, name: str) -> Iterator[tuple[str, Results]]:
         """Yield the cells of each model, with a name for their table: NAME, NAME-2, NAME-3, ..."""
         for number, model in enumerate(self.values("model"), start=1):
@@ -106,3 +123,8 @@ class Results:
     def mean(self, *path: str) -> float:
         """Return the mean of a number over the cells, at least one."""
         return fmean(self.numbers(*path))
+
+
+def dataset(row: CellResult) -> str:
+    """Return what a cell's texts are: its task, unless its labels say more."""
+    return str(row.labels.get("dataset") or row.labels["task"])

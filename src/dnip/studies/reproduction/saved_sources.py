@@ -16,13 +16,16 @@ from dnip.tables import ProbabilityTable
 # Endings of table files, best first.
 _ENDINGS = (".csv.gz", ".csv", ".parquet", ".npz", ".jsonl")
 _PARTS = ("opt", "test")
+# What a report says of a table, by the keys of its meta file.
+_TOLD = ("model", "task", "how_produced", "transformation", "source_repo")
 
 
 def saved_sources(folder: Path) -> Sources:
     """Return a source for each folder with an opt and a test table.
 
-    A ``meta.json`` beside the tables may name ``model`` and ``class_names``; the task is named
-    after the folder.
+    A ``meta.json`` beside the tables may name ``model``, ``class_names`` and, as ``task``, what the
+    texts are: tables of the same texts count as one dataset. The task is named after the folder.
+    The report also shows ``how_produced``, ``transformation`` and ``source_repo``.
 
     Raises
     ------
@@ -66,7 +69,9 @@ def _saved(place: Path) -> Source:
         references[part] = TableRef(name, key, str(paths[part]), len(table), table.classes)
     model = str(meta.get("model") or "saved table")
     opt_ref, test_ref = references["opt"], references["test"]
-    return Source(model, place.name, shots=None, seed=None, opt=opt_ref, test=test_ref)
+    texts = str(meta.get("task") or "")
+    note = "; ".join(str(meta[name]) for name in _TOLD if meta.get(name))
+    return Source(model, place.name, None, None, opt_ref, test_ref, texts=texts, note=note)
 
 
 def _read(path: Path, names: object) -> ProbabilityTable:

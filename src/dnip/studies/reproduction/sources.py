@@ -28,6 +28,10 @@ class Source:
     test : TableRef
     shown : tuple of int
         Class indices of the demonstrations, in the order of the prompt.
+    texts : str
+        What the texts are, if not the task: tables of the same texts count as one dataset.
+    note : str
+        What is known of a saved table.
     """
 
     model: str
@@ -37,6 +41,8 @@ class Source:
     opt: TableRef
     test: TableRef
     shown: tuple[int, ...] = ()
+    texts: str = ""
+    note: str = ""
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -45,8 +51,14 @@ class Source:
 
     @property
     def labels(self) -> dict[str, Any]:
-        """Model, task, shots and seed: labels for a cell on this source."""
-        return {name: getattr(self, name) for name in ("model", "task", "shots", "seed")}
+        """Model, task, dataset, shots and seed: labels for a cell on this source."""
+        return {
+            "model": self.model,
+            "task": self.task,
+            "dataset": self.texts or self.task,
+            "shots": self.shots,
+            "seed": self.seed,
+        }
 
 
 @dataclass(frozen=True)

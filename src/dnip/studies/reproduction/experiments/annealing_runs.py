@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dnip.method.objective import Objective
@@ -13,19 +12,11 @@ from dnip.studies.reproduction.experiments.costs import rehearse
 from dnip.studies.reproduction.methods import cut
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from dnip.method.solution import Solution
     from dnip.tables import ProbabilityTable
 
-# A last temperature, for 10,000 examples.
-_COLD = 2.0
-#: Annealers by name, for λ: chains of λNK moves by the paper's temperatures, and by some that go on
-#: to a tenth of the last one.
-SCHEDULES: dict[str, Callable[[float], Anneal]] = {
-    "paper": Anneal.paper,
-    "cold": lambda factor: replace(Anneal.paper(factor), t_min=_COLD),
-}
 # Values nearer than this are the same.
 _SAME = 1e-6
 
@@ -51,7 +42,7 @@ def measure_convergence(
     factors : sequence of float
         λ: each temperature has λNK moves.
     n_seeds : int
-        Runs with each λ and schedule.
+        Runs with each λ.
     time_limit : float
         Seconds for the exact solver. Where it proves nothing, the best value of all runs counts as
         the optimum.
@@ -62,10 +53,8 @@ def measure_convergence(
     >>> few = bundled_table("opt").draw(60, seed=0)
     >>> settings = {"scale": 5, "factors": [1.0], "n_seeds": 1, "time_limit": 60.0}
     >>> found = measure_convergence(few, dev_share=0.1, **settings)
-    >>> found["proven"], list(found["annealing"])
-    (True, ['paper', 'cold'])
-    >>> all(run["gaps"][0] >= 0 for runs in found["annealing"].values() for run in runs)
-    True
+    >>> found["proven"], [run["gaps"][0] >= 0 for run in found["annealing"]]
+    (True, [True])
     """
     rows = cut(opt, dev_share)[0].labelled()
     assert rows.labels is not None
@@ -82,11 +71,7 @@ def measure_convergence(
             time_limit=limit,
         )
 
-    solvers: dict[Any, str | Solver] = {
-        (schedule, factor): annealer(factor)
-        for schedule, annealer in SCHEDULES.items()
-        for factor in factors
-    }
+    solvers: dict[Any, str | Solver] = {factor: Anneal.paper(factor) for factor in factors}
     rehearse(rows)
     best = run("exact", limit=time_limit)
     found, seconds = {}, {}
@@ -117,10 +102,7 @@ def measure_convergence(
         "exact_seconds": best.seconds,
         "coordinate": summary("coordinate"),
         "authors": summary("authors"),
-        "annealing": {
-            schedule: [{"factor": factor, **summary((schedule, factor))} for factor in factors]
-            for schedule in SCHEDULES
-        },
+        "annealing": [{"factor": factor, **summary(factor)} for factor in factors],
     }
 
 

@@ -26,7 +26,7 @@ _OVER, _UNDER = 1.25, 0.8
 
 
 class ConfusionMatrix(Experiment):
-    """The confusion matrix of one task, raw and reweighted."""
+    """Confusion matrices, raw and reweighted; that of one task is shown."""
 
     name = "confusion"
     title = "Confusion matrix: over- and under-predicted classes"
@@ -40,30 +40,33 @@ class ConfusionMatrix(Experiment):
     options: Options
 
     def cells(self, sources: Sources) -> Sequence[Cell]:
-        """Return a cell on 1-shot prompts of the first seed."""
-        rows = sources.first_seed()
-        chosen = [row for row in rows if row.task == self.options.task]
-        if not chosen:  # a matrix that can be read, if there is one
-            chosen = sorted(rows, key=lambda row: not 2 < len(row.classes) <= _MOST_CLASSES)[:1]
-        return [debias_cell(self, source) for source in chosen]
+        """Return a cell for each source of the first seed."""
+        return [debias_cell(self, source) for source in sources.first_seed()]
 
     def present(self, results: Results) -> Sequence[Artefact]:
         """Return one matrix of the raw argmax, and one for each method."""
+        if not len(results):
+            return []
+        row = self._shown(results)
+        classes = row.result["classes"]
+        about = f"{row.labels['model']} on {row.labels['task']}"
         artefacts: list[Artefact] = []
-        for number, row in enumerate(results, start=1):
-            suffix = "" if number == 1 else f"-{number}"
-            classes = row.result["classes"]
-            about = f"{row.labels['model']} on {row.labels['task']}"
-            for way, title in TITLES.items():
-                name = self.name if way == RAW else f"{self.name}-{way}"
-                what = f"{about}, {title}"
-                artefacts.append(_table(f"{name}{suffix}", what, classes, row.result[way]))
-            if len(classes) <= _MOST_CLASSES:
-                counts = {t: row.result[way]["confusion"] for way, t in PICTURED.items()}
-                title = f"{self.title}: {about}"
-                artefacts.append(confusion_figure(f"{self.name}{suffix}", title, counts, classes))
-            artefacts.append(_judge(row))
-        return artefacts
+        for way, title in TITLES.items():
+            name = self.name if way == RAW else f"{self.name}-{way}"
+            artefacts.append(_table(name, f"{about}, {title}", classes, row.result[way]))
+        if len(classes) <= _MOST_CLASSES:
+            counts = {t: row.result[way]["confusion"] for way, t in PICTURED.items()}
+            artefacts.append(confusion_figure(self.name, f"{self.title}: {about}", counts, classes))
+        return [*artefacts, _judge(row, results)]
+
+    def _shown(self, results: Results) -> CellResult:
+        """Return the task that is asked for, else one whose matrix can be read."""
+        rows = list(results.where(task=self.options.task))
+        return (rows or sorted(results, key=_is_unreadable))[0]
+
+
+def _is_unreadable(row: CellResult) -> bool:
+    return not 2 < len(row.result["classes"]) <= _MOST_CLASSES
 
 
 def _table(name: str, what: str, classes: Sequence[str], scored: dict[str, Any]) -> Table:
@@ -96,15 +99,23 @@ def _table(name: str, what: str, classes: Sequence[str], scored: dict[str, Any])
     )
 
 
-def _judge(row: CellResult) -> Statement:
-    """Say whether some class is over-predicted while another starves."""
-    named = zip(row.result["classes"], row.result[RAW]["prediction_ratios"], strict=True)
-    ratios = {name: ratio for name, ratio in named if ratio is not None}
-    most, least = max(ratios, key=ratios.__getitem__), min(ratios, key=ratios.__getitem__)
+def _judge(shown: CellResult, results: Results) -> Statement:
+    """Say on how many tasks some class is over-predicted while another starves."""
+    (most, over), (least, under) = _extremes(shown)
+    found = [_extremes(row) for row in results]
+    uneven = sum(high > _OVER and low < _UNDER for (_, high), (_, low) in found)
     return Statement(
         "The raw argmax over-predicts some class and under-predicts another",
         "predicted / true: Business 1.77, Tech 0.20",
-        f"predicted / true: {most} {ratios[most]:.2f}, {least} {ratios[least]:.2f} "
-        f"({row.labels['task']})",
-        ratios[most] > _OVER and ratios[least] < _UNDER,
+        f"predicted / true: {most} {over:.2f}, {least} {under:.2f} ({shown.labels['task']}). "
+        f"One above {_OVER} and one below {_UNDER} on {uneven} of {len(found)} tasks; more than "
+        "half is asked for",
+        uneven > len(found) / 2,
     )
+
+
+def _extremes(row: CellResult) -> list[tuple[str, float]]:
+    """Return the class with the highest ratio of predicted to true, and that with the lowest."""
+    named = zip(row.result["classes"], row.result[RAW]["prediction_ratios"], strict=True)
+    ratios = [(str(name), ratio) for name, ratio in named if ratio is not None]
+    return [pick(ratios, key=lambda one: one[1]) for pick in (max, min)]

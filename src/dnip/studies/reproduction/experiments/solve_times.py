@@ -40,8 +40,8 @@ _WAYS = {**_SOLVERS, "fit": "dnip fit"}
 
 _Result = TypeVar("_Result")
 
-# "Minutes", in seconds.
-_MINUTES = 600.0
+# "Minutes", in seconds: the paper's own longest time is 43 minutes.
+_MINUTES = 3600.0
 # How often work of less than a second is repeated; the median is reported.
 _REPEATS, _QUICK = 5, 1.0
 
@@ -195,7 +195,8 @@ class SolveTimes(Experiment):
             columns,
             rows,
             caption="Authors' loops: plain loops by the schedule of the authors' code, six moves "
-            "or three accepted at each temperature. Authors' schedule: the same, compiled. Paper's "
+            "or three accepted at each temperature. Authors' schedule: the same, compiled, "
+            "with other random numbers. Paper's "
             "annealing: chains of λNK moves, compiled. They prove nothing; "
             f"the exact solver had {self.options.time_limit:g} s. dnip fit is the whole default "
             "fit, with its own objective. Times suffer where other work runs beside them: --jobs 1 "
@@ -250,7 +251,8 @@ def _judge(results: Results) -> list[Statement]:
         Statement(
             "For all datasets, optimization finishes in minutes",
             "203 to 2,584 s, machine unknown",
-            f"{seconds_of_ways}; minutes are taken as less than {_MINUTES / 60:g}",
+            f"{seconds_of_ways}; minutes are taken as less than {_MINUTES / 60:g}, as the paper's "
+            "longest time is 43",
             slowest < _MINUTES,
         )
     ]
