@@ -10,7 +10,7 @@ import warnings
 from concurrent.futures import CancelledError
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from importlib.metadata import version
 from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -29,7 +29,7 @@ RAY = "ray"
 # Seconds between two looks at whether a call is stopped.
 _PATIENCE = 0.5
 # The workers share the cores.
-_ONE_THREAD = {"env_vars": {"NUMBA_NUM_THREADS": "1"}}
+_ONE_THREAD = {"NUMBA_NUM_THREADS": "1"}
 _HOST_AND_PORT = re.compile(r"(?P<host>[^/]+):(?P<port>[0-9]+)$")
 
 
@@ -62,9 +62,7 @@ class Cluster:
     @cached_property
     def _task(self) -> Any:  # noqa: ANN401
         """A call of a function by any worker, which is repeated if the worker dies."""
-        return self.ray.remote(
-            **self.resources, max_retries=self.restarts, runtime_env=_ONE_THREAD
-        )(_call)
+        return self.ray.remote(**self.resources, max_retries=self.restarts)(_call)
 
     def actor(self, kind: type) -> Callable[..., Any]:
         """Return a function that starts an actor with its arguments.
@@ -76,7 +74,6 @@ class Cluster:
             **self.resources,
             max_restarts=self.restarts,
             max_task_retries=self.restarts,
-            runtime_env=_ONE_THREAD,
         )(kind)
         start: Callable[..., Any] = remote.remote
         return start
@@ -188,16 +185,36 @@ def connect(on: str, workers: int | None = None, gpus: float = 0.0) -> Iterator[
         return
     if address:
         _check_answers(on, address)
-    own = {} if address else {"num_cpus": workers, "include_dashboard": False}
+    start = partial(ray.init, log_to_driver=False, logging_level="error")
     with redirect_stdout(sys.stderr):  # Ray prints there which workers died
         try:
-            ray.init(address=address or "local", log_to_driver=False, logging_level="error", **own)
+            if address:
+                start(address, runtime_env={"env_vars": _ONE_THREAD})
+            else:  # the first workers start with it, and have the environment of this process
+                with _environment(_ONE_THREAD):
+                    start("local", num_cpus=workers, include_dashboard=False)
         except (ConnectionError, RuntimeError, ValueError, OSError) as error:
             raise _no_cluster(on, error) from error
         try:
-            yield _cluster(ray, workers, gpus)
+            cluster = _cluster(ray, workers, gpus)
+            if address:
+                _check_versions(cluster)
+            yield cluster
         finally:
             ray.shutdown()
+
+
+@contextmanager
+def _environment(variables: dict[str, str]) -> Iterator[None]:
+    """Set variables of the environment, for a block."""
+    before = dict(os.environ)
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name in variables:
+            os.environ.pop(name)
+        os.environ.update(before)
 
 
 def _check_answers(on: str, address: str) -> None:
@@ -229,9 +246,7 @@ def _cluster(ray: ModuleType, workers: int | None, gpus: float) -> Cluster:
             f"the cluster has room for {most} workers{each}; {workers or 1} are asked for",
             hint="Give fewer --workers, or add nodes",
         )
-    cluster = Cluster(ray, workers or most, gpus)
-    _check_versions(cluster)
-    return cluster
+    return Cluster(ray, workers or most, gpus)
 
 
 def _check_versions(cluster: Cluster) -> None:

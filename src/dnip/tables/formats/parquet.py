@@ -211,7 +211,7 @@ def _chunk(
 def _codes(column: pa.Array, n_classes: int) -> Codes:
     """Return labels as codes of their distinct values; class indices are their own codes."""
     if not column.null_count and _is_integer(column):
-        numbers = column.to_numpy(zero_copy_only=False)
+        numbers = _numbers(column)
         if len(numbers) and numbers.min() >= 0 and numbers.max() < n_classes:
             return Codes(range(n_classes), numbers)
     encoded = column.dictionary_encode()
@@ -243,7 +243,15 @@ def _cells(column: pa.Array) -> NDArray[np.generic] | Sequence[object]:
     if column.null_count:
         cells: list[object] = column.to_pylist()
         return cells
+    arrow, _ = _libraries("read Parquet")
+    if arrow.types.is_floating(column.type) or _is_integer(column):
+        return np.asarray(_numbers(column))
     return np.asarray(column.to_numpy(zero_copy_only=False))
+
+
+def _numbers(column: pa.Array) -> Any:  # noqa: ANN401
+    """Return numbers as an array, without importing pandas as `to_numpy` does."""
+    return np.from_dlpack(column)
 
 
 def _own_classes(schema: pa.Schema, source: str) -> tuple[str, ...] | None:
