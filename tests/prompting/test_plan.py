@@ -90,7 +90,7 @@ def test_a_prompt_that_no_shortening_can_fit_is_refused_by_id(tmp_path):
         ({"shots": -1}, "shots must be a whole number of at least 0"),
         ({"seed": -1}, "seed must be"),
         ({"limit": 0}, "limit must be"),
-        ({"split": "dev"}, "no dev.jsonl and no dev.csv"),
+        ({"split": "dev"}, "no dev.jsonl, dev.csv or dev.parquet"),
     ],
 )
 def test_bad_settings_are_refused(tmp_path, settings, told):

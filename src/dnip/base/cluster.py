@@ -15,7 +15,7 @@ from importlib.metadata import version
 from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dnip.base.errors import BackendError, DNIPError, DNIPWarning, InvalidInputError
+from dnip.base.errors import BackendError, DNIPError, DNIPWarning, InvalidInputError, first_line
 from dnip.base.optional import load_optional
 
 if TYPE_CHECKING:
@@ -230,7 +230,7 @@ def _check_answers(on: str, address: str) -> None:
 
 def _no_cluster(on: str, error: Exception) -> BackendError:
     return BackendError(
-        f"{on}: there is no cluster that answers ({_first_line(error)})",
+        f"{on}: there is no cluster that answers ({first_line(error)})",
         hint="Start one with `ray start --head`, or give --on ray for one on this machine",
     )
 
@@ -267,7 +267,7 @@ def _check_versions(cluster: Cluster) -> None:
         try:
             found = cluster.get(answer)
         except ray.exceptions.RayTaskError as error:
-            found = f"is not there: {_first_line(error.cause)}"
+            found = f"is not there: {first_line(error.cause)}"
         if found != here:
             raise BackendError(
                 f"node {address}: dnip {found}, but {here} on this machine",
@@ -294,20 +294,16 @@ def ray_errors(ray: ModuleType) -> Iterator[None]:
         raise
     except errors.OutOfMemoryError as error:
         raise BackendError(
-            f"a worker ran out of memory: {_first_line(error)}",
+            f"a worker ran out of memory: {first_line(error)}",
             hint="Give more --workers on nodes with more memory, or less --memory",
         ) from error
     except errors.RayError as error:
         raise BackendError(
-            f"the cluster failed: {_first_line(error)}",
+            f"the cluster failed: {first_line(error)}",
             hint=f"A worker is started again {Cluster.restarts} times. If it ran out of memory, "
             "give it more",
             retryable=True,
         ) from error
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().split("\n", 1)[0]
 
 
 def with_warnings(work: Callable[..., Any], *arguments: Any) -> tuple[Any, list[str]]:  # noqa: ANN401

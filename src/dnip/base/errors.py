@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 
 # Letters of a name in a list of them.
 _LONG = 60
+# Characters of a line of another library that are shown.
+_LONG_LINE = 200
 
 
 class DNIPError(Exception):
@@ -137,6 +139,18 @@ def counted(number: int, noun: str) -> str:
     ('1 row', '2,000 rows')
     """
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def first_line(error: Exception) -> str:
+    r"""Return the first line of an error of another library, shortened.
+
+    Examples
+    --------
+    >>> first_line(ValueError("no such file\nat line 3"))
+    'no such file'
+    """
+    line = str(error).strip().partition("\n")[0]
+    return line if len(line) <= _LONG_LINE else f"{line[:_LONG_LINE]}…"
 
 
 # Tracebacks and pickles name the public path.

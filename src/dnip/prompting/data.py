@@ -1,8 +1,7 @@
-"""Labelled texts, from a folder with one file per split or from the Hugging Face hub."""
+"""Labelled texts, from a folder or object store with a file per split, or from a hub."""
 
 from __future__ import annotations
 
-import csv
 import json
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ import numpy as np
 
 from dnip.base.errors import BackendError, InvalidInputError, listed
 from dnip.base.optional import load_optional
+from dnip.prompting.data_files import MORE, SUFFIXES, is_remote, read_split
 from dnip.tables.chunk import CellLocation, shown
 from dnip.tables.columns import CONTENT_FREE
 from dnip.tables.ids import check_ids
@@ -81,20 +81,18 @@ def content_free_examples(task: Task) -> Examples:
 HUB = "hf:"
 #: The split that demonstrations are drawn from.
 TRAIN = "train"
-_SUFFIXES = (".jsonl", ".csv")
-# Where cells without a column stand; no column of a file is named so.
-_MORE = "\0more"
 
 
 def load_examples(source: str | os.PathLike[str], split: str, task: Task) -> Examples:
-    """Load ``<source>/<split>.jsonl``, ``<source>/<split>.csv``, or a split from the hub.
+    """Load a split: ``<source>/<split>.jsonl``, ``.csv`` or ``.parquet``, or one from the hub.
 
     Parameters
     ----------
     source : path-like
-        A folder with one file per split, or ``hf:NAME`` for the data set of that name, which
-        needs the library ``datasets``. Each row has the task's fields, ``label`` (class index or
-        class name, may be absent or empty) and optionally ``id``.
+        A folder with one file per split; or the address of such a folder in an object store, as
+        :func:`~dnip.prompting.data_files.read_split` takes it; or ``hf:NAME`` for the data set of
+        that name, which needs the library ``datasets``. Each row has the task's fields, ``label``
+        (class index or class name, may be absent or empty) and optionally ``id``.
     split : str
         Such as ``"train"`` or ``"test"``.
     task : Task
@@ -105,20 +103,19 @@ def load_examples(source: str | os.PathLike[str], split: str, task: Task) -> Exa
     InvalidInputError
         If there is no such file, or a row lacks a field or has a label that is no class.
     BackendError
-        If the hub cannot be reached.
+        If the hub or the object store cannot be reached.
     """
     found: Iterable[dict[str, Any]]
     if str(source).startswith(HUB):
         name, found = f"{source}, {split}", rows_of_hub(str(source), split)
     else:
-        path = _find(Path(source), split)
-        name, found = str(path), _read(path)
+        name, found = read_split(source, split)
     rows, labels, ids = [], [], []
     for number, row in enumerate(found):
         place = f"{name}, row {number + 1}"
-        if _MORE in row:
+        if MORE in row:
             raise InvalidInputError(
-                f"{place}: {len(row[_MORE])} more cells than there are columns",
+                f"{place}: {len(row[MORE])} more cells than there are columns",
                 hint="Quote texts that hold a comma",
             )
         missing = [field for field in task.fields if row.get(field) in (None, "")]
@@ -145,20 +142,9 @@ def load_examples(source: str | os.PathLike[str], split: str, task: Task) -> Exa
 
 def split_files(source: str | os.PathLike[str], *splits: str) -> list[Path]:
     """Return the files that rows and demonstrations may be read from, be they there or not."""
-    if str(source).startswith(HUB):
+    if str(source).startswith(HUB) or is_remote(source):
         return []
-    return [Path(source, f"{split}{suffix}") for split in (*splits, TRAIN) for suffix in _SUFFIXES]
-
-
-def _find(folder: Path, split: str) -> Path:
-    for suffix in _SUFFIXES:
-        path = folder / f"{split}{suffix}"
-        if path.is_file():
-            return path
-    raise InvalidInputError(
-        f"{folder}: there is no {split}.jsonl and no {split}.csv",
-        hint="Give a folder with one such file per split",
-    )
+    return [Path(source, f"{split}{suffix}") for split in (*splits, TRAIN) for suffix in SUFFIXES]
 
 
 def rows_of_hub(source: str, split: str) -> Sequence[dict[str, Any]]:
@@ -213,32 +199,6 @@ def _no_waiting(source: str) -> Iterator[None]:
         yield
     finally:
         constants.HF_HUB_OFFLINE = before
-
-
-def _read(path: Path) -> Iterator[dict[str, Any]]:
-    try:
-        with path.open(encoding="utf-8", newline="") as file:
-            if path.suffix == ".csv":
-                yield from csv.DictReader(file, restkey=_MORE)
-                return
-            for number, line in enumerate(file):
-                if not line.strip():
-                    continue
-                yield _json_object(line, f"{path}, line {number + 1}")
-    except (OSError, ValueError, csv.Error) as error:
-        if isinstance(error, InvalidInputError):
-            raise
-        raise InvalidInputError(f"{path}: cannot be read: {error}") from error
-
-
-def _json_object(line: str, place: str) -> dict[str, Any]:
-    try:
-        row = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise InvalidInputError(f"{place}: not valid JSON") from error
-    if not isinstance(row, dict):
-        raise InvalidInputError(f"{place}: not a JSON object")
-    return row
 
 
 def _is_unicode(value: object) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy as np
 from dnip.base.errors import InvalidInputError
 from dnip.base.validation import check_integer
 from dnip.prompting.data import HUB, TRAIN, content_free_examples, load_examples
+from dnip.prompting.data_files import folder_name
 from dnip.prompting.demonstrations import draw_demonstrations
 from dnip.prompting.prompt import PromptBuilder
 from dnip.tables.columns import CONTENT_FREE
@@ -145,7 +145,7 @@ def make_plan(
         del wording["chain_of_thought"]  # the prompts do not depend on it
     settings = {
         "task": wording,
-        "data": str(source) if str(source).startswith(HUB) else Path(source).name,
+        "data": str(source) if str(source).startswith(HUB) else folder_name(source),
         "split": split,
         "shots": shots,
         "seed": seed,

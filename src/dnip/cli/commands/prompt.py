@@ -24,8 +24,9 @@ def prompt(
     data: Annotated[
         str,
         Option(
-            "Folder with train.jsonl and test.jsonl (or .csv), which hold the task's fields and "
-            "label; or hf:NAME, a data set of the Hugging Face hub.",
+            "Folder with train.jsonl and test.jsonl (or .csv, .parquet), which hold the task's "
+            "fields and label; or its address in an object store, such as s3://BUCKET/FOLDER; or "
+            "hf:NAME, a data set of the Hugging Face hub.",
             metavar="DIR",
         ),
     ],

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from dnip.base.errors import InvalidInputError
 from dnip.prompting.data import load_examples
+from dnip.prompting.data_files import SUFFIXES
 from dnip.prompting.demonstrations import draw_demonstrations
 from dnip.prompting.engines.base import Scoring
 from dnip.prompting.model_options import ModelOptions
@@ -97,7 +98,7 @@ def _texts_of(task: Task, plan: ReproductionPlan, data: Path | None, fetched: Pa
 
 def _read_task(task: Task, folder: Path) -> _TaskData:
     splits = {split: load_examples(folder, split, task) for split in SPLITS}
-    found = sorted(folder.glob("*.jsonl")) + sorted(folder.glob("*.csv"))
+    found = [path for suffix in SUFFIXES for path in sorted(folder.glob(f"*{suffix}"))]
     return _TaskData(task, folder, splits, hash_files(p for p in found if p.stem in splits))
 
 
