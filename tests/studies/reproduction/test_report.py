@@ -51,7 +51,7 @@ def test_writes_tables_figures_statements_and_both_pages(tmp_path):
     assert [one["verdict"] for one in judged] == [
         "confirmed",
         "not confirmed",
-        "not testable",
+        "cannot tell",
         "confirmed",
     ]
 
@@ -64,7 +64,7 @@ def test_page_holds_the_papers_numbers_and_what_failed(tmp_path):
     assert "/somewhere" not in text
     assert "| AGN | 2,278 | 120 |" in text
     assert "| a | 2.5 |" in text
-    assert "1 confirmed, 1 not confirmed, 1 not testable" in text
+    assert "1 confirmed, 1 not confirmed, 1 cannot tell" in text
     assert "- rte: no data" in text
     assert "- time b: out of memory" in text
     assert "Not part of this run: main, confusion, kde," in text
@@ -85,12 +85,12 @@ def test_page_begins_with_a_summary_in_which_the_papers_claims_and_ours_are_coun
     text = (tmp_path / "report.md").read_text()
     summary = text[text.index("## Summary") : text.index("## What the paper says")]
     assert "saved probability tables (tables)" in summary
-    assert "**The model small:** A model of \\<b" in summary
+    assert "**The table small:** A model of \\<b" in summary
     assert "**At chance:** rte." in summary
     assert "**Agrees with the paper:**\n\n- claim True\n" in summary
     assert "**Does not agree with the paper:**\n\n- claim False\n" in summary
-    assert "**Could not be tested:**\n\n- claim None\n" in summary
-    assert "claims:** of 3, 1 confirmed, 1 not confirmed, 1 not testable" in summary
+    assert "**These runs cannot tell:**\n\n- claim None\n" in summary
+    assert "claims:** of 3, 1 confirmed, 1 not confirmed, 1 cannot tell" in summary
     assert "own claims:** of 1, 1 confirmed, 0 not" in summary
     assert "our claim" not in summary
     assert text.count("| rte |") == 1  # in the summary alone
@@ -105,9 +105,9 @@ def test_a_model_is_described_by_its_card_and_its_training(tmp_path):
     card = "---\nlicense: mit\n---\n# A title\n\nA `small` model\nof words.\n\nMore.\n"
     (folder / "MODEL_CARD.md").write_text(card)
     assert describe_models(plan) == {"m": "A small model of words."}
-    done = {"step": 10, "tokens": 2000, "seconds": 660.0}
+    done = {"step": 10, "tokens": 2000}
     (folder / "training.json").write_text(json.dumps({"done": done}))
-    words = "A small model of words. Its training took 10 steps, 2,000 tokens and 11 minutes."
+    words = "A small model of words. Its training took 10 steps and 2,000 tokens."
     assert describe_models(plan) == {"m": words}
     assert describe_models(load_plan("llama-2-7b")) == {}
 

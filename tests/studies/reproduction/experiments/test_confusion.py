@@ -1,10 +1,9 @@
 """The confusion matrix, its picture and its verdict."""
 
+import numpy as np
 from matplotlib.figure import Figure as Canvas
 
 from dnip.presenting.artefacts import Figure, Table
-from dnip.studies.reproduction.cell import TableRef
-from dnip.studies.reproduction.sources import Source, Sources
 from results import METHODS, experiment, of_kind, results, scored, verdicts
 
 UNEVEN = [[9, 1, 0], [8, 2, 0], [4, 4, 2]]
@@ -40,18 +39,25 @@ def test_verdict_needs_a_class_predicted_too_often_and_one_too_rarely():
     assert verdicts(presented(EVEN, UNEVEN)) == [False]
 
 
-def source(task, n_classes):
-    classes = tuple("abcdefghijklmnop"[:n_classes])
-    ref = TableRef(task, task, f"{task}.csv", 9, classes)
-    return Source("m", task, None, None, opt=ref, test=ref)
+def of_classes(task, n):
+    found = {"classes": list("abcdefghijklmnop"[:n]), "n": 9 * n}
+    counts = (8 * np.eye(n, dtype=int) + np.eye(n, k=1, dtype=int)).tolist()
+    return {"task": task}, found | dict.fromkeys(("raw", *METHODS), scored(counts, "a" * n))
 
 
 def test_the_papers_task_is_shown_else_one_that_can_be_read():
-    of_many = Sources((source("many", 14), source("two", 2), source("four", 4)))
-    cells = experiment("confusion").cells(of_many)
-    assert [cell.labels["task"] for cell in cells] == ["four"]
-    with_paper = Sources((*of_many.rows, source("agnews", 4)))
-    cells = experiment("confusion").cells(with_paper)
-    assert {cell.labels["task"] for cell in cells} == {"agnews"}
-    only = experiment("confusion").cells(Sources((source("many", 14),)))
-    assert {cell.labels["task"] for cell in only} == {"many"}
+    of_many = [of_classes("many", 14), of_classes("two", 2), of_classes("four", 4)]
+    for added, shown in (([], "four"), ([of_classes("agnews", 4)], "agnews")):
+        artefacts = experiment("confusion").present(results(*of_many, *added))
+        assert f"m on {shown}," in of_kind(artefacts, Table)[0].title
+    (only,) = [of_classes("many", 14)]
+    assert of_kind(experiment("confusion").present(results(only)), Figure) == []
+
+
+def test_more_than_half_of_the_tasks_decide():
+    tasks = [({"task": "t"}, {"classes": list("abc"), "raw": scored(UNEVEN)})]
+    tasks += [({"task": name}, {"classes": list("abc"), "raw": scored(EVEN)}) for name in "uv"]
+    for _, found in tasks:
+        found.update(dict.fromkeys(METHODS, scored(EVEN)))
+    assert verdicts(experiment("confusion").present(results(*tasks))) == [False]
+    assert verdicts(experiment("confusion").present(results(*tasks[:1]))) == [True]
