@@ -62,7 +62,7 @@ def test_ratios_certificates_and_minutes():
     assert [row[-1] for row in objectives.rows] == ["proven optimal", "within 0.05"]
     assert verdicts(artefacts)[0] is True
     assert verdicts(presented(cell(60, 100, 3601.0, PROVEN))) == [False]  # an hour
-    assert verdicts(presented(cell(60, 100, 10.0, PROVEN, paper=601.0))) == [False]
+    assert verdicts(presented(cell(60, 100, 10.0, PROVEN, paper=3601.0))) == [False]
 
 
 @pytest.mark.parametrize(
