@@ -9,8 +9,10 @@ from dnip.base.errors import OutputError
 from dnip.presenting import web
 from dnip.presenting.artefacts import Column, Figure, Section, Statement, Table, Text
 from dnip.studies.reproduction.plan import ModelPlan, load_plan
+from dnip.studies.reproduction.registry import EXPERIMENTS
 from dnip.studies.reproduction.report import write_report
 from dnip.studies.reproduction.summary import describe_models
+from results import experiment, of_kind, results
 
 MANIFEST = {
     "inputs": {
@@ -172,3 +174,8 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path):
     (tmp_path / "tables").write_text("a file")
     with pytest.raises(OutputError, match="tables"):
         write_report(tmp_path, sections(), MANIFEST)
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_an_experiment_whose_cells_all_failed_draws_nothing(name):
+    assert of_kind(experiment(name).present(results()), (Table, Figure, Statement)) == []

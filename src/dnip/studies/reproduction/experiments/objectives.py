@@ -99,6 +99,8 @@ class _Objectives(Experiment):
 
     def present(self, results: Results) -> Sequence[Artefact]:
         """Return tables and figures, and what the paper says of them."""
+        if not len(results):
+            return []
         artefacts: list[Artefact] = []
         statements: list[Statement] = []
         for method in METHODS:

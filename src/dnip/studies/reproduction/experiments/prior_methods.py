@@ -101,6 +101,8 @@ class PriorMethods(Experiment):
 
     def present(self, results: Results) -> Sequence[Artefact]:
         """Return a table and a figure, and whether DNIP is ahead."""
+        if not len(results):
+            return []
         keys = {TITLES[RAW]: RAW, ADAPTER: ADAPTER, BATCH: BATCH}
         keys |= {title: method for method, title in METHOD_TITLES.items()}
         compared = VariantComparison.of(results, {title: (key,) for title, key in keys.items()})
