@@ -4,6 +4,8 @@ import json
 import os
 import shutil
 import signal
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -29,12 +31,18 @@ WRITTEN = {"here.parquet", "there"}
 
 
 @pytest.fixture(scope="module")
-def address():
-    """A cluster of two nodes with one core each; the address is that of its head."""
+def cluster():
+    """A cluster of two nodes with one core each."""
     cluster = ray_cluster.Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
     cluster.add_node(num_cpus=1)
-    yield f"ray:{cluster.address}"
+    yield cluster
     cluster.shutdown()
+
+
+@pytest.fixture
+def address(cluster):
+    """What ``--on`` takes."""
+    return f"ray:{cluster.address}"
 
 
 @pytest.fixture(scope="module")
@@ -200,16 +208,48 @@ def outputs(folder):
     return {str(p.relative_to(folder)): p.read_bytes() for p in paths if p.is_file()}
 
 
-def test_bad_input_is_named_as_on_one_machine(address, fitted, dnip):
+@pytest.mark.parametrize(
+    ("damage", "told"),
+    [
+        ("bytes", "b.parquet: this is not a sound Parquet file"),
+        ("columns", "b.parquet: there are 3 class columns, p0, p1, p2, but 4 classes"),
+    ],
+)
+def test_a_part_that_is_damaged_is_named(address, fitted, dnip, damage, told):
     Path("parts").mkdir()
     shutil.copy("t.parquet", "parts/a.parquet")
-    Path("parts/b.parquet").write_bytes(b"PAR1 no more")
+    if damage == "bytes":
+        Path("parts/b.parquet").write_bytes(b"PAR1 no more")
+    else:
+        whole = parquet.read_table("t.parquet")
+        parquet.write_table(whole.drop_columns("p3"), "parts/b.parquet")
     on = "--on", address, "--workers", 2
-    apply = "apply", "parts", "--coefficients", "c.json", *on
-    dnip(*apply, "--out", "out").assert_refused("b.parquet: this is not a sound Parquet file")
+    dnip("fit", "parts", "--out", "out.json", *on).assert_refused(told)
+    dnip("apply", "parts", "--coefficients", "c.json", "--out", "out", *on).assert_refused(told)
+    dnip("check", "c.json", "parts", *on).assert_refused(told)
+    assert {path.name for path in fitted.iterdir()} == {"c.json", "t.parquet", "parts"}
+
+
+def test_what_a_cluster_cannot_do_is_refused(address, fitted, dnip):
+    on = "--on", address, "--workers", 2
+    apply = "apply", "t.parquet", "--coefficients", "c.json", *on
     dnip(*apply, "--out", "out.csv").assert_refused("a cluster writes a folder of Parquet files")
     dnip("fit", "t.parquet", "--robust", "on", *on).assert_refused("is not read whole on a cluster")
-    assert {path.name for path in fitted.iterdir()} == {"c.json", "t.parquet", "parts"}
+    assert {path.name for path in fitted.iterdir()} == {"c.json", "t.parquet"}
+
+
+def test_a_worker_that_runs_out_of_memory_again_and_again_ends_the_command(tables):
+    threshold = {"RAY_memory_usage_threshold": "0.01", "RAY_memory_monitor_refresh_ms": "50"}
+    run = subprocess.run(
+        [sys.executable, "-m", "dnip", "evaluate", "t.parquet", "--on", "ray", "--workers", "1"],
+        env={**os.environ, **threshold},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert (run.returncode, run.stdout) == (1, "")
+    assert "error: a worker ran out of memory" in run.stderr
 
 
 def test_a_cluster_must_be_there_and_have_room(address, tables, dnip):
@@ -219,3 +259,16 @@ def test_a_cluster_must_be_there_and_have_room(address, tables, dnip):
     dnip(*evaluate, "--on", "dask").assert_refused("--on is 'dask'")
     dnip(*evaluate, "--workers", 2).assert_refused("--workers is for a cluster")
     dnip(*evaluate, "--on", "ray:127.0.0.1:1").assert_refused("no cluster that answers")
+
+
+def test_a_node_with_another_version_is_refused(cluster, address, tables, dnip, tmp_path):
+    other = tmp_path / "other/dnip-0.0.1.dist-info"
+    other.mkdir(parents=True)
+    (other / "METADATA").write_text("Metadata-Version: 2.1\nName: dnip\nVersion: 0.0.1\n")
+    path = os.pathsep.join([str(other.parent), *sys.path])
+    node = cluster.add_node(num_cpus=1, env_vars={"PYTHONPATH": path})
+    try:
+        run = dnip("evaluate", "t.parquet", "--on", address)
+    finally:
+        cluster.remove_node(node)
+    run.assert_refused("dnip 0.0.1, but", "Install the same version on all nodes")

@@ -179,6 +179,8 @@ def connect(on: str, workers: int | None = None, gpus: float = 0.0) -> Iterator[
     if name != RAY:
         raise InvalidInputError(f"--on is {on!r}", hint="Give ray, or ray:ADDRESS")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    # Else work that runs out of memory would be repeated for ever.
+    os.environ.setdefault("RAY_task_oom_retries", str(Cluster.restarts))
     ray = load_optional("ray", purpose="work on a cluster", extra="ray")
     if ray.is_initialized():
         yield _cluster(ray, workers, gpus)
