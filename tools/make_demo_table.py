@@ -21,7 +21,7 @@ from dnip.studies.demonstration import CLASSES
 SHOTS, SEED = 8, 2
 DIGITS = 6
 ROOT = Path(__file__).parents[1]
-DATA = ROOT / "src" / "dnip" / "data"
+DATA = ROOT / "src" / "dnip" / "studies" / "data"
 
 
 def main(dataset: str) -> None:
