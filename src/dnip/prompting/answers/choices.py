@@ -52,7 +52,7 @@ def read_choices(
     >>> wanted = Wanted(("no", "yes"), ("no", "yes"))
     >>> row = read_choices(["-0.5", "-1.5"], ["yes", "no"], 0, wanted)
     >>> row.scores.round(3), round(row.mass, 3), row.label
-    (array([0.368, 1.   ]), 0.83, 'yes')
+    (array([0.269, 0.731]), 0.83, 'yes')
     """
     n = len(wanted.names)
     if len(values) != n:
@@ -71,7 +71,8 @@ def read_choices(
     place = _place(gold, choices) if wanted.own_labels else None
     label = wanted.classes[places.index(place)] if place in places else gold
     # Without the factor, products of many small probabilities would underflow.
-    return Row(np.exp(logs - logs.max()), mass=mass, label=label)
+    scores = np.exp(logs - logs.max())
+    return Row(scores / scores.sum(), mass=mass, label=label)
 
 
 def _place(gold: object, choices: Sequence[str]) -> int | None:
