@@ -125,6 +125,15 @@ def test_a_fit_is_the_same_though_a_worker_is_killed(address, fitted, dnip, monk
     assert without_moments("there.json") == without_moments("c.json")
 
 
+def test_evidence_is_the_same_though_a_worker_is_killed(address, tables, dnip):
+    words = "fit", "t.parquet", "--evidence", "--robust", "off"
+    here = dnip(*words, "--out", "c.json", "--json")
+    with Killed("ray::_call"):
+        there = dnip(*words, "--out", "there.json", "--json", "--on", address, "--workers", 2)
+    assert there.json["evidence"] == here.json["evidence"]
+    assert without_moments("there.json") == without_moments("c.json")
+
+
 def test_apply_writes_the_same_rows_though_a_worker_is_killed(address, fitted, dnip):
     words = "apply", "t.parquet", "--coefficients", "c.json"
     dnip(*words, "--out", "here.parquet")

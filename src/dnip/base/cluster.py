@@ -88,11 +88,11 @@ class Cluster:
         DNIPError
             What a worker raised; BackendError for work that died too often.
         """
-        coming = iter(items)
+        coming, shared = iter(items), self.put(work)
         running: list[Any] = []
         while True:
             running += [
-                self._task.remote(work, i) for i in islice(coming, self.workers - len(running))
+                self._task.remote(shared, i) for i in islice(coming, self.workers - len(running))
             ]
             if not running:
                 return

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
@@ -19,11 +20,15 @@ from dnip.metrics.cobias import cobias_of
 from dnip.metrics.confusion import count_pairs
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from dnip.base.typing import Confusion, Floats, Integers, Labels, Probabilities
     from dnip.tables.captured_mass import CapturedMass
 
 #: Takes the numbers of the rows to fit on, returns what probabilities are multiplied by.
 Refit = Callable[["Integers"], "Floats"]
+#: Yields the results of a function for some arguments, in any order.
+Calls = Callable[[Callable[[int], Any], "Iterable[int]"], "Iterable[Any]"]
 
 #: How sure it must be that error + β·COBias falls.
 NEEDED = 0.9
@@ -112,6 +117,7 @@ def gather(
     target: Floats | None = None,
     captured_mass: CapturedMass | None = None,
     seed: int = 0,
+    calls: Calls = map,
 ) -> FitEvidence:
     """Judge a fit on labelled rows that it has not seen.
 
@@ -136,6 +142,8 @@ def gather(
         How many rows have a low captured mass, which is a fault of the prompt.
     seed : int
         Of the division into parts.
+    calls : callable
+        Makes the refits, such as :meth:`dnip.base.cluster.Cluster.map`.
 
     Examples
     --------
@@ -155,11 +163,9 @@ def gather(
     weights = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DNIPWarning)  # the fit itself has warned
-        for part in range(USUAL_FOLDS):
+        parts = [p for p in range(USUAL_FOLDS) if len(np.unique(labels[fold != p])) >= 2]
+        for part, multipliers in calls(partial(_refit_without, refit, fold), parts):
             left_out = fold == part
-            if len(np.unique(labels[~left_out])) < 2:
-                continue
-            multipliers = refit(np.flatnonzero(~left_out))
             weights.append(multipliers / multipliers.max())
             fitted[left_out] = decide(probabilities[left_out], multipliers)
     rights = 2 * (raw == labels) + (fitted == labels)
@@ -183,6 +189,10 @@ def gather(
         np.stack([spread.min(axis=0), spread.max(axis=0)], axis=1),
         _object(evaluation, sure),
     )
+
+
+def _refit_without(refit: Refit, fold: Integers, part: int) -> tuple[int, Floats]:
+    return part, refit(np.flatnonzero(fold != part))
 
 
 def _compare(evaluation: Evaluation, beta: float) -> tuple[float, float, float]:

@@ -117,7 +117,8 @@ def fit_file(
     evidence : bool, optional
         As for :func:`fit_table`; not possible for a table that is read in passes.
     cluster : Cluster, optional
-        Workers that read the table in passes, each its share.
+        Workers that read the table in passes, each its share. With `evidence` the table is read
+        whole, and they make the refits.
     progress : callable, optional
         As for :func:`dnip.solve`.
 
@@ -132,15 +133,22 @@ def fit_file(
         asked for on a table that has to be read in passes.
     """
     mix = settings.target_prior
-    if cluster is None and _fits_into(memory, path):
+    if (cluster is None or evidence) and _fits_into(memory, path):
         table = ProbabilityTable.read(path, classes)
         more = None if unlabelled is None else ProbabilityTable.read(unlabelled, classes)
         if isinstance(mix, str) and not is_estimate(mix):
             settings = replace(settings, target_prior=read_prior(mix, table.classes))
-        return fit_whole(table, settings, unlabelled=more, evidence=evidence, progress=progress)
+        return fit_whole(
+            table,
+            settings,
+            unlabelled=more,
+            evidence=evidence,
+            cluster=cluster,
+            progress=progress,
+        )
     too_large = f"{path} is too large to be read whole into {memory:,} bytes"
     remedy = "Give more memory"
-    if cluster is not None:
+    if cluster is not None and not evidence:
         too_large, remedy = f"{path} is not read whole on a cluster", "Leave --on out"
     if mix is not None:
         raise InvalidInputError(
