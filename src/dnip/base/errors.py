@@ -149,7 +149,7 @@ def first_line(error: Exception) -> str:
     >>> first_line(ValueError("no such file\nat line 3"))
     'no such file'
     """
-    line = str(error).strip().partition("\n")[0]
+    line = str(error).strip().partition("\n")[0].rstrip(".")
     return line if len(line) <= _LONG_LINE else f"{line[:_LONG_LINE]}…"
 
 
