@@ -109,7 +109,7 @@ def headline_table(results: Results) -> Table:
     """Return means over the tasks that the model can do, over the others, and over all."""
     able, unable = divided(results)
     rows: list[Row] = [
-        "The paper: five models, seven tasks",
+        "The paper: means of its rows, five models and seven tasks",
         ("raw argmax", *_PAPER_RAW, None, None, None, None, None),
         ("DNIP", *_PAPER_DNIP, None, None, *_change(_PAPER_RAW, _PAPER_DNIP), None),
     ]
