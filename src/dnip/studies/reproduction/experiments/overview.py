@@ -117,7 +117,8 @@ class Overview(Experiment):
                 _flow_sides(row),
                 classes,
                 caption="Bars: class accuracy. Arrows: the wrong class that a class's examples are "
-                "predicted as most often, as thick as the share of its examples.",
+                "predicted as most often, as thick as the share of its examples; the number is the "
+                "share of the class's errors.",
             ),
         ]
 
