@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 #: Of more classes than these, the least accurate are drawn: more could not be read.
 MOST_CLASSES = 30
+# Three panels in a row would be too small to read on a page.
+_MOST_BESIDE = 2
 
 _LONGEST_NAME = 22
 # The background of a bar.
@@ -107,12 +109,14 @@ def flow_figure(
     name, title, caption : str
         As for :class:`~dnip.presenting.artefacts.Figure`.
     sides : sequence of FlowSide
-        Panels side by side; the first says which of many classes are shown.
+        Two panels stand side by side, more below one another. The first says which of many classes
+        are shown.
     classes : sequence of str
     """
     longest = max(len(_short(name)) for name in classes)
-    width = (_PANEL_INCHES + 2 * _LETTER_INCHES * longest) * len(sides)
-    height = 1.35 + _ROW_INCHES * max(min(len(classes), MOST_CLASSES), 2)
+    rows, columns = _grid(sides)
+    width = (_PANEL_INCHES + 2 * _LETTER_INCHES * longest) * columns
+    height = (1.35 + _ROW_INCHES * max(min(len(classes), MOST_CLASSES), 2)) * rows
     draw = partial(_draw, sides=sides, classes=classes)
     return Figure(name, title, draw, (width, height + (0.3 if title else 0.0)), caption)
 
@@ -122,8 +126,13 @@ def _draw(
     sides: Sequence[FlowSide],
     classes: Sequence[str],
 ) -> None:
-    draw_flows(figure.subplots(1, len(sides), squeeze=False)[0], sides, classes)
+    draw_flows(figure.subplots(*_grid(sides), squeeze=False).ravel(), sides, classes)
     figure.get_layout_engine().set(w_pad=0.12, h_pad=0.08, wspace=0.06)
+
+
+def _grid(sides: Sequence[FlowSide]) -> tuple[int, int]:
+    """Return rows and columns of panels."""
+    return (1, len(sides)) if len(sides) <= _MOST_BESIDE else (len(sides), 1)
 
 
 def draw_flows(panels: Sequence[Any], sides: Sequence[FlowSide], classes: Sequence[str]) -> None:

@@ -141,7 +141,7 @@ class Convergence(Experiment):
             curves[title] = Curve([run["evaluations"] for run in runs], gaps)
         return curve_figure(
             self.name,
-            f"{self.title}, K = {largest}: mean gap by objective values computed",
+            f"Mean gap to the optimum, K = {largest}",
             [Panel(METHOD_TITLES[PAPER], curves)],
             x_label="objective values",
             y_label="Z above the optimum",
