@@ -51,7 +51,7 @@ def test_an_experiment_on_saved_tables_leaves_results_and_a_manifest(work, dnip)
     content = json.loads((work / "out/results/confusion.json").read_text())
     assert {"raw", "paper", "authors", "optimum", "ours"} <= set(content["cells"][0]["result"])
     header = (work / "out/results/confusion.csv").read_text().splitlines()[0]
-    assert header.startswith("model,task,shots,seed,n_opt")
+    assert header.startswith("model,task,dataset,shots,seed,n_opt")
     manifest = json.loads((work / "out/manifest.json").read_text())
     assert manifest["inputs"]["plan"]["tasks"] == ["agnews", "trec"]
     assert manifest["inputs"]["package_version"]

@@ -1,3 +1,4 @@
+import json
 from dataclasses import replace
 
 import pytest
@@ -110,6 +111,7 @@ def test_saved_tables_are_sources_and_bad_folders_are_named(tmp_path):
     assert sources.rows[0].labels == {
         "model": "models/small",
         "task": "a",
+        "dataset": "a",
         "shots": None,
         "seed": None,
     }
@@ -117,6 +119,17 @@ def test_saved_tables_are_sources_and_bad_folders_are_named(tmp_path):
     assert sources.requests == {}
     assert sources.reasoned(20, 16) == ()
     assert sources.first_seed() == sources.rows
+
+
+def test_tables_of_one_task_by_their_meta_file_are_one_dataset(tmp_path):
+    folder = write_tables(tmp_path / "tables", ("a", "b"))
+    for name in "ab":
+        path = folder / name / "meta.json"
+        known = {**json.loads(path.read_text()), "task": "news", "how_produced": "by hand"}
+        path.write_text(json.dumps(known))
+    sources = saved_sources(folder)
+    assert {row.labels["dataset"] for row in sources} == {"news"}
+    assert sources.rows[0].note == "models/small; news; by hand"
 
 
 def test_no_saved_table_is_refused(tmp_path):
