@@ -17,7 +17,7 @@ from dnip.studies.reproduction.degenerate import (
     never_predicted,
 )
 from dnip.studies.reproduction.methods import RAW, TITLES, in_percent
-from dnip.studies.reproduction.results import dataset
+from dnip.studies.reproduction.results import dataset, group_means
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
@@ -107,10 +107,7 @@ class VariantComparison:
 
     def _over_datasets(self, by_task: Mapping[str, float]) -> list[float]:
         """Return the mean of each dataset."""
-        found: dict[str, list[float]] = {}
-        for task, value in by_task.items():
-            found.setdefault(self.datasets.get(task, task), []).append(value)
-        return [fmean(values) for values in found.values()]
+        return group_means((self.datasets.get(task, task) for task in by_task), by_task.values())
 
     def mean(self, variant: str, task: str, metric: str) -> float:
         """Return the mean alone; nan where there is none."""

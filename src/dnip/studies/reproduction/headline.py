@@ -13,7 +13,7 @@ from dnip.studies.reproduction.comparison import ALL, VariantComparison
 from dnip.studies.reproduction.degenerate import is_constant, never_predicted
 from dnip.studies.reproduction.methods import METHOD_TITLES, METHODS, OURS, RAW, TITLES
 from dnip.studies.reproduction.naming import COMPARED
-from dnip.studies.reproduction.results import Results, dataset
+from dnip.studies.reproduction.results import Results, dataset, group_means
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -216,10 +216,9 @@ def ours_in_words(results: Results, metric: str) -> tuple[str, bool | None]:
 
 def mean_over(results: Results, way: str, metric: str) -> float:
     """Return the mean over datasets of the task means."""
-    found: dict[str, list[float]] = {}
-    for _, cells in _by_task(results):
-        found.setdefault(dataset(cells.rows[0]), []).append(cells.mean(way, metric))
-    return fmean(map(fmean, found.values()))
+    by_task = [cells for _, cells in _by_task(results)]
+    datasets = [dataset(cells.rows[0]) for cells in by_task]
+    return fmean(group_means(datasets, [cells.mean(way, metric) for cells in by_task]))
 
 
 def relative(results: Results, way: str, metric: str) -> float | None:

@@ -106,10 +106,7 @@ class Results:
         >>> results.over_datasets([0, 1, 2])
         [0.5, 2.0]
         """
-        found: dict[str, list[float]] = {}
-        for row, number in zip(self.rows, numbers, strict=True):
-            found.setdefault(dataset(row), []).append(number)
-        return [fmean(values) for values in found.values()]
+        return group_means(map(dataset, self.rows), numbers)
 
     def by_model(self, name: str) -> Iterator[tuple[str, Results]]:
         """Yield the cells of each model, with a name for their table: NAME, NAME-2, NAME-3, ..."""
@@ -123,6 +120,20 @@ class Results:
     def mean(self, *path: str) -> float:
         """Return the mean of a number over the cells, at least one."""
         return fmean(self.numbers(*path))
+
+
+def group_means(groups: Iterable[str], numbers: Iterable[float]) -> list[float]:
+    """Return the mean of each group of numbers, in the order in which groups appear.
+
+    Examples
+    --------
+    >>> group_means(["x", "x", "y"], [0, 1, 2])
+    [0.5, 2.0]
+    """
+    found: dict[str, list[float]] = {}
+    for group, number in zip(groups, numbers, strict=True):
+        found.setdefault(group, []).append(number)
+    return [fmean(values) for values in found.values()]
 
 
 def dataset(row: CellResult) -> str:

@@ -213,8 +213,8 @@ def verdicts(statements: Sequence[tuple[Section, Statement]]) -> Iterator[Block]
             "those of table 2 over the tasks that are not at chance, the others over all; tables "
             "of the same texts count as one task. Of two variants one is lower where the mean "
             "difference exceeds its standard error, which is a low bar: chance alone passes it in "
-            "one of six cases. A classifier that always answers with one class is no improvement: "
-            "its cells are left out, and counted."
+            "one of five or six cases. A classifier that always answers with one class is no "
+            "improvement: its cells are left out, and counted."
         )
         yield Text(f"{_counts([one for _, one in some]).capitalize()}.{how}")
         titles = ["Experiment", "Claim", *([] if ours else ["Its figures"]), "Measured", "Verdict"]

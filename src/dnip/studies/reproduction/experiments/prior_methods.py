@@ -126,11 +126,12 @@ def _judge(of: VariantComparison, other: str) -> Statement:
     def is_ahead(method: str) -> bool | None:
         return all(parts(method).values()) if other in of.variants else None
 
+    found = f"{parts_in_words(parts(PAPER))}; " if other in of.variants else ""
     named = "the linear adapter" if other == ADAPTER else other
     return Statement(
         f"DNIP outperforms {named} in accuracy and COBias",
         "figure 3, no numbers",
-        f"{parts_in_words(parts(PAPER))}; {of.in_words('accuracy')}; {of.in_words('cobias')}"
+        f"{found}{of.in_words('accuracy')}; {of.in_words('cobias')}"
         + of.left_out_in_words(TITLES[PAPER], other),
         is_ahead(PAPER),
         {"ours": is_ahead(OURS)},
