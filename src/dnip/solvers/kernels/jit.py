@@ -86,18 +86,21 @@ def _cache_folder() -> Path | None:
 
     numba looks only at the file of a function to tell whether its cached code is current, but
     kernels are compiled into one another across files: the folder is named after all sources.
+    Each version of numba has its own. In a shared one, a process could load what another version
+    left there, while a second process replaces it.
     """
     here = Path(__file__).parent
     digest = hashlib.sha256()
     for source in sorted(here.glob("*.py")):
         digest.update(source.read_bytes())
-    name = f"machine-code-{digest.hexdigest()[:16]}"
+    prefix = f"machine-code-{numba.__version__}-"
+    name = prefix + digest.hexdigest()[:16]
     for base in _bases(here):
         folder = base / name
         try:
             if not folder.is_dir():
                 folder.mkdir(parents=True)
-                for outdated in base.glob("machine-code-*"):
+                for outdated in base.glob(f"{prefix}*"):
                     if outdated != folder:
                         shutil.rmtree(outdated, ignore_errors=True)
         except OSError:
