@@ -27,7 +27,6 @@ from dnip.prompting.engines.base import Scoring
 from dnip.prompting.plan import make_plan
 from dnip.prompting.task import load_task
 from dnip.solvers import FitSettings, PackedFlips, find_optimum
-from dnip.solvers.coordinate import Coordinate
 from dnip.tables import Scan
 
 if TYPE_CHECKING:
@@ -39,9 +38,7 @@ CLASSES, GROUP, WORKERS = 14, 250_000, 2
 MEMORY = 8 * 10**9
 #: The model is made from all but the last, and predicts the last.
 SIZES = (500_000, 2_000_000, 10_000_000)
-#: Of the line searches that are the default: what a cluster takes once weighs more.
-EFFORT = 0.25
-SETTINGS = FitSettings(solver=Coordinate(effort=EFFORT))
+SETTINGS = FitSettings()
 NODES, CORES = (1, 10, 100, 1000), 16
 HUGE = 10**9
 MILLION = 10**6
@@ -230,12 +227,11 @@ def _judge(model: Model, measured: Run) -> None:
 def _reckon(model: Model, measured: Run, through: float) -> None:
     """Print what the model says of more workers: for a huge table, and with as many rows each."""
     strong, weak = [], []
-    n_lines = measured.lines / EFFORT
     for nodes in NODES:
         workers = nodes * CORES
         millions = HUGE / MILLION / workers
         parts = model.line(millions, workers)
-        search = sum(parts) * n_lines
+        search = sum(parts) * measured.lines
         hashing = through * HUGE / MILLION
         whole = model.around(millions) + max(search, hashing)
         line = (f"{1000 * each:.0f}" for each in parts)
@@ -255,7 +251,7 @@ def _reckon(model: Model, measured: Run, through: float) -> None:
             ]
         )
     print_markdown(
-        f"{HUGE:,} rows on nodes of {CORES} cores, by the model; {n_lines:.0f} lines",
+        f"{HUGE:,} rows on nodes of {CORES} cores, by the model; {measured.lines} lines",
         ["nodes", "messages, ms", "rows, ms", "adding, ms", "search, min", "hash, min", "all, min"],
         strong,
     )
