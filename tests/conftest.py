@@ -25,6 +25,7 @@ EXPECTED_SKIPS = (
     "llama-cpp-python[server] is not installed",  # `make integration` builds it
     "transformers[serving] is not installed",  # `pip install 'dnip[integration]'` does
     "pyspark is not installed",  # large, and it needs Java
+    "nginx is not installed",  # Debian's, for the test of a fleet of servers
     "moto[server] is not installed",  # a server of S3; `pip install 'dnip[integration]'` does
     "langchain-core 1.8 is not installed",  # it needs a newer certifi than some mirrors have
     "transformers is too old",  # the decision pipeline came with 5.23

@@ -8,10 +8,8 @@ virtual environment outside the checkout, for it is built from source in some mi
 import importlib.util
 import json
 import os
-import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +24,7 @@ from dnip.prompting.fill import open_decisions
 from dnip.prompting.label_bias import LogitBias
 from dnip.prompting.prompt import PromptBuilder
 from dnip.prompting.task import built_in_tasks, load_task
+from real_servers import free_port, running
 
 pytestmark = pytest.mark.integration
 
@@ -77,9 +76,7 @@ def server(folder, interpreter, tmp_path_factory):
     file = place / "small.gguf"
     script = ROOT / "tools" / "convert_to_gguf.py"
     subprocess.run([sys.executable, script, folder, file], check=True, capture_output=True)
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     settings = {
         "model": file,
         "host": "127.0.0.1",
@@ -94,37 +91,11 @@ def server(folder, interpreter, tmp_path_factory):
         "type_v": 0,
     }
     options = [str(part) for key, value in settings.items() for part in (f"--{key}", value)]
-    with (place / "log").open("w") as log:
-        process = subprocess.Popen(
-            [interpreter, "-m", "llama_cpp.server", *options], stdout=log, stderr=log
-        )
+    command = [interpreter, "-m", "llama_cpp.server", *options]
     url = f"http://127.0.0.1:{port}/v1"
-    try:
-        wait_until_up(process, url, place / "log")
+    headers = {"Authorization": f"Bearer {KEY}"}
+    with running(command, f"{url}/models", place / "log", headers):
         yield url
-    finally:
-        process.terminate()
-        try:
-            process.wait(20)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-
-
-def wait_until_up(process, url, log):
-    import httpx2
-
-    deadline = time.monotonic() + 120
-    while time.monotonic() < deadline:
-        if process.poll() is not None:
-            pytest.fail(f"the server ended: {log.read_text()[-2000:]}")
-        try:
-            headers = {"Authorization": f"Bearer {KEY}"}
-            if httpx2.get(f"{url}/models", headers=headers, timeout=5).status_code == 200:
-                return
-        except httpx2.TransportError:
-            time.sleep(0.2)
-    pytest.fail(f"the server did not come up: {log.read_text()[-2000:]}")
 
 
 @pytest.fixture(autouse=True)

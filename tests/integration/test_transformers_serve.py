@@ -6,11 +6,11 @@ very prompt, so that its probabilities are those of the engine on this machine.
 
 import json
 import os
+import re
 import shutil
-import socket
 import subprocess
 import sys
-import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +25,7 @@ from dnip.prompting.plan import make_plan
 from dnip.prompting.run import run_plan
 from dnip.prompting.task import load_task
 from dnip.tables import ProbabilityTable
+from real_servers import free_port, running
 
 pytestmark = pytest.mark.integration
 
@@ -57,44 +58,23 @@ def folder(tmp_path_factory):
     return folder
 
 
-@pytest.fixture(scope="module")
-def server(folder):
-    """Base URL of a running server, ended with the tests."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    log = folder.parent / "log"
+@contextmanager
+def serving(folder, log):
+    """A server of the model; yields its process and its port."""
+    port = free_port()
     options = ["--device", "cpu", "--dtype", "float32", "--host", "127.0.0.1", "--port", str(port)]
     program = "from transformers.cli.transformers import main; main()"
     command = [sys.executable, "-c", program, "serve", str(folder), *options]
-    with log.open("w") as file:
-        offline = {**os.environ, "HF_HUB_OFFLINE": "1"}
-        process = subprocess.Popen(command, stdout=file, stderr=file, env=offline)
-    try:
-        wait_until_up(process, f"http://127.0.0.1:{port}/health", log)
+    offline = {**os.environ, "HF_HUB_OFFLINE": "1"}
+    with running(command, f"http://127.0.0.1:{port}/health", log, env=offline) as process:
+        yield process, port
+
+
+@pytest.fixture(scope="module")
+def server(folder):
+    """Base URL of a running server."""
+    with serving(folder, folder.parent / "log") as (_, port):
         yield f"http://127.0.0.1:{port}/v1"
-    finally:
-        process.terminate()
-        try:
-            process.wait(20)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-
-
-def wait_until_up(process, url, log):
-    import httpx2
-
-    deadline = time.monotonic() + 180
-    while time.monotonic() < deadline:
-        if process.poll() is not None:
-            pytest.fail(f"the server ended: {log.read_text()[-2000:]}")
-        try:
-            if httpx2.get(url, timeout=5).status_code == 200:
-                return
-        except httpx2.TransportError:
-            time.sleep(0.2)
-    pytest.fail(f"the server did not come up: {log.read_text()[-2000:]}")
 
 
 @pytest.fixture(autouse=True)
@@ -145,3 +125,50 @@ def test_the_sidecar_corrects_the_server(server, folder, tmp_path):
     for key in ("probabilities", "confidence"):
         found = through["answers"]["topic"][key]
         assert found == pytest.approx(expected["answers"]["topic"][key], abs=1e-5)
+
+
+@pytest.fixture
+def fleet(folder, tmp_path):
+    """A fleet of two servers, behind the nginx that docs/cluster.md sets up.
+
+    Yields its base URL and the process of one of the servers.
+    """
+    program = shutil.which("nginx") or pytest.skip("nginx is not installed")
+    page = (ROOT / "docs" / "cluster.md").read_text(encoding="utf-8")
+    (printed,) = re.findall(r"```nginx\n(.*?)```", page, re.DOTALL)
+    port = free_port()
+    with serving(folder, tmp_path / "1") as one, serving(folder, tmp_path / "2") as other:
+        for address, own in {
+            "10.0.0.1:8000": f"127.0.0.1:{one[1]}",
+            "10.0.0.2:8000": f"127.0.0.1:{other[1]}",
+            "listen 8000": f"listen {port}",
+        }.items():
+            assert address in printed
+            printed = printed.replace(address, own)
+        (tmp_path / "nginx.conf").write_text(
+            f"pid {tmp_path}/pid; error_log stderr; events {{}}\n"
+            f"http {{ access_log off; client_body_temp_path {tmp_path}/body; {printed} }}"
+        )
+        command = [program, "-c", tmp_path / "nginx.conf", "-g", "daemon off;"]
+        url = f"http://127.0.0.1:{port}"
+        with running(command, f"{url}/health", tmp_path / "log"):
+            yield f"{url}/v1", one[0]
+
+
+def test_a_fleet_is_one_server_even_when_a_part_of_it_dies(server, fleet, folder, tmp_path):
+    plan = make_plan(TASK, ROOT / "examples" / "news", shots=1, seed=0)
+
+    def table(name, url, progress=None):
+        engine = DecisionEngine(str(folder), Server(url, concurrency=4))
+        run_plan(plan, engine, scoring=Scoring.FIRST, out=tmp_path / name, progress=progress)
+        return (tmp_path / name).read_bytes()
+
+    def kill(done, _):
+        if done == len(plan.prompts) // 2:
+            process.kill()
+
+    url, process = fleet
+    expected = table("one.csv", server)
+    assert table("fleet.csv", url) == expected
+    assert table("half.csv", url, kill) == expected
+    assert process.wait(5) == -9

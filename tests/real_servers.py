@@ -1,0 +1,50 @@
+"""Real servers, started for a test and ended with it."""
+
+import socket
+import subprocess
+import time
+from contextlib import contextmanager
+
+import pytest
+
+
+def free_port():
+    """Return a port of this machine that nothing listens at."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+@contextmanager
+def running(command, url, log, headers=None, **options):
+    """Start a server, wait until `url` answers, and end it with the block.
+
+    Yields the process. The server writes to the file `log`; `options` are those of Popen.
+    """
+    with log.open("w") as file:
+        process = subprocess.Popen(command, stdout=file, stderr=file, **options)
+    try:
+        _wait_until_up(process, url, log, headers)
+        yield process
+    finally:
+        process.terminate()
+        try:
+            process.wait(20)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def _wait_until_up(process, url, log, headers):
+    import httpx2
+
+    deadline = time.monotonic() + 180
+    while time.monotonic() < deadline:
+        if process.poll() is not None:
+            pytest.fail(f"the server ended: {log.read_text()[-2000:]}")
+        try:
+            if httpx2.get(url, headers=headers, timeout=5).status_code == 200:
+                return
+        except httpx2.TransportError:
+            time.sleep(0.2)
+    pytest.fail(f"the server did not come up: {log.read_text()[-2000:]}")
