@@ -23,10 +23,11 @@ EXPECTED_SKIPS = (
     "the datasets are not at",
     "the paper's source is not at",
     "llama-cpp-python[server] is not installed",  # `make integration` builds it
-    "transformers[serving] is not installed",  # `pip install 'dnip[integration]'` does
+    "gguf is not installed",  # `pip install 'dnip[integration]'` does, and with it:
+    "transformers[serving] is not installed",
+    "moto[server] is not installed",  # a server of S3
     "pyspark is not installed",  # large, and it needs Java
     "nginx is not installed",  # Debian's, for the test of a fleet of servers
-    "moto[server] is not installed",  # a server of S3; `pip install 'dnip[integration]'` does
     "langchain-core 1.8 is not installed",  # it needs a newer certifi than some mirrors have
     "transformers is too old",  # the decision pipeline came with 5.23
     "only root can become another user",

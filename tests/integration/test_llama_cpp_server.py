@@ -63,7 +63,7 @@ def interpreter():
 @pytest.fixture(scope="module")
 def folder(interpreter):
     for library in ("httpx2", "gguf", "torch", "transformers"):
-        pytest.importorskip(library)
+        pytest.importorskip(library, reason=f"{library} is not installed")
     if not (MODEL / "config.json").is_file():
         pytest.skip(f"the small model is not at {MODEL}")
     return MODEL
