@@ -127,6 +127,15 @@ def test_a_plan_without_model_needs_one(work, dnip):
     dnip("reproduce", "main", "--data", "data", "--out", "out").assert_refused("--model")
 
 
+def test_a_model_that_is_not_there_is_refused_before_anything_is_written(work, dnip):
+    write_texts(work / "data")
+    arguments = ("--plan", "plan.toml", "--data", "data", "--out", "out")
+    dnip("reproduce", "main", "--model", "./nowhere", *arguments).assert_refused(
+        "no folder './nowhere'"
+    )
+    assert not (work / "out").exists()
+
+
 def test_a_cell_that_fails_is_reported_and_the_others_are_done(work, dnip):
     plan = PLAN.replace("seeds = [0]", "seeds = [0]\ndev_share = 0.0001")
     (work / "plan.toml").write_text(plan)

@@ -7,6 +7,7 @@ from dnip.base.errors import InvalidInputError
 from dnip.prompting.engines.base import Scoring
 from dnip.studies.reproduction.plan import load_plan
 from dnip.studies.reproduction.planned_sources import planned_sources
+from dnip.studies.reproduction.prompt_request import check_models
 from dnip.studies.reproduction.saved_sources import saved_sources
 from texts import write_tables, write_texts
 
@@ -68,6 +69,21 @@ def test_an_opt_pool_from_the_training_split_is_a_table_of_its_own(plan, tmp_pat
     write_texts(tmp_path / "data")
     source = next(iter(sources_of(plan.model_copy(update={"opt_split": "train"}), tmp_path)))
     assert source.opt.key != source.test.key
+
+
+def test_a_run_needs_one_of_its_models(plan, tmp_path):
+    write_texts(tmp_path / "data")
+    (there,) = plan.models
+    elsewhere = there.model_copy(update={"name": "other", "model": str(tmp_path / "nowhere")})
+
+    def check(*models):
+        sources = sources_of(plan.model_copy(update={"models": models}), tmp_path)
+        check_models(sources.requests.values())
+
+    check(there)
+    check(elsewhere, there)
+    with pytest.raises(InvalidInputError, match="there is no folder"):
+        check(elsewhere)
 
 
 def test_a_task_without_data_is_left_out_and_named(plan, tmp_path):

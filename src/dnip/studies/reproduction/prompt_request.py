@@ -9,8 +9,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from dnip.base.errors import DNIPError
 from dnip.prompting.engines.base import Scoring
-from dnip.prompting.engines.hub import current_commit
+from dnip.prompting.engines.hub import current_commit, find_files
 from dnip.prompting.model_options import ModelOptions
 from dnip.prompting.models import load_model, open_model
 from dnip.prompting.plan import make_plan
@@ -20,7 +21,7 @@ from dnip.studies.reproduction.fingerprints import hash_files, hash_values, inst
 from dnip.tables.metadata import metadata_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from dnip.prompting.engines.transformers_engine import TransformersEngine
     from dnip.prompting.plan import Plan
@@ -167,6 +168,28 @@ def hash_model(options: ModelOptions) -> str:
         commit = None if options.is_server else current_commit(name, options.revision)
         return hash_values({"name": name, "revision": options.revision, "commit": commit})
     return hash_files(sorted(path for path in folder.iterdir() if path.is_file()))
+
+
+def check_models(requests: Iterable[PromptRequest]) -> None:
+    """Raise why, if none of the models can be had. A run can do without one of several.
+
+    Raises
+    ------
+    InvalidInputError, BackendError
+        As `find_files`, for the first model.
+    """
+    reasons = []
+    for options in {one.model: one.options for one in requests}.values():
+        if options.is_server:
+            return
+        try:
+            find_files(options.model, "model", ("config.json",), revision=options.revision)
+        except DNIPError as error:
+            reasons.append(error)
+        else:
+            return
+    if reasons:
+        raise reasons[0]
 
 
 def _load_once(model: str, **settings: Any) -> TransformersEngine:  # noqa: ANN401

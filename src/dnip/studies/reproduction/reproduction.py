@@ -22,6 +22,7 @@ from dnip.studies.reproduction.manifest import (
 )
 from dnip.studies.reproduction.needs import needs_of
 from dnip.studies.reproduction.planned_sources import planned_sources
+from dnip.studies.reproduction.prompt_request import check_models
 from dnip.studies.reproduction.registry import ALL, load_experiments
 from dnip.studies.reproduction.report import (
     FIGURES,
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from dnip.studies.reproduction.cell import Cell
     from dnip.studies.reproduction.experiment import Experiment
     from dnip.studies.reproduction.plan import ReproductionPlan
+    from dnip.studies.reproduction.prompt_request import PromptRequest
     from dnip.studies.reproduction.results import Results
     from dnip.studies.reproduction.sources import Sources
 
@@ -138,10 +140,14 @@ def reproduce(
     InvalidInputError
         For an unknown experiment, wrong options of an experiment, data without any task, or a
         folder of another plan.
+    BackendError
+        If no model can be loaded.
     OutputError
         If outputs cannot be written, or another run is working in the folder.
     """
     work = _prepare(name, plan, Path(out), data=data, tables=tables)
+    if cluster is None:  # its workers may have other models
+        check_models(work.tables_left())
     folder = make_folder(out)
     with only_process(
         folder / ".lock",
@@ -216,25 +222,19 @@ def survey(
 
 
 def _survey(work: _Work, plan: ReproductionPlan) -> dict[str, Any]:
-    requests = work.sources.requests
-    cells = {cell.key: cell for of_one in work.cells.values() for cell in of_one}
-    wanted = {ref.key for cell in cells.values() for ref in cell.tables.values()}
-    to_prompt = wanted & set(requests)
-    open_cells = [cell for cell in cells.values() if work.store.get(cell) is None]
-    needed = {ref.key for cell in open_cells for ref in cell.tables.values()} & to_prompt
-    left = [requests[key] for key in needed if not requests[key].is_made]
+    left = work.tables_left()
     return {
         "plan": plan.name,
         "experiments": [one.name for one in work.experiments],
-        "cells": len(cells),
-        "cells_left": len(open_cells),
-        "tables": len(to_prompt),
+        "cells": len(work.all_cells()),
+        "cells_left": len(work.open_cells()),
+        "tables": len(work.requests_of(work.all_cells())),
         "tables_left": len(left),
         "rows_left": sum(request.rows for request in left),
         "models": [
             needs_of(model, [one for one in left if one.options.model == model.model])
             for model in plan.models
-            if requests
+            if work.sources.requests
         ],
         "missing": dict(work.sources.missing),
         "left_out": work.left_out,
@@ -250,6 +250,24 @@ class _Work:
     sources: Sources
     cells: dict[str, Sequence[Cell]]
     store: Store
+
+    def all_cells(self) -> list[Cell]:
+        """Return each cell once; experiments may share some."""
+        cells = {cell.key: cell for of_one in self.cells.values() for cell in of_one}
+        return list(cells.values())
+
+    def open_cells(self) -> list[Cell]:
+        """Return the cells without a result."""
+        return [cell for cell in self.all_cells() if self.store.get(cell) is None]
+
+    def requests_of(self, cells: Sequence[Cell]) -> list[PromptRequest]:
+        """Return what a model is asked for, for some cells."""
+        keys = {ref.key for cell in cells for ref in cell.tables.values()}
+        return [request for key, request in self.sources.requests.items() if key in keys]
+
+    def tables_left(self) -> list[PromptRequest]:
+        """Return what a model must still be asked for."""
+        return [one for one in self.requests_of(self.open_cells()) if not one.is_made]
 
 
 def _prepare(
