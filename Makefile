@@ -77,7 +77,7 @@ $(VENV)/.torch: pyproject.toml | $(VENV)/bin/python
 $(VENV)-floors/.done: pyproject.toml tools/floors.py
 	$(PYTHON) -m venv $(VENV)-floors
 	$(PYTHON) tools/floors.py all > $(VENV)-floors/constraints.txt
-	$(VENV)-floors/bin/python -m pip install --quiet --disable-pip-version-check --constraint $(VENV)-floors/constraints.txt --editable '.[all]' pytest pytest-xdist hypothesis
+	$(VENV)-floors/bin/python -m pip install --quiet --disable-pip-version-check --constraint $(VENV)-floors/constraints.txt --editable '.[all]' pytest pytest-xdist pytest-timeout hypothesis
 	@touch $@
 
 $(VENV)/.llm: pyproject.toml | $(VENV)/bin/python
