@@ -10,9 +10,9 @@ import numpy as np
 from benchmarks.tables import Table, print_markdown
 from dnip import Constraints, Objective, ProbabilityTable, Solution, solve
 from dnip.base.typing import Counts
-from dnip.deploying.evaluation import evaluate
 from dnip.method.coefficients import Coefficients
 from dnip.metrics import accuracy, class_accuracies, scores
+from dnip.tables.evaluation import evaluate
 
 #: K at which every point can be tried.
 COARSE = 12

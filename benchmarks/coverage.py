@@ -17,9 +17,9 @@ import numpy as np
 
 from benchmarks.tables import Table, print_markdown
 from dnip import Coefficients, ProbabilityTable
-from dnip.deploying.evaluation import evaluate
 from dnip.fitting.fit import fit_table
 from dnip.metrics import scores
+from dnip.tables.evaluation import evaluate
 
 LEVEL = 0.9
 DRAWS = 200

@@ -24,8 +24,8 @@ from dnip import ProbabilityTable
 from dnip.base.errors import DNIPWarning
 from dnip.base.typing import Floats, Integers, Labels
 from dnip.deploying.checking.check import check
-from dnip.deploying.checking.sketch import Sketch
 from dnip.fitting.fit import fit_table
+from dnip.tables.sketch import Sketch
 
 if TYPE_CHECKING:
     from dnip.prompting.engines.transformers_engine import TransformersEngine

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from benchmarks.tables import Table, print_markdown
-from dnip.deploying.evaluation import evaluate
 from dnip.fitting.fit import fit_table
 from dnip.metrics import scores
+from dnip.tables.evaluation import evaluate
 
 
 def run(tables: list[Table]) -> None:

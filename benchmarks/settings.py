@@ -6,11 +6,11 @@ import numpy as np
 
 from benchmarks.tables import Table, print_markdown
 from dnip import Objective, ProbabilityTable
-from dnip.deploying.evaluation import evaluate
 from dnip.fitting.fit import fit_table
 from dnip.fitting.record import Fit
 from dnip.method.scales import DEFAULT_SCALE
 from dnip.metrics import scores
+from dnip.tables.evaluation import evaluate
 
 LABELS = 500
 DRAWS = 5

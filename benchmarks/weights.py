@@ -8,9 +8,9 @@ import numpy as np
 
 from benchmarks.tables import Table, print_markdown
 from dnip import Coefficients, ProbabilityTable, Solution, solve
-from dnip.deploying.evaluation import evaluate
 from dnip.method.scales import DEFAULT_SCALE
 from dnip.metrics import scores
+from dnip.tables.evaluation import evaluate
 
 SCALES = (10, 30, 100, 300, "log:10", "log:30", "log:100", "log:300", "log:1000", "continuous")
 DEFAULT = DEFAULT_SCALE

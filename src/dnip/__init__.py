@@ -19,7 +19,6 @@ if TYPE_CHECKING:
         MissingDependencyError,
         OutputError,
     )
-    from dnip.deploying.evaluation import evaluate
     from dnip.fitting.fit import fit_table
     from dnip.fitting.tuning import tune
     from dnip.method.coefficients import Coefficients
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from dnip.sklearn.classifier import DNIPClassifier
     from dnip.solvers import solve
     from dnip.tables import ProbabilityTable
+    from dnip.tables.evaluation import evaluate
 
 __version__: str
 
@@ -67,7 +67,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "evaluate": "dnip.deploying.evaluation",
+    "evaluate": "dnip.tables.evaluation",
     "fit_table": "dnip.fitting.fit",
     "BackendError": "dnip.base.errors",
     "CoefficientsFormatError": "dnip.base.errors",

@@ -5,9 +5,9 @@ import pytest
 
 from dnip import Coefficients, ProbabilityTable
 from dnip.base.escaping import literal, printable
-from dnip.deploying.evaluation import evaluate
 from dnip.presenting.drawing import save_figure
 from dnip.presenting.evaluation import class_accuracy_figure, odd_class_figure
+from dnip.tables.evaluation import evaluate
 
 STEERING = "\x1b]0;PWNED\x07\x1b[2J"
 NAMES = ["$5 to $10", "$x_$", r"$\frac{$", "$$", r"\$", "\ufeff", STEERING, "\u202eright", "{a}^2"]

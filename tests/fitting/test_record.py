@@ -5,10 +5,10 @@ import pytest
 
 from dnip import DNIPClassifier, ProbabilityTable
 from dnip.deploying.checking.check import check
-from dnip.deploying.checking.sketch import Sketch
 from dnip.fitting.fit import fit_table
 from dnip.fitting.pareto import Rule, trace_front
 from dnip.studies.demonstration import bundled_table
+from dnip.tables.sketch import Sketch
 
 
 @pytest.fixture(scope="module")

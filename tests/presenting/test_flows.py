@@ -13,11 +13,11 @@ from matplotlib.figure import Figure
 
 import oracles
 from dnip.base.errors import MissingDependencyError, OutputError
-from dnip.deploying.evaluation import Evaluation
 from dnip.metrics import class_accuracies
 from dnip.presenting.drawing import save_figure
 from dnip.presenting.drawing.flows import MOST_CLASSES, flows
 from dnip.presenting.evaluation import odd_class_figure
+from dnip.tables.evaluation import Evaluation
 from strategies import seeded
 
 LONG = "Transportation and other means"

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from dnip.base.errors import MissingDependencyError, OutputError
-from dnip.deploying.evaluation import Evaluation
 from dnip.presenting.drawing import save_figure
 from dnip.presenting.evaluation import class_accuracy_figure
+from dnip.tables.evaluation import Evaluation
 
 
 def evaluation(n_classes, *, reweighted=True):

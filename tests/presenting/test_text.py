@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from dnip import Coefficients
-from dnip.deploying.evaluation import Evaluation
 from dnip.presenting.evaluation import describe, describe_constraints
+from dnip.tables.evaluation import Evaluation
 
 NAMES = ("a", "long name")
 RAW, AFTER = np.array([[8, 2], [4, 6]]), np.array([[7, 3], [3, 7]])

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from dnip.base.errors import InvalidInputError
-from dnip.deploying.evaluation import check_same_classes
 from dnip.method.prediction import decide, reweight
 from dnip.priors import estimate_prior, most_rows
 from dnip.tables import Chunk, ahead, open_writer
 from dnip.tables.captured_mass import MassCounts
+from dnip.tables.evaluation import check_same_classes
 from dnip.tables.reservoir import RowSample
 
 if TYPE_CHECKING:

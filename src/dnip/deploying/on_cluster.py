@@ -14,8 +14,8 @@ from dnip.base.errors import InvalidInputError, OutputError
 from dnip.base.files import check_writable
 from dnip.deploying.application import AppliedCounts, reweighted
 from dnip.deploying.checking.check import SeenRows, judge
-from dnip.deploying.evaluation import EvaluationCounts
 from dnip.tables import Scan, open_writer
+from dnip.tables.evaluation import EvaluationCounts
 from dnip.tables.share import Share
 from dnip.tables.streaming import count_pieces
 
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from dnip.base.typing import Floats
     from dnip.deploying.application import Application, Applied
     from dnip.deploying.checking.check import Check
-    from dnip.deploying.evaluation import Evaluation
     from dnip.method.coefficients import Coefficients
+    from dnip.tables.evaluation import Evaluation
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,11 @@ from dnip.base.errors import InvalidInputError
 from dnip.base.files import path_text
 from dnip.base.repeats import repeat
 from dnip.base.validation import check_integer, check_number
-from dnip.deploying.evaluation import evaluate
 from dnip.fitting.fit import fit_table
 from dnip.method.objective import Objective
 from dnip.method.solution import Status
 from dnip.metrics import METRICS, class_accuracies
+from dnip.tables.evaluation import evaluate
 from dnip.tables.guards import check_disjoint
 
 if TYPE_CHECKING:

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dnip.base.typing import Booleans, Integers, Labels, Probabilities
-    from dnip.deploying.evaluation import Evaluation
     from dnip.method.problem import Problem
     from dnip.method.solution import Solution
+    from dnip.tables.evaluation import Evaluation
 
 # Cells of a table that is searched once more, to see whether silence would pay.
 _MOST_CELLS = 2_000_000
@@ -50,7 +50,7 @@ def notes_on_classes(
     Examples
     --------
     >>> from dnip import Coefficients, ProbabilityTable, solve
-    >>> from dnip.deploying.evaluation import evaluate
+    >>> from dnip.tables.evaluation import evaluate
     >>> from dnip.method.problem import Problem
     >>> p, y = np.array([[0.9, 0.1], [0.6, 0.4], [0.8, 0.2]]), np.array([0, 1, 0])
     >>> found = solve(p, y)

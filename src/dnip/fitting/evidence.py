@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnip.base.errors import DNIPWarning, listed
-from dnip.deploying.evaluation import Evaluation
 from dnip.fitting.folds import USUAL_FOLDS, deal_folds
 from dnip.method.prediction import decide
 from dnip.metrics import class_accuracies, cobias, worst_class_accuracy
 from dnip.metrics.cobias import cobias_of
 from dnip.metrics.confusion import count_pairs
+from dnip.tables.evaluation import Evaluation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

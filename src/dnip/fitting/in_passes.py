@@ -7,16 +7,16 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from dnip.base.errors import InvalidInputError
-from dnip.deploying.checking.sample import TableSample
-from dnip.deploying.evaluation import evaluate
 from dnip.fitting.record import Fit, kept_for_checks, provenance_of
 from dnip.fitting.robust.calibrating import calibrate, rows_per_class
 from dnip.method.coefficients import Coefficients
 from dnip.solvers import FitSettings, StreamedProblem, find_optimum
+from dnip.tables.evaluation import evaluate
 from dnip.tables.guards import no_labels
 from dnip.tables.hashing import DataHash
 from dnip.tables.labels import UNLABELLED
 from dnip.tables.reservoir import ClassSample
+from dnip.tables.sketch import TableSample
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from typing import Self
 
     from dnip.base.typing import Floats, Labels, Probabilities
-    from dnip.deploying.evaluation import Evaluation
     from dnip.method.solution import Solution
     from dnip.solvers import Progress
     from dnip.tables import Chunk, Rows, Scan
+    from dnip.tables.evaluation import Evaluation
 
 #: Bytes for the interpreter, its libraries, compiled code, and the blocks that are being read.
 LEAST_MEMORY = 500 * 10**6

@@ -11,7 +11,6 @@ import numpy as np
 
 from dnip.base.cluster import with_warnings
 from dnip.base.errors import DNIPWarning
-from dnip.deploying.evaluation import EvaluationCounts
 from dnip.fitting.in_passes import LEAST_MEMORY, LabelledRows, hashed, labelled, recorded
 from dnip.method.coefficients import Coefficients
 from dnip.solvers import (
@@ -25,6 +24,7 @@ from dnip.solvers import (
 from dnip.solvers.levels import levels_of
 from dnip.solvers.passes import passes_over
 from dnip.tables import Scan
+from dnip.tables.evaluation import EvaluationCounts
 from dnip.tables.hashing import DataHash
 from dnip.tables.share import Share
 

@@ -7,20 +7,21 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from dnip.base.files import path_text
-from dnip.deploying.checking.scores import ClassScores
 from dnip.tables.metadata import origin_of
 
 if TYPE_CHECKING:
     from dnip.base.typing import Confusion, Floats, Integers
-    from dnip.deploying.checking.sample import TableSample
-    from dnip.deploying.evaluation import Evaluation
     from dnip.fitting.evidence import FitEvidence
     from dnip.fitting.robust import Decision
     from dnip.method.coefficients import Coefficients
     from dnip.method.solution import Solution
     from dnip.priors import Calibration, TargetPrior
     from dnip.tables.captured_mass import CapturedMass
+    from dnip.tables.evaluation import Evaluation
+    from dnip.tables.sketch import TableSample
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -104,6 +105,9 @@ def kept_for_checks(
         Counts of labelled rows under the coefficients; best of rows that were left out.
     """
     return {
-        "scores": ClassScores.of(confusion).to_dict(),
+        "scores": {
+            "rows": confusion.sum(axis=1).tolist(),
+            "right": np.diag(confusion).tolist(),
+        },
         "sketch": sample.sketch(multipliers).to_dict(),
     }

@@ -9,9 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dnip.base.errors import InfeasibleError, InvalidInputError
-from dnip.deploying.checking.check import LEAST_ROWS
-from dnip.deploying.checking.sample import TableSample
-from dnip.deploying.evaluation import evaluate
 from dnip.fitting.class_notes import notes_on_classes
 from dnip.fitting.evidence import FitEvidence, gather
 from dnip.fitting.folds import USUAL_FOLDS
@@ -31,8 +28,10 @@ from dnip.priors import (
     most_rows,
 )
 from dnip.solvers import Coordinate, FitSettings
+from dnip.tables.evaluation import evaluate
 from dnip.tables.guards import check_classes_agree, scored_rows
 from dnip.tables.reservoir import ClassSample, RowSample
+from dnip.tables.sketch import LEAST_ROWS, TableSample
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from dnip.deploying.evaluation import check_same_classes, evaluate
 from dnip.fitting.pareto import trace_front
 from dnip.presenting.drawing.bars import draw_bars, name_tasks
 from dnip.presenting.drawing.flows import draw_flows
@@ -16,6 +15,7 @@ from dnip.presenting.drawing.style import load_matplotlib
 from dnip.presenting.evaluation import class_accuracy_bars, odd_class_sides
 from dnip.presenting.report.measures import measure
 from dnip.tables import ProbabilityTable
+from dnip.tables.evaluation import check_same_classes, evaluate
 from dnip.tables.guards import scored_rows
 
 if TYPE_CHECKING:
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from dnip.base.typing import Integers
-    from dnip.deploying.evaluation import Evaluation
     from dnip.fitting.pareto import TradeOff
     from dnip.method.coefficients import Coefficients
+    from dnip.tables.evaluation import Evaluation
 
 
 class _Display:

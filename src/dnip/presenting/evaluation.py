@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from dnip.base.typing import Confusion
-    from dnip.deploying.evaluation import Evaluation
     from dnip.method.coefficients import Coefficients
     from dnip.presenting.artefacts import Figure, Value
+    from dnip.tables.evaluation import Evaluation
 
 # Classes with one floor that are named, the lowest.
 _FEW = 3
@@ -47,7 +47,7 @@ def describe(
     --------
     >>> import numpy as np
     >>> from dnip import ProbabilityTable
-    >>> from dnip.deploying.evaluation import evaluate
+    >>> from dnip.tables.evaluation import evaluate
     >>> table = ProbabilityTable(np.array([[0.9, 0.1], [0.6, 0.4]]), np.array([0, 1]))
     >>> print(describe(evaluate([table])))
     class  rows  accuracy  taken for

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from dnip.base.errors import MissingDependencyError
 from dnip.base.files import make_folder
-from dnip.deploying.evaluation import Evaluation, evaluate
 from dnip.fitting.fit import fit_table
 from dnip.fitting.record import Fit
 from dnip.presenting.drawing import save_figure
 from dnip.presenting.evaluation import class_accuracy_figure, describe
 from dnip.presenting.results import write_text
 from dnip.tables import ProbabilityTable
+from dnip.tables.evaluation import Evaluation, evaluate
 
 if TYPE_CHECKING:
     import os

@@ -8,9 +8,9 @@ import pytest
 
 from dnip import Coefficients, ProbabilityTable
 from dnip.base.errors import CoefficientsFormatError, DNIPWarning, InvalidInputError
-from dnip.deploying.evaluation import evaluate
 from dnip.presenting.report import report_on
 from dnip.presenting.report.measures import BINS, measure
+from dnip.tables.evaluation import evaluate
 
 CLASSES = ["cat", "dog", "eel"]
 

@@ -8,10 +8,10 @@ import pytest
 
 from dnip import Coefficients, ProbabilityTable
 from dnip.base.errors import DNIPWarning, InvalidInputError, MissingDependencyError
-from dnip.deploying.evaluation import evaluate
 from dnip.metrics import accuracy, cobias, confusion_matrix
 from dnip.studies.baselines import ClassWeights, OurDNIP, PlainDNIP, RawArgmax, choose
 from dnip.studies.comparison import Material, compare
+from dnip.tables.evaluation import evaluate
 from strategies import random_probabilities
 
 

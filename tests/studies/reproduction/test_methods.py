@@ -3,7 +3,6 @@
 import pytest
 
 from dnip import Objective
-from dnip.deploying.evaluation import evaluate
 from dnip.fitting.fit import fit_table
 from dnip.solvers import Anneal
 from dnip.studies.reproduction.methods import (
@@ -14,6 +13,7 @@ from dnip.studies.reproduction.methods import (
     fit_by,
     scores_after,
 )
+from dnip.tables.evaluation import evaluate
 from results import METHODS, starving_table
 
 

@@ -24,7 +24,7 @@ from dnip.cli.options import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dnip.deploying.evaluation import Evaluation
+    from dnip.tables.evaluation import Evaluation
 
 
 def evaluate(
@@ -61,12 +61,12 @@ def evaluate(
     from dnip.base.files import check_files
     from dnip.base.validation import check_level
     from dnip.cli.target_prior import move_to
-    from dnip.deploying.evaluation import evaluate as evaluate_table
     from dnip.method.coefficients import Coefficients
     from dnip.presenting.drawing import check_picture, save_figure
     from dnip.presenting.evaluation import describe, odd_class_figure
     from dnip.priors import is_estimate, read_prior
     from dnip.tables import Scan
+    from dnip.tables.evaluation import evaluate as evaluate_table
 
     check_level("confidence", confidence)
     if picture is not None:

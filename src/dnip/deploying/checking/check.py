@@ -9,25 +9,21 @@ import numpy as np
 
 from dnip.base.errors import InvalidInputError
 from dnip.base.validation import check_level
-from dnip.deploying.checking.sample import TableSample
 from dnip.deploying.checking.scores import ClassScores, Score
-from dnip.deploying.checking.sketch import Sketch
-from dnip.deploying.evaluation import check_same_classes
 from dnip.method.prediction import decide
 from dnip.tables import Chunk
+from dnip.tables.evaluation import check_same_classes
 from dnip.tables.labels import UNLABELLED
+from dnip.tables.sketch import LEAST_ROWS, Sketch, TableSample
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from dnip.base.typing import Floats
-    from dnip.deploying.checking.sketch import Comparison
     from dnip.method.coefficients import Coefficients
     from dnip.priors import PriorEstimate
     from dnip.tables import Rows
-
-#: Fewer rows can tell nothing.
-LEAST_ROWS = 30
+    from dnip.tables.sketch import Comparison
 
 # From these distances on, a difference is called moderate or large.
 _MODERATE, _LARGE = 0.1, 0.25

@@ -15,7 +15,7 @@ from dnip.metrics.intervals.hierarchy import draw_accuracies
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from dnip.base.typing import Confusion, Floats, Integers
+    from dnip.base.typing import Floats, Integers
 
 # Draws of new rows, the same at every call.
 _DRAWS, _SEED = 10_000, 0
@@ -56,11 +56,6 @@ class ClassScores:
 
     rows: Integers
     right: Integers
-
-    @classmethod
-    def of(cls, confusion: Confusion) -> Self:
-        """Return the scores that confusion counts, (N, N), hold."""
-        return cls(confusion.sum(axis=1), np.diag(confusion))
 
     def compare(self, now: ClassScores, level: float) -> tuple[Score, Score | None]:
         """Compare accuracy and COBias of new rows with those of the fit.
@@ -110,10 +105,6 @@ class ClassScores:
     def cobias(self) -> float:
         """COBias, if all classes have rows."""
         return float(cobias_of(self.right / self.rows))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the scores as a coefficients file holds them."""
-        return {"rows": self.rows.tolist(), "right": self.right.tolist()}
 
     @classmethod
     def from_fit(cls, fit: Mapping[str, Any], n_classes: int) -> Self | None:

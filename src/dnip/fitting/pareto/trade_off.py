@@ -10,7 +10,6 @@ import numpy as np
 
 from dnip.base.choices import Switch
 from dnip.base.validation import check_choice
-from dnip.deploying.checking.sample import TableSample
 from dnip.fitting.pareto.expectation import expected_cobias
 from dnip.fitting.pareto.left_out import FEW, CrossFit, cross_fit
 from dnip.fitting.pareto.rules import Rule
@@ -24,6 +23,7 @@ from dnip.method.solution import Status
 from dnip.metrics import HEADLINE, scores
 from dnip.metrics.confusion import count_pairs
 from dnip.tables.guards import check_disjoint, scored_rows
+from dnip.tables.sketch import TableSample
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnip.deploying.checking.sample import TableSample
 from dnip.fitting.robust.batch import batch_shift
 from dnip.fitting.robust.rows import draw_per_class
 from dnip.fitting.robust.shift import fit_shift
 from dnip.priors.calibration import log_probabilities
+from dnip.tables.sketch import TableSample
 
 if TYPE_CHECKING:
     from dnip.base.typing import Floats, Labels, Probabilities

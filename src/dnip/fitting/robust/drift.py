@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from dnip.deploying.checking.two_samples import smirnov_p_value
 from dnip.fitting.robust.calibrating import calibrate
+from dnip.metrics.two_samples import smirnov_p_value
 from dnip.priors.calibration import centred, log_probabilities, softmax
 from dnip.priors.estimate import maximise_shares
 

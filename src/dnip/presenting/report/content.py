@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnip.base.errors import DNIPWarning, InvalidInputError
-from dnip.deploying.checking.check import LEAST_ROWS, check
-from dnip.deploying.evaluation import check_same_classes, evaluate
+from dnip.deploying.checking.check import check
 from dnip.fitting.fit import fit_table
 from dnip.fitting.pareto import front
 from dnip.fitting.pareto.rules import place_on
@@ -23,7 +22,9 @@ from dnip.presenting.report.figures import report_figures
 from dnip.presenting.report.measures import BINS, measure
 from dnip.presenting.report.verdict import verdict_of
 from dnip.presenting.web import render
+from dnip.tables.evaluation import check_same_classes, evaluate
 from dnip.tables.guards import check_classes_agree, check_disjoint, scored_rows
+from dnip.tables.sketch import LEAST_ROWS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,7 +13,7 @@ from dnip.presenting.drawing.style import FIXED, tidy
 from dnip.presenting.evaluation import class_accuracy_figure, odd_class_figure
 
 if TYPE_CHECKING:
-    from dnip.deploying.evaluation import Evaluation
+    from dnip.tables.evaluation import Evaluation
 
 #: The files of all figures, as PNG and SVG.
 FILES = tuple(

@@ -10,8 +10,8 @@ from dnip.metrics import accuracy, class_accuracies, cobias
 from dnip.presenting.terminal import shorten
 
 if TYPE_CHECKING:
-    from dnip.deploying.evaluation import Evaluation
     from dnip.fitting.record import Fit
+    from dnip.tables.evaluation import Evaluation
 
 # Letters of a class name in the verdict.
 _LONGEST = 60
@@ -33,7 +33,7 @@ def verdict_of(evaluation: Evaluation, fitted: Fit | None, level: float) -> str:
     Examples
     --------
     >>> from dnip import Coefficients, ProbabilityTable
-    >>> from dnip.deploying.evaluation import evaluate
+    >>> from dnip.tables.evaluation import evaluate
     >>> p = np.array([[0.9, 0.1], [0.6, 0.4]] * 40)
     >>> table = ProbabilityTable(p, np.array([0, 1] * 40), classes=["ham", "spam"])
     >>> found = evaluate([table], Coefficients(["ham", "spam"], [15, 30], 30))

@@ -3,12 +3,12 @@
 import pytest
 
 from dnip import Objective
-from dnip.deploying.evaluation import evaluate
 from dnip.fitting.fit import fit_table
 from dnip.presenting.artefacts import Figure, Table
 from dnip.solvers import Anneal
 from dnip.studies.reproduction.experiments.objectives import measure_objectives
 from dnip.studies.reproduction.methods import cut
+from dnip.tables.evaluation import evaluate
 from results import METHODS, experiment, of_kind, results, starving_table, verdicts
 
 NAMES = ("z1", "z2", "z3", "z1+z2", "z1-z3", "z2-z3", "z1+z2-z3")

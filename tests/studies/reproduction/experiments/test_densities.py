@@ -5,11 +5,11 @@ import pytest
 from matplotlib.figure import Figure as Canvas
 
 from dnip.base.errors import InvalidInputError
-from dnip.deploying.evaluation import evaluate
 from dnip.fitting.fit import fit_table
 from dnip.presenting.artefacts import Figure, Statement, Table
 from dnip.studies.reproduction.experiments.densities import density, measure_densities
 from dnip.studies.reproduction.methods import cut
+from dnip.tables.evaluation import evaluate
 from results import METHODS, experiment, of_kind, results, starving_table, verdicts
 
 

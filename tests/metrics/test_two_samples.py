@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dnip.deploying.checking.two_samples import f_tail, hotelling_p_value, smirnov_p_value
+from dnip.metrics.two_samples import f_tail, hotelling_p_value, smirnov_p_value
 
 
 @pytest.mark.parametrize("ratio", [0.0, 1e-6, 0.3, 1.0, 4.0, 300.0])

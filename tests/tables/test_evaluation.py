@@ -9,8 +9,8 @@ import pytest
 import oracles
 from dnip import Coefficients, ProbabilityTable, fit_table
 from dnip.base.errors import CoefficientsFormatError, InvalidInputError
-from dnip.deploying.evaluation import evaluate
 from dnip.metrics import scores
+from dnip.tables.evaluation import evaluate
 from strategies import KINDS, random_confusion, random_probabilities
 
 NAMES = ("bad", "okay", "good")

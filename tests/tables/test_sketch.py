@@ -8,7 +8,7 @@ from scipy import stats
 
 from dnip import InvalidInputError
 from dnip.base.errors import CoefficientsFormatError
-from dnip.deploying.checking.sketch import ColumnSketch, Sketch
+from dnip.tables.sketch import ColumnSketch, Sketch
 
 RNG = np.random.default_rng
 CLASSES = ("a", "b", "c")
