@@ -9,10 +9,8 @@ import numpy as np
 import pytest
 
 from dnip import Coefficients, InvalidInputError, ProbabilityTable
-from dnip.deploying.exports.json_bias import JsonBias
-from dnip.deploying.exports.onnx import Onnx
-from dnip.deploying.exports.python import PythonFile
-from dnip.deploying.exports.sql import DIALECTS, Sql
+from dnip.deploying.exports import JsonBias, Onnx, PythonFile, Sql
+from dnip.deploying.exports.sql import DIALECTS
 
 HOSTILE = [
     "it's", 'say "x"', "back\\slash\\", "'; DROP TABLE probabilities; --", "\\'", "`t`", "''", "$$",
@@ -106,14 +104,6 @@ def test_the_bundled_table_is_decided_alike(run, scale):
     )
     coefficients = drawn(4, scale, classes=table.classes)
     assert run(coefficients, table.probabilities) == expected(coefficients, table.probabilities)
-
-
-@pytest.mark.parametrize("run", RUNNERS)
-def test_real_tables_are_decided_alike(run, shared_tables):
-    for path in sorted(shared_tables.glob("*/test.csv.gz")):
-        p = ProbabilityTable.read(path).probabilities
-        coefficients = drawn(p.shape[1], "log:1000")
-        assert run(coefficients, p) == expected(coefficients, p), path
 
 
 @pytest.mark.parametrize("run", RUNNERS)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from dnip.base.errors import InvalidInputError, listed
 from dnip.base.option import Option
-from dnip.deploying.exports.base import Export, split_names
+from dnip.deploying.exports import Export, split_names
 
 if TYPE_CHECKING:
     from dnip.method.coefficients import Coefficients

@@ -12,11 +12,11 @@ from dnip.base.option import Option
 from dnip.cli.console import complain, finish
 from dnip.cli.options import AsJson, CoefficientsFile
 from dnip.cli.prompt_options import model_files
-from dnip.deploying.exports.registry import FORMATS as PLAIN_FORMATS
+from dnip.deploying.exports import FORMATS as PLAIN_FORMATS
 from dnip.prompting.label_bias import FORMATS as TOKEN_FORMATS
 
 if TYPE_CHECKING:
-    from dnip.deploying.exports.base import Export
+    from dnip.deploying.exports import Export
 
 FORMATS = {**TOKEN_FORMATS, **PLAIN_FORMATS}
 

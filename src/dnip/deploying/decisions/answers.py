@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from dnip.base.arrays import check_mass, check_probabilities
 from dnip.base.errors import CoefficientsFormatError, InvalidInputError, listed
+from dnip.base.typing import Floats
 from dnip.method.prediction import decide
-
-if TYPE_CHECKING:
-    from dnip.base.typing import Floats
 
 #: Types of yes/no questions, and where their answers hold the probability of yes.
 YES_NO = {"noul": "noul", "predicate": "probability", "yes_no": None}

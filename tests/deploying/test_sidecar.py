@@ -10,7 +10,7 @@ from contextlib import suppress
 
 import pytest
 
-from dnip import Coefficients
+from dnip import Coefficients, DNIPWarning
 from dnip.base.errors import CoefficientsFormatError, InvalidInputError
 from dnip.deploying.decisions import correct
 
@@ -293,6 +293,21 @@ def test_new_coefficients_are_used_from_the_next_answer_on(start, upstream, coef
     assert json.loads(ask(port)[1])["answers"]["topic"]["choice"] == "a"
     Coefficients(["a", "b"], [1, 2], 2).save(coefficients)
     assert json.loads(ask(port)[1])["answers"]["topic"]["choice"] == "b"
+
+
+def test_a_damaged_or_missing_file_leaves_the_coefficients_as_they_were(coefficients):
+    from dnip.deploying.sidecar.application import WatchedCoefficients
+
+    watched = WatchedCoefficients({"topic": coefficients})
+    half = FITTED.to_json()[:40]
+    for spoil in (lambda: coefficients.write_text(half), coefficients.unlink):
+        spoil()
+        with pytest.warns(DNIPWarning, match=r"topic\.json.*'topic' keeps the coefficients"):
+            current = watched.current()
+        assert current["topic"].weights.tolist() == [1, 0.5]
+        watched.current()  # told once
+    Coefficients(["a", "b"], [1, 2], 2).save(coefficients)
+    assert watched.current()["topic"].weights.tolist() == [0.5, 1]
 
 
 def test_chats_for_one_token_get_the_bias(start, upstream, tmp_path):

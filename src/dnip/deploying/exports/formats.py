@@ -1,0 +1,184 @@
+"""What all export formats share, and the formats that need few lines."""
+
+from __future__ import annotations
+
+import csv
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from dnip.base.errors import InvalidInputError
+from dnip.base.optional import load_optional
+from dnip.method.coefficients import Coefficients
+
+#: When a format that multiplies in double precision decides as `dnip apply` does.
+EXACT = "Decisions equal those of dnip apply for rows of doubles that sum to 1 within 0.001"
+
+# Old enough for runtimes of 2022: ONNX Runtime 1.12 and newer.
+_OPSET, _IR = 17, 8
+
+_FILE = '''\
+"""Decide by class weights, exported by dnip.
+
+{promise}.
+"""
+
+CLASSES = (
+{classes}
+)
+WEIGHTS = (
+{weights}
+)
+
+
+def predict(probabilities):
+    """Return the class with the largest weight times probability; the first one on a tie."""
+    if len(probabilities) != len(CLASSES):
+        raise ValueError(f"{{len(CLASSES)}} probabilities are needed, got {{len(probabilities)}}")
+    scores = [weight * float(p) for weight, p in zip(WEIGHTS, probabilities)]
+    if not all(0 <= score < float("inf") for score in scores):
+        raise ValueError(f"probabilities must be finite and not negative: {{probabilities}}")
+    return CLASSES[scores.index(max(scores))]
+'''
+
+
+@dataclass(frozen=True)
+class Export(ABC):
+    """A format to export coefficients to. The fields of a subclass are its options.
+
+    Attributes
+    ----------
+    promise : str
+        One sentence, without a stop: when its decisions equal those of `Coefficients.predict`.
+    """
+
+    promise: ClassVar[str]
+
+    @abstractmethod
+    def render(self, coefficients: Coefficients) -> str | bytes:
+        """Return the content of the exported file; text ends in a line end.
+
+        Raises
+        ------
+        InvalidInputError
+            If these coefficients, or the options, do not fit the format.
+        """
+
+
+def split_names(text: str, classes: Sequence[str], option: str) -> list[str]:
+    """Return comma-separated names, one per class. Quotes protect a comma.
+
+    Parameters
+    ----------
+    text : str
+    classes : sequence of str
+    option : str
+        How the user knows the names, for messages.
+
+    Raises
+    ------
+    InvalidInputError
+        For another number of names, an empty one, or one given twice.
+
+    Examples
+    --------
+    >>> split_names('a, "b,c"', ["cat", "dog"], "--labels")
+    ['a', 'b,c']
+    """
+    names = [name.strip() for name in next(csv.reader([text], skipinitialspace=True), [])]
+    if len(names) != len(classes):
+        raise InvalidInputError(
+            f"{option} has {len(names)} names, but there are {len(classes)} classes",
+            hint="Give one name per class, in the order of the classes, separated by commas",
+        )
+    if not all(names) or len(set(names)) < len(names):
+        raise InvalidInputError(f"{option}: names must differ and not be empty; got {text!r:.200}")
+    return names
+
+
+@dataclass(frozen=True)
+class JsonBias(Export):
+    """The bias ln ω of every option, to be added to its log-probability.
+
+    Examples
+    --------
+    >>> from dnip import Coefficients
+    >>> print(JsonBias().render(Coefficients(["no", "yes"], [30, 15], 30)), end="")
+    {"temperature": 1.0, "bias": {"no": 0.0, "yes": -0.6931471805599453}}
+    """
+
+    promise: ClassVar[str] = (
+        "Logarithms are rounded: two classes whose products differ by less than about 1e-15 of "
+        "their size may change places"
+    )
+
+    def render(self, coefficients: Coefficients) -> str:
+        """Return the JSON text, in ASCII."""
+        return json.dumps({"temperature": 1.0, "bias": coefficients.logit_bias()}) + "\n"
+
+
+@dataclass(frozen=True)
+class Onnx(Export):
+    """A model from ``probabilities``, float64 of shape (M, N), to ``prediction``, int64 (M,).
+
+    The metadata entry ``classes`` holds the class names as a JSON array.
+    """
+
+    promise: ClassVar[str] = EXACT
+
+    def render(self, coefficients: Coefficients) -> bytes:
+        """Return the serialized model.
+
+        Raises
+        ------
+        MissingDependencyError
+            If onnx is not installed.
+        """
+        onnx = load_optional("onnx", purpose="export to ONNX", extra="onnx")
+        make, kind = onnx.helper, onnx.TensorProto
+        n_classes = len(coefficients.classes)
+        graph = make.make_graph(
+            [
+                make.make_node("Mul", ["probabilities", "weights"], ["scores"]),
+                # the first of equal products, as everywhere
+                make.make_node(
+                    "ArgMax", ["scores"], ["prediction"], axis=1, keepdims=0, select_last_index=0
+                ),
+            ],
+            "dnip",
+            [make.make_tensor_value_info("probabilities", kind.DOUBLE, ["rows", n_classes])],
+            [make.make_tensor_value_info("prediction", kind.INT64, ["rows"])],
+            [onnx.numpy_helper.from_array(coefficients.multipliers, "weights")],
+        )
+        model = make.make_model(
+            graph, opset_imports=[make.make_opsetid("", _OPSET)], ir_version=_IR
+        )
+        make.set_model_props(model, {"classes": json.dumps(coefficients.classes)})
+        onnx.checker.check_model(model)
+        return bytes(model.SerializeToString())
+
+
+@dataclass(frozen=True)
+class PythonFile(Export):
+    """A file with one function, for Python 3 alone.
+
+    Examples
+    --------
+    >>> from dnip import Coefficients
+    >>> names = {}
+    >>> exec(PythonFile().render(Coefficients(["no", "yes"], [15, 30], 30)), names)
+    >>> names["predict"]([0.6, 0.4])
+    'yes'
+    """
+
+    promise: ClassVar[str] = EXACT
+
+    def render(self, coefficients: Coefficients) -> str:
+        """Return the file, in ASCII."""
+        return _FILE.format(
+            promise=self.promise,
+            classes="\n".join(f"    {name!a}," for name in coefficients.classes),
+            weights="\n".join(f"    {weight!r}," for weight in coefficients.multipliers.tolist()),
+        )
