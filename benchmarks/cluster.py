@@ -26,7 +26,7 @@ from dnip.fitting.on_cluster import fit_on_cluster
 from dnip.prompting.engines.base import Scoring
 from dnip.prompting.plan import make_plan
 from dnip.prompting.task import load_task
-from dnip.solvers import FitSettings, PackedFlips, find_optimum
+from dnip.solvers import PackedFlips, SearchSettings, find_optimum
 from dnip.tables import Scan
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ CLASSES, GROUP, WORKERS = 14, 250_000, 2
 MEMORY = 8 * 10**9
 #: The model is made from all but the last, and predicts the last.
 SIZES = (500_000, 2_000_000, 10_000_000)
-SETTINGS = FitSettings()
+SETTINGS = SearchSettings()
 NODES, CORES = (1, 10, 100, 1000), 16
 HUGE = 10**9
 MILLION = 10**6

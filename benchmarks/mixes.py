@@ -23,8 +23,8 @@ from dnip import Constraints, Objective, ProbabilityTable, solve
 from dnip.base.errors import DNIPWarning
 from dnip.base.typing import Floats, Integers, Labels, Probabilities
 from dnip.fitting.fit import fit_table
+from dnip.fitting.settings import AUTHORS, PAPER, Preset
 from dnip.metrics import class_accuracies, cobias, confusion_matrix
-from dnip.solvers.presets import AUTHORS, PAPER, Preset
 
 MIXES: dict[str, list[float] | None] = {
     "balanced": None,

@@ -16,7 +16,7 @@ import pytest
 from dnip import ProbabilityTable
 from dnip.fitting import on_cluster
 from dnip.fitting.in_passes import fit_scan
-from dnip.solvers import FitSettings
+from dnip.fitting.settings import FitSettings
 from dnip.tables import Scan
 from texts import write_texts
 

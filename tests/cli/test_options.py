@@ -6,7 +6,8 @@ from dnip import Objective
 from dnip.base.choices import SolverName
 from dnip.cli.fit_options import FitOptions
 from dnip.cli.options import PublishedObjectiveOptions
-from dnip.solvers import SOLVERS, FitSettings
+from dnip.fitting.settings import FitSettings
+from dnip.solvers import SOLVERS
 
 
 def test_every_solver_can_be_named():

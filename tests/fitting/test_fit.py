@@ -11,7 +11,7 @@ from dnip.base.errors import DNIPWarning, InvalidInputError
 from dnip.fitting.fit import fit_file, fit_table
 from dnip.fitting.in_passes import LEAST_MEMORY, fit_scan
 from dnip.fitting.robust import solve_robustly
-from dnip.solvers import FitSettings
+from dnip.fitting.settings import FitSettings
 from dnip.tables import Scan
 from problems import KNOWN
 

@@ -13,7 +13,7 @@ from dnip.solvers import (
     SOLVERS,
     Anneal,
     Coordinate,
-    FitSettings,
+    SearchSettings,
     StreamedProblem,
     find_optimum,
 )
@@ -237,7 +237,7 @@ def test_a_table_in_passes_finds_what_it_finds_in_memory():
     whole = solve(FOUR.p, FOUR.labels, objective, constraints=asked)
     chunks = [(FOUR.p[:30], FOUR.labels[:30]), (FOUR.p[30:], FOUR.labels[30:])]
     with StreamedProblem(chunks, "0123", scale=DEFAULT_SCALE, memory=0) as problem:
-        passes = find_optimum(problem, FitSettings(objective, constraints=asked), 0.0)
+        passes = find_optimum(problem, SearchSettings(objective, constraints=asked), 0.0)
     assert passes.weight_indices.tolist() == whole.weight_indices.tolist()
     assert (passes.value, passes.constraints) == (whole.value, whole.constraints)
 

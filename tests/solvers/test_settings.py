@@ -6,7 +6,7 @@ import pytest
 
 from dnip import Constraints, CustomObjective, Objective
 from dnip.base.errors import InvalidInputError
-from dnip.solvers import SOLVERS, Coordinate, FitSettings, Solver
+from dnip.solvers import SOLVERS, Coordinate, SearchSettings, Solver
 
 
 class Plain(Solver):
@@ -28,7 +28,7 @@ class Undeclared:
 
 
 def test_settings_hold_what_their_forms_stand_for():
-    settings = FitSettings(scale=30)
+    settings = SearchSettings(scale=30)
     assert isinstance(settings.objective, Objective)
     assert settings.scale.size == 30
     assert settings.solver == Coordinate()
@@ -40,9 +40,11 @@ def test_settings_hold_what_their_forms_stand_for():
 def test_only_what_a_solver_declares_is_allowed(name):
     solver = SOLVERS[name]()
     asked = {
-        "searches_continuous": lambda: FitSettings(solver=solver, scale="continuous"),
-        "takes_any_objective": lambda: FitSettings(CustomObjective(lambda c: 0.0), solver=solver),
-        "searches_in_passes": lambda: FitSettings(solver=solver).check_in_passes(),
+        "searches_continuous": lambda: SearchSettings(solver=solver, scale="continuous"),
+        "takes_any_objective": lambda: SearchSettings(
+            CustomObjective(lambda c: 0.0), solver=solver
+        ),
+        "searches_in_passes": lambda: SearchSettings(solver=solver).check_in_passes(),
     }
     for ability, ask in asked.items():
         if getattr(solver, ability):
@@ -54,15 +56,15 @@ def test_only_what_a_solver_declares_is_allowed(name):
 
 def test_the_continuous_scale_is_not_searched_in_passes():
     with pytest.raises(InvalidInputError, match="scale continuous needs the whole table"):
-        FitSettings(scale="continuous").check_in_passes()
+        SearchSettings(scale="continuous").check_in_passes()
 
 
 def test_a_solver_of_ones_own_declares_itself():
-    assert FitSettings(solver=Plain()).solver.name == "plain"
+    assert SearchSettings(solver=Plain()).solver.name == "plain"
     with pytest.raises(InvalidInputError, match=r"does not declare searches_continuous.*Derive"):
-        FitSettings(solver=Undeclared())
+        SearchSettings(solver=Undeclared())
 
 
 def test_the_published_objective_allows_silence():
-    assert FitSettings(Objective.published()).constraints.allow_silence
-    assert not FitSettings().constraints.allow_silence
+    assert SearchSettings(Objective.published()).constraints.allow_silence
+    assert not SearchSettings().constraints.allow_silence

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from dnip.base.errors import InvalidInputError
 from dnip.solvers import (
-    FitSettings,
     PackedFlips,
+    SearchSettings,
     ShareCounts,
     SharedProblem,
     StreamedProblem,
@@ -58,7 +58,7 @@ def rows_of(n_classes, n_rows, seed=0):
 def test_a_search_over_shares_is_that_over_all_rows(n_classes, n_rows, scale):
     p, labels = rows_of(n_classes, n_rows)
     classes = [str(c) for c in range(n_classes)]
-    settings = FitSettings(scale=scale, solver="coordinate", seed=1)
+    settings = SearchSettings(scale=scale, solver="coordinate", seed=1)
     shares = LocalShares(p, labels, classes, scale, of=3)
     with StreamedProblem([(p, labels)], classes, scale=scale, memory=10**9) as whole:
         expected = find_optimum(whole, settings, began=0.0)

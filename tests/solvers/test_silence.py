@@ -9,7 +9,7 @@ import oracles
 from dnip import Constraints, Objective, ProbabilityTable, solve
 from dnip.fitting.in_passes import LEAST_MEMORY, fit_scan
 from dnip.fitting.robust import solve_robustly
-from dnip.solvers import SOLVERS, FitSettings
+from dnip.solvers import SOLVERS, SearchSettings
 from dnip.tables import Scan
 from strategies import KINDS, random_probabilities, seeded
 
@@ -105,7 +105,7 @@ def test_nor_does_a_fit_in_passes(tmp_path, scale):
     ProbabilityTable(p, labels).write(path)
     allowed = Constraints(allow_silence=True)
     fits = [
-        fit_scan(Scan(path), FitSettings(scale=scale, constraints=asked), memory=LEAST_MEMORY)
+        fit_scan(Scan(path), SearchSettings(scale=scale, constraints=asked), memory=LEAST_MEMORY)
         for asked in (None, allowed)
     ]
     assert [silenced(p, labels, fit.solution) for fit in fits] == [[], [2]]

@@ -14,7 +14,7 @@ from dnip.fitting.fit import fit_table
 from dnip.fitting.in_passes import fit_scan
 from dnip.method.problem import Problem
 from dnip.method.scales import WIDEST, WeightScale
-from dnip.solvers import Coordinate, FitSettings, Landscape
+from dnip.solvers import Coordinate, Landscape, SearchSettings
 from dnip.solvers.kernels.boxes import lay_out_boxes
 from dnip.solvers.spaced import landscape_over, make_line
 from dnip.tables import Scan
@@ -219,9 +219,9 @@ def test_a_fit_in_passes_takes_geometric_weights_and_refuses_continuous_ones(tmp
     table = ProbabilityTable(*random_problem(0, 3, "tied", n_rows=300))
     table.write(tmp_path / "t.csv")
     scan = Scan(tmp_path / "t.csv")
-    passed = fit_scan(scan, FitSettings(scale="log:100"), memory=10**9).coefficients
+    passed = fit_scan(scan, SearchSettings(scale="log:100"), memory=10**9).coefficients
     whole = fit_table(table, scale="log:100", robust="off").coefficients
     assert passed.weight_indices.tolist() == whole.weight_indices.tolist()
     assert passed.weights.tolist() == whole.weights.tolist()
     with pytest.raises(InvalidInputError, match="scale continuous needs the whole table in memory"):
-        fit_scan(scan, FitSettings(scale="continuous"), memory=10**9)
+        fit_scan(scan, SearchSettings(scale="continuous"), memory=10**9)

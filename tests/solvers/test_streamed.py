@@ -18,7 +18,7 @@ from dnip.method.scales import DEFAULT_SCALE, WeightScale
 from dnip.solvers import (
     SOLVERS,
     Anneal,
-    FitSettings,
+    SearchSettings,
     Solver,
     StreamedProblem,
     find_optimum,
@@ -90,7 +90,7 @@ def test_the_solution_is_that_of_the_whole_table(monkeypatch, layout, memory, so
             assert problem.dense == LAYOUTS[layout][0]
             assert len(problem.blocks) > 5
             assert (problem.blocks.spilled_bytes > 0) == (memory < 10**9)
-            passed = find_optimum(problem, FitSettings(**settings), began=0.0)
+            passed = find_optimum(problem, SearchSettings(**settings), began=0.0)
         np.testing.assert_array_equal(passed.weight_indices, whole.weight_indices)
         np.testing.assert_array_equal(passed.confusion, whole.confusion)
         assert (passed.value, passed.evaluations) == (whole.value, whole.evaluations)
@@ -102,7 +102,7 @@ def test_the_optimum_is_found_in_passes(name):
     known = KNOWN[name]
     with problem_of(known.p, known.labels, known.scale, 0) as problem:
         solution = find_optimum(
-            problem, FitSettings(scale=known.scale, solver="exhaustive"), began=0.0
+            problem, SearchSettings(scale=known.scale, solver="exhaustive"), began=0.0
         )
     assert solution.value == pytest.approx(known.optimum, abs=1e-12)
 
@@ -120,7 +120,7 @@ def test_a_called_objective_and_a_class_without_examples():
         problem_of(p, labels, DEFAULT_SCALE, 0) as problem,
         pytest.warns(DNIPWarning, match="class 2"),
     ):
-        passed = find_optimum(problem, FitSettings(error), began=0.0)
+        passed = find_optimum(problem, SearchSettings(error), began=0.0)
     np.testing.assert_array_equal(passed.weight_indices, whole.weight_indices)
     assert passed.unfitted == whole.unfitted == (2,)
 
@@ -161,7 +161,7 @@ def test_settled_rows_take_no_memory():
     with problem_of(p, np.arange(900) % 3, DEFAULT_SCALE, 0) as problem:
         assert problem.n_open == problem.blocks.spilled_bytes == 0
         assert problem.settled.tolist() == (300 * np.eye(3)).tolist()
-        assert find_optimum(problem, FitSettings(), began=0.0).value == pytest.approx(
+        assert find_optimum(problem, SearchSettings(), began=0.0).value == pytest.approx(
             Objective()(300 * np.eye(3))
         )
 
@@ -179,7 +179,7 @@ def test_a_solver_that_needs_the_whole_table_says_so():
         problem_of(p, labels, DEFAULT_SCALE, 0) as problem,
         pytest.raises(InvalidInputError, match=r"needs the whole table in memory.*more memory"),
     ):
-        find_optimum(problem, FitSettings(solver=Whole()), began=0.0)
+        find_optimum(problem, SearchSettings(solver=Whole()), began=0.0)
 
 
 def test_one_class_alone_is_refused():
@@ -243,7 +243,7 @@ def test_a_file_that_was_cut_is_told(folder):
     with problem_of(p, labels, DEFAULT_SCALE, 0) as problem:
         problem.blocks._file.truncate(100)
         with pytest.raises(OutputError, match="has lost its end"):
-            find_optimum(problem, FitSettings(), began=0.0)
+            find_optimum(problem, SearchSettings(), began=0.0)
 
 
 def test_every_solver_has_been_tried():

@@ -11,7 +11,7 @@ from dnip import Coefficients
 from dnip.base.errors import DNIPWarning, InvalidInputError
 from dnip.deploying.application import apply_stream
 from dnip.fitting.fit import fit_file, fit_table
-from dnip.solvers import FitSettings
+from dnip.fitting.settings import FitSettings
 from dnip.tables import ProbabilityTable, Scan, open_writer
 from dnip.tables.captured_mass import CapturedMass
 from dnip.tables.evaluation import evaluate

@@ -16,8 +16,9 @@ from dnip.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from dnip.fitting.settings import FitSettings
     from dnip.method.constraints import Constraints
-    from dnip.solvers import FitSettings, Solver
+    from dnip.solvers import Solver
 
 _CONSTRAINTS = "Constraints, kept on the labelled rows of OPT"
 # Settings of a solver, and the solver that has them.
@@ -149,9 +150,8 @@ class FitOptions(ConstraintOptions, ObjectiveOptions):
 
     def settings(self) -> FitSettings:
         """Return the settings, checked."""
+        from dnip.fitting.settings import OURS, PRESETS, FitSettings
         from dnip.method.costs import Costs
-        from dnip.solvers import FitSettings
-        from dnip.solvers.presets import OURS, PRESETS
 
         preset = PRESETS[self.preset] if self.preset else OURS
         chosen = self

@@ -13,7 +13,7 @@ from dnip.base.errors import DNIPWarning, listed
 from dnip.method.constraints import Constraints
 from dnip.method.scales import WIDEST, Spacing
 from dnip.method.solution import Status
-from dnip.solvers import Coordinate, FitSettings, find_optimum
+from dnip.solvers import Coordinate, SearchSettings, find_optimum
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,7 +32,7 @@ _MOST_NAMES = 8
 
 
 def notes_on_classes(
-    problem: Problem, solution: Solution, evaluation: Evaluation, settings: FitSettings
+    problem: Problem, solution: Solution, evaluation: Evaluation, settings: SearchSettings
 ) -> tuple[str, ...]:
     """Return notes on single classes, one sentence each; none if all is well.
 
@@ -44,7 +44,7 @@ def notes_on_classes(
         Of a fit to these rows.
     evaluation : Evaluation
         Of the same rows, before and after.
-    settings : FitSettings
+    settings : SearchSettings
         Of the fit. The time limit is for the search for what silence would pay.
 
     Examples
@@ -58,7 +58,7 @@ def notes_on_classes(
     >>> evaluation = evaluate(
     ...     [ProbabilityTable(p, y, classes=["ham", "spam"])], coefficients
     ... )
-    >>> print(*notes_on_classes(Problem.of(p, y), found, evaluation, FitSettings()))
+    >>> print(*notes_on_classes(Problem.of(p, y), found, evaluation, SearchSettings()))
     Silent before, awake now: spam is right on 1 of 1 rows now.
     """
     names = evaluation.classes
@@ -125,7 +125,7 @@ def _reachable(p: Probabilities, labels: Labels, solution: Solution) -> Integers
 
 
 def _what_silence_pays(
-    problem: Problem, names: Sequence[str], before: Integers, settings: FitSettings
+    problem: Problem, names: Sequence[str], before: Integers, settings: SearchSettings
 ) -> list[str]:
     """Say which classes the objective would rather silence, and what it would gain."""
     limit = settings.time_limit

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Unpack
 from dnip.base.errors import InvalidInputError
 from dnip.fitting.in_passes import fit_scan
 from dnip.fitting.on_cluster import fit_on_cluster
+from dnip.fitting.settings import FitKeywords, FitSettings
 from dnip.fitting.whole import fit_whole
 from dnip.priors import is_estimate, read_prior
-from dnip.solvers import FitSettings
 from dnip.tables import ProbabilityTable, Scan
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from dnip.base.cluster import Cluster
     from dnip.fitting.record import Fit
     from dnip.method.objective import ConfusionFunction, ObjectiveLike
-    from dnip.solvers import FitOptions, Progress
+    from dnip.solvers import Progress
 
 
 def fit_table(
@@ -33,7 +33,7 @@ def fit_table(
     unlabelled: ProbabilityTable | None = None,
     evidence: bool | None = False,
     progress: Progress | None = None,
-    **settings: Unpack[FitOptions],
+    **settings: Unpack[FitKeywords],
 ) -> Fit:
     """Fit coefficients on the labelled rows of a table.
 

@@ -10,7 +10,7 @@ from dnip.base.errors import InvalidInputError
 from dnip.fitting.record import Fit, kept_for_checks, provenance_of
 from dnip.fitting.robust.calibrating import calibrate, rows_per_class
 from dnip.method.coefficients import Coefficients
-from dnip.solvers import FitSettings, StreamedProblem, find_optimum
+from dnip.solvers import SearchSettings, StreamedProblem, find_optimum
 from dnip.tables.evaluation import evaluate
 from dnip.tables.guards import no_labels
 from dnip.tables.hashing import DataHash
@@ -35,7 +35,7 @@ LEAST_MEMORY = 500 * 10**6
 
 def fit_scan(
     scan: Scan,
-    settings: FitSettings,
+    settings: SearchSettings,
     *,
     memory: int,
     folder: Path | None = None,
@@ -51,7 +51,7 @@ def fit_scan(
     ----------
     scan : Scan
         The opt set; rows without a label are not used.
-    settings : FitSettings
+    settings : SearchSettings
     memory : int
         Bytes of memory for the whole process, at least 500 million.
     folder : path-like, optional
@@ -79,7 +79,8 @@ def fit_scan(
     >>> table = ProbabilityTable(np.array([[0.9, 0.1], [0.6, 0.4]]), np.array([0, 1]))
     >>> with TemporaryDirectory() as folder:
     ...     table.write(f"{folder}/opt.csv")
-    ...     fit_scan(Scan(f"{folder}/opt.csv"), FitSettings(), memory=10**9).evaluation.reweighted
+    ...     fit = fit_scan(Scan(f"{folder}/opt.csv"), SearchSettings(), memory=10**9)
+    >>> fit.evaluation.reweighted
     array([[1, 0],
            [0, 1]])
     """

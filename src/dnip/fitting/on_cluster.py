@@ -14,8 +14,8 @@ from dnip.base.errors import DNIPWarning
 from dnip.fitting.in_passes import LEAST_MEMORY, LabelledRows, hashed, labelled, recorded
 from dnip.method.coefficients import Coefficients
 from dnip.solvers import (
-    FitSettings,
     PackedFlips,
+    SearchSettings,
     ShareCounts,
     SharedProblem,
     StreamedProblem,
@@ -45,7 +45,7 @@ _FAN_IN = 8
 
 def fit_on_cluster(
     path: Path,
-    settings: FitSettings,
+    settings: SearchSettings,
     cluster: Cluster,
     *,
     classes: Sequence[str] | None = None,
@@ -62,7 +62,7 @@ def fit_on_cluster(
     ----------
     path : Path
         A table that all nodes can read at this path.
-    settings : FitSettings
+    settings : SearchSettings
     cluster : Cluster
     classes : sequence of str, optional
         Class names.

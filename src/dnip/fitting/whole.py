@@ -15,6 +15,7 @@ from dnip.fitting.folds import USUAL_FOLDS
 from dnip.fitting.record import Fit, describe_data, kept_for_checks, provenance_of
 from dnip.fitting.robust import RobustSolution, fit_robustly
 from dnip.fitting.robust.calibrating import calibrate, rows_per_class
+from dnip.fitting.settings import FitSettings
 from dnip.method.coefficients import Coefficients
 from dnip.method.objective import Objective
 from dnip.method.problem import Problem
@@ -27,7 +28,7 @@ from dnip.priors import (
     is_estimate,
     most_rows,
 )
-from dnip.solvers import Coordinate, FitSettings
+from dnip.solvers import Coordinate
 from dnip.tables.evaluation import evaluate
 from dnip.tables.guards import check_classes_agree, scored_rows
 from dnip.tables.reservoir import ClassSample, RowSample

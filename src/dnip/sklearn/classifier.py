@@ -13,12 +13,12 @@ from dnip.base.errors import DNIPWarning, InvalidInputError, MissingDependencyEr
 from dnip.base.frames import check_column_names
 from dnip.base.validation import check_choice, check_classes, check_integer
 from dnip.fitting.robust import solve_robustly, what_labels_tell
+from dnip.fitting.settings import FitKeywords, FitSettings
 from dnip.method.coefficients import Coefficients
 from dnip.method.constraints import by_label
 from dnip.method.objective import Objective
 from dnip.method.scales import DEFAULT_SCALE
 from dnip.priors import check_prior
-from dnip.solvers import FitSettings
 
 try:
     from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from dnip.method.objective import ConfusionFunction, ObjectiveLike
     from dnip.priors import PriorLike
     from dnip.solvers import Solver
-    from dnip.solvers.settings import FitOptions
 
 
 class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
@@ -248,7 +247,7 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         self.weights_ = self.coefficients_.weights
         return self
 
-    def _settings(self) -> tuple[ObjectiveLike | ConfusionFunction, FitOptions]:
+    def _settings(self) -> tuple[ObjectiveLike | ConfusionFunction, FitKeywords]:
         """Return the objective and the settings of the fit, checked."""
         for method in ("fit", "predict_proba"):
             if self.estimator is not None and not hasattr(self.estimator, method):
@@ -268,7 +267,7 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         goal = self.objective
         if goal is None:
             goal = Objective(self.beta, self.tau, self.smoothing)
-        options: FitOptions = {
+        options: FitKeywords = {
             "robust": self.robust,
             "scale": self.scale,
             "solver": self.solver,

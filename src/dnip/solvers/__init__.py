@@ -8,25 +8,24 @@ from dnip.solvers.exhaustive import Exhaustive
 from dnip.solvers.landscape import Landscape, Position
 from dnip.solvers.registry import SOLVERS
 from dnip.solvers.search import find_optimum
-from dnip.solvers.settings import ROBUST, FitOptions, FitSettings
+from dnip.solvers.settings import SearchKeywords, SearchSettings
 from dnip.solvers.shared import PackedFlips, ShareCounts, SharedProblem
 from dnip.solvers.solve import solve
 from dnip.solvers.streamed import StreamedProblem
 
 __all__ = [
-    "ROBUST",
     "SOLVERS",
     "Anneal",
     "Coordinate",
     "Exact",
     "Exhaustive",
-    "FitOptions",
-    "FitSettings",
     "Landscape",
     "PackedFlips",
     "Position",
     "Progress",
     "Proposal",
+    "SearchKeywords",
+    "SearchSettings",
     "ShareCounts",
     "SharedProblem",
     "Solver",

@@ -84,7 +84,7 @@ class Exact(Solver):
     def search(self, landscape: Landscape, rng: np.random.Generator) -> Iterator[Proposal]:
         """Yield the best point so far with the bound so far, again and again."""
         problem, objective = landscape.problem, landscape.objective
-        assert isinstance(problem, Problem)  # FitSettings has checked what the solver declares
+        assert isinstance(problem, Problem)  # SearchSettings has checked what the solver declares
         assert isinstance(objective, Objective)
         best = landscape.stand(landscape.equal_weights())
         for proposal in Coordinate().search(landscape, rng):

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from dnip.method.objective import ObjectiveLike
     from dnip.solvers.landscape import Landscape
     from dnip.solvers.passes import OptSet
-    from dnip.solvers.settings import FitSettings
+    from dnip.solvers.settings import SearchSettings
 
 # Seconds for a search for what a constraint can reach: at least this, or so many times what the
 # search itself took.
@@ -41,7 +41,7 @@ _CUT_SHORT = (Status.TIME_LIMIT, Status.INTERRUPTED)
 
 def find_optimum(
     problem: OptSet,
-    settings: FitSettings,
+    settings: SearchSettings,
     began: float,
     *,
     absent: Collection[int] = (),
@@ -53,7 +53,7 @@ def find_optimum(
     ----------
     problem : Problem, StreamedProblem or SharedProblem
         The opt set.
-    settings : FitSettings
+    settings : SearchSettings
     began : float
         The ``time.perf_counter`` reading from which time counts.
     absent : collection of int
@@ -110,7 +110,7 @@ class _Task:
     """What to search: an opt set, seen through an objective, under demands."""
 
     problem: OptSet
-    settings: FitSettings
+    settings: SearchSettings
     goal: ObjectiveLike
     demands: Demands
     unfitted: tuple[int, ...]

@@ -1,13 +1,12 @@
-"""The settings of a fit: checked once, then handed on as one object."""
+"""The settings of a search: checked once, then handed on as one object."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypedDict, get_args
+from typing import TYPE_CHECKING, TypedDict
 
-from dnip.base.choices import Switch
 from dnip.base.errors import InvalidInputError
-from dnip.base.validation import check_choice, check_integer, check_number
+from dnip.base.validation import check_integer, check_number
 from dnip.method.constraints import Constraints
 from dnip.method.objective import Objective, as_objective
 from dnip.method.scales import DEFAULT_SCALE, Spacing, WeightScale
@@ -15,37 +14,28 @@ from dnip.solvers.registry import solver_of
 
 if TYPE_CHECKING:
     from dnip.method.objective import ConfusionFunction, ObjectiveLike
-    from dnip.priors import PriorLike
     from dnip.solvers.driver import Solver
 
-#: When to fit robustly: where it is quick, always, or never.
-ROBUST: tuple[str, ...] = get_args(Switch)
 
+class SearchKeywords(TypedDict, total=False):
+    """What a search takes by keyword, besides its data; see :class:`SearchSettings`."""
 
-class FitOptions(TypedDict, total=False):
-    """What a fit takes by keyword, besides its data; see :class:`FitSettings`."""
-
-    robust: str
     scale: int | str | WeightScale
     solver: str | Solver
     seed: int
     time_limit: float | None
-    target_prior: PriorLike | None
     constraints: Constraints | None
 
 
 @dataclass(frozen=True, eq=False)
-class FitSettings:
-    """Everything that a fit needs to know besides its data.
+class SearchSettings:
+    """Everything that a search needs to know besides its data.
 
     Parameters
     ----------
     objective : Objective or callable, optional
         What to minimise; ``Objective()`` by default. Any function of a confusion matrix (N, N)
         works too, but is slower: it is called for each candidate.
-    robust : {"auto", "on", "off"}, default="auto"
-        Whether to find weights that hold on other rows, or the plain optimum on the labelled ones.
-        Only fits read this and `target_prior`; :func:`dnip.solve` finds the plain optimum.
     scale : int, str or WeightScale, default="log:1000"
         ``"log:K"``: indices are 1..K, and weights are K geometric steps from 1/K to 1. K alone:
         weights ξ/K, as in the paper. ``"continuous"``: any weights, without indices.
@@ -55,8 +45,6 @@ class FitSettings:
         Of all random choices; the same seed gives the same solution.
     time_limit : float, optional
         Seconds after which the best solution so far is returned.
-    target_prior : mapping, sequence, "uniform" or "estimate", optional
-        The class mix to fit for. It is checked when the classes are known.
     constraints : Constraints, optional
         What the weights must keep on the labelled rows. The attribute is never None; it allows
         silence if the objective is the published one.
@@ -68,30 +56,26 @@ class FitSettings:
 
     Examples
     --------
-    >>> settings = FitSettings(scale=30, solver="exact")
+    >>> settings = SearchSettings(scale=30, solver="exact")
     >>> settings.solver, str(settings.scale), settings.objective.beta
     (Exact(gap=0.0, max_open=200000), '30', 2.7)
     """
 
     objective: ObjectiveLike
-    robust: str
     scale: WeightScale
     solver: Solver
     seed: int
     time_limit: float | None
-    target_prior: PriorLike | None
     constraints: Constraints
 
     def __init__(
         self,
         objective: ObjectiveLike | ConfusionFunction | None = None,
         *,
-        robust: str = "auto",
         scale: int | str | WeightScale = DEFAULT_SCALE,
         solver: str | Solver = "coordinate",
         seed: int = 0,
         time_limit: float | None = None,
-        target_prior: PriorLike | None = None,
         constraints: Constraints | None = None,
     ) -> None:
         goal, kept = as_objective(objective), _check_constraints(constraints)
@@ -101,12 +85,10 @@ class FitSettings:
             time_limit = check_number("time_limit", time_limit, at_least=0)
         checked = {
             "objective": goal,
-            "robust": check_choice("robust", robust, ROBUST),
             "scale": WeightScale.of(scale),
             "solver": solver_of(solver),
             "seed": check_integer("seed", seed, at_least=0),
             "time_limit": time_limit,
-            "target_prior": target_prior,
             "constraints": kept,
         }
         for name, value in checked.items():

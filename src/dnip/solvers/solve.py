@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from dnip.method.problem import Problem
 from dnip.method.scales import DEFAULT_SCALE
 from dnip.solvers.search import find_optimum
-from dnip.solvers.settings import FitSettings
+from dnip.solvers.settings import SearchSettings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -99,7 +99,7 @@ def solve(
     (0.0, 0.0)
     """
     began = time.perf_counter()
-    settings = FitSettings(
+    settings = SearchSettings(
         objective,
         scale=scale,
         solver=solver,

@@ -59,7 +59,7 @@ def landscape_over(
         return Landscape(problem, objective, scale, held, demands)
     if scale.spacing is Spacing.LOG:
         return GeometricLandscape(problem, objective, scale, held, demands)
-    assert isinstance(problem, Problem)  # FitSettings.check_in_passes has seen to it
+    assert isinstance(problem, Problem)  # SearchSettings.check_in_passes has seen to it
     return ContinuousLandscape(problem, objective, scale, held, demands)
 
 

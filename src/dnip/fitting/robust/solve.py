@@ -15,11 +15,12 @@ from dnip.fitting.robust.decision import Decision
 from dnip.fitting.robust.drift import find_drift
 from dnip.fitting.robust.rounding import lower, round_to_scale
 from dnip.fitting.robust.smooth import ROWS_PER_CLASS, fit_smooth
+from dnip.fitting.settings import FitKeywords, FitSettings
 from dnip.method.objective import Objective, on_classes
 from dnip.method.problem import Problem
 from dnip.method.solution import Status
 from dnip.priors import check_prior, weigh_rows
-from dnip.solvers import Coordinate, FitSettings, find_optimum
+from dnip.solvers import Coordinate, find_optimum
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from dnip.fitting.robust.rounding import Rounded
     from dnip.method.objective import ConfusionFunction, ObjectiveLike
     from dnip.method.solution import Solution
-    from dnip.solvers import FitOptions, Progress
+    from dnip.solvers import Progress
 
 # Labels of a class at which it is halfway between the smooth estimator and the optimum.
 _HALFWAY = 4.0
@@ -60,7 +61,7 @@ def solve_robustly(
     sample_weight: ArrayLike | None = None,
     classes: Sequence[str] | None = None,
     progress: Progress | None = None,
-    **settings: Unpack[FitOptions],
+    **settings: Unpack[FitKeywords],
 ) -> RobustSolution:
     """Find weights that hold on other rows, even with few labels.
 

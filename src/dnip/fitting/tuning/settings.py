@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from dnip.base.errors import InvalidInputError
 from dnip.base.validation import check_choice
+from dnip.fitting.settings import ROBUST
 from dnip.method.objective import Objective, smoothing_name
 from dnip.method.scales import DEFAULT_SCALE, WeightScale
-from dnip.solvers import ROBUST
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

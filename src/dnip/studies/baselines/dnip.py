@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from dnip.base.errors import DNIPWarning
 from dnip.fitting.robust import solve_robustly
+from dnip.fitting.settings import AUTHORS, PAPER, Preset
 from dnip.method.objective import Objective
 from dnip.method.scales import DEFAULT_SCALE
 from dnip.solvers import solve
-from dnip.solvers.presets import AUTHORS, PAPER, Preset
 from dnip.studies.baselines.base import ClassWeights, Method
 
 if TYPE_CHECKING:

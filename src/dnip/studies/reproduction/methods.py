@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from dnip.base.errors import InvalidInputError
+from dnip.fitting import settings as presets
 from dnip.fitting.fit import fit_table
 from dnip.method.objective import Objective
-from dnip.solvers import presets
 from dnip.studies.reproduction.degenerate import score
 from dnip.tables.evaluation import evaluate
 

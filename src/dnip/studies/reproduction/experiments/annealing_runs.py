@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
+from dnip.fitting.settings import AUTHORS
 from dnip.method.objective import Objective
 from dnip.solvers import Anneal, Solver, solve
-from dnip.solvers.presets import AUTHORS
 from dnip.studies.reproduction.experiments.costs import rehearse
 from dnip.studies.reproduction.methods import cut
 

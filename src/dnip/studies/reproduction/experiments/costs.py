@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dnip.fitting.settings import AUTHORS, PAPER
 from dnip.solvers import solve
-from dnip.solvers.presets import AUTHORS, PAPER
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from pydantic import Field
 
+from dnip.fitting.settings import PAPER_SCALE
 from dnip.presenting.artefacts import Column, Statement, Table
 from dnip.presenting.drawing import Curve, Look, Panel, curve_figure
-from dnip.solvers.presets import PAPER_SCALE
 from dnip.studies.reproduction.comparison import parts_in_words, standard_error
 from dnip.studies.reproduction.degenerate import (
     is_constant,

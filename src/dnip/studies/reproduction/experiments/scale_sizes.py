@@ -5,8 +5,8 @@ from __future__ import annotations
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
+from dnip.fitting.settings import PAPER_SCALE
 from dnip.presenting.artefacts import Column, Statement, Table
-from dnip.solvers.presets import PAPER_SCALE
 from dnip.studies.reproduction.comparison import standard_error
 from dnip.studies.reproduction.degenerate import COST_TITLE, with_never_predicted
 from dnip.studies.reproduction.methods import OPTIMUM, cut, fit_by, raw_scores, scores_after

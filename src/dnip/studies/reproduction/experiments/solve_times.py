@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pydantic import Field
 
 from dnip.fitting.fit import fit_table
+from dnip.fitting.settings import AUTHORS, PAPER, PAPER_SCALE
 from dnip.presenting.artefacts import Column, Statement, Table
 from dnip.solvers import Solver, solve
-from dnip.solvers.presets import AUTHORS, PAPER, PAPER_SCALE
 from dnip.studies.benchmarking.peers import published as loops
 from dnip.studies.reproduction.experiment import Experiment
 from dnip.studies.reproduction.experiments.costs import LEAST_SIZES, power_law, rehearse
