@@ -13,7 +13,6 @@ from dnip.prompting.chain_of_thought import INVITATION, RATIONALE
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from dnip.prompting.sandbox import Sandbox
     from dnip.prompting.task import Task
 
 # Mark the places of prompt and answer in a rendered demonstration.
@@ -139,21 +138,21 @@ class PromptBuilder:
     def _fill(self, name: str, parts: Mapping[str, Any]) -> str:
         template = self._templates[name]
         try:
-            return self._sandbox.fill(template, parts)
+            return str(template.render(parts))
         except Exception as error:  # a template may hold any expression
             raise self._refused(
                 f"the template of the {name} fails: {error or type(error).__name__}", parts
             ) from error
 
     @cached_property
-    def _sandbox(self) -> Sandbox:
-        load_optional("jinja2", purpose="fill prompt templates", extra="prompt")
-        from dnip.prompting.sandbox import Sandbox  # noqa: PLC0415  # jinja2 may be missing
-
-        return Sandbox()
-
-    @cached_property
     def _templates(self) -> dict[str, Any]:
+        purpose = "fill prompt templates"
+        jinja: Any = load_optional("jinja2", purpose=purpose, extra="prompt")
+        sandbox: Any = load_optional("jinja2.sandbox", purpose=purpose, extra="prompt")
+        # Others may have written a template: without a loader, it can read no file either.
+        environment = sandbox.ImmutableSandboxedEnvironment(
+            undefined=jinja.StrictUndefined, keep_trailing_newline=True
+        )
         example, demonstration = self.task.template, self.task.demonstration
         if self.chain_of_thought:
             wording = self.task.chain_of_thought
@@ -161,7 +160,7 @@ class PromptBuilder:
             demonstration = wording.demonstration
         sources = {"example": example, "demonstration": demonstration}
         try:
-            return {name: self._sandbox.read(source) for name, source in sources.items()}
+            return {name: environment.from_string(source) for name, source in sources.items()}
         except Exception as error:  # the template of another may hold anything
             raise self._refused(f"template: {error}", self.task.fields) from error
 

@@ -1,7 +1,6 @@
 """Prompts in a chat template: where a reply begins, and the numbers of one chat at a time."""
 
 import shutil
-import sys
 from dataclasses import replace
 from functools import partial
 
@@ -51,9 +50,6 @@ STRICT = TURNS.replace(
 )
 #: Its turns of the assistant do not begin as it opens one.
 ODD = TURNS.replace("'<s>assistant\\n'", "'<s>assistant\\n<think>'")
-
-
-ON_LINUX = pytest.mark.skipif(sys.platform != "linux", reason="memory is limited on Linux alone")
 
 
 @pytest.fixture(scope="module")
@@ -145,39 +141,17 @@ def test_what_is_shortened_leaves_room_for_the_answer(chat_model, chat, scoring)
     assert len(list(engine.score(fitting.prompts, longest.task, scoring))) == 45
 
 
-LOOPS = "{% for a in range(9999) %}{% for b in range(9999) %}{% endfor %}{% endfor %}"
-GROWING = (
-    "{% set all = namespace(text='x') %}"
-    "{% for a in range(99) %}{% set all.text = all.text ~ all.text %}{% endfor %}"
-)
-
-
 @pytest.mark.parametrize(
-    ("template", "message"),
+    "template",
     [
-        (LOOPS, "TimeoutError: it takes more than 3 seconds"),
-        ("{{ 'x' * 10**7 }}y", "writes more than 10,000,000 characters"),
-        pytest.param("{{ 'x' * 10**10 }}", "needs more than 512 MB", marks=ON_LINUX),
-        pytest.param("{{ '%999999999d' % 1 }}", "needs more than 512 MB", marks=ON_LINUX),
-        pytest.param(GROWING, "needs more than 512 MB", marks=ON_LINUX),
+        "{{ cycler.__init__.__globals__.os.mkdir('PWNED') }}",
+        "{{ messages.__class__.__mro__[1].__subclasses__() }}",
+        "{{ messages.append(1) }}",
+        "{% include 'config.json' %}",
     ],
 )
-def test_refuses_a_template_without_bounds(chat_model, monkeypatch, template, message):
-    monkeypatch.setattr("dnip.prompting.engines.chat_rendering._SECONDS", 3)
-    hostile, kind = HubTokenizer(chat_model(template)), HubTokenizer(chat_model(TURNS))
-    with pytest.raises(InvalidInputError, match=f"chat template of .* fails: .*{message}"):
-        hostile.chat("Mood?")
-    assert kind.chat("Mood?") == "<s>user\nMood?</s>\n<s>assistant\n"
-
-
-@pytest.mark.parametrize("template", [TURNS, SPACED, THOUGHTFUL, "{{ bos_token }}{{ messages }}"])
-@pytest.mark.parametrize("text", ["Mood?", "", "two\nlines 🙂 \x00 </s>"])
-def test_renders_as_transformers_does(chat_model, template, text):
-    from transformers import AutoTokenizer
-
-    tokenizer = HubTokenizer(chat_model(template))
-    turns = [{"role": "user", "content": text}]
-    plain = AutoTokenizer.from_pretrained(tokenizer.name)
-    assert tokenizer._render(text) == plain.apply_chat_template(
-        turns, tokenize=False, add_generation_prompt=True
-    )
+def test_a_template_reads_and_runs_nothing(chat_model, template, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InvalidInputError, match=r"chat template of .* fails"):
+        HubTokenizer(chat_model(template)).chat("Mood?")
+    assert not list(tmp_path.iterdir())

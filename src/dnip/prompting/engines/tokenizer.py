@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from dnip.base.errors import InvalidInputError
-from dnip.prompting.engines.chat_rendering import chat_renderer
 from dnip.prompting.engines.hub import SMALL_FILES, commit_of, find_files, library, load
 
 if TYPE_CHECKING:
@@ -168,15 +167,12 @@ class HubTokenizer:
         turns = [{"role": "user", "content": prompt}]
         if reply is not None:
             turns.append({"role": "assistant", "content": reply})
-
         try:
-            return chat_renderer().render(
-                {
-                    "conversations": [turns],
-                    "chat_template": self._tokenizer.get_chat_template(),
-                    "add_generation_prompt": reply is None,
-                    **self._tokenizer.special_tokens_map,
-                }
+            # in jinja2's sandbox: a template can read no file and run no code
+            return str(
+                self._tokenizer.apply_chat_template(
+                    turns, tokenize=False, add_generation_prompt=reply is None
+                )
             )
         except Exception as error:
             raise InvalidInputError(

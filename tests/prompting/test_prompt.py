@@ -1,6 +1,5 @@
-"""What templates of task files can do, and that they can do no more."""
+"""Prompts: what templates of task files can do, and that they read and run nothing."""
 
-import time
 from dataclasses import replace
 
 import pytest
@@ -8,13 +7,10 @@ import pytest
 pytest.importorskip("jinja2", reason="prompts need jinja2")
 
 from dnip.base.errors import InvalidInputError
-from dnip.prompting.chain_of_thought import ChainOfThought
 from dnip.prompting.prompt import PromptBuilder
-from dnip.prompting.sandbox import Sandbox
 from fakes import TASK
 
 ROW = {"text": " a joy ", "choices": ["u", "v"], "deep": {"a": {"b": 1}}}
-MANY = str([1] * 50)
 
 
 def fill(template):
@@ -66,53 +62,8 @@ def test_no_code_runs_and_no_file_is_read(template, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "template",
-    [
-        "{% for i in range(10**9) %}x{% endfor %}",
-        "{% for a in range(9999) %}{% for b in range(9999) %}{% endfor %}{% endfor %}",
-        "{{ 'x' * 10**10 }}",
-        "{{ 10**10 * 'x' }}",
-        "{{ [text] * 10**9 }}",
-        "{{ 2 ** (10**10) }}",
-        "{{ '%9999999999d' % 1 }}",
-        "{{ '{:9999999999}'.format(1) }}",
-        "{{ 'x'.ljust(10**10) }}",
-        "{{ 'x'|center(10**10) }}",
-        "{{ lipsum(n=10**9) }}",
-        "{{ range(9000000)|join(text) }}",
-        "{{ range(900000)|map('replace', '', text * 1000)|join }}",
-        "{% set a = text %}" + "{% set a = a ~ a %}" * 60 + "{{ a }}",
-        "{% set a = [1] %}" + "{% set a = [a, a] %}" * 60 + "{{ a }}",
-        "{% set a = 9 %}" + "{% set a = a * a %}" * 60 + "{{ a > 1 }}",
-        f"{{% for a in {MANY}|reverse %}}" * 10 + "{% endfor %}" * 10,
-        "{% for a in [1, 2] recursive %}{{ loop([1, 2]) }}{% endfor %}",
-        "{% macro m() %}{{ m() }}{{ m() }}{% endmacro %}{{ m() }}",
-        "{{ " + "(" * 500,
-    ],
+    "template", ["{{ missing }}", "{% for %}", "{{ " + "(" * 500, "{{ 1 / 0 }}"]
 )
-def test_no_template_is_endless(template):
-    begun = time.perf_counter()
+def test_a_template_that_fails_is_named_with_what_it_may_use(template):
     with pytest.raises(InvalidInputError, match=r"task mood: .*It may use text, choices, deep"):
         fill(template)
-    assert time.perf_counter() - begun < 20
-
-
-def test_long_texts_have_room():
-    row = {"text": "word " * 200_000}
-    assert len(PromptBuilder(TASK, [(row, 0), (row, 1)]).prompt(row).text) > 3_000_000
-
-
-@pytest.mark.parametrize("reasoned", [False, True])
-def test_templates_of_demonstrations_are_bounded_too(reasoned):
-    endless = "{{ prompt }}{{ answer * 10**10 }}"
-    wording = ChainOfThought(demonstration=endless, rationales=("because", "because"))
-    task = replace(TASK, demonstration=endless, chain_of_thought=wording)
-    builder = PromptBuilder(task, [({"text": "a"}, 0)], reasoned)
-    with pytest.raises(InvalidInputError, match=r"of the demonstration fails: it takes more"):
-        builder.prompt({"text": "a"})
-
-
-def test_the_budget_is_that_of_one_rendering():
-    sandbox = Sandbox()
-    template = sandbox.read("{% for i in range(50000) %}{{ i }}{% endfor %}")
-    assert len({sandbox.fill(template, {}) for _ in range(4)}) == 1
