@@ -1,137 +1,153 @@
-"""Splits and small draws."""
-
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from dnip.base.errors import InvalidInputError
-from dnip.tables import ProbabilityTable
+from dnip import InvalidInputError, ProbabilityTable
+from dnip.tables import Scan
+from dnip.tables.sampling import ClassSample, RowSample, Sampler, draw_sample
+from dnip.tables.share import Share
+
+SIZES = np.array([3, 400, 0, 1500])
+N_UNLABELLED = 97
 
 
-def table_of(labels):
-    """A table whose ids are its row numbers."""
-    n_rows = len(labels)
-    return ProbabilityTable(
-        np.full((n_rows, 4), 0.25),
-        np.array(labels, dtype=np.int64),
-        [str(i) for i in range(n_rows)],
+@pytest.fixture(scope="module")
+def table():
+    """2,000 rows of four classes, whose captured mass tells their number."""
+    rng = np.random.default_rng(5)
+    labels = rng.permutation(np.repeat([0, 1, 2, 3, -1], [*SIZES, N_UNLABELLED]))
+    mass = (1000 + np.arange(2000)) / 3000
+    return ProbabilityTable(rng.dirichlet(np.ones(4), 2000), labels, mass=mass)
+
+
+def numbers_of(sample):
+    return np.rint(3000 * sample.table.mass - 1000).astype(int)
+
+
+@pytest.mark.parametrize(
+    ("rows", "drawn"),
+    [
+        (300, [3, 100, 0, 100, 97]),
+        (4, [1, 1, 0, 1, 1]),
+        (302, [3, 101, 0, 101, 97]),
+        (1000, [3, 400, 0, 500, 97]),
+    ],
+)
+def test_small_classes_are_in_the_sample_whole_and_large_ones_share_the_rest(table, rows, drawn):
+    sample = draw_sample([table], rows)
+    labels = sample.table.labels
+    assert [np.count_nonzero(labels == c) for c in (0, 1, 2, 3, -1)] == drawn
+    assert sample.n_rows == 2000
+    assert sample.class_sizes.tolist() == SIZES.tolist()
+    in_table = [*SIZES, N_UNLABELLED]
+    for c, size, number in zip((0, 1, 2, 3, -1), in_table, drawn, strict=True):
+        np.testing.assert_array_equal(sample.weights[labels == c], size / max(number, 1))
+    numbers = numbers_of(sample)
+    assert (np.diff(numbers) > 0).all()
+    np.testing.assert_array_equal(sample.table.probabilities, table.probabilities[numbers])
+    np.testing.assert_array_equal(labels, table.labels[numbers])
+
+
+@pytest.mark.parametrize("rows", [2000, 10**6])
+def test_a_sample_larger_than_the_table_is_the_table(table, rows):
+    sample = draw_sample([table.take(range(700)), table.take(range(700, 2000))], rows)
+    assert sample.is_whole
+    assert sample.table.data_hash == table.data_hash
+    assert (sample.weights == 1).all()
+
+
+@pytest.mark.parametrize("rows", [50, 300, 1999])
+@pytest.mark.parametrize("cuts", [[], [1], [1000], list(range(7, 2000, 7))])
+def test_the_stratified_sample_depends_on_seed_and_places_alone(table, rows, cuts):
+    blocks = [table.take(part) for part in np.split(np.arange(2000), cuts)]
+    numbers = numbers_of(draw_sample(blocks, rows))
+    np.testing.assert_array_equal(numbers, numbers_of(draw_sample([table], rows)))
+    assert set(numbers) != set(numbers_of(draw_sample([table], rows, seed=1)))
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".csv"])
+def test_samples_of_the_shares_of_a_file_make_the_sample_of_the_file(tmp_path, table, suffix):
+    path = tmp_path / f"t{suffix}"
+    table.write(path)
+    if suffix == ".parquet":
+        parquet = pytest.importorskip("pyarrow.parquet", reason="Parquet needs pyarrow")
+        parquet.write_table(parquet.read_table(path), path, row_group_size=70)
+    whole = draw_sample(Scan(path), 300)
+    joined = Sampler(300)
+    for number in (2, 0, 3, 1):
+        share = Sampler(300)
+        for chunk in Scan(path, share=Share(number, 4)):
+            share.add(chunk)
+        joined.join(share)
+    sample = joined.sample()
+    assert sample.n_rows == whole.n_rows
+    assert sample.class_sizes.tolist() == whole.class_sizes.tolist()
+    assert sample.table.data_hash == whole.table.data_hash
+
+
+def test_every_row_of_a_class_has_the_same_chance():
+    table = ProbabilityTable(
+        np.full((24, 2), 0.5), np.repeat([0, 1], [4, 20]), mass=np.arange(24) / 24
     )
+    seen = np.zeros(24)
+    for seed in range(2000):
+        sample = draw_sample([table.take(range(9)), table.take(range(9, 24))], 9, seed)
+        seen[np.rint(24 * sample.table.mass).astype(int)] += 1
+    assert (seen[:4] == 2000).all()
+    np.testing.assert_allclose(seen[4:] / 2000, 0.25, atol=0.04)
 
 
-LABELS = st.lists(st.integers(-1, 3), min_size=20, max_size=120)
-SEEDS = st.integers(0, 2**32)
+def test_a_table_without_labels_is_sampled_as_one_class(table):
+    sample = draw_sample([table.unlabelled()], 10)
+    assert sample.table.labels is None
+    assert len(sample.table) == 10
+    assert sample.weights.tolist() == [9.7] * 10
 
 
-class TestSplit:
-    @settings(deadline=None)
-    @given(labels=LABELS, seed=SEEDS, share=st.floats(0.1, 0.9), stratify=st.booleans())
-    def test_parts_are_disjoint_exhaustive_and_of_the_right_size(
-        self, labels, seed, share, stratify
-    ):
-        table = table_of(labels)
-        parts = table.split({"opt": share, "dev": 1 - share}, seed, stratify=stratify)
-        opt, dev = parts["opt"].ids.tolist(), parts["dev"].ids.tolist()
-        assert sorted(opt + dev) == sorted(table.ids.tolist())
-        assert abs(len(opt) - share * len(table)) <= 0.5 + 1e-6
-        assert opt == sorted(opt, key=int)
-
-    @settings(deadline=None)
-    @given(labels=LABELS, seed=SEEDS, share=st.floats(0.1, 0.9))
-    def test_every_class_is_divided_like_the_whole(self, labels, seed, share):
-        table = table_of(labels)
-        part = table.split({"opt": share}, seed)["opt"]
-        for label in range(-1, 4):
-            expected = share * (table.labels == label).sum()
-            assert abs((part.labels == label).sum() - expected) <= 2
-
-    def test_the_papers_cut(self):
-        table = table_of(np.repeat([0, 1, 2, 3], 2500))
-        parts = table.split({"opt": 0.95, "dev": 0.05}, seed=0)
-        assert np.bincount(parts["opt"].labels).tolist() == [2375] * 4
-        assert np.bincount(parts["dev"].labels).tolist() == [125] * 4
-
-    def test_the_seed_decides(self):
-        table = table_of([0, 1, 2, 3] * 25)
-        first, again, other = (
-            table.split({"opt": 0.5}, seed)["opt"].ids.tolist() for seed in (1, 1, 2)
-        )
-        assert first == again != other
-
-    def test_a_table_without_labels_is_split_too(self):
-        parts = ProbabilityTable(np.full((10, 2), 0.5)).split({"a": 0.3, "b": 0.7}, seed=0)
-        assert [len(part) for part in parts.values()] == [3, 7]
-
-    @pytest.mark.parametrize("n_parts", [3, 6, 7, 9, 10])
-    def test_fractions_that_sum_to_one_but_for_rounding_leave_no_row_out(self, n_parts):
-        parts = table_of([0] * 100).split({str(i): 1 / n_parts for i in range(n_parts)}, seed=0)
-        assert sum(len(part) for part in parts.values()) == 100
-
-    @pytest.mark.parametrize(
-        ("fractions", "seed", "told"),
-        [
-            ({}, 0, "at least one part"),
-            ({"opt": 0.0}, 0, "fraction of part opt must be a finite number above 0"),
-            ({"opt": 1.5}, 0, "at most 1"),
-            ({"opt": 0.7, "dev": 0.7}, 0, "sum to 1.4"),
-            ({"opt": 0.9, "dev": 0.01}, 0, "part dev would be empty"),
-            ({"opt": 0.5}, -1, "seed must be a whole number"),
-        ],
-    )
-    def test_splits_that_cannot_be_are_refused(self, fractions, seed, told):
-        with pytest.raises(InvalidInputError) as caught:
-            table_of([0, 1, 2, 3]).split(fractions, seed)
-        assert told in str(caught.value)
+def test_fewer_rows_than_classes_are_refused(table):
+    with pytest.raises(InvalidInputError, match="3 rows is too small for 4 classes"):
+        draw_sample([table], 3)
+    with pytest.raises(InvalidInputError, match="no rows"):
+        draw_sample([], 3)
 
 
-class TestDraw:
-    @settings(deadline=None)
-    @given(labels=LABELS, seed=SEEDS, data=st.data(), balanced=st.none() | st.booleans())
-    def test_distinct_labelled_rows_in_order(self, labels, seed, data, balanced):
-        table = table_of([0, *labels])
-        n = data.draw(st.integers(1, len(table.labelled())))
-        drawn = table.draw(n, seed, balanced=balanced)
-        assert len(drawn) == n
-        assert (drawn.labels >= 0).all()
-        assert drawn.ids.tolist() == sorted(set(drawn.ids.tolist()), key=int)
+def sampled(rows, most, cuts, seed=0):
+    sample = RowSample(most, seed)
+    for block in np.split(rows, cuts):
+        sample.add(block)
+    assert sample.n_seen == len(rows)
+    return sample.rows
 
-    @settings(deadline=None)
-    @given(labels=LABELS, seed=SEEDS, data=st.data())
-    def test_a_balanced_draw_is_as_equal_as_the_classes_allow(self, labels, seed, data):
-        table = table_of([0, *labels])
-        n = data.draw(st.integers(1, len(table.labelled())))
-        available = np.bincount(table.labelled().labels, minlength=4)
-        counts = np.bincount(table.draw(n, seed, balanced=True).labels, minlength=4)
-        not_used_up = counts[counts < available]
-        if len(not_used_up):
-            assert not_used_up.min() >= counts.max() - 1
 
-    def test_who_gets_the_odd_row_differs_by_seed(self):
-        table = table_of([0, 1, 2, 3] * 10)
-        winners = {tuple(np.bincount(table.draw(5, seed).labels).tolist()) for seed in range(40)}
-        assert len(winners) == 4
+@pytest.mark.parametrize("cuts", [[], [1], [500], [3, 4, 10, 999], list(range(10, 1000, 10))])
+def test_the_sample_does_not_depend_on_the_blocks(cuts):
+    rows = np.arange(2000.0).reshape(1000, 2)
+    np.testing.assert_array_equal(sampled(rows, 50, cuts), sampled(rows, 50, [250]))
 
-    def test_the_papers_protocol_is_the_default(self):
-        table = table_of(np.repeat([0, 1, 2, 3], [700, 100, 100, 100]))
-        assert np.bincount(table.draw(100, seed=0).labels).tolist() == [25] * 4
-        assert np.bincount(table.draw(500, seed=0).labels)[0] > 300
 
-    def test_uniform_draws_are_uniform(self):
-        table = table_of([0] * 10)
-        counts = np.zeros(10)
-        for seed in range(400):
-            counts[[int(i) for i in table.draw(3, seed, balanced=False).ids]] += 1
-        assert np.abs(counts - 120).max() < 45
+def test_a_short_stream_stays_whole_and_in_order():
+    rows = np.asfortranarray(np.arange(20, dtype=np.float32).reshape(10, 2))
+    np.testing.assert_array_equal(sampled(rows, 10, [4]), rows)
+    assert RowSample(3).rows.shape == (0, 0)
 
-    def test_without_labels_draws_are_uniform(self):
-        table = ProbabilityTable(np.full((10, 2), 0.5))
-        assert len(table.draw(3, seed=0)) == 3
-        with pytest.raises(InvalidInputError, match="a balanced draw needs labels"):
-            table.draw(3, seed=0, balanced=True)
 
-    @pytest.mark.parametrize(
-        ("n", "told"), [(0, "n must be"), (4, "n is 4, but there are only 3 rows")]
-    )
-    def test_draws_that_cannot_be_are_refused(self, n, told):
-        with pytest.raises(InvalidInputError, match=told):
-            table_of([0, 1, 2, -1]).draw(n, seed=0)
+def test_every_row_has_the_same_chance():
+    rows = np.arange(20.0)[:, None] * np.ones(2)
+    seen = np.zeros(20)
+    for seed in range(2_000):
+        drawn = sampled(rows, 5, [7, 9], seed)[:, 0].astype(int)
+        assert (np.diff(drawn) > 0).all()
+        seen[drawn] += 1
+    np.testing.assert_allclose(seen / 2_000, 0.25, atol=0.04)
+
+
+@pytest.mark.parametrize("cuts", [[], [5, 30]])
+def test_of_each_class_so_many(cuts):
+    rng = np.random.default_rng(0)
+    labels = np.r_[np.zeros(50, int), np.full(3, 2)][rng.permutation(53)]
+    rows = np.arange(53.0)[:, None] * np.ones(3)
+    sample = ClassSample(3, most=10)
+    for p, y in zip(np.split(rows, cuts), np.split(labels, cuts), strict=True):
+        sample.add(p, y)
+    drawn, of_class = sample.drawn()
+    assert np.bincount(of_class).tolist() == [10, 0, 3]
+    np.testing.assert_array_equal(labels[drawn[:, 0].astype(int)], of_class)

@@ -7,7 +7,7 @@ from dnip import ProbabilityTable
 from dnip.base.errors import InvalidInputError
 from dnip.tables import Scan
 from dnip.tables.reading import CHUNK_ROWS
-from dnip.tables.reservoir import RowSample
+from dnip.tables.sampling import RowSample
 from dnip.tables.share import Share
 from dnip.tables.streaming import count_pieces
 

@@ -13,7 +13,7 @@ from dnip.priors import estimate_prior, most_rows
 from dnip.tables import Chunk, ahead, open_writer
 from dnip.tables.captured_mass import MassCounts
 from dnip.tables.evaluation import check_same_classes
-from dnip.tables.reservoir import RowSample
+from dnip.tables.sampling import RowSample
 
 if TYPE_CHECKING:
     import os

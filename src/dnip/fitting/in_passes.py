@@ -15,7 +15,7 @@ from dnip.tables.evaluation import evaluate
 from dnip.tables.guards import no_labels
 from dnip.tables.hashing import DataHash
 from dnip.tables.labels import UNLABELLED
-from dnip.tables.reservoir import ClassSample
+from dnip.tables.sampling import ClassSample
 from dnip.tables.sketch import TableSample
 
 if TYPE_CHECKING:

@@ -31,7 +31,7 @@ from dnip.priors import (
 from dnip.solvers import Coordinate
 from dnip.tables.evaluation import evaluate
 from dnip.tables.guards import check_classes_agree, scored_rows
-from dnip.tables.reservoir import ClassSample, RowSample
+from dnip.tables.sampling import ClassSample, RowSample
 from dnip.tables.sketch import LEAST_ROWS, TableSample
 
 if TYPE_CHECKING:

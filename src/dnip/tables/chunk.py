@@ -210,8 +210,8 @@ class Chunk:
     columns : tuple of str or None
         Names of the class columns in the file; None for `p0`, `p1`, ....
     first_row : int or None
-        Which row of the table, counted from 0, is the first of these; None where all rows are read
-        in turn.
+        Which row of the table, counted from 0, is the first of these; None for rows that were not
+        read from a file.
     """
 
     probabilities: Probabilities

@@ -64,7 +64,6 @@ def read_chunks(
         with_names(str(file)),
         id_memory=id_memory,
         as_a_whole=as_a_whole,
-        placed=share.of > 1,
     )
 
 
@@ -102,7 +101,6 @@ def check_chunks(
     *,
     id_memory: int,
     as_a_whole: bool = True,
-    placed: bool = False,
 ) -> Iterator[Chunk]:
     """Check and normalise the chunks of one table.
 
@@ -118,8 +116,6 @@ def check_chunks(
     as_a_whole : bool, default=True
         Whether to look for ids that are in two chunks, and to warn of normalised rows and of low
         captured mass.
-    placed : bool, default=False
-        Whether chunks say where in the table they are.
 
     Yields
     ------
@@ -163,7 +159,7 @@ def check_chunks(
                 mass,
                 raw.others,
                 layout.probabilities,
-                raw.table_row if placed else None,
+                raw.table_row,
             )
         if not sums.total and as_a_whole:
             raise InvalidInputError(

@@ -1,195 +1,385 @@
-"""Splits of rows into parts, and draws of a few rows, by seed."""
+"""Random samples of the rows of a stream, which do not depend on its blocks.
+
+Every row draws a random number from its place and the seed, and those with the least numbers are
+kept. So samples of the shares of a stream can be joined: the result is the sample of the stream.
+"""
 
 from __future__ import annotations
 
-import math
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from dnip.base.errors import InvalidInputError
-from dnip.base.validation import check_integer, check_number
+from dnip.base.validation import check_integer
+from dnip.tables.chunk import Chunk
+from dnip.tables.labels import UNLABELLED
+from dnip.tables.table import ProbabilityTable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable
+    from typing import Self
 
-    from numpy.typing import ArrayLike
+    from dnip.base.typing import Booleans, Floats, Integers, Labels, Probabilities
+    from dnip.tables.chunk import Rows
 
-    from dnip.base.typing import Integers
-
-#: Draws of up to this many rows are class-balanced, larger ones uniform: the paper's protocol.
-BALANCED_UP_TO = 100
+# Keeps these random numbers apart from others that are drawn by the same seed.
+_STREAM = 0x5A3
 
 
-def row_numbers(rows: ArrayLike, n_rows: int, source: str) -> Integers:
-    """Return the numbers of the rows that are asked for, by number or by one truth value per row.
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Rows of a table, drawn class by class, and how many rows they stand for.
 
-    Raises
-    ------
-    InvalidInputError
-        For anything else, and for a row that is not there.
-
-    Examples
-    --------
-    >>> row_numbers([False, True, True], 3, "opt.csv"), row_numbers([2, 0], 3, "opt.csv")
-    (array([1, 2]), array([2, 0]))
+    Attributes
+    ----------
+    table : ProbabilityTable
+        The rows of the sample, in the order of the table, without ids.
+    n_rows : int
+        Rows of the whole table.
+    class_sizes : ndarray of shape (N,)
+        Labelled rows of each class in the whole table.
     """
-    asked = np.asarray(rows)
-    if asked.dtype == np.bool_ and asked.shape == (n_rows,):
-        return np.flatnonzero(asked)
-    numbers = asked.astype(np.int64) if asked.size == 0 else asked
-    if numbers.ndim != 1 or numbers.dtype.kind not in "iu":
-        raise InvalidInputError(
-            f"rows must be row numbers or {n_rows} truth values; got {asked.dtype} of shape "
-            f"{asked.shape}"
-        )
-    outside = (numbers < 0) | (numbers >= n_rows)
-    if outside.any():
-        raise InvalidInputError(
-            f"row {numbers[np.argmax(outside)]} is outside 0..{n_rows - 1} of {source}",
-            hint="Rows count from 0",
-        )
-    return numbers.astype(np.int64)
+
+    table: ProbabilityTable
+    n_rows: int
+    class_sizes: Integers
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all rows of the table are in the sample."""
+        return len(self.table) == self.n_rows
+
+    @property
+    def weights(self) -> Floats:
+        """How many rows of the table each row of the sample stands for, shape (m,), 1 or more."""
+        strata = _strata_of(self.table)
+        in_table = np.append(self.class_sizes, self.n_rows - self.class_sizes.sum())
+        in_sample = np.bincount(strata, minlength=len(in_table))
+        return np.asarray((in_table / np.maximum(in_sample, 1))[strata])
 
 
-def split_rows(strata: Integers, fractions: Mapping[str, float], seed: int) -> dict[str, Integers]:
-    """Divide the rows into named parts.
+class Sampler:
+    """Draws a sample of a stream that is stratified by class, in one pass.
 
-    The rows of each stratum are shuffled and spread evenly over the interval from 0 to 1; each
-    part then takes an interval as long as its fraction. So the sizes of the parts are exact up
-    to rounding, and every stratum is divided like the whole, up to one row at either end.
+    Of each class with n rows, min(n, cap) are drawn, where cap is the largest number that leaves
+    the sample within `rows`. So a class of few rows is in the sample whole. Rows without a label
+    count as one more class. The sample depends on the seed and on the rows' places in the table,
+    not on the blocks that they come in. Memory holds one and a half samples.
 
     Parameters
     ----------
-    strata : ndarray of shape (M,)
-        Rows with the same number are divided evenly.
-    fractions : mapping of str to float
-        Each above 0, 1 at most in all.
-    seed : int
-        Seed of the shuffle.
-
-    Returns
-    -------
-    dict of str to ndarray
-        Ascending row numbers of each part; no row is in two of them.
-
-    Raises
-    ------
-    InvalidInputError
-        For fractions out of range, or a part that would be empty.
+    rows : int
+        Rows of the sample at most, at least 1.
+    seed : int, default=0
+        The same seed gives the same sample.
 
     Examples
     --------
-    >>> parts = split_rows(np.array([0, 0, 0, 0, 1, 1]), {"opt": 0.5, "dev": 0.5}, seed=0)
-    >>> [len(rows) for rows in parts.values()]
-    [3, 3]
+    >>> table = ProbabilityTable(np.full((100, 2), 0.5), np.repeat([0, 1], [97, 3]))
+    >>> sampler = Sampler(10)
+    >>> sampler.add(table)
+    >>> sample = sampler.sample()
+    >>> np.bincount(sample.table.labels), sample.class_sizes
+    (array([7, 3]), array([97,  3]))
+    >>> sample.weights.min(), sample.weights.sum()
+    (np.float64(1.0), np.float64(100.0))
     """
-    check_integer("seed", seed, at_least=0)
-    ends = _ends(fractions, len(strata))
-    order = _even_order(strata, np.random.default_rng(seed))
-    parts = {}
-    start = 0
-    for name, end in ends.items():
-        if end == start:
+
+    def __init__(self, rows: int, seed: int = 0) -> None:
+        self._most = check_integer("rows", rows, at_least=1)
+        self._seed = check_integer("seed", seed, at_least=0)
+        self.n_rows = 0
+        self._classes: tuple[str, ...] = ()
+        self._source = ""
+        self._labelled = False
+        self._sizes: Integers = np.empty(0, np.int64)
+        self._limits: Floats = np.empty(0)  # of each class: rows with larger keys are out
+        self._parts: list[_Part] = []
+
+    def add(self, rows: Rows) -> None:
+        """Add rows to the stream; a chunk of a file says where in the table it stands.
+
+        Raises
+        ------
+        InvalidInputError
+            If there are more classes than rows to draw.
+        """
+        if not self._classes:
+            self._begin(rows.classes, rows.source, labelled=rows.labels is not None)
+        n_rows = len(rows.probabilities)
+        place = rows.first_row if isinstance(rows, Chunk) else None
+        first_row = self.n_rows if place is None else place
+        rng = np.random.default_rng((_STREAM, self._seed))
+        rng.bit_generator.advance(first_row)  # type: ignore[attr-defined]
+        strata = _strata_of(rows)
+        keys, places = rng.random(n_rows), first_row + np.arange(n_rows)
+        self.n_rows += n_rows
+        self._sizes += np.bincount(strata, minlength=len(self._sizes))
+        part = _Part(keys, places, strata, rows.probabilities, rows.mass)
+        self._parts.append(part.where(keys <= self._limits[strata]))
+        self._compact(self._most + self._most // 2)
+
+    def join(self, other: Sampler) -> None:
+        """Add the rows of another share of the table, drawn with the same number and seed."""
+        if not other._classes:
+            return
+        if not self._classes:
+            self._begin(other._classes, other._source, labelled=other._labelled)
+        self.n_rows += other.n_rows
+        self._sizes += other._sizes
+        self._limits = np.minimum(self._limits, other._limits)
+        self._parts += other._parts
+        self._compact(self._most + self._most // 2)
+
+    def sample(self) -> Sample:
+        """Return the sample of the rows so far.
+
+        Raises
+        ------
+        InvalidInputError
+            If there are no rows, or more classes than rows to draw.
+        """
+        if not self.n_rows:
+            raise InvalidInputError("there are no rows to draw from", hint="Give a table with rows")
+        self._compact(self._most)
+        places = np.concatenate([part.places for part in self._parts])
+        rank = np.empty(len(places), np.int64)
+        rank[np.argsort(places)] = np.arange(len(places))
+        n_classes = len(self._classes)
+        strata = np.empty(len(places), np.int64)
+        probabilities = np.empty((len(places), n_classes))
+        mass = None if self._parts[0].mass is None else np.empty(len(places))
+        start = 0
+        for part in self._parts:
+            own = rank[start : start + len(part.keys)]
+            strata[own], probabilities[own] = part.strata, part.probabilities
+            if mass is not None:
+                mass[own] = part.mass
+            start += len(own)
+        labels = np.where(strata == n_classes, UNLABELLED, strata) if self._labelled else None
+        rows = Chunk(probabilities, labels, None, self._classes, self._source, mass)
+        return Sample(ProbabilityTable.trusted(rows), self.n_rows, self._sizes[:n_classes])
+
+    def _begin(self, classes: tuple[str, ...], source: str, *, labelled: bool) -> None:
+        self._classes, self._source, self._labelled = classes, source, labelled
+        self._sizes = np.zeros(len(classes) + 1, np.int64)
+        self._limits = np.ones(len(classes) + 1)
+
+    def _compact(self, most: int) -> None:
+        """Drop the rows that cannot be in the sample, if more than `most` are held."""
+        if sum(len(part.keys) for part in self._parts) <= most:
+            return
+        cap = _cap(self._sizes, self._most)
+        if not cap:
             raise InvalidInputError(
-                f"part {name} would be empty: {fractions[name]:g} of {len(strata)} rows is less "
-                "than one row",
-                hint="Give it a larger fraction, or a larger table",
+                f"{self._source}: a sample of {self._most:,} rows is too small for "
+                f"{np.count_nonzero(self._sizes):,} classes",
+                hint="Draw more rows",
             )
-        parts[name] = np.sort(order[start:end])
-        start = end
-    return parts
+        strata = np.concatenate([part.strata for part in self._parts])
+        keys = np.concatenate([part.keys for part in self._parts])
+        keys = keys[np.argsort(strata, kind="stable")]
+        ends = np.cumsum(np.bincount(strata, minlength=len(self._sizes)))
+        for c in np.flatnonzero(self._sizes > cap):
+            own = keys[ends[c - 1] if c else 0 : ends[c]]
+            self._limits[c] = np.partition(own, cap - 1)[cap - 1]
+        for number, part in enumerate(self._parts):  # one by one, for the sake of memory
+            self._parts[number] = part.where(part.keys <= self._limits[part.strata])
 
 
-def _ends(fractions: Mapping[str, float], n_rows: int) -> dict[str, int]:
-    """Return where each part ends, in rows."""
-    if not fractions:
-        raise InvalidInputError("a split needs at least one part", hint='Give {"opt": 0.5, ...}')
-    for name, fraction in fractions.items():
-        check_number(f"fraction of part {name}", fraction, above=0, at_most=1)
-    total = math.fsum(fractions.values())
-    if total > 1 + 1e-9:
-        raise InvalidInputError(
-            f"the fractions of a split sum to {total:g}, which is more than 1",
-            hint="Give fractions of the whole table",
-        )
-    ends: dict[str, int] = {}
-    reached = 0.0
-    for name, fraction in fractions.items():
-        reached += fraction
-        ends[name] = min(n_rows, math.floor(reached * n_rows + 0.5 + 1e-9))
-    return ends
-
-
-def _even_order(strata: Integers, rng: np.random.Generator) -> Integers:
-    """Order rows so that each stratum is spread evenly."""
-    position = np.empty(len(strata))
-    for stratum in np.unique(strata):
-        rows = np.flatnonzero(strata == stratum)
-        position[rng.permutation(rows)] = (np.arange(len(rows)) + rng.random()) / len(rows)
-    return np.argsort(position, kind="stable").astype(np.int64)
-
-
-def draw_rows(labels: Integers, n_classes: int, n: int, seed: int, *, balanced: bool) -> Integers:
-    """Draw rows without replacement.
+def draw_sample(blocks: Iterable[Rows], rows: int, seed: int = 0) -> Sample:
+    """Draw a sample of a table that is stratified by class, in one pass; see `Sampler`.
 
     Parameters
     ----------
-    labels : ndarray of shape (M,)
-        Class index of each row; only read for a balanced draw.
-    n_classes : int
-        Number of classes.
-    n : int
-        Rows to draw, from 1 to M.
-    seed : int
-        Seed of the draw.
-    balanced : bool
-        Draw as equally many of each class as there are; what a small class lacks is shared by
-        the others. Otherwise every row is as likely as any other.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        Ascending row numbers.
+    blocks : iterable of ProbabilityTable or Chunk
+        The table: a `Scan` of one on disk, ``[table]`` for one in memory.
+    rows : int
+        Rows of the sample at most; a smaller table is taken whole.
+    seed : int, default=0
+        The same seed gives the same sample.
 
     Raises
     ------
     InvalidInputError
-        If there are fewer than `n` rows.
+        For bad rows, if there are none, or if there are more classes than rows to draw.
 
     Examples
     --------
-    >>> rows = draw_rows(np.array([0, 0, 0, 0, 0, 1]), 2, 4, seed=0, balanced=True)
-    >>> int((rows == 5).sum()), len(rows)
-    (1, 4)
+    >>> table = ProbabilityTable(np.full((100, 2), 0.5), np.repeat([0, 1], [50, 50]))
+    >>> np.bincount(draw_sample([table], 10).table.labels)
+    array([5, 5])
     """
-    check_integer("seed", seed, at_least=0)
-    check_integer("n", n, at_least=1)
-    if n > len(labels):
-        raise InvalidInputError(
-            f"n is {n}, but there are only {len(labels)} rows to draw from",
-            hint="Draw fewer rows; a table with labels gives only its labelled rows",
+    sampler = Sampler(rows, seed)
+    for block in blocks:
+        sampler.add(block)
+    return sampler.sample()
+
+
+class _Part(NamedTuple):
+    """Some rows that may be in the sample."""
+
+    keys: Floats
+    places: Integers
+    strata: Integers
+    probabilities: Probabilities
+    mass: Floats | None
+
+    def where(self, chosen: Booleans) -> _Part:
+        """Return a copy of the rows that are chosen."""
+        keys, places, strata, probabilities, mass = self
+        return _Part(
+            keys[chosen],
+            places[chosen],
+            strata[chosen],
+            np.ascontiguousarray(probabilities[chosen]),
+            None if mass is None else mass[chosen],
         )
-    rng = np.random.default_rng(seed)
-    if not balanced:
-        return np.sort(rng.choice(len(labels), size=n, replace=False).astype(np.int64))
-    quotas = _balanced_quotas(np.bincount(labels, minlength=n_classes), n, rng)
-    drawn = [
-        rng.choice(np.flatnonzero(labels == index), size=quota, replace=False)
-        for index, quota in enumerate(quotas)
-    ]
-    return np.sort(np.concatenate(drawn).astype(np.int64))
 
 
-def _balanced_quotas(available: Integers, n: int, rng: np.random.Generator) -> Integers:
-    """Share `n` rows out among the classes as equally as their sizes allow."""
-    quotas = np.zeros_like(available)
-    while (left := n - int(quotas.sum())) > 0:
-        open_classes = np.flatnonzero(quotas < available)
-        share = left // len(open_classes)
-        if share == 0:
-            quotas[rng.choice(open_classes, size=left, replace=False)] += 1
-        else:
-            room = available[open_classes] - quotas[open_classes]
-            quotas[open_classes] += np.minimum(share, room)
-    return quotas
+def _strata_of(rows: Rows) -> Integers:
+    """Return the class of each row, N for a row without a label, in the smallest type."""
+    n_rows, n_classes = rows.probabilities.shape
+    kind = np.min_scalar_type(n_classes)
+    if rows.labels is None:
+        return np.full(n_rows, n_classes, kind)
+    return np.where(rows.labels == UNLABELLED, n_classes, rows.labels).astype(kind)
+
+
+def _cap(sizes: Integers, most: int) -> int:
+    """Return the largest number such that min(size, number) sums to `most` at most.
+
+    Examples
+    --------
+    >>> _cap(np.array([3, 50, 100]), 43)
+    20
+    """
+    left = most
+    for number, size in enumerate(np.sort(sizes).tolist()):
+        n_open = len(sizes) - number
+        if size * n_open > left:
+            return left // n_open
+        left -= size
+    return int(sizes.max())
+
+
+class RowSample:
+    """A uniform sample of at most `most` rows; all rows of a shorter stream.
+
+    Every row draws a random number; the rows with the least numbers are kept, in their order. So
+    samples of the shares of a stream can be joined: the result is the sample of the stream.
+
+    Parameters
+    ----------
+    most : int
+        Rows to keep, at least 1.
+    seed : int or sequence of int, default=0
+        The same seed gives the same sample.
+
+    Examples
+    --------
+    >>> sample = RowSample(3)
+    >>> for block in np.split(np.arange(20.0).reshape(10, 2), 5):
+    ...     sample.add(block)
+    >>> sample.n_seen, sample.rows.shape
+    (10, (3, 2))
+
+    Two shares of the same stream:
+
+    >>> shares = RowSample(3), RowSample(3)
+    >>> for number, block in enumerate(np.split(np.arange(20.0).reshape(10, 2), 5)):
+    ...     shares[number % 2].add(block, first_row=2 * number)
+    >>> bool((RowSample.joined(shares).rows == sample.rows).all())
+    True
+    """
+
+    def __init__(self, most: int, seed: int | tuple[int, ...] = 0) -> None:
+        self._most = most
+        self._rng = np.random.default_rng(seed)
+        self._drawn = 0
+        self._keys: Floats = np.empty(0)
+        self._places: Integers = np.empty(0, np.int64)
+        self._rows: list[Probabilities] = []
+        self.n_seen = 0
+
+    def add(self, rows: Probabilities, *, first_row: int | None = None) -> None:
+        """Add rows of shape (M, N) to the stream; `first_row` is the place of a share's rows."""
+        if first_row is not None:
+            self._rng.bit_generator.advance(first_row - self._drawn)  # type: ignore[attr-defined]
+            self._drawn = first_row
+        keys, places = self._rng.random(len(rows)), self._drawn + np.arange(len(rows))
+        self._drawn += len(rows)
+        self.n_seen += len(rows)
+        self._keep(keys, places, rows)
+
+    def _keep(self, keys: Floats, places: Integers, rows: Probabilities) -> None:
+        if len(self._keys) == self._most:  # most rows of a long stream end here
+            lucky = keys < self._keys.max()
+            keys, places, rows = keys[lucky], places[lucky], rows[lucky]
+        if not len(rows):
+            return
+        self._keys = np.concatenate([self._keys, keys])
+        self._places = np.concatenate([self._places, places])
+        self._rows.append(np.array(rows, np.float64, order="C"))
+        if len(self._keys) > self._most:
+            kept = np.sort(np.argpartition(self._keys, self._most - 1)[: self._most])
+            self._keys, self._places = self._keys[kept], self._places[kept]
+            self._rows = [np.concatenate(self._rows)[kept]]
+
+    @classmethod
+    def joined(cls, samples: Iterable[RowSample]) -> Self:
+        """Return the sample of a stream from those of its shares, which have one seed."""
+        parts = list(samples)
+        whole = cls(parts[0]._most)
+        for part in parts:
+            whole.n_seen += part.n_seen
+            if len(part._keys):
+                whole._keep(part._keys, part._places, part.rows)
+        order = np.argsort(whole._places)
+        whole._keys, whole._places = whole._keys[order], whole._places[order]
+        whole._rows = [whole.rows[order]] if len(order) else []
+        return whole
+
+    @property
+    def rows(self) -> Probabilities:
+        """The rows of the sample, in the order of the stream."""
+        if len(self._rows) > 1:
+            self._rows = [np.concatenate(self._rows)]
+        return self._rows[0] if self._rows else np.empty((0, 0))
+
+
+class ClassSample:
+    """A uniform sample of at most `most` rows of each class of a stream.
+
+    Parameters
+    ----------
+    n_classes : int
+    most : int
+        Rows of a class to keep, at least 1.
+
+    Examples
+    --------
+    >>> sample = ClassSample(2, most=1)
+    >>> sample.add(np.array([[0.5, 0.5], [0.25, 0.75], [0.5, 0.5]]), np.array([0, 1, 0]))
+    >>> sample.drawn()
+    (array([[0.5 , 0.5 ],
+           [0.25, 0.75]]), array([0, 1]))
+    """
+
+    def __init__(self, n_classes: int, most: int) -> None:
+        self._samples = [RowSample(most, (0, c)) for c in range(n_classes)]
+
+    def add(self, probabilities: Probabilities, labels: Labels) -> None:
+        """Add labelled rows to the stream."""
+        for c, sample in enumerate(self._samples):
+            of_class = labels == c
+            if of_class.any():
+                sample.add(probabilities[of_class])
+
+    def drawn(self) -> tuple[Probabilities, Labels]:
+        """Return the rows of the sample and their labels, class by class."""
+        parts = [(c, sample.rows) for c, sample in enumerate(self._samples) if sample.n_seen]
+        labels = np.concatenate([np.full(len(rows), c) for c, rows in parts])
+        return np.concatenate([rows for _, rows in parts]), labels

@@ -13,7 +13,7 @@ from dnip.method.prediction import decide
 from dnip.metrics.two_samples import hotelling_p_value, smirnov_p_value
 from dnip.priors import most_rows
 from dnip.priors.calibration import centred, log_probabilities
-from dnip.tables.reservoir import RowSample
+from dnip.tables.sampling import RowSample
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

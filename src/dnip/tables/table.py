@@ -18,7 +18,7 @@ from dnip.tables.hashing import DataHash
 from dnip.tables.ids import check_ids
 from dnip.tables.labels import UNLABELLED
 from dnip.tables.reading import ID_MEMORY, check_chunks, read_chunks
-from dnip.tables.sampling import BALANCED_UP_TO, draw_rows, row_numbers, split_rows
+from dnip.tables.splitting import BALANCED_UP_TO, draw_rows, row_numbers, split_rows
 from dnip.tables.writing import open_writer
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ class ProbabilityTable:
             object.__setattr__(self, name, value)
 
     @classmethod
-    def _trusted(cls, rows: Chunk) -> ProbabilityTable:
+    def trusted(cls, rows: Chunk) -> ProbabilityTable:
         """Make a table of rows that are checked already."""
         table = object.__new__(cls)
         for field in fields(cls):
@@ -179,7 +179,7 @@ class ProbabilityTable:
         >>> table.labels, table.probabilities
         (array([1]), array([[0.25, 0.75]]))
         """
-        return cls._trusted(joined(read_chunks(path, classes)))
+        return cls.trusted(joined(read_chunks(path, classes)))
 
     @classmethod
     def from_frame(
@@ -211,7 +211,7 @@ class ProbabilityTable:
         raw = read_frame(frame, names)
         source = raw.layout.source
         chunks = check_chunks(lambda: iter([raw]), source, id_memory=ID_MEMORY)
-        return cls._trusted(joined(chunks))
+        return cls.trusted(joined(chunks))
 
     def to_frame(self, library: Literal["pandas", "polars", "pyarrow"]) -> IntoDataFrame:
         """Return the table as a data frame with the columns that `write` writes.
@@ -287,7 +287,7 @@ class ProbabilityTable:
             check_ids(ids, n_examples=len(ids))
         labels = None if self.labels is None else self.labels[chosen]
         mass = None if self.mass is None else self.mass[chosen]
-        return self._trusted(
+        return self.trusted(
             Chunk(self.probabilities[chosen], labels, ids, self.classes, self.source, mass)
         )
 
@@ -316,7 +316,7 @@ class ProbabilityTable:
         if self.labels is None:
             return self
         rows = self.take(self.labels == UNLABELLED)
-        return self._trusted(
+        return self.trusted(
             Chunk(rows.probabilities, None, rows.ids, rows.classes, rows.source, rows.mass)
         )
 

@@ -13,7 +13,7 @@ from dnip.base.optional import load_optional
 from dnip.base.validation import check_integer
 from dnip.method.objective import Objective
 from dnip.studies.baselines.base import Correction, Method, log
-from dnip.tables.sampling import split_rows
+from dnip.tables.splitting import split_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,7 +11,7 @@ from dnip.base.validation import check_integer
 from dnip.studies.baselines import OptSet
 from dnip.tables.columns import CONTENT_FREE
 from dnip.tables.guards import check_classes_agree, check_disjoint, scored_rows
-from dnip.tables.sampling import BALANCED_UP_TO, draw_rows
+from dnip.tables.splitting import BALANCED_UP_TO, draw_rows
 
 if TYPE_CHECKING:
     from dnip.base.typing import Labels, Probabilities
