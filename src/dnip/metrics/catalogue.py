@@ -18,13 +18,13 @@ from dnip.metrics.accuracy import (
 )
 from dnip.metrics.cobias import cobias, cobias_of, cobias_single, odd_classes
 from dnip.metrics.confusion import as_counts, prediction_ratios
-from dnip.metrics.intervals.f1 import macro_f1_interval
-from dnip.metrics.intervals.metrics import (
+from dnip.metrics.intervals import (
     accuracy_interval,
     balanced_accuracy_interval,
     class_accuracy_intervals,
     cobias_interval,
     cobias_single_interval,
+    macro_f1_interval,
     worst_class_interval,
 )
 

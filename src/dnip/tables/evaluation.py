@@ -21,8 +21,7 @@ from dnip.metrics import (
     scores,
 )
 from dnip.metrics.confusion import count_pairs
-from dnip.metrics.intervals.metrics import PAIRED, difference_intervals
-from dnip.metrics.intervals.proportions import paired_bounds, wilson
+from dnip.metrics.intervals import PAIRED, difference_intervals, paired_bounds, wilson
 from dnip.priors import effective_rows
 from dnip.tables import ProbabilityTable
 from dnip.tables.captured_mass import MassCounts

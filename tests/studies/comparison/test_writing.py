@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dnip.base.errors import OutputError
-from dnip.metrics.intervals.metrics import PAIRED
+from dnip.metrics.intervals import PAIRED
 from dnip.presenting.artefacts import Estimate
 from dnip.presenting.drawing import save_figure
 from dnip.studies.baselines import all_methods

@@ -10,7 +10,7 @@ import numpy as np
 from dnip.base.errors import CoefficientsFormatError
 from dnip.method.coefficients_file import REFIT
 from dnip.metrics.cobias import cobias_of
-from dnip.metrics.intervals.hierarchy import draw_accuracies
+from dnip.metrics.gaps import draw_accuracies
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -10,7 +10,7 @@ import numpy as np
 from dnip.method.prediction import decide, reweight
 from dnip.metrics import accuracy, class_accuracies, cobias, worst_class_accuracy
 from dnip.metrics.confusion import count_pairs
-from dnip.metrics.intervals.proportions import wilson
+from dnip.metrics.intervals import wilson
 
 if TYPE_CHECKING:
     from dnip.base.typing import Confusion, Floats, Integers, Labels, Probabilities

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dnip.metrics import HEADLINE, METRICS, metric_intervals, scores
-from dnip.metrics.intervals.metrics import PAIRED, difference_intervals
+from dnip.metrics.intervals import PAIRED, difference_intervals
 from dnip.presenting.artefacts import Estimate
 
 if TYPE_CHECKING:

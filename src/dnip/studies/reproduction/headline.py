@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnip.metrics.intervals.proportions import wilson
+from dnip.metrics.intervals import wilson
 from dnip.presenting.artefacts import Column, Estimate, Table
 from dnip.studies.reproduction.comparison import ALL, VariantComparison
 from dnip.studies.reproduction.degenerate import is_constant, never_predicted
