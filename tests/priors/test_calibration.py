@@ -1,7 +1,10 @@
+"""Oracle: a finite population whose rows have known probabilities within each class."""
+
 import numpy as np
 import pytest
 
-from dnip.priors import Calibration
+from dnip.base.errors import DNIPWarning, InvalidInputError
+from dnip.priors import Calibration, adjust, effective_rows, weigh_rows
 from dnip.priors.calibration import log_probabilities
 
 SOUND = {"log_weights": [0.5, -0.5], "sharpness": 0.8, "labels": [3.0, 4.0]}
@@ -36,3 +39,121 @@ def test_a_calibration_survives_its_file():
 def test_anything_else_is_refused(content):
     with pytest.raises(ValueError, match=r"missing|number|sharpness"):
         Calibration.from_dict(content, 2)
+
+
+def population(rng, n_classes, n_kinds=400):
+    """Kinds of rows: how probable each is within each class, and what a model says of it."""
+    likelihood = rng.dirichlet(np.full(n_kinds, 0.3), n_classes).T + 1e-9
+    bias, sharpness = rng.normal(0, 0.5, n_classes), rng.uniform(0.5, 2)
+    p = likelihood ** (1 / sharpness) * np.exp(-bias)
+    calibration = Calibration(bias, sharpness, np.full(n_classes, 100.0))
+    return likelihood, p / p.sum(axis=1, keepdims=True), calibration
+
+
+def accuracy(likelihood, p, weights, shares):
+    chosen = (weights * p).argmax(axis=1)
+    return (likelihood * shares)[np.arange(len(p)), chosen].sum()
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 6])
+def test_no_step_of_the_way_lowers_accuracy_in_the_target_mix(n_classes):
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        likelihood, p, calibration = population(rng, n_classes)
+        weights = np.exp(rng.normal(0, 1, n_classes))
+        fitted_for, target = rng.dirichlet(np.ones(n_classes), 2)
+        moved = adjust(weights, calibration, fitted_for, target)
+        assert 0 <= moved.part <= 1
+        before = accuracy(likelihood, p, weights, target)
+        after = accuracy(likelihood, p, moved.weights, target)
+        assert after >= before - 1e-12
+        best = (likelihood * target).max(axis=1).sum()  # Bayes
+        if moved.part == 1:
+            assert after == pytest.approx(best)
+
+
+def test_weights_of_most_accuracy_become_those_of_most_accuracy():
+    rng = np.random.default_rng(0)
+    likelihood, p, calibration = population(rng, 4)
+    fitted_for, target = rng.dirichlet(np.ones(4), 2)
+    bayes = np.exp(calibration.log_weights) * fitted_for ** (1 / calibration.sharpness)
+    moved = adjust(bayes, calibration, fitted_for, target)
+    assert moved.part == pytest.approx(1)
+    expected = np.exp(calibration.log_weights) * target ** (1 / calibration.sharpness)
+    np.testing.assert_allclose(moved.weights, expected / expected.max(), rtol=1e-9)
+    best = (likelihood * target).max(axis=1).sum()
+    assert accuracy(likelihood, p, moved.weights, target) == pytest.approx(best)
+
+
+def test_the_same_mix_changes_nothing_and_the_common_factor_does_not_matter():
+    rng = np.random.default_rng(1)
+    _, _, calibration = population(rng, 3)
+    weights, shares = rng.uniform(0.1, 1, 3), np.array([0.6, 0.3, 0.1])
+    same = adjust(weights, calibration, shares, shares)
+    assert same.part == 0
+    np.testing.assert_allclose(same.weights, weights / weights.max())
+    other = np.array([0.2, 0.3, 0.5])
+    np.testing.assert_allclose(
+        adjust(weights, calibration, shares, other).weights,
+        adjust(30 * weights, calibration, shares, other).weights,
+    )
+
+
+def test_weights_that_make_up_for_a_rare_class_are_not_raised_again():
+    flat = Calibration(np.zeros(2), 1.0, np.full(2, 100.0))
+    balancing = np.ones(2)  # by the calibration, classes count alike
+    rare, even = np.array([0.95, 0.05]), np.array([0.5, 0.5])
+    np.testing.assert_array_equal(adjust(balancing, flat, rare, even).weights, [1, 1])
+
+
+def test_a_class_without_a_share_gets_next_to_nothing_and_an_unfitted_one_moves_along():
+    flat = Calibration(np.zeros(3), 1.0, np.full(3, 100.0))
+    gone = adjust(np.ones(3), flat, np.full(3, 1 / 3), np.array([0.5, 0.5, 0]))
+    np.testing.assert_allclose(gone.weights, [1, 1, 1e-12])
+    new = adjust(np.ones(3), flat, np.array([0.5, 0.5, 0]), np.array([0.6, 0.2, 0.2]))
+    np.testing.assert_allclose(new.weights, [1, 1 / 3, 1 / 3])
+
+
+NAMES = ("a", "b", "c")
+LABELS = np.array([0] * 6 + [1] * 3 + [2])
+
+
+def test_weights_are_those_that_scikit_learn_gives_for_class_weights():
+    sklearn = pytest.importorskip("sklearn.utils.class_weight")
+    target = np.array([0.2, 0.3, 0.5])
+    ratio = dict(enumerate(target * 10 / np.bincount(LABELS)))
+    expected = sklearn.compute_sample_weight(ratio, LABELS)
+    np.testing.assert_allclose(weigh_rows(LABELS, target, NAMES), expected)
+    balanced = sklearn.compute_sample_weight("balanced", LABELS)
+    np.testing.assert_allclose(weigh_rows(LABELS, np.full(3, 1 / 3), NAMES), balanced)
+
+
+def test_sample_weights_keep_their_proportions_within_a_class():
+    own = np.arange(1.0, 11.0)
+    target = np.array([0.2, 0.3, 0.5])
+    weight = weigh_rows(LABELS, target, NAMES, own)
+    assert weight.sum() == pytest.approx(own.sum())
+    np.testing.assert_allclose(np.bincount(LABELS, weight) / weight.sum(), target)
+    np.testing.assert_allclose(weight[:6] / weight[0], own[:6] / own[0])
+
+
+def test_the_effective_number_is_that_of_the_weights():
+    target = np.array([0.1, 0.1, 0.8])
+    weight = weigh_rows(LABELS, target, NAMES)
+    expected = weight.sum() ** 2 / (weight**2).sum()
+    assert effective_rows(np.bincount(LABELS), target) == pytest.approx(expected)
+    assert effective_rows(np.bincount(LABELS), np.array([0.6, 0.3, 0.1])) == pytest.approx(10)
+
+
+def test_a_class_without_share_does_not_count_and_one_without_labels_is_told():
+    weight = weigh_rows(LABELS, np.array([0.5, 0, 0.5]), NAMES)
+    np.testing.assert_allclose(weight, [5 / 6] * 6 + [0] * 3 + [5])
+    with pytest.warns(DNIPWarning, match=r"20.0% of the target prior is of class c, which has no"):
+        weight = weigh_rows(LABELS[:9], np.array([0.4, 0.4, 0.2]), NAMES)
+    np.testing.assert_allclose(np.bincount(LABELS[:9], weight), [4.5, 4.5])
+
+
+@pytest.mark.filterwarnings("ignore::dnip.DNIPWarning")
+def test_two_classes_must_count():
+    with pytest.raises(InvalidInputError, match="fewer than two classes"):
+        weigh_rows(np.array([0, 0, 1]), np.array([0.5, 0, 0.5]), NAMES)

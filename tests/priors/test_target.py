@@ -68,8 +68,8 @@ def test_what_it_may_not(text, told):
     ("content", "told"),
     [
         ("{", "not valid JSON"),
-        ("0.5", "no object or list"),
-        ('"uniform"', "no object or list"),
+        ("0.5", "no mix"),
+        ('"uniform"', "no mix"),
         ('["a", 1, 2]', "not numbers"),
         ('{"ham": [1], "spam": 0, "a=b": 0}', "not numbers"),
         ("[[0.5, 0.5, 0]]", "no share|3 shares"),

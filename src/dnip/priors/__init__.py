@@ -1,7 +1,6 @@
 """How frequent classes are where weights are used: given, or estimated from unlabelled rows."""
 
-from dnip.priors.adjusting import Adjustment, adjust, effective_rows, weigh_rows
-from dnip.priors.calibration import Calibration
+from dnip.priors.calibration import Adjustment, Calibration, adjust, effective_rows, weigh_rows
 from dnip.priors.estimate import PriorEstimate, estimate_prior, most_rows
 from dnip.priors.target import (
     ESTIMATE,

@@ -1,15 +1,19 @@
-"""Calibrated log-odds: one additive log-weight per class and one inverse temperature."""
+"""Calibrated log-odds, and what they do: move weights from one class mix to another."""
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from dnip.base.typing import Floats, Probabilities
+from dnip.base.errors import DNIPWarning, InvalidInputError
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from dnip.base.typing import Booleans, Floats, Labels, Probabilities
 
 # A calibration does not distinguish probabilities below this.
 _LEAST_PROBABILITY = 1e-7
@@ -55,7 +59,7 @@ class Calibration:
         }
 
     @classmethod
-    def from_dict(cls, content: object, n_classes: int) -> Self:
+    def from_dict(cls, content: Mapping[str, Any], n_classes: int) -> Self:
         """Return the calibration that `to_dict` wrote.
 
         Raises
@@ -63,18 +67,12 @@ class Calibration:
         ValueError
             For anything else.
         """
-        if not isinstance(content, dict) or not content.keys() >= {
-            "log_weights",
-            "sharpness",
-            "labels",
-        }:
-            raise ValueError("log_weights, sharpness or labels missing")
         try:
             log_weights = np.asarray(content["log_weights"], np.float64)
             labels = np.asarray(content["labels"], np.float64)
             sharpness = float(content["sharpness"])
-        except (TypeError, ValueError, OverflowError) as error:
-            raise ValueError(f"not numbers: {error}") from error
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
+            raise ValueError(f"not the numbers of a calibration: {error}") from error
         sound = np.isfinite(log_weights).all() and np.isfinite(labels).all()
         if not sound or log_weights.shape != (n_classes,) or labels.shape != (n_classes,):
             raise ValueError(f"not one number for each of {n_classes} classes")
@@ -116,3 +114,155 @@ def softmax(scores: Floats) -> Probabilities:
     """
     exponentials = np.exp(scores - scores.max(axis=1, keepdims=True))
     return np.asarray(exponentials / exponentials.sum(axis=1, keepdims=True))
+
+
+# Far below the ratio of any two probabilities of a row.
+_LEAST = 1e-12
+
+
+class Adjustment(NamedTuple):
+    """Weights for another mix."""
+
+    weights: Floats  # (N,) the largest is 1
+    part: float  # of the way to the weights of most accuracy, 0..1
+
+
+def adjust(
+    weights: Floats,
+    calibration: Calibration,
+    fitted_for: Floats,
+    target: Floats,
+    changed: Booleans | None = None,
+) -> Adjustment:
+    """Return the weights for a target mix.
+
+    By the calibration, weights ω are those that are right most often where the class shares are
+    λ_n ∝ (ω_n·exp(-v_n))^s, and for the target π' these are exp(v_n)·π'_n^(1/s). On the straight
+    way there in logarithms, d = ln π' - ln λ, no step lowers the accuracy under π'. The part of the
+    way that is taken is what the change of mix, δ = ln π' - ln π, accounts for:
+    t = ⟨d, δ⟩/⟨d, d⟩, within 0..1.
+
+    So weights do not change if the mix does not. Weights of the highest accuracy under one mix
+    become those of the highest accuracy under the other. Weights that are high for rare classes
+    already are not raised again when these classes become frequent.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (N,)
+        ω, or any multiple.
+    calibration : Calibration
+    fitted_for, target : ndarray of shape (N,)
+        π and π'. A class without a share in `target` gets 10⁻¹² of the largest weight.
+    changed : ndarray of shape (N,), optional
+        Whether the share of each class is known to have changed; all are, when left out.
+
+    Examples
+    --------
+    >>> from dnip.priors import Calibration
+    >>> sharp = Calibration(np.zeros(2), 2.0, np.array([50.0, 50.0]))
+    >>> half = np.array([0.5, 0.5])
+    >>> adjust(np.ones(2), sharp, half, np.array([0.8, 0.2]))
+    Adjustment(weights=array([1. , 0.5]), part=1.0)
+    >>> adjust(np.ones(2), sharp, np.array([0.8, 0.2]), half)
+    Adjustment(weights=array([1., 1.]), part=0.0)
+    """
+    log_weights = np.log(weights)
+    occurs = target > 0
+    log_target = np.log(target, out=np.zeros_like(log_weights), where=occurs)
+    way = log_target - calibration.sharpness * (log_weights - calibration.log_weights)
+    compared = occurs & (fitted_for > 0)
+    change = log_target - np.log(fitted_for, out=np.zeros_like(log_weights), where=compared)
+    if changed is not None:
+        change = np.where(changed, change, 0.0)
+    d, delta = (_centred(values[compared]) for values in (way, change))
+    squared = float(d @ d)
+    part = min(max(float(d @ delta) / squared, 0.0), 1.0) if squared > 0 else 0.0
+    moved = log_weights + part * way / calibration.sharpness
+    moved = np.where(occurs, moved, -np.inf)
+    return Adjustment(np.maximum(np.exp(moved - moved.max()), _LEAST), part)
+
+
+def _centred(values: Floats) -> Floats:
+    return np.asarray(values - values.mean())
+
+
+def weigh_rows(
+    labels: Labels,
+    target: Floats,
+    classes: Sequence[str],
+    sample_weight: Floats | None = None,
+) -> Floats:
+    """Weigh rows by target share over observed share of their class.
+
+    Classes without labels cannot be weighed: those with labels share the rest, with a warning.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (M,)
+        Class indices.
+    target : ndarray of shape (N,)
+        Class shares that sum to 1.
+    classes : sequence of str
+        Class names.
+    sample_weight : ndarray of shape (M,), optional
+        Weights of the rows; within each class they keep their proportions.
+
+    Returns
+    -------
+    ndarray of shape (M,)
+        Weights that sum to M, or to the sum of `sample_weight`.
+
+    Raises
+    ------
+    InvalidInputError
+        If fewer than two classes have both labels and a share.
+
+    Warns
+    -----
+    DNIPWarning
+        For classes with a share and without labels.
+
+    Examples
+    --------
+    >>> weigh_rows(np.array([0, 0, 0, 1]), np.array([0.5, 0.5]), ["a", "b"])
+    array([0.66666667, 0.66666667, 0.66666667, 2.        ])
+    """
+    own = np.ones(len(labels)) if sample_weight is None else sample_weight
+    mass = np.bincount(labels, own, len(target))
+    counted = (mass > 0) & (target > 0)
+    if np.count_nonzero(counted) < 2:
+        raise InvalidInputError(
+            "target prior: fewer than two classes have both labelled rows and a share above 0",
+            hint="Label rows of the classes that occur, or give other shares",
+        )
+    missing = (mass == 0) & (target > 0)
+    if missing.any():
+        names = ", ".join(classes[c] for c in np.flatnonzero(missing).tolist())
+        warnings.warn(
+            f"{target[missing].sum():.1%} of the target prior is of class {names}, which has no "
+            "labelled row: the other classes count in proportion",
+            DNIPWarning,
+            stacklevel=4,
+        )
+    ratio = np.where(counted, target, 0.0) / np.where(counted, mass, 1.0)
+    return np.asarray(own * ratio[labels] * (own.sum() / target[counted].sum()))
+
+
+def effective_rows(support: Floats, target: Floats) -> float:
+    """Return how many equally weighted rows tell the error rate as precisely: (Σ w)² / Σ w².
+
+    Parameters
+    ----------
+    support : ndarray of shape (N,)
+        Labelled rows of each class.
+    target : ndarray of shape (N,)
+        Class shares that they are weighed to (Kish 1965).
+
+    Examples
+    --------
+    >>> effective_rows(np.array([3.0, 1.0]), np.array([0.5, 0.5]))
+    3.0
+    """
+    counted = (support > 0) & (target > 0)
+    part = target[counted] / target[counted].sum()
+    return float(1 / (part**2 / support[counted]).sum())

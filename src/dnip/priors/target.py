@@ -141,8 +141,7 @@ def read_prior(text: str, classes: Sequence[str]) -> Floats:
         return check_prior([_share(part) for part in parts], classes)
     shares: dict[str, float] = {}
     for part in parts:
-        name, equals, share = part.rpartition("=")
-        name = name.strip()
+        name, equals, share = (each.strip() for each in part.rpartition("="))
         if not equals:
             raise InvalidInputError(
                 f"target prior: {part!r} is not NAME=SHARE",
@@ -180,22 +179,17 @@ def _share(text: str) -> float:
 
 
 def _load(path: Path) -> PriorLike:
+    hint = 'Write {"NAME": SHARE, …} or [SHARE, …]'
     try:
         content = json.loads(read_text(path))
     except OSError as error:
-        raise InvalidInputError(
-            f"target prior: {path} cannot be read: {error.strerror}", hint=_FORMS
-        ) from error
+        told = f"target prior: {path} cannot be read: {error.strerror}"
+        raise InvalidInputError(told, hint=_FORMS) from error
     except (ValueError, RecursionError) as error:
-        raise InvalidInputError(
-            f"target prior: {path} is not valid JSON: {error}",
-            hint='Write {"NAME": SHARE, …} or [SHARE, …]',
-        ) from error
+        told = f"target prior: {path} is not valid JSON: {error}"
+        raise InvalidInputError(told, hint=hint) from error
     if not isinstance(content, dict | list):
-        raise InvalidInputError(
-            f"target prior: {path} holds {content!r}, no object or list",
-            hint='Write {"NAME": SHARE, …} or [SHARE, …]',
-        )
+        raise InvalidInputError(f"target prior: {path} holds {content!r}, no mix", hint=hint)
     return content
 
 
@@ -239,9 +233,9 @@ class TargetPrior:
 
     def sentence(self, classes: Sequence[str]) -> str:
         """Return the shares as a line of text; of many classes, those of the most frequent."""
-        shown = np.argsort(-self.shares, kind="stable")[:_NAMED]
-        if len(classes) <= _NAMED:
-            shown = np.arange(len(classes))
+        shown = np.arange(len(classes))
+        if len(classes) > _NAMED:
+            shown = np.argsort(-self.shares, kind="stable")[:_NAMED]
         parts = []
         for c in shown.tolist():
             part = f"{classes[c]} {self.shares[c]:.3f}"
