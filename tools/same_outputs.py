@@ -33,9 +33,10 @@ COMMANDS = {
     "apply --target-prior": f"apply {TEST} --coefficients fit.json --target-prior estimate "
     "--out applied.jsonl",
     "pareto": f"pareto {OPT} --test {TEST} --folder front --cross-fit off",
-    "compare": f"compare {OPT} {TEST} --out compared "
-    "--methods raw,batch-calibration,linear-adapter",
-    "ablate": f"ablate {OPT} {TEST} --folder ablation --seeds 0",
+    "compare": f"compare {OPT} --test {TEST} --out compared --methods raw,batch-calibration,dnip",
+    "check": f"check {TEST} --coefficients fit.json",
+    "show": "show fit.json",
+    "show, two": "show fit.json plain.json --json",
     "tune": f"tune {OPT} --betas 1,2.7 --scales 30 --out tuned.json",
 }
 LANGUAGE_MODEL = {
@@ -43,8 +44,16 @@ LANGUAGE_MODEL = {
     "prompt": f"prompt agnews --model {ROOT}/models/small --data {ROOT}/examples/news "
     "--split test --out prompted.csv",
 }
+#: How older versions spell some commands; the first spelling that is no wrong usage is compared.
+OLD_SPELLINGS = {
+    r"compare (\S+) --test": r"compare \1",
+    r"check (\S+) --coefficients (\S+)": r"check \2 \1",
+    r"show (\S+\.json) (\S+\.json)": r"diff \1 \2",
+}
+#: Commands that can do without the names of the classes.
+NAMELESS = ("check", "show")
 #: A front of a hundred classes takes minutes.
-FEW_CLASSES = ("pareto", "tune", "ablate")
+FEW_CLASSES = ("pareto", "tune")
 VARYING = [
     (
         re.compile(rb'("(?:seconds|version|package_version|package|date|dnip|python)": )[^,}\n]+'),
@@ -61,13 +70,19 @@ def outputs(source: Path, folder: Path, commands: dict[str, str]) -> dict[str, b
     found = {}
     environment = {**os.environ, "PYTHONPATH": str(source / "src"), "COLUMNS": "100"}
     for name, command in commands.items():
-        run = subprocess.run(
-            [sys.executable, "-m", "dnip", *command.split()],
-            cwd=folder,
-            capture_output=True,
-            env=environment,
-            check=False,
-        )
+        old = command
+        for today, before in OLD_SPELLINGS.items():
+            old = re.sub(today, before, old)
+        for spelling in (command, old):
+            run = subprocess.run(
+                [sys.executable, "-m", "dnip", *spelling.split()],
+                cwd=folder,
+                capture_output=True,
+                env=environment,
+                check=False,
+            )
+            if run.returncode != 2:  # no wrong usage
+                break
         if run.returncode:
             print(f"{name}: exit status {run.returncode}, {run.stderr[-300:].decode()}")
         found[name] = b"%d\n%s\n%s" % (run.returncode, run.stdout, messages(run.stderr))
@@ -110,7 +125,10 @@ def main(revision: str, folder: str | None = None) -> int:
             for name, (opt, test) in tables(Path(folder) if folder else None).items():
                 commands = dict(COMMANDS)
                 if name == "bundled":
-                    commands = {key: f"{value} {CLASSES}" for key, value in commands.items()}
+                    commands = {
+                        key: value if value.startswith(NAMELESS) else f"{value} {CLASSES}"
+                        for key, value in commands.items()
+                    }
                     commands |= LANGUAGE_MODEL
                 if opt.stat().st_size > 1_000_000 or name.startswith(("cifar100", "20news")):
                     commands = {

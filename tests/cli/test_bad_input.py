@@ -165,7 +165,7 @@ def test_dates_and_spans_are_no_probabilities(dnip, files, kind):
         (["--out", "no/c.json"], "no/c.json cannot be written: the folder no does not exist"),
         (["--out", "."], "it is a folder"),
         (["--out", "t.csv/c.json"], "t.csv does not exist"),
-        (["--out", "t.csv"], "opt and out are the same file"),
+        (["--out", "t.csv"], "table and out are the same file"),
         (["--out", "./old-trace.csv"], "out and trace are the same file"),
         (["--trace", "no/trace.csv"], "the folder no does not exist"),
     ],

@@ -46,7 +46,10 @@ def fitted(dnip, folder):
 
 @pytest.mark.usefixtures("fitted")
 def test_the_exit_status_says_whether_they_hold(dnip):
-    same, other = dnip("check", "c.json", "new.csv"), dnip("check", "c.json", "other.csv")
+    same, other = (
+        dnip("check", "new.csv", "--coefficients", "c.json"),
+        dnip("check", "other.csv", "--coefficients", "c.json"),
+    )
     assert (same.status, other.status, same.err, other.err) == (0, 3, "", "")
     assert same.out.endswith("verdict: the coefficients hold\n")
     assert "verdict: the coefficients do not hold: " in other.out
@@ -54,7 +57,10 @@ def test_the_exit_status_says_whether_they_hold(dnip):
 
 @pytest.mark.usefixtures("fitted")
 def test_json_is_one_object_with_its_keys(dnip):
-    found = {name: dnip("check", "c.json", name, "--json") for name in ("new.csv", "other.csv")}
+    found = {
+        name: dnip("check", name, "--coefficients", "c.json", "--json")
+        for name in ("new.csv", "other.csv")
+    }
     assert {name: run.status for name, run in found.items()} == {"new.csv": 0, "other.csv": 3}
     for run in found.values():
         assert run.json.keys() == KEYS
@@ -66,11 +72,18 @@ def test_alpha_is_the_level_of_the_test(dnip):
     write("near.csv", 3, power=1.3)
     rows = Path("near.csv").read_text().splitlines()
     Path("near.csv").write_text("\n".join(row.split(",", 1)[1] for row in rows))  # no labels
-    p_value = dnip("check", "c.json", "near.csv", "--json").json["distribution"]["p_value"]
+    p_value = dnip("check", "near.csv", "--coefficients", "c.json", "--json").json["distribution"][
+        "p_value"
+    ]
     assert 0 < p_value < 0.9
     for factor, status in ((0.99, 0), (1.01, 3)):
-        assert dnip("check", "c.json", "near.csv", "--alpha", p_value * factor).status == status
-    dnip("check", "c.json", "new.csv", "--alpha", 0).assert_refused("alpha")
+        assert (
+            dnip(
+                "check", "near.csv", "--coefficients", "c.json", "--alpha", p_value * factor
+            ).status
+            == status
+        )
+    dnip("check", "new.csv", "--coefficients", "c.json", "--alpha", 0).assert_refused("alpha")
 
 
 @pytest.mark.usefixtures("fitted")
@@ -78,17 +91,21 @@ def test_an_old_file_is_refused(dnip):
     content = json.loads(Path("c.json").read_text())
     del content["fit"]["sketch"]
     Path("old.json").write_text(json.dumps(content))
-    dnip("check", "old.json", "new.csv").assert_refused("sketch is missing", "Fit again")
+    dnip("check", "new.csv", "--coefficients", "old.json").assert_refused(
+        "sketch is missing", "Fit again"
+    )
 
 
 @pytest.mark.usefixtures("fitted")
 def test_bad_tables_are_refused(dnip):
     Path("bad.csv").write_text("p0,p1\nnan,0.5\n")
-    dnip("check", "c.json", "bad.csv").assert_refused("bad.csv: row 1")
+    dnip("check", "bad.csv", "--coefficients", "c.json").assert_refused("bad.csv: row 1")
     Path("one.csv").write_text("p0,p1\n0.5,0.5\n")
-    dnip("check", "c.json", "one.csv").assert_refused("new rows: 1", "Give 30 rows at least")
-    dnip("check", "c.json", "missing.csv").assert_refused("missing.csv")
-    dnip("check", "new.csv", "new.csv").assert_refused("new.csv: not valid JSON")
+    dnip("check", "one.csv", "--coefficients", "c.json").assert_refused(
+        "new rows: 1", "Give 30 rows at least"
+    )
+    dnip("check", "missing.csv", "--coefficients", "c.json").assert_refused("missing.csv")
+    dnip("check", "new.csv", "--coefficients", "new.csv").assert_refused("new.csv: not valid JSON")
 
 
 @pytest.mark.usefixtures("fitted")
@@ -103,6 +120,6 @@ def test_the_origin_of_both_tables_is_compared(dnip):
         Path(f"{name}.meta.json").write_text(json.dumps({"settings": settings}))
     dnip("fit", "opt.csv", "--classes", "ham,spam", "--out", "c.json", "--no-evidence")
     assert json.loads(Path("c.json").read_text())["fit"]["data"]["origin"]["model"] == "small"
-    run = dnip("check", "c.json", "new.csv")
+    run = dnip("check", "new.csv", "--coefficients", "c.json")
     assert "\nthe model differs: small at the fit, large now\n" in run.out
     assert run.status == 0

@@ -28,7 +28,7 @@ def tables(folder):
 
 
 def test_a_table_a_picture_and_json(dnip, tables):
-    run = dnip("compare", "opt.csv", "test.csv", *QUICK, *PLAIN, "--json")
+    run = dnip("compare", "opt.csv", "--test", "test.csv", *QUICK, *PLAIN, "--json")
     assert run.status == 0
     summary = run.json
     names = [method["name"] for method in summary["methods"]]
@@ -42,7 +42,7 @@ def test_a_table_a_picture_and_json(dnip, tables):
 
 
 def test_text_and_a_folder_of_ones_own(dnip, tables):
-    run = dnip("compare", "opt.csv", "test.csv", *QUICK, *PLAIN, "--out", "mine")
+    run = dnip("compare", "opt.csv", "--test", "test.csv", *QUICK, *PLAIN, "--out", "mine")
     assert (run.status, run.err) == (0, "")
     assert run.out.startswith("opt.csv → test.csv: 90 labels of 3 classes, 90 test rows\n\n")
     assert "mine/comparison.png" in run.out
@@ -50,7 +50,7 @@ def test_text_and_a_folder_of_ones_own(dnip, tables):
 
 def test_few_labels_leave_the_rest_unlabelled(dnip, tables):
     settings = ("--labels", "9", "--seeds", "2", "--methods", "dnip")
-    summary = dnip("compare", "opt.csv", "test.csv", *settings, "--json").json
+    summary = dnip("compare", "opt.csv", "--test", "test.csv", *settings, "--json").json
     assert (summary["n_opt"], summary["n_unlabelled"], summary["seeds"]) == (9, 81, 2)
     told = summary["methods"][1]["runs"][0]["correction"]["robust"]
     assert told["unlabelled_rows"] == 81
@@ -61,12 +61,12 @@ def test_without_a_library_a_method_is_left_out_unless_it_is_named(dnip, tables,
         return None if name in ("scipy", "sklearn", "torch") else object()
 
     monkeypatch.setattr("dnip.base.optional.find_spec", find_spec)
-    run = dnip("compare", "opt.csv", "test.csv", *QUICK)
+    run = dnip("compare", "opt.csv", "--test", "test.csv", *QUICK)
     assert run.status == 0
     assert "Left out, linear-adapter: torch is needed to run the method linear-adapter" in run.out
     assert "pip install 'dnip[torch]'" in run.out
     assert "Left out, contextual-calibration" in run.out
-    named = dnip("compare", "opt.csv", "test.csv", *QUICK, "--methods", "vector-scaling")
+    named = dnip("compare", "opt.csv", "--test", "test.csv", *QUICK, "--methods", "vector-scaling")
     named.assert_refused("scipy is needed to run the method vector-scaling", "dnip[sklearn]")
 
 
@@ -85,7 +85,7 @@ def test_content_free_rows(dnip, tables, carried):
             lines.append(",".join(cells[place] for place in sorted(cells)))
         Path("test.csv").write_text("\n".join(lines) + "\n")
     settings = ("--methods", "contextual-calibration", *QUICK, *options)
-    run = dnip("compare", "opt.csv", "test.csv", *settings, "--json")
+    run = dnip("compare", "opt.csv", "--test", "test.csv", *settings, "--json")
     summary = run.json
     assert (summary["n_content_free"], summary["n_test"]) == (2, 90)
     weights = summary["methods"][1]["runs"][0]["correction"]["weights"]
@@ -97,7 +97,7 @@ def test_ctrl_c_keeps_what_is_finished(dnip, tables, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("dnip.studies.baselines.OurDNIP.fit", interrupt)
-    run = dnip("compare", "opt.csv", "test.csv", *QUICK, *PLAIN, "--json")
+    run = dnip("compare", "opt.csv", "--test", "test.csv", *QUICK, *PLAIN, "--json")
     assert (run.status, run.err) == (0, "interrupted: 2 finished methods are kept\n")
     assert run.json["interrupted"]
 
@@ -105,24 +105,33 @@ def test_ctrl_c_keeps_what_is_finished(dnip, tables, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["opt.csv", "opt.csv"], "90 ids stand in both opt.csv and opt.csv"),
-        (["opt.csv", "two.csv"], "two.csv has the classes 0, 1, but opt.csv has 0, 1, 2"),
-        (["opt.csv", "missing.csv"], "missing.csv: there is no such file"),
-        (["opt.csv", "unlabelled.csv"], "unlabelled.csv: no row has a label"),
-        (["opt.csv", "test.csv", "--methods", "magic"], "methods must be one of raw"),
+        (["opt.csv", "--test", "opt.csv"], "90 ids stand in both opt.csv and opt.csv"),
+        (["opt.csv", "--test", "two.csv"], "two.csv has the classes 0, 1, but opt.csv has 0, 1, 2"),
+        (["opt.csv", "--test", "missing.csv"], "missing.csv: there is no such file"),
+        (["opt.csv", "--test", "unlabelled.csv"], "unlabelled.csv: no row has a label"),
+        (["opt.csv", "--test", "test.csv", "--methods", "magic"], "methods must be one of raw"),
         (
-            ["opt.csv", "test.csv", "--methods", "contextual-calibration"],
+            ["opt.csv", "--test", "test.csv", "--methods", "contextual-calibration"],
             "contextual-calibration needs content-free rows, and there are none",
         ),
         (
-            ["opt.csv", "test.csv", "--labels", "91"],
+            ["opt.csv", "--test", "test.csv", "--labels", "91"],
             "at least 2 and at most 90; got 91",
         ),
-        (["opt.csv", "test.csv", "--seeds", "0"], "seeds must be a whole number of at least 1"),
-        (["opt.csv", "test.csv", "--beta", "-1"], "beta must be"),
-        (["opt.csv", "test.csv", "--confidence", "1"], "confidence must lie between 0 and 1"),
-        (["opt.csv", "test.csv", "--unlabelled", "test.csv"], "90 ids stand in both"),
-        (["opt.csv", "test.csv", "--out", "opt.csv"], "results and opt lie one in the other"),
+        (
+            ["opt.csv", "--test", "test.csv", "--seeds", "0"],
+            "seeds must be a whole number of at least 1",
+        ),
+        (["opt.csv", "--test", "test.csv", "--beta", "-1"], "beta must be"),
+        (
+            ["opt.csv", "--test", "test.csv", "--confidence", "1"],
+            "confidence must lie between 0 and 1",
+        ),
+        (["opt.csv", "--test", "test.csv", "--unlabelled", "test.csv"], "90 ids stand in both"),
+        (
+            ["opt.csv", "--test", "test.csv", "--out", "opt.csv"],
+            "results and table lie one in the other",
+        ),
     ],
 )
 def test_bad_input(dnip, tables, arguments, told):

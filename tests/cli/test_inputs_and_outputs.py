@@ -21,6 +21,7 @@ READS = {
     **dict.fromkeys(
         (
             "opt",
+            "other",
             "test",
             "table",
             "unlabelled",
@@ -28,9 +29,6 @@ READS = {
             "content_free",
             "files",
             "gold",
-            "a",
-            "b",
-            "new",
         ),
         "",
     ),
@@ -51,7 +49,6 @@ WRITES = {
     "apply": {"out": ".csv"},
     "export": {"out": ""},
     "show": {},
-    "diff": {},
     "prompt": {"out": ".csv"},
     "import": {"out": ".csv"},
     "evaluate": {"picture": ".png"},
@@ -190,7 +187,10 @@ def test_an_input_table_may_not_become_a_part_of_the_outputs(dnip, folder):
 
 def test_a_run_may_be_repeated_beside_its_input(dnip, files):
     for _ in range(2):
-        assert dnip("compare", "t.csv", "t2.csv", "--methods", "raw", "--out", ".").status == 1
+        assert (
+            dnip("compare", "t.csv", "--test", "t2.csv", "--methods", "raw", "--out", ".").status
+            == 1
+        )
         assert dnip("bench", "t.csv", "--out", ".", "--solvers", "coordinate", "--peers", "none",
                     "--time-limit", "0.05", "--seeds", "1").status == 0  # fmt: skip
         assert dnip("apply", "t.csv", "--coefficients", "c.json", "--out", "o.csv").status == 0

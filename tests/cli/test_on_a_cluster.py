@@ -149,7 +149,10 @@ def test_apply_writes_the_same_rows_though_a_worker_is_killed(address, fitted, d
 
 @pytest.mark.parametrize(
     "words",
-    [("evaluate", "t.parquet", "--coefficients", "c.json"), ("check", "c.json", "t.parquet")],
+    [
+        ("evaluate", "t.parquet", "--coefficients", "c.json"),
+        ("check", "t.parquet", "--coefficients", "c.json"),
+    ],
     ids=["evaluate", "check"],
 )
 def test_scores_are_the_same_though_a_worker_is_killed(address, fitted, dnip, words):
@@ -235,7 +238,7 @@ def test_a_part_that_is_damaged_is_named(address, fitted, dnip, damage, told):
     on = "--on", address, "--workers", 2
     dnip("fit", "parts", "--out", "out.json", *on).assert_refused(told)
     dnip("apply", "parts", "--coefficients", "c.json", "--out", "out", *on).assert_refused(told)
-    dnip("check", "c.json", "parts", *on).assert_refused(told)
+    dnip("check", "parts", "--coefficients", "c.json", *on).assert_refused(told)
     assert {path.name for path in fitted.iterdir()} == {"c.json", "t.parquet", "parts"}
 
 

@@ -57,7 +57,15 @@ def test_content_free_rows_calibrate_a_comparison(dnip, job, folder):
     assert dnip(*job, "--split", "content-free", "--json").json["n"] == 3
     for split in ("train", "test"):
         assert dnip(*job[:-1], f"{split}.csv", "--split", split).status == 0
-    tables = ("train.csv", "test.csv", "--content-free", "table.csv", "--classes", "happy,sad")
+    tables = (
+        "train.csv",
+        "--test",
+        "test.csv",
+        "--content-free",
+        "table.csv",
+        "--classes",
+        "happy,sad",
+    )
     settings = ("--methods", "contextual-calibration", "--seeds", "1", "--json")
     run = dnip("compare", *tables, *settings)
     assert run.json["n_content_free"] == 3

@@ -41,7 +41,7 @@ def test_continuous_weights_have_no_index(dnip, folder):
 
 def test_only_ratios_of_weights_count(dnip, first):
     Coefficients(["no", "yes", "maybe"], [300, 150, 100], 3000, {"beta": 2.7}, FIT).save("b.json")
-    found = dnip("diff", "a.json", "b.json", "--json").json
+    found = dnip("show", "a.json", "b.json", "--json").json
     assert {one["ratio"] for one in found["weights"].values()} == {1.0}
     assert found["entries"] == {"scale": {"a": "30", "b": "3000"}}
 
@@ -49,7 +49,7 @@ def test_only_ratios_of_weights_count(dnip, first):
 def test_what_differs_stands_side_by_side(dnip, first):
     fit = {"data": {**FIT["data"], "rows": 900}, "seed": 0, "solver": "exact"}
     Coefficients(["yes", "no", "other"], [30, 15, 30], 30, {"beta": 1.0}, fit).save("b.json")
-    run = dnip("diff", "a.json", "b.json")
+    run = dnip("show", "a.json", "b.json")
     told = lines(run)
     assert told["no"] == ["1.00000", "0.50000", "0.500"]
     assert told["yes"] == ["0.50000", "1.00000", "2.000"]
@@ -59,23 +59,23 @@ def test_what_differs_stands_side_by_side(dnip, first):
     assert told["fit.solver"] == ["null", "exact"]
     assert "fit.seed" not in told
     assert "The classes stand in another order." in run.out
-    found = dnip("diff", "a.json", "b.json", "--json").json
+    found = dnip("show", "a.json", "b.json", "--json").json
     assert found["weights"]["other"] == {"a": None, "b": 1.0, "ratio": None}
     assert found["reordered"] is True
 
 
 def test_a_file_does_not_differ_from_itself(dnip, first):
-    run = dnip("diff", "a.json", "a.json")
+    run = dnip("show", "a.json", "a.json")
     assert run.out.endswith("Settings and records are the same.\n")
 
 
 def test_files_without_a_common_class(dnip, first):
     Coefficients(["x", "y"], [30, 15], 30).save("b.json")
-    found = dnip("diff", "a.json", "b.json", "--json").json
+    found = dnip("show", "a.json", "b.json", "--json").json
     assert {one["ratio"] for one in found["weights"].values()} == {None}
 
 
-@pytest.mark.parametrize("command", [["show"], ["diff", "a.json"]])
+@pytest.mark.parametrize("command", [["show"], ["show", "a.json"]])
 def test_hostile_text_keeps_to_its_line_and_to_80_columns(dnip, first, command):
     fit = {name: {name: name} for name in HOSTILE}
     Coefficients(HOSTILE, [1, 2, 3, 4, 5, 6], 30, {"x" * 200: "y\n" * 900}, fit).save("h.json")

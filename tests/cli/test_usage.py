@@ -33,7 +33,7 @@ def test_every_command_has_help(dnip, command):
 
 #: The words of usage lines and options, each for one thing.
 WORDS = {
-    *("OPT", "TEST", "TABLE", "COEFFICIENTS", "TASK", "EXPERIMENT", "A", "B"),  # arguments
+    *("OPT", "TEST", "TABLE", "COEFFICIENTS", "TASK", "EXPERIMENT", "OTHER"),  # arguments
     "CLUSTER",
     *("FILE", "DIR", "MODEL", "URL", "NAME", "TEXT", "JSON", "SOURCE", "ID", "LABEL", "RULE"),
     *("N", "NUMBER", "SIZE", "LEVEL", "RATE", "MU", "MIX", "K"),
@@ -53,7 +53,7 @@ def test_one_word_for_one_thing(command):
     [
         ([], "Usage: dnip"),
         (["nonsense"], "No such command 'nonsense'"),
-        (["fit"], "Missing argument 'OPT'"),
+        (["fit"], "Missing argument 'TABLE'"),
         (["evaluate"], "Missing argument 'TABLE'"),
         (["apply", "t.csv"], "Missing option"),
         (["apply", "t.csv", "--out", "out.csv"], "Missing option '--coefficients'"),
@@ -67,6 +67,15 @@ def test_one_word_for_one_thing(command):
         (["fit", "t.csv", "--cobias", "wide"], "'pairwise', 'single'"),
         (["fit", "t.csv", "--preset", "mine"], "'paper'"),
         (["fit", "t.csv", "--robust", "maybe"], "Invalid value for '--robust'"),
+        (["fit", "-"], "- is no file"),
+        (["import", "a.csv", "-", "--classes", "a,b", "--out", "x.csv"], "- is no file"),
+        (["diff", "a.json", "b.json"], "diff is gone: `dnip show A B`"),
+        (
+            ["check", "c.json", "--alpha", "0.1", "a b.csv"],
+            "options: dnip check 'a b.csv' --coefficients c.json --alpha 0.1",
+        ),
+        (["compare", "t.csv", "u.csv"], "options: dnip compare t.csv --test u.csv"),
+        (["report", "t.csv", "u.csv", "v.csv"], "unexpected extra argument"),
     ],
 )
 def test_wrong_usage_is_status_2(dnip, files, unchanged, arguments, told):

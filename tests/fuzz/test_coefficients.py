@@ -30,7 +30,7 @@ LINES = [
     ["apply", "t.csv", "--coefficients", "c.json", "--out", "o.csv", "--target-prior", "estimate"],
     ["export", "c.json", "--to", "sql"],
     ["show", "c.json", "--json"],
-    ["diff", "c.json", "c.json"],
+    ["show", "c.json", "c.json"],
 ]
 lines = st.sampled_from(LINES)
 contents = st.sampled_from([30, "log:1000", "continuous"]).flatmap(lambda s: damaged_json(sound(s)))

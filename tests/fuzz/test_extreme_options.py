@@ -29,7 +29,7 @@ LINES = {
     "evaluate": ["t.csv", "--coefficients", "c.json"],
     "ablate": ["t.csv", "t2.csv"],
     "apply": ["t.csv", "--coefficients", "c.json", "--out", "o.csv"],
-    "compare": ["t.csv", "t2.csv", "--methods", "raw", "--out", "o"],
+    "compare": ["t.csv", "--test", "t2.csv", "--methods", "raw", "--out", "o"],
     "bench": [
         "t.csv",
         "--solvers",
@@ -47,10 +47,9 @@ LINES = {
     "audit": ["mood.toml", *SERVER],
     "import": ["a.jsonl", "--classes", "0,1", "--out", "o.csv"],
     "report": ["t.csv", "--out", "o.html"],
-    "check": ["c.json", "many.csv"],
+    "check": ["many.csv", "--coefficients", "c.json"],
     "export": ["c.json", "--to", "json-bias"],
     "show": ["c.json"],
-    "diff": ["c.json", "c.json"],
     "reproduce": ["confusion", "--tables", "tables", "--plan", "small", "--out", "o", "--dry-run"],
 }
 #: A server does not end; tests/cli/test_serve.py has its options.

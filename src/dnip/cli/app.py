@@ -9,10 +9,9 @@ from typing import Annotated
 
 import typer
 
+from dnip.cli.command import Command, Commands, with_option_groups
 from dnip.cli.console import Verbosity
 from dnip.cli.defaults import read_defaults
-from dnip.cli.grouped_help import GroupedCommand
-from dnip.cli.option_groups import with_option_groups
 
 #: The commands, in the order of the help. Each is a function in a file of its own name; both end in
 #: "_" where Python reserves the word.
@@ -32,7 +31,6 @@ COMMANDS = (
     "serve",
     "export",
     "show",
-    "diff",
     "reproduce",
     "compare",
     "bench",
@@ -40,6 +38,7 @@ COMMANDS = (
 
 app = typer.Typer(
     name="dnip",
+    cls=Commands,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -48,7 +47,7 @@ app = typer.Typer(
 for name in COMMANDS:
     function = f"{name}_" if iskeyword(name) else name
     command = getattr(import_module(f"dnip.cli.commands.{function}"), function)
-    app.command(name, cls=GroupedCommand)(with_option_groups(command))
+    app.command(name, cls=Command)(with_option_groups(command))
 
 
 def run() -> None:

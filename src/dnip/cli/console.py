@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import json
 import math
-import shutil
 import sys
 import time
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import typer
 
 from dnip.base.errors import OutputError
 from dnip.base.escaping import printable
-from dnip.base.stream_names import with_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
 
     from dnip.method.solution import TraceEntry
 
@@ -28,7 +26,7 @@ _LOG_SECONDS = 30.0
 
 def say(text: str, *, err: bool = False) -> None:
     """Write text to standard output or error; control characters in it are escaped."""
-    text = printable(with_names(text))
+    text = printable(text)
     if err:
         typer.echo(text, err=True)
     else:
@@ -41,12 +39,6 @@ class Verbosity:
     quiet = False
 
 
-class Results:
-    """Where the text of a result goes: to standard error if a file goes to standard output."""
-
-    on_stderr = False
-
-
 def complain(kind: str, message: str) -> None:
     """Write one message to standard error: an error, a warning, a note or progress."""
     if Verbosity.quiet and kind in ("note", "progress"):
@@ -56,7 +48,7 @@ def complain(kind: str, message: str) -> None:
 
 def print_json(content: dict[str, Any]) -> None:
     """Print one JSON object on standard output, in ASCII, so that every encoding will do."""
-    _print(with_names(json.dumps(content, allow_nan=False)))
+    _print(json.dumps(content, allow_nan=False))
 
 
 def finish(
@@ -67,21 +59,13 @@ def finish(
     if json:
         print_json(content if paths is None else {**content, "written": paths})
         return
-    say(text, err=Results.on_stderr)
+    say(text)
     if paths is not None:
         from dnip.presenting.terminal import wrapped
 
-        say(f"\n{wrapped('written: ' + ', '.join(paths))}", err=Results.on_stderr)
+        say(f"\n{wrapped('written: ' + ', '.join(paths))}")
         if not any(path.endswith(".png") for path in paths):
             complain("note", "the picture needs matplotlib: pip install 'dnip[plot]'")
-
-
-def copy_to_stdout(path: str) -> None:
-    """Write a file to standard output, byte by byte."""
-    with Path(path).open("rb") as file, _output_errors():
-        sys.stdout.flush()
-        shutil.copyfileobj(file, sys.stdout.buffer)
-        sys.stdout.buffer.flush()
 
 
 def _print(text: str) -> None:

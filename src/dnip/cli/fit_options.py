@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from dnip.method.constraints import Constraints
     from dnip.solvers import Solver
 
-_CONSTRAINTS = "Constraints, kept on the labelled rows of OPT"
+_CONSTRAINTS = "Constraints, kept on the labelled rows of TABLE"
 # Settings of a solver, and the solver that has them.
 _OWNERS: dict[str, SolverName] = {"effort": "coordinate", "gap": "exact"}
 

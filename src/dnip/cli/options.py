@@ -33,12 +33,13 @@ def table_argument(metavar: str, text: str) -> Any:  # noqa: ANN401
 
 
 _FORMATS = (
-    ".csv, .csv.gz, .jsonl, .npz, .parquet, a folder of Parquet files, or - for standard input, "
+    ".csv, .csv.gz, .jsonl, .npz, .parquet, or a folder of Parquet files, "
     "with the columns label, p0, p1, … and optionally id"
 )
-Opt: TypeAlias = Annotated[
-    Path, table_argument("OPT", f"Labelled probability table to fit on: {_FORMATS}.")
+OptTable: TypeAlias = Annotated[
+    Path, table_argument("TABLE", f"Labelled probability table to fit on: {_FORMATS}.")
 ]
+Opt = OptTable
 Table: TypeAlias = Annotated[
     Path,
     table_argument("TABLE", f"Probability table: {_FORMATS}. Rows without a label are not scored."),
@@ -60,8 +61,11 @@ CoefficientsFile: TypeAlias = Annotated[
         metavar="COEFFICIENTS", help="The coefficients.json that `dnip fit` wrote.", readable=False
     ),
 ]
+CoefficientsOption: TypeAlias = Annotated[
+    Path, Option("The coefficients.json that `dnip fit` wrote.", metavar="FILE")
+]
 CoefficientsOut: TypeAlias = Annotated[
-    Path, Option("Where to write the coefficients; - is standard output.", metavar="FILE")
+    Path, Option("Where to write the coefficients.", metavar="FILE")
 ]
 TargetPrior: TypeAlias = Annotated[
     str | None,
@@ -82,7 +86,7 @@ Unlabelled: TypeAlias = Annotated[
     Path | None,
     Option(
         "Rows without labels, from where the coefficients will be used. A robust fit learns from "
-        "them, and from rows of OPT with an empty label.",
+        "them, and from rows of TABLE with an empty label.",
         metavar="TABLE",
     ),
 ]

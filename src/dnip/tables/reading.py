@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from dnip.base.arrays import check_mass, normalise_rows, warn_normalised
 from dnip.base.errors import DNIPWarning, InvalidInputError, listed
-from dnip.base.stream_names import with_names
 from dnip.base.validation import check_classes, check_integer
 from dnip.tables.captured_mass import MassCounts
 from dnip.tables.chunk import Chunk
@@ -61,7 +60,7 @@ def read_chunks(
     read = partial(check_readable(file).read_share, share, file, names, chunk_rows, others=others)
     return check_chunks(
         read,
-        with_names(str(file)),
+        str(file),
         id_memory=id_memory,
         as_a_whole=as_a_whole,
     )

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from dnip.base.errors import InvalidInputError
-from dnip.base.stream_names import with_names
 from dnip.base.validation import check_classes
 from dnip.tables.reading import check_readable, read_chunks
 from dnip.tables.share import WHOLE, Share
@@ -83,7 +82,7 @@ class Scan:
         others: bool = False,
         share: Share = WHOLE,
     ) -> None:
-        self.source = with_names(str(path))
+        self.source = str(path)
         needed = LEAST_MEMORY + check_readable(path).extra_memory(Path(path))
         if memory < needed:
             raise InvalidInputError(

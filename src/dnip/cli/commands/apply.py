@@ -12,6 +12,7 @@ from dnip.cli.options import (
     DEFAULT_MEMORY,
     AsJson,
     Classes,
+    CoefficientsOption,
     Memory,
     Table,
     TargetPrior,
@@ -23,13 +24,11 @@ from dnip.cli.options import (
 def apply(
     cluster: ClusterOptions,
     table: Table,
-    coefficients: Annotated[
-        Path, Option("The coefficients.json that `dnip fit` wrote.", metavar="FILE")
-    ],
+    coefficients: CoefficientsOption,
     out: Annotated[
         Path,
         Option(
-            "Where to write; the suffix names the format. - is standard output, as CSV.",
+            "Where to write; the suffix names the format.",
             metavar="FILE",
         ),
     ],

@@ -10,7 +10,7 @@ import typer
 from dnip.base.option import Option
 from dnip.cli.cluster_options import ClusterOptions
 from dnip.cli.console import finish, live_progress
-from dnip.cli.options import DEFAULT_MEMORY, AsJson, CoefficientsFile, Memory, table_argument
+from dnip.cli.options import DEFAULT_MEMORY, AsJson, CoefficientsOption, Memory, table_argument
 
 #: Exit status for coefficients that do not fit.
 DOES_NOT_HOLD = 3
@@ -18,10 +18,10 @@ DOES_NOT_HOLD = 3
 
 def check(
     cluster: ClusterOptions,
-    coefficients: CoefficientsFile,
-    new: Annotated[
+    table: Annotated[
         Path, table_argument("TABLE", "Probability table of new rows, labelled or not.")
     ],
+    coefficients: CoefficientsOption,
     alpha: Annotated[
         float,
         Option("How probable a false alarm may be, between 0 and 1.", metavar="LEVEL"),
@@ -42,7 +42,7 @@ def check(
     from dnip.tables.metadata import origin_of
 
     fitted = Coefficients.load(coefficients)
-    chunks, origin = Scan(new, fitted.classes, memory=memory), origin_of(new)
+    chunks, origin = Scan(table, fitted.classes, memory=memory), origin_of(table)
     with cluster.connect() as workers, live_progress("checking") as show:
 
         def report(done: int) -> None:
@@ -53,7 +53,7 @@ def check(
         else:
             from dnip.deploying.on_cluster import ClusterTable
 
-            there = ClusterTable(new, fitted.classes, memory, workers)
+            there = ClusterTable(table, fitted.classes, memory, workers)
             found = there.check(fitted, alpha=alpha, origin=origin, progress=report)
     finish(found.to_dict(), describe_check(found), json=json)
     if not found.holds:

@@ -14,20 +14,17 @@ from dnip.cli.options import (
     Classes,
     Confidence,
     ObjectiveOptions,
-    Opt,
+    OptTable,
     scale_option,
     split_classes,
-    table_argument,
 )
 
 
 def compare(
-    opt: Opt,
+    table: OptTable,
     test: Annotated[
         Path,
-        table_argument(
-            "TEST", "Labelled probability table to score on. It shares no row with OPT."
-        ),
+        Option("Labelled rows to score on. They share no row with TABLE.", metavar="TABLE"),
     ],
     weights: ObjectiveOptions,
     out: Annotated[Path, Option("Folder for the results.", metavar="DIR")] = Path("dnip-compare"),
@@ -42,16 +39,16 @@ def compare(
     labels: Annotated[
         int | None,
         Option(
-            "Draw this many labels from OPT for each run, as many of each class up to 100 labels; "
-            "the other rows are used without their labels.  [default: all]"
+            "Draw this many labels from TABLE for each run, as many of each class up to 100 "
+            "labels; the other rows are used without their labels.  [default: all]"
         ),
     ] = None,
     seeds: Annotated[int, Option("Runs of each method, with the seeds 0, 1, ….")] = 3,
     unlabelled: Annotated[
         Path | None,
         Option(
-            "More rows without labels to learn from, none of them in TEST. Rows of OPT with an "
-            "empty label are used in the same way.",
+            "More rows without labels to learn from, none of them in the test. Rows of TABLE with "
+            "an empty label are used in the same way.",
             metavar="TABLE",
         ),
     ] = None,
@@ -59,8 +56,8 @@ def compare(
         Path | None,
         Option(
             "The model's probabilities for texts without content, written by `dnip prompt --split "
-            "content-free`. Rows of OPT or TEST whose id begins with content-free are used in the "
-            "same way.",
+            "content-free`. Rows of TABLE or the test whose id begins with content-free are used "
+            "in the same way.",
             metavar="TABLE",
         ),
     ] = None,
@@ -70,9 +67,9 @@ def compare(
 ) -> None:
     """Compare DNIP with other methods.
 
-    Fits every method on the same rows of OPT, with the same seeds, and scores it on TEST: the most
-    probable class, batch and contextual calibration, prior division, temperature, vector and matrix
-    scaling, a linear adapter, membership functions, the paper's DNIP and this package's. Prints
+    Fits every method on the same rows of TABLE, with the same seeds, and scores it on the test:
+    the most probable class, batch and contextual calibration, prior division, temperature, vector
+    and matrix scaling, a linear adapter, membership functions, the paper's DNIP and ours. Prints
     accuracy and COBias with intervals, and the worst class. Writes these, macro-F1, differences
     from the most probable class, all runs and a picture to a folder. A method whose library is
     missing is left out, with the reason. Ctrl-C keeps the finished methods.
@@ -86,7 +83,7 @@ def compare(
 
     objective = weights.objective()
     chosen = choose(methods, objective, scale=scale)
-    reads = {"opt": opt, "test": test, "unlabelled": unlabelled, "content free": content_free}
+    reads = {"table": table, "test": test, "unlabelled": unlabelled, "content free": content_free}
     check_files(reads, {}, FILES.within(out))
     FILES.prepare(out)
     names = split_classes(classes)

@@ -19,7 +19,7 @@ from dnip.cli.options import (
     CoefficientsOut,
     Confidence,
     Memory,
-    Opt,
+    OptTable,
     Unlabelled,
     named_file,
     split_classes,
@@ -28,7 +28,7 @@ from dnip.cli.options import (
 
 def fit(
     cluster: ClusterOptions,
-    opt: Opt,
+    table: OptTable,
     options: FitOptions,
     out: CoefficientsOut = Path("coefficients.json"),
     classes: Classes = None,
@@ -50,9 +50,8 @@ def fit(
 ) -> None:
     """Learn coefficients from a labelled table.
 
-    Finds one weight per class that minimises error + β·COBias - τ·ΣPMI: on the labelled rows of
-    OPT, and as expected on unlabelled rows. Writes the weights, and how they were found, to a JSON
-    file.
+    Finds one weight per class that minimises error + β·COBias - τ·ΣPMI: on the labelled rows, and
+    as expected on unlabelled rows. Writes the weights, and how they were found, to a JSON file.
     """
     from dnip.base.errors import InvalidInputError
     from dnip.base.files import check_files, temporary_folder
@@ -63,7 +62,7 @@ def fit(
     from dnip.presenting.trace import write_trace
 
     reads = {
-        "opt": opt,
+        "table": table,
         "unlabelled": unlabelled,
         "costs": options.costs,
         "target prior": named_file(options.target_prior, ".json"),
@@ -78,7 +77,7 @@ def fit(
     check_level("confidence", confidence)
     with cluster.connect() as workers, search_progress(options.time_limit) as progress:
         fitted = fit_file(
-            opt,
+            table,
             settings,
             classes=split_classes(classes),
             memory=memory,

@@ -12,7 +12,7 @@ from dnip.cli.options import (
     DEFAULT_SCALE,
     AsJson,
     Classes,
-    Opt,
+    OptTable,
     Smoothing,
     scale_option,
     split_classes,
@@ -20,7 +20,7 @@ from dnip.cli.options import (
 
 
 def pareto(
-    opt: Opt,
+    table: OptTable,
     test: Annotated[
         Path | None,
         Option("Also score every point on these rows. They choose nothing.", metavar="TABLE"),
@@ -32,7 +32,7 @@ def pareto(
     choose: Annotated[
         str | None,
         Option(
-            "Write the coefficients of one point, chosen on OPT alone: knee, max-accuracy, "
+            "Write the coefficients of one point, chosen on TABLE alone: knee, max-accuracy, "
             "min-cobias, 'accuracy>=0.7', 'cobias<=0.05', 'loss<=0.01' (accuracy given up for "
             "less COBias), or the number of a point.",
             metavar="RULE",
@@ -58,8 +58,8 @@ def pareto(
     cross_fit: Annotated[
         Switch,
         Option(
-            "Also score points on rows of OPT that were left out. auto: if a class has fewer than "
-            "100 labels."
+            "Also score points on rows of TABLE that were left out. auto: if a class has fewer "
+            "than 100 labels."
         ),
     ] = "auto",
     seed: Annotated[int, Option("Seed of the search.")] = 0,
@@ -70,7 +70,7 @@ def pareto(
 ) -> None:
     """Show every trade-off between accuracy and COBias.
 
-    Finds all weights that no other weights beat in both on the labelled rows of OPT, from the most
+    Finds all weights that no other weights beat in both on the labelled rows, from the most
     accurate to the most even. Scores them on a test table, draws them, and writes the coefficients
     of the one that a rule chooses. Ctrl-C keeps the front so far.
     """
@@ -91,11 +91,11 @@ def pareto(
     target = out or Path("coefficients.json")
     names = split_classes(classes)
     check_files(
-        {"opt": opt, "test": test},
+        {"table": table, "test": test},
         {"out": None if rule is None else target},
         FILES.within(folder),
     )
-    rows = ProbabilityTable.read(opt, names)
+    rows = ProbabilityTable.read(table, names)
     held_out = None if test is None else ProbabilityTable.read(test, names)
     FILES.prepare(folder)
     with live_progress("searching") as show:

@@ -1,18 +1,40 @@
-"""``dnip show``: what is in a coefficients file."""
+"""``dnip show``: what is in a coefficients file, or what differs between two."""
 
 from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from dnip.cli.console import finish
 from dnip.cli.options import AsJson, CoefficientsFile
 
 
-def show(coefficients: CoefficientsFile, json: AsJson = False) -> None:
+def show(
+    coefficients: CoefficientsFile,
+    other: Annotated[
+        Path | None,
+        typer.Argument(metavar="OTHER", help="Show what differs from this file.", readable=False),
+    ] = None,
+    json: AsJson = False,
+) -> None:
     """Show the weights in a coefficients file, and what it records of the fit.
 
-    Long texts are cut; --json has the whole file.
+    Long texts are cut; --json has the whole file. With two files, shows what differs between them:
+    weights, settings, data. Weights then stand side by side, divided by the largest, for only their
+    ratios matter. The exit status is 0 whether or not anything differs.
     """
     from dnip.method.coefficients import Coefficients
-    from dnip.presenting.coefficients import coefficients_to_dict, describe_coefficients
+    from dnip.presenting.coefficients import (
+        Differences,
+        coefficients_to_dict,
+        describe_coefficients,
+    )
 
     loaded = Coefficients.load(coefficients)
-    finish(coefficients_to_dict(loaded), describe_coefficients(loaded), json=json)
+    if other is None:
+        finish(coefficients_to_dict(loaded), describe_coefficients(loaded), json=json)
+        return
+    found = Differences.between(loaded, Coefficients.load(other))
+    finish(found.to_dict(), found.describe(), json=json)

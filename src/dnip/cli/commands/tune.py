@@ -20,7 +20,7 @@ from dnip.cli.options import (
     Classes,
     CobiasPairs,
     CoefficientsOut,
-    Opt,
+    OptTable,
     Unlabelled,
     split_classes,
 )
@@ -148,7 +148,7 @@ class ScoringOptions:
 
 def tune(
     cluster: ClusterOptions,
-    opt: Opt,
+    table: OptTable,
     grid: GridOptions,
     scoring: ScoringOptions,
     out: CoefficientsOut = Path("coefficients.json"),
@@ -165,7 +165,7 @@ def tune(
 ) -> None:
     """Choose β, τ, K, μ and robustness, then learn coefficients from all labels.
 
-    Every combination of the lists is fitted on one part of the labelled rows of OPT and scored on
+    Every combination of the lists is fitted on one part of the labelled rows of TABLE and scored on
     another. If a candidate is better than the defaults beyond chance, the one nearest to them
     within one standard error of the best is chosen; else the defaults are. The choice is then
     fitted on all labelled rows. Ctrl-C chooses among the finished candidates.
@@ -185,12 +185,12 @@ def tune(
             "unlabelled rows serve robust fits only, but --robust-modes is off",
             hint="Leave --unlabelled out, or try auto, too",
         )
-    check_files({"opt": opt, "dev": scoring.dev, "unlabelled": unlabelled}, {"out": out})
+    check_files({"table": table, "dev": scoring.dev, "unlabelled": unlabelled}, {"out": out})
     names = split_classes(classes)
-    table = ProbabilityTable.read(opt, names)
+    rows = ProbabilityTable.read(table, names)
     with cluster.connect() as workers, live_progress("tuning") as show:
         tuning = tune_table(
-            table,
+            rows,
             grid=candidates,
             criterion=criterion,
             folds=scoring.folds,

@@ -1,4 +1,4 @@
-"""Commands that take groups of options, each as one object.
+"""How a command is parsed: its options in groups, its help, and what was typed in older versions.
 
 Typer reads the options of a command from its signature. Here a parameter that is a dataclass
 stands for all its fields: they are options of the command, which is handed the whole object.
@@ -10,22 +10,64 @@ from dataclasses import MISSING, fields, is_dataclass
 from enum import Enum
 from functools import wraps
 from inspect import Parameter, Signature, signature
+from pathlib import Path
 from types import NoneType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 from dnip.base.option import option_of
-from dnip.cli.standard_streams import standard_streams
+from dnip.cli.gone import COMMANDS, gone_option, new_order
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 
+class Command(TyperCommand):
+    """A command that explains old ways to type it, and lists its options under plain headings."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401
+        """Read the options; refuse those that are gone, and a second table without its option."""
+        gone = gone_option(self.name or "", args)
+        if gone is not None:
+            ctx.fail(gone)
+        given, rest, _ = self.make_parser(ctx).parse_args(list(args))
+        first = next(
+            (given.get(one.name) for one in self.params if one.param_type_name == "argument"), None
+        )
+        if len(rest) == 1 and isinstance(first, str) and not given.get("help"):
+            line = new_order(self.name or "", first, rest[0], args)
+            if line is not None:
+                ctx.fail(f"it takes one table, and the rest by options: {line}")
+        return super().parse_args(ctx, args)
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401
+        """Write a section for each heading, in order; required options stand first."""
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for parameter in sorted(self.get_params(ctx), key=lambda one: not one.required):
+            record = parameter.get_help_record(ctx)
+            if record is not None:
+                kind = "Arguments" if parameter.param_type_name == "argument" else "Options"
+                heading = getattr(parameter, "rich_help_panel", None) or kind
+                sections.setdefault(heading, []).append(record)
+        for heading, records in sections.items():
+            with formatter.section(heading):
+                formatter.write_dl(records)
+
+
+class Commands(TyperGroup):
+    """The group of all commands; it says where a command of an older version went."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:  # noqa: ANN401
+        """Find the command; refuse one that is gone."""
+        if args[0] in COMMANDS:
+            ctx.fail(f"{args[0]} is gone: {COMMANDS[args[0]]}")
+        return super().resolve_command(ctx, args)
+
+
 def with_option_groups(command: Callable[..., None]) -> Callable[..., None]:
     """Return a command whose signature has the fields of its dataclasses in place of these.
-
-    The command is run with files in place of ``-``; see `standard_streams`.
 
     The type hint of a field is what Typer takes, ``Annotated[int, typer.Option(help="...")]``, or
     holds a :class:`dnip.base.option.Option`. A field without a default is a required option.
@@ -56,11 +98,12 @@ def with_option_groups(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def run(**given: Any) -> None:  # noqa: ANN401
-        with standard_streams(parameters, given):
-            for name, group in groups.items():
-                values = {field.name: given.pop(field.name) for field in fields(group)}
-                given[name] = group(**values)
-            command(**given)
+        for value in given.values():
+            if Path("-") in (value if isinstance(value, list) else [value]):
+                raise typer.BadParameter("- is no file. Standard input and output are not used")
+        for name, group in groups.items():
+            given[name] = group(**{field.name: given.pop(field.name) for field in fields(group)})
+        command(**given)
 
     run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
