@@ -101,7 +101,7 @@ def test_a_test_table_without_some_class_is_told_of(dnip, tables):
         (["opt.csv", "--choose", "999"], "there is no point 999"),
         (["opt.csv", "--out", "c.json"], "but none is chosen. Add --choose knee"),
         (["opt.csv", "--test", "opt.csv"], "90 ids stand in both opt.csv and opt.csv"),
-        (["opt.csv", "--choose", "1", "--out", "opt.csv"], "opt and out are the same file"),
+        (["opt.csv", "--choose", "1", "--out", "opt.csv"], "table and out are the same file"),
         (["opt.csv", "--choose", "1", "--out", "no/c.json"], "no does not exist"),
         (["opt.csv", "--folder", "opt.csv"], "opt.csv"),
         (["opt.csv", "--scale", "continuous"], "continuous weights have none"),
