@@ -5,9 +5,11 @@ BIN    := $(VENV)/bin
 SERVER ?= $(HOME)/.cache/dnip-integration/venv
 NEWS   := World,Sports,Business,Technology
 FUZZ   ?= 30
+DATA   ?= ../shared/datasets
+PLAN   ?= quick
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo demo-llm test torch fuzz kills floors integration lint types examples bench docs clean
+.PHONY: demo demo-llm test torch fuzz kills floors integration lint types examples bench reproduce docs clean
 .DEFAULT_GOAL := demo
 
 demo: $(VENV)/.demo          ## the main job on a bundled table
@@ -52,11 +54,14 @@ examples: $(VENV)/.dev       ## every file of examples/, run
 bench: $(VENV)/.dev          ## speed and quality, side by side in one run
 	$(BIN)/python -m benchmarks
 
+reproduce: $(VENV)/.reproduction  ## the paper's experiments in little, on the small language model; texts of its tasks in DATA
+	$(BIN)/python -m reproduction all --plan $(PLAN) --model models/small --data $(DATA) --out dnip-reproduction
+
 docs: $(VENV)/.docs          ## the documentation, into site/
 	$(BIN)/python -m sphinx -q -W --keep-going docs site
 
 clean:
-	rm -rf $(VENV) $(VENV)-floors site docs/gallery docs/sg_execution_times.rst dnip-demo dnip-bench .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-floors site docs/gallery docs/sg_execution_times.rst dnip-demo dnip-bench dnip-reproduction .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed, this is " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
@@ -73,6 +78,10 @@ $(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
 $(VENV)/.torch: pyproject.toml | $(VENV)/bin/python
 	$(PIP) --editable '.[dev-prompting]'
 	@touch $@ $(VENV)/.dev $(VENV)/.demo $(VENV)/.llm
+
+$(VENV)/.reproduction: pyproject.toml | $(VENV)/bin/python
+	$(PIP) --editable '.[reproduction]'
+	@touch $@
 
 $(VENV)-floors/.done: pyproject.toml tools/floors.py
 	$(PYTHON) -m venv $(VENV)-floors

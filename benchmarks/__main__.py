@@ -1,8 +1,9 @@
-"""Run the benchmarks named on the command line, or all."""
+"""Run the benchmarks named on the command line, or all; ``race`` has a command line of its own."""
 
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 
 from benchmarks import (
@@ -31,6 +32,7 @@ from benchmarks import (
     tuning,
     weights,
 )
+from benchmarks.race.command import main as race
 from benchmarks.tables import SHARED, load
 
 BENCHMARKS = {
@@ -59,6 +61,9 @@ BENCHMARKS = {
     "cluster": cluster.run,
     "scale": scale.run,
 }
+
+if sys.argv[1:2] == ["race"]:
+    sys.exit(race(sys.argv[2:]))
 
 parser = argparse.ArgumentParser(prog="python -m benchmarks")
 parser.add_argument("names", nargs="*", choices=[*BENCHMARKS, []], metavar="NAME")

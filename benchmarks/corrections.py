@@ -8,8 +8,10 @@ from collections.abc import Sequence
 
 from benchmarks.tables import Table, print_markdown
 from dnip.base.errors import DNIPWarning
-from dnip.studies.baselines import Method, choose
-from dnip.studies.comparison import Comparison, Material, MethodScores, compare
+from dnip.comparing import Comparison, Material, MethodScores, compare
+from dnip.comparing.baselines import Method, choose
+from reproduction.linear_adapter import LinearAdapter
+from reproduction.membership import Membership
 
 SIZES = (10, 100)
 SEEDS, DRAWS = 3, 3
@@ -17,7 +19,7 @@ SEEDS, DRAWS = 3, 3
 
 def run(tables: list[Table]) -> None:
     """Print a table per group of tables, then the mean over 4-class ones by number of labels."""
-    methods = choose()
+    methods = [*choose(), LinearAdapter(), Membership()]
     whole = {table.name: _compare(table, methods, SEEDS) for table in tables}
     names = list(whole)
     for first in range(0, len(names), 4):

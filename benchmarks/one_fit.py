@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.race.evaluations import plain_evaluation
 from dnip import Objective, solve
-from dnip.studies.benchmarking.evaluations import plain_evaluation
 
 
 def synthetic_table(

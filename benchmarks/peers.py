@@ -6,9 +6,9 @@ import math
 import statistics
 import sys
 
+from benchmarks.race import DEFAULT_SOLVERS, PEERS, Race, choose, race
+from benchmarks.race.presentation import FILES, present_race, speedup
 from benchmarks.tables import Table, print_markdown
-from dnip.studies.benchmarking import DEFAULT_SOLVERS, PEERS, Race, choose, race
-from dnip.studies.benchmarking.presentation import FILES, present_race, speedup
 
 TIME_LIMIT = 10.0
 SEEDS = 3

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from benchmarks.race.peers import published
 from benchmarks.tables import Table, print_markdown
 from dnip import Objective, Solution, solve
 from dnip.method.scales import DEFAULT_SCALE
-from dnip.studies.benchmarking.peers import published
 
 if TYPE_CHECKING:
     from dnip.base.typing import Labels, Probabilities

@@ -8,10 +8,10 @@ from collections.abc import Callable
 
 import numpy as np
 
+from benchmarks.race.evaluations import plain_evaluation
+from benchmarks.race.peers import published
 from benchmarks.tables import Table, print_markdown
 from dnip import Objective, solve
-from dnip.studies.benchmarking.evaluations import plain_evaluation
-from dnip.studies.benchmarking.peers import published
 
 REPEATS = 9
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dnip import ProbabilityTable
-from dnip.studies.demonstration import bundled_table
+from dnip.comparing.demonstration import bundled_table
 
 SHARED = Path(__file__).parents[1] / ".." / "shared" / "tables"
 

@@ -13,8 +13,8 @@ choice beats in both. This example draws it, and takes the most even point that 
 import matplotlib.pyplot as plt
 
 from dnip import FrontDisplay, evaluate
+from dnip.comparing.demonstration import bundled_table
 from dnip.fitting.pareto import Rule, trace_front
-from dnip.studies.demonstration import bundled_table
 
 opt, test = bundled_table("opt"), bundled_table("test")
 found = trace_front(opt, test, effort=0.2)

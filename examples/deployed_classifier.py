@@ -14,8 +14,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from dnip import ClassAccuracyDisplay, ProbabilityTable, fit_table
+from dnip.comparing.demonstration import bundled_table
 from dnip.deploying.checking.check import check
-from dnip.studies.demonstration import bundled_table
 
 coefficients = fit_table(bundled_table("opt")).coefficients
 today = bundled_table("test")

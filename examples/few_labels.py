@@ -16,8 +16,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from dnip import evaluate, fit_table
+from dnip.comparing.demonstration import bundled_table
 from dnip.metrics import accuracy, cobias
-from dnip.studies.demonstration import bundled_table
 
 opt, test = bundled_table("opt").take(np.arange(1500)), bundled_table("test")
 sizes = [16, 32, 64, 128, 256]

@@ -15,8 +15,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from dnip import OddClassDisplay, evaluate, fit_table
+from dnip.comparing.demonstration import bundled_table
 from dnip.deploying.exports.sql import Sql
-from dnip.studies.demonstration import bundled_table
 
 coefficients = fit_table(bundled_table("opt")).coefficients
 query = Sql("sqlite", "scores").render(coefficients)

@@ -20,9 +20,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from dnip import OddClassDisplay, evaluate, fit_table
+from dnip.comparing.demonstration import CLASSES, bundled_table
 from dnip.presenting.report import report_on
 from dnip.prompting.answers import read_answers
-from dnip.studies.demonstration import CLASSES, bundled_table
 
 
 def answer(row: np.ndarray, label: int) -> dict:

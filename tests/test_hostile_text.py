@@ -6,16 +6,16 @@ from html.parser import HTMLParser
 
 import pytest
 
+from benchmarks.race.presentation import present_race
+from benchmarks.race.results import Race
 from dnip.base.escaping import html, latex, markdown, printable
+from dnip.comparing import Comparison
+from dnip.comparing.presentation import present_comparison
 from dnip.presenting.artefacts import Column, Figure, Section, Statement, Table, Text
 from dnip.presenting.formats import to_html, to_latex, to_markdown
 from dnip.presenting.page import Code, Page
-from dnip.studies.benchmarking.presentation import present_race
-from dnip.studies.benchmarking.results import Race
-from dnip.studies.comparison import Comparison
-from dnip.studies.comparison.presentation import present_comparison
-from dnip.studies.reproduction.plan import ModelPlan, load_plan
-from dnip.studies.reproduction.report import write_report
+from reproduction.plan import ModelPlan, load_plan
+from reproduction.report import write_report
 
 HOSTILE = [
     "a|b", "`rm`", "``` x", "<script>alert(1)</script>", "<img src=x onerror=alert(1)>",
@@ -127,9 +127,7 @@ def harmless(tmp_path_factory):
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_a_report_keeps_its_shape(tmp_path, monkeypatch, harmless, text):
-    monkeypatch.setattr(
-        "dnip.studies.reproduction.report.save_figure", lambda _, path: _written(path)
-    )
+    monkeypatch.setattr("reproduction.report.save_figure", lambda _, path: _written(path))
     page, web = report(tmp_path, text)
     assert shape(page) == shape(harmless[0])
     found, expected = Elements(web), Elements(harmless[1])

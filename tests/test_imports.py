@@ -41,7 +41,7 @@ def test_importing_the_solvers_loads_numba_and_no_more():
 
 
 def test_importing_the_comparison_loads_no_library_that_only_some_methods_need():
-    assert loaded_after("from dnip.studies.comparison import compare") == ["numba"]
+    assert loaded_after("from dnip.comparing import compare") == ["numba"]
 
 
 def test_every_name_of_the_package_can_be_asked_for():

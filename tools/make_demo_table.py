@@ -1,4 +1,4 @@
-"""Make the table that `dnip demo` runs on: src/dnip/studies/data/agnews-{opt,test}.csv.gz.
+"""Make the table that `dnip demo` runs on: src/dnip/comparing/data/agnews-{opt,test}.csv.gz.
 
     python tools/make_demo_table.py DATASETS/agnews
 
@@ -16,12 +16,12 @@ import tempfile
 from pathlib import Path
 
 from dnip import ProbabilityTable
-from dnip.studies.demonstration import CLASSES
+from dnip.comparing.demonstration import CLASSES
 
 SHOTS, SEED = 8, 2
 DIGITS = 6
 ROOT = Path(__file__).parents[1]
-DATA = ROOT / "src" / "dnip" / "studies" / "data"
+DATA = ROOT / "src" / "dnip" / "comparing" / "data"
 
 
 def main(dataset: str) -> None:

@@ -1,8 +1,6 @@
-import json
 import sys
 import warnings
 from contextlib import contextmanager
-from typing import NamedTuple
 
 import pytest
 import typer
@@ -10,44 +8,13 @@ import typer
 from dnip import Coefficients
 from dnip.cli import main
 from dnip.cli.app import app
+from outcomes import Outcome
 
 #: Built once: typer is slow at it.
 COMMAND = typer.main.get_command(app)
 
 #: Two classes, of which the raw argmax never sees the second.
 SMALL = "label,p0,p1\n0,0.9,0.1\n0,0.8,0.2\n1,0.6,0.4\n1,0.55,0.45\n"
-
-
-class Outcome(NamedTuple):
-    """What a run of the command came to; progress, which comes by the clock, is left out."""
-
-    status: int
-    out: str
-    err: str
-
-    @property
-    def json(self):
-        """Standard output, which must be one strict JSON object on one line."""
-
-        def refuse(constant):
-            raise AssertionError(f"{constant} is no JSON")
-
-        assert self.out.endswith("}\n")
-        assert self.out.count("\n") == 1
-        return json.loads(self.out, parse_constant=refuse)
-
-    def assert_refused(self, *told):
-        """Status 1, nothing on standard output, one message that holds these parts."""
-        assert (self.status, self.out) == (1, ""), self.err
-        assert self.err.startswith("error: "), self.err
-        assert self.err.count("\n") == 1
-        for part in told:
-            assert part in self.err
-
-    def assert_wrong_usage(self, told):
-        """Status 2, nothing on standard output, and a message that holds this part."""
-        assert (self.status, self.out) == (2, ""), self.err
-        assert told in self.err
 
 
 @pytest.fixture

@@ -96,7 +96,7 @@ def test_ctrl_c_keeps_what_is_finished(dnip, tables, monkeypatch):
     def interrupt(_method, _opt, seed):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("dnip.studies.baselines.OurDNIP.fit", interrupt)
+    monkeypatch.setattr("dnip.comparing.baselines.OurDNIP.fit", interrupt)
     run = dnip("compare", "opt.csv", "--test", "test.csv", *QUICK, *PLAIN, "--json")
     assert (run.status, run.err) == (0, "interrupted: 2 finished methods are kept\n")
     assert run.json["interrupted"]

@@ -3,7 +3,6 @@
 All commands are walked: an option that takes a text or a path must be named here.
 """
 
-import json
 from itertools import product
 from pathlib import Path
 from typing import get_args, get_type_hints
@@ -12,7 +11,6 @@ import pytest
 import typer
 
 from dnip.cli.app import app
-from dnip.studies.reproduction.reproduction import OUTPUTS
 
 COMMANDS = typer.main.get_command(app).commands
 
@@ -53,11 +51,8 @@ WRITES = {
     "import": {"out": ".csv"},
     "evaluate": {"picture": ".png"},
     "pareto": {"out": "", "folder": ("pareto.json", "pareto.csv", "pareto.png")},
-    "ablate": {"folder": ("ablation.json", "ablation.csv", "ablation.png")},
     "compare": {"out": ("results.json", "runs.csv", "comparison.png", "results.md")},
-    "bench": {"out": ("bench.json", "bench.csv", "bench.png", "bench.md")},
     "demo": {"out": ("coefficients.json", "class_accuracies.png", "report.md")},
-    "reproduce": {"out": tuple(name if "." in name else f"{name}/x.csv" for name in OUTPUTS)},
     "audit": {},
     "serve": {},
     "check": {},
@@ -75,7 +70,6 @@ WORDS = {
 }
 GIVEN = {
     "pareto": ["--choose", "knee"],
-    "reproduce": ["--jobs", "1"],
     "export": ["--to", "logit-bias"],
 }
 SERVER = ["--model", "http://127.0.0.1:9/v1", "--served-model", "m"]
@@ -91,8 +85,7 @@ def texts_of(command):
 
 def reads_of(command):
     names = [one.name for one in COMMANDS[command].params if one.name not in WRITES[command]]
-    found = {name: READS[name] for name in names if name in READS}
-    return found | ({"data": "/news/test.jsonl"} if command == "reproduce" else {})
+    return {name: READS[name] for name in names if name in READS}
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -179,10 +172,6 @@ def test_an_input_table_may_not_become_a_part_of_the_outputs(dnip, folder):
     run = dnip("fit", "parts", "--out", "parts/c.json")
     run.assert_refused("out and table lie one in the other")
     dnip("fit", "/", "--out", "c.json").assert_refused("out and table lie one in the other")
-    tables = ("--tables", "out/tables", "--out", "out")
-    (folder / "out/tables/news").mkdir(parents=True)
-    (folder / "out/tables/news/test.csv").write_text("")
-    dnip("reproduce", "main", *tables).assert_refused("tables and out/tables are the same file")
 
 
 def test_a_run_may_be_repeated_beside_its_input(dnip, files):
@@ -191,10 +180,7 @@ def test_a_run_may_be_repeated_beside_its_input(dnip, files):
             dnip("compare", "t.csv", "--test", "t2.csv", "--methods", "raw", "--out", ".").status
             == 1
         )
-        assert dnip("bench", "t.csv", "--out", ".", "--solvers", "coordinate", "--peers", "none",
-                    "--time-limit", "0.05", "--seeds", "1").status == 0  # fmt: skip
         assert dnip("apply", "t.csv", "--coefficients", "c.json", "--out", "o.csv").status == 0
-    assert json.loads((files / "bench.json").read_text())
 
 
 def test_names_that_differ_in_case_only_are_not_relied_on(dnip, files):

@@ -16,16 +16,13 @@ RUNS = {
     "evaluate": ("o.csv", "--coefficients", "c.json"),
     "report": ("o.csv", "--coefficients", "c.json"),
     "check": ("o.csv", "--coefficients", "d.json"),
-    "ablate": ("o.csv", "t.csv", *CLASSES),
     "apply": ("o.csv", "--coefficients", "c.json", "--out", "a.csv"),
     "export": ("c.json", "--to", "json-bias"),
     "show": ("c.json",),
     "compare": ("o.csv", "--test", "t.csv", *CLASSES, "--methods", "raw", "--seeds", "1"),
-    "bench": ("o.csv", *CLASSES, "--solvers", "coordinate", "--peers", "none", "--seeds", "1",
-              "--time-limit", "0.1"),
 }  # fmt: skip
 #: They need a model, a server or minutes, and are tried in files of their own.
-ELSEWHERE = {"demo", "audit", "prompt", "import", "serve", "reproduce"}
+ELSEWHERE = {"demo", "audit", "prompt", "import", "serve"}
 
 
 @pytest.fixture

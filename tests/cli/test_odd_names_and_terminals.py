@@ -27,7 +27,6 @@ RUNS = {
     "compare": ("o.npz", "--test", "t.npz", "--methods", "raw,dnip-plain", "--seeds", "1"),
     "pareto": ("o.npz", "--test", "t.npz", "--effort", "0.01", "--choose", "knee"),
     "tune": ("o.npz", "--betas", "1", "--taus", "0", "--folds", "2"),
-    "ablate": ("o.npz", "t.npz"),
     "report": ("o.npz", "--test", "t.npz"),
     "show": ("c.json",),
 }
@@ -109,7 +108,6 @@ ONE, SINGLE = "label,p0,p1\n0,0.9,0.1\n", "label,p0,p1\n" + "0,0.9,0.1\n" * 40
         ["tune", "few.csv", "--out", "new.json"],
         ["tune", "t.csv", "--dev", "few.csv", "--out", "new.json"],
         ["report", "few.csv", "--out", "new.html"],
-        ["ablate", "few.csv"],
     ],
 )
 def test_one_row_or_one_class_is_refused_with_the_class(dnip, files, arguments, table):

@@ -18,7 +18,6 @@ from dnip.fitting import on_cluster
 from dnip.fitting.in_passes import fit_scan
 from dnip.fitting.settings import FitSettings
 from dnip.tables import Scan
-from texts import write_texts
 
 ray_cluster = pytest.importorskip("ray.cluster_utils", reason="a cluster needs ray")
 parquet = pytest.importorskip("pyarrow.parquet", reason="tables of a cluster need pyarrow")
@@ -182,44 +181,6 @@ def test_prompts_are_scored_the_same_though_a_worker_is_killed(address, folder, 
 
 
 #: Prompts, fits and scores of one task, in little.
-PLAN = """
-tasks = ["agnews"]
-seeds = [0, 1]
-shots = [1]
-opt_split = "test"
-dev_share = 0.2
-[rows]
-opt = 60
-test = 60
-[[models]]
-[grid]
-beta = [1.0]
-smoothing = [1.0]
-"""
-
-
-def test_the_paper_is_reproduced_the_same_though_a_worker_is_killed(address, folder, dnip):
-    pytest.importorskip("transformers", reason="the small language model needs transformers")
-    write_texts(Path("data"), ["agnews"], rows=120)
-    Path("plan.toml").write_text(PLAN)
-    model = "--model", ROOT / "models/small"
-    words = "reproduce", "confusion", *model, "--data", "data", "--plan", "plan.toml"
-    assert dnip(*words, "--out", "here", "--jobs", 2).status == 0
-    with Killed("ray::_call"):
-        run = dnip(*words, "--out", "there", "--on", address, "--workers", 2)
-    assert run.status == 0, run.err
-    assert outputs("there") == outputs("here") != {}
-    both = dnip(*words, "--out", "there", "--on", address, "--jobs", 2)
-    both.assert_refused("--jobs is for this machine")
-
-
-def outputs(folder):
-    """Tables of prompts, results and figures, by name."""
-    kept = ("prompts", "results", "tables", "figures", "statements.json")
-    paths = [path for name in kept for path in (Path(folder, name), *Path(folder, name).rglob("*"))]
-    return {str(p.relative_to(folder)): p.read_bytes() for p in paths if p.is_file()}
-
-
 @pytest.mark.parametrize(
     ("damage", "told"),
     [

@@ -99,7 +99,7 @@ def test_near_ties_fall_to_the_same_class(run, scale):
 @pytest.mark.parametrize("scale", ["30", "log:1000"])
 def test_the_bundled_table_is_decided_alike(run, scale):
     table = ProbabilityTable.read(
-        files("dnip.studies") / "data" / "agnews-test.csv.gz",
+        files("dnip.comparing") / "data" / "agnews-test.csv.gz",
         classes=["World", "Sports", "Business", "Technology"],
     )
     coefficients = drawn(4, scale, classes=table.classes)

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from dnip import DNIPClassifier, ProbabilityTable
+from dnip.comparing.demonstration import bundled_table
 from dnip.deploying.checking.check import check
 from dnip.fitting.fit import fit_table
 from dnip.fitting.pareto import Rule, trace_front
-from dnip.studies.demonstration import bundled_table
 from dnip.tables.sketch import Sketch
 
 

@@ -27,22 +27,8 @@ LINES = {
     "tune": ["t.csv", "--betas", "1", "--taus", "0", "--out", "o.json"],
     "pareto": ["t.csv", "--effort", "0.01"],
     "evaluate": ["t.csv", "--coefficients", "c.json"],
-    "ablate": ["t.csv", "t2.csv"],
     "apply": ["t.csv", "--coefficients", "c.json", "--out", "o.csv"],
     "compare": ["t.csv", "--test", "t2.csv", "--methods", "raw", "--out", "o"],
-    "bench": [
-        "t.csv",
-        "--solvers",
-        "coordinate",
-        "--peers",
-        "none",
-        "--time-limit",
-        "0.1",
-        "--seeds",
-        "1",
-        "--out",
-        "o",
-    ],
     "prompt": ["mood.toml", *SERVER, "--out", "o.csv"],
     "audit": ["mood.toml", *SERVER],
     "import": ["a.jsonl", "--classes", "0,1", "--out", "o.csv"],
@@ -50,7 +36,6 @@ LINES = {
     "check": ["many.csv", "--coefficients", "c.json"],
     "export": ["c.json", "--to", "json-bias"],
     "show": ["c.json"],
-    "reproduce": ["confusion", "--tables", "tables", "--plan", "small", "--out", "o", "--dry-run"],
 }
 #: A server does not end; tests/cli/test_serve.py has its options.
 ENDING = [command for command in COMMANDS if command != "serve"]

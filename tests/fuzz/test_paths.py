@@ -26,7 +26,7 @@ CHOICES = [
     for one in COMMANDS[command].params
     if one.name in {*READS, *WRITES[command]} - {"model", "tokenizer"}
 ]
-OTHER = {"reproduce": ["--jobs", "1"], "pareto": ["--choose", "knee"]}
+OTHER = {"pareto": ["--choose", "knee"]}
 
 
 def line(command, name, value):

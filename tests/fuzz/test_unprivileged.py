@@ -25,7 +25,6 @@ SLOW = {
     "fit elsewhere": (["t.csv", "--out", "o.json"], 1),
     "fit secrets": (["secret.csv", "--out", "mine/o.json"], 1),
     "evaluate --coefficients": (["t.csv", "--coefficients", "secret.csv"], 1),
-    "bench elsewhere": (["t.csv", "--out", "o"], 1),
     "fit": (["t.csv", "--out", "mine/o.json"], 0),
     "pareto": (
         ["t.csv", "--choose", "knee", "--folder", "mine/o", "--out", "mine/c.json"],

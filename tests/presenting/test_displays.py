@@ -16,8 +16,8 @@ from dnip import (
     TrueClassDisplay,
 )
 from dnip.base.errors import CoefficientsFormatError
+from dnip.comparing.demonstration import bundled_table
 from dnip.metrics import class_accuracies
-from dnip.studies.demonstration import bundled_table
 
 mpl.use("agg")
 pyplot = pytest.importorskip("matplotlib.pyplot")

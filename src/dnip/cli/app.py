@@ -26,14 +26,11 @@ COMMANDS = (
     "evaluate",
     "report",
     "check",
-    "ablate",
     "apply",
     "serve",
     "export",
     "show",
-    "reproduce",
     "compare",
-    "bench",
 )
 
 app = typer.Typer(

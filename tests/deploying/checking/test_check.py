@@ -5,9 +5,9 @@ import pytest
 
 from dnip import Coefficients, InvalidInputError, ProbabilityTable
 from dnip.base.errors import CoefficientsFormatError
+from dnip.comparing.demonstration import bundled_table
 from dnip.deploying.checking.check import check
 from dnip.fitting.fit import fit_table
-from dnip.studies.demonstration import bundled_table
 
 
 @pytest.fixture(scope="module")

@@ -8,8 +8,8 @@ import pytest
 import oracles
 from dnip import Coefficients, ProbabilityTable
 from dnip.base.errors import InvalidInputError
+from dnip.comparing.demonstration import bundled_table
 from dnip.fitting.pareto import Rule, expected_cobias, trace_front
-from dnip.studies.demonstration import bundled_table
 from strategies import random_probabilities
 
 

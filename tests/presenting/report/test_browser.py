@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from dnip import Coefficients, ProbabilityTable
+from dnip.comparing.demonstration import bundled_table
 from dnip.presenting.report import report_on
-from dnip.studies.demonstration import bundled_table
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 CHROMIUM = shutil.which("chromium")

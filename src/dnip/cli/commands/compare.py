@@ -69,16 +69,16 @@ def compare(
 
     Fits every method on the same rows of TABLE, with the same seeds, and scores it on the test:
     the most probable class, batch and contextual calibration, prior division, temperature, vector
-    and matrix scaling, a linear adapter, membership functions, the paper's DNIP and ours. Prints
+    and matrix scaling, the paper's DNIP and ours. Prints
     accuracy and COBias with intervals, and the worst class. Writes these, macro-F1, differences
     from the most probable class, all runs and a picture to a folder. A method whose library is
     missing is left out, with the reason. Ctrl-C keeps the finished methods.
     """
     from dnip.base.files import check_files
-    from dnip.studies.baselines import choose
-    from dnip.studies.comparison import Material
-    from dnip.studies.comparison import compare as compare_methods
-    from dnip.studies.comparison.presentation import FILES, present_comparison
+    from dnip.comparing import Material
+    from dnip.comparing import compare as compare_methods
+    from dnip.comparing.baselines import choose
+    from dnip.comparing.presentation import FILES, present_comparison
     from dnip.tables import ProbabilityTable
 
     objective = weights.objective()

@@ -21,8 +21,8 @@ def demo(
     written to a folder. No download, no key, no GPU.
     """
     from dnip.base.files import check_files
+    from dnip.comparing.demonstration import FILES, run_demonstration
     from dnip.presenting.evaluation import describe
-    from dnip.studies.demonstration import FILES, run_demonstration
 
     check_files({}, {}, {name: out / name for name in FILES})
     with live_progress("fitting"):

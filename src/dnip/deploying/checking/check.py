@@ -186,7 +186,7 @@ def check(
     Examples
     --------
     >>> from dnip.fitting.fit import fit_table
-    >>> from dnip.studies.demonstration import bundled_table
+    >>> from dnip.comparing.demonstration import bundled_table
     >>> fitted = fit_table(bundled_table("opt")).coefficients
     >>> found = check([bundled_table("test")], fitted)
     >>> found.holds, found.effect

@@ -261,7 +261,7 @@ def trace_front(
 
     Examples
     --------
-    >>> from dnip.studies.demonstration import bundled_table
+    >>> from dnip.comparing.demonstration import bundled_table
     >>> found = trace_front(bundled_table("opt"), bundled_table("test"), effort=0.1)
     >>> found.front.points[0].accuracy > found.front.raw.accuracy
     True

@@ -1,0 +1,132 @@
+"""``python -m reproduction EXPERIMENT``: the paper's tables and figures.
+
+Every prompt, fit and score is a cell, and its result is kept in OUT. A run that was killed
+continues when it is started again, and ends with the same results. A cell that fails does not stop
+the others; it is reported, and the next run tries it again.
+"""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dnip.base.cores import usable_cores
+from dnip.base.errors import DNIPError
+from dnip.base.files import check_files
+from dnip.cli.console import complain, finish, live_progress
+from dnip.cli.options import named_file
+from dnip.cli.prompt_options import model_files
+from reproduction.describe import describe_reproduction, describe_survey, notes_on_reproduction
+from reproduction.plan import load_plan
+from reproduction.registry import ALL, EXPERIMENTS
+from reproduction.reproduction import OUTPUTS, reproduce, survey
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Run what the command line asks for; return the exit status."""
+    options = _parser().parse_args(words)
+    try:
+        return _run(options)
+    except (DNIPError, OSError) as error:
+        complain("error", str(error))
+        return 1
+    except KeyboardInterrupt:
+        complain("interrupted", "the same command goes on from here")
+        return 130
+
+
+def _parser() -> ArgumentParser:
+    parser = ArgumentParser(
+        "python -m reproduction", description=__doc__, formatter_class=RawDescriptionHelpFormatter
+    )
+    add = parser.add_argument
+    add("experiment", metavar="EXPERIMENT", help=f"{', '.join(EXPERIMENTS)}, or {ALL}")
+    add("--out", type=Path, required=True, metavar="DIR", help="folder for everything")
+    add(
+        "--model",
+        help="a folder, a model's name on the Hugging Face hub, or a server's URL; replaces the "
+        "plan's model",
+    )
+    add(
+        "--data",
+        type=Path,
+        metavar="DIR",
+        help="folder with one folder per task, each with train.jsonl and test.jsonl; texts of "
+        "other tasks come from the Hugging Face hub where the plan says so",
+    )
+    add(
+        "--tables",
+        type=Path,
+        metavar="DIR",
+        help="instead of --model and --data: folder with one folder per table, each with opt and "
+        "test; experiments that need a model are left out",
+    )
+    add("--plan", default="small", help="models, tasks, seeds and sizes: a built-in or .toml file")
+    add("--jobs", type=int, default=usable_cores(), metavar="N", help="processes (one per core)")
+    add(
+        "--replan",
+        action="store_true",
+        help="continue in a folder of another plan; what both plans share is kept",
+    )
+    add(
+        "--dry-run",
+        action="store_true",
+        help="show what is left to do, and what the models need, and do nothing",
+    )
+    add("--json", action="store_true", help="print one JSON object")
+    return parser
+
+
+def _run(options: Namespace) -> int:
+    folder, data, tables = options.out, options.data, options.tables
+    reads = {
+        "plan": named_file(options.plan, ".toml"),
+        "model": model_files(options.model),
+        "data": _of_splits(data),
+        "tables": _of_splits(tables),
+    }
+    check_files(reads, {}, {f"out/{name}": folder / name for name in OUTPUTS})
+    plan = load_plan(options.plan).with_model(options.model)
+    if options.dry_run:
+        left = survey(options.experiment, plan, folder, data=data, tables=tables)
+        finish(left, describe_survey(left), json=options.json)
+        return 0
+    with live_progress("reproducing") as show:
+        done = reproduce(
+            options.experiment,
+            plan,
+            folder,
+            data=data,
+            tables=tables,
+            jobs=options.jobs,
+            threads=max(1, usable_cores() // options.jobs),
+            replan=options.replan,
+            progress=show,
+        )
+    content = done.to_dict()
+    for kind, message in notes_on_reproduction(content):
+        complain(kind, message)
+    finish(content, describe_reproduction(content, folder), json=options.json)
+    if not done.outcome.failures:
+        return 0
+    raise DNIPError(
+        f"{len(done.outcome.failures)} of the cells and tables failed; the others are done",
+        hint="Run the same command again to try them once more",
+    )
+
+
+def _of_splits(folder: Path | None) -> list[Path]:
+    """Return what is read of a folder of folders."""
+    if folder is None:
+        return []
+    parts = ("train", "test", "opt", "meta")
+    return [path for part in parts for path in folder.glob(f"*/{part}.*")]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

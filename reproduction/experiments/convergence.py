@@ -1,0 +1,199 @@
+"""Appendix C: annealing with chains of λNK moves against the proven optimum."""
+
+from __future__ import annotations
+
+import math
+from statistics import fmean, median
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import Field
+
+from dnip.base.toml_models import Several
+from dnip.presenting.artefacts import Column, Statement, Table, Text
+from dnip.presenting.drawing import Curve, Look, Panel, curve_figure
+from reproduction.experiment import Experiment
+from reproduction.experiments.annealing_runs import measure_convergence
+from reproduction.experiments.costs import LEAST_SIZES, power_law
+from reproduction.experiments.scale_sizes import (
+    judge_scale,
+    measure_scales,
+    scales_table,
+)
+from reproduction.methods import METHOD_TITLES, PAPER
+from reproduction.results import Results
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dnip.presenting.artefacts import Artefact, Figure
+    from reproduction.cell import Cell
+    from reproduction.sources import Sources
+
+# The label of cells on all values of K.
+_ALL_SCALES = "all"
+# Below this gap the axis is linear, so that it can show 0.
+_LINEAR = 1e-3
+_Scale = Annotated[int, Field(ge=2)]
+_Factor = Annotated[float, Field(gt=0)]
+
+
+class Convergence(Experiment):
+    """How near annealing comes to the optimum, by length of its chains."""
+
+    name = "convergence"
+    title = "Annealing against the proven optimum"
+    paper = "Appendix C"
+
+    class Options(Experiment.Options):
+        """Most classes of a task, values of K and λ, runs of each, seconds for the exact solver.
+
+        ``finer`` are the values of K that are compared on test rows, on tasks of any size.
+        """
+
+        max_classes: int = Field(6, ge=0)
+        scales: Several[_Scale] = (5, 10, 20, 30)
+        factors: Several[_Factor] = (0.25, 1.0, 3.0)
+        runs: int = Field(3, ge=1)
+        time_limit: float = Field(60.0, ge=0)
+        finer: Several[_Scale] = (10, 20, 30, 40, 100, 1000)
+
+    options: Options
+
+    def cells(self, sources: Sources) -> Sequence[Cell]:
+        """Return one cell for each source of few classes and each K, and one for all K."""
+        options = self.options
+        settings = {
+            "factors": sorted(options.factors),
+            "n_seeds": options.runs,
+            "time_limit": options.time_limit,
+        }
+        annealed = [
+            self.cell(
+                measure_convergence,
+                source,
+                {"scale": scale},
+                {**settings, "scale": scale},
+                test=False,
+            )
+            for source in sources.first_seed()
+            if len(source.classes) <= options.max_classes
+            for scale in options.scales
+        ]
+        finer = {"scales": sorted(options.finer), "seed": self.plan.seeds[0]}
+        scaled = [
+            self.cell(measure_scales, source, {"scale": _ALL_SCALES}, finer)
+            for source in sources.first_seed()
+        ]
+        return [*annealed, *scaled]
+
+    def present(self, results: Results) -> Sequence[Artefact]:
+        """Return gaps as table and figure, exponents, and what the paper says of both."""
+        annealed = Results(tuple(r for r in results if r.labels["scale"] != _ALL_SCALES))
+        scaled = results.where(scale=_ALL_SCALES)
+        found: list[Artefact] = [Text("No task has few enough classes for a proof.")]
+        if len(annealed):
+            found = [
+                self._gaps(annealed),
+                self._curves(annealed),
+                _in_words(annealed),
+                _judge(annealed, max(self.options.factors)),
+            ]
+        if len(scaled):
+            found += [scales_table(scaled), judge_scale(scaled)]
+        return found
+
+    def _gaps(self, results: Results) -> Table:
+        columns = [Column(title) for title in ("Task", "K", "NK")]
+        columns += [Column("Optimum", digits=4), Column("Proven")]
+        columns += [
+            Column(f"λ = {factor:g}", digits=4, group="Mean gap, paper's annealing")
+            for factor in sorted(self.options.factors)
+        ]
+        columns.append(Column("authors' schedule", digits=4, group="Mean gap"))
+        columns.append(Column("coordinate (ours)", digits=4, group="Mean gap"))
+        rows = [
+            (
+                title,
+                row.result["scale"],
+                row.result["variable_space"],
+                row.result["optimum"],
+                "yes" if row.result["proven"] else "no",
+                *(fmean(run["gaps"]) for run in row.result["annealing"]),
+                *(fmean(row.result[name]["gaps"]) for name in ("authors", "coordinate")),
+            )
+            for title, row in results.titled()
+        ]
+        return Table(
+            self.name,
+            f"{self.title}: Z with β = 2.7, τ = 0.2, μ = 4000, and the gap that chains of λNK "
+            "moves leave",
+            columns,
+            rows,
+            caption="Where a proof is missing, the best value found stands for the optimum.",
+        )
+
+    def _curves(self, results: Results) -> Figure:
+        largest = max(results.values("scale"))
+        curves = {}
+        for title, row in results.where(scale=largest).titled():
+            runs = row.result["annealing"]
+            gaps = [fmean(run["gaps"]) for run in runs]
+            curves[title] = Curve([run["evaluations"] for run in runs], gaps)
+        return curve_figure(
+            self.name,
+            f"Mean gap to the optimum, K = {largest}",
+            [Panel(METHOD_TITLES[PAPER], curves)],
+            x_label="objective values",
+            y_label="Z above the optimum",
+            look=Look(log_x=True, linear_below=_LINEAR, marked=True),
+            caption="λ grows along each curve. 0 is the optimum.",
+        )
+
+
+def _in_words(results: Results) -> Text:
+    """Say how our own search ends, and how the work of annealing grows."""
+    gaps = [gap for row in results for gap in row.result["coordinate"]["gaps"]]
+    until = [(row.result["variable_space"], _until(row.result["annealing"][-1])) for row in results]
+    words = (
+        f"The default solver of `dnip fit`, coordinate search, ended at the optimum in "
+        f"{sum(gap == 0 for gap in gaps)} of {len(gaps)} runs. A run of annealing computes λNK "
+        "objective values at each temperature: a number of order NK, as the paper says."
+    )
+    exponent = _exponent(until)
+    if not math.isnan(exponent):
+        words += (
+            " The number until the optimum is found first grows as NK to the power "
+            f"{exponent:.1f} here; the paper says nothing of it."
+        )
+    return Text(words)
+
+
+def _exponent(costs: Sequence[tuple[float, float | None]]) -> float:
+    """Return the exponent of costs in NK; nan where there are too few sizes."""
+    known = [(size, cost) for size, cost in costs if cost is not None]
+    if len({size for size, _ in known}) < LEAST_SIZES:
+        return math.nan
+    return power_law([size for size, _ in known], [cost for _, cost in known])[0]
+
+
+def _until(run: dict[str, Any]) -> float | None:
+    """Return the median of the values until the optimum; None if most runs did not find it."""
+    reached = [n for n in run["reached_after"] if n is not None]
+    return median(reached) if 2 * len(reached) >= len(run["reached_after"]) else None
+
+
+def _judge(results: Results, longest: float) -> Statement:
+    """Judge the runs with the longest chains."""
+    gaps = [
+        gap
+        for row in results
+        if row.result["proven"]
+        for gap in row.result["annealing"][-1]["gaps"]
+    ]
+    return Statement(
+        "SA is guaranteed to probabilistically converge to global optima",
+        "a proof for endless time, no numbers; a finite run cannot refute it",
+        f"at the proven optimum with chains of {longest:g}·NK: {sum(gap == 0 for gap in gaps)} of "
+        f"{len(gaps)} runs, at most {max(gaps, default=0):.4f} above it",
+        True if gaps and not any(gaps) else None,
+    )

@@ -1,0 +1,236 @@
+"""The headline: what the model can do, and all methods there, beside the paper's average."""
+
+from __future__ import annotations
+
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dnip.metrics.intervals import wilson
+from dnip.presenting.artefacts import Column, Estimate, Table
+from reproduction.comparison import ALL, VariantComparison
+from reproduction.degenerate import is_constant, never_predicted
+from reproduction.methods import METHOD_TITLES, METHODS, OURS, RAW, TITLES
+from reproduction.naming import COMPARED
+from reproduction.results import Results, dataset, group_means
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from dnip.presenting.artefacts import Row, Value
+
+#: Names of the tables that a report shows first.
+TASKS, HEADLINE, OURS_AGAINST = "main-tasks", "main-headline", "main-ours-against"
+_LEVEL = 0.95
+#: The paper's averages over seven tasks and seven settings: accuracy and COBias.
+_PAPER_RAW, _PAPER_DNIP = (0.572, 0.376), (0.676, 0.147)
+
+
+def by_titles(results: Results) -> VariantComparison:
+    """Return the raw argmax and all methods by their titles."""
+    return VariantComparison.of(results, {title: (way,) for way, title in TITLES.items()})
+
+
+def majority_share(results: Results) -> float:
+    """Return the share of the largest class among the test rows."""
+    sizes = np.sum(results.rows[0].result[RAW]["confusion"], axis=1)
+    return float(sizes.max() / sizes.sum())
+
+
+def best_accuracy(results: Results) -> Estimate:
+    """Return the highest mean accuracy of raw argmax and methods, with its 95 % interval."""
+    best = max(results.mean(way, "accuracy") for way in TITLES)
+    n = results.mean("n")
+    low, high = wilson([best * n], [n], _LEVEL)[0].tolist()
+    return Estimate(best, low, high)
+
+
+def is_able(results: Results) -> bool:
+    """Say whether the model does better on a task than its majority answer.
+
+    Its accuracy, raw or after the best of the methods, has to be above the share of the largest
+    class by more than the 95 % interval on the test rows.
+    """
+    return best_accuracy(results).low > majority_share(results)
+
+
+def divided(results: Results) -> tuple[Results, Results]:
+    """Return the cells of tasks that their model can do, and those of the others."""
+    able = {key for key, cells in _by_task(results) if is_able(cells)}
+    rows = {
+        can: tuple(row for row in results if (_key(row.labels) in able) == can)
+        for can in (True, False)
+    }
+    return Results(rows[True]), Results(rows[False])
+
+
+def counted(results: Results) -> tuple[Results, int]:
+    """Return the cells in which no method is a constant classifier, and how many are left out."""
+    kept = tuple(
+        row for row in results if not any(is_constant(row.get(method)) for method in METHODS)
+    )
+    return Results(kept), len(results) - len(kept)
+
+
+def tasks_table(results: Results) -> Table:
+    """Return how many rows each task has, and whether its model can do it."""
+    rows: list[Row] = []
+    for (model, task), cells in _by_task(results):
+        found = cells.rows[0].result
+        rows.append(
+            (
+                model,
+                task,
+                len(found["classes"]),
+                *(found.get(name) for name in ("n_opt", "n_dev", "n")),
+                majority_share(cells),
+                cells.mean(RAW, "accuracy"),
+                best_accuracy(cells),
+                "yes" if is_able(cells) else "no",
+            )
+        )
+    columns = [Column("Model"), Column("Task"), Column("N")]
+    columns += [Column(part, group="Rows") for part in ("opt", "dev", "test")]
+    columns += [Column("Majority answer", percent=True), Column("Raw argmax", percent=True)]
+    columns += [Column("Best", percent=True), Column("Above majority")]
+    return Table(
+        TASKS,
+        "Tasks: rows, and what their model can do (accuracy, %)",
+        columns,
+        rows,
+        caption="Best: the highest accuracy of the raw argmax and all methods, with its 95 % "
+        "interval on the test rows. A task where it is not above the majority answer by this "
+        "interval is at chance.",
+    )
+
+
+def headline_table(results: Results) -> Table:
+    """Return means over the tasks that the model can do, over the others, and over all."""
+    able, unable = divided(results)
+    rows: list[Row] = [
+        "The paper: means of its rows, five models and seven tasks",
+        ("raw argmax", *_PAPER_RAW, None, None, None, None, None),
+        ("DNIP", *_PAPER_DNIP, None, None, *_change(_PAPER_RAW, _PAPER_DNIP), None),
+    ]
+    for heading, part in (
+        ("Tasks that the model can do", able),
+        ("Tasks at chance", unable),
+        ("All tasks", results),
+    ):
+        if len(part) and (part is not results or (len(able) and len(unable))):
+            rows.append(f"{heading}: {_named(part)}")
+            rows += _lines(part)
+    return Table(
+        HEADLINE,
+        "Before and after, all methods (%)",
+        [
+            Column("Method"),
+            *(Column(title, percent=True) for title in COMPARED.values()),
+            *(
+                Column(title, percent=True, signed=True, group="Change")
+                for title in ("acc.", "COB.")
+            ),
+            Column("Never predicted", right=True),
+        ],
+        rows,
+        caption="Means of the task means, on test rows, over cells in which no method is a "
+        "constant classifier; tables of the same texts count as one task. Change: relative to the "
+        "raw argmax. Never predicted: classes that no test row is predicted as, mean over all "
+        "cells, or how many cells have a constant classifier.",
+    )
+
+
+def _named(results: Results) -> str:
+    """Return the tasks, by dataset where several tables are of the same texts."""
+    tasks, datasets = results.values("task"), {dataset(row) for row in results}
+    if len(datasets) == len(tasks):
+        return ", ".join(map(str, tasks))
+    return f"{len(tasks)} tables of {len(datasets)} datasets"
+
+
+def _lines(results: Results) -> Iterator[Row]:
+    kept, _ = counted(results)
+    compared = by_titles(kept)
+    before = [compared.mean(TITLES[RAW], ALL, metric) for metric in ("accuracy", "cobias")]
+    for way, title in TITLES.items():
+        values = [compared.mean(title, ALL, metric) for metric in COMPARED]
+        change: Sequence[Value] = (None, None) if way == RAW else _change(before, values)
+        yield (title, *values, *change, never_predicted([row.result[way] for row in results]))
+
+
+def _change(before: Sequence[float], after: Sequence[float]) -> tuple[float | None, float | None]:
+    """Return the relative changes of accuracy and COBias."""
+    first, second = (
+        new / old - 1 if old else None for old, new in zip(before, after[:2], strict=True)
+    )
+    return first, second
+
+
+def ours_against(results: Results) -> Table:
+    """Return what `dnip fit` has more or less than each other way, with intervals over tasks."""
+    able, _ = divided(results)
+    compared = by_titles(able)
+    ours = TITLES[OURS]
+    others = [title for title in TITLES.values() if title != ours]
+    return Table(
+        OURS_AGAINST,
+        "DNIP, ours, minus each other method, on the tasks that the model can do (points)",
+        [
+            Column("Minus"),
+            *(Column(title, percent=True, signed=True) for title in COMPARED.values()),
+            Column("Cells left out"),
+        ],
+        [
+            (
+                other,
+                *(compared.difference(ours, other, metric) for metric in COMPARED),
+                compared.left_out(ours, other),
+            )
+            for other in others
+        ],
+        caption="Mean over datasets, with 95 % intervals by Student's t over datasets. Cells in "
+        "which one of the two is a constant classifier are left out.",
+    )
+
+
+def ours_in_words(results: Results, metric: str) -> tuple[str, bool | None]:
+    """Return ours minus each other method in words, and whether no difference is above 0."""
+    able, _ = divided(results)
+    compared = by_titles(able)
+    found = {
+        title: compared.difference(TITLES[OURS], title, metric)
+        for way, title in TITLES.items()
+        if way != OURS
+    }
+    known = {title: one for title, one in found.items() if one is not None}
+    if not known:
+        return "no task that the model can do", None
+    words = ", ".join(
+        f"{title} {100 * one.value:+.1f} [{100 * one.low:+.1f}, {100 * one.high:+.1f}]"
+        for title, one in known.items()
+    )
+    words += compared.left_out_in_words(*METHOD_TITLES.values())
+    return words, all(one.value <= 0 for one in known.values())
+
+
+def mean_over(results: Results, way: str, metric: str) -> float:
+    """Return the mean over datasets of the task means."""
+    by_task = [cells for _, cells in _by_task(results)]
+    datasets = [dataset(cells.rows[0]) for cells in by_task]
+    return fmean(group_means(datasets, [cells.mean(way, metric) for cells in by_task]))
+
+
+def relative(results: Results, way: str, metric: str) -> float | None:
+    """Return the mean change in parts of the mean before, None where that is 0."""
+    before, after = mean_over(results, RAW, metric), mean_over(results, way, metric)
+    return (after - before) / before if before else None
+
+
+def _key(labels: Any) -> tuple[str, str]:  # noqa: ANN401 - the mapping of labels
+    return str(labels.get("model")), str(labels["task"])
+
+
+def _by_task(results: Results) -> Iterator[tuple[tuple[str, str], Results]]:
+    for key in dict.fromkeys(_key(row.labels) for row in results):
+        yield key, Results(tuple(row for row in results if _key(row.labels) == key))

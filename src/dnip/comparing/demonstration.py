@@ -1,0 +1,102 @@
+"""The main job on the bundled table: fit, evaluate before and after, report."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib.resources import as_file, files
+from typing import TYPE_CHECKING
+
+from dnip.base.errors import MissingDependencyError
+from dnip.base.files import make_folder
+from dnip.fitting.fit import fit_table
+from dnip.fitting.record import Fit
+from dnip.presenting.drawing import save_figure
+from dnip.presenting.evaluation import class_accuracy_figure, describe
+from dnip.presenting.results import write_text
+from dnip.tables import ProbabilityTable
+from dnip.tables.evaluation import Evaluation, evaluate
+
+if TYPE_CHECKING:
+    import os
+    from pathlib import Path
+
+CLASSES = ("World", "Sports", "Business", "Technology")
+#: What is written.
+FILES = ("coefficients.json", "class_accuracies.png", "report.md")
+
+
+@dataclass(frozen=True, eq=False)
+class Demonstration:
+    """What the demonstration found and wrote.
+
+    Attributes
+    ----------
+    fit : Fit
+        On the opt half.
+    test : Evaluation
+        On the test half, before and after.
+    written : tuple of pathlib.Path
+        Coefficients, picture (where matplotlib is installed) and report.
+    """
+
+    fit: Fit
+    test: Evaluation
+    written: tuple[Path, ...]
+
+
+def bundled_table(half: str) -> ProbabilityTable:
+    """Return a half of the bundled AG News table, "opt" or "test"; see ``data/README.md``.
+
+    Examples
+    --------
+    >>> bundled_table("opt").n_classes
+    4
+    """
+    with as_file(files("dnip.comparing") / "data" / f"agnews-{half}.csv.gz") as path:
+        return ProbabilityTable.read(path, CLASSES)
+
+
+def run_demonstration(folder: str | os.PathLike[str]) -> Demonstration:
+    """Fit on the opt half, score the test half, and write the results into a folder.
+
+    Parameters
+    ----------
+    folder : path-like
+        Made if it does not exist.
+
+    Raises
+    ------
+    OutputError
+        If the folder or a file in it cannot be written.
+    """
+    target = make_folder(folder)
+    fit = fit_table(bundled_table("opt"))
+    test = evaluate([bundled_table("test")], fit.coefficients)
+    coefficients, picture, report = (target / name for name in FILES)
+    fit.coefficients.save(coefficients)
+    written = [coefficients]
+    with suppress(MissingDependencyError):  # the report then goes without its picture
+        written.append(save_figure(class_accuracy_figure(test), picture))
+    written.append(write_text(report, _report(fit, test, with_picture=len(written) > 1)))
+    return Demonstration(fit, test, tuple(written))
+
+
+def _report(fit: Fit, test: Evaluation, *, with_picture: bool) -> str:
+    solution = fit.solution
+    picture = "![class accuracies](class_accuracies.png)\n\n" if with_picture else ""
+    return f"""# One coefficient per class
+
+Fitted on {fit.evaluation.n:,} labelled rows, scored on {test.n:,} others.
+
+{picture}```
+{describe(test, fit.coefficients)}
+```
+
+Objective on the opt half: {solution.value:.6f} ({solution.solver}, {solution.evaluations:,}
+evaluations). {solution.status.sentence}
+
+The coefficients are in `coefficients.json`; apply them to new probabilities with
+
+    dnip apply TABLE --coefficients coefficients.json --out PREDICTIONS.csv
+"""

@@ -1,0 +1,141 @@
+"""The rows of a comparison: opt rows, drawn by seed, and test rows, none of them the same."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dnip.base.validation import check_integer
+from dnip.comparing.baselines import OptSet
+from dnip.tables.columns import CONTENT_FREE
+from dnip.tables.guards import check_classes_agree, check_disjoint, scored_rows
+from dnip.tables.splitting import BALANCED_UP_TO, draw_rows
+
+if TYPE_CHECKING:
+    from dnip.base.typing import Labels, Probabilities
+    from dnip.tables import ProbabilityTable
+
+
+@dataclass(frozen=True, eq=False)
+class Material:
+    """Rows to learn from and rows to score.
+
+    Attributes
+    ----------
+    opt : OptSet
+        All labels, all rows without a label, and all test rows as the batch.
+    test, true : ndarray of shape (T, N), ndarray of shape (T,)
+        Labelled test rows.
+    sources : tuple of str
+        Names of the opt and the test table.
+    """
+
+    opt: OptSet
+    test: Probabilities
+    true: Labels
+    sources: tuple[str, str]
+
+    @classmethod
+    def of(
+        cls,
+        opt: ProbabilityTable,
+        test: ProbabilityTable,
+        *,
+        unlabelled: ProbabilityTable | None = None,
+        content_free: ProbabilityTable | None = None,
+    ) -> Material:
+        """Sort the rows of tables; those whose id begins with content-free are content-free.
+
+        Parameters
+        ----------
+        opt, test : ProbabilityTable
+            With labels.
+        unlabelled : ProbabilityTable, optional
+            More rows to learn from; labels that it has are not read.
+        content_free : ProbabilityTable, optional
+            All its rows are content-free.
+
+        Raises
+        ------
+        InvalidInputError
+            For tables of other classes, opt and test rows in common, or labels of fewer than two
+            classes on either side.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from dnip import ProbabilityTable
+        >>> opt = ProbabilityTable(np.array([[0.9, 0.1], [0.6, 0.4]]), np.array([0, 1]))
+        >>> test = ProbabilityTable(np.array([[0.8, 0.2], [0.3, 0.7]]), np.array([0, 1]))
+        >>> Material.of(opt, test).n_classes
+        2
+        """
+        check_disjoint(opt, test)
+        if unlabelled is not None:
+            check_classes_agree(opt, unlabelled)
+            check_disjoint(unlabelled, test)
+        if content_free is not None:
+            check_classes_agree(opt, content_free)
+        opt_rows, opt_free = _part(opt)
+        test_rows, test_free = _part(test)
+        free = [opt_free, test_free] if content_free is None else [content_free.probabilities]
+        labelled, scored = scored_rows(opt_rows, "a fit"), scored_rows(test_rows)
+        more = [opt_rows.unlabelled().probabilities]
+        more += [] if unlabelled is None else [unlabelled.probabilities]
+        assert labelled.labels is not None
+        assert scored.labels is not None
+        learned_from = OptSet.of(
+            labelled.probabilities,
+            labelled.labels,
+            unlabelled=np.concatenate(more),
+            batch=test_rows.probabilities,
+            content_free=np.concatenate(free),
+            classes=opt.classes,
+        )
+        return cls(learned_from, scored.probabilities, scored.labels, (opt.source, test.source))
+
+    @property
+    def n_classes(self) -> int:
+        """N."""
+        return self.opt.n_classes
+
+    def missing(self, labels: Labels) -> tuple[str, ...]:
+        """Return the names of the classes that no label names."""
+        sizes = np.bincount(labels, minlength=self.n_classes)
+        return tuple(name for name, size in zip(self.opt.classes, sizes, strict=True) if size == 0)
+
+    def draw(self, n_labels: int | None, seed: int) -> OptSet:
+        """Return the opt set of one run: all labels, or some, the other opt rows unlabelled.
+
+        Parameters
+        ----------
+        n_labels : int, optional
+            Up to 100 are drawn class-balanced, more are drawn uniformly, as in the paper.
+        seed : int
+            Of the draw.
+
+        Raises
+        ------
+        InvalidInputError
+            For more labels than there are, or labels of fewer than two classes.
+        """
+        if n_labels is None:
+            return self.opt
+        labels = self.opt.labels
+        check_integer("labels", n_labels, at_least=2, at_most=len(labels))
+        balanced = n_labels <= BALANCED_UP_TO
+        return self.opt.hide_labels_but(
+            draw_rows(labels, self.n_classes, n_labels, seed, balanced=balanced)
+        )
+
+
+def _part(table: ProbabilityTable) -> tuple[ProbabilityTable, Probabilities]:
+    """Return the rows with content, and the probabilities of those without."""
+    if table.ids is None:
+        return table, table.probabilities[:0]
+    free = np.array([str(name).startswith(CONTENT_FREE) for name in table.ids], np.bool_)
+    if not free.any():
+        return table, table.probabilities[:0]
+    return table.take(~free), table.probabilities[free]

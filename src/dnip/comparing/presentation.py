@@ -1,0 +1,115 @@
+"""A comparison as a table, files and a figure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dnip.comparing.baselines import RAW
+from dnip.comparing.results import COMPARED
+from dnip.metrics import METRICS, scores
+from dnip.presenting.artefacts import Column, Table
+from dnip.presenting.drawing import Point, point_figure
+from dnip.presenting.drawing.style import BLACK, BLUE, RED
+from dnip.presenting.formats import seconds
+from dnip.presenting.results import ResultFiles, Results
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dnip.comparing.results import Comparison
+    from dnip.presenting.artefacts import Figure
+
+FILES = ResultFiles("results.json", "runs.csv", "comparison.png", "results.md")
+
+_TRANSDUCTIVE = " *"
+
+
+def present_comparison(comparison: Comparison) -> Results:
+    """Return a line per method, with notes; a figure where a method was finished."""
+    return Results(
+        _table(comparison),
+        comparison.to_dict(),
+        _fits(comparison),
+        _figure(comparison) if comparison.methods else None,
+    )
+
+
+def _table(comparison: Comparison) -> Table:
+    columns = [
+        Column("method"),
+        Column(METRICS["accuracy"].title, 3),
+        Column("against raw", 3, signed=True, wide=True),
+        Column(METRICS["cobias"].title, 3),
+        Column("against raw", 3, signed=True, wide=True),
+        Column(METRICS["worst_class_accuracy"].title, 3),
+        Column(METRICS["macro_f1"].title, 3, wide=True),
+        Column("fit", right=True, wide=True),
+    ]
+    rows = [
+        (
+            method.name + (_TRANSDUCTIVE if "batch" in method.reads else ""),
+            method.estimates["accuracy"],
+            method.differences.get("accuracy"),
+            method.estimates["cobias"],
+            method.differences.get("cobias"),
+            method.estimates["worst_class_accuracy"].value,
+            method.estimates["macro_f1"].value,
+            seconds(method.seconds),
+        )
+        for method in comparison.methods
+    ]
+    title = (
+        f"{comparison.title}: {comparison.n_opt:,} labels of {len(comparison.classes)} classes, "
+        f"{comparison.n_test:,} test rows"
+    )
+    skipped = (f"Left out, {name}: {reason}." for name, reason in comparison.skipped.items())
+    return Table("comparison", title, columns, rows, _caption(comparison), notes=tuple(skipped))
+
+
+def _caption(comparison: Comparison) -> str:
+    seeds = comparison.seeds
+    runs = "one run" if seeds == 1 else f"means of {seeds} runs"
+    note = f"Figures are {runs}; in brackets, their {comparison.confidence:.0%} intervals."
+    if comparison.n_unlabelled:
+        note += f" Unlabelled rows at hand: {comparison.n_unlabelled:,}."
+    if any("batch" in method.reads for method in comparison.methods):
+        note += " * reads the probabilities of all test rows, without labels, before it decides."
+    return note
+
+
+def _fits(comparison: Comparison) -> Iterator[list[Any]]:
+    """Yield a header, then the scores of every fit."""
+    yield ["method", "seed", "seconds", *COMPARED]
+    for method in comparison.methods:
+        for fit in method.fits:
+            scored = scores(fit.confusion)
+            values = [scored[metric] for metric in COMPARED]
+            yield [method.name, fit.seed, f"{fit.seconds:.6f}", *values]
+
+
+def _colour(name: str) -> str:
+    if name == RAW:
+        return BLACK
+    return RED if name.startswith("dnip") else BLUE
+
+
+def _figure(comparison: Comparison) -> Figure:
+    """Return accuracy against COBias, with intervals over test rows; up and left is better."""
+    points = [
+        Point(
+            method.name,
+            method.estimates["cobias"],
+            method.estimates["accuracy"],
+            _colour(method.name),
+            strong=method.name == "dnip",
+        )
+        for method in comparison.methods
+    ]
+    return point_figure(
+        "comparison",
+        f"{comparison.title}: {comparison.n_opt:,} labels, {comparison.n_test:,} test rows, "
+        f"{comparison.confidence:.0%} intervals",
+        points,
+        x_label="COBias, the mean gap between class accuracies (lower is better)",
+        y_label="accuracy",
+    )

@@ -1,1 +1,0 @@
-"""Studies of the method: comparison, benchmark, reproduction of the paper, demonstration."""

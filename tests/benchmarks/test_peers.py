@@ -1,0 +1,117 @@
+"""Every contestant for a moment on problems whose optimum is known."""
+
+from importlib.util import find_spec
+
+import pytest
+
+import oracles
+from benchmarks.race import PEERS, choose, race
+from benchmarks.race.arena import Arena, Stop
+from benchmarks.race.contestants import OURS
+from benchmarks.race.evaluations import evaluate_in_numpy
+from benchmarks.race.peers import published
+from dnip import Objective, ProbabilityTable
+from problems import KNOWN
+
+OBJECTIVE = Objective(tau=0.2, smoothing=1.0)  # all three terms, so that all are compared
+PROBLEMS = ["two classes, ties", "three classes"]
+
+
+def z(counts):
+    """The objective from its definition."""
+    return oracles.objective(counts, tau=0.2, mu=1.0)
+
+
+def optimum_of(known):
+    """The lowest of all points: a race lets classes be silenced."""
+    return oracles.optimum(known.p, known.labels, known.scale, z, may_silence=True)
+
+
+def run(name, known, *, time_limit=0.2, kernels=False):
+    """Race one contestant with one seed; its last moment."""
+    chosen = (name, "none") if name in OURS else ("none", name)
+    contestants = choose(*chosen, kernels=kernels)
+    table = ProbabilityTable(known.p, known.labels)
+    limits = {"time_limit": time_limit, "n_seeds": 1}
+    result = race(table, contestants, OBJECTIVE, scale=known.scale, **limits)
+    for reason in result.skipped.values():
+        pytest.skip(reason)
+    return result.runs[-1]
+
+
+@pytest.mark.parametrize("problem", PROBLEMS)
+@pytest.mark.parametrize("name", [*OURS, *PEERS])
+def test_what_is_recorded_is_the_objective_at_indices_of_the_scale(name, problem):
+    known = KNOWN[problem]
+    moments = run(name, known, time_limit=2.0 if name == "cp-sat" else 0.2).course
+    assert moments[0].seconds == 0.0
+    for moment in moments:
+        assert len(moment.indices) == known.n_classes
+        assert min(moment.indices) >= 1
+        assert max(moment.indices) <= known.scale
+        counts = oracles.confusion_at(known.p, known.labels, moment.indices)
+        assert moment.value == pytest.approx(z(counts), abs=1e-12)
+    assert optimum_of(known) - 1e-12 <= moments[-1].value < moments[0].value
+
+
+@pytest.mark.parametrize("name", [name for name, peer in PEERS.items() if peer.evaluate])
+def test_on_kernels_too(name):
+    known = KNOWN["three classes, ties"]
+    last = run(name, known, kernels=True)
+    assert last.contestant == f"{name} (kernels)"
+    counts = oracles.confusion_at(known.p, known.labels, last.course[-1].indices)
+    assert last.best == pytest.approx(z(counts), abs=1e-12)
+
+
+@pytest.mark.parametrize("beta", [0.0, 2.7])
+@pytest.mark.parametrize("tau", [0.0, 0.2])
+@pytest.mark.parametrize("problem", ["two classes, ties", "three classes, near ties"])
+def test_cp_sat_solves_the_very_problem(problem, beta, tau):
+    if find_spec("ortools") is None:
+        pytest.skip("ortools is not installed")
+    known = KNOWN[problem]
+    objective = Objective(beta=beta, tau=tau)
+    arena = Arena(
+        known.p,
+        known.labels,
+        objective,
+        known.scale,
+        raw=9.0,
+        evaluate=evaluate_in_numpy,
+        time_limit=60.0,
+    )
+    with pytest.raises(Stop):
+        PEERS["cp-sat"].search(arena, 0)
+    optimum = oracles.optimum(
+        known.p,
+        known.labels,
+        known.scale,
+        lambda counts: oracles.objective(counts, beta=beta, tau=tau),
+        may_silence=True,
+    )
+    assert arena.best == pytest.approx(optimum, abs=1e-5)
+    assert optimum - 1e-4 <= arena.lower_bound <= optimum
+
+
+@pytest.mark.parametrize("name", ["exact", "exhaustive"])
+def test_a_search_that_excludes_the_rest_proves_its_best(name):
+    known = KNOWN["three classes"]
+    proven = run(name, known, time_limit=60.0)
+    assert proven.lower_bound == pytest.approx(proven.best, abs=1e-12)
+    assert proven.best == pytest.approx(optimum_of(known), abs=1e-12)
+
+
+def test_the_published_loops_note_what_they_evaluate():
+    known = KNOWN["three classes"]
+    noted = []
+    annealed = published.anneal(
+        known.p.tolist(),
+        known.labels.tolist(),
+        scale=known.scale,
+        smoothing=1.0,
+        note=lambda indices, value: noted.append((value, indices)),
+    )
+    assert len(noted) == annealed.evaluations
+    assert noted[0][1] == [known.scale] * 3
+    best, indices = min(noted, key=lambda entry: entry[0])
+    assert (annealed.value, annealed.indices) == (pytest.approx(best), indices)

@@ -1,0 +1,126 @@
+"""Corrections by a prior, against their definitions, row by row."""
+
+import numpy as np
+import pytest
+
+from dnip.base.errors import InvalidInputError
+from dnip.comparing.baselines import (
+    BatchCalibration,
+    BatchCalibrationOnOpt,
+    ClassWeights,
+    ContextualCalibration,
+    OptSet,
+    PriorDivision,
+    RawArgmax,
+    all_methods,
+)
+from strategies import random_probabilities
+
+
+def opt_set(seed=0, n_rows=200, n_classes=4, **more):
+    rng = np.random.default_rng(seed)
+    p = random_probabilities(rng, n_rows, n_classes)
+    labels = rng.integers(n_classes, size=n_rows)
+    labels[:n_classes] = np.arange(n_classes)
+    return OptSet.of(p, labels, **more)
+
+
+def divided(p, prior):
+    """Argmax of p/prior with plain loops, the lowest class on a tie."""
+    return [max(range(len(row)), key=lambda c: (row[c] / prior[c], -c)) for row in p.tolist()]
+
+
+def test_raw_is_the_argmax():
+    opt = opt_set()
+    assert (RawArgmax().fit(opt).predict(opt.probabilities) == opt.probabilities.argmax(1)).all()
+
+
+def test_batch_calibration_divides_by_the_mean_of_the_batch():
+    batch = random_probabilities(np.random.default_rng(1), 5000, 4) ** 3 * [1, 2, 3, 4]
+    batch /= batch.sum(axis=1, keepdims=True)
+    fitted = BatchCalibration().fit(opt_set(batch=batch))
+    assert fitted.predict(batch).tolist() == divided(batch, batch.mean(axis=0))
+
+
+def test_batch_calibration_of_opt_rows_reads_no_label_and_no_test_row():
+    opt = opt_set(batch=[[1.0, 0, 0, 0]] * 9, unlabelled=[[0.7, 0.1, 0.1, 0.1]] * 5000)
+    other = OptSet.of(opt.probabilities, opt.labels[::-1], unlabelled=opt.unlabelled)
+    fitted = BatchCalibrationOnOpt().fit(opt)
+    assert (fitted.weights == BatchCalibrationOnOpt().fit(other).weights).all()
+    rows = np.vstack([opt.probabilities, opt.unlabelled])
+    assert fitted.weights == pytest.approx(rows.mean(0).min() / rows.mean(0))
+
+
+def test_a_class_that_no_row_holds_possible_is_not_boosted_without_end():
+    fitted = BatchCalibration().fit(opt_set(n_classes=2, batch=[[1.0, 0.0]] * 99))
+    assert fitted.weights.tolist() == [2.0**-24, 1.0]
+
+
+def test_contextual_calibration_divides_by_the_mean_of_content_free_rows():
+    free = random_probabilities(np.random.default_rng(2), 3, 4)
+    opt = opt_set(content_free=free)
+    predicted = ContextualCalibration().fit(opt).predict(opt.probabilities)
+    assert predicted.tolist() == divided(opt.probabilities, free.mean(axis=0))
+
+
+def test_prior_division_makes_the_mean_probability_the_label_share_where_one_step_can():
+    # rows of one kind: the corrected probability is then the share itself
+    opt = OptSet.of([[0.9, 0.1]] * 4000, [0] * 1000 + [1] * 3000)
+    scores = PriorDivision().fit(opt).scores(opt.probabilities[:1])
+    assert scores[0] / scores.sum() == pytest.approx([0.25, 0.75], abs=1e-3)
+
+
+def test_prior_division_rules_no_class_out():
+    opt = OptSet.of([[0.4, 0.3, 0.3]] * 20, [0, 1] * 10)
+    assert (PriorDivision().fit(opt).weights > 0).all()
+
+
+def test_weights_decide_as_the_rule_of_the_package_does():
+    p = random_probabilities(np.random.default_rng(3), 500, 5, "tied")
+    weights = np.array([3.0, 1.0, 2.0, 3.0, 6.0])
+    correction = ClassWeights(weights)
+    assert (correction.predict(p) == np.argmax(weights * p, axis=1)).all()
+    assert (correction.predict(np.asfortranarray(p)) == np.argmax(weights * p, axis=1)).all()
+
+
+@pytest.mark.parametrize("method", [BatchCalibration(), ContextualCalibration()])
+def test_rows_that_are_missing_are_named(method):
+    with pytest.raises(InvalidInputError, match=f"{method.name} needs .*there (is|are) none"):
+        method.fit(opt_set())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (([[0.9, 0.1]] * 2, [0, 0]), "only class 0 has labelled examples"),
+        (([[0.9, 0.1]] * 2, [0]), "labels has shape"),
+        (([[0.9, 0.1]] * 2, [0, 2]), "outside 0..1"),
+    ],
+)
+def test_a_bad_opt_set_is_refused(arguments, told):
+    with pytest.raises(InvalidInputError, match=told):
+        OptSet.of(*arguments)
+
+
+def test_rows_of_other_classes_are_refused():
+    with pytest.raises(InvalidInputError, match="batch has 3 columns, but probabilities has 2"):
+        OptSet.of([[0.9, 0.1]] * 2, [0, 1], batch=[[0.2, 0.3, 0.5]])
+
+
+@pytest.mark.parametrize("name", [name for name in all_methods() if name != "linear-adapter"])
+@pytest.mark.parametrize("n_labels", ["one each", "one class missing", "many"])
+def test_every_method_learns_from_one_label_per_class_and_without_a_class(name, n_labels):
+    pytest.importorskip("sklearn")
+    rng = np.random.default_rng(4)
+    p = random_probabilities(rng, 60, 3)
+    labels = {"one each": [0, 1, 2], "one class missing": [0, 2] * 5, "many": [0, 1, 2] * 20}
+    labels = labels[n_labels]
+    opt = OptSet.of(p[: len(labels)], labels, batch=p, content_free=p[:3], unlabelled=p[5:20])
+    correction = all_methods()[name].fit(opt, seed=1)
+    again = all_methods()[name].fit(opt, seed=1)
+    scores = correction.scores(p)
+    assert scores.shape == p.shape
+    assert not np.isnan(scores).any()
+    assert (correction.predict(p) == again.predict(p)).all()
+    if name != "temperature-scaling":
+        assert (correction.predict(p) == scores.argmax(axis=1)).all()

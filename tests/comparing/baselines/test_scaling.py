@@ -1,0 +1,142 @@
+"""Temperature, vector and matrix scaling, against scikit-learn and the conditions of an optimum."""
+
+import numpy as np
+import pytest
+
+from dnip.comparing.baselines import (
+    BalancedMatrixScaling,
+    MatrixScaling,
+    OptSet,
+    TemperatureScaling,
+    VectorScaling,
+)
+from dnip.comparing.baselines.scaling import log_loss
+from strategies import random_probabilities
+
+pytest.importorskip("scipy")
+
+
+def opt_set(seed=0, n_rows=600, n_classes=4):
+    rng = np.random.default_rng(seed)
+    p = random_probabilities(rng, n_rows, n_classes)
+    sharper = p**0.6 * rng.uniform(0.5, 2, n_classes)
+    sharper /= sharper.sum(axis=1, keepdims=True)
+    labels = (sharper.cumsum(axis=1) < rng.random((n_rows, 1))).sum(axis=1)
+    labels[:n_classes] = np.arange(n_classes)
+    return OptSet.of(p, labels)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_temperature_is_the_best_of_a_fine_grid(seed):
+    opt = opt_set(seed)
+    fitted = TemperatureScaling().fit(opt)
+    z = np.log(opt.probabilities)
+    rows = np.arange(len(z))
+
+    def loss(temperature):
+        q = np.exp(z / temperature)
+        return -np.log(q[rows, opt.labels] / q.sum(axis=1)).mean()
+
+    grid = np.geomspace(0.1, 10, 2001)
+    best = grid[np.argmin([loss(t) for t in grid])]
+    assert fitted.temperature == pytest.approx(best, rel=0.003)
+    assert fitted.scores(opt.probabilities).sum(axis=1) == pytest.approx(1)
+
+
+def test_the_temperature_is_that_of_scikit_learn():
+    calibration = pytest.importorskip("sklearn.calibration")
+    frozen = pytest.importorskip("sklearn.frozen")
+    base = pytest.importorskip("sklearn.base")
+
+    class Given(base.ClassifierMixin, base.BaseEstimator):
+        classes_ = np.arange(4)
+
+        def fit(self, X, y):
+            return self
+
+        def decision_function(self, X):
+            return np.log(X)
+
+        def predict(self, X):
+            return X.argmax(axis=1)
+
+        def __sklearn_is_fitted__(self):
+            return True
+
+    opt = opt_set()
+    theirs = calibration.CalibratedClassifierCV(
+        frozen.FrozenEstimator(Given()), method="temperature", ensemble=False
+    )
+    try:
+        theirs.fit(opt.probabilities, opt.labels)
+    except ValueError:
+        pytest.skip("this scikit-learn has no temperature scaling")
+    ours = TemperatureScaling().fit(opt).scores(opt.probabilities)
+    assert ours == pytest.approx(theirs.predict_proba(opt.probabilities), abs=1e-4)
+
+
+def test_the_temperature_never_changes_a_decision():
+    rng = np.random.default_rng(5)
+    p = np.vstack([random_probabilities(rng, 300, 3, kind) for kind in ("tied", "decimal", "tiny")])
+    opt = OptSet.of(p, rng.integers(3, size=len(p)))
+    assert (TemperatureScaling().fit(opt).predict(p) == p.argmax(axis=1)).all()
+
+
+def test_the_gradient_is_that_of_small_steps():
+    rng = np.random.default_rng(6)
+    scores, labels = rng.normal(size=(5, 3)), rng.integers(3, size=5)
+    _, gradient = log_loss(scores, labels)
+    for cell in np.ndindex(5, 3):
+        step = np.zeros_like(scores)
+        step[cell] = 1e-6
+        slope = (log_loss(scores + step, labels)[0] - log_loss(scores - step, labels)[0]) / 2e-6
+        assert gradient[cell] == pytest.approx(slope, abs=1e-8)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_no_small_change_of_the_vector_is_better(seed):
+    opt = opt_set(seed)
+    told = VectorScaling().fit(opt).to_dict()
+    slopes, shifts = np.array(told["slopes"]), np.array(told["shifts"])
+    z = np.log(opt.probabilities)
+    best = log_loss(slopes * z + shifts, opt.labels)[0]
+    assert best < log_loss(z, opt.labels)[0]
+    for c in range(opt.n_classes):
+        step = 0.02 * np.eye(opt.n_classes)[c]
+        for sign in (-1, 1):
+            assert log_loss((slopes + sign * step) * z + shifts, opt.labels)[0] > best - 1e-7
+            assert log_loss(slopes * z + shifts + sign * step, opt.labels)[0] > best - 1e-7
+
+
+def test_a_class_without_labels_keeps_its_log_probability():
+    opt = opt_set()
+    some = opt.labels != 2
+    told = VectorScaling().fit(OptSet.of(opt.probabilities[some], opt.labels[some])).to_dict()
+    assert (told["slopes"][2], told["shifts"][2]) == (1.0, 0.0)
+
+
+def test_labels_that_can_be_told_apart_leave_the_slopes_finite():
+    opt = OptSet.of([[0.9, 0.1], [0.6, 0.4]] * 10, [0, 1] * 10)
+    told = VectorScaling().fit(opt).to_dict()
+    assert np.isfinite([*told["slopes"], *told["shifts"]]).all()
+
+
+@pytest.mark.parametrize("method", [MatrixScaling(), BalancedMatrixScaling()])
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_matrix_scaling_decides_as_scikit_learn_does(method, n_classes):
+    linear_model = pytest.importorskip("sklearn.linear_model")
+    opt = opt_set(n_classes=n_classes)
+    weights = method.class_weight
+    theirs = linear_model.LogisticRegression(class_weight=weights, max_iter=1000)
+    theirs.fit(np.log(opt.probabilities), opt.labels)
+    ours = method.fit(opt)
+    new = random_probabilities(np.random.default_rng(9), 500, n_classes)
+    assert (ours.predict(new) == theirs.predict(np.log(new))).all()
+
+
+def test_matrix_scaling_never_predicts_a_class_without_labels():
+    pytest.importorskip("sklearn")
+    p = random_probabilities(np.random.default_rng(7), 100, 3)
+    for kept in ([0, 2], [1, 2]):
+        opt = OptSet.of(p, np.array(kept)[np.arange(100) % 2])
+        assert set(MatrixScaling().fit(opt).predict(p)) <= set(kept)

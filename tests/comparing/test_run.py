@@ -1,0 +1,177 @@
+"""The comparison: same rows and seeds for all, results that agree with a fit done by hand."""
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from dnip import Coefficients, ProbabilityTable
+from dnip.base.errors import DNIPWarning, InvalidInputError, MissingDependencyError
+from dnip.comparing import Material, compare
+from dnip.comparing.baselines import ClassWeights, OurDNIP, PlainDNIP, RawArgmax, choose
+from dnip.metrics import accuracy, cobias, confusion_matrix
+from dnip.tables.evaluation import evaluate
+from strategies import random_probabilities
+
+
+def material(n_classes=3, labels=None):
+    rng = np.random.default_rng(0)
+    tables = []
+    for source in ("opt.csv", "test.csv"):
+        fair = random_probabilities(rng, 150, n_classes)
+        p = fair * np.arange(1, n_classes + 1) ** 1.5
+        p /= p.sum(axis=1, keepdims=True)
+        true = fair.argmax(axis=1)
+        true[:n_classes] = np.arange(n_classes)
+        if labels is not None:
+            true = labels(true)
+        tables.append(ProbabilityTable(p, true, source=source))
+    return Material.of(*tables)
+
+
+@dataclass(frozen=True)
+class Fake:
+    """A method that fails, or tells what it was given."""
+
+    name: str = "fake"
+    raises: BaseException | None = None
+    summary: ClassVar[str] = "a fake"
+    reads: ClassVar[tuple[str, ...]] = ()
+    library: str = ""
+    extra: str = "fakes"
+    seeded: bool = True
+    fits: list = field(default_factory=list)
+
+    def fit(self, opt, seed=0):
+        self.fits.append(seed)
+        if self.raises is not None:
+            raise self.raises
+        told = {"seed": seed, "first": opt.probabilities[0].tolist(), "n": len(opt.labels)}
+        return ClassWeights(np.ones(opt.n_classes), told)
+
+
+def test_figures_are_those_of_a_fit_by_hand():
+    given = material()
+    result = compare(given, [PlainDNIP()], n_seeds=2)
+    assert [outcome.name for outcome in result.methods] == ["raw", "dnip-plain"]
+    confusions = []
+    for seed in range(2):
+        predicted = PlainDNIP().fit(given.draw(None, seed), seed).predict(given.test)
+        confusions.append(confusion_matrix(given.true, predicted, 3))
+    found = result.of("dnip-plain")
+    assert [run.confusion.tolist() for run in found.fits] == [c.tolist() for c in confusions]
+    mean = np.mean([accuracy(c) for c in confusions])
+    assert found.estimates["accuracy"].value == pytest.approx(mean)
+    assert found.estimates["cobias"].value == pytest.approx(
+        np.mean([cobias(c) for c in confusions])
+    )
+    raw = result.of("raw")
+    assert found.differences["accuracy"].value == pytest.approx(
+        mean - raw.estimates["accuracy"].value
+    )
+    assert raw.differences == {}
+
+
+def test_intervals_are_those_of_an_evaluation_on_the_same_rows():
+    given = material()
+    result = compare(given, [PlainDNIP(scale=30)], n_seeds=1, confidence=0.8)
+    fitted = PlainDNIP(scale=30).fit(given.draw(None, 0), 0)
+    coefficients = Coefficients(["0", "1", "2"], fitted.weights.astype(int), 30)
+    table = ProbabilityTable(given.test, given.true)
+    told = evaluate([table], coefficients).to_dict(0.8)
+    found = result.of("dnip-plain")
+    for metric in ("accuracy", "cobias", "worst_class_accuracy", "macro_f1"):
+        expected = told["reweighted"][metric], *told["reweighted"]["intervals"][metric]
+        assert found.estimates[metric] == pytest.approx(expected)
+    for metric in ("accuracy", "cobias"):
+        expected = told["difference"][metric], *told["difference"]["intervals"][metric]
+        assert found.differences[metric] == pytest.approx(expected)
+
+
+def test_all_methods_see_the_same_rows_and_seeds():
+    methods = [Fake("one"), Fake("two")]
+    result = compare(material(), methods, n_labels=9, n_seeds=3)
+    one, two = ([fit.correction for fit in result.of(name).fits] for name in ("one", "two"))
+    assert one == two
+    assert [told["seed"] for told in one] == [0, 1, 2]
+    assert len({tuple(told["first"]) for told in one}) > 1
+    assert {told["n"] for told in one} == {9}
+    assert (result.n_opt, result.n_unlabelled, result.n_test) == (9, 141, 150)
+
+
+def test_without_chance_and_draws_one_fit_will_do():
+    def fits(**settings):
+        methods = [Fake("chance", fits=[]), Fake("none", seeded=False, fits=[])]
+        result = compare(material(), methods, n_seeds=3, **settings)
+        assert [fit.seed for fit in result.of("none").fits] == [0, 1, 2]
+        return [sorted(set(method.fits)) for method in methods]
+
+    assert fits() == [[0, 1, 2], [0]]
+    assert fits(n_labels=9) == [[0, 1, 2], [0, 1, 2]]
+
+
+def test_what_cannot_run_is_skipped_with_its_reason_or_refused():
+    methods = [Fake("broken", InvalidInputError("no rows")), Fake("absent", library="no_such_lib")]
+    result = compare(material(), methods)
+    assert result.skipped["broken"] == "no rows"
+    assert "pip install 'dnip[fakes]'" in result.skipped["absent"]
+    assert [outcome.name for outcome in result.methods] == ["raw"]
+    with pytest.raises(InvalidInputError, match="no rows"):
+        compare(material(), methods[:1], strict=True)
+    with pytest.raises(MissingDependencyError, match="run the method absent"):
+        compare(material(), methods[1:], strict=True)
+
+
+def test_ctrl_c_keeps_what_is_finished():
+    methods = [Fake("done"), Fake("stopped", KeyboardInterrupt()), Fake("never")]
+    result = compare(material(), methods)
+    assert result.interrupted
+    assert [outcome.name for outcome in result.methods] == ["raw", "done"]
+
+
+def test_ctrl_c_at_once_leaves_nothing():
+    def interrupt(_what, _number, _total):
+        raise KeyboardInterrupt
+
+    result = compare(material(), [Fake()], progress=interrupt)
+    assert (result.interrupted, result.methods) == (True, ())
+
+
+def test_a_class_without_labels_is_told_once():
+    given = material(labels=lambda true: np.where(true == 2, 1, true))
+    with pytest.warns(DNIPWarning) as told:
+        compare(given, [OurDNIP(), PlainDNIP()])
+    assert [str(warning.message) for warning in told] == [
+        "some draw of opt.csv: no label of class 2; nothing is learned of it there",
+        "test.csv: no labelled row of class 2: left out",
+    ]
+
+
+def test_everything_can_be_told_as_json():
+    result = compare(material(), [RawArgmax(), OurDNIP()], n_labels=20, n_seeds=2)
+    told = result.to_dict()["methods"][1]
+    assert told["cobias"].keys() == {"value", "low", "high", "spread", "difference"}
+    assert sum(told["runs"][0]["correction"]["robust"]["labels"]) == 20
+    values = [run["cobias"] for run in told["runs"]]
+    assert told["cobias"]["spread"] == pytest.approx(np.std(values, ddof=1))
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"n_seeds": 0}, "seeds must be"),
+        ({"confidence": 90}, "confidence must lie between 0 and 1"),
+        ({"n_labels": 999}, "at most 150; got 999"),
+    ],
+)
+def test_bad_settings(settings, told):
+    with pytest.raises(InvalidInputError, match=told):
+        compare(material(), **{"methods": [Fake()], **settings})
+
+
+def test_methods_are_chosen_by_name():
+    assert choose()[0].name == choose("dnip")[0].name == "raw"
+    assert [method.name for method in choose("dnip,raw,dnip")] == ["raw", "dnip"]
+    with pytest.raises(InvalidInputError, match="methods must be one of raw, batch-calibration"):
+        choose("dnip,magic")

@@ -1,0 +1,62 @@
+"""Results and tables that test files of the experiments share."""
+
+import numpy as np
+
+from dnip import ProbabilityTable
+from reproduction.degenerate import score
+from reproduction.plan import ReproductionPlan
+from reproduction.registry import load_experiments
+from reproduction.results import CellResult, Results
+
+PLAN = ReproductionPlan(name="test", tasks=("agnews",), seeds=(0, 1))
+
+
+def starving_table(n_rows, seed, n_classes=3):
+    """Probabilities in which the last class is starved, with class names."""
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(n_classes, size=n_rows)
+    logits = rng.normal(size=(n_rows, n_classes))
+    logits[np.arange(n_rows), labels] += 1.5
+    logits[:, -1] -= 2
+    p = np.exp(logits)
+    p /= p.sum(axis=1, keepdims=True)
+    return ProbabilityTable(p, labels, classes=tuple("abcdefgh"[:n_classes]))
+
+
+def results(*pairs):
+    """Results of (labels, result) pairs."""
+    shared = {"model": "m", "shots": None, "seed": 0}
+    return Results(tuple(CellResult({**shared, **labels}, found, 0.1) for labels, found in pairs))
+
+
+def experiment(name, **options):
+    """An experiment with options of its own."""
+    (found,) = load_experiments(name, PLAN.model_copy(update={"experiments": {name: options}}))
+    return found
+
+
+METHODS = ("paper", "authors", "optimum", "ours")
+
+
+def scored(confusion, classes="xyzuvw"):
+    """All scores of a confusion matrix."""
+    return score(np.array(confusion), classes)
+
+
+def of_kind(artefacts, kind):
+    return [artefact for artefact in artefacts if isinstance(artefact, kind)]
+
+
+def verdicts(artefacts):
+    """Verdicts by the beginning of their claims."""
+    return [artefact.confirmed for artefact in artefacts if hasattr(artefact, "confirmed")]
+
+
+def as_folder(folder, **tables):
+    """Write opt and test tables by name, as `--tables` takes them."""
+    for name, (opt, test) in tables.items():
+        (folder / name).mkdir(parents=True)
+        for part, table in (("opt", opt), ("test", test)):
+            unnamed = ProbabilityTable(table.probabilities, table.labels)
+            unnamed.write(folder / name / f"{part}.csv")
+    return folder

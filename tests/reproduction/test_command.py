@@ -1,0 +1,187 @@
+import json
+
+import numpy as np
+import pytest
+
+from dnip.base.files import atomic_path
+from dnip.comparing.demonstration import bundled_table
+from reproduction.plan import load_plan
+from texts import write_tables, write_texts
+
+#: Cheap, and the same for every test here.
+PLAN = """
+tasks = ["agnews", "trec"]
+seeds = [0]
+[[models]]
+truncate = true
+[experiments.opt-size]
+sizes = [10, 100]
+[experiments.cot]
+rows = 4
+max_new_tokens = 4
+"""
+
+
+@pytest.fixture
+def work(folder):
+    """Saved tables of one table, a plan, and a folder to be written."""
+    write_tables(folder / "tables")
+    (folder / "plan.toml").write_text(PLAN)
+    return folder
+
+
+SAVED = ("--tables", "tables", "--plan", "plan.toml", "--out", "out", "--jobs", "1")
+
+
+def results_of(folder):
+    """All results, seconds apart."""
+
+    def without_seconds(value):
+        if isinstance(value, dict):
+            return {k: without_seconds(v) for k, v in value.items() if "seconds" not in k}
+        return [without_seconds(v) for v in value] if isinstance(value, list) else value
+
+    paths = sorted((folder / "results").glob("*.json"))
+    return {path.name: without_seconds(json.loads(path.read_text())) for path in paths}
+
+
+def test_an_experiment_on_saved_tables_leaves_results_and_a_manifest(work, reproduce):
+    found = reproduce("confusion", *SAVED, "--json")
+    assert found.status == 0
+    assert found.json["cells"] == 1
+    assert found.json["failures"] == {}
+    content = json.loads((work / "out/results/confusion.json").read_text())
+    assert {"raw", "paper", "authors", "optimum", "ours"} <= set(content["cells"][0]["result"])
+    header = (work / "out/results/confusion.csv").read_text().splitlines()[0]
+    assert header.startswith("model,task,dataset,shots,seed,n_opt")
+    manifest = json.loads((work / "out/manifest.json").read_text())
+    assert manifest["inputs"]["plan"]["tasks"] == ["agnews", "trec"]
+    assert manifest["inputs"]["package_version"]
+    assert len(manifest["runs"]) == 1
+
+
+def test_raw_scores_equal_those_of_an_evaluation(work, reproduce):
+    reproduce("opt-size", *SAVED)
+    cells = json.loads((work / "out/results/opt-size.json").read_text())["cells"]
+    test = bundled_table("test")
+    accuracy = np.mean(test.probabilities.argmax(axis=1) == test.labels)
+    assert {cell["result"]["raw"]["accuracy"] for cell in cells} == {accuracy}
+    assert {cell["labels"]["size"] for cell in cells} == {10, 100, 0}
+
+
+def test_experiments_that_prompt_are_left_out_of_saved_tables(work, reproduce):
+    found = reproduce("all", *SAVED, "--dry-run", "--json")
+    assert {"cot", "label-order"} <= set(found.json["left_out"])
+    assert "main" in found.json["experiments"]
+    assert not (work / "out").exists()
+    reproduce("cot", *SAVED).assert_refused("cot", "only saved tables", "--model")
+
+
+def test_another_plan_in_the_same_folder_is_refused_unless_wanted(work, reproduce):
+    assert reproduce("confusion", *SAVED).status == 0
+    before = results_of(work / "out")
+    (work / "plan.toml").write_text(PLAN.replace("seeds = [0]", "seeds = [0, 1]\ndev_share = 0.1"))
+    refused = reproduce("confusion", *SAVED)
+    refused.assert_refused("another plan", "dev_share was 0.05, is 0.1", "--replan")
+    assert results_of(work / "out") == before
+    assert reproduce("confusion", *SAVED, "--replan").status == 0
+    assert results_of(work / "out") != before
+
+
+def test_results_of_an_older_version_are_refused_and_not_used(work, reproduce):
+    assert reproduce("confusion", *SAVED).status == 0
+    path = work / "out/manifest.json"
+    manifest = json.loads(path.read_text())
+    manifest["inputs"]["package_version"] = "0.0.1"
+    path.write_text(json.dumps(manifest))
+    refused = reproduce("confusion", *SAVED)
+    refused.assert_refused('package_version was "0.0.1"', "--replan")
+    assert reproduce("confusion", *SAVED, "--replan").status == 0
+
+
+def test_other_tables_in_the_same_folder_are_refused(work, reproduce):
+    assert reproduce("confusion", *SAVED).status == 0
+    path = work / "tables/news/opt.csv.gz"
+    path.write_bytes((work / "tables/news/test.csv.gz").read_bytes())
+    reproduce("confusion", *SAVED).assert_refused("another plan", "news/opt")
+
+
+def test_tables_within_the_outputs_are_refused(folder, reproduce):
+    (folder / "out/tables/news").mkdir(parents=True)
+    (folder / "out/tables/news/test.csv").write_text("")
+    found = reproduce("main", "--tables", "out/tables", "--out", "out")
+    found.assert_refused("tables and out/tables are the same file")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("everything", *SAVED), "no experiment 'everything'"),
+        (("main", "--tables", "tables", "--plan", "huge", "--out", "out"), "no built-in plan"),
+        (("main", "--tables", "nowhere", "--out", "out"), "no such folder"),
+        (("main", "--tables", ".", "--out", "out"), "no folder in it holds"),
+        (("main", "--out", "out"), "--tables"),
+        (("main", "--tables", "tables", "--data", "tables", "--out", "out"), "--tables"),
+        (("main", "--data", "tables", "--out", "out"), "no task of the plan has data"),
+        (("main", "--tables", "tables", "--out", "plan.toml"), "cannot make the folder"),
+    ],
+)
+def test_wrong_input_is_refused(work, reproduce, arguments, told):
+    reproduce(*arguments).assert_refused(told)
+    assert not (work / "out").exists()
+
+
+def test_a_plan_without_model_needs_one(work, reproduce):
+    write_texts(work / "data")
+    reproduce("main", "--data", "data", "--out", "out").assert_refused("--model")
+
+
+def test_a_model_that_is_not_there_is_refused_before_anything_is_written(work, reproduce):
+    write_texts(work / "data")
+    arguments = ("--plan", "plan.toml", "--data", "data", "--out", "out")
+    reproduce("main", "--model", "./nowhere", *arguments).assert_refused("no folder './nowhere'")
+    assert not (work / "out").exists()
+
+
+def test_a_cell_that_fails_is_reported_and_the_others_are_done(work, reproduce):
+    plan = PLAN.replace("seeds = [0]", "seeds = [0]\ndev_share = 0.0001")
+    (work / "plan.toml").write_text(plan)
+    found = reproduce("confusion", *SAVED)
+    assert found.status == 1
+    assert "failed: confusion" in found.err
+    assert "part dev would be empty" in found.err
+    assert "the same command again" in found.err
+    manifest = json.loads((work / "out/manifest.json").read_text())
+    assert len(manifest["failures"]) == 1
+
+
+def test_a_disk_that_is_full_ends_the_run_with_a_message(work, reproduce, monkeypatch):
+    from dnip.base.errors import OutputError
+    from dnip.presenting import results
+
+    def full(path):
+        if len(list((work / "out/cells").glob("*.json"))) >= 1:
+            raise OutputError(f"{path} cannot be written: No space left on device")
+        return atomic_path(path)
+
+    monkeypatch.setattr(results, "atomic_path", full)
+    reproduce("confusion", *SAVED).assert_refused("No space left")
+    monkeypatch.undo()
+    monkeypatch.chdir(work)
+    found = reproduce("confusion", *SAVED, "--json")
+    assert found.json["cells_reused"] == 1
+
+
+def test_a_second_run_in_the_same_folder_is_refused(work, reproduce):
+    fcntl = pytest.importorskip("fcntl")
+    (work / "out").mkdir()
+    with (work / "out/.lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        reproduce("confusion", *SAVED).assert_refused("another run is working there")
+
+
+def test_the_dry_run_of_a_family_tells_memory_and_cost(work, reproduce):
+    write_texts(work / "data", tasks=load_plan("llama-2-7b").tasks)
+    found = reproduce("all", "--plan", "llama-2-7b", "--data", "data", "--out", "o", "--dry-run")
+    assert "memory 16 GB, disk 13 GB" in found.out
+    assert "A100" in found.out

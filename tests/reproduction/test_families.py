@@ -1,0 +1,113 @@
+"""The plans of the paper's five families, on tiny random models of the same architectures."""
+
+import json
+import math
+
+import pytest
+
+from failing_server import FailingServer
+from reproduction.plan import DevGrid, Rows, load_plan
+from reproduction.reproduction import reproduce
+from texts import write_texts
+
+ARCHITECTURES = {
+    "gpt2-xl": "gpt2",
+    "gemma-2-2b": "gemma2",
+    "llama-2-13b": "llama",  # and the 7B of fewer shots
+}
+
+
+def in_little(plan, **model):
+    """The plan with another model, one task, one seed and few rows."""
+    (only,) = plan.models
+    return plan.model_copy(
+        update={
+            "models": (only.model_copy(update=model),),
+            "tasks": ("agnews",),
+            "seeds": (0,),
+            "rows": Rows(opt=40, test=20),
+            "grid": DevGrid(smoothing=(1.0, 4000.0)),
+            "dev_share": 0.2,
+            "experiments": {"cot": {"rows": 4, "max_new_tokens": 4}},
+        }
+    )
+
+
+def settings_of(folder):
+    paths = (folder / "prompts").glob("*.meta.json")
+    return [json.loads(path.read_text())["settings"] for path in paths]
+
+
+@pytest.mark.parametrize("name", ARCHITECTURES)
+def test_a_family_of_local_models(name, tmp_path, tiny_model):
+    plan = in_little(load_plan(name), model=str(tiny_model(ARCHITECTURES[name])))
+    done = reproduce("main", plan, tmp_path / "out", data=write_texts(tmp_path / "data"))
+    assert done.outcome.failures == {}
+    assert done.outcome.n_cells == len(plan.models[0].shots)
+    for settings in settings_of(tmp_path / "out"):
+        assert settings["engine"]["dtype"] == "bfloat16"
+        assert settings["shots"] in plan.models[0].shots
+
+
+def test_chain_of_thought_of_a_family(tmp_path, tiny_model):
+    plan = in_little(load_plan("gemma-2-2b"), model=str(tiny_model("gemma2")))
+    done = reproduce("cot", plan, tmp_path / "out", data=write_texts(tmp_path / "data"))
+    assert done.outcome.failures == {}
+    ((only,),) = [results.rows for results in done.outcome.results.values()]
+    assert only.result["n"] == 4
+    assert 0 <= only.result["fallbacks"] <= 1
+
+
+def test_demonstrations_are_shortened_where_they_leave_no_room(tmp_path, tiny_model):
+    model = tiny_model("gpt2")  # a context of 1,024 tokens
+    plan = in_little(load_plan("gpt2-xl"), model=str(model), shots=(5,))
+    data = write_texts(tmp_path / "data", words=150)
+    done = reproduce("main", plan, tmp_path / "out", data=data)
+    assert done.outcome.failures == {}
+    kept = {settings["demonstration_words"] for settings in settings_of(tmp_path / "out")}
+    assert kept <= {10, 15, 25, 35, 50, 75}
+
+
+def test_a_model_that_is_too_small_for_the_prompts_fails_its_tables_and_says_why(
+    tmp_path, tiny_model
+):
+    little = {"model": str(tiny_model("gpt2")), "shots": (5,), "truncate": False}
+    plan = in_little(load_plan("gpt2-xl"), **little)
+    data = write_texts(tmp_path / "data", words=300)
+    done = reproduce("main", plan, tmp_path / "out", data=data)
+    assert len(done.outcome.failures) == 2 + 1
+    assert any("longer than the model's context" in why for why in done.outcome.failures.values())
+
+
+def answer(body):
+    """One token's probabilities, by the text's length."""
+    first = 0.1 + (len(body["prompt"]) % 7) / 10
+    labels = {" World": first, " Sports": 0.1, " Business": 0.05, " Technology": 0.02}
+    top = {label: math.log(p) for label, p in labels.items()}
+    return {"choices": [{"logprobs": {"tokens": [" World"], "top_logprobs": [top]}}]}
+
+
+def test_the_family_behind_a_server(tmp_path, monkeypatch):
+    pytest.importorskip("httpx2")
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    plan = load_plan("llama-2-70b")
+    with FailingServer(answer) as server:
+        little = in_little(plan, model=server.url, tokenizer=None)
+        done = reproduce("main", little, tmp_path / "out", data=write_texts(tmp_path / "data"))
+    assert done.outcome.failures == {}
+    assert done.outcome.n_tables == 2
+    assert {body["model"] for body in server.requests} == {"meta-llama/Llama-2-70b-hf"}
+    assert len(server.requests) == 60
+
+
+def test_a_model_that_cannot_be_loaded_fails_its_cells_and_says_why(tmp_path):
+    pytest.importorskip("torch")
+    pytest.importorskip("transformers")
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "config.json").write_text("{}")
+    plan = in_little(load_plan("gpt2-xl"), model=str(tmp_path / "model"))
+    done = reproduce("main", plan, tmp_path / "out", data=write_texts(tmp_path / "data"))
+    assert len(done.outcome.failures) == 2 + 1
+    assert any("config" in why or "model" in why for why in done.outcome.failures.values())
+    assert (tmp_path / "out" / "report.md").exists()

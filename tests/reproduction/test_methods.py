@@ -1,0 +1,76 @@
+"""The methods, and the choice of settings on dev, against plain calls."""
+
+import pytest
+
+from dnip import Objective
+from dnip.fitting.fit import fit_table
+from dnip.solvers import Anneal
+from dnip.tables.evaluation import evaluate
+from reproduction.methods import (
+    best_of,
+    choose_on_dev,
+    cut,
+    debias,
+    fit_by,
+    scores_after,
+)
+from results import METHODS, starving_table
+
+
+@pytest.mark.parametrize(
+    ("pairs", "best"),
+    [
+        ([(0.10, 0.60), (0.30, 0.90)], 0),  # COBias first
+        ([(0.10, 0.60), (0.115, 0.61), (0.13, 0.99)], 1),  # similar: the more accurate
+        ([(0.115, 0.60), (0.10, 0.60)], 1),  # equally accurate: the lower COBias
+    ],
+)
+def test_lower_cobias_is_the_priority_and_accuracy_decides_where_it_is_similar(pairs, best):
+    scores = [dict(zip(("cobias", "accuracy"), pair, strict=True)) for pair in pairs]
+    assert best_of(range(len(pairs)), scores.__getitem__) == best
+
+
+def test_settings_are_those_of_the_best_scores_on_dev():
+    rows, dev = cut(starving_table(300, 1), 0.3)
+    grid = {"beta": [0.1, 5.0], "tau": [0.0, 0.5], "scale": [4], "smoothing": [1.0, 4000.0]}
+    settings, fit = choose_on_dev("authors", rows, dev, grid, seed=2)
+    found = {}
+    for beta, tau, smoothing in [
+        (beta, tau, smoothing)
+        for beta in (0.1, 5.0)
+        for tau, smoothing in ((0.0, 1.0), (0.5, 1.0), (0.5, 4000.0))
+    ]:
+        objective = Objective(beta, tau, smoothing)
+        one = fit_table(rows, objective, robust="off", scale=4, solver=Anneal(), seed=2)
+        scored = evaluate([dev], one.coefficients).to_dict()["reweighted"]
+        found[beta, tau, smoothing] = scored["cobias"], scored["accuracy"]
+    lowest = min(gap for gap, _ in found.values())
+    near = [key for key, (gap, _) in found.items() if gap <= lowest + 0.02]
+    best = max(near, key=lambda key: (found[key][1], -found[key][0]))
+    assert (settings["beta"], settings["tau"], settings["smoothing"]) == best
+    assert scores_after(fit, dev)["cobias"] == found[best][0]
+
+
+def test_every_method_is_a_plain_fit_on_the_same_rows():
+    opt, test = starving_table(200, 3), starving_table(200, 4)
+    grid = {"beta": [2.7], "tau": [0.2], "scale": [30], "smoothing": [4000.0]}
+    found = debias(opt, test, dev_share=0.2, grid=grid, seed=1)
+    rows, dev = cut(opt, 0.2)
+    assert (found["n_opt"], found["n_dev"], found["n"]) == (len(rows), len(dev), 200)
+    published = {"robust": "off", "scale": 30, "seed": 1}
+    fits = {
+        "paper": fit_table(rows, Objective.published(), solver=Anneal.paper(), **published),
+        "authors": fit_table(rows, Objective.published(), solver=Anneal(), **published),
+        "optimum": fit_table(rows, Objective.published(), solver="coordinate", **published),
+        "ours": fit_table(rows, seed=1),
+    }
+    assert tuple(fits) == METHODS
+    for method, fit in fits.items():
+        assert found[method]["weights"] == fit.coefficients.weights.tolist()
+        assert found[method]["confusion"] == evaluate([test], fit.coefficients).reweighted.tolist()
+
+
+def test_the_plain_optimum_is_no_worse_than_annealing():
+    rows = starving_table(200, 5)
+    values = {method: fit_by(method, rows, 0).solution.value for method in METHODS[:3]}
+    assert values["optimum"] <= min(values["paper"], values["authors"]) + 1e-9

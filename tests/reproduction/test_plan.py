@@ -1,0 +1,159 @@
+from importlib.resources import files
+
+import pytest
+
+from dnip.base.errors import InvalidInputError
+from dnip.prompting.task import load_task
+from reproduction.plan import built_in_plans, load_plan
+from reproduction.registry import load_experiments
+
+MINIMAL = 'tasks = ["agnews"]\n'
+
+
+@pytest.fixture
+def plan_of(tmp_path):
+    def write(text):
+        path = tmp_path / "plan.toml"
+        path.write_text(text)
+        return load_plan(path)
+
+    return write
+
+
+@pytest.mark.parametrize("name", built_in_plans())
+def test_bundled_plans_are_sound_and_say_what_they_are_for(name):
+    plan = load_plan(name)
+    assert plan.note
+    assert plan.name == name
+    assert set(plan.tasks) <= {"agnews", "dbpedia", "sst5", "trec", "rte", "ddi", "pubmedqa"}
+    for model in plan.models:
+        assert bool(model.parameters) == bool(plan.data) == (name not in ("small", "quick"))
+
+
+def test_what_a_plan_leaves_out_has_a_default(plan_of):
+    plan = plan_of(MINIMAL)
+    assert plan.seeds == (0,)
+    assert plan.models[0].shots == (1,)
+    assert plan.grid.beta == (2.7,)
+    assert plan.rows.of("agnews", "opt") is None
+
+
+def test_rows_of_a_task_win_over_rows_of_all(plan_of):
+    plan = plan_of(MINIMAL + "[rows]\nopt = 100\ntest = 50\nagnews = { test = 70 }\n")
+    assert plan.rows.of("agnews", "opt") == 100
+    assert plan.rows.of("agnews", "test") == 70
+
+
+def test_options_of_an_experiment_are_its_defaults_and_what_the_plan_says(plan_of):
+    (cot,) = load_experiments("cot", plan_of(MINIMAL + "[experiments.cot]\nrows = 7\n"))
+    assert cot.options == type(cot).Options(rows=7)
+    assert cot.options.max_new_tokens == 64
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "tasks is missing"),
+        ("tasks = []", "tasks must be a list of one or more"),
+        ('tasks = ["agnew"]', "tasks[0]: there is no built-in task 'agnew'"),
+        ('tasks = ["agnews", "agnews"]', "tasks must not have a value twice"),
+        (MINIMAL + "sedes = [1]", "unknown key sedes. Keys here are name, note, tasks, data"),
+        (MINIMAL + "seeds = [0, -1]", "seeds[1] must be 0 or more; got -1"),
+        (MINIMAL + "seeds = [0, 0]", "seeds must not have a value twice"),
+        (MINIMAL + "seeds = [true]", "seeds[0] must be a whole number; got True"),
+        (MINIMAL + 'shots = ["many"]', "shots[0] must be 0, a number above it or 'balanced'"),
+        (MINIMAL + "dev_share = 1.0", "dev_share must be below 1; got 1.0"),
+        (MINIMAL + 'opt_split = "dev"', "opt_split must be 'train' or 'test'; got 'dev'"),
+        (MINIMAL + "[rows]\nopt = 0", "rows.opt must be 1 or more; got 0"),
+        (MINIMAL + "[rows]\ntrec = { opt = 5 }", "unknown key rows.trec"),
+        (MINIMAL + "[rows]\nagnews = 5", "rows.agnews must be a table; got 5"),
+        (
+            MINIMAL + "[rows]\nagnews = { all = 5 }",
+            "unknown key rows.agnews.all. Keys here are opt",
+        ),
+        (MINIMAL + "[grid]\nbeta = []", "grid.beta must be a list of one or more"),
+        (MINIMAL + "[grid]\nscale = [1]", "grid.scale[0] must be 2 or more"),
+        (MINIMAL + "[grid]\ntau = [-1]", "grid.tau[0] must be 0 or more"),
+        (MINIMAL + "[grid]\nsmoothing = [0]", "grid.smoothing[0] must be above 0"),
+        (MINIMAL + "[grid]\ngamma = [1]", "unknown key grid.gamma. Keys here are beta, tau"),
+        (MINIMAL + "models = 3", "models must be a list; got 3"),
+        (MINIMAL + '[[models]]\nmodel = "m"\ntemperatur = 1', "unknown key models[0].temperatur"),
+        (MINIMAL + '[[models]]\nmodel = "m"\ndtype = 16', "models[0].dtype must be text; got 16"),
+        (MINIMAL + '[[models]]\nmodel = "m"\nmax_new_tokens = 1', "unknown key models[0].max_new"),
+        (MINIMAL + '[[models]]\nmodel = "a/m"\n[[models]]\nmodel = "b/m"', "the same name"),
+        (MINIMAL + '[[models]]\nmodel = "m"\nscoring = "last"', "models[0].scoring must be"),
+        (MINIMAL + 'data = "eight"', "data: there is no built-in recipe of data 'eight'"),
+        (MINIMAL + '[data.agnews]\nsource = "here"', "data.agnews.source must begin with hf:"),
+        (MINIMAL + "experiments = 3", "experiments must be a table; got 3"),
+        (MINIMAL + "seeds = [", "not valid TOML"),
+    ],
+)
+def test_a_plan_that_breaks_the_format_is_refused(plan_of, text, told):
+    with pytest.raises(InvalidInputError, match=r"plan\.toml") as caught:
+        plan_of(text)
+    assert told in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("[experiments.kd]\nx = 1", "unknown key experiments.kd. Experiments are main, confusion"),
+        ("[experiments.cot]\nrow = 1", "unknown key experiments.cot.row. Keys here are rows"),
+        ('[experiments.cot]\nrows = "all"', "experiments.cot.rows must be a whole number"),
+        ("[experiments.convergence]\nscales = [1]", "convergence.scales[0] must be 2 or more"),
+    ],
+)
+def test_wrong_options_are_refused_whatever_experiment_is_asked_for(plan_of, text, told):
+    with pytest.raises(InvalidInputError, match="plan plan: ") as caught:
+        load_experiments("confusion", plan_of(MINIMAL + text))
+    assert told in str(caught.value)
+
+
+def test_an_unknown_plan_is_refused_with_the_known_ones():
+    with pytest.raises(InvalidInputError, match=r"no built-in plan 'huge'.*small"):
+        load_plan("huge")
+
+
+def test_a_plan_file_that_is_not_there():
+    with pytest.raises(InvalidInputError, match="cannot be read"):
+        load_plan("nowhere.toml")
+
+
+def test_the_command_line_names_the_model_of_a_plan(plan_of):
+    plan = plan_of(MINIMAL).with_model("models/small/")
+    assert [(model.name, model.model) for model in plan.models] == [("small", "models/small/")]
+    several = plan_of(MINIMAL + '[[models]]\nmodel = "a"\n[[models]]\nmodel = "b"\n')
+    with pytest.raises(InvalidInputError, match="2 models"):
+        several.with_model("c")
+
+
+def test_a_name_that_the_plan_gives_stays_with_another_model(plan_of):
+    named = plan_of(MINIMAL + '[[models]]\nname = "Large"\n').with_model("http://localhost/v1")
+    assert (named.models[0].name, named.models[0].model) == ("Large", "http://localhost/v1")
+    unnamed = plan_of(MINIMAL + '[[models]]\nmodel = "a/first"\n').with_model("b/second")
+    assert unnamed.models[0].name == "second"
+
+
+def test_rows_of_a_task_file_are_those_under_the_name_of_its_task(plan_of, tmp_path):
+    text = (files("dnip.prompting") / "tasks" / "agnews.toml").read_text()
+    (tmp_path / "own.toml").write_text(text.replace('name = "agnews"', 'name = "mine"'))
+    plan = plan_of(f'tasks = ["{tmp_path / "own.toml"}"]\n[rows]\nopt = 9\nmine = {{ opt = 5 }}')
+    assert plan.rows.of("mine", "opt") == 5
+
+
+def test_the_plan_of_table_2_has_the_paper_s_settings():
+    plan = load_plan("table-2")
+    settings = [(model.name, shots) for model in plan.models for shots in model.shots]
+    assert len(settings) == 7
+    assert {name for name, _ in settings} == {
+        *("GPT-2-XL", "Gemma-2-2B", "Llama-2-7B", "Llama-2-13B", "Llama-2-70B")
+    }
+
+
+def test_a_recipe_names_every_class_of_its_task():
+    plan = load_plan("table-2")
+    assert plan.data.keys() == {"agnews", "dbpedia", "sst5", "trec", "rte"}
+    for task, recipe in plan.data.items():
+        assert not recipe.classes or set(recipe.classes) == set(load_task(task).classes)
+        assert recipe.fields.keys() <= set(load_task(task).fields)
+        assert recipe.license

@@ -1,0 +1,186 @@
+import json
+from dataclasses import replace
+
+import pytest
+
+from dnip.base.errors import InvalidInputError
+from dnip.prompting.engines.base import Scoring
+from reproduction.plan import load_plan
+from reproduction.planned_sources import planned_sources
+from reproduction.prompt_request import check_models
+from reproduction.saved_sources import saved_sources
+from texts import write_tables, write_texts
+
+
+@pytest.fixture
+def plan(tmp_path):
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "config.json").write_text("{}")
+    return load_plan("quick").with_model(str(tmp_path / "model"))
+
+
+def sources_of(plan, tmp_path):
+    return planned_sources(plan, tmp_path / "data", tmp_path / "out", tmp_path / "texts")
+
+
+def test_every_model_task_setting_and_seed_has_a_source(plan, tmp_path):
+    write_texts(tmp_path / "data")
+    sources = sources_of(plan, tmp_path)
+    assert len(sources) == 2 * 3 * 2
+    assert {row.shots for row in sources} == {1, 5, "balanced"}
+    assert len(sources.reasoned(20, 16)) == 2 * 2
+    assert {len(row.shown) for row in sources if row.shots == 5} == {5}
+    assert [sorted(row.shown) for row in sources if row.task == "agnews"][4] == [0, 1, 2, 3]
+    assert len(sources.one_shot()) == 4
+    assert {row.seed for row in sources.first_seed()} == {0}
+
+
+def test_what_a_table_depends_on_changes_its_key_and_nothing_else_does(plan, tmp_path):
+    write_texts(tmp_path / "data")
+    first = sources_of(plan, tmp_path)
+    assert {row.test.key for row in sources_of(plan, tmp_path)} == {row.test.key for row in first}
+    fewer = sources_of(plan.model_copy(update={"seeds": (0,)}), tmp_path)
+    assert {row.test.key for row in fewer} < {row.test.key for row in first}
+    (tmp_path / "model" / "config.json").write_text("{ }")
+    other = sources_of(plan, tmp_path)
+    assert not {row.test.key for row in other} & {row.test.key for row in first}
+    with (tmp_path / "data" / "trec" / "test.jsonl").open("a") as file:
+        file.write('{"text": "one more row", "label": 0}\n')
+    grown = {row.task: row.test.key for row in sources_of(plan, tmp_path)}
+    old = {row.task: row.test.key for row in other}
+    assert grown["agnews"] == old["agnews"]
+    assert grown["trec"] != old["trec"]
+
+
+def test_an_opt_pool_from_the_test_split_shares_no_row_with_the_test_table(plan, tmp_path):
+    write_texts(tmp_path / "data")
+    source = next(iter(sources_of(plan, tmp_path)))
+    assert source.opt.key == source.test.key
+    lines = [f"{n % 4},{0.7 - n / 1000},{0.1 + n / 1000},0.1,0.1" for n in range(60)]
+    table = tmp_path / "t.csv"
+    table.write_text("label,p0,p1,p2,p3\n" + "\n".join(lines) + "\n")
+    opt, test = (replace(ref, path=str(table)).read() for ref in (source.opt, source.test))
+    assert len(opt) == len(test) == 30
+    rows = {tuple(row) for row in opt.probabilities.tolist()}
+    assert not rows & {tuple(row) for row in test.probabilities.tolist()}
+
+
+def test_an_opt_pool_from_the_training_split_is_a_table_of_its_own(plan, tmp_path):
+    write_texts(tmp_path / "data")
+    source = next(iter(sources_of(plan.model_copy(update={"opt_split": "train"}), tmp_path)))
+    assert source.opt.key != source.test.key
+
+
+def test_a_run_needs_one_of_its_models(plan, tmp_path):
+    write_texts(tmp_path / "data")
+    (there,) = plan.models
+    elsewhere = there.model_copy(update={"name": "other", "model": str(tmp_path / "nowhere")})
+
+    def check(*models):
+        sources = sources_of(plan.model_copy(update={"models": models}), tmp_path)
+        check_models(sources.requests.values())
+
+    check(there)
+    check(elsewhere, there)
+    with pytest.raises(InvalidInputError, match="there is no folder"):
+        check(elsewhere)
+
+
+def test_a_task_without_data_is_left_out_and_named(plan, tmp_path):
+    write_texts(tmp_path / "data", tasks=("agnews",))
+    sources = sources_of(plan, tmp_path)
+    assert {row.task for row in sources} == {"agnews"}
+    assert list(sources.missing) == ["trec"]
+    assert "no train.jsonl" in sources.missing["trec"]
+
+
+def test_no_task_with_data_is_refused(plan, tmp_path):
+    with pytest.raises(InvalidInputError, match="no such folder"):
+        sources_of(plan, tmp_path)
+    (tmp_path / "data").mkdir()
+    with pytest.raises(InvalidInputError, match="no task of the plan has data there"):
+        sources_of(plan, tmp_path)
+
+
+def test_options_that_do_not_go_together_are_refused_in_terms_of_the_plan(tmp_path):
+    write_texts(tmp_path / "data")
+    plan = load_plan("quick").with_model("http://127.0.0.1:9/v1")
+    with pytest.raises(InvalidInputError, match=r"needs the name of its model.*served_model = "):
+        sources_of(plan, tmp_path)
+
+
+def test_a_plan_without_a_model_is_refused(tmp_path):
+    write_texts(tmp_path / "data")
+    with pytest.raises(InvalidInputError, match="Give --model"):
+        sources_of(load_plan("quick"), tmp_path)
+
+
+def test_saved_tables_are_sources_and_bad_folders_are_named(tmp_path):
+    folder = write_tables(tmp_path / "tables", ("b", "a"))
+    (folder / "empty").mkdir()
+    (folder / "bad").mkdir()
+    (folder / "bad" / "opt.csv").write_text("label,p0,p1\n0,0.5,0.5\n")
+    (folder / "bad" / "test.csv").write_text("label,p0,p1\n0,-1,0.5\n")
+    sources = saved_sources(folder)
+    assert [row.task for row in sources] == ["a", "b"]
+    assert sources.rows[0].classes == ("World", "Sports", "Business", "Technology")
+    assert sources.rows[0].labels == {
+        "model": "models/small",
+        "task": "a",
+        "dataset": "a",
+        "shots": None,
+        "seed": None,
+    }
+    assert set(sources.missing) == {"empty", "bad"}
+    assert sources.requests == {}
+    assert sources.reasoned(20, 16) == ()
+    assert sources.first_seed() == sources.rows
+
+
+def test_tables_of_one_task_by_their_meta_file_are_one_dataset(tmp_path):
+    folder = write_tables(tmp_path / "tables", ("a", "b"))
+    for name in "ab":
+        path = folder / name / "meta.json"
+        known = {**json.loads(path.read_text()), "task": "news", "how_produced": "by hand"}
+        path.write_text(json.dumps(known))
+    sources = saved_sources(folder)
+    assert {row.labels["dataset"] for row in sources} == {"news"}
+    assert sources.rows[0].note == "models/small; news; by hand"
+
+
+def test_no_saved_table_is_refused(tmp_path):
+    with pytest.raises(InvalidInputError, match="no folder in it holds"):
+        saved_sources(tmp_path)
+    with pytest.raises(InvalidInputError, match="no such folder"):
+        saved_sources(tmp_path / "none")
+
+
+def test_class_names_that_are_not_for_the_table_are_not_taken(tmp_path):
+    folder = write_tables(tmp_path / "tables", ("a", "odd"))
+    for part in ("opt", "test"):
+        (folder / "a" / f"{part}.csv.gz").unlink()
+        (folder / "a" / f"{part}.csv").write_text("label,p0,p1\n0,0.5,0.5\n1,0.5,0.5\n")
+    (folder / "odd" / "opt.csv.gz").unlink()
+    (folder / "odd" / "opt.csv").write_text("label,p0,p1\n0,0.5,0.5\n1,0.5,0.5\n")
+    sources = saved_sources(folder)
+    assert [row.classes for row in sources] == [("0", "1")]
+    assert "opt has 2 classes, but test has 4" in sources.missing["odd"]
+
+
+def test_a_plan_chooses_how_label_words_are_read(plan, tmp_path):
+    write_texts(tmp_path / "data")
+    read = {Scoring.FIRST: set(), Scoring.MEAN: set()}
+    for scoring, keys in read.items():
+        models = tuple(model.model_copy(update={"scoring": scoring}) for model in plan.models)
+        sources = sources_of(plan.model_copy(update={"models": models}), tmp_path)
+        keys |= set(sources.requests)
+        assert {request.scoring for request in sources.requests.values()} == {scoring}
+    assert not read[Scoring.FIRST] & read[Scoring.MEAN]
+
+
+def test_a_server_reports_the_first_token_only(plan, tmp_path):
+    write_texts(tmp_path / "data")
+    server = {"model": "http://127.0.0.1:1/v1", "served_model": "m", "scoring": Scoring.MEAN}
+    models = tuple(model.model_copy(update=server) for model in plan.models)
+    with pytest.raises(InvalidInputError, match="scoring mean"):
+        sources_of(plan.model_copy(update={"models": models}), tmp_path)
