@@ -6,7 +6,7 @@ import pytest
 
 from dnip import solve
 from dnip.base.errors import OutputError
-from dnip.presenting.trace import write_trace
+from dnip.presenting.fit import write_trace
 from problems import KNOWN
 
 

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from dnip.fitting.pareto import trace_front
-from dnip.presenting.drawing.bars import draw_bars, name_tasks
+from dnip.presenting.drawing.bars import draw_bars, draw_histogram, name_tasks
 from dnip.presenting.drawing.flows import draw_flows
 from dnip.presenting.drawing.front import draw_front
-from dnip.presenting.drawing.histogram import draw_histogram
 from dnip.presenting.drawing.style import load_matplotlib
 from dnip.presenting.evaluation import class_accuracy_bars, odd_class_sides
-from dnip.presenting.report.measures import measure
+from dnip.presenting.measures import measure
 from dnip.tables import ProbabilityTable
 from dnip.tables.evaluation import check_same_classes, evaluate
 from dnip.tables.guards import scored_rows

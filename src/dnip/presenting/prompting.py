@@ -1,15 +1,16 @@
-"""A run of prompts, and an audit of label tokens, as text for a terminal."""
+"""A run of prompts, an audit of label tokens and an import of answers, as text for a terminal."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dnip.base.errors import counted
+from dnip.base.errors import counted, listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from dnip.prompting.answers.summary import ImportSummary
     from dnip.prompting.audit import Audit
     from dnip.prompting.run import RunSummary
 
@@ -58,3 +59,45 @@ def describe_audit(audit: Audit) -> str:
         if audit.fallbacks is not None:
             lines.append(f"answers without a label: {audit.fallbacks} of {audit.n_measured}")
     return "\n".join(lines)
+
+
+def describe_import(summary: ImportSummary, out: Path) -> str:
+    """Return what was imported, from where, and how many rows have labels."""
+    text = f"{summary.n:,} rows written to {out}, {summary.n_labelled:,} of them with a label"
+    text += f"\nsource {summary.source}"
+    if summary.model is not None:
+        text += f", model {summary.model}"
+    if summary.question not in (None, "none"):  # the filter of lm-evaluation-harness
+        text += f", question {summary.question}"
+    if summary.mean_mass is not None:
+        text += f"; captured mass {summary.mean_mass:.3f} on average"
+    return text
+
+
+def notes_on_import(summary: ImportSummary) -> Iterator[str]:
+    """Yield what a user should know of answers that are missing, incomplete or rounded."""
+    for kind, ids in (("refusals", summary.refused), ("failed requests", summary.failed)):
+        if ids:
+            yield f"{kind}, which are not in the table: {len(ids):,} ({listed(ids)})"
+    if summary.n_other:
+        yield f"answers without the question, which are not in the table: {summary.n_other:,}"
+    if 0 < summary.n_labelled < summary.n:
+        yield f"rows without a label: {summary.n - summary.n_labelled:,}"
+    if summary.n_open:
+        yield f"rows whose decision depends on labels that are not reported: {summary.n_open:,}"
+    if summary.n_nameless:
+        yield f"answers that name no class, read at their first token: {summary.n_nameless:,}"
+    if summary.n_several:
+        yield f"answers that name several classes, of which the last is read: {summary.n_several:,}"
+    if summary.decimals:
+        unit = 10.0**-summary.decimals
+        yield (
+            f"probabilities are rounded to {unit:g}; rows with ties for the best class: "
+            f"{summary.n_tied:,}; rows in which {unit / 2:g} stands for zeros: {summary.n_raised:,}"
+        )
+    if summary.n_one_class:
+        yield (
+            "rows that give everything to one class, so that no weights can move them"
+            + (" but for what stands for zeros" if summary.n_raised else "")
+            + f": {summary.n_one_class:,}"
+        )

@@ -58,8 +58,7 @@ def fit(
     from dnip.base.validation import check_level
     from dnip.cli.saving import save_coefficients
     from dnip.fitting.fit import fit_file
-    from dnip.presenting.fit import describe_fit, fit_to_dict, notes_on_fit
-    from dnip.presenting.trace import write_trace
+    from dnip.presenting.fit import describe_fit, fit_to_dict, notes_on_fit, write_trace
 
     reads = {
         "table": table,

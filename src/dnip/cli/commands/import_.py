@@ -77,7 +77,7 @@ def import_(
     and failed requests are counted and left out. What was found is written to TABLE.meta.json.
     """
     from dnip.base.files import check_files
-    from dnip.presenting.answers import describe_import, notes_on_import
+    from dnip.presenting.prompting import describe_import, notes_on_import
     from dnip.prompting.answers import read_answers, write_import
     from dnip.prompting.run import check_table_path
     from dnip.tables.metadata import metadata_path

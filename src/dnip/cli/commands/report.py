@@ -45,8 +45,8 @@ def report(
     from dnip.base.validation import check_level
     from dnip.method.coefficients import Coefficients
     from dnip.presenting.drawing import save_figure
+    from dnip.presenting.measures import FILES
     from dnip.presenting.report import report_on
-    from dnip.presenting.report.figures import FILES
     from dnip.presenting.terminal import wrapped
     from dnip.tables import ProbabilityTable
 

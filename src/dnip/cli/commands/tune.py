@@ -175,8 +175,7 @@ def tune(
     from dnip.cli.saving import save_coefficients
     from dnip.fitting.tuning import tune as tune_table
     from dnip.method.objective import Objective
-    from dnip.presenting.fit import describe_fit, fit_to_dict
-    from dnip.presenting.tuning import describe_tuning
+    from dnip.presenting.fit import describe_fit, describe_tuning, fit_to_dict
     from dnip.tables import ProbabilityTable
 
     candidates, criterion = grid.grid(), scoring.best_by()

@@ -1,4 +1,4 @@
-"""Grouped bars with their scatter: methods side by side, task by task."""
+"""Grouped bars with their scatter, methods side by side; and histograms of probabilities."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ import numpy as np
 
 from dnip.base.escaping import literal
 from dnip.presenting.artefacts import Figure
-from dnip.presenting.drawing.style import INK, colours, legend_below, tidy
+from dnip.presenting.drawing.style import FIXED, INK, colours, legend_below, tidy
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from numpy.typing import ArrayLike
 
     from dnip.presenting.artefacts import Spread
 
@@ -101,3 +103,22 @@ def name_tasks(axes: Any, tasks: Sequence[str]) -> None:  # noqa: ANN401
     is_crowded = 0.06 * longest * len(tasks) > axes.figure.get_figwidth()
     axes.set_xticks(np.arange(len(tasks)), names, fontsize=7.5, rotation=90 if is_crowded else 0)
     axes.set_xlim(-0.6, len(tasks) - 0.4)
+
+
+def draw_histogram(axes: Any, sides: Mapping[str, ArrayLike], label: str) -> None:  # noqa: ANN401
+    """Draw counts of rows in equal bins from 0 to 1.
+
+    Parameters
+    ----------
+    axes : matplotlib.axes.Axes
+    sides : mapping of str to array-like of int
+        Counts by "before" and "after".
+    label : str
+        What the probabilities are.
+    """
+    for side, counts in sides.items():
+        edges = np.linspace(0, 1, len(np.asarray(counts)) + 1)
+        axes.stairs(counts, edges, color=FIXED[side], lw=2, label=side)
+    axes.set_xlabel(label)
+    axes.set_ylabel("rows")
+    tidy(axes)

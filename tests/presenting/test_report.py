@@ -8,8 +8,8 @@ import pytest
 
 from dnip import Coefficients, ProbabilityTable
 from dnip.base.errors import CoefficientsFormatError, DNIPWarning, InvalidInputError
+from dnip.presenting.measures import BINS, measure
 from dnip.presenting.report import report_on
-from dnip.presenting.report.measures import BINS, measure
 from dnip.tables.evaluation import evaluate
 
 CLASSES = ["cat", "dog", "eel"]
