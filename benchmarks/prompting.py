@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks.tables import Table, print_markdown
 from dnip.prompting.data import load_examples
-from dnip.prompting.demonstrations import draw_demonstrations
 from dnip.prompting.engines.base import Scoring
+from dnip.prompting.plan import draw_demonstrations
 from dnip.prompting.prompt import Prompt, PromptBuilder
 from dnip.prompting.task import load_task
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dnip.presenting.artefacts import Column
-from dnip.prompting.demonstrations import BALANCED
+from dnip.prompting.plan import BALANCED
 from reproduction.degenerate import COST_TITLE
 
 if TYPE_CHECKING:

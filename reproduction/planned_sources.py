@@ -6,11 +6,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from dnip.base.errors import InvalidInputError
-from dnip.prompting.data import load_examples
-from dnip.prompting.data_files import SUFFIXES
-from dnip.prompting.demonstrations import draw_demonstrations
+from dnip.prompting.data import SUFFIXES, load_examples
 from dnip.prompting.engines.base import Scoring
 from dnip.prompting.model_options import ModelOptions
+from dnip.prompting.plan import draw_demonstrations
 from dnip.prompting.task import Task, load_task
 from reproduction.fingerprints import hash_files
 from reproduction.hub_data import SPLITS, fetch

@@ -27,7 +27,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from dnip.metrics import accuracy, class_accuracies, cobias, confusion_matrix
 from dnip.prompting.data import load_examples
-from dnip.prompting.demonstrations import draw_demonstrations
+from dnip.prompting.plan import draw_demonstrations
 from dnip.prompting.prompt import PromptBuilder
 from dnip.prompting.task import built_in_tasks, load_task
 

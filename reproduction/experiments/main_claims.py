@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dnip.presenting.artefacts import Statement
-from dnip.prompting.demonstrations import BALANCED
+from dnip.prompting.plan import BALANCED
 from reproduction.comparison import parts_in_words
 from reproduction.degenerate import left_out_in_words
 from reproduction.headline import (

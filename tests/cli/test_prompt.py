@@ -118,7 +118,7 @@ def test_settings_out_of_range_are_refused(dnip, job, options, told):
         ("{{ text }}", "{{ text", ["template"]),
         ("{{ text }}", "{{ txt }}", ["template of the example fails", "'txt'", "may use text"]),
         ("{{ text }}", "{{ text / 2 }}", ["template of the example fails"]),
-        ('fields = ["text"]', 'fields = ["body"]', ["row 1", "no body"]),
+        ('fields = ["text"]', 'fields = ["body"]', ["line 1", "no body"]),
     ],
 )
 def test_a_broken_task_file_is_refused(dnip, job, folder, old, new, told):
@@ -130,10 +130,10 @@ def test_a_broken_task_file_is_refused(dnip, job, folder, old, new, told):
     ("rows", "told"),
     [
         ("", ["no rows"]),
-        ('{"text": "a", "label": "angry"}\n', ["row 1", "'angry'"]),
-        ('{"text": "a", "label": 2}\n', ["row 1", "2"]),
-        ('{"text": "a", "label": 0}\n{"label": 0}\n', ["row 2", "no text"]),
-        ('{"text": "a", "label": 0}\n{"text": ', ["test.jsonl, line 2", "not valid JSON"]),
+        ('{"text": "a", "label": "angry"}\n', ["line 1", "'angry'"]),
+        ('{"text": "a", "label": 2}\n', ["line 1", "2"]),
+        ('{"text": "a", "label": 0}\n{"label": 0}\n', ["line 2", "no text"]),
+        ('{"text": "a", "label": 0}\n{"text": ', ["test.jsonl: line 2", "not valid JSON"]),
         ("[1]\n", ["line 1", "not a JSON object"]),
     ],
 )

@@ -1,33 +1,52 @@
-"""Texts from folders and from the hub's library."""
+"""Texts from folders, object stores and the hub's library."""
 
 import json
+import shutil
+import subprocess
+import time
+from contextlib import suppress
+from urllib.request import Request, urlopen
 
 import pytest
 
 from dnip.base.errors import BackendError, InvalidInputError
 from dnip.prompting.data import load_examples
+from dnip.prompting.plan import make_plan
 from fakes import TASK, write_data
 
 
-def test_json_lines_and_csv_say_the_same(tmp_path):
+def texts(source, split="test"):
+    return [dict(row) for row in load_examples(source, split, TASK).rows]
+
+
+def write_parquet(path, rows):
+    arrow = pytest.importorskip("pyarrow", reason="Parquet needs pyarrow")
+    from pyarrow.parquet import write_table
+
+    write_table(arrow.Table.from_pylist(rows), path)
+
+
+def test_json_lines_csv_and_parquet_say_the_same(tmp_path):
     write_data(tmp_path)
-    rows = [json.loads(line) for line in (tmp_path / "test.jsonl").read_text().splitlines()]
+    rows = texts(tmp_path)
     csv = "text,label\n" + "".join(f'"{row["text"]}",{row["label"]}\n' for row in rows)
     (tmp_path / "other.csv").write_text(csv)
-    first, second = (load_examples(tmp_path, split, TASK) for split in ("test", "other"))
-    assert [row["text"] for row in first.rows] == [row["text"] for row in second.rows]
-    assert first.labels.tolist() == second.labels.tolist()
-    assert second.ids[:2] == ("other-0", "other-1")
+    write_parquet(tmp_path / "more.parquet", rows)
+    first, *others = (load_examples(tmp_path, split, TASK) for split in ("test", "other", "more"))
+    for other in others:
+        assert [row["text"] for row in first.rows] == [row["text"] for row in other.rows]
+        assert first.labels.tolist() == other.labels.tolist()
+    assert others[0].ids[:2] == ("other-0", "other-1")
 
 
 def test_labels_are_names_or_indices_or_absent(tmp_path):
     labels = ["sad", 0, "1", None, ""]
-    rows = [{"text": "x", "label": label, "id": f"r{i}"} for i, label in enumerate(labels)]
+    rows = [{"text": "x", "label": label, "id": i} for i, label in enumerate(labels)]
     rows.append({"text": "x"})
     (tmp_path / "test.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     examples = load_examples(tmp_path, "test", TASK)
     assert examples.labels.tolist() == [1, 0, 1, -1, -1, -1]
-    assert examples.ids == ("r0", "r1", "r2", "r3", "r4", "test-5")
+    assert examples.ids == ("0", "1", "2", "3", "4", "test-5")
 
 
 def test_the_hub_library_gives_what_the_folder_gives(tmp_path, monkeypatch):
@@ -58,23 +77,96 @@ def test_a_hub_name_that_cannot_be_loaded_is_refused(monkeypatch, name, kind, to
 @pytest.mark.parametrize(
     ("name", "content", "told"),
     [
-        ("test.jsonl", '{"text": "a", "id": 7}\n{"text": "b", "id": "7"}\n', "row 2: the id '7'"),
-        ("test.jsonl", '{"text": "a", "id": "test-1"}\n{"text": "b"}\n', "row 2: the id 'test-1'"),
-        ("test.jsonl", '{"text": "a", "id": "\\u0000"}\n', "row 1: the id"),
-        ("test.jsonl", '{"text": "a", "id": "\\ud800"}\n', "row 1: the id"),
-        ("test.jsonl", '{"text": "\\ud800"}\n', "row 1: text is no valid Unicode"),
-        ("test.jsonl", '{"text": ["a", "\\ud800"]}\n', "row 1: text is no valid Unicode"),
-        ("test.jsonl", f'{{"text": "a", "label": "{"9" * 5000}"}}\n', "row 1: label '999"),
-        ("test.csv", "text,label\n,0,9\n", "row 1: 1 more cells than there are columns"),
+        ("test.jsonl", '{"text": "a", "id": 7}\n{"text": "b", "id": "7"}\n', "line 2: the id '7'"),
+        ("test.jsonl", '{"text": "a", "id": "test-1"}\n{"text": "b"}\n', "line 2: the id 'test-1'"),
+        ("test.jsonl", '{"text": "a", "id": "\\u0000"}\n', "line 1: the id"),
+        ("test.jsonl", '{"text": "\\ud800"}\n', "line 1: text is no valid Unicode"),
+        ("test.jsonl", '{"text": ["a", "\\ud800"]}\n', "line 1: text is no valid Unicode"),
+        (
+            "test.jsonl",
+            f'{{"text": "a", "label": "{"9" * 5000}"}}\n',
+            "line 1, column label: .*999",
+        ),
+        ("test.jsonl", '{"text": "a", "label": "glad"}\n', "Task mood has the classes happy, sad"),
+        ("test.jsonl", '{"label": 0}\n', "line 1: no text; it has label"),
+        ("test.jsonl", "[1]\n", "line 1: not a JSON object"),
+        ("test.jsonl", "", "there are no rows"),
+        ("test.csv", "text,label\na,0,9\n", "line 2 has more or fewer cells than the header"),
+        ("test.parquet", "PAR1 no more", "the file cannot be read"),
     ],
 )
 def test_rows_are_checked_before_a_model_is_asked(tmp_path, name, content, told):
+    if name.endswith("parquet"):
+        pytest.importorskip("pyarrow", reason="Parquet needs pyarrow")
     (tmp_path / name).write_text(content)
     with pytest.raises(InvalidInputError, match=told) as refusal:
         load_examples(tmp_path, "test", TASK)
     assert len(str(refusal.value)) < 300
 
 
-def test_an_id_of_0_is_one(tmp_path):
-    (tmp_path / "test.jsonl").write_text('{"text": "a", "id": 0}\n')
-    assert load_examples(tmp_path, "test", TASK).ids == ("0",)
+def test_the_address_of_a_folder_gives_the_same_prompts_so_that_runs_resume(tmp_path):
+    pytest.importorskip("pyarrow", reason="object stores need pyarrow")
+    write_data(tmp_path)
+    here, there = (make_plan(TASK, source) for source in (tmp_path, f"file://{tmp_path}"))
+    assert there.prompts == here.prompts
+    assert there.settings == here.settings
+
+
+SERVER = "127.0.0.1:5077"
+
+
+@pytest.fixture
+def put():
+    """Store an object in a real server of S3 on this machine."""
+    command = shutil.which("moto_server")
+    if command is None:
+        pytest.skip("moto[server] is not installed")
+    host, port = SERVER.split(":")
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    server = subprocess.Popen([command, "-H", host, "-p", port], **quiet)
+
+    def put(path, content=b""):
+        headers = {"Content-Type": "application/octet-stream"}
+        request = Request(f"http://{SERVER}/{path}", content, headers, method="PUT")
+        urlopen(request, timeout=10).close()
+
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        with suppress(OSError):
+            put("bucket")
+            break
+    yield put
+    server.kill()
+    server.wait()
+
+
+def test_a_bucket_gives_what_the_folder_gives(tmp_path, put):
+    write_data(tmp_path)
+    write_parquet(tmp_path / "more.parquet", texts(tmp_path))
+    for name in ("test.jsonl", "more.parquet"):
+        put(f"bucket/news/{name}", (tmp_path / name).read_bytes())
+    news = f"s3://key:secret@bucket/news?scheme=http&endpoint_override={SERVER}&region=us-east-1"
+    assert texts(news) == texts(news, "more") == texts(tmp_path)
+    with pytest.raises(InvalidInputError, match=r"s3://bucket/news: there is no none\.jsonl"):
+        load_examples(news, "none", TASK)
+    with pytest.raises(InvalidInputError, match="s3://no-bucket/news: there is no test"):
+        load_examples(news.replace("@bucket", "@no-bucket"), "test", TASK)
+
+
+@pytest.mark.parametrize(
+    ("address", "kind", "told"),
+    [
+        ("ftp://host/news", InvalidInputError, "pyarrow opens no ftp:// address like this"),
+        ("file:///no/folder", InvalidInputError, "file:///no/folder: there is no test.jsonl"),
+        (
+            "s3://key:secret@bucket/news?scheme=http&endpoint_override=127.0.0.1:1",
+            BackendError,
+            "s3://…/news cannot be reached: .*Could not connect",
+        ),
+    ],
+)
+def test_what_cannot_be_opened_is_named_without_keys(address, kind, told):
+    pytest.importorskip("pyarrow", reason="object stores need pyarrow")
+    with pytest.raises(kind, match=told) as refusal:
+        load_examples(address, "test", TASK)
+    assert "secret" not in str(refusal.value)

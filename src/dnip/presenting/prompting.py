@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from dnip.prompting.answers.summary import ImportSummary
+    from dnip.prompting.answers import ImportSummary
     from dnip.prompting.audit import Audit
     from dnip.prompting.run import RunSummary
 

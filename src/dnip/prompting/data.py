@@ -3,27 +3,39 @@
 from __future__ import annotations
 
 import json
-from contextlib import contextmanager
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+from urllib.parse import urlsplit
 
 import numpy as np
 
-from dnip.base.errors import BackendError, InvalidInputError, listed
+from dnip.base.errors import BackendError, InvalidInputError, first_line, listed
 from dnip.base.optional import load_optional
-from dnip.prompting.data_files import MORE, SUFFIXES, is_remote, read_split
-from dnip.tables.chunk import CellLocation, shown
+from dnip.base.typing import Labels
+from dnip.prompting.files import Found, Places, read_values
+from dnip.prompting.task import Task
+from dnip.tables.chunk import shown
 from dnip.tables.columns import CONTENT_FREE
 from dnip.tables.ids import check_ids
-from dnip.tables.labels import UNLABELLED
+from dnip.tables.labels import UNLABELLED, LabelRule
 
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from dnip.base.typing import Labels
-    from dnip.prompting.task import Task
+#: Marks the name of a data set on the Hugging Face hub: ``hf:NAME`` or ``hf:NAME:CONFIGURATION``,
+#: and either with ``@REVISION``.
+HUB = "hf:"
+# Marks the address of an object store, such as s3://BUCKET/FOLDER.
+_REMOTE = "://"
+#: The split that demonstrations are drawn from.
+TRAIN = "train"
+#: How files of rows end; the first that is there is read.
+SUFFIXES = (".jsonl", ".csv", ".parquet")
+#: Texts that say nothing, those of Zhao et al. (2021).
+CONTENT_FREE_TEXTS = ("N/A", "[MASK]", "")
+# Seconds to try to reach a store.
+_PATIENCE = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,10 +69,6 @@ class Examples:
         )
 
 
-#: Texts that say nothing, those of Zhao et al. (2021).
-CONTENT_FREE_TEXTS = ("N/A", "[MASK]", "")
-
-
 def content_free_examples(task: Task) -> Examples:
     """Return rows without a label whose every field says nothing.
 
@@ -76,23 +84,16 @@ def content_free_examples(task: Task) -> Examples:
     return Examples(rows, np.full(len(rows), UNLABELLED), ids)
 
 
-#: Marks the name of a data set on the Hugging Face hub: ``hf:NAME`` or ``hf:NAME:CONFIGURATION``,
-#: and either with ``@REVISION``.
-HUB = "hf:"
-#: The split that demonstrations are drawn from.
-TRAIN = "train"
-
-
 def load_examples(source: str | os.PathLike[str], split: str, task: Task) -> Examples:
     """Load a split: ``<source>/<split>.jsonl``, ``.csv`` or ``.parquet``, or one from the hub.
 
     Parameters
     ----------
     source : path-like
-        A folder with one file per split; or the address of such a folder in an object store, as
-        :func:`~dnip.prompting.data_files.read_split` takes it; or ``hf:NAME`` for the data set of
-        that name, which needs the library ``datasets``. Each row has the task's fields, ``label``
-        (class index or class name, may be absent or empty) and optionally ``id``.
+        A folder with one file per split; or the address of such a folder that pyarrow opens:
+        ``s3://BUCKET/FOLDER``, ``gs://``, ``abfs://``, ``file://``; or ``hf:NAME`` for the data set
+        of that name, which needs the library ``datasets``. Each row has the task's fields,
+        ``label`` (class index or class name, may be absent or empty) and optionally ``id``.
     split : str
         Such as ``"train"`` or ``"test"``.
     task : Task
@@ -101,43 +102,52 @@ def load_examples(source: str | os.PathLike[str], split: str, task: Task) -> Exa
     Raises
     ------
     InvalidInputError
-        If there is no such file, or a row lacks a field or has a label that is no class.
+        If there is no such file, it is damaged, or a row lacks a field or has a label that is no
+        class.
     BackendError
         If the hub or the object store cannot be reached.
     """
-    found: Iterable[dict[str, Any]]
-    if str(source).startswith(HUB):
-        name, found = f"{source}, {split}", rows_of_hub(str(source), split)
-    else:
-        name, found = read_split(source, split)
-    rows, labels, ids = [], [], []
-    for number, row in enumerate(found):
-        place = f"{name}, row {number + 1}"
-        if MORE in row:
-            raise InvalidInputError(
-                f"{place}: {len(row[MORE])} more cells than there are columns",
-                hint="Quote texts that hold a comma",
-            )
-        missing = [field for field in task.fields if row.get(field) in (None, "")]
-        if missing:
-            raise InvalidInputError(
-                f"{place}: no {', '.join(missing)}; it has {', '.join(row)}",
-                hint=f"Task {task.name} needs the fields {', '.join(task.fields)}",
-            )
-        for field in task.fields:
-            if not _is_unicode(row[field]):
-                raise InvalidInputError(
-                    f"{place}: {field} is no valid Unicode: {shown(row[field])}",
-                    hint="Clean this row of the data",
-                )
-        rows.append(row)
-        labels.append(_label(row.get("label"), task, place))
+    name, found = _find_rows(source, split)
+    rows: list[dict[str, Any]] = []
+    cells: list[object] = []
+    ids: list[str] = []
+    places: list[str] = []
+    for where, row in found:
+        _check_row(row, task, where)
         own = row.get("id")
-        ids.append(f"{split}-{number}" if own in (None, "") else str(own))
+        ids.append(f"{split}-{len(rows)}" if own in (None, "") else str(own))
+        rows.append(row)
+        cells.append(row.get("label"))
+        places.append(where)
     if not rows:
         raise InvalidInputError(f"{name}: there are no rows")
-    check_ids(ids, n_examples=len(ids), location=CellLocation(name, ()))
-    return Examples(tuple(rows), np.array(labels, np.int64), tuple(ids))
+    location = Places(name, (), places=places)
+    check_ids(ids, n_examples=len(ids), location=location)
+    try:
+        labels = LabelRule(task.classes).read(cells, location)
+    except InvalidInputError as error:
+        hint = f"Task {task.name} has the classes {listed(task.classes)}; an index counts from 0"
+        raise InvalidInputError(error.message, hint=hint) from error
+    return Examples(tuple(rows), labels, tuple(ids))
+
+
+def _check_row(row: object, task: Task, where: str) -> None:
+    if not isinstance(row, dict):
+        raise InvalidInputError(f"{where}: not a JSON object")
+    missing = [name for name in task.fields if row.get(name) in (None, "")]
+    if missing:
+        raise InvalidInputError(
+            f"{where}: no {', '.join(missing)}; it has {', '.join(row)}",
+            hint=f"Task {task.name} needs the fields {', '.join(task.fields)}",
+        )
+    for name in task.fields:
+        try:
+            json.dumps(row[name], ensure_ascii=False, default=str).encode()
+        except UnicodeEncodeError as error:
+            raise InvalidInputError(
+                f"{where}: {name} is no valid Unicode: {shown(row[name])}",
+                hint="Clean this row of the data",
+            ) from error
 
 
 def split_files(source: str | os.PathLike[str], *splits: str) -> list[Path]:
@@ -145,6 +155,82 @@ def split_files(source: str | os.PathLike[str], *splits: str) -> list[Path]:
     if str(source).startswith(HUB) or is_remote(source):
         return []
     return [Path(source, f"{split}{suffix}") for split in (*splits, TRAIN) for suffix in SUFFIXES]
+
+
+def is_remote(source: str | os.PathLike[str]) -> bool:
+    """Tell the address of an object store from a folder.
+
+    Examples
+    --------
+    >>> is_remote("s3://bucket/news"), is_remote("examples/news")
+    (True, False)
+    """
+    return _REMOTE in str(source)
+
+
+def folder_name(source: str | os.PathLike[str]) -> str:
+    """Return the last part of a folder's path or address.
+
+    Examples
+    --------
+    >>> folder_name("examples/news"), folder_name("s3://key:secret@bucket/news?scheme=http")
+    ('news', 'news')
+    """
+    return Path(urlsplit(str(source)).path if is_remote(source) else source).name
+
+
+def _find_rows(source: str | os.PathLike[str], split: str) -> tuple[str, Iterator[Found]]:
+    """Return the name of a split, for messages, and its rows."""
+    if str(source).startswith(HUB):
+        name = f"{source}, {split}"
+        rows = enumerate(rows_of_hub(str(source), split), 1)
+        return name, (Found(f"{name}: row {number}", row) for number, row in rows)
+    if is_remote(source):
+        return _find_remote(str(source), split)
+    for suffix in SUFFIXES:
+        path = Path(source, f"{split}{suffix}")
+        if path.is_file():
+            return str(path), read_values(path)
+    raise _no_file(str(source), split)
+
+
+def _find_remote(source: str, split: str) -> tuple[str, Iterator[Found]]:
+    fs: Any = load_optional("pyarrow.fs", purpose=f"read {folder_name(source)}", extra="parquet")
+    scheme = source.partition(_REMOTE)[0]
+    try:
+        system, folder = fs.FileSystem.from_uri(_soon(source))
+        for suffix in SUFFIXES:
+            path = f"{folder}/{split}{suffix}"
+            if system.get_file_info(path).is_file:
+                name = f"{scheme}{_REMOTE}{path}"  # without keys
+                return name, read_values(name, partial(system.open_input_file, path))
+    except (ValueError, NotImplementedError) as error:
+        raise InvalidInputError(
+            f"data: pyarrow opens no {scheme}{_REMOTE} address like this: {first_line(error)}",
+            hint="Give a folder, hf:NAME, or an address such as s3://BUCKET/FOLDER",
+        ) from error
+    except Exception as error:  # pyarrow raises whatever the store's library raises
+        raise BackendError(
+            f"{scheme}{_REMOTE}…/{folder_name(source)} cannot be reached: {first_line(error)}",
+            hint="Check the address, the network and the keys in the environment",
+            retryable=True,
+        ) from error
+    raise _no_file(f"{scheme}{_REMOTE}{folder}", split)
+
+
+def _soon(source: str) -> str:
+    """Google's store is tried for 15 minutes unless its address says otherwise."""
+    if not source.startswith(("gs://", "gcs://")) or "retry_limit_seconds" in source:
+        return source
+    return f"{source}{'&' if '?' in source else '?'}retry_limit_seconds={_PATIENCE}"
+
+
+def _no_file(folder: str, split: str) -> InvalidInputError:
+    names = [f"{split}{suffix}" for suffix in SUFFIXES]
+    return InvalidInputError(
+        f"{folder}: there is no {', '.join(names[:-1])} or {names[-1]}",
+        hint="Give a folder with one such file per split",
+    )
 
 
 def rows_of_hub(source: str, split: str) -> Sequence[dict[str, Any]]:
@@ -161,10 +247,9 @@ def rows_of_hub(source: str, split: str) -> Sequence[dict[str, Any]]:
     place, _, revision = source.removeprefix(HUB).partition("@")
     name, _, configuration = place.partition(":")
     try:
-        with _no_waiting(source):
-            rows: Sequence[dict[str, Any]] = datasets.load_dataset(
-                name, configuration or None, split=split, revision=revision or None
-            )
+        rows: Sequence[dict[str, Any]] = datasets.load_dataset(
+            name, configuration or None, split=split, revision=revision or None
+        )
     except ConnectionError as error:
         raise BackendError(
             f"{source} is not stored here, and the hub cannot be reached",
@@ -172,52 +257,9 @@ def rows_of_hub(source: str, split: str) -> Sequence[dict[str, Any]]:
             retryable=True,
         ) from error
     except Exception as error:  # the library raises whatever its own libraries raise
-        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        reason = first_line(error) or type(error).__name__
         raise InvalidInputError(
             f"{source}: split {split} cannot be loaded: {reason}",
             hint="Check the name and the network, or give a folder with JSON lines",
         ) from error
     return rows
-
-
-@contextmanager
-def _no_waiting(source: str) -> Iterator[None]:
-    """Within, only data on this machine are loaded if the hub cannot be reached.
-
-    The hub's client would repeat its requests for some 25 seconds; in its offline mode, it looks
-    into the local store at once.
-    """
-    purpose = f"load {source}"
-    constants: Any = load_optional("huggingface_hub.constants", purpose=purpose, extra="datasets")
-    utils = load_optional("huggingface_hub.utils", purpose=purpose, extra="datasets")
-    before = constants.HF_HUB_OFFLINE
-    try:
-        utils.get_session().head(constants.ENDPOINT, timeout=constants.HF_HUB_ETAG_TIMEOUT)
-    except Exception:  # of whichever library of HTTP the client is made with
-        constants.HF_HUB_OFFLINE = True
-    try:
-        yield
-    finally:
-        constants.HF_HUB_OFFLINE = before
-
-
-def _is_unicode(value: object) -> bool:
-    try:
-        json.dumps(value, ensure_ascii=False, default=str).encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _label(value: object, task: Task, place: str) -> int:
-    if value is None or value == "":
-        return -1
-    text = str(value)
-    if text in task.classes:
-        return task.classes.index(text)
-    if text.isdecimal() and len(text) < 10 and int(text) < task.n_classes:
-        return int(text)
-    raise InvalidInputError(
-        f"{place}: label {shown(value)} is no class of task {task.name}",
-        hint=f"Give a name of {listed(task.classes)}, or an index from 0",
-    )

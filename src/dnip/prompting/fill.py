@@ -1,20 +1,19 @@
-"""What a server did not say: filling unreported labels, and what the fill could decide."""
+"""Labels that a server did not report, and zeros of rounding: what is taken for them."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from dnip.base.arrays import Location, normalise_rows
 from dnip.base.errors import InvalidInputError
+from dnip.base.typing import Booleans, Floats, Probabilities
 from dnip.prompting.engines.base import Fill
 
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from dnip.base.typing import Booleans, Floats, Probabilities
-
-
+# Numbers of more decimals are not taken for rounded.
+_MOST_DECIMALS = 6
 _SHARE = {Fill.ZERO: 0.0, Fill.HALF: 0.5, Fill.CEILING: 1.0}
 
 
@@ -114,3 +113,79 @@ def _bounds(captured: ArrayLike, ceiling: ArrayLike | None) -> tuple[Floats, Flo
     if not sound or (low < 0).any() or (high < low).any():
         raise InvalidInputError("probabilities must be 0 or more, and at most their ceilings")
     return low, high
+
+
+class Filled(NamedTuple):
+    """Probabilities of all rows, and the counts of an `ImportSummary` that follow from them."""
+
+    probabilities: Probabilities
+    n_open: int
+    decimals: int | None
+    n_raised: int
+    n_tied: int
+    n_one_class: int
+
+
+def fill_rows(
+    scores: Floats, ceiling: Floats | None, location: Location, policy: Fill | str = Fill.HALF
+) -> Filled:
+    """Fill what answers did not report, raise what they rounded to zero, and normalise.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (M, N)
+        Reported probability of each class, before normalising; 0 if unreported.
+    ceiling : ndarray of shape (M, N) or None
+        The most that each can be; None where all were reported.
+    location : Location
+        Names rows and classes in messages.
+    policy : Fill or str
+        As for `fill_unreported`.
+
+    Raises
+    ------
+    InvalidInputError
+        For a row that holds no probabilities.
+    """
+    places = None
+    n_open = n_raised = 0
+    if ceiling is None:
+        p, *_ = normalise_rows(scores, location)
+        places = decimals(scores)
+    else:
+        p = fill_unreported(scores, ceiling, policy)
+        n_open = int(open_decisions(scores, ceiling).sum())
+    n_one_class = int((np.count_nonzero(p, axis=1) == 1).sum())
+    if places:  # with whole numbers, half a unit would be half of everything
+        n_raised = int((scores == 0).any(axis=1).sum())
+        p, *_ = normalise_rows(raise_zeros(scores, places), location)
+    n_tied = int((np.count_nonzero(p == p.max(axis=1, keepdims=True), axis=1) > 1).sum())
+    return Filled(p, n_open, places, n_raised, n_tied, n_one_class)
+
+
+def decimals(probabilities: Probabilities) -> int | None:
+    """Return to how many decimals all probabilities are rounded, None if they are not.
+
+    Examples
+    --------
+    >>> decimals(np.array([[0.25, 0.7, 0.05]])), decimals(np.array([[1 / 3, 2 / 3]]))
+    (2, None)
+    """
+    for places in range(_MOST_DECIMALS + 1):
+        if np.allclose(probabilities, np.round(probabilities, places), rtol=0, atol=1e-9):
+            return places
+    return None
+
+
+def raise_zeros(probabilities: Probabilities, places: int) -> Probabilities:
+    """Return probabilities in which zeros are half a unit of the last decimal.
+
+    A rounded zero stands for anything up to that. Left at zero, no weight could ever decide for
+    the class.
+
+    Examples
+    --------
+    >>> raise_zeros(np.array([[0.0, 0.4, 0.6]]), 1)
+    array([[0.05, 0.4 , 0.6 ]])
+    """
+    return np.maximum(probabilities, 0.5 * 10.0**-places)

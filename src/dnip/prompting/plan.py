@@ -3,27 +3,32 @@
 from __future__ import annotations
 
 import hashlib
+import os
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from dnip.base.errors import InvalidInputError
 from dnip.base.validation import check_integer
-from dnip.prompting.data import HUB, TRAIN, content_free_examples, load_examples
-from dnip.prompting.data_files import folder_name
-from dnip.prompting.demonstrations import draw_demonstrations
-from dnip.prompting.prompt import PromptBuilder
+from dnip.prompting.data import (
+    HUB,
+    TRAIN,
+    Examples,
+    content_free_examples,
+    folder_name,
+    load_examples,
+)
+from dnip.prompting.prompt import Prompt, PromptBuilder
+from dnip.prompting.task import Task
+from dnip.tables.chunk import shown
 from dnip.tables.columns import CONTENT_FREE
 
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Sequence
-
-    from dnip.prompting.data import Examples
-    from dnip.prompting.prompt import Prompt
-    from dnip.prompting.task import Task
-
+#: The word for one demonstration of each class.
+BALANCED = "balanced"
+# A number of demonstrations has no more digits.
+_DIGITS = 9
 # Share of a field's words that one round of shortening keeps.
 _KEPT = 0.9
 
@@ -153,6 +158,67 @@ def make_plan(
         "demonstrations": [train.ids[i] for i in shown],
     }
     return Plan(task, scored, builder, settings)
+
+
+def parse_shots(shots: str) -> int | str:
+    """Return a number of demonstrations, or the word balanced.
+
+    Examples
+    --------
+    >>> parse_shots("3"), parse_shots("balanced")
+    (3, 'balanced')
+    """
+    if shots == BALANCED:
+        return BALANCED
+    if not shots.isdecimal() or len(shots) > _DIGITS:
+        raise InvalidInputError(
+            f"shots must be a number or {BALANCED}; got {shown(shots)}",
+            hint=f"Give a number of at most {_DIGITS} digits",
+        )
+    return int(shots)
+
+
+def draw_demonstrations(
+    train: Examples, shots: int | str, *, n_classes: int, seed: int
+) -> list[int]:
+    """Return the row numbers of demonstrations, in the order in which they are shown.
+
+    Parameters
+    ----------
+    train : Examples
+        The training split; rows without a label are never drawn.
+    shots : int or "balanced"
+        How many, drawn uniformly; or one of each class, in random order.
+    n_classes : int
+        N.
+    seed : int
+        Of the draw.
+
+    Raises
+    ------
+    InvalidInputError
+        If there are too few labelled rows, or a class has none for a balanced draw.
+    """
+    rng = np.random.default_rng(seed)
+    if shots == BALANCED:
+        chosen = []
+        for label in range(n_classes):
+            rows = np.flatnonzero(train.labels == label)
+            if len(rows) == 0:
+                raise InvalidInputError(
+                    f"class {label} has no training row to show as a demonstration",
+                    hint="Give a number of shots instead of balanced",
+                )
+            chosen.append(int(rng.choice(rows)))
+        return [int(row) for row in rng.permutation(chosen)]
+    number = check_integer("shots", shots, at_least=0)  # type: ignore[arg-type]
+    labelled = np.flatnonzero(train.labels >= 0)
+    if number > len(labelled):
+        raise InvalidInputError(
+            f"{number} demonstrations asked for, but the training split has {len(labelled)} "
+            "labelled rows"
+        )
+    return [int(row) for row in rng.choice(labelled, number, replace=False)]
 
 
 def hash_prompts(prompts: Sequence[Prompt]) -> str:

@@ -9,9 +9,9 @@ torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
 from dnip.prompting.data import load_examples  # noqa: E402
-from dnip.prompting.demonstrations import draw_demonstrations  # noqa: E402
 from dnip.prompting.engines.base import Scoring  # noqa: E402
 from dnip.prompting.engines.transformers_engine import TransformersEngine  # noqa: E402
+from dnip.prompting.plan import draw_demonstrations  # noqa: E402
 from dnip.prompting.prompt import PromptBuilder  # noqa: E402
 from dnip.prompting.task import built_in_tasks, load_task  # noqa: E402
 from plain_language_model import PlainLanguageModel  # noqa: E402

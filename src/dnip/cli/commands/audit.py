@@ -30,8 +30,7 @@ def audit(
     from dnip.base.errors import InvalidInputError
     from dnip.presenting.prompting import describe_audit
     from dnip.prompting.audit import audit as audit_task
-    from dnip.prompting.demonstrations import parse_shots
-    from dnip.prompting.plan import make_plan
+    from dnip.prompting.plan import make_plan, parse_shots
     from dnip.prompting.prompt import PromptBuilder
     from dnip.prompting.task import load_task
 

@@ -74,9 +74,8 @@ def prompt(
     from dnip.base.files import check_files
     from dnip.presenting.prompting import describe_run, notes_on_run
     from dnip.prompting.data import split_files
-    from dnip.prompting.demonstrations import parse_shots
     from dnip.prompting.engines.cluster_engine import ClusterEngine
-    from dnip.prompting.plan import make_plan
+    from dnip.prompting.plan import make_plan, parse_shots
     from dnip.prompting.run import check_table_path, files_of_run, run_plan
     from dnip.prompting.task import load_task
 

@@ -2,44 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from dnip.base.errors import BackendError, InvalidInputError, listed
-from dnip.prompting.answers.envelope import open_envelope
-from dnip.prompting.answers.files import Found
-from dnip.prompting.answers.gold import BY_ROW, ID, LABEL
-from dnip.prompting.answers.registry import SOURCES, recognise, source_named
-from dnip.prompting.answers.source import Row, Source, Unanswered, Wanted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+from dnip.prompting.answers.gold import BY_ROW
+from dnip.prompting.answers.registry import SOURCES, recognise
+from dnip.prompting.answers.source import Answer, Row, Source, Wanted
+from dnip.prompting.files import Found
+from dnip.tables.columns import ID, LABEL
 
 #: Under which name answers hold the model that gave them.
 _MODEL = ("model", "modelVersion")
 
 
 class Kept(NamedTuple):
-    """A row of the table to be.
-
-    Attributes
-    ----------
-    where : str
-        The file and the line.
-    number : int
-        Which of all answers it is, from 0; refusals and failures count.
-    row : Row
-        What it says of the classes.
-    row_id, label : object
-        Its id and its label in the answers, None where there is none.
-    """
+    """A row of the table to be: where it lies, and which of all answers it is, from 0."""
 
     where: str
     number: int
     row: Row
-    row_id: object
-    label: object
 
 
 class Collector:
@@ -63,7 +47,8 @@ class Collector:
         The ids (or places) of answers that are refusals, and of requests that failed.
     n_other : int
         Answers without the question.
-    model : str or None
+    source : Source or None
+    model, question : str or None
     """
 
     def __init__(
@@ -73,27 +58,23 @@ class Collector:
         on: str | None = None,
         label: str | None = None,
     ) -> None:
-        self._wanted = wanted
-        self._source = None if source is None else source_named(source)
-        self._on, self._label = on, label
-        self._question: str | None = wanted.question or None
-        self._questions: dict[str, None] = {}
-        self._model_at = ""
+        if source is not None and source not in SOURCES:
+            raise InvalidInputError(
+                f"--from is {source!r}, which is no source",
+                hint=f"The sources are {', '.join(SOURCES)}",
+            )
+        self.source: Source | None = None if source is None else SOURCES[source]
+        self.question = wanted.question or None
+        self.model: str | None = None
         self.kept: list[Kept] = []
         self.n_answers = self.n_other = 0
         self.refused: list[str] = []
         self.failed: list[str] = []
-        self.model: str | None = None
-
-    @property
-    def source(self) -> str:
-        """The name of the source."""
-        return next(name for name, one in SOURCES.items() if one is self._source)
-
-    @property
-    def question(self) -> str:
-        """The question that was read, empty where answers have none."""
-        return self._question or ""
+        self._wanted = wanted
+        self._on = None if on == BY_ROW else on
+        self._label = label
+        self._questions: dict[str, None] = {}
+        self._model_at = ""
 
     def add_all(self, found: Iterable[Found]) -> None:
         """Add values of files: answers, or lists of answers.
@@ -108,67 +89,62 @@ class Collector:
                 self._add(where, content)
         if self.n_other == self.n_answers > 0:
             raise InvalidInputError(
-                f"no answer has the question {self.question!r}; the questions are "
+                f"no answer has the question {(self.question or '')!r}; the questions are "
                 f"{listed(tuple(self._questions))}",
                 hint="Name one of them with --question",
             )
 
-    def _add(self, where: str, saved: Any) -> None:  # noqa: ANN401
-        opened = open_envelope(saved)
-        content = opened.content
+    def _add(self, where: str, saved: Answer) -> None:
         number = self.n_answers
         self.n_answers += 1
-        if opened.failed:
-            self.failed.append(where if opened.own_id is None else str(opened.own_id))
+        content, batch_id, failed = open_envelope(saved)
+        if failed:
+            self.failed.append(where if batch_id is None else str(batch_id))
             return
         source = self._check_source(content)
         self._check_model(where, content)
-        question = self._check_question(source.questions(content))
-        if question is None:
+        names = list(source.questions(content))
+        question = self._check_question(names)
+        if question not in names:
             self.n_other += 1
             return
         row = source.read(content, replace(self._wanted, question=question))
         holders = [one for one in (saved, content) if isinstance(one, dict)]
-        own_id = None if isinstance(row, Unanswered) else row.own_id
-        row_id = self._id(holders, opened.own_id, own_id)
-        if isinstance(row, Unanswered):
+        row_id = self._id(holders, batch_id, row)
+        if row is None:
             self.refused.append(where if row_id is None else str(row_id))
-        else:
-            self.kept.append(Kept(where, number, row, row_id, self._label_of(holders, row)))
+            return
+        row = replace(row, row_id=row_id, label=self._label_of(holders, row))
+        self.kept.append(Kept(where, number, row))
 
-    def _check_source(self, content: object) -> Source:
-        if self._source is None:
-            name = recognise(content)
-            self._source = None if name is None else SOURCES[name]
-        if self._source is None:
+    def _check_source(self, content: Answer) -> Source:
+        self.source = self.source or recognise(content)
+        if self.source is None:
             known = "; ".join(f"{name}: {source.title}" for name, source in SOURCES.items())
             raise InvalidInputError(
                 "this is an answer of no known source", hint=f"The sources are {known}"
             )
-        if not self._source.recognises(content):
+        if not self.source.recognises(content):
             raise InvalidInputError(
-                f"this is no answer of the source {self.source} ({self._source.title})",
+                f"this is no answer of the source {self.source.name} ({self.source.title})",
                 hint="Import answers of another kind into a table of their own",
             )
-        return self._source
+        return self.source
 
-    def _check_model(self, where: str, content: object) -> None:
+    def _check_model(self, where: str, content: Answer) -> None:
         found = [content.get(key) for key in _MODEL] if isinstance(content, dict) else []
         model = next((name for name in found if isinstance(name, str)), None)
-        if model is None:
-            return
         if self.model is None:
             self.model, self._model_at = model, where
-        elif model != self.model:
+        elif model not in (None, self.model):
             raise InvalidInputError(
                 f"the answer is of the model {model!r}, but that at {self._model_at} is of "
                 f"{self.model!r}",
                 hint="Import the answers of each model into a table of its own",
             )
 
-    def _check_question(self, names: Iterable[str]) -> str | None:
-        """Return the question to read, None where the answer does not have it."""
-        names = list(names)
+    def _check_question(self, names: list[str]) -> str:
+        """Return the question to read: the one that is wanted, or the only one that there is."""
         self._questions.update(dict.fromkeys(names))
         if not self._wanted.question:
             if len(self._questions) > 1:
@@ -176,14 +152,14 @@ class Collector:
                     f"there are several questions: {listed(tuple(self._questions))}",
                     hint="Name one of them with --question",
                 )
-            self._question = next(iter(self._questions), None)
-        return self._question if self._question in names else None
+            self.question = next(iter(self._questions), None)
+        return self.question or ""
 
-    def _id(self, holders: list[dict[str, Any]], batch_id: object, own_id: object) -> object:
-        if self._on not in (None, BY_ROW):
-            return _held(holders, str(self._on), "--on")
-        beside = (held.get(ID) for held in holders)
-        return next((one for one in (batch_id, *beside, own_id) if one is not None), None)
+    def _id(self, holders: list[dict[str, Any]], batch_id: object, row: Row | None) -> object:
+        if self._on is not None:
+            return _held(holders, self._on, "--on")
+        found = [batch_id, *(held.get(ID) for held in holders), row and row.row_id]
+        return next((one for one in found if one is not None), None)
 
     def _label_of(self, holders: list[dict[str, Any]], row: Row) -> object:
         if not self._wanted.own_labels:
@@ -192,6 +168,40 @@ class Collector:
             return _held(holders, self._label, "--label")
         own = next((held[LABEL] for held in holders if LABEL in held), None)
         return row.label if own is None else own
+
+
+def open_envelope(saved: Answer) -> tuple[Answer, object, bool]:
+    """Take an answer out of a line of a batch; other answers stay as they are.
+
+    Lines of OpenAI's batches hold the answer in ``response.body``, those of Gemini's in
+    ``response``.
+
+    Returns
+    -------
+    content, batch_id, failed
+        The answer; the id that the batch gave to the request, None outside of batches; and whether
+        the request failed, so that there is no answer.
+
+    Examples
+    --------
+    >>> line = {"custom_id": "7", "response": {"status_code": 200, "body": {"answers": {}}}}
+    >>> open_envelope(line)
+    ({'answers': {}}, '7', False)
+    >>> open_envelope({"custom_id": "8", "response": None, "error": {"code": "expired"}})
+    (None, '8', True)
+    """
+    if not isinstance(saved, dict):
+        return saved, None, False
+    response, error = saved.get("response"), saved.get("error")
+    batch_id = saved.get("custom_id", saved.get("key"))
+    if isinstance(response, dict):
+        body = response.get("body", response)
+        status = response.get("status_code", 200)
+        return body, batch_id, status != 200 or bool(error) or not isinstance(body, dict)
+    # A line without an answer; an error may also be saved in place of one.
+    if error and saved.keys() <= {"id", "custom_id", "key", "response", "error"}:
+        return None, batch_id, True
+    return saved, None, False
 
 
 def _held(holders: list[dict[str, Any]], name: str, option: str) -> object:

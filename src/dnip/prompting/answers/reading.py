@@ -4,40 +4,97 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dnip.base.arrays import check_mass
 from dnip.base.errors import InvalidInputError, listed
 from dnip.base.files import atomic_path, path_text
+from dnip.base.typing import Floats, Labels
 from dnip.base.validation import check_classes
 from dnip.prompting.answers.collecting import Collector
-from dnip.prompting.answers.files import Found, read_values
-from dnip.prompting.answers.filling import fill_rows
-from dnip.prompting.answers.gold import BY_ROW, ID, LABEL, read_gold
-from dnip.prompting.answers.places import Places
-from dnip.prompting.answers.source import Wanted
-from dnip.prompting.answers.summary import ImportSummary
+from dnip.prompting.answers.gold import BY_ROW, join_by_id, join_by_row, read_gold
+from dnip.prompting.answers.source import Row, Wanted
 from dnip.prompting.engines.base import Fill
+from dnip.prompting.files import Found, Places, read_values
+from dnip.prompting.fill import fill_rows
 from dnip.tables import ProbabilityTable, open_writer
-from dnip.tables.columns import MASS, RESERVED, probability_columns, resolve_columns
+from dnip.tables.chunk import Others
+from dnip.tables.columns import ID, LABEL, MASS, RESERVED, probability_columns, resolve_columns
 from dnip.tables.ids import check_ids
 from dnip.tables.labels import UNLABELLED, LabelRule
 from dnip.tables.metadata import metadata_path
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from dnip.base.typing import Floats, Labels
-    from dnip.prompting.answers.collecting import Kept
-    from dnip.tables.chunk import Others
-
 #: A file of answers, or an answer (or a list of them) as parsed from JSON.
 Answers: TypeAlias = "str | os.PathLike[str] | dict[str, Any] | list[Any]"
+
+
+@dataclass(frozen=True)
+class ImportSummary:
+    """What an import came to.
+
+    Attributes
+    ----------
+    files : tuple of str
+        The files of answers.
+    n : int
+        Rows of the table.
+    n_labelled : int
+        Of these, rows with a gold label.
+    source : str
+        The kind of answers.
+    model, question : str or None
+        Where the answers name them.
+    mean_mass : float or None
+        Captured mass on average, where it is known.
+    n_open : int
+        Rows whose decision depends on what stands for labels that were not reported.
+    n_nameless : int
+        Rows whose answer names no class, so that its first token is read.
+    n_several : int
+        Rows whose answer names several classes, of which the last is read.
+    refused, failed : tuple of str
+        Ids (or places) of answers that are refusals and of requests that failed. They are not in
+        the table: a row of it says something of every class.
+    n_other : int
+        Answers without the question, which are not in the table either.
+    decimals : int or None
+        To how many decimals the probabilities are rounded; None where they are not.
+    n_raised : int
+        Rows in which half a unit of the last decimal stands for zeros.
+    n_tied : int
+        Rows whose most probable classes are equally probable, so that the lowest is decided for.
+    n_one_class : int
+        Rows that give everything to one class: no weights could change the decision.
+    """
+
+    files: tuple[str, ...]
+    n: int
+    n_labelled: int
+    source: str
+    model: str | None
+    question: str | None
+    mean_mass: float | None
+    n_open: int
+    n_nameless: int
+    n_several: int
+    refused: tuple[str, ...]
+    failed: tuple[str, ...]
+    n_other: int
+    decimals: int | None
+    n_raised: int
+    n_tied: int
+    n_one_class: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        return asdict(self)
 
 
 class Import(NamedTuple):
@@ -101,47 +158,46 @@ def read_answers(
     >>> table.probabilities, summary.source, summary.question
     (array([[0.25, 0.75]]), 'decisions', 'topic')
     """
-    names_of_classes = check_classes(classes)
-    wanted = Wanted(
-        names_of_classes, _names(names_of_classes, names), question or "", own_labels=gold is None
-    )
+    classes = check_classes(classes)
     if on == BY_ROW and gold is None:
         raise InvalidInputError(f"--on {BY_ROW} joins gold labels", hint="Give them with --gold")
-    truth = None if gold is None else read_gold(Path(gold), names_of_classes, on, label)
-    collector = Collector(wanted, source, on, None if truth is not None else label)
+    wanted = Wanted(classes, _names(classes, names), question or "", own_labels=gold is None)
+    truth = None if gold is None else read_gold(Path(gold), classes, on, label)
+    collector = Collector(wanted, source, on, label if gold is None else None)
     collector.add_all(_values(answers))
     files = [path_text(os.fspath(one)) for one in answers if isinstance(one, str | os.PathLike)]
     origin = files[0] if len(files) == 1 else f"{len(files)} files" if files else "answers"
-    kept = collector.kept
-    if not kept:
+    if not collector.kept:
         raise InvalidInputError(
             f"{origin}: there are no answers with probabilities; refused: "
             f"{len(collector.refused):,}, failed: {len(collector.failed):,}",
             hint="Give a file that holds answers, one per line or in a list",
         )
-    location = Places(origin, (*wanted.names, MASS), places=[one.where for one in kept])
-    filled = fill_rows([one.row for one in kept], wanted.names, location, fill)
-    ids = _ids(kept, location)
-    labels = _own_labels(kept, location, names_of_classes)
-    if truth is not None:
-        numbers = [one.number for one in kept]
-        labels = truth.join(
-            None if ids is None else ids.tolist(), numbers, collector.n_answers, origin
-        )
+    where, numbers, rows = zip(*collector.kept, strict=True)
+    location = Places(origin, (*wanted.names, MASS), places=where)
+    filled = fill_rows(*_scores(rows, location), location, fill)
+    ids = _ids(rows, location)
+    if truth is None:
+        labels = _own_labels(rows, location, classes)
+    elif on == BY_ROW:
+        labels = join_by_row(truth, numbers, collector.n_answers, origin)
+    else:
+        labels = join_by_id(truth, None if ids is None else ids.tolist(), origin)
     table = ProbabilityTable(
-        filled.probabilities, labels, ids, names_of_classes, origin, _mass(kept, location)
+        filled.probabilities, labels, ids, classes, origin, _mass(rows, location)
     )
+    assert collector.source is not None  # it has read rows
     summary = ImportSummary(
         files=tuple(files),
         n=len(table),
         n_labelled=0 if table.labels is None else int((table.labels != UNLABELLED).sum()),
-        source=collector.source,
+        source=collector.source.name,
         model=collector.model,
         question=collector.question or None,
         mean_mass=None if table.mass is None else float(table.mass.mean()),
         n_open=filled.n_open,
-        n_nameless=sum(one.row.names_none for one in kept),
-        n_several=sum(one.row.names_several for one in kept),
+        n_nameless=sum(row.names_none for row in rows),
+        n_several=sum(row.names_several for row in rows),
         refused=tuple(collector.refused),
         failed=tuple(collector.failed),
         n_other=collector.n_other,
@@ -150,7 +206,7 @@ def read_answers(
         n_tied=filled.n_tied,
         n_one_class=filled.n_one_class,
     )
-    return Import(table, summary, _others(kept, table, {on or ID, label or LABEL}))
+    return Import(table, summary, _others(rows, table, {on or ID, label or LABEL}))
 
 
 def write_import(imported: Import, out: str | os.PathLike[str]) -> None:
@@ -197,12 +253,28 @@ def _names(classes: tuple[str, ...], given: Mapping[str, str] | None) -> tuple[s
     return names
 
 
-def _ids(kept: Sequence[Kept], location: Places) -> NDArray[np.object_] | None:
+def _scores(rows: Sequence[Row], location: Places) -> tuple[Floats, Floats | None]:
+    """Return what all rows report, and its ceilings where a row did not report all."""
+    scores = np.array([row.scores for row in rows])
+    if all(row.ceiling is None for row in rows):
+        return scores, None
+    never = (scores == 0).all(axis=0)
+    if never.any():
+        raise InvalidInputError(
+            f"{location.whole()}: no answer reports a token of "
+            f"{location.columns[int(never.argmax())]}",
+            hint="Give the word that stands for it in the answers with --map, or ask for more "
+            "top_logprobs",
+        )
+    return scores, np.array([row.scores if row.ceiling is None else row.ceiling for row in rows])
+
+
+def _ids(rows: Sequence[Row], location: Places) -> NDArray[np.object_] | None:
     """Return the rows' ids, None where answers have none."""
-    ids = [one.row_id for one in kept]
+    ids = [row.row_id for row in rows]
     if all(one is None for one in ids):
         return None
-    if any(one is None for one in ids):
+    if None in ids:
         raise InvalidInputError(
             f"{location.cell(ids.index(None))}: the answer has no id, but others have",
             hint="Give all answers an id, or none",
@@ -210,25 +282,24 @@ def _ids(kept: Sequence[Kept], location: Places) -> NDArray[np.object_] | None:
     return check_ids(ids, n_examples=len(ids), location=location)
 
 
-def _mass(kept: Sequence[Kept], location: Places) -> Floats | None:
-    """Return the captured mass of each row, None unless it is known of all."""
-    masses = [one.row.mass for one in kept]
-    known = [mass for mass in masses if mass is not None]
-    if len(known) < len(masses):
-        return None
-    column = len(location.columns) - 1
-    return check_mass(known, n_examples=len(known), location=location, column=column)
-
-
-def _own_labels(kept: Sequence[Kept], location: Places, classes: tuple[str, ...]) -> Labels | None:
+def _own_labels(rows: Sequence[Row], location: Places, classes: tuple[str, ...]) -> Labels | None:
     """Return the labels that answers hold, None if none of them does."""
-    cells = [one.label for one in kept]
+    cells = [row.label for row in rows]
     if all(cell is None for cell in cells):
         return None
     return LabelRule(classes).read(cells, location)
 
 
-def _others(kept: Sequence[Kept], table: ProbabilityTable, used: set[str]) -> Others:
+def _mass(rows: Sequence[Row], location: Places) -> Floats | None:
+    """Return the captured mass of each row, None unless it is known of all."""
+    known = [row.mass for row in rows if row.mass is not None]
+    if len(known) < len(rows):
+        return None
+    column = len(location.columns) - 1
+    return check_mass(known, n_examples=len(known), location=location, column=column)
+
+
+def _others(rows: Sequence[Row], table: ProbabilityTable, used: set[str]) -> Others:
     """Return the further columns whose names a table can hold."""
     own = [*[ID] * (table.ids is not None), *[LABEL] * (table.labels is not None)]
 
@@ -240,5 +311,5 @@ def _others(kept: Sequence[Kept], table: ProbabilityTable, used: set[str]) -> Ot
             return False
         return name not in {*used, *RESERVED, *table.classes}
 
-    names = dict.fromkeys(name for one in kept for name in one.row.others)
-    return {name: [one.row.others.get(name) for one in kept] for name in names if fits(name)}
+    names = dict.fromkeys(name for row in rows for name in row.others)
+    return {name: [row.others.get(name) for row in rows] for name in names if fits(name)}

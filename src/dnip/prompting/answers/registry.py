@@ -1,51 +1,131 @@
-"""The sources of answers, by the name that ``--from`` takes."""
+"""The sources of answers, by the name that ``--from`` takes; those of one page stand here."""
 
 from __future__ import annotations
 
-from dnip.base.errors import InvalidInputError
-from dnip.prompting.answers.columns import COLUMNS
-from dnip.prompting.answers.decisions import DECISIONS
-from dnip.prompting.answers.hugging_face import HUGGING_FACE
-from dnip.prompting.answers.lighteval import LIGHTEVAL
-from dnip.prompting.answers.lm_eval import LM_EVAL, LM_EVAL_MUTUAL_INFORMATION
-from dnip.prompting.answers.source import Source
+from dnip.base.errors import CoefficientsFormatError, InvalidInputError, listed
+from dnip.deploying.decisions import read_decisions
+from dnip.deploying.decisions.answers import answers_of
+from dnip.prompting.answers.harnesses import LIGHTEVAL, LM_EVAL, LM_EVAL_MUTUAL_INFORMATION
+from dnip.prompting.answers.source import (
+    Answer,
+    Row,
+    Source,
+    Wanted,
+    as_number,
+    in_class_order,
+    other_options,
+)
 from dnip.prompting.answers.token_logprobs import TOKEN_LOGPROBS
+from dnip.tables.columns import MASS
 
-#: In the order in which they are tried on an answer.
+
+def _is_decision(content: Answer) -> bool:
+    return isinstance(content, dict) and isinstance(content.get("answers"), dict | list)
+
+
+def _read_decision(content: Answer, wanted: Wanted) -> Row | None:
+    decision = read_decisions(content, [wanted.question])[0]
+    if decision.refused:
+        return None
+    try:
+        order = decision.ordered(wanted.names)
+    except CoefficientsFormatError as error:
+        raise other_options(decision.options, wanted) from error
+    # As the server gave them: whether it rounded is lost when they are normalised.
+    scores = decision.probabilities[order] * decision.total
+    return Row(scores, mass=decision.mass, row_id=content.get("request_id"))
+
+
+def _questions_of(content: Answer) -> list[str]:
+    return [name for name, _ in answers_of(content)]
+
+
+DECISIONS = Source(
+    "decisions",
+    "System One, OpenAI decisions, LangChain",
+    _is_decision,
+    _read_decision,
+    _questions_of,
+)
+
+
+def _is_classification(content: Answer) -> bool:
+    if isinstance(content, dict):
+        return isinstance(content.get("labels"), list) and isinstance(content.get("scores"), list)
+    return (
+        isinstance(content, list)
+        and len(content) > 0
+        and all(isinstance(one, dict) and {"label", "score"} <= one.keys() for one in content)
+    )
+
+
+def _read_classification(content: Answer, wanted: Wanted) -> Row:
+    if isinstance(content, dict):
+        pairs = list(zip(content["labels"], content["scores"], strict=False))
+    else:
+        pairs = [(one["label"], one["score"]) for one in content]
+    options = {str(label): score for label, score in pairs}
+    if len(options) < len(wanted.names):
+        raise InvalidInputError(
+            f"it holds {len(options)} of {len(wanted.names)} classes",
+            hint="Run the pipeline with top_k=None, so that it returns the score of every class",
+        )
+    return Row(in_class_order(options, wanted))
+
+
+HUGGING_FACE = Source(
+    "hugging-face",
+    "pipelines of Hugging Face transformers",
+    _is_classification,
+    _read_classification,
+)
+
+
+def _is_flat(content: Answer) -> bool:
+    return isinstance(content, dict) and not any(
+        isinstance(value, dict | list) for value in content.values()
+    )
+
+
+def _read_columns(content: Answer, wanted: Wanted) -> Row:
+    missing = [name for name in wanted.names if name not in content]
+    if missing:
+        raise InvalidInputError(
+            f"there is no column {missing[0]}; the columns are {listed(tuple(content))}",
+            hint="Name the column of a class with --map CLASS=COLUMN",
+        )
+    scores = in_class_order({name: content[name] for name in wanted.names}, wanted)
+    mass = content.get(MASS)
+    others = {name: cell for name, cell in content.items() if name not in (*wanted.names, MASS)}
+    return Row(scores, mass=None if mass in (None, "") else as_number(mass, MASS), others=others)
+
+
+COLUMNS = Source("columns", "a column for each class", _is_flat, _read_columns)
+
+
+#: By name, in the order in which they are tried on an answer.
 SOURCES: dict[str, Source] = {
-    "decisions": DECISIONS,
-    "lm-eval": LM_EVAL,
-    "lm-eval-mutual-info": LM_EVAL_MUTUAL_INFORMATION,
-    "lighteval": LIGHTEVAL,
-    "hugging-face": HUGGING_FACE,
-    "logprobs": TOKEN_LOGPROBS,
-    "columns": COLUMNS,
+    one.name: one
+    for one in (
+        DECISIONS,
+        LM_EVAL,
+        LM_EVAL_MUTUAL_INFORMATION,
+        LIGHTEVAL,
+        HUGGING_FACE,
+        TOKEN_LOGPROBS,
+        COLUMNS,
+    )
 }
 
 
-def recognise(content: object) -> str | None:
-    """Return the name of the source that a value is an answer of, None if there is none.
+def recognise(content: object) -> Source | None:
+    """Return the source that a value is an answer of, None if there is none.
 
     Examples
     --------
-    >>> recognise([{"label": "ham", "score": 0.9}, {"label": "spam", "score": 0.1}])
+    >>> recognise([{"label": "ham", "score": 0.9}, {"label": "spam", "score": 0.1}]).name
     'hugging-face'
     >>> recognise({"a": [1]}) is None
     True
     """
-    return next((name for name, one in SOURCES.items() if one.recognises(content)), None)
-
-
-def source_named(name: str) -> Source:
-    """Return the source of a name.
-
-    Raises
-    ------
-    InvalidInputError
-        For an unknown name.
-    """
-    if name not in SOURCES:
-        raise InvalidInputError(
-            f"--from is {name!r}, which is no source", hint=f"The sources are {', '.join(SOURCES)}"
-        )
-    return SOURCES[name]
+    return next((one for one in SOURCES.values() if one.recognises(content)), None)

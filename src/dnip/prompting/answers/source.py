@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from dnip.base.errors import InvalidInputError, listed
+from dnip.base.typing import Floats
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from dnip.base.typing import Floats
+#: An answer, as parsed from JSON.
+Answer: TypeAlias = Any
 
 
 @dataclass(frozen=True)
@@ -52,8 +52,8 @@ class Row:
     names_none, names_several : bool
         Whether the answer names no class, so that its first token is read; or several, of which
         the last is read.
-    own_id, label : object
-        The row's id and gold label, where answers of this source hold them.
+    row_id, label : object
+        The row's id and gold label, None where the answer holds none.
     others : mapping of str to object
         Further columns.
     """
@@ -63,16 +63,9 @@ class Row:
     mass: float | None = None
     names_none: bool = False
     names_several: bool = False
-    own_id: object = None
+    row_id: object = None
     label: object = None
     others: Mapping[str, object] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Unanswered:
-    """An answer that tells no probabilities, and is no mistake of the file."""
-
-    refused: bool = True
 
 
 @dataclass(frozen=True)
@@ -81,21 +74,24 @@ class Source:
 
     Attributes
     ----------
+    name : str
+        What ``--from`` calls it.
     title : str
-        What it is called in messages.
+        What messages call it.
     recognises : callable
         Says whether a value, as parsed from JSON, is an answer of this kind.
     read : callable
-        From an answer and what is wanted to a `Row`, or to `Unanswered`. It raises
+        From an answer and what is wanted to a `Row`, None for a refusal. It raises
         InvalidInputError or BackendError for a damaged answer; the caller adds where it lies.
     questions : callable, optional
         The names of the questions that an answer holds.
     """
 
+    name: str
     title: str
-    recognises: Callable[[Any], bool]
-    read: Callable[[Any, Wanted], Row | Unanswered]
-    questions: Callable[[Any], Sequence[str]] = field(default=lambda _: ("",))
+    recognises: Callable[[Answer], bool]
+    read: Callable[[Answer, Wanted], Row | None]
+    questions: Callable[[Answer], Sequence[str]] = field(default=lambda _: ("",))
 
 
 def in_class_order(options: Mapping[str, object], wanted: Wanted) -> Floats:

@@ -6,7 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from dnip.base.errors import InvalidInputError
-from dnip.prompting.answers.source import Row, Source, Unanswered, Wanted
+from dnip.prompting.answers.source import Answer, Row, Source, Wanted
 from dnip.prompting.engines.label_matching import LabelMatcher
 from dnip.prompting.engines.openai_responses import read_answer, read_reported
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from dnip.prompting.engines.openai_responses import Token
 
 
-def _recognises(content: Any) -> bool:  # noqa: ANN401
+def _recognises(content: Answer) -> bool:
     return isinstance(content, dict) and any(
         (
             isinstance(content.get("choices"), list),  # chats and completions
@@ -29,10 +29,10 @@ def _recognises(content: Any) -> bool:  # noqa: ANN401
     )
 
 
-def _read(content: Any, wanted: Wanted) -> Row | Unanswered:  # noqa: ANN401
+def _read(content: Answer, wanted: Wanted) -> Row | None:
     answer = _as_choices(content)
     if _is_refusal(answer):
-        return Unanswered()
+        return None
     # Where the text is trimmed, a label may look like a token that only ends the answer.
     positions = read_answer(answer).positions or (read_reported(answer),)
     matcher = _matcher(wanted.names)
@@ -155,4 +155,4 @@ def _is_refusal(answer: dict[str, Any]) -> bool:
     return refusal is not None or choice.get("finish_reason") == "content_filter"
 
 
-TOKEN_LOGPROBS = Source("log-probabilities of tokens", _recognises, _read)
+TOKEN_LOGPROBS = Source("logprobs", "log-probabilities of tokens", _recognises, _read)

@@ -1,0 +1,169 @@
+"""Values in files: JSON, JSON lines, CSV and Parquet, each with the place where it lies."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from io import TextIOWrapper
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+from dnip.base.errors import InvalidInputError, first_line
+from dnip.base.optional import load_optional
+from dnip.tables.chunk import CellLocation
+
+# Where cells without a column stand; no column of a file is named so.
+_MORE = "\0more"
+
+
+class Found(NamedTuple):
+    """A value of a file: anything that JSON can hold, or a row as a dictionary.
+
+    Attributes
+    ----------
+    where : str
+        The file and the line, for messages.
+    content : object
+    """
+
+    where: str
+    content: Any
+
+
+@dataclass(frozen=True)
+class Places(CellLocation):
+    """Where rows lie, for checks that see all of them: in several files, on any line.
+
+    Examples
+    --------
+    >>> Places("2 files", ("ham", "spam"), places=["a.jsonl: line 3"]).cell(0, 1)
+    'a.jsonl: line 3, spam'
+    """
+
+    places: Sequence[str] = field(default=())
+
+    def cell(self, row: int, column: int | None = None) -> str:
+        """Name a row, and its class if given."""
+        name = self.places[row]
+        return name if column is None else f"{name}, {self.columns[column]}"
+
+
+def read_values(
+    path: str | Path, open_file: Callable[[], IO[bytes]] | None = None
+) -> Iterator[Found]:
+    r"""Yield the values of a file, one after the other.
+
+    Rows of CSV and Parquet are dictionaries. Every other file is JSON: one value per line, which
+    are read one at a time, or values that span lines, which are read at once. Files that end in
+    .gz are decompressed.
+
+    Parameters
+    ----------
+    path : path-like
+        The file; its suffix names the format.
+    open_file : callable, optional
+        Opens the file where it is not on this machine.
+
+    Raises
+    ------
+    InvalidInputError
+        For a file that cannot be read, or is damaged; the message names the line.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "answers.jsonl")
+    ...     _ = path.write_text('{"a": 1}\n\n[2, 3]\n')
+    ...     [(found.where[-6:], found.content) for found in read_values(path)]
+    [('line 1', {'a': 1}), ('line 3', [2, 3])]
+    """
+    source = str(path)
+    name = source.lower()
+    try:
+        with open_file() if open_file else Path(path).open("rb") as file:
+            if name.endswith(".parquet"):
+                yield from _parquet(file, source)
+                return
+            plain: Any = gzip.GzipFile(fileobj=file) if name.endswith(".gz") else file
+            text = TextIOWrapper(plain, encoding="utf-8-sig", newline="")
+            is_csv = name.removesuffix(".gz").endswith(".csv")
+            yield from (_csv if is_csv else _json)(text, source)
+    except InvalidInputError:
+        raise
+    except (OSError, EOFError, ValueError, zlib.error) as error:
+        reason = getattr(error, "strerror", None) or first_line(error)
+        raise InvalidInputError(
+            f"{source}: the file cannot be read: {reason}",
+            hint="Check its path and its permissions, or write it again",
+        ) from error
+
+
+def _json(file: IO[str], source: str) -> Iterator[Found]:
+    lines = ((number, line) for number, line in enumerate(file, 1) if not line.isspace())
+    for count, (number, line) in enumerate(lines):
+        try:
+            value = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            if count:  # the lines before hold a value each
+                raise _damaged(source, number, error) from error
+            yield from _documents(line + file.read(), source, number)
+            return
+        yield Found(f"{source}: line {number}", value)
+
+
+def _documents(text: str, source: str, first: int) -> Iterator[Found]:
+    """Yield JSON values that span lines, of which the first is line `first`."""
+    decoder = json.JSONDecoder()
+    position, line = 0, first
+    while rest := text[position:].lstrip():
+        start = len(text) - len(rest)
+        line += text.count("\n", position, start)
+        try:
+            value, position = decoder.raw_decode(text, start)
+        except json.JSONDecodeError as error:
+            raise _damaged(source, first + error.lineno - 1, error) from error
+        except RecursionError as error:
+            raise _damaged(source, line, error) from error
+        yield Found(f"{source}: line {line}", value)
+        line += text.count("\n", start, position)
+
+
+def _damaged(source: str, line: int, error: Exception) -> InvalidInputError:
+    reason = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
+    return InvalidInputError(
+        f"{source}: line {line} is not valid JSON: {reason}",
+        hint="The file may be cut off there: write it again, or remove the line",
+    )
+
+
+def _csv(file: IO[str], source: str) -> Iterator[Found]:
+    reader = csv.DictReader(file, restkey=_MORE, strict=True)
+    try:
+        for row in reader:
+            where = f"{source}: line {reader.line_num}"
+            if _MORE in row or None in row.values():
+                raise InvalidInputError(
+                    f"{where} has more or fewer cells than the header",
+                    hint="Give every row as many cells as the header; quote cells with commas",
+                )
+            yield Found(where, row)
+    except csv.Error as error:
+        raise InvalidInputError(
+            f"{source}: line {reader.line_num} is not valid CSV: {error}",
+            hint="Check the quotes there: a quoted cell ends in a quote, and holds them doubled",
+        ) from error
+
+
+def _parquet(file: IO[bytes], source: str) -> Iterator[Found]:
+    parquet: Any = load_optional("pyarrow.parquet", purpose=f"read {source}", extra="parquet")
+    row = 0
+    for batch in parquet.ParquetFile(file).iter_batches(batch_size=1024):
+        for content in batch.to_pylist():
+            row += 1
+            yield Found(f"{source}: row {row}", content)
