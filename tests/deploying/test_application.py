@@ -58,14 +58,14 @@ def test_predictions_are_the_argmax_of_index_times_probability(tmp_path, table):
     frame = pandas.read_csv(out, dtype=str)
     expected = oracles.predict(table.probabilities, [30, 12, 7])
     assert frame["prediction"].tolist() == [NAMES[c] for c in expected]
-    assert list(frame.columns) == ["id", "label", "prediction", "p0", "p1", "p2"]
+    assert list(frame.columns) == ["id", "label", "prediction", *NAMES]
 
 
 def test_a_table_without_labels_and_ids_stays_without(tmp_path, table):
     bare = ProbabilityTable(table.probabilities, classes=NAMES)
     _, written, out = applied(bare, tmp_path / "t.csv")
     assert (written.labels, written.ids) == (None, None)
-    assert out.read_text().startswith("prediction,p0,p1,p2\n")
+    assert out.read_text().startswith('prediction,bad,"so, so","go""od"\n')
 
 
 def test_unlabelled_rows_are_kept(tmp_path, table):

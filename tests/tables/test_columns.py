@@ -19,6 +19,8 @@ def resolve(header, classes=None):
         ("p0,p1", ("p0", "p1"), "p0,p1", "p0,p1"),
         ("p1,other", ("p1", "other"), "p1,other", "p1,other"),
         ("p0,p1", ("label", "id"), "p0,p1", "label,id"),
+        ("id,pos,neg,label", None, "pos,neg", "pos,neg"),
+        ("mass,prediction,2,1,samples,fallback", None, "2,1", "2,1"),
     ],
 )
 def test_class_columns_are_found_in_class_order(header, classes, columns, names):
@@ -40,7 +42,9 @@ def test_class_columns_are_found_in_class_order(header, classes, columns, names)
         ("label,p0,p1,label", None, ["column label appears twice"]),
         ("p0", None, ["only 1 class column, p0"]),
         ("Label,p0,p1", None, ["column Label is not known", "Rename it to label"]),
-        ("label,id,pos,neg", None, ["label, id, pos, neg", "--classes pos,neg"]),
+        ("label,id,,pos,neg", None, ["label, id, '' (without a name), pos", "--classes pos,neg"]),
+        ("y,pos,neg", None, ["column y is not known", "to label", "--classes y,pos,neg"]),
+        ("label,pos", None, ["found are label, pos", "--classes pos"]),
         ("label;p0;p1", None, ["Separate the columns with commas"]),
         ("0,0.25,0.75", None, ["The first line must name the columns"]),
         ("p0,p1", ("a", "b", "c"), ["2 class columns, p0, p1", "3 classes: a, b, c"]),

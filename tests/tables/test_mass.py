@@ -63,7 +63,7 @@ def test_they_stand_before_the_class_columns_with_full_precision(tmp_path):
     with open_writer(path, TABLE.classes) as writer:
         writer.write(TABLE, mass=[0.1 + 0.2, 1e-7], samples=[16, 15], fallback=[0, 1])
     assert path.read_text().splitlines() == [
-        "label,mass,samples,fallback,p0,p1",
+        "label,mass,samples,fallback,no,yes",
         "yes,0.30000000000000004,16,0,0.25,0.75",
         ",1e-07,15,1,0.5,0.5",
     ]

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from dnip import InvalidInputError
 from dnip.tables import ProbabilityTable, open_writer
 from dnip.tables.reading import read_chunks
 
@@ -74,7 +75,7 @@ def test_frames_give_what_was_put_in(table):
         assert back.ids is None or back.ids.tolist() == table.ids.tolist()
 
 
-@pytest.mark.parametrize("suffix", ["npz", "parquet"])
+@pytest.mark.parametrize("suffix", SUFFIXES)
 def test_class_names_travel_inside_the_file(tmp_path, assert_same, table, suffix):
     table.write(tmp_path / f"t.{suffix}")
     assert_same(ProbabilityTable.read(tmp_path / f"t.{suffix}"), table)
@@ -110,6 +111,45 @@ def test_predictions_are_written_as_labels_are_and_ignored_on_reading(
     assert_same(ProbabilityTable.read(path, table.classes), table)
 
 
+@pytest.mark.parametrize("name", ["id", "p1", "2", " b", "gold"])
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_names_that_could_be_read_as_something_else_are_no_column(tmp_path, suffix, name):
+    table = ProbabilityTable(np.array([[0.25, 0.75]]), np.array([1]), classes=("a", name))
+    path = tmp_path / f"t.{suffix}"
+    table.write(path)
+    assert ProbabilityTable.read(path, table.classes).data_hash == table.data_hash
+
+
+class TestClassesFromTheHeader:
+    rows = "id,bad,good,label\n0,0.25,0.75,good\n1,1,0,\n"
+
+    def read(self, tmp_path, text):
+        (tmp_path / "t.csv").write_text(text)
+        return ProbabilityTable.read(tmp_path / "t.csv")
+
+    def test_all_columns_are_classes_that_mean_nothing_else(self, tmp_path):
+        table = self.read(tmp_path, self.rows)
+        assert table.classes == ("bad", "good")
+        assert table.labels.tolist() == [1, -1]
+        frame = pd.DataFrame({"bad": [0.25, 1], "good": [0.75, 0], "label": ["good", None]})
+        assert ProbabilityTable.from_frame(frame).data_hash == table.data_hash
+
+    @pytest.mark.parametrize(
+        ("old", "new", "told"),
+        [
+            (",good\n", ",fine\n", "row 1, column label: 'fine' is none of the columns bad, good"),
+            (",good\n", ",1\n", "order of their numbers"),
+            ("0.75", "text", "row 1, column good: 'text' is not a number. If a column is no class"),
+            ("0.75", "", "row 1, column good: the cell is empty. If a column is no class"),
+            ("0.75", "17", "row 1: the columns bad, good were taken for the classes.* sum to 17"),
+        ],
+    )
+    def test_where_that_leaves_a_doubt_the_message_names_the_option(self, tmp_path, old, new, told):
+        with pytest.raises(InvalidInputError, match=told) as caught:
+            self.read(tmp_path, self.rows.replace(old, new))
+        assert "--classes" in caught.value.hint
+
+
 class TestColumnsAsWritten:
     plain = ProbabilityTable(np.array([[0.25, 0.75], [1, 0]]), np.array([1, -1]), ["a,b", "c"])
     named = ProbabilityTable(plain.probabilities, plain.labels, plain.ids, ("no", "yes"))
@@ -124,7 +164,7 @@ class TestColumnsAsWritten:
             'id,label,prediction,p0,p1\n"a,b",1,1,0.25,0.75\nc,,0,1.0,0.0\n'
         )
         assert self.write(self.named, tmp_path / "t.csv").read_text() == (
-            'id,label,prediction,p0,p1\n"a,b",yes,yes,0.25,0.75\nc,,no,1.0,0.0\n'
+            'id,label,prediction,no,yes\n"a,b",yes,yes,0.25,0.75\nc,,no,1.0,0.0\n'
         )
 
     def test_jsonl(self, tmp_path):

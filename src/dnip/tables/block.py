@@ -17,8 +17,8 @@ from dnip.tables.columns import (
     MASS,
     PREDICTION,
     SAMPLES,
+    class_columns,
     default_classes,
-    probability_columns,
 )
 from dnip.tables.labels import UNLABELLED
 
@@ -51,7 +51,7 @@ class Block:
     classes : tuple of str
         Class names.
     class_columns : tuple of str
-        Names of the class columns: `p0`, `p1`, ... unless the rows came with others.
+        Names of the class columns: those that the rows came with, or those of the classes.
     """
 
     leading: dict[str, Ids | NDArray[Any]]
@@ -109,9 +109,7 @@ def block_of(
         column[:] = cells
         leading[name] = column
     columns = rows.columns if isinstance(rows, Chunk) else None
-    return Block(
-        leading, rows.probabilities, rows.classes, columns or probability_columns(n_classes)
-    )
+    return Block(leading, rows.probabilities, rows.classes, columns or class_columns(rows.classes))
 
 
 def _one_per_row(name: str, values: Numbers, n_rows: int) -> Numbers:

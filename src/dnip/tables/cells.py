@@ -17,20 +17,20 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from dnip.base.arrays import Location
     from dnip.base.typing import Floats, Probabilities
+    from dnip.tables.chunk import CellLocation
 
 _NUMBERS = (int, float, Decimal, np.integer, np.floating)
 
 
-def matrix_from_text(columns: Sequence[Sequence[str]], location: Location) -> Probabilities:
+def matrix_from_text(columns: Sequence[Sequence[str]], location: CellLocation) -> Probabilities:
     """Turn columns of text into a matrix.
 
     Parameters
     ----------
     columns : sequence of N sequences of M texts
         The class columns in class order.
-    location : Location
+    location : CellLocation
         How to name a cell in a message.
 
     Returns
@@ -45,8 +45,8 @@ def matrix_from_text(columns: Sequence[Sequence[str]], location: Location) -> Pr
 
     Examples
     --------
-    >>> from dnip.base.arrays import ArrayLocation
-    >>> matrix_from_text([["0.5", "1"], ["0.5", "0"]], ArrayLocation("p"))
+    >>> from dnip.tables.chunk import CellLocation
+    >>> matrix_from_text([["0.5", "1"], ["0.5", "0"]], CellLocation("t", ("p0", "p1")))
     array([[0.5, 0.5],
            [1. , 0. ]])
     """
@@ -54,7 +54,7 @@ def matrix_from_text(columns: Sequence[Sequence[str]], location: Location) -> Pr
 
 
 def matrix_from_numbers(
-    columns: Sequence[Sequence[Any] | NDArray[Any]], location: Location
+    columns: Sequence[Sequence[Any] | NDArray[Any]], location: CellLocation
 ) -> Probabilities:
     """Turn columns of arrays or Python values into a matrix; text and booleans are no numbers.
 
@@ -62,7 +62,7 @@ def matrix_from_numbers(
     ----------
     columns : sequence of N arrays or sequences of M values
         The class columns in class order; None is an empty cell.
-    location : Location
+    location : CellLocation
         How to name a cell in a message.
 
     Returns
@@ -77,8 +77,8 @@ def matrix_from_numbers(
 
     Examples
     --------
-    >>> from dnip.base.arrays import ArrayLocation
-    >>> matrix_from_numbers([[0.5, 1], [0.5, 0]], ArrayLocation("p"))
+    >>> from dnip.tables.chunk import CellLocation
+    >>> matrix_from_numbers([[0.5, 1], [0.5, 0]], CellLocation("t", ("p0", "p1")))
     array([[0.5, 0.5],
            [1. , 0. ]])
     """
@@ -86,7 +86,7 @@ def matrix_from_numbers(
 
 
 def _matrix(
-    columns: Sequence[Any], convert: Callable[[Any], NDArray[Any]], location: Location
+    columns: Sequence[Any], convert: Callable[[Any], NDArray[Any]], location: CellLocation
 ) -> Probabilities:
     matrix = np.empty((len(columns[0]), len(columns)), dtype=np.float64, order="F")
     try:
@@ -96,7 +96,7 @@ def _matrix(
         # Whole columns are converted at once, for speed; the message needs the cell.
         for row, cells_of_row in enumerate(zip(*map(list, columns), strict=True)):
             for column, cell in enumerate(cells_of_row):
-                _check_cell(cell, convert, location.cell(row, column))
+                _check_cell(cell, convert, location.cell(row, column), location.remedy)
         raise
     return matrix
 
@@ -116,16 +116,18 @@ def _floats_from_numbers(cells: Sequence[Any] | NDArray[Any]) -> NDArray[Any]:
     return np.fromiter(map(float, cells), np.float64, len(cells))
 
 
-def _check_cell(cell: object, convert: Callable[[Any], NDArray[Any]], where: str) -> None:
+def _check_cell(
+    cell: object, convert: Callable[[Any], NDArray[Any]], where: str, remedy: str
+) -> None:
     if cell is None or (isinstance(cell, str) and not cell.strip()):
         raise InvalidInputError(
             f"{where}: the cell is empty",
-            hint="Give a number in every row; a class that is ruled out has 0",
+            hint=remedy or "Give a number in every row; a class that is ruled out has 0",
         )
     if isinstance(cell, np.datetime64 | np.timedelta64 | date | time | timedelta):
         raise InvalidInputError(
             f"{where}: {str(cell)!r} is a date or a time, not a number",
-            hint="Give probabilities there, numbers from 0 to 1",
+            hint=remedy or "Give probabilities there, numbers from 0 to 1",
         )
     try:
         convert([cell])
@@ -136,7 +138,7 @@ def _check_cell(cell: object, convert: Callable[[Any], NDArray[Any]], where: str
     except ValueError:
         raise InvalidInputError(
             f"{where}: {shown(cell)} is not a number",
-            hint="Write numbers with a decimal point, such as 0.25",
+            hint=remedy or "Write numbers with a decimal point, such as 0.25",
         ) from None
 
 

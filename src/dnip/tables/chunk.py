@@ -30,6 +30,8 @@ class CellLocation:
         Names of the class columns, in class order.
     first_row : int, default=0
         Which row of the file, counted from 0, is row 0 of the run.
+    remedy : str, default=""
+        What to do about a cell that holds no number, where a number is not all that may be missing.
 
     Examples
     --------
@@ -41,6 +43,7 @@ class CellLocation:
     source: str
     columns: tuple[str, ...]
     first_row: int = 0
+    remedy: str = ""
 
     def whole(self) -> str:
         """Name the file."""
@@ -150,7 +153,7 @@ class RawChunk:
     @property
     def location(self) -> CellLocation:
         """How to name the chunk's cells in a message."""
-        return CellLocation(self.layout.source, self.layout.numbers, self.first_row)
+        return self.layout.location(self.first_row)
 
 
 class Rows(Protocol):
@@ -208,7 +211,7 @@ class Chunk:
     others : mapping of str to sequence of length M, or None
         Cells of the columns that mean nothing here, where they are asked for.
     columns : tuple of str or None
-        Names of the class columns in the file; None for `p0`, `p1`, ....
+        Names of the class columns in the file; None for rows that were not read from a file.
     first_row : int or None
         Which row of the table, counted from 0, is the first of these; None for rows that were not
         read from a file.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from dnip.base.errors import InvalidInputError, listed
 from dnip.base.validation import check_classes
+from dnip.tables.chunk import CellLocation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,6 +51,8 @@ class Layout:
         Whether there are the columns `label`, `id` and `mass`.
     others : tuple of str
         Columns that mean nothing here.
+    from_header : bool, default=False
+        Whether all columns that mean nothing else were taken for the classes.
     """
 
     source: str
@@ -59,6 +62,14 @@ class Layout:
     has_ids: bool
     has_mass: bool
     others: tuple[str, ...] = ()
+    from_header: bool = False
+
+    def location(self, first_row: int = 0) -> CellLocation:
+        """Return how messages name cells, where row 0 of a run is this row of the file."""
+        remedy = ""
+        if self.from_header:
+            remedy = f"If a column is no class, {_name_classes(self.classes)}"
+        return CellLocation(self.source, self.numbers, first_row, remedy)
 
     @property
     def numbers(self) -> tuple[str, ...]:
@@ -82,6 +93,26 @@ def default_classes(n_classes: int) -> tuple[str, ...]:
     return tuple(str(index) for index in range(n_classes))
 
 
+def class_columns(classes: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of the class columns to write: those of the classes, or p0, p1, ...
+
+    The latter where a name could be read as something else than a class.
+
+    Examples
+    --------
+    >>> class_columns(["bad", "good"]), class_columns(["id", "other"]), class_columns(["0", "1"])
+    (('bad', 'good'), ('p0', 'p1'), ('p0', 'p1'))
+    """
+    if any(_is_odd(name) for name in classes):
+        return probability_columns(len(classes))
+    return tuple(classes)
+
+
+def _is_odd(name: str) -> bool:
+    known = name in RESERVED or name.lower() in _LABEL_LIKE or _NUMBERED.fullmatch(name)
+    return bool(known) or name != name.strip() or _is_number(name)
+
+
 def probability_columns(n_classes: int) -> tuple[str, ...]:
     """Return the names of the class columns, as this package writes them.
 
@@ -98,10 +129,10 @@ def resolve_columns(
 ) -> Layout:
     """Decide what each column holds.
 
-    The class columns are `p0`, `p1`, ... in any order, or have the names of `classes`.
-    `label`, `id` and `mass` may be absent; `prediction`, `samples` and `fallback`, which this
-    package writes itself, are ignored. Other columns mean nothing, unless they look like a label or
-    a class column of the wrong name.
+    The class columns are `p0`, `p1`, ... in any order, or have the names of `classes`. Where there
+    are neither, all columns are classes that have no other meaning. `label`, `id` and `mass` may be
+    absent; `prediction`, `samples` and `fallback`, which this package writes itself, are ignored.
+    Other columns mean nothing, unless they look like a label or a class column of the wrong name.
 
     Parameters
     ----------
@@ -124,6 +155,8 @@ def resolve_columns(
     (('p0', 'p1'), ('0', '1'))
     >>> resolve_columns(["bad", "good"], classes=("good", "bad"), source="opt.csv").probabilities
     ('good', 'bad')
+    >>> resolve_columns(["id", "bad", "good", "label"], classes=None, source="opt.csv").classes
+    ('bad', 'good')
     """
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
@@ -131,24 +164,32 @@ def resolve_columns(
             f"{source}: column {_shown(twice[0])} appears twice",
             hint="Give every column a name of its own",
         )
+    from_header = False
     numbered = [name for name in names if _PROBABILITY.fullmatch(name)]
     if classes is not None and set(classes) <= set(names):
         columns = _named_columns(classes, numbered, source)
     elif numbered:
         columns = _numbered_columns(numbered, classes, source)
+    elif classes is None and (found := _header_classes(names)):
+        columns = classes = check_own_classes(found, source)
+        from_header = True
     else:
         raise _no_class_columns(names, classes, source)
     known = {*RESERVED, *columns}
     others = tuple(name for name in names if name not in known)
-    for name in others:
+    for name in columns if from_header else others:
         label_like = name.lower() in _LABEL_LIKE and LABEL not in names
         if label_like or _NUMBERED.fullmatch(name):
+            hint = "Drop it, or number the class columns p0, p1, ..."
+            if label_like:
+                hint = "Rename it to label if it holds the gold labels, or drop it"
+            if from_header:
+                hint += f"; if it is a class, {_name_classes(columns)}"
             raise InvalidInputError(
                 f"{source}: column {name} is not known; the known columns are label, id, "
-                f"prediction, mass, samples, fallback and the class columns {_listed(columns)}",
-                hint="Rename it to label if it holds the gold labels, or drop it"
-                if label_like
-                else "Drop it, or number the class columns p0, p1, ...",
+                "prediction, mass, samples, fallback and the class columns "
+                f"{_listed([column for column in columns if column != name])}",
+                hint=hint,
             )
     if len(columns) < 2:
         raise InvalidInputError(
@@ -163,7 +204,15 @@ def resolve_columns(
         has_ids=ID in names,
         has_mass=MASS in names,
         others=others,
+        from_header=from_header,
     )
+
+
+def _header_classes(names: Sequence[str]) -> list[str]:
+    """Return the columns that have no other meaning; none where that leaves a doubt."""
+    found = [name for name in names if name not in RESERVED]
+    doubt = all(_is_number(name) for name in names) or "" in found or len(found) < 2
+    return [] if doubt else found
 
 
 def _named_columns(classes: tuple[str, ...], numbered: list[str], source: str) -> tuple[str, ...]:
@@ -216,11 +265,16 @@ def _no_class_columns(
     elif names and all(_is_number(name) for name in names):
         hint = "The first line must name the columns: label,p0,p1,..."
     else:
-        candidates = ",".join(name for name in names if name not in RESERVED) or "A,B,C"
-        hint = f"Name the classes with --classes {candidates} (in Python: classes=[...])"
+        candidates = [name for name in names if name and name not in RESERVED] or ["A", "B", "C"]
+        hint = _name_classes(candidates).capitalize()
     return InvalidInputError(
         f"{source}: there are no class columns p0, p1, ...; {found}", hint=hint
     )
+
+
+def _name_classes(names: Sequence[str]) -> str:
+    some = ",".join(names[:8]) + ",..." * (len(names) > 8)
+    return f"name the classes with --classes {some} (in Python: classes=[...])"
 
 
 def _is_number(text: str) -> bool:

@@ -35,6 +35,9 @@ class LabelRule:
     ----------
     classes : tuple of str
         Class names.
+    from_header : bool, default=False
+        Whether columns were taken for the classes because nothing else tells them. Then the order
+        of the classes means nothing, and a class index is refused.
 
     Examples
     --------
@@ -44,8 +47,9 @@ class LabelRule:
     array([ 1,  1,  0, -1, -1])
     """
 
-    def __init__(self, classes: tuple[str, ...]) -> None:
+    def __init__(self, classes: tuple[str, ...], *, from_header: bool = False) -> None:
         self._classes = classes
+        self._from_header = from_header
         self._index_of = {name: index for index, name in enumerate(classes)}
         self._index_of[""] = UNLABELLED
         self._ambiguous = next(
@@ -86,6 +90,13 @@ class LabelRule:
             return self._index_of[stripped]
         index = _whole_number(stripped)
         where = location.named(row, LABEL)
+        if self._from_header:
+            raise InvalidInputError(
+                f"{where}: {shown(text)} is none of the columns {self._known()}, which were taken "
+                "for the classes",
+                hint="Name the classes with --classes A,B,C (in Python: classes=[...]), in the "
+                "order of their numbers if labels are numbers",
+            )
         if index is None:
             raise InvalidInputError(
                 f"{where}: {shown(text)} is neither a class name nor a class index",

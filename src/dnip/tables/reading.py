@@ -135,10 +135,12 @@ def check_chunks(
         for raw in read():
             if layout is None:
                 layout = raw.layout
-                rule = LabelRule(layout.classes)
+                rule = LabelRule(layout.classes, from_header=layout.from_header)
             _check_same_columns(layout, raw.layout)
             location = raw.location
             probabilities, off, off_sums = normalise_rows(raw.probabilities, location)
+            if layout.from_header and 2 * len(off) >= len(probabilities):
+                _refuse_doubtful_classes(off, off_sums, location)
             sums.add(len(probabilities), off, off_sums, location)
             labels = None if raw.labels is None else rule.read(raw.labels, location)
             ids = read_ids(raw)
@@ -174,6 +176,15 @@ def check_chunks(
         captured = masses.summary
         if captured is not None and captured.worth_telling:
             warnings.warn(f"{source}: {captured.sentence}", DNIPWarning, stacklevel=2)
+
+
+def _refuse_doubtful_classes(off: Integers, sums: Floats, location: CellLocation) -> None:
+    """Refuse rows most of which do not sum to 1: some columns are likely no classes."""
+    raise InvalidInputError(
+        f"{location.cell(int(off[0]))}: the columns {listed(location.columns)} were taken for the "
+        f"classes, but they sum to {sums[0]:.6g}, and in most rows not to 1",
+        hint=location.remedy,
+    )
 
 
 def warn_unused(columns: Sequence[str], source: str) -> None:

@@ -151,7 +151,9 @@ class ProbabilityTable:
     ) -> ProbabilityTable:
         r"""Read a table from CSV, Parquet, JSON lines or NPZ, by suffix.
 
-        The class columns are `p0`, `p1`, ... or carry the names of `classes`. The column `label`
+        The class columns are `p0`, `p1`, ... or carry the names of `classes`. Where there are
+        neither, all columns are classes but `label`, `id`, `prediction`, `mass`, `samples` and
+        `fallback`; labels must then be class names. The column `label`
         holds class names or class indices, empty for an unlabelled row; it may be absent, and so
         may `id` and `mass`. There is a warning where many rows have a low captured mass.
 
@@ -161,7 +163,8 @@ class ProbabilityTable:
             A file that ends in .csv, .csv.gz, .parquet, .jsonl, .jsonl.gz or .npz, or a folder of
             Parquet part files.
         classes : sequence of str, optional
-            Class names. Parquet and NPZ files may carry them, and then need none here.
+            Class names. Files whose columns have these names need none here; nor do Parquet and
+            NPZ files that carry them.
 
         Raises
         ------

@@ -98,10 +98,11 @@ def open_writer(path: str | os.PathLike[str], classes: Sequence[str]) -> Iterato
     """Open a table file for writing; the suffix names the format.
 
     The columns are `id`, `label`, `prediction`, `mass`, `samples` and `fallback`, as far as given,
-    then `p0`, `p1`, ..., or the class columns by the names that they were read with. Labels and
+    then the class columns by the names that they were read with or else those of the classes; `p0`,
+    `p1`, ... where classes have no names, or names that could be read as something else. Labels and
     predictions are written as class names, or as class indices where classes have no names; an
-    unlabelled row has an empty label. Parquet and NPZ files store the class names, so
-    `ProbabilityTable.read` needs none. Floats read back exactly.
+    unlabelled row has an empty label. Parquet and NPZ files also store the class names, so
+    `ProbabilityTable.read` never needs them. Floats read back exactly.
 
     The file appears when the block ends without an error; else an existing file stays as it was.
 

@@ -9,7 +9,7 @@ from typing import IO, TYPE_CHECKING
 
 from dnip.base.errors import InvalidInputError
 from dnip.tables.cells import matrix_from_text
-from dnip.tables.chunk import CellLocation, RawChunk, rows_per_chunk, shown
+from dnip.tables.chunk import RawChunk, rows_per_chunk, shown
 from dnip.tables.columns import ID, LABEL, resolve_columns
 from dnip.tables.formats.text import TextOutput, empty_file, open_text
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from dnip.tables.block import Block
+    from dnip.tables.chunk import CellLocation
 
 
 def read_csv(
@@ -39,7 +40,7 @@ def read_csv(
         position = {name: index for index, name in enumerate(header)}
         first_row = 0
         while chunk := list(islice(rows, rows_per_chunk(chunk_rows, len(header)))):
-            location = CellLocation(source, layout.numbers, first_row)
+            location = layout.location(first_row)
             _check_widths(chunk, header, location)
             columns = list(zip(*chunk, strict=True))
             yield RawChunk(

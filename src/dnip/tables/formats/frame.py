@@ -11,7 +11,7 @@ from dnip.base.optional import load_optional
 from dnip.base.validation import check_choice
 from dnip.tables.block import block_of
 from dnip.tables.cells import matrix_from_numbers
-from dnip.tables.chunk import CellLocation, RawChunk
+from dnip.tables.chunk import RawChunk
 from dnip.tables.columns import ID, LABEL, resolve_columns
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def read_frame(frame: Any, classes: tuple[str, ...] | None) -> RawChunk:  # noqa
         layout=layout,
         numbers=matrix_from_numbers(
             [cells[name] for name in layout.numbers],
-            CellLocation(_SOURCE, layout.numbers),
+            layout.location(),
         ),
         labels=list(cells[LABEL]) if layout.has_labels else None,
         ids=list(cells[ID]) if layout.has_ids else None,

@@ -8,7 +8,7 @@ from typing import IO, TYPE_CHECKING, TypeAlias
 
 from dnip.base.errors import InvalidInputError
 from dnip.tables.cells import matrix_from_numbers
-from dnip.tables.chunk import CellLocation, RawChunk, rows_per_chunk
+from dnip.tables.chunk import RawChunk, rows_per_chunk
 from dnip.tables.columns import ID, LABEL, resolve_columns
 from dnip.tables.formats.text import TextOutput, empty_file, open_text
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from dnip.tables.block import Block
+    from dnip.tables.chunk import CellLocation
 
 
 _Row: TypeAlias = dict[str, object]
@@ -42,7 +43,7 @@ def read_jsonl(
         n_rows = rows_per_chunk(chunk_rows, len(first))
         chunk = [first, *islice(rows, n_rows - 1)]
         while chunk:
-            location = CellLocation(source, layout.numbers, first_row)
+            location = layout.location(first_row)
             _check_keys(chunk, first, location)
             yield RawChunk(
                 layout=layout,

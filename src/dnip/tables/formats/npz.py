@@ -10,7 +10,7 @@ import numpy as np
 
 from dnip.base.errors import InvalidInputError
 from dnip.tables.cells import matrix_from_numbers
-from dnip.tables.chunk import CellLocation, RawChunk
+from dnip.tables.chunk import RawChunk
 from dnip.tables.columns import (
     ID,
     LABEL,
@@ -60,7 +60,7 @@ def read_npz(
     _check_lengths(columns, layout.probabilities[0], source)
     numbers = matrix_from_numbers(
         [columns[name] for name in layout.numbers],
-        CellLocation(source, layout.numbers),
+        layout.location(),
     )
     for start in range(0, len(numbers), chunk_rows):
         rows = slice(start, start + chunk_rows)

@@ -12,7 +12,7 @@ from dnip.base.errors import InvalidInputError
 from dnip.base.optional import load_optional
 from dnip.tables.block import LABEL_COLUMNS
 from dnip.tables.cells import is_missing, matrix_from_numbers
-from dnip.tables.chunk import CellLocation, Codes, RawChunk, rows_per_chunk
+from dnip.tables.chunk import Codes, RawChunk, rows_per_chunk
 from dnip.tables.columns import (
     CLASSES_METADATA,
     FALLBACK,
@@ -198,7 +198,7 @@ def _chunk(
         layout=layout,
         numbers=matrix_from_numbers(
             [_cells(batch.column(name)) for name in layout.numbers],
-            CellLocation(layout.source, layout.numbers, first_row),
+            layout.location(first_row),
         ),
         labels=_codes(batch.column(LABEL), len(layout.classes)) if layout.has_labels else None,
         ids=_texts(batch.column(ID)) if layout.has_ids else None,
