@@ -51,8 +51,8 @@ print(fill(json.dumps(saved["opt"][0]), 80))
 # %%
 # Read the answers into tables, and fit on the first. The second is only used to look at the result.
 
-opt, summary, _ = read_answers(saved["opt"], CLASSES)
-test, _, _ = read_answers(saved["test"], CLASSES)
+opt, summary = read_answers(saved["opt"], CLASSES)
+test, _ = read_answers(saved["test"], CLASSES)
 print("read as", summary.source)
 
 coefficients = fit_table(opt).coefficients

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -115,20 +115,9 @@ def _bounds(captured: ArrayLike, ceiling: ArrayLike | None) -> tuple[Floats, Flo
     return low, high
 
 
-class Filled(NamedTuple):
-    """Probabilities of all rows, and the counts of an `ImportSummary` that follow from them."""
-
-    probabilities: Probabilities
-    n_open: int
-    decimals: int | None
-    n_raised: int
-    n_tied: int
-    n_one_class: int
-
-
 def fill_rows(
     scores: Floats, ceiling: Floats | None, location: Location, policy: Fill | str = Fill.HALF
-) -> Filled:
+) -> tuple[Probabilities, dict[str, Any]]:
     """Fill what answers did not report, raise what they rounded to zero, and normalise.
 
     Parameters
@@ -142,25 +131,31 @@ def fill_rows(
     policy : Fill or str
         As for `fill_unreported`.
 
+    Returns
+    -------
+    probabilities : ndarray of shape (M, N)
+    counts : dict
+        The fields of an `ImportSummary` that follow from them.
+
     Raises
     ------
     InvalidInputError
         For a row that holds no probabilities.
     """
     places = None
-    n_open = n_raised = 0
+    counts: dict[str, Any] = {"n_open": 0, "n_raised": 0}
     if ceiling is None:
         p, *_ = normalise_rows(scores, location)
         places = decimals(scores)
     else:
         p = fill_unreported(scores, ceiling, policy)
-        n_open = int(open_decisions(scores, ceiling).sum())
-    n_one_class = int((np.count_nonzero(p, axis=1) == 1).sum())
+        counts["n_open"] = int(open_decisions(scores, ceiling).sum())
+    counts["n_one_class"] = int((np.count_nonzero(p, axis=1) == 1).sum())
     if places:  # with whole numbers, half a unit would be half of everything
-        n_raised = int((scores == 0).any(axis=1).sum())
+        counts["n_raised"] = int((scores == 0).any(axis=1).sum())
         p, *_ = normalise_rows(raise_zeros(scores, places), location)
     n_tied = int((np.count_nonzero(p == p.max(axis=1, keepdims=True), axis=1) > 1).sum())
-    return Filled(p, n_open, places, n_raised, n_tied, n_one_class)
+    return p, {**counts, "decimals": places, "n_tied": n_tied}
 
 
 def decimals(probabilities: Probabilities) -> int | None:

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from dnip import DNIPWarning, ProbabilityTable
+from dnip import ProbabilityTable
 from dnip.base.errors import InvalidInputError
 from dnip.prompting.answers import read_answers, write_import
 from dnip.prompting.fill import decimals
@@ -29,7 +29,7 @@ ROWS = [{"id": f"r{i}", "ham": p, "spam": 1 - p} for i, p in enumerate((0.125, 1
 def test_a_file_is_read_in_each_layout(tmp_path, name, text):
     path = tmp_path / name
     path.write_text(text)
-    table, *_ = read_answers([path], CLASSES)
+    table, _ = read_answers([path], CLASSES)
     assert table.probabilities.tolist() == [[row["ham"], row["spam"]] for row in ROWS]
     assert table.ids.tolist() == ["r0", "r1", "r2"]
 
@@ -41,7 +41,7 @@ def test_a_parquet_file_is_read(tmp_path):
 
     nested = {"doc": {"gold_index": 1}, "model_response": {"logprobs": [-1.0, -2.0]}}
     write_table(Table.from_pylist([nested]), tmp_path / "a.parquet")
-    table, summary, _ = read_answers([tmp_path / "a.parquet"], CLASSES)
+    table, summary = read_answers([tmp_path / "a.parquet"], CLASSES)
     assert (summary.source, table.labels.tolist()) == ("lighteval", [1])
 
 
@@ -51,7 +51,7 @@ def test_a_table_that_is_imported_again_is_the_same(tmp_path):
     before = ProbabilityTable(p, rng.integers(-1, 3, 50), [str(i) for i in range(50)])
     before.write(tmp_path / "t.jsonl")
     names = {name: f"p{name}" for name in before.classes}
-    after, *_ = read_answers([tmp_path / "t.jsonl"], before.classes, names=names)
+    after, _ = read_answers([tmp_path / "t.jsonl"], before.classes, names=names)
     assert after.data_hash == before.data_hash
     assert after.ids.tolist() == before.ids.tolist()
 
@@ -63,7 +63,7 @@ def test_gold_labels_are_joined_by_id(tmp_path, order):
     (tmp_path / "gold.csv").write_text(f"name,y\n{text}")
     rows = [{**row, "name": row["id"]} for row in ROWS]
     options = {"gold": tmp_path / "gold.csv", "on": "name", "label": "y"}
-    table, *_ = read_answers(rows, CLASSES, **options)
+    table, _ = read_answers(rows, CLASSES, **options)
     assert table.labels.tolist() == [0, 1, 0]
 
 
@@ -71,7 +71,7 @@ def test_gold_labels_are_joined_by_row_past_refusals(tmp_path):
     answer = {"type": "choice", "choice": "ham", "probabilities": {"ham": 0.5, "spam": 0.5}}
     answers = [{"answers": {"q": one}} for one in (answer, {"type": "refusal"}, answer)]
     (tmp_path / "gold.csv").write_text("label\nham\nham\nspam\n")
-    table, summary, _ = read_answers(answers, CLASSES, gold=tmp_path / "gold.csv", on="row")
+    table, summary = read_answers(answers, CLASSES, gold=tmp_path / "gold.csv", on="row")
     assert (table.labels.tolist(), summary.refused) == ([0, 1], ("answer 2",))
 
 
@@ -80,7 +80,7 @@ def test_labels_beside_answers_are_read_unless_there_is_a_gold_file(tmp_path):
     assert read_answers(rows, CLASSES)[0].labels.tolist() == [1, 1, 1]
     assert read_answers(rows, CLASSES, label="y")[0].labels.tolist() == [0, 0, 0]
     (tmp_path / "gold.csv").write_text("id,label\nr1,ham\n")
-    table, *_ = read_answers(rows, CLASSES, gold=tmp_path / "gold.csv")
+    table, _ = read_answers(rows, CLASSES, gold=tmp_path / "gold.csv")
     assert table.labels.tolist() == [-1, 0, -1]
 
 
@@ -88,20 +88,28 @@ def test_an_id_beside_the_envelope_counts_where_a_batch_names_none():
     tokens = {"ham": -0.5, "spam": -1.5}
     answer = {"choices": [{"text": "ham", "logprobs": {"top_logprobs": [tokens]}}]}
     lines = [{"id": "a", "response": answer}, {"id": "x", "custom_id": "b", "response": answer}]
-    table, *_ = read_answers(lines, CLASSES)
+    table, _ = read_answers(lines, CLASSES)
     assert table.ids.tolist() == ["a", "b"]
 
 
-def test_further_columns_pass_through_unless_a_table_would_refuse_them(tmp_path):
-    beside = {"text": "a, b", "prediction": "ham", "p3": 1, "target": "spam", "uid": 7}
-    imported = read_answers([{**ROWS[0], **beside}, ROWS[1]], CLASSES)
-    assert imported.others == {"text": ["a, b", None], "uid": [7, None]}
-    labelled = read_answers([{**ROWS[0], **beside}], CLASSES, on="uid", label="target")
-    assert labelled.others == {"text": ["a, b"]}
-    write_import(imported, tmp_path / "t.csv")
-    with pytest.warns(DNIPWarning, match="columns text, uid not used"):
-        table = ProbabilityTable.read(tmp_path / "t.csv", CLASSES)
-    assert table.ids.tolist() == ["r0", "r1"]
+@pytest.mark.parametrize("suffix", ["csv", "jsonl"])
+def test_the_columns_have_the_names_of_the_classes_and_tell_them(tmp_path, suffix):
+    rows = [{**row, "label": "spam", "text": "a, b", "length": 7} for row in ROWS]
+    imported = read_answers(rows, CLASSES)
+    write_import(imported, tmp_path / f"t.{suffix}")
+    table = ProbabilityTable.read(tmp_path / f"t.{suffix}")
+    assert table.classes == ("ham", "spam")
+    assert table.data_hash == imported.table.data_hash
+    assert table.ids.tolist() == ["r0", "r1", "r2"]
+
+
+@pytest.mark.parametrize("name", ["label", "id", "mass", "prediction", "p3"])
+def test_a_class_that_is_called_as_another_column_gets_a_number(tmp_path, name):
+    rows = [{"labels": ["ham", name], "scores": [0.25, 0.75]}]
+    write_import(read_answers(rows, ["ham", name]), tmp_path / "t.csv")
+    table = ProbabilityTable.read(tmp_path / "t.csv", ("ham", name))
+    assert table.probabilities.tolist() == [[0.25, 0.75]]
+    assert (tmp_path / "t.csv").read_text().startswith("p0,p1\n")
 
 
 def test_a_filter_of_a_harness_is_chosen_as_a_question():
@@ -109,30 +117,30 @@ def test_a_filter_of_a_harness_is_chosen_as_a_question():
     rows = [{"doc_id": i, "resps": resps, "filter": f} for i in range(3) for f in ("none", "other")]
     with pytest.raises(InvalidInputError, match="several questions: none, other"):
         read_answers(rows, CLASSES)
-    table, summary, _ = read_answers(rows, CLASSES, question="other")
+    table, summary = read_answers(rows, CLASSES, question="other")
     assert (len(table), summary.n_other, summary.question) == (3, 3, "other")
 
 
 def test_zeros_are_raised_by_half_a_unit_only_where_numbers_are_rounded():
     rounded = [{"ham": 0.33, "spam": 0.66}, {"ham": 0.0, "spam": 1.0}, {"ham": 0.5, "spam": 0.5}]
-    table, summary, _ = read_answers(rounded, CLASSES)
+    table, summary = read_answers(rounded, CLASSES)
     expected = np.array([[0.33, 0.66], [0.005, 1.0], [0.5, 0.5]])
     expected /= expected.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(table.probabilities, expected)
     found = (summary.decimals, summary.n_raised, summary.n_tied, summary.n_one_class)
     assert found == (2, 1, 1, 1)
     exact = [{"ham": 1 / 3, "spam": 2 / 3}, {"ham": 0.0, "spam": 1.0}]
-    table, summary, _ = read_answers(exact, CLASSES)
+    table, summary = read_answers(exact, CLASSES)
     assert table.probabilities[1].tolist() == [0.0, 1.0]
     assert (summary.decimals, summary.n_raised, summary.n_one_class) == (None, 0, 1)
-    table, summary, _ = read_answers([{"ham": 0, "spam": 1}], CLASSES)
+    table, summary = read_answers([{"ham": 0, "spam": 1}], CLASSES)
     assert (table.probabilities.tolist(), summary.n_one_class) == ([[0.0, 1.0]], 1)
 
 
 def test_decision_answers_that_miss_1_are_still_seen_as_rounded():
     probabilities = {"a": 0.33, "b": 0.33, "c": 0.33, "d": 0.0}
     answer = {"type": "choice", "choice": "a", "probabilities": probabilities}
-    table, summary, _ = read_answers([{"answers": {"q": answer}}], ["a", "b", "c", "d"])
+    table, summary = read_answers([{"answers": {"q": answer}}], ["a", "b", "c", "d"])
     assert (summary.decimals, summary.n_raised, summary.n_tied) == (2, 1, 1)
     np.testing.assert_allclose(table.probabilities[0] * 0.995, [0.33, 0.33, 0.33, 0.005])
 

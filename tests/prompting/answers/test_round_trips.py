@@ -62,7 +62,7 @@ def test_types_of_the_openai_client():
         (Response, response),
     ):
         written = type_.model_validate(body).model_dump(mode="json")
-        table, summary, _ = read_answers([written], CLASSES)
+        table, summary = read_answers([written], CLASSES)
         np.testing.assert_allclose(table.probabilities, [[0.25, 0.75]])
         assert summary.model == "m"
     written = [Decision.model_validate(one).model_dump(mode="json") for one in (decision, refusal)]
@@ -93,7 +93,7 @@ def test_types_of_langchain():
         ("mood", ["calm", "angry"]),
         ("mood", ["0", "1"]),
     ):
-        table, summary, _ = read_answers([written], classes, question=question)
+        table, summary = read_answers([written], classes, question=question)
         assert table.probabilities.tolist() == [[0.25, 0.75]]
         assert (table.ids.tolist(), summary.model) == (["r"], "m")
 
@@ -116,14 +116,14 @@ def test_pipelines_of_transformers(tmp_path):
     texts = ["the market fell", "a team won the cup"]
     parts = {"model": model, "tokenizer": tokenizer, "device": "cpu"}
     found = transformers.pipeline("text-classification", **parts)(texts, top_k=None)
-    table, summary, _ = read_answers([found], names)
+    table, summary = read_answers([found], names)
     with torch.inference_mode():
         logits = [model(**tokenizer(text, return_tensors="pt")).logits[0] for text in texts]
     expected = torch.stack(logits).softmax(dim=1).numpy()
     np.testing.assert_allclose(table.probabilities, expected, rtol=1e-5)
     assert summary.source == "hugging-face"
     found = transformers.pipeline("zero-shot-classification", **parts)(texts, NEWS)
-    table, *_ = read_answers([found], NEWS)
+    table, _ = read_answers([found], NEWS)
     assert [NEWS[row.argmax()] for row in table.probabilities] == [f["labels"][0] for f in found]
 
 
@@ -145,7 +145,7 @@ def test_samples_of_lm_evaluation_harness_are_as_our_own_scores():
     engine = TransformersEngine(folder, device="cpu")
     scored = sorted(engine.score(prompts, task, Scoring.SUM), key=lambda one: one.row)
     own = np.array([one.captured for one in scored])
-    table, *_ = read_answers([SAMPLES], NEWS, on="id")
+    table, _ = read_answers([SAMPLES], NEWS, on="id")
     np.testing.assert_allclose(table.probabilities, own / own.sum(axis=1, keepdims=True), atol=1e-4)
     np.testing.assert_allclose(table.mass, own.sum(axis=1), atol=1e-4)
     assert table.ids.tolist() == ["a", "b", "c", "d"]
@@ -178,6 +178,6 @@ def test_decisions_of_transformers_are_as_the_samples_of_the_harness(tmp_path):
 )
 def test_tables_of_a_harness_decide_as_its_metrics(source, metric):
     samples = [json.loads(line) for line in SAMPLES.read_text().splitlines()]
-    table, *_ = read_answers([SAMPLES], NEWS, source=source)
+    table, _ = read_answers([SAMPLES], NEWS, source=source)
     right = table.probabilities.argmax(axis=1) == table.labels
     assert right.tolist() == [sample[metric] == 1 for sample in samples]

@@ -165,7 +165,7 @@ MASS = {"lm-eval": 0.8, "lighteval": 0.8, "logprobs": 0.8}
 
 @pytest.mark.parametrize(("source", "answer"), ALL)
 def test_an_answer_is_recognised_and_read(source, answer):
-    table, summary, _ = read_answers([answer], CLASSES)
+    table, summary = read_answers([answer], CLASSES)
     assert (summary.source, summary.n) == (source, 1)
     np.testing.assert_allclose(table.probabilities, [[0.25, 0.75]], rtol=1e-12)
     if source in MASS:
@@ -189,9 +189,9 @@ def test_every_source_has_a_shape():
 )
 def test_a_question_of_yes_and_no_has_these_classes(answer, p_yes):
     for classes in (["no", "yes"], ["false", "true"]):
-        table, *_ = read_answers([choice(answer)], classes)
+        table, _ = read_answers([choice(answer)], classes)
         np.testing.assert_allclose(table.probabilities, [[1 - p_yes, p_yes]])
-    table, *_ = read_answers([choice(answer)], CLASSES, names={"ham": "no", "spam": "yes"})
+    table, _ = read_answers([choice(answer)], CLASSES, names={"ham": "no", "spam": "yes"})
     np.testing.assert_allclose(table.probabilities, [[1 - p_yes, p_yes]])
 
 
@@ -199,7 +199,7 @@ def test_label_mass_of_servers_becomes_captured_mass():
     answer = {"type": "choice", "choice": "ham", "probabilities": {"ham": 1.0, "spam": 0.0}}
     beside = {**choice(answer), "diagnostics": {"kind": {"label_mass": 0.5}}}
     within = choice({**answer, "label_mass": 0.25})
-    table, *_ = read_answers([beside, within], CLASSES)
+    table, _ = read_answers([beside, within], CLASSES)
     assert table.mass.tolist() == [0.5, 0.25]
 
 
@@ -207,7 +207,7 @@ def test_mutual_information_divides_by_what_choices_have_without_a_context():
     answer = SHAPES["lm-eval"]["with those of acc_mutual_info"]
     logs = [-800.0, -801.0, -790.0, -792.0]  # so small that probabilities would underflow
     answer = answer | {"filtered_resps": [[log, False] for log in logs]}
-    table, summary, _ = read_answers([answer], CLASSES, source="lm-eval-mutual-info")
+    table, summary = read_answers([answer], CLASSES, source="lm-eval-mutual-info")
     expected = np.exp([-10.0, -9.0]) / np.exp([-10.0, -9.0]).sum()
     np.testing.assert_allclose(table.probabilities[0], expected)
     assert summary.source == "lm-eval-mutual-info"
@@ -237,7 +237,7 @@ def chat(text, *positions, reason="stop", **message):
 
 def test_variants_of_a_label_are_added_up():
     tokens = {"Spam": 0.3, " SPAM": 0.15, "ham": 0.1, " Ham": 0.05, "!": 0.01}
-    table, *_ = read_answers([chat("Spam", ("Spam", tokens))], CLASSES)
+    table, _ = read_answers([chat("Spam", ("Spam", tokens))], CLASSES)
     np.testing.assert_allclose(table.probabilities, [[0.25, 0.75]])
     np.testing.assert_allclose(table.mass, [0.6])
 
@@ -245,15 +245,15 @@ def test_variants_of_a_label_are_added_up():
 def test_the_last_label_of_a_longer_answer_is_read():
     first = ("It", {"It": 0.5, "spam": 0.25, "ham": 0.2})
     label = (" ham", {" ham": 0.6, " spam": 0.2, " a": 0.1})
-    table, summary, _ = read_answers(
+    table, summary = read_answers(
         [chat("It is ham", first, (" is", {" is": 1.0}), label)], CLASSES
     )
     np.testing.assert_allclose(table.probabilities, [[0.75, 0.25]])
     assert (summary.n_nameless, summary.n_several) == (0, 0)
-    table, summary, _ = read_answers([chat("It is", first, (" is", {" is": 1.0}))], CLASSES)
+    table, summary = read_answers([chat("It is", first, (" is", {" is": 1.0}))], CLASSES)
     assert (summary.n, summary.n_nameless) == (1, 1)
     both = [("spam", {"spam": 0.9, "ham": 0.1}), (",", {",": 1.0}), label]
-    table, summary, _ = read_answers([chat("spam, ham", *both)], CLASSES)
+    table, summary = read_answers([chat("spam, ham", *both)], CLASSES)
     np.testing.assert_allclose(table.probabilities, [[0.75, 0.25]])
     assert summary.n_several == 1
 
@@ -261,14 +261,14 @@ def test_the_last_label_of_a_longer_answer_is_read():
 def test_an_article_is_not_the_label_a():
     label = ("B", {"B": 0.6, "A": 0.2})
     article = (" a", {" a": 0.9, " the": 0.1})
-    table, summary, _ = read_answers([chat("B a", label, article)], ["A", "B"])
+    table, summary = read_answers([chat("B a", label, article)], ["A", "B"])
     np.testing.assert_allclose(table.probabilities, [[0.25, 0.75]])
     assert summary.n_several == 0
 
 
 def test_an_answer_that_is_cut_within_its_label_is_no_fallback():
     tokens = {"sp": 0.6, "ha": 0.2, "!": 0.1}
-    table, summary, _ = read_answers([chat("sp", ("sp", tokens), reason="length")], CLASSES)
+    table, summary = read_answers([chat("sp", ("sp", tokens), reason="length")], CLASSES)
     np.testing.assert_allclose(table.probabilities, [[0.25, 0.75]])
     assert summary.n_nameless == 0
 
@@ -278,7 +278,7 @@ def test_a_label_that_is_not_reported_is_bounded(fill, ham):
     answer = chat("spam", ("spam", {"spam": 0.3, "a": 0.3, "b": 0.2}))
     unsure = chat("b", ("b", {"b": 0.25, "a": 0.25, "spam": 0.125}))
     both = chat("ham", ("ham", {"ham": 0.5, "spam": 0.5}))
-    table, summary, _ = read_answers([answer, unsure, both], CLASSES, fill=fill)
+    table, summary = read_answers([answer, unsure, both], CLASSES, fill=fill)
     np.testing.assert_allclose(table.probabilities[0], [ham / (ham + 0.3), 0.3 / (ham + 0.3)])
     assert summary.n_open == 1  # ham may be 0.125 in the second, and ties go to the lowest class
 
@@ -307,7 +307,7 @@ REFUSALS = {
 def test_refusals_are_counted_and_left_out(refusal):
     sound = SHAPES["decisions"]["OpenAI"] if "answers" in refusal else SHAPES["logprobs"]["chat"]
     answers = [{**sound, "id": "a"}, {**refusal, "id": "b"}]
-    table, summary, _ = read_answers(answers, CLASSES)
+    table, summary = read_answers(answers, CLASSES)
     assert (table.ids.tolist(), summary.refused, summary.failed) == (["a"], ("b",), ())
 
 
@@ -373,7 +373,7 @@ def spoilt(value, path, junk):
 def test_spoilt_answers_are_read_or_refused_with_a_message(source, answer):
     for path, junk in product(places_in(answer), JUNK):
         try:
-            table, *_ = read_answers([spoilt(answer, path, junk)], CLASSES, source=source)
+            table, _ = read_answers([spoilt(answer, path, junk)], CLASSES, source=source)
         except InvalidInputError:
             continue
         assert np.isfinite(table.probabilities).all()

@@ -24,9 +24,8 @@ from dnip.prompting.answers.source import Row, Wanted
 from dnip.prompting.engines.base import Fill
 from dnip.prompting.files import Found, Places, read_values
 from dnip.prompting.fill import fill_rows
-from dnip.tables import ProbabilityTable, open_writer
-from dnip.tables.chunk import Others
-from dnip.tables.columns import ID, LABEL, MASS, RESERVED, probability_columns, resolve_columns
+from dnip.tables import ProbabilityTable
+from dnip.tables.columns import MASS
 from dnip.tables.ids import check_ids
 from dnip.tables.labels import UNLABELLED, LabelRule
 from dnip.tables.metadata import metadata_path
@@ -98,11 +97,10 @@ class ImportSummary:
 
 
 class Import(NamedTuple):
-    """A table of saved answers, what is to be known of it, and columns that pass through."""
+    """A table of saved answers, and what is to be known of it."""
 
     table: ProbabilityTable
     summary: ImportSummary
-    others: Others
 
 
 def read_answers(
@@ -144,7 +142,7 @@ def read_answers(
     Returns
     -------
     Import
-        The table, a summary, and further columns of the answers.
+        The table and a summary.
 
     Raises
     ------
@@ -154,7 +152,7 @@ def read_answers(
     Examples
     --------
     >>> answer = {"type": "choice", "choice": "b", "probabilities": {"a": 0.25, "b": 0.75}}
-    >>> table, summary, _ = read_answers([{"answers": {"topic": answer}}], ["a", "b"])
+    >>> table, summary = read_answers([{"answers": {"topic": answer}}], ["a", "b"])
     >>> table.probabilities, summary.source, summary.question
     (array([[0.25, 0.75]]), 'decisions', 'topic')
     """
@@ -175,7 +173,7 @@ def read_answers(
         )
     where, numbers, rows = zip(*collector.kept, strict=True)
     location = Places(origin, (*wanted.names, MASS), places=where)
-    filled = fill_rows(*_scores(rows, location), location, fill)
+    p, counts = fill_rows(*_scores(rows, location), location, fill)
     ids = _ids(rows, location)
     if truth is None:
         labels = _own_labels(rows, location, classes)
@@ -183,9 +181,7 @@ def read_answers(
         labels = join_by_row(truth, numbers, collector.n_answers, origin)
     else:
         labels = join_by_id(truth, None if ids is None else ids.tolist(), origin)
-    table = ProbabilityTable(
-        filled.probabilities, labels, ids, classes, origin, _mass(rows, location)
-    )
+    table = ProbabilityTable(p, labels, ids, classes, origin, _mass(rows, location))
     assert collector.source is not None  # it has read rows
     summary = ImportSummary(
         files=tuple(files),
@@ -195,18 +191,14 @@ def read_answers(
         model=collector.model,
         question=collector.question or None,
         mean_mass=None if table.mass is None else float(table.mass.mean()),
-        n_open=filled.n_open,
         n_nameless=sum(row.names_none for row in rows),
         n_several=sum(row.names_several for row in rows),
         refused=tuple(collector.refused),
         failed=tuple(collector.failed),
         n_other=collector.n_other,
-        decimals=filled.decimals,
-        n_raised=filled.n_raised,
-        n_tied=filled.n_tied,
-        n_one_class=filled.n_one_class,
+        **counts,
     )
-    return Import(table, summary, _others(rows, table, {on or ID, label or LABEL}))
+    return Import(table, summary)
 
 
 def write_import(imported: Import, out: str | os.PathLike[str]) -> None:
@@ -219,9 +211,7 @@ def write_import(imported: Import, out: str | os.PathLike[str]) -> None:
     OutputError
         If a file cannot be written.
     """
-    table = imported.table
-    with open_writer(out, table.classes) as writer:
-        writer.write(table, others=imported.others)
+    imported.table.write(out)
     with atomic_path(metadata_path(Path(out))) as temporary:
         settings = {"package_version": version("dnip")}
         content = {"settings": settings, "summary": imported.summary.to_dict()}
@@ -297,19 +287,3 @@ def _mass(rows: Sequence[Row], location: Places) -> Floats | None:
         return None
     column = len(location.columns) - 1
     return check_mass(known, n_examples=len(known), location=location, column=column)
-
-
-def _others(rows: Sequence[Row], table: ProbabilityTable, used: set[str]) -> Others:
-    """Return the further columns whose names a table can hold."""
-    own = [*[ID] * (table.ids is not None), *[LABEL] * (table.labels is not None)]
-
-    def fits(name: str) -> bool:
-        columns = [*own, *probability_columns(table.n_classes), name]
-        try:
-            resolve_columns(columns, classes=None, source="")
-        except InvalidInputError:
-            return False
-        return name not in {*used, *RESERVED, *table.classes}
-
-    names = dict.fromkeys(name for row in rows for name in row.others)
-    return {name: [row.others.get(name) for row in rows] for name in names if fits(name)}

@@ -96,8 +96,7 @@ def _read_columns(content: Answer, wanted: Wanted) -> Row:
         )
     scores = in_class_order({name: content[name] for name in wanted.names}, wanted)
     mass = content.get(MASS)
-    others = {name: cell for name, cell in content.items() if name not in (*wanted.names, MASS)}
-    return Row(scores, mass=None if mass in (None, "") else as_number(mass, MASS), others=others)
+    return Row(scores, mass=None if mass in (None, "") else as_number(mass, MASS))
 
 
 COLUMNS = Source("columns", "a column for each class", _is_flat, _read_columns)

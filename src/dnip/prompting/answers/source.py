@@ -54,8 +54,6 @@ class Row:
         the last is read.
     row_id, label : object
         The row's id and gold label, None where the answer holds none.
-    others : mapping of str to object
-        Further columns.
     """
 
     scores: Floats
@@ -65,7 +63,6 @@ class Row:
     names_several: bool = False
     row_id: object = None
     label: object = None
-    others: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
