@@ -245,9 +245,7 @@ def test_variants_of_a_label_are_added_up():
 def test_the_last_label_of_a_longer_answer_is_read():
     first = ("It", {"It": 0.5, "spam": 0.25, "ham": 0.2})
     label = (" ham", {" ham": 0.6, " spam": 0.2, " a": 0.1})
-    table, summary = read_answers(
-        [chat("It is ham", first, (" is", {" is": 1.0}), label)], CLASSES
-    )
+    table, summary = read_answers([chat("It is ham", first, (" is", {" is": 1.0}), label)], CLASSES)
     np.testing.assert_allclose(table.probabilities, [[0.75, 0.25]])
     assert (summary.n_nameless, summary.n_several) == (0, 0)
     table, summary = read_answers([chat("It is", first, (" is", {" is": 1.0}))], CLASSES)
