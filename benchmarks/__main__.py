@@ -8,7 +8,6 @@ from pathlib import Path
 
 from benchmarks import (
     classifier,
-    cluster,
     constraints,
     corrections,
     coverage,
@@ -58,7 +57,6 @@ BENCHMARKS = {
     "equality": equality.run,
     "kills": kills.run,
     "streaming": streaming.run,
-    "cluster": cluster.run,
     "scale": scale.run,
 }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from pathlib import Path
 from threading import Event
@@ -64,10 +64,17 @@ class ClusterPool:
 
     def give(self, number: int, name: object, job: Job) -> None:
         """Give a worker a job; `listen` yields `name` with its result."""
-        future = self._threads.submit(
-            self._cluster.call, _do_in, Path.cwd(), job, stopped=self._stopped
-        )
+        future = self._threads.submit(self._call, job)
         self._running[future] = number, name
+
+    def _call(self, job: Job) -> Computed | Failed:
+        ray, task = self._cluster.ray, self._cluster.start(_do_in, Path.cwd(), job)
+        while not ray.wait([task], timeout=0.5)[0]:
+            if self._stopped.is_set():
+                ray.cancel(task, force=True)
+                raise CancelledError
+        result: Computed | Failed = self._cluster.get(task)
+        return result
 
     def listen(self, seconds: float) -> Iterator[tuple[Any, Computed | Failed]]:
         """Yield the results of jobs, after waiting for `seconds` at most."""

@@ -1,6 +1,5 @@
 """Commands on a real Ray cluster of two nodes: the same outputs, also where a worker is killed."""
 
-import json
 import os
 import shutil
 import signal
@@ -14,18 +13,12 @@ import numpy as np
 import pytest
 
 from dnip import ProbabilityTable
-from dnip.fitting import on_cluster
-from dnip.fitting.in_passes import fit_scan
-from dnip.fitting.settings import FitSettings
-from dnip.tables import Scan
 
 ray_cluster = pytest.importorskip("ray.cluster_utils", reason="a cluster needs ray")
 parquet = pytest.importorskip("pyarrow.parquet", reason="tables of a cluster need pyarrow")
 
 ROOT = Path(__file__).parents[2]
 N_ROWS, CLASSES = 6_000, ("red", "green", "blue", "grey")
-# What a coefficients file says of the moment that it was made.
-MOMENT = {"seconds", "trace"}
 WRITTEN = {"here.parquet", "there"}
 
 
@@ -69,19 +62,10 @@ def tables(made, folder):
 
 
 @pytest.fixture
-def fitted(tables):
-    """Coefficients that were fitted on one machine, in passes, as ``c.json``."""
-    fit = fit_scan(Scan("t.parquet"), FitSettings(), memory=10**9)
-    fit.coefficients.save("c.json")
+def fitted(tables, dnip):
+    """Coefficients that were fitted on one machine, as ``c.json``."""
+    dnip("fit", "t.parquet", "--robust", "off", "--no-evidence", "--out", "c.json")
     return tables
-
-
-def without_moments(path):
-    content = json.loads(Path(path).read_text(encoding="utf-8"))
-    return {
-        **content,
-        "fit": {name: value for name, value in content["fit"].items() if name not in MOMENT},
-    }
 
 
 class Killed:
@@ -114,29 +98,10 @@ class Killed:
             time.sleep(0.002)
 
 
-# With 1, this process asks one worker, which asks the other.
-@pytest.mark.parametrize("fan_in", [8, 1])
-def test_a_fit_is_the_same_though_a_worker_is_killed(address, fitted, dnip, monkeypatch, fan_in):
-    monkeypatch.setattr(on_cluster, "_FAN_IN", fan_in)
-    with Killed("ray::_Worker"):
-        run = dnip("fit", "t.parquet", "--on", address, "--workers", 2, "--out", "there.json")
-    assert run.status == 0, run.err
-    assert without_moments("there.json") == without_moments("c.json")
-
-
-def test_evidence_is_the_same_though_a_worker_is_killed(address, tables, dnip):
-    words = "fit", "t.parquet", "--evidence", "--robust", "off"
-    here = dnip(*words, "--out", "c.json", "--json")
-    with Killed("ray::_call"):
-        there = dnip(*words, "--out", "there.json", "--json", "--on", address, "--workers", 2)
-    assert there.json["evidence"] == here.json["evidence"]
-    assert without_moments("there.json") == without_moments("c.json")
-
-
 def test_apply_writes_the_same_rows_though_a_worker_is_killed(address, fitted, dnip):
     words = "apply", "t.parquet", "--coefficients", "c.json"
     dnip(*words, "--out", "here.parquet")
-    with Killed("ray::_call"):
+    with Killed("ray::_run"):
         run = dnip(*words, "--out", "there", "--on", address, "--workers", 2)
     assert run.status == 0, run.err
     here, there = ProbabilityTable.read("here.parquet"), ProbabilityTable.read("there")
@@ -156,31 +121,21 @@ def test_apply_writes_the_same_rows_though_a_worker_is_killed(address, fitted, d
 )
 def test_scores_are_the_same_though_a_worker_is_killed(address, fitted, dnip, words):
     here = dnip(*words, "--json")
-    with Killed("ray::_call"):
+    with Killed("ray::_run"):
         there = dnip(*words, "--json", "--on", address, "--workers", 2)
     assert there.json == here.json
-
-
-def test_a_choice_of_settings_is_the_same_though_a_worker_is_killed(address, tables, dnip):
-    words = "tune", "t.parquet", "--betas", "1,2.7", "--taus", "0.2", "--folds", "2", "--json"
-    here = dnip(*words, "--out", "c.json")
-    with Killed("ray::_call"):
-        there = dnip(*words, "--out", "there.json", "--on", address, "--workers", 2)
-    assert there.json["candidates"] == here.json["candidates"]
-    assert without_moments("there.json") == without_moments("c.json")
 
 
 def test_prompts_are_scored_the_same_though_a_worker_is_killed(address, folder, dnip):
     pytest.importorskip("transformers", reason="the small language model needs transformers")
     words = "prompt", "agnews", "--model", ROOT / "models/small", "--data", ROOT / "examples/news"
     dnip(*words, "--out", "here.parquet")
-    with Killed("ray::_Worker"):
+    with Killed("ray::_run"):
         run = dnip(*words, "--out", "there.parquet", "--on", address, "--workers", 2)
     assert run.status == 0, run.err
     assert Path("here.parquet").read_bytes() == Path("there.parquet").read_bytes()
 
 
-#: Prompts, fits and scores of one task, in little.
 @pytest.mark.parametrize(
     ("damage", "told"),
     [
@@ -197,7 +152,6 @@ def test_a_part_that_is_damaged_is_named(address, fitted, dnip, damage, told):
         whole = parquet.read_table("t.parquet")
         parquet.write_table(whole.drop_columns("p3"), "parts/b.parquet")
     on = "--on", address, "--workers", 2
-    dnip("fit", "parts", "--out", "out.json", *on).assert_refused(told)
     dnip("apply", "parts", "--coefficients", "c.json", "--out", "out", *on).assert_refused(told)
     dnip("check", "parts", "--coefficients", "c.json", *on).assert_refused(told)
     assert {path.name for path in fitted.iterdir()} == {"c.json", "t.parquet", "parts"}
@@ -207,7 +161,6 @@ def test_what_a_cluster_cannot_do_is_refused(address, fitted, dnip):
     on = "--on", address, "--workers", 2
     apply = "apply", "t.parquet", "--coefficients", "c.json", *on
     dnip(*apply, "--out", "out.csv").assert_refused("a cluster writes a folder of Parquet files")
-    dnip("fit", "t.parquet", "--robust", "on", *on).assert_refused("is not read whole on a cluster")
     assert {path.name for path in fitted.iterdir()} == {"c.json", "t.parquet"}
 
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 from dnip.base.errors import InvalidInputError
 from dnip.base.option import Option
+from dnip.cli.console import complain
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-
     from dnip.base.cluster import Cluster
 
 #: The heading of the options in `--help`.
@@ -40,7 +40,8 @@ class ClusterOptions:
         ),
     ] = None
 
-    def connect(self, gpus: float | None = None) -> AbstractContextManager[Cluster | None]:
+    @contextmanager
+    def connect(self, gpus: float | None = None) -> Iterator[Cluster | None]:
         """Connect to the cluster, for a block; None stands for this process."""
         if self.on is None:
             if self.workers is not None or gpus is not None:
@@ -48,7 +49,10 @@ class ClusterOptions:
                 raise InvalidInputError(
                     f"{name} is for a cluster", hint=f"Give --on ray, or leave {name} out"
                 )
-            return nullcontext()
+            yield None
+            return
         from dnip.base.cluster import connect
 
-        return connect(self.on, self.workers, gpus or 0.0)
+        with connect(self.on, self.workers, gpus or 0.0) as cluster:
+            complain("note", f"{cluster.workers} workers, ready after {cluster.seconds:.1f} s")
+            yield cluster

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
@@ -20,15 +19,11 @@ from dnip.metrics.confusion import count_pairs
 from dnip.tables.evaluation import Evaluation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from dnip.base.typing import Confusion, Floats, Integers, Labels, Probabilities
     from dnip.tables.captured_mass import CapturedMass
 
 #: Takes the numbers of the rows to fit on, returns what probabilities are multiplied by.
 Refit = Callable[["Integers"], "Floats"]
-#: Yields the results of a function for some arguments, in any order.
-Calls = Callable[[Callable[[int], Any], "Iterable[int]"], "Iterable[Any]"]
 
 #: How sure it must be that error + β·COBias falls.
 NEEDED = 0.9
@@ -117,7 +112,6 @@ def gather(
     target: Floats | None = None,
     captured_mass: CapturedMass | None = None,
     seed: int = 0,
-    calls: Calls = map,
 ) -> FitEvidence:
     """Judge a fit on labelled rows that it has not seen.
 
@@ -142,8 +136,6 @@ def gather(
         How many rows have a low captured mass, which is a fault of the prompt.
     seed : int
         Of the division into parts.
-    calls : callable
-        Makes the refits, such as :meth:`dnip.base.cluster.Cluster.map`.
 
     Examples
     --------
@@ -164,7 +156,8 @@ def gather(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DNIPWarning)  # the fit itself has warned
         parts = [p for p in range(USUAL_FOLDS) if len(np.unique(labels[fold != p])) >= 2]
-        for part, multipliers in calls(partial(_refit_without, refit, fold), parts):
+        for part in parts:
+            multipliers = refit(np.flatnonzero(fold != part))
             left_out = fold == part
             weights.append(multipliers / multipliers.max())
             fitted[left_out] = decide(probabilities[left_out], multipliers)
@@ -189,10 +182,6 @@ def gather(
         np.stack([spread.min(axis=0), spread.max(axis=0)], axis=1),
         _object(evaluation, sure),
     )
-
-
-def _refit_without(refit: Refit, fold: Integers, part: int) -> tuple[int, Floats]:
-    return part, refit(np.flatnonzero(fold != part))
 
 
 def _compare(evaluation: Evaluation, beta: float) -> tuple[float, float, float]:

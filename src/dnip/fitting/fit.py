@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Unpack
 
 from dnip.base.errors import InvalidInputError
 from dnip.fitting.in_passes import fit_scan
-from dnip.fitting.on_cluster import fit_on_cluster
 from dnip.fitting.settings import FitKeywords, FitSettings
 from dnip.fitting.whole import fit_whole
 from dnip.priors import is_estimate, read_prior
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
 
     from narwhals.typing import IntoDataFrame
 
-    from dnip.base.cluster import Cluster
     from dnip.fitting.record import Fit
     from dnip.method.objective import ConfusionFunction, ObjectiveLike
     from dnip.solvers import Progress
@@ -96,7 +94,6 @@ def fit_file(
     folder: Path | None = None,
     unlabelled: Path | None = None,
     evidence: bool | None = False,
-    cluster: Cluster | None = None,
     progress: Progress | None = None,
 ) -> Fit:
     """Fit coefficients on a table file or folder, whole or in passes, as its size demands.
@@ -116,9 +113,6 @@ def fit_file(
         A table with more rows without a label.
     evidence : bool, optional
         As for :func:`fit_table`; not possible for a table that is read in passes.
-    cluster : Cluster, optional
-        Workers that read the table in passes, each its share. With `evidence` the table is read
-        whole, and they make the refits.
     progress : callable, optional
         As for :func:`dnip.solve`.
 
@@ -133,7 +127,7 @@ def fit_file(
         asked for on a table that has to be read in passes.
     """
     mix = settings.target_prior
-    if (cluster is None or evidence) and _fits_into(memory, path):
+    if _fits_into(memory, path):
         table = ProbabilityTable.read(path, classes)
         more = None if unlabelled is None else ProbabilityTable.read(unlabelled, classes)
         if isinstance(mix, str) and not is_estimate(mix):
@@ -143,13 +137,10 @@ def fit_file(
             settings,
             unlabelled=more,
             evidence=evidence,
-            cluster=cluster,
             progress=progress,
         )
     too_large = f"{path} is too large to be read whole into {memory:,} bytes"
     remedy = "Give more memory"
-    if cluster is not None and not evidence:
-        too_large, remedy = f"{path} is not read whole on a cluster", "Leave --on out"
     if mix is not None:
         raise InvalidInputError(
             f"{too_large}, as a fit for a target prior has to",
@@ -164,10 +155,6 @@ def fit_file(
         raise InvalidInputError(
             f"{too_large}, as a robust fit has to",
             hint=f"{remedy}, or draw fewer rows: so many labels need no robust fit",
-        )
-    if cluster is not None:
-        return fit_on_cluster(
-            path, settings, cluster, classes=classes, memory=memory, progress=progress
         )
     scan = Scan(path, classes, memory=memory)
     return fit_scan(scan, settings, memory=memory, folder=folder, progress=progress)

@@ -37,7 +37,6 @@ from dnip.tables.sketch import LEAST_ROWS, TableSample
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dnip.base.cluster import Cluster
     from dnip.base.typing import Floats, Integers, Probabilities
     from dnip.priors import Calibration, PriorLike
     from dnip.solvers import Progress
@@ -53,13 +52,9 @@ def fit_whole(
     *,
     unlabelled: ProbabilityTable | None = None,
     evidence: bool | None = False,
-    cluster: Cluster | None = None,
     progress: Progress | None = None,
 ) -> Fit:
-    """Fit as :func:`dnip.fitting.fit.fit_table` does, by settings that are checked.
-
-    The refits of the evidence are made on a cluster if there is one.
-    """
+    """Fit as :func:`dnip.fitting.fit.fit_table` does, by settings that are checked."""
     limit = settings.time_limit
     deadline = None if limit is None else time.perf_counter() + limit
     labelled = scored_rows(table, "a fit")
@@ -85,7 +80,7 @@ def fit_whole(
     judged = None
     if wanted and found.solution.status is not Status.INTERRUPTED:
         again = replace(settled, time_limit=None if limit is None else limit / USUAL_FOLDS)
-        judged = _gather(labelled, found, again, rows, shares, cluster)
+        judged = _gather(labelled, found, again, rows, shares)
     provenance = provenance_of(table.source, table.data_hash, len(table), support, calibration)
     if target is not None:
         provenance["class_shares"] = target.shares.tolist()
@@ -124,7 +119,6 @@ def _gather(
     settings: FitSettings,
     unlabelled: Probabilities,
     target: Floats | None,
-    cluster: Cluster | None,
 ) -> FitEvidence:
     """Judge a fit by refits that leave labels out."""
     p = labelled.probabilities if found.moved is None else found.moved
@@ -154,7 +148,6 @@ def _gather(
         target=target,
         captured_mass=labelled.captured_mass,
         seed=settings.seed,
-        calls=map if cluster is None else cluster.map,
     )
 
 

@@ -26,6 +26,7 @@ from dnip.priors import effective_rows
 from dnip.tables import ProbabilityTable
 from dnip.tables.captured_mass import MassCounts
 from dnip.tables.guards import check_several_classes
+from dnip.tables.on_cluster import SharedTable, add_up
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -217,16 +218,8 @@ def check_same_classes(rows: Rows, coefficients: Coefficients) -> None:
         )
 
 
-def _chunks_of(
-    table: ProbabilityTable | IntoDataFrame | Iterable[Rows], classes: Sequence[str] | None
-) -> Iterable[Rows]:
-    if is_frame(table):
-        table = ProbabilityTable.from_frame(table, classes)
-    return [table] if isinstance(table, ProbabilityTable) else table
-
-
 def evaluate(
-    chunks: ProbabilityTable | IntoDataFrame | Iterable[Rows],
+    chunks: ProbabilityTable | IntoDataFrame | Iterable[Rows] | SharedTable,
     coefficients: Coefficients | None = None,
     *,
     classes: Sequence[str] | None = None,
@@ -274,14 +267,13 @@ def evaluate(
     >>> result.raw.tolist(), result.reweighted.tolist()
     ([[1, 0], [1, 0]], [[1, 0], [0, 1]])
     """
-    counts = EvaluationCounts(coefficients, adjusted)
     if classes is None and coefficients is not None:
         classes = coefficients.classes
-    for chunk in _chunks_of(chunks, classes):
-        counts.add(chunk)
-        if progress is not None:
-            progress(counts.n_rows)
-    return counts.evaluation(target)
+    if is_frame(chunks):
+        chunks = ProbabilityTable.from_frame(chunks, classes)
+    if isinstance(chunks, ProbabilityTable):
+        chunks = [chunks]
+    return add_up(EvaluationCounts(coefficients, adjusted), chunks, progress).evaluation(target)
 
 
 class EvaluationCounts:

@@ -72,10 +72,11 @@ def apply(
         if workers is None:
             done = apply_stream(chunks, fitted, out, progress=report)
         else:
-            from dnip.deploying.on_cluster import ClusterTable
+            from dnip.deploying.on_cluster import apply_on_cluster
+            from dnip.tables.on_cluster import SharedTable
 
-            table_there = ClusterTable(table, names, memory, workers)
-            done = table_there.apply(fitted, out, progress=report)
+            shared = SharedTable(table, workers, names, memory)
+            done = apply_on_cluster(shared, fitted, out, progress=report)
     mass = None if done.captured_mass is None else done.captured_mass.to_dict()
     content = {"n": done.n_rows, "changed": done.n_changed, "mass": mass, "out": str(out)}
     if moved is not None:

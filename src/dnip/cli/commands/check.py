@@ -40,21 +40,21 @@ def check(
     from dnip.presenting.checking import describe_check
     from dnip.tables import Scan
     from dnip.tables.metadata import origin_of
+    from dnip.tables.on_cluster import SharedTable
 
     fitted = Coefficients.load(coefficients)
-    chunks, origin = Scan(table, fitted.classes, memory=memory), origin_of(table)
+    origin = origin_of(table)
+    rows: Scan | SharedTable = Scan(table, fitted.classes, memory=memory)
     with cluster.connect() as workers, live_progress("checking") as show:
-
-        def report(done: int) -> None:
-            show(f"{done:,} rows")
-
-        if workers is None:
-            found = check_rows(chunks, fitted, alpha=alpha, origin=origin, progress=report)
-        else:
-            from dnip.deploying.on_cluster import ClusterTable
-
-            there = ClusterTable(table, fitted.classes, memory, workers)
-            found = there.check(fitted, alpha=alpha, origin=origin, progress=report)
+        if workers is not None:
+            rows = SharedTable(table, workers, fitted.classes, memory)
+        found = check_rows(
+            rows,
+            fitted,
+            alpha=alpha,
+            origin=origin,
+            progress=lambda done: show(f"{done:,} rows"),
+        )
     finish(found.to_dict(), describe_check(found), json=json)
     if not found.holds:
         raise typer.Exit(DOES_NOT_HOLD)

@@ -22,9 +22,7 @@ from dnip.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from dnip.tables.evaluation import Evaluation
+    pass
 
 
 def evaluate(
@@ -55,8 +53,6 @@ def evaluate(
     moved to that class mix, as `dnip apply` moves them. Rows are then weighted to have the mix,
     unless it is estimated from them.
     """
-    from functools import partial
-
     from dnip.base.errors import InvalidInputError, listed
     from dnip.base.files import check_files
     from dnip.base.validation import check_level
@@ -67,6 +63,7 @@ def evaluate(
     from dnip.priors import is_estimate, read_prior
     from dnip.tables import Scan
     from dnip.tables.evaluation import evaluate as evaluate_table
+    from dnip.tables.on_cluster import SharedTable
 
     check_level("confidence", confidence)
     if picture is not None:
@@ -93,12 +90,11 @@ def evaluate(
         target = read_prior(target_prior, next(iter(chunks)).classes)
     adjusted = None if moved is None else moved.coefficients
     with cluster.connect() as workers, live_progress("evaluating") as show:
-        count: Callable[..., Evaluation] = partial(evaluate_table, chunks)
+        rows: Scan | SharedTable = chunks
         if workers is not None:
-            from dnip.deploying.on_cluster import ClusterTable
-
-            count = ClusterTable(table, names, memory, workers).evaluate
-        result = count(
+            rows = SharedTable(table, workers, names, memory)
+        result = evaluate_table(
+            rows,
             fitted,
             adjusted=adjusted,
             target=target,

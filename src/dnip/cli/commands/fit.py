@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from dnip.base.option import Option
-from dnip.cli.cluster_options import ClusterOptions
 from dnip.cli.console import complain, finish, search_progress
 from dnip.cli.fit_options import FitOptions
 from dnip.cli.options import (
@@ -27,7 +26,6 @@ from dnip.cli.options import (
 
 
 def fit(
-    cluster: ClusterOptions,
     table: OptTable,
     options: FitOptions,
     out: CoefficientsOut = Path("coefficients.json"),
@@ -74,7 +72,7 @@ def fit(
             hint="Leave --unlabelled out, or give --robust auto",
         )
     check_level("confidence", confidence)
-    with cluster.connect() as workers, search_progress(options.time_limit) as progress:
+    with search_progress(options.time_limit) as progress:
         fitted = fit_file(
             table,
             settings,
@@ -83,7 +81,6 @@ def fit(
             folder=temporary_folder(out),
             unlabelled=unlabelled,
             evidence=evidence,
-            cluster=workers,
             progress=progress,
         )
     save_coefficients(fitted.coefficients, out)

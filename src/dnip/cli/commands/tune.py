@@ -11,7 +11,6 @@ import typer
 
 from dnip.base.choices import CriterionName, SolverName
 from dnip.base.option import Option
-from dnip.cli.cluster_options import ClusterOptions
 from dnip.cli.console import complain, finish, live_progress
 from dnip.cli.options import (
     DEFAULT_CONFIDENCE,
@@ -147,7 +146,6 @@ class ScoringOptions:
 
 
 def tune(
-    cluster: ClusterOptions,
     table: OptTable,
     grid: GridOptions,
     scoring: ScoringOptions,
@@ -187,7 +185,7 @@ def tune(
     check_files({"table": table, "dev": scoring.dev, "unlabelled": unlabelled}, {"out": out})
     names = split_classes(classes)
     rows = ProbabilityTable.read(table, names)
-    with cluster.connect() as workers, live_progress("tuning") as show:
+    with live_progress("tuning") as show:
         tuning = tune_table(
             rows,
             grid=candidates,
@@ -202,7 +200,6 @@ def tune(
             seed=seed,
             time_limit=time_limit,
             progress=lambda done, total: show(f"{done:,} of {total:,} fits", done, total),
-            cluster=workers,
         )
     fitted = tuning.fit
     save_coefficients(fitted.coefficients, out)

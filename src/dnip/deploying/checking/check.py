@@ -14,10 +14,11 @@ from dnip.method.prediction import decide
 from dnip.tables import Chunk
 from dnip.tables.evaluation import check_same_classes
 from dnip.tables.labels import UNLABELLED
+from dnip.tables.on_cluster import SharedTable, add_up
 from dnip.tables.sketch import LEAST_ROWS, Sketch, TableSample
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping
 
     from dnip.base.typing import Floats
     from dnip.method.coefficients import Coefficients
@@ -150,7 +151,7 @@ class Check:
 
 
 def check(
-    chunks: Iterable[Rows],
+    chunks: Iterable[Rows] | SharedTable,
     coefficients: Coefficients,
     *,
     alpha: float = 0.05,
@@ -161,7 +162,7 @@ def check(
 
     Parameters
     ----------
-    chunks : iterable of ProbabilityTable or Chunk
+    chunks : iterable of ProbabilityTable or Chunk, or SharedTable
         The new rows: a `Scan` of a table on disk, ``[table]`` for one in memory.
     coefficients : Coefficients
         Fitted for the table's classes.
@@ -193,56 +194,8 @@ def check(
     (True, 'small')
     """
     check_level("alpha", alpha)
-    seen = SeenRows(coefficients)
-    for chunk in chunks:
-        seen.add(chunk)
-        if progress is not None:
-            progress(len(seen.sample))
-    return judge(seen, alpha=alpha, origin=origin)
-
-
-class SeenRows:
-    """What `check` keeps of new rows; that of the shares of a table can be joined.
-
-    Parameters
-    ----------
-    coefficients : Coefficients
-        Fitted for the table's classes.
-    """
-
-    def __init__(self, coefficients: Coefficients) -> None:
-        self.coefficients = coefficients
-        n_classes = len(coefficients.classes)
-        self.sample = TableSample(n_classes)
-        self.rows, self.right = np.zeros((2, n_classes), np.int64)
-
-    def add(self, rows: Rows) -> None:
-        """Add rows; CoefficientsFormatError if they have other classes."""
-        check_same_classes(rows, self.coefficients)
-        place = rows.first_row if isinstance(rows, Chunk) else None
-        p, labels, n_classes = rows.probabilities, rows.labels, len(rows.classes)
-        self.sample.add(p, mass=rows.mass, first_row=place)
-        if labels is not None:
-            self.rows += np.bincount(labels[labels != UNLABELLED], minlength=n_classes)
-            hits = decide(p, self.coefficients.multipliers) == labels
-            self.right += np.bincount(labels[hits], minlength=n_classes)
-
-    @classmethod
-    def joined(cls, shares: Sequence[SeenRows]) -> SeenRows:
-        """Return what is kept of a whole table."""
-        whole = cls(shares[0].coefficients)
-        whole.sample = TableSample.joined(share.sample for share in shares)
-        whole.rows = np.sum([share.rows for share in shares], axis=0)
-        whole.right = np.sum([share.right for share in shares], axis=0)
-        return whole
-
-
-def judge(
-    seen: SeenRows, *, alpha: float = 0.05, origin: Mapping[str, str | None] | None = None
-) -> Check:
-    """Return the check of rows that were seen; parameters and errors as for `check`."""
-    coefficients, sample = seen.coefficients, seen.sample
-    rows, right = seen.rows, seen.right
+    seen = add_up(_SeenRows(coefficients), chunks, progress)
+    sample, rows, right = seen.sample, seen.rows, seen.right
     fit, classes = coefficients.fit, coefficients.classes
     sketch = Sketch.from_fit(fit, classes)
     before = ClassScores.from_fit(fit, len(classes))
@@ -273,6 +226,34 @@ def judge(
         cobias,
         _unlike(fit.get("data"), origin),
     )
+
+
+class _SeenRows:
+    """What `check` keeps of new rows: a sample, and how many of each class are right."""
+
+    def __init__(self, coefficients: Coefficients) -> None:
+        self._coefficients = coefficients
+        n_classes = len(coefficients.classes)
+        self.n_rows = 0
+        self.sample = TableSample(n_classes)
+        self.rows, self.right = np.zeros((2, n_classes), np.int64)
+
+    def add(self, rows: Rows) -> None:
+        check_same_classes(rows, self._coefficients)
+        place = rows.first_row if isinstance(rows, Chunk) else None
+        p, labels, n_classes = rows.probabilities, rows.labels, len(rows.classes)
+        self.n_rows += len(p)
+        self.sample.add(p, mass=rows.mass, first_row=place)
+        if labels is not None:
+            self.rows += np.bincount(labels[labels != UNLABELLED], minlength=n_classes)
+            hits = decide(p, self._coefficients.multipliers) == labels
+            self.right += np.bincount(labels[hits], minlength=n_classes)
+
+    def join(self, other: _SeenRows) -> None:
+        self.n_rows += other.n_rows
+        self.sample = TableSample.joined([self.sample, other.sample])
+        self.rows += other.rows
+        self.right += other.right
 
 
 def _questions(*, labelled: bool) -> int:

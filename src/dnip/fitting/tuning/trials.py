@@ -1,4 +1,4 @@
-"""Every candidate fitted on every split, on all cores or on a cluster."""
+"""Every candidate fitted on every split, on all cores."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ from dnip.method.solution import Status
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from dnip.base.cluster import Cluster
     from dnip.base.typing import Labels, Probabilities
     from dnip.fitting.tuning.settings import Settings
     from dnip.method.objective import Objective
@@ -85,13 +84,12 @@ class Workbench:
         *,
         deadline: float | None = None,
         progress: Progress | None = None,
-        cluster: Cluster | None = None,
     ) -> Trials:
         """Fit the candidates in order, one per core at the same time.
 
-        Threads are enough, as the kernels release the interpreter. On a cluster, each thread waits
-        for a worker. Ctrl-C ends it, and so does a deadline (a reading of ``time.perf_counter``).
-        Candidates that are not fitted on all folds by then are left out.
+        Threads are enough, as the kernels release the interpreter. Ctrl-C ends it, and so does a
+        deadline (a reading of ``time.perf_counter``). Candidates that are not fitted on all folds
+        by then are left out.
         """
         found: dict[tuple[Settings, int], Labels] = {}
         jobs = iter(_jobs(candidates, len(self.folds)))
@@ -99,9 +97,7 @@ class Workbench:
         interrupted = False
         stopped = Event()
         fit = partial(self._fit, deadline=deadline, stopped=stopped)
-        if cluster is not None:  # whose clocks differ: the deadline holds here
-            fit = partial(cluster.call, Workbench._fit, cluster.put(self), stopped=stopped)
-        n_threads = usable_cores() if cluster is None else cluster.workers
+        n_threads = usable_cores()
         with warnings.catch_warnings(), ThreadPoolExecutor(n_threads, "dnip-tune") as pool:
             # Warnings of classes without labels: the final fit gives them once.
             warnings.simplefilter("ignore", DNIPWarning)

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from dnip.base.cluster import Cluster
     from dnip.base.typing import Confusion, Labels
     from dnip.method.coefficients import Coefficients
     from dnip.solvers import Solver
@@ -169,7 +168,6 @@ def tune(
     time_limit: float | None = None,
     confidence: float = 0.9,
     progress: Progress | None = None,
-    cluster: Cluster | None = None,
 ) -> Tuning:
     """Choose β, τ, K, μ and robustness on labels that the fit has not seen, then fit on all.
 
@@ -204,8 +202,6 @@ def tune(
         How sure to be before the defaults are left, from 0 (take the best candidate) to 1.
     progress : callable, optional
         Receives how many fits are done, and how many there are.
-    cluster : Cluster, optional
-        Fit the candidates there. The final fit is made in this process.
 
     Returns
     -------
@@ -244,7 +240,7 @@ def tune(
     workbench = Workbench(trial_folds, base, unlabelled_rows(opt, unlabelled), solver, seed)
     planned = grid.candidates()
     deadline = None if time_limit is None else began + _TRIAL_SHARE * time_limit
-    trials = workbench.run(planned, deadline=deadline, progress=progress, cluster=cluster)
+    trials = workbench.run(planned, deadline=deadline, progress=progress)
     if not trials.predictions and trials.interrupted:
         raise KeyboardInterrupt
     choice = Choice(planned[0], planned[0], {}, 0.0, ())

@@ -1,38 +1,36 @@
-"""An engine on each worker of a cluster, for blocks of prompts."""
+"""The workers of a cluster as one engine: each scores blocks of prompts with its own model."""
 
 from __future__ import annotations
 
+import pickle
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from functools import lru_cache, partial
+from typing import Any
 
+from dnip.base.cluster import Cluster
+from dnip.prompting.engines.base import Engine, ScoredRow, Scoring
 from dnip.prompting.engines.batches import blocks
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from dnip.base.cluster import Cluster
-    from dnip.prompting.engines.base import Engine, ScoredRow, Scoring
-    from dnip.prompting.prompt import Prompt
-    from dnip.prompting.task import Task
+from dnip.prompting.prompt import Prompt
+from dnip.prompting.task import Task
 
 
 class ClusterEngine:
     """Scores labels with the same engine on every worker.
 
     Each block of prompts goes to one worker. An engine on one machine scores block by block as
-    well, so both give the same numbers.
+    well, so both give the same numbers. A worker opens its engine once, for all its blocks.
 
     Parameters
     ----------
     cluster : Cluster
     open_engine : callable
-        Returns the engine; it is called once by each worker.
+        Returns the engine; it must be possible to pickle.
     """
 
     def __init__(self, cluster: Cluster, open_engine: Callable[[], Engine]) -> None:
         self._cluster = cluster
-        start = cluster.actor(_Worker)
-        self._workers = [start(open_engine) for _ in range(cluster.workers)]
+        self._opening = pickle.dumps(open_engine)
 
     def describe(self) -> dict[str, Any]:
         """Return model, precision and library versions, for the table's metadata."""
@@ -63,48 +61,38 @@ class ClusterEngine:
         DNIPError
             As the engine on one machine.
         """
-        self._cluster.get(self._workers[0].check.remote(prompts, task, scoring))
-        jobs = [
-            (first, prompts[first:last], task, scoring, done.intersection(range(first, last)))
+        score = partial(_score, self._opening, task, scoring)
+        everything = frozenset(range(len(prompts)))
+        self._cluster.get(self._cluster.start(score, (0, prompts, everything)))
+        parts = [
+            (first, prompts[first:last], frozenset(row - first for row in done))
             for first, last in blocks(len(prompts))
             if not done.issuperset(range(first, last))
         ]
-        for scored in self._cluster.share(self._workers, "score", jobs):
+        for scored in self._cluster.map(score, parts):
             yield from scored
 
     def _ask(self, name: str, *arguments: object, **options: object) -> Any:  # noqa: ANN401
-        return self._cluster.get(self._workers[0].ask.remote(name, *arguments, **options))
+        ask = partial(_ask, self._opening, name, *arguments, **options)
+        return self._cluster.get(self._cluster.start(ask))
 
 
-class _Worker:
-    """A process that holds the model."""
+@lru_cache(maxsize=1)
+def _engine(opening: bytes) -> Any:  # noqa: ANN401
+    """Return the engine of this process, which keeps its model for the next task."""
+    return pickle.loads(opening)()
 
-    def __init__(self, open_engine: Callable[[], Engine]) -> None:
-        self._open = open_engine
-        self._opened: Any = None  # an engine of whatever kind
 
-    @property
-    def _engine(self) -> Any:  # noqa: ANN401
-        if self._opened is None:  # in a call, which hands on what is raised
-            self._opened = self._open()
-        return self._opened
+def _ask(opening: bytes, name: str, *arguments: object, **options: object) -> Any:  # noqa: ANN401
+    return getattr(_engine(opening), name)(*arguments, **options)
 
-    def ask(self, name: str, *arguments: object, **options: object) -> Any:  # noqa: ANN401
-        return getattr(self._engine, name)(*arguments, **options)
 
-    def check(self, prompts: Sequence[Prompt], task: Task, scoring: Scoring) -> None:
-        everything = frozenset(range(len(prompts)))
-        for _ in self._engine.score(prompts, task, scoring, done=everything):
-            pass
-
-    def score(
-        self,
-        first: int,
-        prompts: Sequence[Prompt],
-        task: Task,
-        scoring: Scoring,
-        done: frozenset[int],
-    ) -> list[ScoredRow]:
-        done_here = frozenset(row - first for row in done)
-        scored = self._engine.score(prompts, task, scoring, done=done_here)
-        return [replace(row, row=first + row.row) for row in scored]
+def _score(
+    opening: bytes,
+    task: Task,
+    scoring: Scoring,
+    part: tuple[int, Sequence[Prompt], frozenset[int]],
+) -> list[ScoredRow]:
+    first, prompts, done = part
+    scored = _engine(opening).score(prompts, task, scoring, done=done)
+    return [replace(row, row=first + row.row) for row in scored]
