@@ -245,15 +245,16 @@ class _SeenRows:
         self.n_rows += len(p)
         self.sample.add(p, mass=rows.mass, first_row=place)
         if labels is not None:
-            self.rows += np.bincount(labels[labels != UNLABELLED], minlength=n_classes)
+            # not in place: Ray hands out arrays that cannot be written
+            labelled = np.bincount(labels[labels != UNLABELLED], minlength=n_classes)
             hits = decide(p, self._coefficients.multipliers) == labels
-            self.right += np.bincount(labels[hits], minlength=n_classes)
+            self.rows = self.rows + labelled
+            self.right = self.right + np.bincount(labels[hits], minlength=n_classes)
 
     def join(self, other: _SeenRows) -> None:
         self.n_rows += other.n_rows
         self.sample = TableSample.joined([self.sample, other.sample])
-        self.rows += other.rows
-        self.right += other.right
+        self.rows, self.right = self.rows + other.rows, self.right + other.right
 
 
 def _questions(*, labelled: bool) -> int:
