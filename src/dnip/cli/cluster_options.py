@@ -54,5 +54,6 @@ class ClusterOptions:
         from dnip.base.cluster import connect
 
         with connect(self.on, self.workers, gpus or 0.0) as cluster:
-            complain("note", f"{cluster.workers} workers, ready after {cluster.seconds:.1f} s")
+            if self.on == "ray":
+                complain("note", f"it took {cluster.seconds:.1f} s to start the cluster")
             yield cluster
