@@ -140,7 +140,7 @@ def test_prompts_are_scored_the_same_though_a_worker_is_killed(address, folder, 
     ("damage", "told"),
     [
         ("bytes", "b.parquet: this is not a sound Parquet file"),
-        ("columns", "b.parquet: there are 3 class columns, p0, p1, p2, but 4 classes"),
+        ("columns", "b.parquet: there are 3 class columns, red, green, blue, but 4 classes"),
     ],
 )
 def test_a_part_that_is_damaged_is_named(address, fitted, dnip, damage, told):
@@ -150,7 +150,7 @@ def test_a_part_that_is_damaged_is_named(address, fitted, dnip, damage, told):
         Path("parts/b.parquet").write_bytes(b"PAR1 no more")
     else:
         whole = parquet.read_table("t.parquet")
-        parquet.write_table(whole.drop_columns("p3"), "parts/b.parquet")
+        parquet.write_table(whole.drop_columns("grey"), "parts/b.parquet")
     on = "--on", address, "--workers", 2
     dnip("apply", "parts", "--coefficients", "c.json", "--out", "out", *on).assert_refused(told)
     dnip("check", "parts", "--coefficients", "c.json", *on).assert_refused(told)
