@@ -16,8 +16,7 @@ from dnip.base.cores import usable_cores
 from dnip.base.errors import DNIPError
 from dnip.base.files import check_files
 from dnip.cli.console import complain, finish, live_progress
-from dnip.cli.options import named_file
-from dnip.cli.prompt_options import model_files
+from dnip.cli.options import model_files, named_file
 from reproduction.describe import describe_reproduction, describe_survey, notes_on_reproduction
 from reproduction.plan import load_plan
 from reproduction.registry import ALL, EXPERIMENTS

@@ -7,8 +7,8 @@ from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Any
 
 from dnip.metrics import METRICS
-from dnip.presenting.artefacts import Column, Estimate, Spread, Table
 from dnip.presenting.drawing import Bars, bar_figure
+from reproduction.artefacts import Column, Estimate, Spread, Table
 from reproduction.degenerate import (
     COST_TITLE,
     any_silent,
@@ -22,7 +22,7 @@ from reproduction.results import dataset, group_means
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
 
-    from dnip.presenting.artefacts import Artefact, Row
+    from reproduction.artefacts import Artefact, Row
     from reproduction.results import Results
 
     Runs = Mapping[Hashable, Mapping[str, Any]]

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnip.metrics import scores
-from dnip.presenting.artefacts import Column
+from reproduction.artefacts import Column
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from dnip.base.typing import Counts
-    from dnip.presenting.artefacts import Value
+    from reproduction.artefacts import Value
 
 #: β of `cost`: the paper's.
 BETA = 2.7

@@ -11,7 +11,7 @@ from reproduction.cell import Cell
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from dnip.presenting.artefacts import Artefact
+    from reproduction.artefacts import Artefact
     from reproduction.cell import CellFunction
     from reproduction.plan import ReproductionPlan
     from reproduction.results import Results

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnip.metrics.intervals import wilson
-from dnip.presenting.artefacts import Column, Estimate, Table
+from reproduction.artefacts import Column, Estimate, Table
 from reproduction.comparison import ALL, VariantComparison
 from reproduction.degenerate import is_constant, never_predicted
 from reproduction.methods import METHOD_TITLES, METHODS, OURS, RAW, TITLES
@@ -18,7 +18,7 @@ from reproduction.results import Results, dataset, group_means
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from dnip.presenting.artefacts import Row, Value
+    from reproduction.artefacts import Row, Value
 
 #: Names of the tables that a report shows first.
 TASKS, HEADLINE, OURS_AGAINST = "main-tasks", "main-headline", "main-ours-against"

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 from dnip.base.errors import MissingDependencyError
 from dnip.base.escaping import markdown
 from dnip.base.files import make_folder
-from dnip.presenting.artefacts import Figure, Statement, Table, Text
 from dnip.presenting.drawing import save_figure
-from dnip.presenting.formats import FILE_FORMATS
-from dnip.presenting.page import Bullets, Heading, Page, Picture
 from dnip.presenting.results import write_json, write_text
+from reproduction.artefacts import Figure, Statement, Table, Text
+from reproduction.formats import FILE_FORMATS
+from reproduction.page import Bullets, Heading, Page, Picture
 from reproduction.published import paper_table, published
 from reproduction.registry import EXPERIMENTS
 from reproduction.summary import SHOWN_FIRST, VERDICTS, opening, reasons, verdicts
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from dnip.presenting.artefacts import Section
-    from dnip.presenting.page import Block
+    from reproduction.artefacts import Section
+    from reproduction.page import Block
 
 PAGE, WEB_PAGE, STATEMENTS = "report.md", "report.html", "statements.json"
 TABLES, FIGURES = "tables", "figures"

@@ -9,18 +9,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dnip.base.escaping import markdown
-from dnip.presenting.artefacts import Column, Statement, Table, Text
-from dnip.presenting.page import Bullets, Code, Heading
+from reproduction.artefacts import Column, Statement, Table, Text
 from reproduction.headline import HEADLINE, OURS_AGAINST, TASKS
 from reproduction.methods import METHOD_TITLES
 from reproduction.naming import shots_title
+from reproduction.page import Bullets, Code, Heading
 from reproduction.published import citation, published
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from dnip.presenting.artefacts import Section
-    from dnip.presenting.page import Block
+    from reproduction.artefacts import Section
+    from reproduction.page import Block
     from reproduction.plan import ReproductionPlan
 
 #: Tables that stand in the summary, and not in the section of their experiment.

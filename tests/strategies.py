@@ -7,6 +7,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from dnip.presenting import artefacts
+
 #: Every run tries the same examples, so that a failure is a failure for everyone.
 seeded = settings(derandomize=True, deadline=None, max_examples=30)
 
@@ -72,3 +74,35 @@ def random_confusion(rng, n_classes, n_missing=0, size=50):
     np.fill_diagonal(confusion, confusion.diagonal() + 1)
     confusion[rng.choice(n_classes, n_missing, replace=False)] = 0
     return confusion
+
+
+#: Any words, not empty.
+WILD = st.text(
+    st.characters(codec="utf-8", exclude_categories=("Cs", "Cc")), min_size=1, max_size=12
+).filter(str.strip)
+#: Values of cells.
+VALUES = (
+    st.none()
+    | st.integers(-9999, 9999)
+    | st.floats(-9, 9)
+    | st.builds(artefacts.Spread, st.floats(-9, 9), st.none() | st.floats(0, 9))
+)
+
+
+@st.composite
+def result_tables(draw):
+    """Tables of results, as reports hold them."""
+    width = draw(st.integers(2, 5))
+    columns = [
+        artefacts.Column(
+            draw(WILD), draw(st.integers(0, 3)), draw(st.booleans()), draw(st.sampled_from("ab"))
+        )
+        for _ in range(width)
+    ]
+    line = st.tuples(WILD, *[VALUES] * (width - 1))
+    rows = draw(st.lists(line | WILD, min_size=1, max_size=5))
+    return artefacts.Table("t", draw(WILD), columns, rows)
+
+
+def unescaped(text, character):
+    return text.replace("\\\\", "").replace(f"\\{character}", "").count(character)

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
-from dnip.presenting.artefacts import Column, Spread, Statement, Table
 from dnip.prompting.engines.base import CUT_FALLBACK, FALLBACK
 from dnip.tables.metadata import metadata_path
+from reproduction.artefacts import Column, Spread, Statement, Table
 from reproduction.cell import Cell
 from reproduction.degenerate import never_predicted
 from reproduction.experiment import Experiment
@@ -21,8 +21,8 @@ from reproduction.naming import short_task
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dnip.presenting.artefacts import Artefact, Value
     from dnip.tables import ProbabilityTable
+    from reproduction.artefacts import Artefact, Value
     from reproduction.results import Results
     from reproduction.sources import Sources
 

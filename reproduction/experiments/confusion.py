@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dnip.presenting.artefacts import Column, Statement, Table
-from dnip.presenting.drawing import confusion_figure
+from reproduction.artefacts import Column, Statement, Table
 from reproduction.degenerate import never_predicted
 from reproduction.experiment import Experiment
+from reproduction.heat_maps import confusion_figure
 from reproduction.methods import PICTURED, RAW, TITLES, debias_cell
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dnip.presenting.artefacts import Artefact, Row, Value
+    from reproduction.artefacts import Artefact, Row, Value
     from reproduction.cell import Cell
     from reproduction.results import CellResult, Results
     from reproduction.sources import Sources

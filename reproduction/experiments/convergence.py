@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import Field
 
 from dnip.base.toml_models import Several
-from dnip.presenting.artefacts import Column, Statement, Table, Text
 from dnip.presenting.drawing import Curve, Look, Panel, curve_figure
+from reproduction.artefacts import Column, Statement, Table, Text
 from reproduction.experiment import Experiment
 from reproduction.experiments.annealing_runs import measure_convergence
 from reproduction.experiments.costs import LEAST_SIZES, power_law
@@ -25,7 +25,7 @@ from reproduction.results import Results
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dnip.presenting.artefacts import Artefact, Figure
+    from reproduction.artefacts import Artefact, Figure
     from reproduction.cell import Cell
     from reproduction.sources import Sources
 

@@ -10,8 +10,8 @@ import numpy as np
 from pydantic import Field
 
 from dnip.fitting.settings import PAPER_SCALE
-from dnip.presenting.artefacts import Column, Statement, Table
 from dnip.presenting.drawing import Curve, Look, Panel, curve_figure
+from reproduction.artefacts import Column, Statement, Table
 from reproduction.comparison import parts_in_words, standard_error
 from reproduction.degenerate import (
     is_constant,
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dnip.base.typing import Floats, Probabilities
-    from dnip.presenting.artefacts import Artefact, Figure, Row, Value
     from dnip.tables import ProbabilityTable
+    from reproduction.artefacts import Artefact, Figure, Row, Value
     from reproduction.cell import Cell
     from reproduction.results import CellResult
     from reproduction.sources import Sources

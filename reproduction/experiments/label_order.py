@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pydantic import Field
 
 from dnip.base.escaping import markdown
-from dnip.presenting.artefacts import Column, Statement, Table, Text
+from reproduction.artefacts import Column, Statement, Table, Text
 from reproduction.degenerate import never_predicted
 from reproduction.experiment import Experiment
 from reproduction.methods import PAPER, RAW, TITLES, debias_cell
@@ -17,7 +17,7 @@ from reproduction.naming import shots_title
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dnip.presenting.artefacts import Artefact, Row
+    from reproduction.artefacts import Artefact, Row
     from reproduction.cell import Cell
     from reproduction.results import Results
     from reproduction.sources import Sources

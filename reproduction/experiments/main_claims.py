@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dnip.presenting.artefacts import Statement
 from dnip.prompting.plan import BALANCED
+from reproduction.artefacts import Statement
 from reproduction.comparison import parts_in_words
 from reproduction.degenerate import left_out_in_words
 from reproduction.headline import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from dnip.presenting.artefacts import Column, Spread, Table
+from reproduction.artefacts import Column, Spread, Table
 from reproduction.degenerate import never_predicted
 from reproduction.experiment import Experiment
 from reproduction.experiments.main_claims import claims
@@ -29,7 +29,7 @@ from reproduction.naming import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dnip.presenting.artefacts import Artefact, Row, Value
+    from reproduction.artefacts import Artefact, Row, Value
     from reproduction.cell import Cell
     from reproduction.results import Results
     from reproduction.sources import Sources

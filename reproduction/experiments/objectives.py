@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dnip.metrics import METRICS
-from dnip.presenting.artefacts import Statement
+from reproduction.artefacts import Statement
 from reproduction.comparison import ALL, VariantComparison, parts_in_words
 from reproduction.experiment import Experiment
 from reproduction.methods import (
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from dnip.method.objective import Objective
-    from dnip.presenting.artefacts import Artefact
     from dnip.tables import ProbabilityTable
+    from reproduction.artefacts import Artefact
     from reproduction.cell import Cell
     from reproduction.results import Results
     from reproduction.sources import Sources

@@ -10,9 +10,9 @@ import numpy as np
 from pydantic import Field
 
 from dnip.base.toml_models import Several
-from dnip.presenting.artefacts import Column, Spread, Statement, Table
 from dnip.presenting.drawing import Curve, Look, Panel, curve_figure
 from dnip.presenting.drawing.style import colours
+from reproduction.artefacts import Column, Spread, Statement, Table
 from reproduction.comparison import standard_error
 from reproduction.degenerate import any_silent, is_constant, never_predicted
 from reproduction.experiment import Experiment
@@ -35,8 +35,8 @@ from reproduction.results import CellResult, Results
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dnip.presenting.artefacts import Artefact, Figure, Row, Value
     from dnip.tables import ProbabilityTable
+    from reproduction.artefacts import Artefact, Figure, Row, Value
     from reproduction.cell import Cell
     from reproduction.sources import Sources
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dnip.metrics import accuracy, cobias
-from dnip.presenting.artefacts import Column, Statement, Table
 from dnip.presenting.drawing import FlowSide, flow_figure
 from dnip.presenting.drawing.style import colours
+from reproduction.artefacts import Column, Statement, Table
 from reproduction.comparison import parts_in_words, standard_error
 from reproduction.degenerate import (
     is_constant,
@@ -25,7 +25,7 @@ from reproduction.results import Results
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dnip.presenting.artefacts import Artefact, Row, Value
+    from reproduction.artefacts import Artefact, Row, Value
     from reproduction.cell import Cell
     from reproduction.results import CellResult
     from reproduction.sources import Sources

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from dnip.base.errors import MissingDependencyError
 from dnip.method.objective import Objective
 from dnip.metrics import confusion_matrix
-from dnip.presenting.artefacts import Statement, Text
+from reproduction.artefacts import Statement, Text
 from reproduction.comparison import VariantComparison, parts_in_words
 from reproduction.degenerate import score
 from reproduction.experiment import Experiment
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dnip.comparing.baselines import Method
-    from dnip.presenting.artefacts import Artefact
     from dnip.tables import ProbabilityTable
+    from reproduction.artefacts import Artefact
     from reproduction.cell import Cell
     from reproduction.results import Results
     from reproduction.sources import Sources

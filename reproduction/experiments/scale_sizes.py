@@ -6,7 +6,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from dnip.fitting.settings import PAPER_SCALE
-from dnip.presenting.artefacts import Column, Statement, Table
+from reproduction.artefacts import Column, Statement, Table
 from reproduction.comparison import standard_error
 from reproduction.degenerate import COST_TITLE, with_never_predicted
 from reproduction.methods import OPTIMUM, cut, fit_by, raw_scores, scores_after
@@ -14,8 +14,8 @@ from reproduction.methods import OPTIMUM, cut, fit_by, raw_scores, scores_after
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dnip.presenting.artefacts import Value
     from dnip.tables import ProbabilityTable
+    from reproduction.artefacts import Value
     from reproduction.results import CellResult, Results
 
 # A scale is sufficient if it has this share of the gain of the finest on opt, on most tasks.

@@ -12,8 +12,8 @@ from pydantic import Field
 from benchmarks.race.peers import published as loops
 from dnip.fitting.fit import fit_table
 from dnip.fitting.settings import AUTHORS, PAPER, PAPER_SCALE
-from dnip.presenting.artefacts import Column, Statement, Table
 from dnip.solvers import Solver, solve
+from reproduction.artefacts import Column, Statement, Table
 from reproduction.experiment import Experiment
 from reproduction.experiments.costs import LEAST_SIZES, power_law, rehearse
 from reproduction.methods import cut
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from dnip.method.solution import Solution
-    from dnip.presenting.artefacts import Artefact
     from dnip.tables import ProbabilityTable
+    from reproduction.artefacts import Artefact
     from reproduction.cell import Cell
     from reproduction.results import CellResult, Results
     from reproduction.sources import Sources

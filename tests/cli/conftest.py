@@ -3,15 +3,10 @@ import warnings
 from contextlib import contextmanager
 
 import pytest
-import typer
 
 from dnip import Coefficients
 from dnip.cli import main
-from dnip.cli.app import app
 from outcomes import Outcome
-
-#: Built once: typer is slow at it.
-COMMAND = typer.main.get_command(app)
 
 #: Two classes, of which the raw argmax never sees the second.
 SMALL = "label,p0,p1\n0,0.9,0.1\n0,0.8,0.2\n1,0.6,0.4\n1,0.55,0.45\n"
@@ -20,7 +15,6 @@ SMALL = "label,p0,p1\n0,0.9,0.1\n0,0.8,0.2\n1,0.6,0.4\n1,0.55,0.45\n"
 @pytest.fixture
 def dnip(monkeypatch, capsys):
     """Run ``dnip`` with these arguments, as the shell would."""
-    monkeypatch.setattr(typer.main, "get_command", lambda _: COMMAND)
 
     def run(*arguments):
         monkeypatch.setattr(sys, "argv", ["dnip", *map(str, arguments)])

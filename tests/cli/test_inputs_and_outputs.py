@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import get_args, get_type_hints
 
 import pytest
-import typer
 
-from dnip.cli.app import app
+from dnip.cli.app import commands
 
-COMMANDS = typer.main.get_command(app).commands
+COMMANDS = commands.commands
 
 #: Options that name what is read, and how the path of a file there is made of the option's value.
 READS = {

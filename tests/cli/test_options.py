@@ -5,7 +5,6 @@ from typing import get_args
 from dnip import Objective
 from dnip.base.choices import SolverName
 from dnip.cli.fit_options import FitOptions
-from dnip.cli.options import PublishedObjectiveOptions
 from dnip.fitting.settings import FitSettings
 from dnip.solvers import SOLVERS
 
@@ -19,5 +18,4 @@ def test_the_defaults_of_fit_are_those_of_the_library():
 
 
 def test_the_published_settings_are_those_of_the_library():
-    assert PublishedObjectiveOptions().objective() == Objective.published()
     assert FitOptions(preset="paper").settings().objective == Objective.published()

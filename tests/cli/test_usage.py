@@ -4,9 +4,8 @@ import subprocess
 import sys
 
 import pytest
-import typer
 
-from dnip.cli.app import COMMANDS, app
+from dnip.cli.app import COMMANDS, commands
 
 
 def test_the_version_is_that_of_the_package(dnip):
@@ -33,7 +32,7 @@ def test_every_command_has_help(dnip, command):
 
 #: The words of usage lines and options, each for one thing.
 WORDS = {
-    *("OPT", "TEST", "TABLE", "COEFFICIENTS", "TASK", "EXPERIMENT", "OTHER"),  # arguments
+    *("OPT", "TEST", "TABLE", "COEFFICIENTS", "TASK", "OTHER"),  # arguments
     "CLUSTER",
     *("FILE", "DIR", "MODEL", "URL", "NAME", "TEXT", "JSON", "SOURCE", "ID", "LABEL", "RULE"),
     *("N", "NUMBER", "SIZE", "LEVEL", "RATE", "MU", "MIX", "K"),
@@ -43,7 +42,7 @@ WORDS = {
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_one_word_for_one_thing(command):
-    for option in typer.main.get_command(app).commands[command].params:
+    for option in commands.commands[command].params:
         word = option.metavar
         assert word in WORDS or (option.is_flag if word is None else "|" in word), option.name
 
@@ -70,6 +69,7 @@ def test_one_word_for_one_thing(command):
         (["fit", "-"], "- is no file"),
         (["import", "a.csv", "-", "--classes", "a,b", "--out", "x.csv"], "- is no file"),
         (["diff", "a.json", "b.json"], "diff is gone: `dnip show A B`"),
+        (["reproduce", "all"], "reproduce is gone: it stands beside the package"),
         (
             ["check", "c.json", "--alpha", "0.1", "a b.csv"],
             "options: dnip check 'a b.csv' --coefficients c.json --alpha 0.1",

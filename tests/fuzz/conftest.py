@@ -3,12 +3,9 @@
 from collections import Counter, defaultdict
 
 import pytest
-import typer
 
-from dnip.cli.app import app
 from fuzzing import BUDGET, COUNTS
 
-COMMAND = typer.main.get_command(app)
 GROUPS = defaultdict(Counter)
 COLUMNS = ("cases", "internal errors", "tracebacks", "inputs changed", "parts left", "without end")
 
@@ -23,8 +20,7 @@ def _counted(request):
 
 @pytest.fixture(autouse=True)
 def _alone(monkeypatch):
-    """Use no key and no proxy of the user's; and build the command once, at which typer is slow."""
-    monkeypatch.setattr(typer.main, "get_command", lambda _: COMMAND)
+    """Use no key and no proxy of the user's."""
     for name in ("OPENAI_API_KEY", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")

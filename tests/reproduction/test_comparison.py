@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure as Canvas
 
-from dnip.presenting.artefacts import Spread
+from reproduction.artefacts import Spread
 from reproduction.comparison import ALL, VariantComparison
 from results import results
 

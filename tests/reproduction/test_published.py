@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from dnip.metrics import cobias
-from dnip.presenting.artefacts import Spread
+from reproduction.artefacts import Spread
 from reproduction.experiments.costs import power_law
 from reproduction.naming import SHORT_TASKS
 from reproduction.published import citation, paper_table, published

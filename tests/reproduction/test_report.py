@@ -6,8 +6,7 @@ import sys
 import pytest
 
 from dnip.base.errors import OutputError
-from dnip.presenting import web
-from dnip.presenting.artefacts import Column, Figure, Section, Statement, Table, Text
+from reproduction.artefacts import Column, Figure, Section, Statement, Table, Text
 from reproduction.plan import ModelPlan, load_plan
 from reproduction.registry import EXPERIMENTS
 from reproduction.report import write_report
@@ -160,9 +159,8 @@ def test_figures_are_left_out_and_named_without_matplotlib(tmp_path, monkeypatch
     assert "dnip[plot]" in text
 
 
-def test_the_page_in_html_is_left_out_without_jinja2(tmp_path, monkeypatch):
-    monkeypatch.setattr(web, "_environment", web._environment.__wrapped__)
-    monkeypatch.setitem(sys.modules, "jinja2", None)
+def test_the_page_in_html_is_left_out_without_its_library(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "markdown_it", None)
     written = write_report(tmp_path, sections(), MANIFEST)
     assert not any(path.suffix == ".html" for path in written)
     text = (tmp_path / "report.md").read_text()

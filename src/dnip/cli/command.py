@@ -59,6 +59,17 @@ class Command(TyperCommand):
 class Commands(TyperGroup):
     """The group of all commands; it says where a command of an older version went."""
 
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401
+        """Write a section for each group of commands, in order."""
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for name, command in self.commands.items():
+            about = command.get_short_help_str(formatter.width - 6 - max(map(len, self.commands)))
+            heading = getattr(command, "rich_help_panel", None) or "Commands"
+            sections.setdefault(heading, []).append((name, about))
+        for heading, records in sections.items():
+            with formatter.section(heading):
+                formatter.write_dl(records)
+
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:  # noqa: ANN401
         """Find the command; refuse one that is gone."""
         if args[0] in COMMANDS:

@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 #: Where a command went.
 COMMANDS = {
     "diff": "`dnip show A B` shows what differs between two coefficients files",
+    "reproduce": "it stands beside the package, as `python -m reproduction` from a checkout",
+    "ablate": "it stands beside the package, as `python -m reproduction ablation` from a checkout",
+    "bench": "it stands beside the package, as `python -m benchmarks race` from a checkout",
 }
 
 #: Where an option of a command went.

@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 import warnings
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dnip.base.errors import DNIPError, DNIPWarning
@@ -38,9 +39,9 @@ def main() -> None:
     warnings.showwarning = _show_warning
     warnings.simplefilter("always", DNIPWarning)
     try:
-        from dnip.cli.app import run  # slow enough to be interrupted
+        from dnip.cli.app import commands, read_defaults  # slow enough to be interrupted
 
-        run()
+        commands(prog_name="dnip", default_map=read_defaults(Path.cwd()))
     except DNIPError as error:
         _complain("error", str(error))
         sys.exit(1)

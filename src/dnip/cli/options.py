@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
@@ -10,9 +13,13 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 import typer
 
 from dnip.base.choices import Pairs
+from dnip.base.errors import InvalidInputError
 from dnip.base.option import Option
+from dnip.cli.console import complain
+from dnip.prompting.engines.base import Scoring
 
 if TYPE_CHECKING:
+    from dnip.base.cluster import Cluster
     from dnip.method.objective import Objective
 
 # Defaults of the library that are too slow to import for a list of options.
@@ -23,6 +30,9 @@ DEFAULT_SCALE = "log:1000"
 #: Text, for the parser of the option reads defaults, too.
 DEFAULT_MEMORY: Any = "1G"
 DEFAULT_CONFIDENCE = 0.9
+
+# Suffixes of the files in a model's folder.
+_OF_MODELS = (".json", ".safetensors", ".jinja", ".txt", ".model", ".py")
 
 _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?|\.[0-9]+) *(?:([kmgt])(i?))?b?", re.IGNORECASE)
 
@@ -39,13 +49,9 @@ _FORMATS = (
 OptTable: TypeAlias = Annotated[
     Path, table_argument("TABLE", f"Labelled probability table to fit on: {_FORMATS}.")
 ]
-Opt = OptTable
 Table: TypeAlias = Annotated[
     Path,
     table_argument("TABLE", f"Probability table: {_FORMATS}. Rows without a label are not scored."),
-]
-OptionalTest: TypeAlias = Annotated[
-    Path | None, table_argument("TEST", "Labelled probability table to score on, too.")
 ]
 Classes: TypeAlias = Annotated[
     str | None,
@@ -182,14 +188,6 @@ class ObjectiveOptions:
         return Objective(self.beta, tau, self.smoothing, **settings)
 
 
-@dataclass(frozen=True)
-class PublishedObjectiveOptions(ObjectiveOptions):
-    """The same, with the settings of the paper as defaults."""
-
-    tau: Annotated[float, Option("τ, weight of the PMI term.")] = PUBLISHED_TAU
-    smoothing: Annotated[float, Option("μ, added to the counts inside PMI.")] = PUBLISHED_SMOOTHING
-
-
 def named_file(text: str | None, suffix: str) -> str | None:
     """Return what an option names if that is a file, for it may be a word instead."""
     return text if text is not None and text.lower().endswith(suffix) else None
@@ -200,3 +198,86 @@ def split_classes(classes: str | None) -> tuple[str, ...] | None:
     if classes is None:
         return None
     return tuple(name.strip() for name in classes.split(","))
+
+
+def model_files(*models: str | None) -> list[Path]:
+    """Return the files of the models that are folders here, for `dnip.base.files.check_files`."""
+    folders = [Path(model) for model in models if model is not None]
+    return [
+        path
+        for folder in folders
+        if os.path.isdir(folder)  # noqa: PTH112  # no error for a name that is too long
+        for path in folder.iterdir()
+        if path.suffix in _OF_MODELS and not path.name.endswith(".meta.json")  # a table's, beside
+    ]
+
+
+#: The heading of the options in `--help`.
+CLUSTER = "Cluster"
+
+
+@dataclass(frozen=True)
+class ClusterOptions:
+    """Where to work."""
+
+    on: Annotated[
+        str | None,
+        Option(
+            "Work on a Ray cluster: ray for one that is started on this machine and stopped in the "
+            "end, or ray:ADDRESS.",
+            CLUSTER,
+            metavar="CLUSTER",
+        ),
+    ] = None
+    workers: Annotated[
+        int | None,
+        Option(
+            "Processes of the cluster that share the work.  [default: one per core]",
+            CLUSTER,
+            metavar="N",
+        ),
+    ] = None
+
+    @contextmanager
+    def connect(self, gpus: float | None = None) -> Iterator[Cluster | None]:
+        """Connect to the cluster, for a block; None stands for this process."""
+        if self.on is None:
+            if self.workers is not None or gpus is not None:
+                name = "--workers" if self.workers is not None else "--gpus-per-worker"
+                raise InvalidInputError(
+                    f"{name} is for a cluster", hint=f"Give --on ray, or leave {name} out"
+                )
+            yield None
+            return
+        from dnip.base.cluster import connect
+
+        with connect(self.on, self.workers, gpus or 0.0) as cluster:
+            if self.on == "ray":
+                complain("note", f"it took {cluster.seconds:.1f} s to start the cluster")
+            yield cluster
+
+
+@dataclass(frozen=True)
+class PromptOptions:
+    """The task, and what a prompt shows."""
+
+    task: Annotated[
+        str,
+        typer.Argument(
+            metavar="TASK",
+            help="agnews, dbpedia, ddi, pubmedqa, rte, sst5, trec, or a .toml file.",
+        ),
+    ]
+    shots: Annotated[
+        str, Option("Demonstrations: a number, or balanced for one of each class.")
+    ] = "1"
+    seed: Annotated[int, Option("Seed of the demonstrations.")] = 0
+    scoring: Annotated[
+        Scoring | None,
+        Option(
+            "How to score a label word of several tokens. first: the first token that no other "
+            "label has. sum: the sum of the tokens' log-probabilities. per-token: that sum per "
+            "token. mean: the mean of the tokens' probabilities.  [default: first]",
+            "Scoring",
+        ),
+    ] = None

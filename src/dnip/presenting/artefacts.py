@@ -1,9 +1,9 @@
-"""What a study presents, not yet rendered: tables, figures, texts and statements."""
+"""Tables and figures, not yet rendered."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from statistics import fmean, stdev
 from typing import Any, NamedTuple, TypeAlias
 
@@ -145,61 +145,3 @@ class Figure:
     draw: Callable[[Any], None]
     size: tuple[float, float] = (8.0, 4.5)
     caption: str = ""
-
-
-@dataclass(frozen=True)
-class Text:
-    """A paragraph of Markdown; text of others in it has gone through `escaping.markdown`."""
-
-    markdown: str
-
-
-@dataclass(frozen=True)
-class Statement:
-    """Something that the paper, or this project, says, and whether these runs bear it out.
-
-    Attributes
-    ----------
-    claim : str
-        What is said, in one sentence.
-    paper : str
-        The paper's figures.
-    measured : str
-        Ours.
-    confirmed : bool or None
-        None where these runs cannot tell.
-    details : dict
-        Further plain JSON values, for the machine-readable report.
-    ours : bool
-        Whether it is this project that says it.
-    """
-
-    claim: str
-    paper: str
-    measured: str
-    confirmed: bool | None
-    details: dict[str, Any] = field(default_factory=dict)
-    ours: bool = False
-
-
-Artefact: TypeAlias = Table | Figure | Text | Statement
-
-
-@dataclass(frozen=True)
-class Section:
-    """What one experiment presents.
-
-    Attributes
-    ----------
-    name, title, paper : str
-        Those of the experiment.
-    artefacts : tuple of Artefact
-    failures : dict of str to str
-        Cells of it that failed, and why.
-    """
-
-    name: str
-    title: str
-    paper: str
-    artefacts: tuple[Artefact, ...]
-    failures: dict[str, str] = field(default_factory=dict)

@@ -1,34 +1,24 @@
-"""A table as Markdown, LaTeX, HTML and CSV; see ``terminal.py`` for text.
+"""A table as Markdown; see ``terminal.py`` for text.
 
-A further format is a function here, a line in :data:`FILE_FORMATS`, and a function in
-``escaping.py`` that escapes text for it.
+A further format is a function, and one in ``escaping.py`` that escapes text for it.
 """
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
-from dnip.base.escaping import html, latex, markdown
+from dnip.base.escaping import markdown
 from dnip.presenting.artefacts import Estimate, Spread
-from dnip.presenting.web import render
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
     from dnip.presenting.artefacts import Column, Table, Value
 
 #: What stands for nothing, and before a number below 0.
 DASH, MINUS = "–", "−"
-
-# Columns from which on a table in LaTeX is scaled to the width of the text.
-_WIDE = 9
-
-# Characters beyond which words in a cell may break into lines.
-_LONG = 40
 
 
 class Marks(NamedTuple):
@@ -41,8 +31,6 @@ class Marks(NamedTuple):
 
 _PLAIN = Marks()
 _MARKDOWN = Marks(markdown)
-_LATEX = Marks(latex, latex, r"\textsubscript{{{}}}")
-_HTML = Marks(html, html, "<small> ± {}</small>")
 
 
 def to_markdown(table: Table) -> str:
@@ -81,118 +69,6 @@ def with_title(table: Table, title: str = "**{}**") -> str:
     notes = "\n".join(markdown(note) for note in (table.caption, *table.notes) if note)
     parts = (title.format(markdown(table.title)), to_markdown(table), notes)
     return "\n\n".join(part for part in parts if part)
-
-
-def to_latex(table: Table) -> str:
-    r"""Return a table for booktabs: deviations as subscripts, headings as lines of their own.
-
-    Examples
-    --------
-    >>> from dnip.presenting.artefacts import Column, Table
-    >>> rows = [("R&D", Spread(0.663, 0.043))]
-    >>> columns = [Column("task"), Column("raw", percent=True)]
-    >>> print(to_latex(Table("main", "Accuracy (%)", columns, rows)))
-    \begin{table}[ht]
-    \centering
-    \begin{tabular}{@{}lr@{}}
-    \toprule
-    task & raw \\
-    \midrule
-    R\&D & 66.3\textsubscript{4.3} \\
-    \bottomrule
-    \end{tabular}
-    \caption{Accuracy (\%)}
-    \label{tab:main}
-    \end{table}
-    """
-    width = len(table.columns)
-    sides = "".join("r" if is_right(table, c) else "l" for c in range(width))
-    lines = [r"\begin{table}[ht]", r"\centering"]
-    lines += [r"\resizebox{\textwidth}{!}{%"] if width > _WIDE else []
-    lines += [rf"\begin{{tabular}}{{@{{}}{sides}@{{}}}}", r"\toprule"]
-    if any(column.group for column in table.columns):
-        lines += _latex_groups(table)
-    titles = [latex(column.title) for column in table.columns]
-    lines += [f"{' & '.join(titles)} \\\\", r"\midrule"]
-    for place, row in enumerate(table.rows):
-        if isinstance(row, str):
-            rule = [] if place == 0 else [r"\midrule"]
-            title = rf"\multicolumn{{{width}}}{{c}}{{\textit{{{latex(row)}}}}} \\"
-            lines += [*rule, title, r"\midrule"]
-        else:
-            lines.append(f"{' & '.join(cells_of(table, row, _LATEX))} \\\\")
-    caption = ". ".join(part.rstrip(".") for part in (table.title, table.caption) if part)
-    return "\n".join(
-        [
-            *lines,
-            r"\bottomrule",
-            r"\end{tabular}" + ("}" if width > _WIDE else ""),
-            rf"\caption{{{latex(caption)}}}",
-            rf"\label{{tab:{table.name}}}",
-            r"\end{table}",
-        ]
-    )
-
-
-def to_html(table: Table) -> str:
-    """Return a table element, its title as the caption.
-
-    Raises
-    ------
-    MissingDependencyError
-        If jinja2 or markdown-it-py is not installed.
-    """
-    cells = [None if isinstance(row, str) else cells_of(table, row, _HTML) for row in table.rows]
-    sides = [_html_side(table, c) for c in range(len(table.columns))]
-    groups = groups_of(table.columns)
-    return render("table.html", table=table, groups=groups, sides=sides, cells=cells)
-
-
-def to_csv(table: Table) -> str:
-    """Return headings and rows with every number in full.
-
-    Deviations and the ends of intervals have columns of their own. A heading across the table
-    becomes a first column; a group stands before the titles.
-
-    Examples
-    --------
-    >>> from dnip.presenting.artefacts import Column, Table
-    >>> rows = [("rte", Spread(0.66349, 0.043))]
-    >>> to_csv(Table("main", "", [Column("task"), Column("raw")], rows)).splitlines()
-    ['task,raw,raw (standard deviation)', 'rte,0.66349,0.043']
-    """
-    has_headings = any(isinstance(row, str) for row in table.rows)
-    parts = [_csv_parts(values) for values in _columns(table)]
-    head: list[Value] = ["heading"] if has_headings else []
-    for column, names in zip(table.columns, parts, strict=True):
-        title = f"{column.group} {column.title}".strip()
-        head += [title, *(f"{title} ({name})" for name in names)]
-    lines = [head]
-    heading = ""
-    for row in table.rows:
-        if isinstance(row, str):
-            heading = row
-            continue
-        line: list[Value] = [heading] if has_headings else []
-        for value, names in zip(row, parts, strict=True):
-            numbers: Iterable[Value] = [value]
-            if isinstance(value, Spread):
-                numbers = value.mean, value.deviation
-            elif isinstance(value, Estimate):
-                numbers = value
-            line += [*numbers, *[None] * len(names)][: 1 + len(names)]
-        lines.append(line)
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(lines)
-    return text.getvalue()
-
-
-#: What every table of a report is written as, by suffix.
-FILE_FORMATS: dict[str, Callable[[Table], str]] = {
-    "md": lambda table: with_title(table) + "\n",
-    "tex": lambda table: to_latex(table) + "\n",
-    "csv": to_csv,
-}
 
 
 def show(value: Value, column: Column, marks: Marks = _PLAIN) -> str:
@@ -252,15 +128,15 @@ def cells_of(table: Table, row: Sequence[Value], marks: Marks) -> list[str]:
     return [show(value, column, marks) for column, value in zip(table.columns, row, strict=True)]
 
 
-def _columns(table: Table) -> list[list[Value]]:
-    """Return the values by column."""
+def columns_of(table: Table) -> list[list[Value]]:
+    """Return the values of the rows, headings across the table left out, by column."""
     rows = [row for row in table.rows if not isinstance(row, str)]
     return [[row[c] for row in rows] for c in range(len(table.columns))]
 
 
 def is_right(table: Table, column: int) -> bool:
     """Say whether a column is set to the right: one of numbers is."""
-    filled = [value for value in _columns(table)[column] if value is not None]
+    filled = [value for value in columns_of(table)[column] if value is not None]
     is_numeric = bool(filled) and not any(isinstance(value, str) for value in filled)
     return is_numeric or table.columns[column].right
 
@@ -268,32 +144,3 @@ def is_right(table: Table, column: int) -> bool:
 def groups_of(columns: Sequence[Column]) -> list[tuple[str, int]]:
     """Return the headings above neighbouring columns, and how many each spans."""
     return [(title, len(list(run))) for title, run in groupby(c.group for c in columns)]
-
-
-def _latex_groups(table: Table) -> list[str]:
-    """Return the line of group headings and the short rules below them."""
-    titles, rules, end = [], [], 0
-    for title, span in groups_of(table.columns):
-        begin, end = end + 1, end + span
-        if title:
-            titles.append(rf"\multicolumn{{{span}}}{{c}}{{{latex(title)}}}")
-            rules.append(rf"\cmidrule(lr){{{begin}-{end}}}")
-        else:
-            titles.append(" & ".join([""] * span))
-    return [f"{' & '.join(titles)} \\\\", " ".join(rules)]
-
-
-def _html_side(table: Table, column: int) -> str:
-    """Return the class of a column's cells."""
-    if is_right(table, column):
-        return "number"
-    values = _columns(table)[column]
-    is_long = any(isinstance(value, str) and len(value) > _LONG for value in values)
-    return "text" if is_long else ""
-
-
-def _csv_parts(values: Sequence[Value]) -> tuple[str, ...]:
-    """Return the further columns that a column of values needs."""
-    if any(isinstance(value, Estimate) for value in values):
-        return "low", "high"
-    return ("standard deviation",) if any(isinstance(v, Spread) for v in values) else ()

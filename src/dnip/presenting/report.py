@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnip.base.errors import DNIPWarning, InvalidInputError
+from dnip.base.escaping import html
+from dnip.base.optional import load_optional
 from dnip.deploying.checking.check import check
 from dnip.fitting.fit import fit_table
 from dnip.fitting.pareto import front
@@ -24,7 +26,6 @@ from dnip.metrics import accuracy, class_accuracies, cobias
 from dnip.presenting.checking import findings, verdict
 from dnip.presenting.measures import BINS, measure, report_figures
 from dnip.presenting.terminal import shorten
-from dnip.presenting.web import render
 from dnip.tables.evaluation import check_same_classes, evaluate
 from dnip.tables.guards import check_classes_agree, check_disjoint, scored_rows
 from dnip.tables.sketch import LEAST_ROWS
@@ -79,11 +80,21 @@ class Report:
         Raises
         ------
         MissingDependencyError
-            If jinja2 or markdown-it-py is not installed.
+            If jinja2 is not installed.
         """
+        jinja2 = load_optional("jinja2", purpose="write HTML", extra="report")
         # "<" never appears in the text, so nothing in it can end the script element
         text = json.dumps(self.data, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
-        return render("report.html", report=self, data=text.replace("<", "\\u003c"))
+        data = text.replace("<", "\\u003c")
+        environment = jinja2.Environment(
+            loader=jinja2.PackageLoader("dnip.presenting"),
+            finalize=lambda value: value if value is data else html(str(value)),
+            undefined=jinja2.StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        page: str = environment.get_template("report.html").render(report=self, data=data)
+        return page
 
 
 def report_on(

@@ -4,9 +4,9 @@ import pytest
 
 from dnip import Objective
 from dnip.fitting.fit import fit_table
-from dnip.presenting.artefacts import Figure, Table
 from dnip.solvers import Anneal
 from dnip.tables.evaluation import evaluate
+from reproduction.artefacts import Figure, Table
 from reproduction.experiments.objectives import measure_objectives
 from reproduction.methods import cut
 from results import METHODS, experiment, of_kind, results, starving_table, verdicts

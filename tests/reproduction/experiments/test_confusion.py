@@ -3,7 +3,7 @@
 import numpy as np
 from matplotlib.figure import Figure as Canvas
 
-from dnip.presenting.artefacts import Figure, Table
+from reproduction.artefacts import Figure, Table
 from results import METHODS, experiment, of_kind, results, scored, verdicts
 
 UNEVEN = [[9, 1, 0], [8, 2, 0], [4, 4, 2]]

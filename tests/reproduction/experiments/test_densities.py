@@ -6,8 +6,8 @@ from matplotlib.figure import Figure as Canvas
 
 from dnip.base.errors import InvalidInputError
 from dnip.fitting.fit import fit_table
-from dnip.presenting.artefacts import Figure, Statement, Table
 from dnip.tables.evaluation import evaluate
+from reproduction.artefacts import Figure, Statement, Table
 from reproduction.experiments.densities import density, measure_densities
 from reproduction.methods import cut
 from results import METHODS, experiment, of_kind, results, starving_table, verdicts

@@ -4,7 +4,7 @@ from statistics import fmean, stdev
 
 import pytest
 
-from dnip.presenting.artefacts import Statement, Table
+from reproduction.artefacts import Statement, Table
 from results import METHODS, experiment, of_kind, results, scored
 
 #: Of two classes with 50 test rows each: how many are right, by task and seed.

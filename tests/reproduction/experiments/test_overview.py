@@ -2,7 +2,7 @@
 
 from matplotlib.figure import Figure as Canvas
 
-from dnip.presenting.artefacts import Figure, Statement, Table
+from reproduction.artefacts import Figure, Statement, Table
 from results import METHODS, experiment, of_kind, results, scored, verdicts
 
 # b is taken for a, c for b; after, c is right more often

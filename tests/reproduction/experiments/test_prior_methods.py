@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dnip.metrics import confusion_matrix, scores
-from dnip.presenting.artefacts import Table, Text
+from reproduction.artefacts import Table, Text
 from reproduction.experiments.prior_methods import measure_prior_methods
 from results import METHODS, experiment, of_kind, results, starving_table, verdicts
 

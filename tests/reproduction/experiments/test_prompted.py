@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dnip import ProbabilityTable
-from dnip.presenting.artefacts import Figure, Spread, Statement, Table, Text
+from reproduction.artefacts import Figure, Spread, Statement, Table, Text
 from reproduction.experiments.chain_of_thought import compare_answers
 from reproduction.experiments.opt_sizes import FULL, debias_on_draw
 from results import METHODS, experiment, of_kind, results, starving_table, verdicts

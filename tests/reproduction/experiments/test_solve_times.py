@@ -4,8 +4,8 @@ import pytest
 
 from dnip import Objective, solve
 from dnip.base.errors import DNIPWarning
-from dnip.presenting.artefacts import Table
 from dnip.solvers import Anneal
+from reproduction.artefacts import Table
 from reproduction.experiments.solve_times import measure_solve_times
 from reproduction.methods import cut
 from results import experiment, of_kind, results, starving_table, verdicts

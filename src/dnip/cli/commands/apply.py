@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Annotated
 
 from dnip.base.option import Option
-from dnip.cli.cluster_options import ClusterOptions
 from dnip.cli.console import finish, live_progress
 from dnip.cli.options import (
     DEFAULT_MEMORY,
     AsJson,
     Classes,
+    ClusterOptions,
     CoefficientsOption,
     Memory,
     Table,
@@ -47,7 +47,7 @@ def apply(
     """
     from dnip.base.errors import counted
     from dnip.base.files import check_files
-    from dnip.cli.target_prior import move_to
+    from dnip.cli.coefficients import move_to
     from dnip.deploying.application import apply_stream
     from dnip.method.coefficients import Coefficients
     from dnip.tables import Scan

@@ -7,8 +7,7 @@ from typing import Annotated
 
 from dnip.base.option import Option
 from dnip.cli.console import complain, finish
-from dnip.cli.options import AsJson
-from dnip.cli.prompt_options import PromptOptions
+from dnip.cli.options import AsJson, PromptOptions
 from dnip.prompting.model_options import ModelOptions
 from dnip.prompting.models import open_model
 

@@ -8,9 +8,15 @@ from typing import Annotated
 import typer
 
 from dnip.base.option import Option
-from dnip.cli.cluster_options import ClusterOptions
 from dnip.cli.console import finish, live_progress
-from dnip.cli.options import DEFAULT_MEMORY, AsJson, CoefficientsOption, Memory, table_argument
+from dnip.cli.options import (
+    DEFAULT_MEMORY,
+    AsJson,
+    ClusterOptions,
+    CoefficientsOption,
+    Memory,
+    table_argument,
+)
 
 #: Exit status for coefficients that do not fit.
 DOES_NOT_HOLD = 3

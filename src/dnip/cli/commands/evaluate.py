@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from dnip.base.option import Option
-from dnip.cli.cluster_options import ClusterOptions
 from dnip.cli.console import complain, finish, live_progress
 from dnip.cli.options import (
     DEFAULT_CONFIDENCE,
     DEFAULT_MEMORY,
     AsJson,
     Classes,
+    ClusterOptions,
     Confidence,
     Memory,
     Table,
@@ -56,7 +56,7 @@ def evaluate(
     from dnip.base.errors import InvalidInputError, listed
     from dnip.base.files import check_files
     from dnip.base.validation import check_level
-    from dnip.cli.target_prior import move_to
+    from dnip.cli.coefficients import move_to
     from dnip.method.coefficients import Coefficients
     from dnip.presenting.drawing import check_picture, save_figure
     from dnip.presenting.evaluation import describe, odd_class_figure

@@ -10,8 +10,7 @@ import typer
 
 from dnip.base.option import Option
 from dnip.cli.console import complain, finish
-from dnip.cli.options import AsJson, CoefficientsFile
-from dnip.cli.prompt_options import model_files
+from dnip.cli.options import AsJson, CoefficientsFile, model_files
 from dnip.deploying.exports import FORMATS as PLAIN_FORMATS
 from dnip.prompting.label_bias import FORMATS as TOKEN_FORMATS
 

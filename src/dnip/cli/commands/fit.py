@@ -54,7 +54,7 @@ def fit(
     from dnip.base.errors import InvalidInputError
     from dnip.base.files import check_files, temporary_folder
     from dnip.base.validation import check_level
-    from dnip.cli.saving import save_coefficients
+    from dnip.cli.coefficients import save_coefficients
     from dnip.fitting.fit import fit_file
     from dnip.presenting.fit import describe_fit, fit_to_dict, notes_on_fit, write_trace
 

@@ -76,7 +76,7 @@ def pareto(
     """
     from dnip.base.errors import InvalidInputError, listed
     from dnip.base.files import check_files
-    from dnip.cli.saving import save_coefficients
+    from dnip.cli.coefficients import save_coefficients
     from dnip.fitting.pareto import Rule, trace_front
     from dnip.method.solution import Status
     from dnip.presenting.front import FILES, describe_choice, present_front

@@ -6,10 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
 from dnip.base.option import Option
-from dnip.cli.cluster_options import CLUSTER, ClusterOptions
 from dnip.cli.console import complain, finish, live_progress
-from dnip.cli.options import AsJson, named_file
-from dnip.cli.prompt_options import PromptOptions, model_files
+from dnip.cli.options import CLUSTER, AsJson, ClusterOptions, PromptOptions, model_files, named_file
 from dnip.prompting.engines.base import Fill
 from dnip.prompting.model_options import HERE, SERVER, ModelOptions
 from dnip.prompting.models import open_engine

@@ -170,7 +170,7 @@ def tune(
     """
     from dnip.base.errors import InvalidInputError
     from dnip.base.files import check_files
-    from dnip.cli.saving import save_coefficients
+    from dnip.cli.coefficients import save_coefficients
     from dnip.fitting.tuning import tune as tune_table
     from dnip.method.objective import Objective
     from dnip.presenting.fit import describe_fit, describe_tuning, fit_to_dict

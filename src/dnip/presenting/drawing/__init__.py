@@ -1,7 +1,6 @@
 """Figures: every kind as a function that returns one, in one palette."""
 
 from dnip.presenting.drawing.bars import Bars, bar_figure
-from dnip.presenting.drawing.confusion import confusion_figure
 from dnip.presenting.drawing.curves import Curve, Look, Panel, curve_figure
 from dnip.presenting.drawing.flows import FlowSide, flow_figure
 from dnip.presenting.drawing.points import Point, point_figure
@@ -16,7 +15,6 @@ __all__ = [
     "Point",
     "bar_figure",
     "check_picture",
-    "confusion_figure",
     "curve_figure",
     "flow_figure",
     "point_figure",

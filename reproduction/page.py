@@ -9,10 +9,27 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
-from dnip.base.escaping import markdown, printable
-from dnip.presenting.artefacts import Table, Text
-from dnip.presenting.formats import to_html, with_title
-from dnip.presenting.web import render
+from dnip.base.escaping import html, markdown, printable
+from dnip.base.optional import load_optional
+from dnip.presenting.artefacts import Table
+from dnip.presenting.formats import with_title
+from reproduction.artefacts import Text
+
+_HTML = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<style>
+{style}</style>
+</head>
+<body>
+<main>
+{body}</main>
+</body>
+</html>
+"""
 
 
 @dataclass(frozen=True)
@@ -75,8 +92,8 @@ class Page:
         """The first heading."""
         return next((b.text for b in self.blocks if isinstance(b, Heading)), "Results")
 
-    def to_markdown(self, folder: Path) -> str:
-        """Return the page as Markdown; pictures are linked relative to a folder."""
+    def to_markdown(self, folder: Path | None) -> str:
+        """Return the page as Markdown; pictures are linked relative to a folder, or part of it."""
         return "\n\n".join(_markdown(block, folder) for block in self.blocks) + "\n"
 
     def to_html(self) -> str:
@@ -85,13 +102,16 @@ class Page:
         Raises
         ------
         MissingDependencyError
-            If jinja2 or markdown-it-py is not installed.
+            If markdown-it-py is not installed.
         """
-        blocks = [(type(block).__name__, block) for block in self.blocks]
-        return render("page.html", title=self.title, blocks=blocks, to_html=to_html)
+        library = load_optional("markdown_it", purpose="write HTML", extra="report")
+        parser = library.MarkdownIt("commonmark", {"html": False}).enable("table")
+        style = Path(__file__).with_name("page.css").read_text(encoding="utf-8")
+        body = parser.render(printable(self.to_markdown(None)))
+        return _HTML.format(title=html(self.title), style=style, body=body)
 
 
-def _markdown(block: Block, folder: Path) -> str:
+def _markdown(block: Block, folder: Path | None) -> str:
     match block:
         case Heading():
             return f"{'#' * block.level} {markdown(block.text)}"
@@ -105,6 +125,8 @@ def _markdown(block: Block, folder: Path) -> str:
         case Table():
             return with_title(block)
         case Picture():
-            path = Path(os.path.relpath(block.path, folder)).as_posix()
-            picture = f"![{markdown(block.title)}]({path})"
+            address = block.data_uri
+            if folder is not None:
+                address = Path(os.path.relpath(block.path, folder)).as_posix()
+            picture = f"![{markdown(block.title)}]({address})"
             return f"{picture}\n\n*{markdown(block.caption)}*" if block.caption else picture

@@ -4,8 +4,8 @@ import base64
 
 import pytest
 
-from dnip.presenting.artefacts import Column, Table, Text
-from dnip.presenting.page import (
+from reproduction.artefacts import Column, Table, Text
+from reproduction.page import (
     Bullets,
     Code,
     Heading,
