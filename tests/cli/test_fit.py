@@ -262,30 +262,17 @@ def test_an_existing_file_is_replaced_whole(dnip, opt):
     Coefficients.load("c.json")
 
 
-def test_a_fit_in_passes_writes_the_same_coefficients(dnip, opt, monkeypatch):
-    dnip("fit", opt, "--out", "whole.json", "--robust", "off")
-    monkeypatch.setattr("dnip.fitting.fit._fits_into", lambda *_: False)
-    run = dnip("fit", opt, "--out", "passed.json", "--memory", "500MB", "--no-evidence")
-    assert (run.status, run.err) == (0, "")
-    run = dnip("fit", opt, "--out", "no.json", "--memory", "500MB", "--evidence")
-    run.assert_refused("is too large to be read whole", "as evidence from its own labels has to")
-    whole, passed = Coefficients.load("whole.json"), Coefficients.load("passed.json")
-    assert passed.weight_indices.tolist() == whole.weight_indices.tolist()
-    assert passed.fit["data"] == whole.fit["data"]
-    assert sorted(path.name for path in Path().iterdir()) == [
-        "opt.csv",
-        "passed.json",
-        "whole.json",
-    ]
-
-
-@pytest.mark.parametrize(("memory", "status"), [("1M", 1), ("much", 2), ("-1", 2)])
-def test_a_memory_that_will_not_do_is_refused(dnip, opt, monkeypatch, memory, status):
-    monkeypatch.setattr("dnip.fitting.fit._fits_into", lambda *_: False)
-    run = dnip("fit", opt, "--memory", memory)
-    assert run.status == status
-    assert "memory" in run.err.lower()
-    assert not Path("coefficients.json").exists()
+def test_a_sample_is_fitted_where_fewer_rows_are_asked_for(dnip, opt):
+    run = dnip("fit", opt, "--rows", "60", "--json")
+    told = "Fitted on a sample of 60 of 80 rows; the objective is of all."
+    assert (run.status, run.json["notes"][0]) == (0, told)
+    confusion = oracles.confusion_at(PROBLEM.p, PROBLEM.labels, run.json["weights"])
+    assert run.json["objective"] == pytest.approx(oracles.objective(confusion))
+    assert told in dnip("fit", opt, "--rows", "60").out
+    for rows in ("all", "80"):
+        assert not dnip("fit", opt, "--rows", rows, "--json").json["notes"]
+    for rows in ("some", "0", "-1", "1e3"):
+        dnip("fit", opt, "--rows", rows).assert_wrong_usage("rows")
 
 
 def test_few_labels_are_fitted_robustly_and_told_so(dnip, opt):

@@ -136,15 +136,6 @@ def test_a_floor_for_a_class_without_labels_is_refused(dnip, folder):
     run.assert_refused("class Tech has no labelled example")
 
 
-def test_a_table_in_passes_keeps_to_them_too(dnip, opt, monkeypatch):
-    asked = ("--max-accuracy-loss", "0.02", "--freeze", "World", "--robust", "off", "--json")
-    whole = dnip("fit", opt, *FOUR, *asked).json
-    monkeypatch.setattr("dnip.fitting.fit._fits_into", lambda memory, path: False)
-    passes = dnip("fit", opt, *FOUR, *asked).json
-    assert passes["weight_indices"] == whole["weight_indices"]
-    assert passes["constraints"] == whole["constraints"]
-
-
 def test_silence_is_allowed_where_it_is_asked_for(dnip, folder):
     kinds = [([1, 0, 0], 0, 10), ([0, 1, 0], 1, 20), ([1, 0, 0], 2, 19)]
     kinds += [([0.3, 0.3, 0.4], 0, 10), ([0.3, 0.3, 0.4], 2, 1)]  # only here can class 2 be right

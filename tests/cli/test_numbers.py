@@ -44,11 +44,6 @@ def test_settings_at_their_bounds_are_taken(dnip, files, options):
     assert dnip(*options).status == 0
 
 
-@pytest.mark.parametrize("size", [HUGE, "1e9", "999999999T"])
-def test_a_size_of_memory_is_one(dnip, files, size):
-    dnip("fit", "t.csv", "--memory", size).assert_wrong_usage("memory")
-
-
 @pytest.mark.parametrize("shares", [f'{{"0": {HUGE}, "1": 0}}', f"[{HUGE}, 0]"])
 def test_class_mixes_of_numbers_beyond_floats_are_refused(dnip, files, shares):
     (files / "mix.json").write_text(shares)

@@ -191,13 +191,10 @@ def test_bad_mixes_leave_old_outputs_as_they_are(dnip, fitted, mix, told):
     assert (Path("old.csv").read_text(), Path("old.json").read_text()) == ("old", "old")
 
 
-def test_an_estimate_needs_rows_a_calibration_and_a_table_in_memory(dnip, fitted, monkeypatch):
+def test_an_estimate_needs_rows_and_a_calibration(dnip, fitted):
     estimate = ("--target-prior", "estimate")
     dnip("fit", "opt.npz", *estimate).assert_refused("no rows without a label", "--unlabelled")
     Coefficients(NAMES, [30, 30, 30], 30).save("old.json")
     run = dnip("apply", "new.csv", "--coefficients", "old.json", "--out", "out.csv", *estimate)
     run.assert_refused("fit.calibration is missing", "older version", "Fit again")
     assert not Path("out.csv").exists()
-    monkeypatch.setattr("dnip.fitting.fit._fits_into", lambda *_: False)
-    run = dnip("fit", "opt.npz", "--target-prior", MIX)
-    run.assert_refused("opt.npz is too large", "target prior", "Give more memory")

@@ -1,6 +1,6 @@
 import numpy as np
 
-from dnip import Constraints, Objective, ProbabilityTable
+from dnip import ProbabilityTable
 from dnip.fitting.fit import fit_table
 
 NAMES = ("a", "b", "c")
@@ -37,17 +37,3 @@ def test_the_end_of_the_scale_is_told():
     y = np.arange(90) % 3
     p = (np.full((90, 3), 0.2) + 0.4 * np.eye(3)[y]) * [1, 1, 0.0005]
     assert any("end of the scale log:1000" in note for note in notes_of(p, y, robust="off"))
-
-
-def test_what_silence_would_pay_is_told_unless_it_is_allowed():
-    # Six rows alike: five of b, one of c, which is the only one of c that is right.
-    p = [[0.6, 0.3, 0.1]] * 40 + [[0.3, 0.6, 0.1]] * 40 + [[0.3, 0.34, 0.36]] * 6
-    y = [0] * 40 + [1] * 45 + [2]
-    error = Objective(beta=0.0)
-    told = notes_of(p, y, objective=error)
-    assert told == (
-        f"The objective would be lower by {4 / 86:.3f} if class c were never predicted right. No "
-        "class is silenced, unless --allow-silence is given.",
-    )
-    free = notes_of(p, y, objective=error, constraints=Constraints(allow_silence=True))
-    assert not any("would be lower" in note for note in free)

@@ -2,9 +2,8 @@ import numpy as np
 import pytest
 
 from dnip import Objective, ProbabilityTable, solve
-from dnip.fitting.evidence import FEWEST, NEEDED, gather
+from dnip.fitting.evidence import FEWEST, NEEDED, USUAL_FOLDS, gather
 from dnip.fitting.fit import fit_table
-from dnip.fitting.folds import USUAL_FOLDS
 from dnip.metrics import cobias, confusion_matrix
 from dnip.presenting.fit import describe_evidence
 from dnip.tables.captured_mass import LOW_MASS

@@ -8,11 +8,8 @@ import pytest
 import oracles
 from dnip import Coefficients, Objective, ProbabilityTable, solve
 from dnip.base.errors import DNIPWarning, InvalidInputError
-from dnip.fitting.fit import fit_file, fit_table
-from dnip.fitting.in_passes import LEAST_MEMORY, fit_scan
+from dnip.fitting.fit import fit_table
 from dnip.fitting.robust import solve_robustly
-from dnip.fitting.settings import FitSettings
-from dnip.tables import Scan
 from problems import KNOWN
 
 NAMES = ("bad", "okay", "good")
@@ -113,68 +110,6 @@ def test_tables_that_nothing_can_be_learned_from_are_refused(labels, told):
         fit_table(table)
 
 
-@pytest.fixture
-def large(tmp_path):
-    """A folder of Parquet files with unlabelled rows, and the table of the same rows."""
-    rng = np.random.default_rng(1)
-    p = rng.dirichlet(np.full(4, 0.4), 3000)
-    labels = np.where(rng.random(3000) < 0.6, p.argmax(axis=1), rng.integers(-1, 4, 3000))
-    table = ProbabilityTable(p, labels, classes=("a", "b", "c", "d"))
-    folder = tmp_path / "opt"
-    folder.mkdir()
-    for part, rows in enumerate(np.array_split(np.arange(3000), 3)):
-        table.take(rows).write(folder / f"part-{part}.parquet")
-    return folder, ProbabilityTable.read(folder)
-
-
-@pytest.mark.parametrize("memory", [LEAST_MEMORY, 10**9])
-def test_a_fit_in_passes_is_the_fit_of_the_whole_table(large, memory, monkeypatch):
-    folder, table = large
-    monkeypatch.setattr("dnip.solvers.streamed._BLOCK_CELLS", 1000)
-    monkeypatch.setattr("dnip.fitting.fit._fits_into", lambda *_: False)
-    whole, passed = (
-        fit_table(table, seed=3, robust="off"),
-        fit_file(folder, FitSettings(seed=3), memory=memory),
-    )
-    assert passed.coefficients.weight_indices.tolist() == whole.coefficients.weight_indices.tolist()
-    assert passed.coefficients.objective == whole.coefficients.objective
-    for name in ("data", "scores", "sketch"):
-        assert passed.coefficients.fit[name] == whole.coefficients.fit[name]
-    np.testing.assert_array_equal(passed.evaluation.raw, whole.evaluation.raw)
-    np.testing.assert_array_equal(passed.evaluation.reweighted, whole.evaluation.reweighted)
-    assert passed.evaluation.n_unlabelled == whole.evaluation.n_unlabelled > 0
-
-
-def test_a_small_table_is_read_whole_and_a_large_one_in_passes(large, monkeypatch):
-    folder, _ = large
-    n_bytes = sum(file.stat().st_size for file in folder.iterdir())
-    monkeypatch.setattr("dnip.fitting.fit.fit_scan", lambda *_, **__: "in passes")
-    monkeypatch.setattr("dnip.fitting.fit.fit_whole", lambda *_, **__: "whole")
-    monkeypatch.setattr("dnip.fitting.fit.Scan", lambda *_, **__: None)
-    assert fit_file(folder, FitSettings(), memory=8 * n_bytes) == "whole"
-    assert fit_file(folder, FitSettings(), memory=8 * n_bytes - 1) == "in passes"
-    assert fit_file(folder / "part-0.parquet", FitSettings(), memory=8 * n_bytes - 1) == "whole"
-
-
-def test_too_little_memory_is_refused(large):
-    folder, _ = large
-    with pytest.raises(InvalidInputError, match="memory is 300,000,000 bytes, but a fit in passes"):
-        fit_scan(Scan(folder), FitSettings(), memory=300_000_000)
-
-
-def test_a_large_table_without_labels_is_refused(tmp_path):
-    ProbabilityTable(PROBLEM.p).write(tmp_path / "opt.parquet")
-    with pytest.raises(InvalidInputError, match=r"opt.parquet: no row has a label"):
-        fit_scan(Scan(tmp_path / "opt.parquet"), FitSettings(), memory=10**9)
-
-
-def test_a_broken_part_of_a_large_table_is_named(large):
-    folder, _ = large
-    (folder / "part-1.parquet").write_bytes(b"PAR1 and no more")
-    with pytest.raises(InvalidInputError, match=r"part-1.parquet: this is not a sound Parquet"):
-        fit_scan(Scan(folder), FitSettings(), memory=10**9)
-
-
 def test_rows_without_a_label_serve_a_robust_fit(table):
     rng = np.random.default_rng(0)
     few = table.take(np.arange(12))
@@ -208,11 +143,3 @@ def test_unlabelled_rows_of_other_classes_are_refused(table):
     other = ProbabilityTable(np.full((5, 2), 0.5), None, classes=("bad", "good"), source="u.csv")
     with pytest.raises(InvalidInputError, match="has the classes bad, good, but opt"):
         fit_table(table, unlabelled=other)
-
-
-def test_a_robust_fit_in_passes_is_refused_if_asked_for(large, monkeypatch):
-    folder, _ = large
-    monkeypatch.setattr("dnip.fitting.fit._fits_into", lambda *_: False)
-    for mode, more in (("on", None), ("auto", folder)):
-        with pytest.raises(InvalidInputError, match="too large to be read whole"):
-            fit_file(folder, FitSettings(robust=mode), memory=10**9, unlabelled=more)

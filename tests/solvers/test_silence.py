@@ -6,11 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oracles
-from dnip import Constraints, Objective, ProbabilityTable, solve
-from dnip.fitting.in_passes import LEAST_MEMORY, fit_scan
+from dnip import Constraints, Objective, solve
 from dnip.fitting.robust import solve_robustly
-from dnip.solvers import SOLVERS, SearchSettings
-from dnip.tables import Scan
+from dnip.solvers import SOLVERS
 from strategies import KINDS, random_probabilities, seeded
 
 SIZES = {"exhaustive": 6, "exact": 8}  # weights on a scale where a solver tries them all
@@ -96,21 +94,6 @@ def test_neither_do_searches_nor_robust_fits_on_any_scale(scale, seed, kind):
     few = slice(0, 12)
     found = solve_robustly(p[few], labels[few], unlabelled=p, scale=scale)
     assert silenced(p[few], labels[few], found.solution) == []
-
-
-@pytest.mark.parametrize("scale", [30, "log:1000"])
-def test_nor_does_a_fit_in_passes(tmp_path, scale):
-    p, labels = hopeless_class()
-    path = tmp_path / "opt.csv"
-    ProbabilityTable(p, labels).write(path)
-    allowed = Constraints(allow_silence=True)
-    fits = [
-        fit_scan(Scan(path), SearchSettings(scale=scale, constraints=asked), memory=LEAST_MEMORY)
-        for asked in (None, allowed)
-    ]
-    assert [silenced(p, labels, fit.solution) for fit in fits] == [[], [2]]
-    whole = solve(p, labels, scale=scale)
-    np.testing.assert_array_equal(fits[0].solution.weight_indices, whole.weight_indices)
 
 
 def test_the_published_objective_is_taken_as_it_stands():

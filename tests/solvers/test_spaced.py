@@ -11,13 +11,11 @@ import oracles
 from dnip import Coefficients, Objective, ProbabilityTable, Status, solve
 from dnip.base.errors import DNIPWarning, InvalidInputError
 from dnip.fitting.fit import fit_table
-from dnip.fitting.in_passes import fit_scan
 from dnip.method.problem import Problem
 from dnip.method.scales import WIDEST, WeightScale
-from dnip.solvers import Coordinate, Landscape, SearchSettings
+from dnip.solvers import Coordinate, Landscape
 from dnip.solvers.kernels.boxes import lay_out_boxes
 from dnip.solvers.spaced import landscape_over, make_line
-from dnip.tables import Scan
 from strategies import KINDS, random_probabilities, seeded
 
 SIZES = {2: 12, 3: 6, 4: 4}
@@ -213,15 +211,3 @@ def test_a_class_without_examples_has_the_middle_weight(scale):
     middle = np.exp(np.log(np.delete(solution.weights, 2)).mean())
     assert solution.weights[2] == pytest.approx(middle, rel=0.06)  # half a step of log:30
     assert solution.status is Status.FINISHED
-
-
-def test_a_fit_in_passes_takes_geometric_weights_and_refuses_continuous_ones(tmp_path):
-    table = ProbabilityTable(*random_problem(0, 3, "tied", n_rows=300))
-    table.write(tmp_path / "t.csv")
-    scan = Scan(tmp_path / "t.csv")
-    passed = fit_scan(scan, SearchSettings(scale="log:100"), memory=10**9).coefficients
-    whole = fit_table(table, scale="log:100", robust="off").coefficients
-    assert passed.weight_indices.tolist() == whole.weight_indices.tolist()
-    assert passed.weights.tolist() == whole.weights.tolist()
-    with pytest.raises(InvalidInputError, match="scale continuous needs the whole table in memory"):
-        fit_scan(scan, SearchSettings(scale="continuous"), memory=10**9)

@@ -114,23 +114,11 @@ def test_fit_evaluation_and_application_count_the_same_rows(tmp_path):
     table.write(path)
     counted = CapturedMass(40, 30, 0.02)
     fitted = fit_table(table)
-    assert (
-        fitted.captured_mass == fit_file(path, FitSettings(), memory=10**9).captured_mass == counted
-    )
+    assert fitted.captured_mass == fit_file(path, FitSettings()).captured_mass == counted
     assert evaluate(Scan(path)).captured_mass == counted
     out = tmp_path / "out.csv"
     assert apply_stream(Scan(path), fitted.coefficients, out).captured_mass == counted
     assert ProbabilityTable.read(out).mass.tolist() == table.mass.tolist()
-
-
-def test_a_fit_in_passes_counts_them_too(tmp_path, monkeypatch):
-    table, path = low_table(), tmp_path / "low.csv"
-    table.write(path)
-    monkeypatch.setattr("dnip.fitting.fit._fits_into", lambda memory, path: False)
-    with pytest.warns(DNIPWarning, match="75% of the rows") as caught:
-        fitted = fit_file(path, FitSettings(), memory=10**9)
-    assert len(caught) == 1
-    assert fitted.captured_mass == CapturedMass(40, 30, 0.02)
 
 
 def test_a_table_without_the_column_has_none():

@@ -131,6 +131,39 @@ Memory: TypeAlias = Annotated[
     ),
 ]
 
+#: Text, as for the memory.
+DEFAULT_ROWS: Any = "2000000"
+
+
+def parse_rows(text: str) -> int | None:
+    """Return a number of rows; None for all.
+
+    Raises
+    ------
+    typer.BadParameter
+        For another text.
+
+    Examples
+    --------
+    >>> parse_rows("2000000"), parse_rows("all")
+    (2000000, None)
+    """
+    if text == "all":
+        return None
+    if not re.fullmatch(r"[1-9][0-9]{0,17}", text):
+        raise typer.BadParameter(f"{text!r} is neither a number of rows nor all")
+    return int(text)
+
+
+RowsToFit: TypeAlias = Annotated[
+    int | None,
+    Option(
+        "Rows to fit on at most; of a larger table, a sample is drawn. all: no sample.",
+        metavar="N|all",
+        parser=parse_rows,
+    ),
+]
+
 
 def scale_name(name: str) -> str:
     """Return the name of a scale of weights.

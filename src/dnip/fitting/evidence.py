@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnip.base.errors import DNIPWarning, listed
-from dnip.fitting.folds import USUAL_FOLDS, deal_folds
 from dnip.method.prediction import decide
 from dnip.metrics import class_accuracies, cobias, worst_class_accuracy
 from dnip.metrics.cobias import cobias_of
@@ -21,6 +20,9 @@ from dnip.tables.evaluation import Evaluation
 if TYPE_CHECKING:
     from dnip.base.typing import Confusion, Floats, Integers, Labels, Probabilities
     from dnip.tables.captured_mass import CapturedMass
+
+#: Folds where nothing else is asked for.
+USUAL_FOLDS = 5
 
 #: Takes the numbers of the rows to fit on, returns what probabilities are multiplied by.
 Refit = Callable[["Integers"], "Floats"]
@@ -157,8 +159,8 @@ def gather(
         warnings.simplefilter("ignore", DNIPWarning)  # the fit itself has warned
         parts = [p for p in range(USUAL_FOLDS) if len(np.unique(labels[fold != p])) >= 2]
         for part in parts:
-            multipliers = refit(np.flatnonzero(fold != part))
             left_out = fold == part
+            multipliers = refit(np.flatnonzero(~left_out))
             weights.append(multipliers / multipliers.max())
             fitted[left_out] = decide(probabilities[left_out], multipliers)
     rights = 2 * (raw == labels) + (fitted == labels)
@@ -232,3 +234,31 @@ def _object(evaluation: Evaluation, sure: float) -> tuple[str, ...]:
     if sure < NEEDED:
         objections.append("It is not sure enough that other rows gain; more labels would tell.")
     return tuple(objections)
+
+
+def deal_folds(labels: Labels, n_folds: int, seed: int) -> Integers:
+    """Return the fold of each row; every fold gets an even share of each class.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (M,)
+        Class indices.
+    n_folds : int
+    seed : int
+
+    Returns
+    -------
+    ndarray of shape (M,)
+        Fold numbers from 0. A fold lacks a class only if the class has fewer rows than folds.
+
+    Examples
+    --------
+    >>> deal_folds(np.array([0, 0, 1, 1, 1, 1]), 2, seed=0)
+    array([1, 0, 1, 0, 0, 1])
+    """
+    rng = np.random.default_rng(seed)
+    fold = np.empty(len(labels), np.int64)
+    for c in np.unique(labels):
+        rows = np.flatnonzero(labels == c)
+        fold[rows] = (rng.permutation(len(rows)) + rng.integers(n_folds)) % n_folds
+    return fold

@@ -1,26 +1,62 @@
-"""From an opt table to coefficients: a table in memory, or a file of any size."""
+"""From an opt table to coefficients: robust or plain, with evidence, notes and provenance."""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
-from dnip.base.errors import InvalidInputError
-from dnip.fitting.in_passes import fit_scan
+import numpy as np
+
+from dnip.base.errors import InfeasibleError, InvalidInputError
+from dnip.base.typing import Floats, Integers, Probabilities
+from dnip.fitting.class_notes import notes_on_classes
+from dnip.fitting.evidence import USUAL_FOLDS, FitEvidence, gather
+from dnip.fitting.record import Fit, provenance_of, recorded
+from dnip.fitting.robust import RobustSolution, fit_robustly
+from dnip.fitting.robust.calibrating import calibrate, rows_per_class
+from dnip.fitting.sampled import (
+    MOST_ROWS,
+    Count,
+    count_table,
+    note_on_sample,
+    on_all_rows,
+    read_sample,
+    weights_of_labelled,
+    whole_table,
+)
 from dnip.fitting.settings import FitKeywords, FitSettings
-from dnip.fitting.whole import fit_whole
-from dnip.priors import is_estimate, read_prior
-from dnip.tables import ProbabilityTable, Scan
+from dnip.method.coefficients import Coefficients
+from dnip.method.objective import Objective
+from dnip.method.problem import Problem
+from dnip.method.solution import Status
+from dnip.priors import (
+    Calibration,
+    PriorLike,
+    TargetPrior,
+    check_prior,
+    effective_rows,
+    estimate_prior,
+    is_estimate,
+    most_rows,
+    read_prior,
+)
+from dnip.solvers import Coordinate, Progress
+from dnip.tables import ProbabilityTable
+from dnip.tables.guards import check_classes_agree, scored_rows
+from dnip.tables.sampling import ClassSample, RowSample, Sample
+from dnip.tables.sketch import LEAST_ROWS, TableSample
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
     from narwhals.typing import IntoDataFrame
 
-    from dnip.fitting.record import Fit
     from dnip.method.objective import ConfusionFunction, ObjectiveLike
-    from dnip.solvers import Progress
+
+# Rows times squared classes of a table whose refits are quick: they are made without being asked.
+_MOST_PRODUCTS = 5_000_000
 
 
 def fit_table(
@@ -54,7 +90,8 @@ def fit_table(
         :func:`dnip.solve`, and:
 
         robust : {"auto", "on", "off"}, default="auto"
-            As for :func:`dnip.fitting.robust.solve_robustly`; ``"off"`` is the plain optimum.
+            Whether to find weights that hold on other rows even with few labels; ``"off"`` is the
+            plain optimum. See :func:`dnip.fitting.robust.fit_robustly`.
         target_prior : mapping, sequence, "uniform" or "estimate", optional
             The class mix to fit for, by class name or in class order. A labelled row counts by
             the target share of its class over the observed one. ``"estimate"`` takes the mix
@@ -82,7 +119,11 @@ def fit_table(
     chosen = FitSettings(objective, **settings)
     if not isinstance(table, ProbabilityTable):
         table = ProbabilityTable.from_frame(table, classes)
-    return fit_whole(table, chosen, unlabelled=unlabelled, evidence=evidence, progress=progress)
+    sample = whole_table(table)
+    count = partial(count_table, sample, None)
+    return fit_sample(
+        sample, chosen, count, unlabelled=unlabelled, evidence=evidence, progress=progress
+    )
 
 
 def fit_file(
@@ -90,80 +131,206 @@ def fit_file(
     settings: FitSettings,
     *,
     classes: Sequence[str] | None = None,
-    memory: int,
-    folder: Path | None = None,
+    rows: int | None = MOST_ROWS,
     unlabelled: Path | None = None,
     evidence: bool | None = False,
     progress: Progress | None = None,
 ) -> Fit:
-    """Fit coefficients on a table file or folder, whole or in passes, as its size demands.
+    """Fit coefficients on a table file or folder, or on a sample of it if it is very large.
 
     Parameters
     ----------
     path : Path
-        As for :meth:`dnip.ProbabilityTable.read`.
+        As for :meth:`dnip.ProbabilityTable.read`. A larger table is read a second time, for an
+        evaluation on all rows.
     settings : FitSettings
         `dnip.priors.read_prior` reads a target prior that is text. ``robust="auto"`` means
-        ``"off"`` for a table that is read in passes.
+        ``"off"`` for a sample.
     classes : sequence of str, optional
         Class names.
-    memory, folder
-        As for :func:`fit_scan`.
+    rows : int or None, default=2_000_000
+        Rows to fit on at most; None: all.
     unlabelled : Path, optional
-        A table with more rows without a label.
+        A table with more rows without a label, of which at most `rows` are used.
     evidence : bool, optional
-        As for :func:`fit_table`; not possible for a table that is read in passes.
+        As for :func:`fit_table`.
     progress : callable, optional
         As for :func:`dnip.solve`.
 
     Returns
     -------
     Fit
+        Its objective and its evaluation are those of all rows.
 
     Raises
     ------
     InvalidInputError
-        For a bad table, and as :func:`fit_table` and :func:`fit_scan`; for a robust fit that was
-        asked for on a table that has to be read in passes.
+        For a bad table, and as :func:`fit_table`.
     """
+    sample = read_sample(path, classes, rows, settings.seed)
+    more = None
+    if unlabelled is not None:
+        more = read_sample(unlabelled, classes, rows, settings.seed).table
     mix = settings.target_prior
-    if _fits_into(memory, path):
-        table = ProbabilityTable.read(path, classes)
-        more = None if unlabelled is None else ProbabilityTable.read(unlabelled, classes)
-        if isinstance(mix, str) and not is_estimate(mix):
-            settings = replace(settings, target_prior=read_prior(mix, table.classes))
-        return fit_whole(
-            table,
-            settings,
-            unlabelled=more,
-            evidence=evidence,
-            progress=progress,
-        )
-    too_large = f"{path} is too large to be read whole into {memory:,} bytes"
-    remedy = "Give more memory"
+    if isinstance(mix, str) and not is_estimate(mix):
+        settings = replace(settings, target_prior=read_prior(mix, sample.table.classes))
+    count = partial(count_table, sample, path)
+    return fit_sample(
+        sample, settings, count, unlabelled=more, evidence=evidence, progress=progress
+    )
+
+
+def fit_sample(
+    sample: Sample,
+    settings: FitSettings,
+    count: Count,
+    *,
+    unlabelled: ProbabilityTable | None = None,
+    evidence: bool | None = False,
+    progress: Progress | None = None,
+) -> Fit:
+    """Fit a table, or a sample of one, by settings that are checked.
+
+    Parameters
+    ----------
+    sample : Sample
+    settings : FitSettings
+    count : callable
+        Counts the whole table under coefficients.
+    unlabelled, evidence, progress
+        As for :func:`fit_table`.
+    """
+    limit = settings.time_limit
+    deadline = None if limit is None else time.perf_counter() + limit
+    if settings.robust == "auto" and not sample.is_whole:
+        settings = replace(settings, robust="off")
+    table, support, mix = sample.table, sample.class_sizes, settings.target_prior
+    labelled = scored_rows(table, "a fit")
+    assert labelled.labels is not None
+    weight = weights_of_labelled(sample)
+    calibration = calibrate_table(labelled, deadline)
+    rows = np.empty((0, table.n_classes))
+    if settings.robust != "off" or is_estimate(mix):
+        rows = unlabelled_rows(table, unlabelled)
+    target = None
     if mix is not None:
-        raise InvalidInputError(
-            f"{too_large}, as a fit for a target prior has to",
-            hint=f"{remedy}, or draw fewer rows",
-        )
-    if evidence:
-        raise InvalidInputError(
-            f"{too_large}, as evidence from its own labels has to",
-            hint=f"{remedy}, or leave --evidence out: so many labels need none",
-        )
-    if settings.robust == "on" or unlabelled is not None:
-        raise InvalidInputError(
-            f"{too_large}, as a robust fit has to",
-            hint=f"{remedy}, or draw fewer rows: so many labels need no robust fit",
-        )
-    scan = Scan(path, classes, memory=memory)
-    return fit_scan(scan, settings, memory=memory, folder=folder, progress=progress)
+        target = _find_target(mix, table.classes, calibration, support, rows)
+    shares = None if target is None else target.shares
+    if settings.robust == "off":
+        rows = rows[:0]
+
+    left = None if deadline is None else max(deadline - time.perf_counter(), 0.0)
+    settled = replace(settings, target_prior=shares, time_limit=left)
+    problem = Problem.trusted(labelled.probabilities, labelled.labels, table.classes, weight)
+    found = fit_robustly(problem, settled, rows, progress=progress)
+    solution, decision = found.solution, found.decision
+
+    judged = None
+    wanted = _is_cheap(labelled) if evidence is None else evidence
+    if wanted and solution.status is not Status.INTERRUPTED:
+        again = replace(settled, time_limit=None if limit is None else limit / USUAL_FOLDS)
+        usual = shares if weight is None or shares is not None else support / support.sum()
+        judged = _gather(labelled, weight, found, again, rows, usual)
+
+    coefficients = Coefficients.from_solution(solution, table.classes)
+    evaluation, data_hash = count(coefficients, shares)
+    notes = notes_on_classes(problem, solution, evaluation)
+    if not sample.is_whole:
+        solution = on_all_rows(solution, evaluation, settings)
+        notes = (note_on_sample(sample, settings), *notes)
+    if len(rows) >= LEAST_ROWS:  # they come from where the coefficients will be used
+        like = TableSample(table.n_classes)
+        like.add(rows)
+    else:
+        p, labels, mass = labelled.probabilities, labelled.labels, labelled.mass
+        like = TableSample.of(p, labels, mass=mass, weight=weight, target=shares)
+    provenance = provenance_of(sample, data_hash, calibration, settings.seed)
+    fitted = Fit(coefficients, solution, evaluation, decision, target, judged, notes)
+    used = unlabelled if decision is not None or is_estimate(mix) else None
+    return recorded(fitted, provenance, like, settings.robust, used)
 
 
-def _fits_into(memory: int, path: Path) -> bool:
-    """Whether a table can be read whole: a number of 8 bytes takes 1 byte or more in any file."""
-    try:
-        files = path.iterdir() if path.is_dir() else [path]
-        return 8 * sum(file.stat().st_size for file in files) <= memory
-    except OSError:
-        return True  # reading it will say what is wrong
+def _gather(
+    labelled: ProbabilityTable,
+    weight: Floats | None,
+    found: RobustSolution,
+    settings: FitSettings,
+    unlabelled: Probabilities,
+    target: Floats | None,
+) -> FitEvidence:
+    """Judge a fit by refits that leave labels out."""
+    p = labelled.probabilities if found.moved is None else found.moved
+    y, classes = labelled.labels, labelled.classes
+    assert y is not None
+    if found.decision is None:
+        settings, unlabelled = replace(settings, robust="off"), unlabelled[:0]
+    if settings.solver.proves:  # the coordinate solver finds the same optima, without the proof
+        settings = replace(settings, solver=Coordinate())
+
+    def refit(rows: Integers) -> Floats:
+        counted = None if weight is None else weight[rows]
+        problem = Problem.trusted(p[rows], y[rows], classes, counted)
+        try:
+            return fit_robustly(problem, settings, unlabelled).solution.multipliers
+        except InfeasibleError:  # such labels would have left the raw argmax
+            return np.ones(p.shape[1])
+
+    objective = settings.objective
+    return gather(
+        p,
+        y,
+        refit,
+        classes=classes,
+        beta=objective.beta if isinstance(objective, Objective) else Objective().beta,
+        target=target,
+        captured_mass=labelled.captured_mass,
+        seed=settings.seed,
+    )
+
+
+def _is_cheap(table: ProbabilityTable) -> bool:
+    """Whether refits take a few seconds only."""
+    return len(table) * table.n_classes**2 <= _MOST_PRODUCTS
+
+
+def unlabelled_rows(table: ProbabilityTable, more: ProbabilityTable | None) -> Probabilities:
+    """Return the probabilities of all rows without a label, shape (U, N)."""
+    parts = [table.unlabelled().probabilities]
+    if more is not None:
+        check_classes_agree(table, more)
+        parts.append(more.probabilities)
+    return np.concatenate(parts)
+
+
+def calibrate_table(labelled: ProbabilityTable, deadline: float | None = None) -> Calibration:
+    """Return the calibration of labelled rows, or of a sample if there are many.
+
+    It ends at `deadline`, a ``time.perf_counter`` reading, at the latest.
+    """
+    assert labelled.labels is not None
+    sample = ClassSample(labelled.n_classes, rows_per_class(labelled.n_classes))
+    sample.add(labelled.probabilities, labelled.labels)
+    return calibrate(*sample.drawn(), deadline=deadline)
+
+
+def _find_target(
+    prior: PriorLike,
+    classes: Sequence[str],
+    calibration: Calibration,
+    support: Integers,
+    unlabelled: Probabilities,
+) -> TargetPrior:
+    """Find the class mix to fit for."""
+    estimate = None
+    if is_estimate(prior):
+        if not len(unlabelled):
+            raise InvalidInputError(
+                "target prior: there are no rows without a label to estimate it from",
+                hint="Give --unlabelled TABLE, leave labels empty in rows of the opt table, or "
+                "give the shares",
+            )
+        sample = RowSample(most_rows(len(classes)))
+        sample.add(unlabelled)
+        estimate = estimate_prior(sample.rows, calibration)
+    shares = check_prior(prior, classes) if estimate is None else estimate.shares
+    return TargetPrior(shares, estimate, effective_rows(support.astype(np.float64), shares))

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from dnip.base.files import path_text
+from dnip.fitting.evidence import FitEvidence
+from dnip.fitting.robust import Decision
+from dnip.method.coefficients import Coefficients
+from dnip.method.solution import Solution
+from dnip.priors import Calibration, TargetPrior
+from dnip.tables import ProbabilityTable
+from dnip.tables.captured_mass import CapturedMass
+from dnip.tables.evaluation import Evaluation
 from dnip.tables.metadata import origin_of
-
-if TYPE_CHECKING:
-    from dnip.base.typing import Confusion, Floats, Integers
-    from dnip.fitting.evidence import FitEvidence
-    from dnip.fitting.robust import Decision
-    from dnip.method.coefficients import Coefficients
-    from dnip.method.solution import Solution
-    from dnip.priors import Calibration, TargetPrior
-    from dnip.tables.captured_mass import CapturedMass
-    from dnip.tables.evaluation import Evaluation
-    from dnip.tables.sketch import TableSample
+from dnip.tables.sampling import Sample
+from dnip.tables.sketch import TableSample
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -43,7 +42,7 @@ class Fit:
     evidence : FitEvidence or None
         What the labels say of other rows; None if it was not asked for, or would take long.
     notes : tuple of str
-        Things to know about single classes, one sentence each.
+        Things to know about the sample and about single classes, one sentence each.
     """
 
     coefficients: Coefficients
@@ -70,10 +69,17 @@ class Fit:
 
 
 def provenance_of(
-    source: str, data_hash: str, n_rows: int, support: Integers, calibration: Calibration
+    sample: Sample, data_hash: str, calibration: Calibration, seed: int
 ) -> dict[str, Any]:
     """Return what a coefficients file records of the package and of the opt set."""
-    data = {**describe_data(source, data_hash), "rows": n_rows, "labelled_rows": int(support.sum())}
+    support = sample.class_sizes
+    data = {
+        **describe_data(sample.table.source, data_hash),
+        "rows": sample.n_rows,
+        "labelled_rows": int(support.sum()),
+    }
+    if not sample.is_whole:
+        data["sample"] = {"rows": len(sample.table), "seed": seed}
     return {
         "package_version": version("dnip"),
         "data": data,
@@ -90,24 +96,48 @@ def describe_data(source: str, data_hash: str) -> dict[str, Any]:
     return data if origin is None else {**data, "origin": origin}
 
 
-def kept_for_checks(
-    sample: TableSample, multipliers: Floats, confusion: Confusion
-) -> dict[str, Any]:
-    """Return what a coefficients file keeps of the opt set, for `dnip check`.
+def recorded(
+    fitted: Fit,
+    provenance: dict[str, Any],
+    like: TableSample,
+    robust: str,
+    unlabelled: ProbabilityTable | None,
+) -> Fit:
+    """Return a fit whose coefficients hold the record of how they came about.
 
     Parameters
     ----------
-    sample : TableSample
-        Rows like those that the coefficients are for.
-    multipliers : ndarray of shape (N,)
-        The coefficients.
-    confusion : ndarray of shape (N, N)
-        Counts of labelled rows under the coefficients; best of rows that were left out.
+    fitted : Fit
+    provenance : dict
+        Of its rows.
+    like : TableSample
+        Rows like those that the coefficients are for, which `dnip check` compares with.
+    robust : {"auto", "on", "off"}
+        What was asked for.
+    unlabelled : ProbabilityTable or None
+        More rows without a label, if they were used.
     """
-    return {
+    classes, target, record = fitted.coefficients.classes, fitted.target, dict(provenance)
+    if target is not None:
+        record["class_shares"] = target.shares.tolist()
+        record["target_prior"] = target.to_dict(classes)
+    if fitted.decision is not None:
+        record["robust"] = {"mode": robust, **fitted.decision.to_dict()}
+    if unlabelled is not None:
+        data = describe_data(unlabelled.source, unlabelled.data_hash)
+        record["unlabelled"] = {**data, "rows": len(unlabelled)}
+    scored = fitted.evaluation
+    if fitted.evidence is not None:
+        scored = fitted.evidence.evaluation  # of rows that were left out
+        evidence = fitted.evidence
+        record["evidence"] = {"verdict": evidence.verdict, "reason": evidence.reason}
+    assert scored.reweighted is not None
+    coefficients = Coefficients.from_solution(fitted.solution, classes, provenance=record)
+    kept = {
         "scores": {
-            "rows": confusion.sum(axis=1).tolist(),
-            "right": np.diag(confusion).tolist(),
+            "rows": scored.reweighted.sum(axis=1).tolist(),
+            "right": np.diag(scored.reweighted).tolist(),
         },
-        "sketch": sample.sketch(multipliers).to_dict(),
+        "sketch": like.sketch(coefficients.multipliers).to_dict(),
     }
+    return replace(fitted, coefficients=coefficients.with_fit({**coefficients.fit, **kept}))

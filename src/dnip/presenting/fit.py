@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dnip.fitting.folds import USUAL_FOLDS
+from dnip.fitting.evidence import USUAL_FOLDS
 from dnip.method.objective import smoothing_name
 from dnip.metrics import HEADLINE, METRICS
 from dnip.presenting.artefacts import Column, Table

@@ -12,13 +12,13 @@ from dnip.cli.console import complain, finish, search_progress
 from dnip.cli.fit_options import FitOptions
 from dnip.cli.options import (
     DEFAULT_CONFIDENCE,
-    DEFAULT_MEMORY,
+    DEFAULT_ROWS,
     AsJson,
     Classes,
     CoefficientsOut,
     Confidence,
-    Memory,
     OptTable,
+    RowsToFit,
     Unlabelled,
     named_file,
     split_classes,
@@ -43,7 +43,7 @@ def fit(
     trace: Annotated[
         Path | None, Option("Also write the course of the search, as CSV.", metavar="FILE")
     ] = None,
-    memory: Memory = DEFAULT_MEMORY,
+    rows: RowsToFit = DEFAULT_ROWS,
     json: AsJson = False,
 ) -> None:
     """Learn coefficients from a labelled table.
@@ -52,7 +52,7 @@ def fit(
     as expected on unlabelled rows. Writes the weights, and how they were found, to a JSON file.
     """
     from dnip.base.errors import InvalidInputError
-    from dnip.base.files import check_files, temporary_folder
+    from dnip.base.files import check_files
     from dnip.base.validation import check_level
     from dnip.cli.coefficients import save_coefficients
     from dnip.fitting.fit import fit_file
@@ -77,8 +77,7 @@ def fit(
             table,
             settings,
             classes=split_classes(classes),
-            memory=memory,
-            folder=temporary_folder(out),
+            rows=rows,
             unlabelled=unlabelled,
             evidence=evidence,
             progress=progress,

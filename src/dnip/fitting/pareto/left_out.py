@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dnip.base.errors import DNIPWarning, InvalidInputError
-from dnip.fitting.folds import USUAL_FOLDS, deal_folds
+from dnip.fitting.evidence import USUAL_FOLDS, deal_folds
 from dnip.fitting.pareto.rules import Rule, place_on
 from dnip.fitting.pareto.solve import Front, front
 from dnip.method.prediction import decide

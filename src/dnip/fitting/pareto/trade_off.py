@@ -10,12 +10,13 @@ import numpy as np
 
 from dnip.base.choices import Switch
 from dnip.base.validation import check_choice
+from dnip.fitting.fit import calibrate_table
 from dnip.fitting.pareto.expectation import expected_cobias
 from dnip.fitting.pareto.left_out import FEW, CrossFit, cross_fit
 from dnip.fitting.pareto.rules import Rule
 from dnip.fitting.pareto.solve import Front, FrontProgress, Point, front
 from dnip.fitting.record import provenance_of
-from dnip.fitting.whole import calibrate_table
+from dnip.fitting.sampled import whole_table
 from dnip.method.coefficients import Coefficients
 from dnip.method.prediction import decide
 from dnip.method.scales import DEFAULT_SCALE
@@ -284,13 +285,8 @@ def trace_front(
         classes=table.classes,
         progress=progress,
     )
-    provenance = provenance_of(
-        table.source,
-        table.data_hash,
-        len(table),
-        np.bincount(labelled.labels, minlength=table.n_classes),
-        calibrate_table(labelled),
-    )
+    calibration = calibrate_table(labelled)
+    provenance = provenance_of(whole_table(table), table.data_hash, calibration, seed)
     sample = TableSample.of(labelled.probabilities, labelled.labels, mass=labelled.mass)
     provenance["sketch"] = sample.sketch().to_dict()
     trade_off = TradeOff(

@@ -136,7 +136,7 @@ def fit_robustly(
     given: Problem,
     settings: FitSettings,
     unlabelled: Probabilities,
-    began: float,
+    began: float | None = None,
     *,
     progress: Progress | None = None,
 ) -> RobustSolution:
@@ -149,11 +149,13 @@ def fit_robustly(
     settings : FitSettings
     unlabelled : ndarray of shape (U, N)
         None of them is an empty array.
-    began : float
-        The ``time.perf_counter`` reading from which time counts.
+    began : float, optional
+        The ``time.perf_counter`` reading from which time counts; now by default.
     progress : callable, optional
         Called with a :class:`~dnip.method.solution.TraceEntry` at every event.
     """
+    if began is None:
+        began = time.perf_counter()
     problem = given
     target: Floats | None = None
     absent: tuple[int, ...] = ()

@@ -9,7 +9,7 @@ import numpy as np
 
 from dnip.base.errors import InvalidInputError
 from dnip.base.validation import check_integer, check_number
-from dnip.fitting.folds import USUAL_FOLDS, deal_folds
+from dnip.fitting.evidence import USUAL_FOLDS, deal_folds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

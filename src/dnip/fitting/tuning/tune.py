@@ -11,13 +11,12 @@ import numpy as np
 
 from dnip.base.errors import DNIPWarning, InvalidInputError, listed
 from dnip.base.validation import check_number
-from dnip.fitting.fit import fit_table
+from dnip.fitting.fit import fit_table, unlabelled_rows
 from dnip.fitting.record import Fit
 from dnip.fitting.tuning.choice import Choice, Criterion, Standing, choose
 from dnip.fitting.tuning.settings import Grid, Settings
 from dnip.fitting.tuning.splits import fold_rows, share_rows
 from dnip.fitting.tuning.trials import Fold, Progress, Workbench
-from dnip.fitting.whole import unlabelled_rows
 from dnip.method.objective import Objective
 from dnip.metrics import METRICS, accuracy, cobias
 from dnip.metrics.confusion import count_pairs
@@ -237,7 +236,8 @@ def tune(
     opt = _as_table(table, labels)
     scheme, trial_folds, dev_labels = _set_apart(opt, folds, dev_share, dev, seed)
     base = Objective() if objective is None else objective
-    workbench = Workbench(trial_folds, base, unlabelled_rows(opt, unlabelled), solver, seed)
+    more = unlabelled_rows(opt, unlabelled)
+    workbench = Workbench(trial_folds, base, more if len(more) else None, solver, seed)
     planned = grid.candidates()
     deadline = None if time_limit is None else began + _TRIAL_SHARE * time_limit
     trials = workbench.run(planned, deadline=deadline, progress=progress)
