@@ -110,11 +110,6 @@ def test_a_label_without_tokens_is_a_problem():
     assert "'sad' has no token of its own" in found.problems[0]
 
 
-def test_low_mass_is_a_problem():
-    found = audit(task("happy", "sad"), PROMPTS, Words(), Scoring.SUM, engine=Fixed(0.01, 0.01))
-    assert "on 3 prompts the labels capture 1.2% of the probability" in found.problems[0]
-
-
 def test_drift_through_the_chat_template():
     steady = Words(template=lambda prompt: f"<user> {prompt} <bot>")
     found = audit(task("happy", "sad"), PROMPTS, steady, Scoring.FIRST)
@@ -152,13 +147,6 @@ def test_without_a_tokenizer_mass_alone_is_measured():
     assert found.classes[0].mass == pytest.approx(0.6 * (1 + 1 / 2 + 1 / 3) / 3)
 
 
-def test_mass_of_labels_that_are_not_all_reported_is_a_lower_bound():
-    engine = Fixed(0.6, 0.3, partial=2)
-    found = audit(task("happy", "sad"), PROMPTS, Words(), Scoring.FIRST, engine=engine)
-    assert found.passed
-    assert "on 2 of 3 prompts the server did not report every label" in found.notes[0]
-
-
 def test_a_chat_template_that_fails_is_a_note():
     def fails(prompt):
         raise InvalidInputError("the chat template fails")
@@ -168,25 +156,15 @@ def test_a_chat_template_that_fails_is_a_note():
     assert "cannot be scored: the chat template fails" in found.notes[0]
 
 
-def test_needs_a_prompt():
-    with pytest.raises(InvalidInputError, match="at least one prompt"):
-        audit(task("happy", "sad"), [], Words(), Scoring.FIRST)
-
-
-def test_with_a_real_tokenizer_and_model(tiny_model, tmp_path):
-    import shutil
-
-    from dnip.prompting.engines.transformers_engine import TransformersEngine
-    from tiny_models import add_chat_template
-
-    folder = shutil.copytree(tiny_model("llama"), tmp_path / "chat")
-    add_chat_template(folder, "{{ messages[0]['content'] }}\n### Answer:")
-    engine = TransformersEngine(folder)
-    asked = task("World", "Business", "new phones")
-    found = audit(asked, PROMPTS, engine.tokenizer, Scoring.SUM, engine=engine)
-    assert 0 < found.lowest_mass <= found.mass < 1
-    assert found.drifted == ()
-    assert "".join(found.classes[2].texts) == " new phones"
-    add_chat_template(folder, "{{ raise_exception('no') }}")
-    broken = TransformersEngine(folder).tokenizer
-    assert "no" in audit(asked, PROMPTS, broken, Scoring.SUM).notes[0]
+@pytest.mark.parametrize(
+    ("engine", "problem", "note"),
+    [
+        (Fixed(0.01, 0.01), "on 3 prompts the labels capture 1.2% of the probability", ""),
+        (Fixed(0.6, 0.3, partial=2), "", "on 2 of 3 prompts the server did not report every label"),
+    ],
+)
+def test_what_the_mass_says(engine, problem, note):
+    found = audit(task("happy", "sad"), PROMPTS, Words(), Scoring.SUM, engine=engine)
+    assert [text for text in found.problems if problem not in text] == []
+    assert (len(found.problems), len(found.notes)) == (problem != "", note != "")
+    assert note in "".join(found.notes)

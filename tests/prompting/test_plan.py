@@ -24,11 +24,8 @@ def test_demonstrations_are_never_among_the_scored_rows(tmp_path, shots):
     assert shown
     assert not shown & set(plan.examples.ids)
     assert len(plan.examples) + len(shown) == 10
-
-
-def test_balanced_shows_one_demonstration_of_each_class(tmp_path):
-    plan = make_plan(TASK, write_data(tmp_path), shots="balanced", seed=3)
-    assert sorted(label for _, label in plan.builder.demonstrations) == [0, 1]
+    if shots == "balanced":
+        assert sorted(label for _, label in plan.builder.demonstrations) == [0, 1]
 
 
 def test_seeds_change_the_demonstrations_but_not_the_limited_rows(tmp_path):
@@ -81,20 +78,3 @@ def test_a_prompt_that_no_shortening_can_fit_is_refused_by_id(tmp_path):
     plan = make_plan(TASK, write_data(tmp_path), shots=0)
     with pytest.raises(InvalidInputError, match=r"test-0.*longer than the model's context"):
         plan.shortened(lambda prompts: list(range(len(prompts))))
-
-
-@pytest.mark.parametrize(
-    ("settings", "told"),
-    [
-        ({"shots": 11}, "11 demonstrations asked for"),
-        ({"shots": -1}, "shots must be a whole number of at least 0"),
-        ({"seed": -1}, "seed must be"),
-        ({"limit": 0}, "limit must be"),
-        ({"split": "dev"}, "no dev.jsonl, dev.csv or dev.parquet"),
-    ],
-)
-def test_bad_settings_are_refused(tmp_path, settings, told):
-    write_data(tmp_path)
-    with pytest.raises(InvalidInputError) as caught:
-        make_plan(TASK, tmp_path, **settings)
-    assert told in str(caught.value)

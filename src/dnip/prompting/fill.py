@@ -55,9 +55,7 @@ def fill_unreported(
     return np.asarray(scaled / scaled.sum(axis=1, keepdims=True), dtype=np.float64)
 
 
-def open_decisions(
-    captured: ArrayLike, ceiling: ArrayLike | None, weights: ArrayLike | None = None
-) -> Booleans:
+def open_decisions(captured: ArrayLike, ceiling: ArrayLike | None) -> Booleans:
     """Mark the rows whose decision depends on how unreported labels are filled.
 
     A row is marked if two fills within its bounds decide for different classes; a tie goes to the
@@ -69,8 +67,6 @@ def open_decisions(
     ----------
     captured, ceiling : array-like of shape (M, N)
         As for `fill_unreported`.
-    weights : array-like of shape (N,), optional
-        Positive class weights of the decision, such as weight indices.
 
     Returns
     -------
@@ -85,13 +81,6 @@ def open_decisions(
     array([False,  True])
     """
     low, high = _bounds(captured, ceiling)
-    if weights is not None:
-        factor = np.asarray(weights, dtype=np.float64)
-        if factor.shape != (low.shape[1],) or not (factor > 0).all():
-            raise InvalidInputError(
-                f"weights must be {low.shape[1]} positive numbers, one per class; got {weights!r}"
-            )
-        low, high = low * factor, high * factor
     rows = np.arange(len(low))
     best = low.argmax(axis=1)
     least = low[rows, best][:, None]

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dnip.base.errors import InvalidInputError
 from dnip.base.optional import load_optional
 from dnip.prompting.chain_of_thought import INVITATION, RATIONALE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from dnip.prompting.task import Task
+from dnip.prompting.task import Task
 
 # Mark the places of prompt and answer in a rendered demonstration.
 _PROMPT, _ANSWER = "\ue000", "\ue001"
@@ -80,7 +77,7 @@ class PromptBuilder:
         Raises
         ------
         InvalidInputError
-            If the row lacks a field of the task.
+            If the template fails, such as for a row without a field that it uses.
         """
         return Prompt(self.prefix, self._example(row), self._lead)
 
@@ -126,14 +123,8 @@ class PromptBuilder:
         return before.removeprefix(_PROMPT)
 
     def _example(self, row: Mapping[str, Any]) -> str:
-        missing = [field for field in self.task.fields if row.get(field) is None]
-        if missing:
-            raise InvalidInputError(
-                f"task {self.task.name}: the row {row.get('id', '')!s} has no field "
-                f"{', '.join(missing)}; it has {', '.join(row)}",
-                hint="Give data with the task's fields",
-            )
-        return self._fill("example", {field: row[field] for field in self.task.fields})
+        fields = {name: row[name] for name in self.task.fields if row.get(name) is not None}
+        return self._fill("example", fields)
 
     def _fill(self, name: str, parts: Mapping[str, Any]) -> str:
         template = self._templates[name]

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from importlib.resources import files
-from typing import TYPE_CHECKING
+from importlib.resources.abc import Traversable
 
 from dnip.base.errors import InvalidInputError
 from dnip.base.toml_models import Several, TomlModel, built_in_names, check_table, load_toml
 from dnip.base.validation import check_classes
 from dnip.prompting.chain_of_thought import ChainOfThought
-
-if TYPE_CHECKING:
-    import os
-    from importlib.resources.abc import Traversable
 
 
 @dataclass(frozen=True)
@@ -162,21 +159,9 @@ class _TaskTable(TomlModel):
 
     def task(self) -> Task:
         wording = ChainOfThought(
-            template=self.chain_of_thought.template,
-            demonstration=self.chain_of_thought.demonstration,
-            rationales=tuple(one.rationale for one in self.classes),
+            **vars(self.chain_of_thought), rationales=tuple(one.rationale for one in self.classes)
         )
-        return Task(
-            name=self.name,
-            instruction=self.instruction,
-            fields=self.fields,
-            template=self.template,
-            classes=tuple(one.name for one in self.classes),
-            label_words=tuple(
-                one.name if one.label_word is None else one.label_word for one in self.classes
-            ),
-            demonstration=self.demonstration,
-            separator=self.separator,
-            answer_prefix=self.answer_prefix,
-            chain_of_thought=wording,
-        )
+        words = (one.name if one.label_word is None else one.label_word for one in self.classes)
+        names = tuple(one.name for one in self.classes)
+        changed = {"classes": names, "label_words": tuple(words), "chain_of_thought": wording}
+        return Task(**{**vars(self), **changed})

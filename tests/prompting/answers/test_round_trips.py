@@ -69,35 +69,6 @@ def test_types_of_the_openai_client():
     assert read_answers(written, CLASSES)[1].refused == ("answer 2",)
 
 
-def test_types_of_langchain():
-    pytest.importorskip("langchain_core.decisions", reason="langchain-core 1.8 is not installed")
-    from langchain_core.decisions import ChoiceAnswer, ClassifierResponse, NoulAnswer, ScoreAnswer
-
-    p = {"ham": 0.25, "spam": 0.75}
-    answers = {
-        "kind": ChoiceAnswer(type="choice", choice="spam", probabilities=p, confidence=0.5),
-        "urgent": NoulAnswer(type="noul", noul=0.75),
-        "mood": ScoreAnswer(
-            type="score",
-            score=0.75,
-            confidence=0.5,
-            legend={0: "calm", 1: "angry"},
-            probabilities={0: 0.25, 1: 0.75},
-        ),
-    }
-    response = ClassifierResponse(model="m", answers=answers, request_id="r")
-    written = json.loads(response.model_dump_json())
-    for question, classes in (
-        ("kind", CLASSES),
-        ("urgent", ["no", "yes"]),
-        ("mood", ["calm", "angry"]),
-        ("mood", ["0", "1"]),
-    ):
-        table, summary = read_answers([written], classes, question=question)
-        assert table.probabilities.tolist() == [[0.25, 0.75]]
-        assert (table.ids.tolist(), summary.model) == (["r"], "m")
-
-
 def test_pipelines_of_transformers(tmp_path):
     torch = pytest.importorskip("torch")
     transformers = pytest.importorskip("transformers")

@@ -1,7 +1,9 @@
 """Every source says the same of the same answer, in the shape in which its service writes it."""
 
+import json
 import math
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,155 +13,19 @@ from dnip.prompting.answers import read_answers
 from dnip.prompting.answers.registry import SOURCES
 
 CLASSES = ["ham", "spam"]
-#: What a language model gave to the tokens at the place of the label.
-TOKENS = {" spam": 0.5, "Spam": 0.1, " ham": 0.2, " the": 0.05}
-
-
-def listed(key="logprob"):
-    return [{"token": text, key: math.log(p)} for text, p in TOKENS.items()]
-
-
-def position():
-    return {"token": " spam", "logprob": math.log(0.5), "top_logprobs": listed()}
+SHAPES_FILE = Path(__file__).with_name("data") / "shapes.jsonl"
+#: Answers of every kind that all give 0.25 to ham and 0.75 to spam, as their services write them.
+ALL = [
+    pytest.param(one["source"], one["answer"], id=f"{one['source']}: {one['name']}")
+    for one in map(json.loads, SHAPES_FILE.read_text().splitlines())
+]
+SHAPES = {param.id: param.values[1] for param in ALL}
 
 
 def choice(answer):
     return {"model": "m", "answers": {"kind": answer}}
 
 
-#: Per source: answers that all give 0.25 to ham and 0.75 to spam.
-SHAPES = {
-    "decisions": {
-        "System One": choice(
-            {"type": "choice", "choice": "spam", "probabilities": {"spam": 0.75, "ham": 0.25}}
-        ),
-        "OpenAI": {
-            "model": "m",
-            "answers": [
-                {
-                    "type": "choice",
-                    "name": None,
-                    "choice": "spam",
-                    "confidence": 0.5,
-                    "probabilities": [
-                        {"value": "ham", "probability": 0.25},
-                        {"value": "spam", "probability": 0.75},
-                    ],
-                }
-            ],
-        },
-        "score": choice(
-            {
-                "type": "score",
-                "probabilities": {"0": 0.25, "1": 0.75},
-                "legend": {"0": "ham", "1": "spam"},
-            }
-        ),
-    },
-    "lm-eval": {
-        "texts": {
-            "doc_id": 7,
-            "target": "1",
-            "arguments": {
-                "gen_args_0": {"arg_0": "?", "arg_1": " ham"},
-                "gen_args_1": {"arg_0": "?", "arg_1": " spam"},
-            },
-            "resps": [[["-9", "False"]], [["-9", "False"]]],
-            "filtered_resps": [[str(math.log(0.2)), "False"], [str(math.log(0.6)), "True"]],
-            "filter": "none",
-        },
-        "numbers, in the old layout": {
-            "doc_id": 7,
-            "target": 1,
-            "arguments": [["?", " ham"], ["?", " spam"]],
-            "resps": [[[math.log(0.2), False]], [[math.log(0.6), True]]],
-        },
-        "choices in another order": {
-            "doc_id": 7,
-            "target": "spam",
-            "arguments": [["?", " spam"], ["?", " ham"]],
-            "filtered_resps": [[math.log(0.6), True], [math.log(0.2), False]],
-            "resps": [],
-        },
-        "with those of acc_mutual_info": {
-            "doc_id": 7,
-            "target": "1",
-            "filtered_resps": [[math.log(p), False] for p in (0.2, 0.6, 0.1, 0.1)],
-            "resps": [],
-        },
-    },
-    "lighteval": {
-        "details": {
-            "doc": {"id": "7", "choices": [" spam", " ham"], "gold_index": [0]},
-            "metric": {"acc": 1},
-            "model_response": {"logprobs": [math.log(0.6), math.log(0.2)], "text": []},
-        }
-    },
-    "hugging-face": {
-        "text classification": [{"label": "spam", "score": 0.75}, {"label": "ham", "score": 0.25}],
-        "zero-shot": {"sequence": "?", "labels": ["spam", "ham"], "scores": [0.75, 0.25]},
-    },
-    "logprobs": {
-        "chat": {
-            "id": "chatcmpl-1",
-            "model": "m",
-            "choices": [
-                {"message": {"content": " spam"}, "logprobs": {"content": [position()]}},
-            ],
-        },
-        "completions": {
-            "choices": [
-                {
-                    "text": " spam",
-                    "logprobs": {
-                        "tokens": [" spam"],
-                        "top_logprobs": [{text: math.log(p) for text, p in TOKENS.items()}],
-                    },
-                }
-            ]
-        },
-        "Responses": {
-            "id": "resp_1",
-            "output": [
-                {"type": "reasoning", "summary": []},
-                {"type": "message", "content": [{"text": " spam", "logprobs": [position()]}]},
-            ],
-        },
-        "Ollama, chat": {"message": {"content": " spam"}, "logprobs": [position()]},
-        "Ollama, trimmed": {
-            "message": {"content": "spam"},
-            "done_reason": "stop",
-            "logprobs": [position()],
-        },
-        "Ollama, generate": {"response": " spam", "done": True, "logprobs": [position()]},
-        "llama.cpp": {
-            "content": " spam",
-            "completion_probabilities": [{"content": " spam", "top_logprobs": listed()}],
-        },
-        "Gemini": {
-            "modelVersion": "m",
-            "candidates": [
-                {
-                    "content": {"parts": [{"text": " spam"}]},
-                    "finishReason": "STOP",
-                    "logprobsResult": {
-                        "chosenCandidates": [{"token": " spam", "logProbability": math.log(0.5)}],
-                        "topCandidates": [{"candidates": listed("logProbability")}],
-                    },
-                }
-            ],
-        },
-    },
-    "columns": {
-        "numbers": {"id": 7, "spam": 0.75, "ham": 0.25},
-        "texts": {"ham": "0.25", "spam": "0.75", "note": ""},
-    },
-}
-ALL = [
-    pytest.param(source, shape, id=f"{source}: {name}")
-    for source, shapes in SHAPES.items()
-    for name, shape in shapes.items()
-]
 MASS = {"lm-eval": 0.8, "lighteval": 0.8, "logprobs": 0.8}
 
 
@@ -177,7 +43,7 @@ def test_an_answer_is_recognised_and_read(source, answer):
 
 
 def test_every_source_has_a_shape():
-    assert set(SOURCES) == {*SHAPES, "lm-eval-mutual-info"}
+    assert set(SOURCES) == {param.values[0] for param in ALL} | {"lm-eval-mutual-info"}
 
 
 @pytest.mark.parametrize(
@@ -204,7 +70,7 @@ def test_label_mass_of_servers_becomes_captured_mass():
 
 
 def test_mutual_information_divides_by_what_choices_have_without_a_context():
-    answer = SHAPES["lm-eval"]["with those of acc_mutual_info"]
+    answer = SHAPES["lm-eval: with those of acc_mutual_info"]
     logs = [-800.0, -801.0, -790.0, -792.0]  # so small that probabilities would underflow
     answer = answer | {"filtered_resps": [[log, False] for log in logs]}
     table, summary = read_answers([answer], CLASSES, source="lm-eval-mutual-info")
@@ -212,7 +78,7 @@ def test_mutual_information_divides_by_what_choices_have_without_a_context():
     np.testing.assert_allclose(table.probabilities[0], expected)
     assert summary.source == "lm-eval-mutual-info"
     with pytest.raises(InvalidInputError, match="without a context"):
-        read_answers([SHAPES["lm-eval"]["texts"]], CLASSES, source="lm-eval-mutual-info")
+        read_answers([SHAPES["lm-eval: texts"]], CLASSES, source="lm-eval-mutual-info")
 
 
 def chat(text, *positions, reason="stop", **message):
@@ -303,7 +169,7 @@ REFUSALS = {
 
 @pytest.mark.parametrize("refusal", REFUSALS.values(), ids=REFUSALS)
 def test_refusals_are_counted_and_left_out(refusal):
-    sound = SHAPES["decisions"]["OpenAI"] if "answers" in refusal else SHAPES["logprobs"]["chat"]
+    sound = SHAPES["decisions: OpenAI"] if "answers" in refusal else SHAPES["logprobs: chat"]
     answers = [{**sound, "id": "a"}, {**refusal, "id": "b"}]
     table, summary = read_answers(answers, CLASSES)
     assert (table.ids.tolist(), summary.refused, summary.failed) == (["a"], ("b",), ())
