@@ -23,7 +23,7 @@ from benchmarks.tables import Table, print_markdown
 from dnip import ProbabilityTable
 from dnip.base.errors import DNIPWarning
 from dnip.base.typing import Floats, Integers, Labels
-from dnip.deploying.checking.check import check
+from dnip.deploying.check import check
 from dnip.fitting.fit import fit_table
 from dnip.tables.sketch import Sketch
 

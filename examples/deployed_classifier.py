@@ -15,7 +15,7 @@ import numpy as np
 
 from dnip import ClassAccuracyDisplay, ProbabilityTable, fit_table
 from dnip.comparing.demonstration import bundled_table
-from dnip.deploying.checking.check import check
+from dnip.deploying.check import check
 
 coefficients = fit_table(bundled_table("opt")).coefficients
 today = bundled_table("test")

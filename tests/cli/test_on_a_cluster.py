@@ -140,7 +140,7 @@ def test_prompts_are_scored_the_same_though_a_worker_is_killed(address, folder, 
     ("damage", "told"),
     [
         ("bytes", "b.parquet: this is not a sound Parquet file"),
-        ("columns", "b.parquet: there are 3 class columns, red, green, blue, but 4 classes"),
+        ("columns", "the columns found are id, label, red, green, blue"),
     ],
 )
 def test_a_part_that_is_damaged_is_named(address, fitted, dnip, damage, told):

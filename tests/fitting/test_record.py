@@ -5,7 +5,7 @@ import pytest
 
 from dnip import DNIPClassifier, ProbabilityTable
 from dnip.comparing.demonstration import bundled_table
-from dnip.deploying.checking.check import check
+from dnip.deploying.check import check
 from dnip.fitting.fit import fit_table
 from dnip.fitting.pareto import Rule, trace_front
 from dnip.tables.sketch import Sketch

@@ -8,7 +8,7 @@ from dnip.presenting.artefacts import Column, Estimate, Table
 from dnip.presenting.terminal import to_text
 
 if TYPE_CHECKING:
-    from dnip.deploying.checking.check import Check
+    from dnip.deploying.check import Check
     from dnip.presenting.artefacts import Row
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from dnip.base.errors import DNIPWarning, InvalidInputError
 from dnip.base.escaping import html
 from dnip.base.optional import load_optional
-from dnip.deploying.checking.check import check
+from dnip.deploying.check import check
 from dnip.fitting.fit import fit_table
 from dnip.fitting.pareto import front
 from dnip.fitting.pareto.rules import place_on

@@ -41,7 +41,7 @@ def check(
     labels, compares accuracy and COBias as well. Exit status 0 if the coefficients hold, 3 if they
     do not.
     """
-    from dnip.deploying.checking.check import check as check_rows
+    from dnip.deploying.check import check as check_rows
     from dnip.method.coefficients import Coefficients
     from dnip.presenting.checking import describe_check
     from dnip.tables import Scan

@@ -2,51 +2,164 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from dnip.base.errors import InvalidInputError
+from dnip.base.errors import CoefficientsFormatError, InvalidInputError
+from dnip.base.typing import Floats, Integers
 from dnip.base.validation import check_level
-from dnip.deploying.checking.scores import ClassScores, Score
+from dnip.method.coefficients import Coefficients
+from dnip.method.coefficients_file import REFIT
 from dnip.method.prediction import decide
-from dnip.tables import Chunk
+from dnip.metrics.cobias import cobias_of
+from dnip.metrics.gaps import draw_accuracies
+from dnip.priors import PriorEstimate
+from dnip.tables import Chunk, Rows
 from dnip.tables.evaluation import check_same_classes
 from dnip.tables.labels import UNLABELLED
 from dnip.tables.on_cluster import SharedTable, add_up
-from dnip.tables.sketch import LEAST_ROWS, Sketch, TableSample
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from dnip.base.typing import Floats
-    from dnip.method.coefficients import Coefficients
-    from dnip.priors import PriorEstimate
-    from dnip.tables import Rows
-    from dnip.tables.sketch import Comparison
+from dnip.tables.sketch import LEAST_ROWS, Comparison, Sketch, TableSample
 
 # From these distances on, a difference is called moderate or large.
 _MODERATE, _LARGE = 0.1, 0.25
 
-#: What is told of the origin of a table, and how it is called.
-ORIGIN = {
+# What a table tells of its origin, and the words for it.
+_ORIGIN = {
     "model": "model",
     "revision": "revision of the model",
     "precision": "precision",
     "prompt_sha256": "prompt (its hash)",
 }
 
+# With labels, these share alpha: the distribution, accuracy and COBias.
+_QUESTIONS = 3
+
+# Draws of new rows, the same at every call.
+_DRAWS, _SEED = 10_000, 0
+
+
+class Score(NamedTuple):
+    """A metric of new rows, and where it should be if nothing has changed.
+
+    Attributes
+    ----------
+    at_fit, now : float
+    low, high : float
+        The interval in which it is expected now.
+    """
+
+    at_fit: float
+    now: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, eq=False)
+class ClassScores:
+    """Rows of each class, and how many of them are right.
+
+    Attributes
+    ----------
+    rows, right : ndarray of shape (N,)
+        Labelled rows, and those that the coefficients get right.
+
+    Examples
+    --------
+    >>> at_fit = ClassScores(np.array([50, 50]), np.array([40, 38]))
+    >>> accuracy, cobias = at_fit.compare(ClassScores(np.array([50, 50]), np.array([41, 15])), 0.95)
+    >>> accuracy.now < accuracy.low, cobias.now > cobias.high
+    (True, True)
+    """
+
+    rows: Integers
+    right: Integers
+
+    def compare(self, now: ClassScores, level: float) -> tuple[Score, Score | None]:
+        """Compare accuracy and COBias of new rows with those of the fit.
+
+        Class accuracies are drawn as the rows of the fit allow, and new rows from them. COBias of
+        few rows is too large, because chance sets classes apart; that of drawn rows is as much so.
+        And weights that made the classes of the fit equal leave gaps between those of new rows.
+
+        Parameters
+        ----------
+        now : ClassScores
+            Of the new rows.
+        level : float
+            Of the intervals.
+
+        Returns
+        -------
+        accuracy : Score
+            Expected for the class mix of the new rows.
+        cobias : Score or None
+            None if fewer than two classes have rows on both sides.
+        """
+        both = (self.rows > 0) & (now.rows > 0)
+        fitted = ClassScores(self.rows[both], self.right[both])
+        new = ClassScores(now.rows[both], now.right[both])
+        rng = np.random.default_rng(_SEED)
+        hits, sizes = fitted.right.astype(np.float64), fitted.rows.astype(np.float64)
+        rates = draw_accuracies(hits, sizes, _DRAWS, rng, followed=1.0)
+        drawn = rng.binomial(new.rows, rates)
+        ends = [(1 - level) / 2, (1 + level) / 2]
+
+        def score(at_fit: float, found: float, expected: Floats) -> Score:
+            low, high = np.quantile(expected, ends).tolist()
+            return Score(at_fit, found, low, high)
+
+        accuracy = score(fitted.accuracy, new.accuracy, drawn.sum(axis=1) / new.rows.sum())
+        if both.sum() < 2:
+            return accuracy, None
+        return accuracy, score(fitted.cobias, new.cobias, cobias_of(drawn / new.rows))
+
+    @property
+    def accuracy(self) -> float:
+        """The share of all rows that are right."""
+        return float(self.right.sum() / self.rows.sum())
+
+    @property
+    def cobias(self) -> float:
+        """COBias, if all classes have rows."""
+        return float(cobias_of(self.right / self.rows))
+
+    @classmethod
+    def from_fit(cls, fit: Mapping[str, Any], n_classes: int) -> Self | None:
+        """Return the scores that the record of a fit holds; None if it holds none.
+
+        Raises
+        ------
+        CoefficientsFormatError
+            If they are damaged.
+        """
+        if "scores" not in fit:
+            return None
+        try:
+            content = fit["scores"]
+            rows, right = (np.asarray(content[name], np.int64) for name in ("rows", "right"))
+            if rows.shape != (n_classes,) or right.shape != (n_classes,):
+                raise ValueError(f"not one number for each of {n_classes} classes")
+            if (right < 0).any() or (right > rows).any() or not rows.any():
+                raise ValueError("more rows are right than there are")
+            return cls(rows, right)
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
+            raise CoefficientsFormatError(
+                f"coefficients: fit.scores is damaged: {error}", hint=REFIT
+            ) from error
+
 
 @dataclass(frozen=True, eq=False)
 class Check:
-    """What new rows say of coefficients.
+    """Whether coefficients fit new rows, and what was compared.
 
     Attributes
     ----------
     classes : tuple of str
     alpha : float
-        How probable it may be that coefficients which fit are said not to.
+        The probability of a false alarm that is accepted.
     n_rows, n_labelled : int
         New rows.
     rows_at_fit : float
@@ -64,7 +177,7 @@ class Check:
     accuracy, cobias : Score or None
         Under the coefficients; None without labels.
     origin : tuple of str
-        In what the model and the prompt differ from those of the fit, one sentence each.
+        What of the model and the prompt has changed since the fit, one sentence each.
     """
 
     classes: tuple[str, ...]
@@ -86,7 +199,7 @@ class Check:
     @property
     def level(self) -> float:
         """Level of the intervals: each question that is asked gets its part of `alpha`."""
-        return 1 - self.alpha / _questions(labelled=self.accuracy is not None)
+        return 1 - self.alpha / (1 if self.accuracy is None else _QUESTIONS)
 
     @property
     def same_distribution(self) -> bool:
@@ -167,7 +280,7 @@ def check(
     coefficients : Coefficients
         Fitted for the table's classes.
     alpha : float, default=0.05
-        How probable it may be that coefficients which fit are said not to.
+        The probability of a false alarm that is accepted.
     origin : mapping, optional
         Where the new rows come from; see `dnip.tables.metadata.origin_of`.
     progress : callable, optional
@@ -206,7 +319,7 @@ def check(
         )
     accuracy = cobias = None
     if before is not None and (rows[before.rows > 0]).any():
-        level = 1 - alpha / _questions(labelled=True)
+        level = 1 - alpha / _QUESTIONS
         accuracy, cobias = before.compare(ClassScores(rows, right), level)
     mass, mass_at_fit = sample.mass, None if sketch.mass is None else sketch.mass.mean
     return Check(
@@ -224,7 +337,7 @@ def check(
         coefficients.estimate_prior(sample.probabilities),
         accuracy,
         cobias,
-        _unlike(fit.get("data"), origin),
+        _changes_of_origin(fit.get("data"), origin),
     )
 
 
@@ -257,18 +370,13 @@ class _SeenRows:
         self.rows, self.right = self.rows + other.rows, self.right + other.right
 
 
-def _questions(*, labelled: bool) -> int:
-    """Return how many questions share alpha: the distribution; with labels, two scores as well."""
-    return 3 if labelled else 1
-
-
-def _unlike(data: object, now: Mapping[str, str | None] | None) -> tuple[str, ...]:
-    """Return in what the origin of new rows differs from that of the fit."""
+def _changes_of_origin(data: object, now: Mapping[str, str | None] | None) -> tuple[str, ...]:
+    """Say, in a sentence each, what of model and prompt is not as it was at the fit."""
     at_fit = data.get("origin") if isinstance(data, dict) else None
     if not isinstance(at_fit, dict) or now is None:
         return ()
     return tuple(
         f"the {name} differs: {at_fit.get(key)} at the fit, {now.get(key)} now"
-        for key, name in ORIGIN.items()
+        for key, name in _ORIGIN.items()
         if at_fit.get(key) != now.get(key)
     )
