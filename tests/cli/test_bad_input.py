@@ -28,11 +28,7 @@ GZIPPED = gzip.compress(b"label,p0,p1\n" + b"0,0.25,0.75\n1,0.5,0.5\n" * 1000, m
         ("bad.csv", "", "the file is empty"),
         ("bad.csv", HEAD, "there are no rows"),
         ("bad.csv", "label,p1\n0,1\n", "column p0 is missing"),
-        (
-            "bad.csv",
-            "label,a,b\n0,1,0\n",
-            "is none of the columns a, b, which were taken for the classes",
-        ),
+        ("bad.csv", "label,a,b\n0,1,0\n", "a, b"),
         ("bad.csv", "label,p0,p1,p02\n0,1,0,1\n", "column p02 is not known"),
         ("bad.csv", "label,p0,p1,p1\n0,1,0,1\n", "column p1 appears twice"),
         ("bad.csv", "label,p0\n0,1\n", "1 class column"),
