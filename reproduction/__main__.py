@@ -12,11 +12,11 @@ from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dnip.base.cores import usable_cores
 from dnip.base.errors import DNIPError
 from dnip.base.files import check_files
 from dnip.cli.console import complain, finish, live_progress
 from dnip.cli.options import model_files, named_file
+from dnip.fitting.tuning.trials import usable_cores
 from reproduction.describe import describe_reproduction, describe_survey, notes_on_reproduction
 from reproduction.plan import load_plan
 from reproduction.registry import ALL, EXPERIMENTS

@@ -9,8 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from dnip.base.errors import InvalidInputError
-from dnip.base.files import make_folder
-from dnip.base.locks import only_process
+from dnip.base.files import make_folder, only_process
 from dnip.presenting.results import write_json, write_rows
 from reproduction.artefacts import Section
 from reproduction.engine import Outcome, run_cells

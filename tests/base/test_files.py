@@ -1,17 +1,17 @@
 import errno
+import fcntl
 import os
-import signal
 import socket
 import subprocess
 import sys
 import threading
-import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from dnip.base.errors import OutputError
-from dnip.base.files import atomic_path, check_files, check_writable
+from dnip.base.files import atomic_path, check_files, check_writable, only_process
 
 
 @pytest.fixture
@@ -55,12 +55,11 @@ def test_a_full_disk_is_told_as_such(old_file):
     assert list(old_file.parent.iterdir()) == [old_file]
 
 
-@pytest.mark.parametrize("step", ["open", "fsync"])
-def test_a_step_of_our_own_that_fails_is_an_output_error(old_file, monkeypatch, step):
+def test_a_step_of_our_own_that_fails_is_an_output_error(old_file, monkeypatch):
     def fail(*_args):
         raise OSError(errno.EIO, "Input/output error")
 
-    monkeypatch.setattr(f"dnip.base.files.os.{step}", fail)
+    monkeypatch.setattr("dnip.base.files.os.fsync", fail)
     with pytest.raises(OutputError, match="Input/output error"), atomic_path(old_file):
         pass
     monkeypatch.undo()
@@ -189,11 +188,9 @@ def test_an_input_folder_is_an_input_as_a_whole(tmp_path, old_file):
     folder.mkdir()
     with pytest.raises(OutputError, match="out and opt lie one in the other"):
         check_files({"opt": folder}, {"out": folder / "new.csv"})
-    (folder / "part.csv").hardlink_to(old_file)
-    with pytest.raises(OutputError, match="opt and out are the same file"):
-        check_files({"opt": folder}, {"out": old_file})
-    with pytest.raises(OutputError, match="opt and cells are the same file"):
-        check_files({"opt": old_file}, {}, {"cells": folder})
+    (folder / "t.csv").touch()
+    with pytest.raises(OutputError, match="cells and opt lie one in the other"):
+        check_files({"opt": folder / "t.csv"}, {}, {"cells": folder})
 
 
 def test_what_is_no_path_is_no_input(tmp_path):
@@ -202,102 +199,92 @@ def test_what_is_no_path_is_no_input(tmp_path):
         check_files({"model": text}, {"out": out})
 
 
-_SLOW_WRITE = """
-import sys, time
+_WRITE_UNTIL_TOLD = """
+import sys
 from dnip.base.files import atomic_path
-with atomic_path(sys.argv[1]) as temporary, temporary.open("w") as file:
-    file.write("half")
-    file.flush()
+with atomic_path(sys.argv[1]) as partial:
+    partial.write_text("half of what another process writes")
     print("writing", flush=True)
-    time.sleep(60)
+    sys.stdin.read()
 """
 
 
-def test_a_killed_process_leaves_the_old_file(old_file):
+@contextmanager
+def writing(path):
+    """Another process that is in the middle of writing a file, until it is killed."""
     with subprocess.Popen(
-        [sys.executable, "-c", _SLOW_WRITE, str(old_file)], stdout=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdout.readline() == "writing\n"
-        process.send_signal(signal.SIGKILL)
-    assert process.returncode == -signal.SIGKILL
-    assert old_file.read_text() == "old"
-
-
-def test_an_interrupted_process_also_cleans_up(old_file):
-    with subprocess.Popen(
-        [sys.executable, "-c", _SLOW_WRITE, str(old_file)],
+        [sys.executable, "-c", _WRITE_UNTIL_TOLD, str(path)],
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
         text=True,
     ) as process:
         assert process.stdout.readline() == "writing\n"
-        time.sleep(0.05)
-        process.send_signal(signal.SIGINT)
-    assert old_file.read_text() == "old"
-    assert list(old_file.parent.iterdir()) == [old_file]
-
-
-def leave_killed(path):
-    before = set(path.parent.iterdir())
-    with subprocess.Popen(
-        [sys.executable, "-c", _SLOW_WRITE, str(path)], stdout=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdout.readline() == "writing\n"
+        yield
         process.kill()
-    (left,) = set(path.parent.glob(".dnip-*")) - before
-    return left
 
 
-def write_next(path):
-    with atomic_path(path) as temporary:
-        temporary.write_text("new")
-    assert path.read_text() == "new"
+def write(path):
+    with atomic_path(path) as partial:
+        assert partial.read_text() == ""
+        partial.write_text("new")
 
 
-class TestLeftovers:
-    pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no file locks")
+def test_a_second_writer_is_refused_and_a_killed_one_leaves_the_old_file(old_file):
+    with writing(old_file):
+        with pytest.raises(OutputError, match=r"out\.txt cannot be written: another process is"):
+            write(old_file)
+        write(old_file.with_name("other.txt"))
+    assert old_file.read_text() == "old"
+    write(old_file)
+    assert old_file.read_text() == "new"
+    assert sorted(path.name for path in old_file.parent.iterdir()) == ["other.txt", "out.txt"]
 
-    def test_the_next_write_removes_what_a_killed_one_left(self, old_file):
-        left, other = leave_killed(old_file), leave_killed(old_file.with_name("other.txt"))
-        write_next(old_file)
-        assert not left.exists()
-        assert other.exists()  # of another name
 
-    def test_that_of_a_living_writer_stays(self, old_file):
-        with atomic_path(old_file) as temporary:
-            temporary.write_text("mine")
-            write_next(old_file)
-            assert temporary.read_text() == "mine"
-        assert old_file.read_text() == "mine"
+def test_where_there_are_no_locks_writers_go_on(old_file, monkeypatch):
+    def no_locks(*_):
+        raise OSError(errno.ENOLCK, "No locks available")
 
-    def test_that_of_another_machine_is_not_judged(self, old_file, monkeypatch):
-        left = leave_killed(old_file)
-        monkeypatch.setattr("platform.node", lambda: "elsewhere")
-        write_next(old_file)
-        assert left.exists()
+    monkeypatch.setattr("fcntl.flock", no_locks)
+    write(old_file)
+    assert old_file.read_text() == "new"
 
-    def test_where_there_are_no_locks_nothing_is_judged(self, old_file, monkeypatch):
-        import fcntl
 
-        def no_locks(*_):
-            raise OSError(errno.ENOLCK, "No locks available")
+def test_a_file_that_another_process_has_just_finished_is_not_written_to(old_file, monkeypatch):
+    lock, finished = fcntl.flock, []
 
-        left = leave_killed(old_file)
-        monkeypatch.setattr(fcntl, "flock", no_locks)
-        write_next(old_file)
-        assert left.exists()
+    def flock(held, operation):
+        if not finished:
+            (partial,) = old_file.parent.glob(".dnip-*")
+            partial.write_text("of another")
+            finished.append(partial.rename(old_file.with_name("finished.txt")))
+        lock(held, operation)
 
-    def test_a_file_that_another_takes_for_left_is_made_anew(self, old_file, monkeypatch):
-        import fcntl
+    monkeypatch.setattr("fcntl.flock", flock)
+    write(old_file)
+    assert finished[0].read_text() == "of another"
+    assert old_file.read_text() == "new"
 
-        real, taken = fcntl.flock, []
 
-        def flock(held, operation):
-            if not taken:
-                taken.append(next(old_file.parent.glob(".dnip-*")))
-                taken[0].unlink()
-            real(held, operation)
+def test_a_link_that_stands_where_the_partial_file_goes_is_not_followed(tmp_path, old_file):
+    new = tmp_path / "new.txt"
+    with atomic_path(new) as partial:
+        pass
+    partial.symlink_to(old_file)
+    write(new)
+    assert (old_file.read_text(), new.read_text()) == ("old", "new")
 
-        monkeypatch.setattr(fcntl, "flock", flock)
-        write_next(old_file)
-        assert taken
+
+def test_a_lock_is_held_until_the_block_ends_in_any_way(tmp_path):
+    lock = tmp_path / ".lock"
+
+    def fail_inside():
+        with only_process(lock, "busy", hint="Wait"):
+            with pytest.raises(OutputError, match=r"busy\. Wait"):
+                only_process(lock, "busy", hint="Wait").__enter__()
+            raise FileNotFoundError
+
+    for _ in range(2):
+        with pytest.raises(FileNotFoundError):
+            fail_inside()
+    with pytest.raises(OutputError, match="cannot be written"):
+        only_process(lock / ".lock", "busy", hint="").__enter__()

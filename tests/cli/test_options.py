@@ -3,7 +3,7 @@
 from typing import get_args
 
 from dnip import Objective
-from dnip.base.choices import SolverName
+from dnip.base.option import SolverName
 from dnip.cli.fit_options import FitOptions
 from dnip.fitting.settings import FitSettings
 from dnip.solvers import SOLVERS

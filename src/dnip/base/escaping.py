@@ -7,6 +7,10 @@ from __future__ import annotations
 
 import re
 from html import escape
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
 
 # Control and direction characters, marks without width, and halves of surrogate pairs. Line ends,
 # tabs and the joiners of Persian, Hindi and emoji are not among them.
@@ -58,6 +62,9 @@ _LATEX = str.maketrans(
 # The longest text in a picture.
 _PICTURED = 200
 
+# Rows of a table in a notebook.
+_MOST_ROWS = 30
+
 
 def printable(text: str) -> str:
     r"""Return a text for a terminal, with control characters escaped.
@@ -68,6 +75,17 @@ def printable(text: str) -> str:
     café \x1b]0;title\x07\u202e
     """
     return _UNSEEN.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def valid_unicode(text: str) -> str:
+    r"""Return a text for a file: halves of surrogate pairs, as in odd paths, are escaped.
+
+    Examples
+    --------
+    >>> valid_unicode("t\udcff.csv")
+    't\\udcff.csv'
+    """
+    return text.encode(errors="backslashreplace").decode()
 
 
 def literal(text: str) -> str:
@@ -118,3 +136,26 @@ def html(text: str) -> str:
     '&lt;b&gt; &amp; \\x1b'
     """
     return escape(printable(text))
+
+
+def html_table(title: str, headings: Sequence[str], rows: Sequence[Iterable[object]]) -> str:
+    """Return a small HTML table of the first rows, everything escaped; numbers have 3 digits.
+
+    Examples
+    --------
+    >>> html_table("weights", ["class", "weight"], [["<b>", 0.5]])
+    '<table><caption>weights</caption><tr><th>class</th><th>weight</th></tr>\
+<tr><td>&lt;b&gt;</td><td>0.500</td></tr></table>'
+    """
+    lines = [("th", headings), *(("td", row) for row in rows[:_MOST_ROWS])]
+    if len(rows) > _MOST_ROWS:
+        lines.append(("td", [f"and {len(rows) - _MOST_ROWS:,} more"]))
+    body = "".join(
+        f"<tr>{''.join(f'<{tag}>{_cell(cell)}</{tag}>' for cell in cells)}</tr>"
+        for tag, cells in lines
+    )
+    return f"<table><caption>{html(title)}</caption>{body}</table>"
+
+
+def _cell(value: object) -> str:
+    return f"{value:.3f}" if isinstance(value, float) else html(str(value))

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import stat
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 from dnip.base.errors import OutputError
-from dnip.base.leftovers import temporary_beside
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -78,7 +78,7 @@ def check_writable(path: str | os.PathLike[str]) -> Path:
     dnip.OutputError: no/such/folder/coefficients.json cannot be written: the folder \
 no/such/folder does not exist. Create the folder first, or write elsewhere
     """
-    try:
+    with _failures(path):
         given = Path(path)
         # What /dev/stdout links to may be a pipe, which has no path.
         target = given.absolute() if _is_stream(given) else given.resolve()
@@ -100,10 +100,6 @@ no/such/folder does not exist. Create the folder first, or write elsewhere
                 f"permission denied in the folder {Path(path).parent}",
                 "Write to a folder of your own",
             )
-    except OutputError:
-        raise
-    except (OSError, RuntimeError) as error:  # RuntimeError: a loop of symbolic links
-        raise _cannot(path, _reason(error), "Write elsewhere") from error
     return target
 
 
@@ -132,25 +128,14 @@ def make_folder(path: str | os.PathLike[str]) -> Path:
     return folder
 
 
-def path_text(path: str) -> str:
-    r"""Return a path as valid Unicode: other bytes in it are escaped, as JSON needs it.
-
-    Examples
-    --------
-    >>> path_text("t\udcff.csv")
-    't\\udcff.csv'
-    """
-    return path.encode("utf-8", "backslashreplace").decode()
-
-
 @contextmanager
 def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Yield a temporary file to write to; move it to `path` when the block ends without an error.
+    """Yield a partial file to write to; move it to `path` when the block ends without an error.
 
-    The temporary file lies in the same folder and ends in the same suffix. It is forced to disk
-    and then renamed to `path`, so a reader sees the old file or the new one, never a part of it.
-    If the block raises, on Ctrl-C too, the temporary file is removed and `path` is unchanged. A
-    temporary file of a killed process is removed by the next write to `path`.
+    The partial file lies in the same folder; its name follows from that of `path` and has the same
+    suffix. It is forced to disk and then renamed to `path`, so a reader sees the old file or the
+    new one, never a part of it. If the block raises, on Ctrl-C too, the partial file is removed and
+    `path` is unchanged. That of a killed process is overwritten by the next write to `path`.
 
     A stream (see `check_writable`) cannot be replaced: it is written to directly.
 
@@ -162,12 +147,13 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     Yields
     ------
     pathlib.Path
-        The temporary file, empty, to be opened for writing; or the stream.
+        The partial file, empty, to be opened for writing; or the stream.
 
     Raises
     ------
     OutputError
-        If the output cannot be written (see `check_writable`), or the disk fails or is full.
+        If the output cannot be written (see `check_writable`), something else is writing it, or
+        the disk fails or is full.
 
     Examples
     --------
@@ -175,26 +161,85 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     target = Path(folder, "note.txt")
-    ...     with atomic_path(target) as temporary:
-    ...         _ = temporary.write_text("whole")
+    ...     with atomic_path(target) as partial:
+    ...         _ = partial.write_text("whole")
     ...     target.read_text()
     'whole'
     """
     target = check_writable(path)
     if _is_stream(target):
-        with _disk_errors(path):
+        with _failures(path, _DISK_ERRORS):
             yield target
         return
-    with ExitStack() as stack:
-        with _own_step(path):
-            temporary = stack.enter_context(temporary_beside(target))
-            if target.exists():
-                temporary.chmod(stat.S_IMODE(target.stat().st_mode))
-        with _disk_errors(path):
-            yield temporary
-        with _own_step(path):
-            _sync(temporary)
-            temporary.replace(target)
+    partial = target.with_name(f".dnip-partial-{target.name}")
+    busy = _cannot(path, "another process is writing it", "Wait for it, or write elsewhere")
+    with _failures(path):
+        if partial.is_symlink():  # not ours: nothing may be written to where it leads
+            partial.unlink()
+        held = _open_alone(partial, busy)
+    with held:
+        try:
+            with _failures(path):
+                held.truncate(0)
+                if target.exists():
+                    partial.chmod(stat.S_IMODE(target.stat().st_mode))
+            with _failures(path, _DISK_ERRORS):
+                yield partial
+            with _failures(path):
+                os.fsync(held.fileno())
+                partial.replace(target)
+        except BaseException:
+            partial.unlink(missing_ok=True)
+            raise
+
+
+@contextmanager
+def only_process(lock: Path, busy: str, *, hint: str) -> Iterator[None]:
+    """Hold a lock file during a block; the system frees it when the process ends in any way.
+
+    Where the file system has no locks, the block runs without one.
+
+    Parameters
+    ----------
+    lock : Path
+        The lock file; it is made if it is not there.
+    busy, hint : str
+        The message and the remedy where another process holds the lock.
+
+    Raises
+    ------
+    OutputError
+        If another process holds the lock, or the lock file cannot be written.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder, only_process(Path(folder, ".lock"), "busy", hint=""):
+    ...     print("alone")
+    alone
+    """
+    with _failures(lock):
+        held = _open_alone(lock, OutputError(busy, hint=hint))
+    with held:
+        yield
+
+
+def _open_alone(path: Path, busy: OutputError) -> IO[bytes]:
+    """Open a file for this process alone, made where it is not there; raise `busy` if it is not."""
+    while True:
+        file = path.open("ab")
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.close()
+            raise busy from None
+        except OSError:
+            return file  # a file system without locks
+        with suppress(FileNotFoundError):
+            if os.path.samestat(path.stat(), os.fstat(file.fileno())):
+                return file
+        file.close()  # another process had just finished it, and moved or removed it
 
 
 def temporary_folder(beside: str | os.PathLike[str]) -> Path | None:
@@ -251,31 +296,25 @@ file. Give each a place of its own
     for path in writes.values():
         if path is not None:
             check_writable(path)
-    inputs = [
-        (name, Path(path))
-        for name, given in reads.items()
-        for path in _several(given)
-        if _is_there(path) and not _is_stream(Path(path))
-    ]
-    outputs = {
-        name: path
-        for name, path in {**writes, **(inside or {})}.items()
-        if path is not None and not (_is_there(path) and _is_stream(Path(path)))
-    }
-    for name, path in outputs.items():  # before a folder, which may be the whole disk, is walked
+    inputs = [(name, path) for name, given in reads.items() for path in _several(given)]
+    inputs = [(name, path) for name, path in inputs if _is_same(path, path)]
+    outputs: list[tuple[str, str | os.PathLike[str]]] = []
+    for name, path in {**writes, **(inside or {})}.items():
+        if path is None or _is_stream(Path(path)):
+            continue
         for other, given in inputs:
-            if _lies_in(path, given):
+            if _lies_in(path, given) or _lies_in(given, path):
                 raise _cannot(path, f"{name} and {other} lie one in the other", _APART)
-    owners = {_key(file): name for name, path in inputs for file in _files_of(path)}
-    for name, path in outputs.items():
         # Names that differ in case only are one file on many systems.
-        keys = {*map(_key, _files_of(Path(path))), os.path.realpath(path).casefold()}
-        for key in keys & owners.keys():
-            raise _cannot(path, f"{owners[key]} and {name} are the same file", _APART)
-        owners |= dict.fromkeys(keys, name)
-        for other, given in inputs:
-            if _lies_in(given, path):
-                raise _cannot(path, f"{name} and {other} lie one in the other", _APART)
+        same = [other for other, given in inputs if _is_same(path, given)]
+        same += [
+            other
+            for other, given in outputs
+            if _is_same(path, given) or _real(path).casefold() == _real(given).casefold()
+        ]
+        if same:
+            raise _cannot(path, f"{same[0]} and {name} are the same file", _APART)
+        outputs.append((name, path))
 
 
 def _several(given: Inputs) -> Iterable[str | os.PathLike[str]]:
@@ -284,69 +323,38 @@ def _several(given: Inputs) -> Iterable[str | os.PathLike[str]]:
     return [given] if isinstance(given, str | os.PathLike) else given
 
 
-def _is_there(path: str | os.PathLike[str]) -> bool:
-    try:
-        return Path(path).exists()
-    except (OSError, ValueError, RuntimeError):  # a name that is too long, or no name
-        return False
+def _real(path: str | os.PathLike[str]) -> str:
+    return os.path.realpath(os.fspath(path))
 
 
 def _lies_in(path: str | os.PathLike[str], folder: str | os.PathLike[str]) -> bool:
-    return Path(os.path.realpath(folder)) in Path(os.path.realpath(path)).parents
+    return Path(_real(folder)) in Path(_real(path)).parents
 
 
-def _files_of(path: Path) -> Iterator[Path]:
-    yield path
-    if path.is_dir():
-        yield from path.rglob("*")
-
-
-def _key(path: Path) -> object:
-    """Return what two paths of one file share: its number on the disk, where it is there."""
+def _is_same(path: str | os.PathLike[str], other: str | os.PathLike[str]) -> bool:
     try:
-        status = path.stat()
-    except (OSError, ValueError, RuntimeError):
-        return os.path.realpath(path)
-    return status.st_dev, status.st_ino
+        return Path(path).samefile(other)
+    except (OSError, ValueError):  # one is not there, or no path
+        return False
 
 
 @contextmanager
-def _disk_errors(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Turn failures of the disk into an OutputError; other errors of the block pass through."""
+def _failures(path: str | os.PathLike[str], only: frozenset[int] | None = None) -> Iterator[None]:
+    """Turn failures of the system, all or only some, into an OutputError."""
     try:
         yield
-    except OSError as error:
-        if error.errno not in _DISK_ERRORS or isinstance(error, OutputError):
+    except (OSError, RuntimeError) as error:  # RuntimeError: a loop of symbolic links
+        number, reason = getattr(error, "errno", None), getattr(error, "strerror", None)
+        if isinstance(error, OutputError) or (only is not None and number not in only):
             raise
-        raise _cannot(path, _reason(error), _remedy(error)) from error
-
-
-@contextmanager
-def _own_step(path: str | os.PathLike[str]) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise _cannot(path, _reason(error), _remedy(error)) from error
+        full = number in {errno.ENOSPC, errno.EDQUOT}
+        hint = "Free some space, or write to another disk" if full else "Write elsewhere"
+        raise _cannot(path, reason or str(error), hint) from error
 
 
 def _is_stream(path: Path) -> bool:
     return path.is_char_device() or path.is_fifo()
 
 
-def _sync(temporary: Path) -> None:
-    with temporary.open("rb+") as file:
-        os.fsync(file.fileno())
-
-
 def _cannot(path: str | os.PathLike[str], reason: str, hint: str) -> OutputError:
     return OutputError(f"{os.fspath(path)} cannot be written: {reason}", hint=hint)
-
-
-def _reason(error: Exception) -> str:
-    return (error.strerror if isinstance(error, OSError) else None) or str(error)
-
-
-def _remedy(error: OSError) -> str:
-    if error.errno in {errno.ENOSPC, errno.EDQUOT}:
-        return "Free some space, or write to another disk"
-    return "Write elsewhere"

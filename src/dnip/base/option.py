@@ -1,9 +1,21 @@
-"""A field of a settings class as an option of the command line."""
+"""Settings as options of the command line: the words that they may be, and how they are shown."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any, NamedTuple, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, get_origin, get_type_hints
+
+#: How to search for weights; each name is a module of :mod:`dnip.solvers`.
+SolverName: TypeAlias = Literal["coordinate", "exact", "anneal", "exhaustive"]
+
+#: The pairs of classes that COBias is the mean of: all pairs, or each class and its odd class.
+Pairs: TypeAlias = Literal["pairwise", "single"]
+
+#: Whether to do something that costs time: where it is worth it, always, or never.
+Switch: TypeAlias = Literal["auto", "on", "off"]
+
+#: What makes one candidate better than another: accuracy then COBias, the other way, or a sum.
+CriterionName: TypeAlias = Literal["accuracy", "cobias", "weighted"]
 
 
 class Option(NamedTuple):

@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from dnip.base.choices import SolverName, Switch
-from dnip.base.option import Option
+from dnip.base.option import Option, SolverName, Switch
 from dnip.cli.options import (
     CobiasPairs,
     ObjectiveOptions,

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from dnip.base.choices import Pairs
 from dnip.base.errors import InvalidInputError
-from dnip.base.option import Option
+from dnip.base.option import Option, Pairs
 from dnip.cli.console import complain
 from dnip.prompting.engines.base import Scoring
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from dnip.base.errors import DNIPWarning, listed
 from dnip.base.optional import missing_library
-from dnip.base.repeats import repeat
 from dnip.base.validation import check_integer, check_level
 from dnip.comparing.baselines import RAW, choose
+from dnip.comparing.repeats import repeat
 from dnip.comparing.results import Comparison, MethodScores, ScoredFit
 from dnip.method.objective import Objective
 from dnip.method.scales import DEFAULT_SCALE
@@ -21,9 +21,9 @@ from dnip.metrics.confusion import count_pairs
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from dnip.base.repeats import Progress
     from dnip.comparing.baselines import Correction, Method, OptSet
     from dnip.comparing.material import Material
+    from dnip.comparing.repeats import Progress
 
 # A first fit is timed again without loading and compiling, unless it took longer than this and
 # there are fits with other seeds to time.

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dnip.base.files import path_text
+from dnip.base.escaping import valid_unicode
 from dnip.fitting.evidence import FitEvidence
 from dnip.fitting.robust import Decision
 from dnip.method.coefficients import Coefficients
@@ -91,7 +91,7 @@ def provenance_of(
 def describe_data(source: str, data_hash: str) -> dict[str, Any]:
     """Return where a table came from, the model and the prompt if known, and its hash."""
     # a path may hold bytes that are no Unicode; JSON may not
-    data: dict[str, Any] = {"source": path_text(source), "sha256": data_hash}
+    data: dict[str, Any] = {"source": valid_unicode(source), "sha256": data_hash}
     origin = origin_of(Path(source))
     return data if origin is None else {**data, "origin": origin}
 

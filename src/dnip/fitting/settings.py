@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Unpack, get_args
 
-from dnip.base.choices import Switch
+from dnip.base.option import Switch
 from dnip.base.validation import check_choice
 from dnip.method.objective import Objective
 from dnip.method.scales import DEFAULT_SCALE

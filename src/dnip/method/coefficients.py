@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnip.base.errors import CoefficientsFormatError, InvalidInputError, listed
+from dnip.base.escaping import html_table
 from dnip.base.files import atomic_path
-from dnip.base.notebook import html_table
 from dnip.base.validation import check_classes, check_weight_indices, check_weights
 from dnip.method.class_mix import calibration, class_shares, move_to_mix
 from dnip.method.coefficients_file import REFIT, from_text, read, to_text

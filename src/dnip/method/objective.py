@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, get_args, runtime_che
 
 import numpy as np
 
-from dnip.base.choices import Pairs
 from dnip.base.errors import InvalidInputError
+from dnip.base.option import Pairs
 from dnip.base.validation import check_choice, check_number
 from dnip.method.costs import Costs
 from dnip.metrics import accuracy, cobias, cobias_single, pmi, smoothing_over

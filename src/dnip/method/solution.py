@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from dnip.base.notebook import html_table
+from dnip.base.escaping import html_table
 from dnip.method.scales import Spacing, WeightScale
 
 if TYPE_CHECKING:

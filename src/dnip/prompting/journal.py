@@ -10,7 +10,7 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 
 from dnip.base.errors import InvalidInputError, OutputError
-from dnip.base.locks import only_process
+from dnip.base.files import only_process
 from dnip.prompting.engines.base import ScoredRow
 
 if TYPE_CHECKING:

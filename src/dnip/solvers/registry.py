@@ -6,8 +6,8 @@ from importlib import import_module
 from inspect import get_annotations
 from typing import TYPE_CHECKING, get_args
 
-from dnip.base.choices import SolverName
 from dnip.base.errors import InvalidInputError
+from dnip.base.option import SolverName
 from dnip.base.validation import check_choice
 from dnip.solvers.driver import Solver
 

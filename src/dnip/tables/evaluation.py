@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnip.base.errors import CoefficientsFormatError, InvalidInputError, listed
+from dnip.base.escaping import html_table
 from dnip.base.frames import is_frame
-from dnip.base.notebook import html_table
 from dnip.base.validation import check_level
 from dnip.method.prediction import decide
 from dnip.metrics import (

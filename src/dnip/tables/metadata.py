@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from dnip.base.files import path_text
+from dnip.base.escaping import valid_unicode
 
 #: What makes a prompt, beside the text of the row.
 _PROMPT = ("task", "demonstrations", "scoring")
@@ -55,7 +55,7 @@ def origin_of(table: Path) -> dict[str, str | None] | None:
 
 
 def _text(value: object) -> str | None:
-    return None if value is None else path_text(str(value))
+    return None if value is None else valid_unicode(str(value))
 
 
 def _hash(content: dict[str, Any]) -> str:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from dnip.base.choices import Switch
-from dnip.base.option import Option
+from dnip.base.option import Option, Switch
 from dnip.cli.console import complain, finish, live_progress
 from dnip.cli.options import (
     DEFAULT_SCALE,

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dnip.base.choices import CriterionName, SolverName
-from dnip.base.option import Option
+from dnip.base.option import CriterionName, Option, SolverName
 from dnip.cli.console import complain, finish, live_progress
 from dnip.cli.options import (
     DEFAULT_CONFIDENCE,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
-from dnip.base.choices import Switch
+from dnip.base.option import Switch
 from dnip.base.validation import check_choice
 from dnip.fitting.fit import calibrate_table
 from dnip.fitting.pareto.expectation import expected_cobias

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 import numpy as np
 
-from dnip.base.choices import CriterionName
 from dnip.base.errors import InvalidInputError
+from dnip.base.option import CriterionName
 from dnip.base.validation import check_choice, check_number
 from dnip.metrics import METRICS
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 import warnings
 from collections.abc import Callable
@@ -13,7 +14,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from dnip.base.cores import usable_cores
 from dnip.base.errors import DNIPWarning
 from dnip.fitting.robust import solve_robustly
 from dnip.method.prediction import decide
@@ -201,3 +201,10 @@ def _next(
 ) -> Iterator[tuple[tuple[Settings, ...], int]]:
     for _, job in zip(range(most), jobs, strict=False):
         yield job
+
+
+def usable_cores() -> int:
+    """Return the number of cores that this process may use, at least 1."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

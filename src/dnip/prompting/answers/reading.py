@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from dnip.base.arrays import check_mass
 from dnip.base.errors import InvalidInputError, listed
-from dnip.base.files import atomic_path, path_text
+from dnip.base.escaping import valid_unicode
+from dnip.base.files import atomic_path
 from dnip.base.typing import Floats, Labels
 from dnip.base.validation import check_classes
 from dnip.prompting.answers.collecting import Collector
@@ -163,7 +164,7 @@ def read_answers(
     truth = None if gold is None else read_gold(Path(gold), classes, on, label)
     collector = Collector(wanted, source, on, label if gold is None else None)
     collector.add_all(_values(answers))
-    files = [path_text(os.fspath(one)) for one in answers if isinstance(one, str | os.PathLike)]
+    files = [valid_unicode(os.fspath(one)) for one in answers if isinstance(one, str | os.PathLike)]
     origin = files[0] if len(files) == 1 else f"{len(files)} files" if files else "answers"
     if not collector.kept:
         raise InvalidInputError(

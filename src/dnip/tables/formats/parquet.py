@@ -9,6 +9,7 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 
 from dnip.base.errors import InvalidInputError
+from dnip.base.escaping import valid_unicode
 from dnip.base.optional import load_optional
 from dnip.tables.block import LABEL_COLUMNS
 from dnip.tables.cells import is_missing, matrix_from_numbers
@@ -25,7 +26,6 @@ from dnip.tables.columns import (
     reconcile_classes,
     resolve_columns,
 )
-from dnip.tables.formats.text import escape_surrogates
 from dnip.tables.share import WHOLE, Share
 
 if TYPE_CHECKING:
@@ -323,7 +323,7 @@ class ParquetWriter:
 
     def _column(self, name: str, values: Ids | NDArray[Any], block: Block) -> pa.Array:
         if name not in RESERVED:
-            texts = [None if cell is None else escape_surrogates(str(cell)) for cell in values]
+            texts = [None if cell is None else valid_unicode(str(cell)) for cell in values]
             return self._arrow.array(texts, self._arrow.string())
         if name not in LABEL_COLUMNS:
             return self._arrow.array(values)

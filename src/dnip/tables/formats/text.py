@@ -88,17 +88,6 @@ def _bad_byte(line: bytes) -> bytes:
 _GZIP = 16 + zlib.MAX_WBITS
 
 
-def escape_surrogates(text: str) -> str:
-    r"""Return a text as valid Unicode; columns that mean nothing here may hold anything.
-
-    Examples
-    --------
-    >>> escape_surrogates("a\ud800")
-    'a\\ud800'
-    """
-    return text.encode(errors="backslashreplace").decode()
-
-
 class TextOutput:
     """Writes UTF-8 text to a file, the same bytes for the same text.
 
@@ -116,7 +105,7 @@ class TextOutput:
 
     def write(self, text: str) -> None:
         """Add text at the end."""
-        data = text.encode(errors="backslashreplace")  # as `escape_surrogates`
+        data = text.encode(errors="backslashreplace")  # as `valid_unicode`
         self._file.write(data if self._gzip is None else self._gzip.compress(data))
 
     def finish(self) -> None:
