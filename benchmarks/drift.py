@@ -244,13 +244,12 @@ def _table(
     engine: TransformersEngine, task: Task, name: str, *, shots: int | str = 1, seed: int = 0
 ) -> tuple[ProbabilityTable, Floats]:
     """Prompt a model; return probabilities and captured mass."""
-    from dnip.prompting.engines.base import Scoring  # noqa: PLC0415
     from dnip.prompting.plan import make_plan  # noqa: PLC0415
 
     plan = make_plan(task, DATASETS / name, shots=shots, seed=seed, limit=PROMPTED_ROWS)
-    plan = plan.shortened(engine.too_long)
+    plan = plan.shortened(lambda prompts: engine.too_long(prompts, task))
     captured = np.empty((len(plan.prompts), task.n_classes))
-    for scored in engine.score(plan.prompts, task, Scoring.FIRST):
+    for scored in engine.score(plan.prompts, task):
         captured[scored.row] = scored.captured
     mass = captured.sum(axis=1)
     ids = np.array(plan.examples.ids, dtype=object)

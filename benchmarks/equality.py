@@ -12,7 +12,6 @@ import numpy as np
 
 from benchmarks.prompting import DATASETS, MODEL, is_ready
 from benchmarks.tables import Table, print_markdown
-from dnip.prompting.engines.base import Scoring
 from dnip.prompting.plan import make_plan
 from dnip.prompting.task import built_in_tasks, load_task
 
@@ -101,7 +100,7 @@ def _measure(name: str, path: Path) -> list[str]:
         for task in built_in_tasks():
             plan = make_plan(load_task(task), DATASETS / task, shots=shots, limit=ROWS)
             captured = np.empty((len(plan.examples), plan.task.n_classes))
-            for row in engine.score(plan.prompts, plan.task, Scoring.FIRST):
+            for row in engine.score(plan.prompts, plan.task):
                 captured[row.row] = row.captured
             found = captured / captured.sum(axis=1, keepdims=True)
             largest = max(largest, float(abs(found - plain.score(plan)).max()))

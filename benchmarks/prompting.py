@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks.tables import Table, print_markdown
 from dnip.prompting.data import load_examples
-from dnip.prompting.engines.base import Scoring
 from dnip.prompting.plan import draw_demonstrations
 from dnip.prompting.prompt import Prompt, PromptBuilder
 from dnip.prompting.task import load_task
@@ -71,7 +70,7 @@ def _compare(engine: TransformersEngine, shots: int) -> list[str]:
     task = load_task("agnews")
 
     def ours() -> None:
-        for _ in engine.score(prompts, task, Scoring.FIRST):
+        for _ in engine.score(prompts, task):
             pass
 
     bare = _bare(engine, prompts)

@@ -22,7 +22,7 @@ from pydantic import (
 from dnip.base.errors import InvalidInputError, listed
 from dnip.base.toml_models import Several, TomlModel, built_in_names, check_table, load_toml
 from dnip.prompting.engines.base import Scoring
-from dnip.prompting.model_options import ModelOptions
+from dnip.prompting.models import ModelOptions
 from dnip.prompting.plan import BALANCED
 from dnip.prompting.task import load_task
 from reproduction.hub_data import HubData, recipes_of

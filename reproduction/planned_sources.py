@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from dnip.base.errors import InvalidInputError
 from dnip.prompting.data import SUFFIXES, load_examples
-from dnip.prompting.engines.base import Scoring
-from dnip.prompting.model_options import ModelOptions
+from dnip.prompting.models import ModelOptions
 from dnip.prompting.plan import draw_demonstrations
 from dnip.prompting.task import Task, load_task
 from reproduction.fingerprints import hash_files
@@ -115,8 +114,6 @@ def _check_model(model: ModelPlan, plan: str) -> _Model:
         raise InvalidInputError(f"the plan {plan} does not name its model", hint="Give --model")
     try:
         options = ModelOptions(model.model, **model.options)
-        if model.scoring is not Scoring.FIRST:
-            options.check_reading(model.scoring)
     except InvalidInputError as error:
         raise InvalidInputError(
             f"model {model.name} of the plan {plan}: {error.message}",
@@ -205,7 +202,6 @@ class _Asked:
             options=model.options,
             model_hash=model.hash,
             truncate=model.plan.truncate,
-            scoring=model.plan.scoring,
         )
         self.requests[request.table.key] = request
         return request.table

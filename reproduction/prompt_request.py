@@ -7,13 +7,12 @@ from dataclasses import asdict, dataclass, replace
 from functools import cached_property, lru_cache, partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from dnip.base.errors import DNIPError
-from dnip.prompting.engines.base import Scoring
 from dnip.prompting.engines.hub import current_commit, find_files
-from dnip.prompting.model_options import ModelOptions
-from dnip.prompting.models import load_model, open_model
+from dnip.prompting.engines.transformers_engine import TransformersEngine
+from dnip.prompting.models import ModelOptions, load_model, open_model
 from dnip.prompting.plan import make_plan
 from dnip.prompting.run import run_plan
 from dnip.tables.metadata import metadata_path
@@ -23,7 +22,6 @@ from reproduction.fingerprints import hash_files, hash_values, installed_version
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from dnip.prompting.engines.transformers_engine import TransformersEngine
     from dnip.prompting.plan import Plan
     from dnip.prompting.task import Task
 
@@ -55,8 +53,6 @@ class PromptRequest:
         See `hash_model`.
     truncate : bool
         Whether to shorten prompts that do not fit into the model's context.
-    scoring : Scoring
-        How label words are read.
     """
 
     folder: Path
@@ -71,7 +67,6 @@ class PromptRequest:
     options: ModelOptions
     model_hash: str
     truncate: bool
-    scoring: Scoring = Scoring.FIRST
 
     @cached_property
     def table(self) -> TableRef:
@@ -88,7 +83,6 @@ class PromptRequest:
                 "model": self.model_hash,
                 "options": {**asdict(self.options), "model": None},
                 "truncate": self.truncate,
-                "scoring": self.scoring.value,
                 "libraries": installed_versions(*local),
                 "package_version": version("dnip"),
             }
@@ -124,26 +118,21 @@ class PromptRequest:
     def make(self, progress: Callable[[int, int], None] | None = None) -> dict[str, Any]:
         """Prompt the model, or go on where an earlier run stopped; return the run's summary."""
         plan = self.plan()
-        opened = open_model(
-            self.options, plan.task, plan.prompts, stop=plan.builder.stop, load=_load_once
-        )
-        if self.truncate and not self.options.is_server:
-            plan = _fitted(plan, cast("TransformersEngine", opened.engine), self.scoring)
-        summary = run_plan(
-            plan, opened.engine, scoring=self.scoring, out=self.table.path, progress=progress
-        )
+        engine = open_model(self.options, stop=plan.builder.stop, load=_load_once)
+        if self.truncate and isinstance(engine, TransformersEngine):
+            plan = _fitted(plan, engine)
+        summary = run_plan(plan, engine, out=self.table.path, progress=progress)
         return summary.to_dict()
 
 
-def _fitted(plan: Plan, engine: TransformersEngine, scoring: Scoring) -> Plan:
+def _fitted(plan: Plan, engine: TransformersEngine) -> Plan:
     """Shorten demonstrations, then rows, until every prompt fits into the model's context."""
     for words in _CUTS:
         shown = plan if words is None else _with_short_demonstrations(plan, words)
         prefix = len(engine.tokenizer.encode(shown.builder.prefix))
         if engine.context is None or prefix <= _PREFIX_SHARE * engine.context:
             break
-    room = engine.answer_tokens(shown.prompts, shown.task, scoring)
-    return shown.shortened(partial(engine.too_long, answer_tokens=room))
+    return shown.shortened(partial(engine.too_long, task=shown.task))
 
 
 def _with_short_demonstrations(plan: Plan, words: int) -> Plan:

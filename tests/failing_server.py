@@ -6,7 +6,7 @@ from email.utils import formatdate
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 #: All ways in which a request can fail and may be asked again.
-FAULTS = ("429-seconds", "429-date", "500", "503", "hang", "close", "broken-json", "truncated")
+FAULTS = ("429-seconds", "429-date", "500", "503", "hang", "close", "truncated")
 
 
 class FailingServer:
@@ -98,8 +98,6 @@ class FailingServer:
             self.reply(handler, (429, {"Retry-After": formatdate(usegmt=True)}, "slow down"))
         elif fault in ("500", "503"):
             self.reply(handler, (int(fault), {}, '{"error": {"message": "overloaded"}}'))
-        elif fault == "broken-json":
-            self.reply(handler, (200, {}, json.dumps(self.answer(body))[:-7]))
         elif fault == "truncated":
             text = json.dumps(self.answer(body))
             self.reply(handler, (200, {"Content-Length": str(len(text) + 50)}, text))

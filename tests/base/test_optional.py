@@ -8,7 +8,7 @@ import pytest
 
 from dnip.base.errors import MissingDependencyError
 from dnip.base.optional import load_optional
-from dnip.prompting.model_options import ModelOptions
+from dnip.prompting.models import ModelOptions
 
 ROOT = Path(__file__).parents[2]
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]

@@ -111,7 +111,7 @@ def test_a_class_without_a_rationale_cannot_be_shown(dnip, job, folder):
 def test_votes_have_a_length_of_their_own(dnip, job):
     server = [word if "/" not in str(word) else "http://127.0.0.1:9/v1" for word in job]
     run = dnip(*server, "--served-model", "m", "--votes", 3)
-    run.assert_refused("--max-new-tokens is not for votes", "--max-tokens")
+    run.assert_refused("--max-new-tokens is for chain of thought", "not for votes")
 
 
 def test_an_audit_reads_the_labels_after_the_reasoning(dnip, job, folder):

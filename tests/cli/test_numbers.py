@@ -6,8 +6,7 @@ import pytest
 
 from dnip import Coefficients, ProbabilityTable
 from dnip.base.errors import CoefficientsFormatError, InvalidInputError
-from dnip.prompting.model_options import ModelOptions
-from dnip.prompting.models import _parse_extra
+from dnip.prompting.models import ModelOptions, _parse_extra
 from dnip.prompting.task import load_task
 
 HUGE = "9" * 400

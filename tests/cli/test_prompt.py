@@ -26,7 +26,7 @@ def job(folder, monkeypatch):
     (folder / "mood.toml").write_text(TASK)
     write_data(folder)
     monkeypatch.setattr(
-        command, "open_engine", lambda options, *_, **__: FakeEngine(name=options.model)
+        command, "open_model", lambda options, *_, **__: FakeEngine(name=options.model)
     )
     return ("prompt", "mood.toml", "--data", ".", "--model", "fake", "--out", "table.csv")
 

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dnip.prompting.engines.openai_failures import RetryPolicy
 from failing_server import FAULTS, FailingServer
 from fuzzing import fuzzed, run, workshop
 from mutations import TEXTS, damaged, damaged_json
@@ -58,7 +57,7 @@ STATUS = [200, 200, 200, 201, 204, 301, 302, 307, 400, 401, 403, 404, 408, 413, 
 
 @pytest.fixture(autouse=True)
 def _no_waiting(monkeypatch):
-    monkeypatch.setattr(RetryPolicy, "delay", lambda *_: 0.0)
+    monkeypatch.setattr("openai._base_client.INITIAL_RETRY_DELAY", 0.0)
 
 
 def ask(line, answer, fault=lambda _: None):

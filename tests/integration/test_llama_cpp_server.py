@@ -17,9 +17,9 @@ import pytest
 
 from dnip import Coefficients
 from dnip.base.errors import BackendError
-from dnip.prompting.engines.openai_client import Server
 from dnip.prompting.engines.openai_engine import OpenAIEngine
-from dnip.prompting.engines.openai_votes import VotingEngine
+from dnip.prompting.engines.server import Server
+from dnip.prompting.engines.votes import VotingEngine
 from dnip.prompting.fill import open_decisions
 from dnip.prompting.label_bias import LogitBias
 from dnip.prompting.prompt import PromptBuilder
@@ -152,12 +152,7 @@ def check_rows(server, reference, task, shots, top_logprobs):
     """Compare with the reference; return how many labels were reported, of how many."""
     probabilities, _ = reference
     asked = prompts(task, shots)
-    engine = OpenAIEngine(
-        "small",
-        Server(server, concurrency=2),
-        top_logprobs=top_logprobs,
-        label_tokens=[task.answer(label) for label in range(task.n_classes)],
-    )
+    engine = OpenAIEngine("small", Server(server, concurrency=2), top_logprobs=top_logprobs)
     rows = sorted(engine.score(asked, task), key=lambda row: row.row)
     assert [row.row for row in rows] == list(range(len(asked)))
     n_reported = 0

@@ -18,9 +18,8 @@ import pytest
 
 from dnip import Coefficients
 from dnip.deploying.decisions import correct
-from dnip.prompting.engines.base import Scoring
 from dnip.prompting.engines.decision_engine import DecisionEngine
-from dnip.prompting.engines.openai_client import Server
+from dnip.prompting.engines.server import Server
 from dnip.prompting.plan import make_plan
 from dnip.prompting.run import run_plan
 from dnip.prompting.task import load_task
@@ -92,7 +91,7 @@ def test_the_table_is_that_of_the_model_on_this_machine(server, folder, plan, tm
     from dnip.prompting.engines.transformers_engine import TransformersEngine
 
     def table(name, engine):
-        run_plan(plan, engine, scoring=Scoring.FIRST, out=tmp_path / name)
+        run_plan(plan, engine, out=tmp_path / name)
         return ProbabilityTable.read(tmp_path / name, TASK.classes)
 
     asked = table("asked.csv", DecisionEngine(str(folder), Server(server, concurrency=2)))
@@ -160,7 +159,7 @@ def test_a_fleet_is_one_server_even_when_a_part_of_it_dies(server, fleet, folder
 
     def table(name, url, progress=None):
         engine = DecisionEngine(str(folder), Server(url, concurrency=4))
-        run_plan(plan, engine, scoring=Scoring.FIRST, out=tmp_path / name, progress=progress)
+        run_plan(plan, engine, out=tmp_path / name, progress=progress)
         return (tmp_path / name).read_bytes()
 
     def kill(done, _):

@@ -5,7 +5,7 @@ import json
 
 import numpy as np
 
-from dnip.prompting.engines.base import ScoredRow
+from dnip.prompting.engines.base import ScoredRow, Scoring
 from dnip.prompting.task import Task
 
 TASK = Task(
@@ -21,14 +21,15 @@ TASK = Task(
 class FakeEngine:
     """Scores are a hash of the prompt; stops with an error after some rows if told to."""
 
-    def __init__(self, *, name="fake", batch=4, stop_after=None):
+    def __init__(self, *, name="fake", batch=4, stop_after=None, scoring=Scoring.FIRST):
+        self.scoring = scoring
         self.name, self.batch, self.stop_after = name, batch, stop_after
         self.asked = []
 
     def describe(self):
         return {"engine": self.name}
 
-    def score(self, prompts, task, scoring, *, done=frozenset()):
+    def score(self, prompts, task, *, done=frozenset()):
         n_given = 0
         for first in range(0, len(prompts), self.batch):
             rows = range(first, min(first + self.batch, len(prompts)))

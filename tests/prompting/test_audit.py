@@ -57,7 +57,7 @@ class Fixed:
     def describe(self):
         return {}
 
-    def score(self, prompts, task, scoring, *, done=frozenset()):
+    def score(self, prompts, task, *, done=frozenset()):
         for row in range(len(prompts)):
             ceiling = self.captured + 0.1 if row < self.partial else None
             yield ScoredRow(row, self.captured / (row + 1), ceiling)

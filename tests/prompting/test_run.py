@@ -21,7 +21,7 @@ def plan(tmp_path):
 
 
 def run(plan, engine, out):
-    return run_plan(plan, engine, scoring=Scoring.FIRST, out=out)
+    return run_plan(plan, engine, out=out)
 
 
 def test_the_table_holds_every_row_once_in_order(plan, tmp_path):
@@ -111,8 +111,8 @@ def test_a_finished_table_is_kept_by_the_same_run_and_refused_to_another(plan, t
 
 def test_an_engine_that_loses_rows_is_told_and_nothing_is_written(plan, tmp_path):
     class Forgetful(FakeEngine):
-        def score(self, prompts, task, scoring, *, done=frozenset()):
-            for scored in super().score(prompts, task, scoring, done=done):
+        def score(self, prompts, task, *, done=frozenset()):
+            for scored in super().score(prompts, task, done=done):
                 if scored.row != 4:
                     yield scored
 
@@ -125,7 +125,7 @@ def test_an_engine_that_loses_rows_is_told_and_nothing_is_written(plan, tmp_path
 
 def test_unreported_labels_are_filled_and_open_decisions_counted(plan, tmp_path):
     class TopOne(FakeEngine):
-        def score(self, prompts, task, scoring, *, done=frozenset()):
+        def score(self, prompts, task, *, done=frozenset()):
             for row in range(len(prompts)):
                 yield ScoredRow(
                     row, np.array([0.5, 0.0]), np.array([0.5, 0.6 if row == 0 else 0.1])
@@ -147,7 +147,7 @@ def test_two_runs_of_one_table_do_not_meet(tmp_path):
 
 def test_a_run_that_was_refused_before_its_first_row_binds_nobody(plan, tmp_path):
     class Refusing(FakeEngine):
-        def score(self, prompts, task, scoring, *, done=frozenset()):
+        def score(self, prompts, task, *, done=frozenset()):
             raise InvalidInputError("labels collide")
 
     out = tmp_path / "table.csv"
@@ -164,5 +164,5 @@ def test_label_words_that_begin_alike_have_a_mass_of_one_at_most(plan, tmp_path,
 
 def test_means_of_tokens_are_no_captured_mass(plan, tmp_path):
     out = tmp_path / "table.csv"
-    run_plan(plan, FakeEngine(), scoring=Scoring.PER_TOKEN, out=out)
+    run_plan(plan, FakeEngine(scoring=Scoring.PER_TOKEN), out=out)
     assert ProbabilityTable.read(out, TASK.classes).mass is None

@@ -15,7 +15,6 @@ import typer
 from dnip.base.errors import InvalidInputError
 from dnip.base.option import Option, Pairs
 from dnip.cli.console import complain
-from dnip.prompting.engines.base import Scoring
 
 if TYPE_CHECKING:
     from dnip.base.cluster import Cluster
@@ -304,12 +303,3 @@ class PromptOptions:
         str, Option("Demonstrations: a number, or balanced for one of each class.")
     ] = "1"
     seed: Annotated[int, Option("Seed of the demonstrations.")] = 0
-    scoring: Annotated[
-        Scoring | None,
-        Option(
-            "How to score a label word of several tokens. first: the first token that no other "
-            "label has. sum: the sum of the tokens' log-probabilities. per-token: that sum per "
-            "token. mean: the mean of the tokens' probabilities.  [default: first]",
-            "Scoring",
-        ),
-    ] = None

@@ -152,7 +152,7 @@ def audit(
     unscorable = not tokens.classes or (scoring is Scoring.FIRST and tokens.collisions)
     if engine is None or unscorable:
         return tokens
-    return _with_mass(tokens, list(engine.score(prompts, task, scoring)))
+    return _with_mass(tokens, list(engine.score(prompts, task)))
 
 
 def _audit_tokens(

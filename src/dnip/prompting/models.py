@@ -1,81 +1,287 @@
-"""From the options of a model to an engine that can be asked."""
+"""The options that choose a language model, on this machine or behind a server, and its engine."""
 
 from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from dnip.base.errors import InvalidInputError
-from dnip.prompting.engines.openai_requests import Endpoint
-from dnip.prompting.model_options import ModelOptions
+from dnip.base.option import Option
+from dnip.base.optional import load_optional, missing_library
+from dnip.prompting.engines.base import Scoring
+from dnip.prompting.engines.openai_engine import Endpoint
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from dnip.prompting.engines.base import Engine
-    from dnip.prompting.engines.openai_client import Server
-    from dnip.prompting.engines.tokenizer import HubTokenizer
+if TYPE_CHECKING:  # engines are heavy, and loaded when a model is opened
+    from dnip.prompting.engines.server import ServerEngine
     from dnip.prompting.engines.transformers_engine import TransformersEngine
-    from dnip.prompting.labels import Tokenizer
-    from dnip.prompting.prompt import Prompt
-    from dnip.prompting.task import Task
+
+# Kinds of options, and the headings that they stand under in a help text.
+HERE = "Model on this machine"
+SERVER = "Server"
+REASONING = "Chain of thought"
+VOTES = "Votes of a server's sampled answers"
 
 
-class OpenedModel(NamedTuple):
-    """A model ready to be asked.
+@dataclass(frozen=True)
+class ModelOptions:
+    """What the user says of the model. A new option is a field here, with its help and its kind."""
 
-    Attributes
-    ----------
-    engine : Engine
-    tokenizer : Tokenizer or None
-        None for a server whose tokenizer was not named.
-    chat : bool
-        Whether prompts go through a chat template.
-    """
+    model: Annotated[
+        str,
+        Option(
+            "A local folder, or a model's name on the Hugging Face hub; or the URL of an "
+            "OpenAI-compatible server, such as http://127.0.0.1:8000/v1.",
+            metavar="MODEL",
+        ),
+    ]
+    scoring: Annotated[
+        Scoring,
+        Option(
+            "How to score a label word of several tokens. first: the first token that no other "
+            "label has. sum: the sum of the tokens' log-probabilities. per-token: that sum per "
+            "token. mean: the mean of the tokens' probabilities.",
+            HERE,
+        ),
+    ] = Scoring.FIRST
+    dtype: Annotated[
+        str | None,
+        Option(
+            "float32, bfloat16, float16, or auto for the model's own.  [default: float32]", HERE
+        ),
+    ] = None
+    device: Annotated[
+        str | None,
+        Option("cpu, cuda, cuda:1, or auto for a GPU if there is one.  [default: auto]", HERE),
+    ] = None
+    chat: Annotated[
+        bool, Option("Send each prompt as a user's message in the model's chat template.", HERE)
+    ] = False
+    revision: Annotated[
+        str | None, Option("Branch, tag or commit of a model on the hub.", HERE)
+    ] = None
+    batch_tokens: Annotated[
+        int | None,
+        Option(
+            "Tokens of a batch, at most.  [default: 768 on a CPU, 16384 on a GPU; 8192 and 65536 "
+            "with --chain-of-thought]",
+            HERE,
+        ),
+    ] = None
+    served_model: Annotated[
+        str | None, Option("The server's name for the model. A server needs it.", SERVER, "NAME")
+    ] = None
+    endpoint: Annotated[
+        Endpoint | None,
+        Option(
+            "completions continues the prompt; chat sends it as a user's message.  "
+            "[default: completions; chat with --votes]",
+            SERVER,
+        ),
+    ] = None
+    api: Annotated[
+        Literal["systemone", "decisions"] | None,
+        Option(
+            "Ask a decision server, which gives the probability of every class: systemone of "
+            "transformers, vLLM, SGLang and Ollama, or OpenAI's decisions.",
+            SERVER,
+        ),
+    ] = None
+    top_logprobs: Annotated[
+        int | None,
+        Option("How many of the likeliest tokens to ask for, up to 20.  [default: 20]", SERVER),
+    ] = None
+    tokenizer: Annotated[
+        str | None,
+        Option(
+            "The model's tokenizer, a folder or a name on the hub. Labels are then asked for by "
+            "token id, which vLLM answers exactly.",
+            SERVER,
+            "MODEL",
+        ),
+    ] = None
+    key_variable: Annotated[
+        str | None,
+        Option(
+            "Environment variable that holds the key.  [default: OPENAI_API_KEY]", SERVER, "NAME"
+        ),
+    ] = None
+    concurrency: Annotated[
+        int | None, Option("Requests at the same time.  [default: 8]", SERVER)
+    ] = None
+    timeout: Annotated[
+        float | None, Option("Seconds without a sign of the server.  [default: 60]", SERVER)
+    ] = None
+    retries: Annotated[
+        int | None,
+        Option(
+            "How often a request that failed for a passing reason is sent again.  [default: 6]",
+            SERVER,
+        ),
+    ] = None
+    extra_body: Annotated[
+        str | None,
+        Option(
+            "More fields for every request; null removes a field. They are written to the "
+            "metadata, so give no secrets.",
+            SERVER,
+            "JSON",
+        ),
+    ] = None
+    chain_of_thought: Annotated[
+        bool,
+        Option(
+            "Let the model reason before it answers, and score the last label in its answer.",
+            REASONING,
+        ),
+    ] = False
+    max_new_tokens: Annotated[
+        int | None,
+        Option("Tokens of an answer, reasoning included, at most.  [default: 256]", REASONING),
+    ] = None
+    votes: Annotated[
+        int | None,
+        Option(
+            "Sample this many answers to each prompt and count the labels that they end in. For "
+            "models that report no probabilities.",
+            VOTES,
+        ),
+    ] = None
+    temperature: Annotated[
+        float | None, Option("Temperature of the sampling, above 0.  [default: 1]", VOTES)
+    ] = None
+    max_tokens: Annotated[
+        int | None,
+        Option("Tokens of an answer, reasoning included, at most.  [default: 2048]", VOTES),
+    ] = None
+    sampling_seed: Annotated[
+        int | None,
+        Option("Seed of the first sample, for servers that take one.  [default: 0]", VOTES),
+    ] = None
 
-    engine: Engine
-    tokenizer: Tokenizer | None
-    chat: bool
+    @property
+    def is_server(self) -> bool:
+        """Whether the model is a server's URL."""
+        return self.model.lower().startswith(("http://", "https://"))
+
+    def __post_init__(self) -> None:
+        self.check()
+        if self.is_server and self.served_model is None:
+            raise InvalidInputError(
+                f"{self.model} is a server, and a server needs the name of its model",
+                hint="Give --served-model; GET /models lists the names",
+            )
+
+    @property
+    def engine(self) -> type[TransformersEngine | ServerEngine]:
+        """The kind of engine that the options ask for."""
+        local, reasoning, server, server_reasoning, votes, decisions = _engines()
+        if not self.is_server:
+            return reasoning if self.chain_of_thought else local
+        if self.api is not None:
+            return decisions
+        if self.votes is not None:
+            return votes
+        return server_reasoning if self.chain_of_thought else server
+
+    def check(self, **further: object) -> None:
+        """Refuse options that the engine has no use for, before anything is loaded.
+
+        Parameters
+        ----------
+        **further
+            Options of a command beside these, such as fill; None or False where they are not given.
+
+        Raises
+        ------
+        InvalidInputError
+        """
+        for name, value in {**vars(self), **further}.items():
+            given = value is not None and value is not False and value is not Scoring.FIRST
+            if given and name not in ("model", *self.engine.OPTIONS):
+                takers = [one.KIND for one in _engines() if name in one.OPTIONS]
+                option = f"--{name.replace('_', '-')}"
+                raise InvalidInputError(
+                    f"{option} is for {takers[0]}, not for {self.engine.KIND}", hint="Leave it out"
+                )
+
+    def check_templates(self) -> None:
+        """Refuse to fill templates without their library, and name the extra that the model needs.
+
+        Raises
+        ------
+        MissingDependencyError
+        """
+        extra = "openai" if self.is_server else "transformers"
+        missing = missing_library("jinja2", purpose="fill prompt templates", extra=extra)
+        if missing is not None:
+            raise missing
+
+    def given(self, *names: str, **renamed: str) -> dict[str, Any]:
+        """Return those of some options that were given, under the library's names."""
+        named = {**{name: name for name in names}, **renamed}
+        values = {theirs: getattr(self, ours) for theirs, ours in named.items()}
+        return {name: value for name, value in values.items() if value is not None}
+
+
+def _engines() -> tuple[type[TransformersEngine | ServerEngine], ...]:
+    """Return all kinds of engines; of those that take an option, the first is named in messages."""
+    from dnip.prompting.engines.decision_engine import DecisionEngine
+    from dnip.prompting.engines.openai_engine import OpenAIEngine, OpenAIReasoningEngine
+    from dnip.prompting.engines.transformers_engine import TransformersEngine
+    from dnip.prompting.engines.transformers_reasoning import TransformersReasoningEngine
+    from dnip.prompting.engines.votes import VotingEngine
+
+    return (
+        TransformersEngine,
+        TransformersReasoningEngine,
+        OpenAIEngine,
+        OpenAIReasoningEngine,
+        VotingEngine,
+        DecisionEngine,
+    )
 
 
 def open_model(
     options: ModelOptions,
-    task: Task,
-    prompts: Sequence[Prompt],
     *,
     stop: str | None = None,
     load: Callable[..., TransformersEngine] | None = None,
-) -> OpenedModel:
+) -> TransformersEngine | ServerEngine:
     """Return the engine that a model's path, name or URL asks for.
 
     Parameters
     ----------
     options : ModelOptions
-    task : Task
-    prompts : sequence of Prompt
-        Label tokens that are asked for by id must hold after all of these.
     stop : str, optional
         Text that ends an answer, where the model reasons and goes on with the very prompt.
     load : callable, optional
         Stands for :func:`load_model`, such as one that keeps what it has loaded.
     """
-    if options.is_server:
-        return _open_server(options, task, prompts, stop)
-    settings = options.given("dtype", "device", "revision", "batch_tokens")
-    if options.chain_of_thought:
-        settings |= options.given("max_new_tokens") | {"stop": None if options.chat else stop}
-    engine = (load or load_model)(
-        options.model, reasoning=options.chain_of_thought, chat=options.chat, **settings
-    )
-    return OpenedModel(engine, engine.tokenizer, options.chat)
+    from dnip.prompting.engines.server import Server, ServerEngine
+    from dnip.prompting.engines.tokenizer import HubTokenizer
 
-
-def open_engine(
-    options: ModelOptions, task: Task, prompts: Sequence[Prompt], stop: str | None = None
-) -> Engine:
-    """Return the engine of `open_model`; parameters as there."""
-    return open_model(options, task, prompts, stop=stop).engine
+    kind = options.engine
+    settings: dict[str, Any] = {}
+    if options.chain_of_thought and options.votes is None:
+        chat = options.chat or options.endpoint == Endpoint.CHAT
+        settings = options.given("max_new_tokens") | {"stop": None if chat else stop}
+    if issubclass(kind, ServerEngine):
+        talking = options.given("key_variable", "concurrency", "timeout", "retries")
+        settings |= options.given("endpoint", "top_logprobs", "temperature", "max_tokens")
+        settings |= options.given(endpoint="api", samples="votes", seed="sampling_seed")
+        if options.tokenizer is not None:
+            settings["tokenizer"] = HubTokenizer(options.tokenizer)
+        return kind(
+            options.served_model or "",
+            server=Server(options.model, **talking),
+            extra_body=_parse_extra(options.extra_body),
+            **settings,
+        )
+    settings |= options.given("dtype", "device", "revision", "batch_tokens", "chat", "scoring")
+    return (load or load_model)(options.model, reasoning=options.chain_of_thought, **settings)
 
 
 def load_model(
@@ -85,7 +291,6 @@ def load_model(
     **settings: Any,  # noqa: ANN401
 ) -> TransformersEngine:
     """Load a model; without the bars that its library draws where no one watches."""
-    from dnip.base.optional import load_optional
     from dnip.prompting.engines.transformers_engine import TransformersEngine
     from dnip.prompting.engines.transformers_reasoning import TransformersReasoningEngine
 
@@ -96,67 +301,6 @@ def load_model(
         library.disable_progress_bar()
     kind = TransformersReasoningEngine if reasoning else TransformersEngine
     return kind(model, **settings)
-
-
-def _open_server(
-    options: ModelOptions, task: Task, prompts: Sequence[Prompt], stop: str | None
-) -> OpenedModel:
-    from dnip.prompting.engines.openai_engine import OpenAIEngine
-    from dnip.prompting.engines.openai_reasoning import OpenAIReasoningEngine
-    from dnip.prompting.engines.openai_votes import VotingEngine
-
-    model, server = options.served_model or "", _server(options)
-    extra = _parse_extra(options.extra_body)
-    if options.api is not None:
-        from dnip.prompting.engines.decision_engine import DecisionEngine
-
-        return OpenedModel(DecisionEngine(model, server, options.api, extra), None, chat=False)
-    common = {**options.given("endpoint"), "extra_body": extra}
-    if options.votes is not None:
-        settings = options.given("temperature", "max_tokens", samples="votes", seed="sampling_seed")
-        voters = VotingEngine(model, server, **common, **settings)
-        return OpenedModel(voters, None, chat=options.endpoint != Endpoint.COMPLETIONS)
-    chat = options.endpoint == Endpoint.CHAT
-    tokenizer, ids = None, None
-    if options.tokenizer is not None:
-        from dnip.prompting.engines.tokenizer import HubTokenizer
-
-        tokenizer = HubTokenizer(options.tokenizer)
-        ids = _label_token_ids(tokenizer, task, prompts, chat=chat)
-    settings = {"label_token_ids": ids, **common, **options.given("top_logprobs")}
-    engine = OpenAIEngine(model, server, **settings)
-    if options.chain_of_thought:
-        settings |= options.given("max_new_tokens") | {"stop": None if chat else stop}
-        engine = OpenAIReasoningEngine(model, server, **settings)
-    return OpenedModel(engine, tokenizer, chat)
-
-
-def _server(options: ModelOptions) -> Server:
-    from dnip.prompting.engines.openai_client import Server
-    from dnip.prompting.engines.openai_failures import RetryPolicy
-
-    return Server(
-        options.model,
-        retries=RetryPolicy(total=options.retries),
-        **options.given("key_variable", "concurrency", "timeout"),
-    )
-
-
-def _label_token_ids(
-    tokenizer: HubTokenizer, task: Task, prompts: Sequence[Prompt], *, chat: bool
-) -> tuple[int, ...]:
-    """Return the ids of the labels' first tokens, as they follow the prompts on the server."""
-    from dnip.prompting.labels import check_first_tokens, prompt_label_tokens
-
-    texts, lead = [prompt.text for prompt in prompts], prompts[0].lead
-    labels = prompt_label_tokens(tokenizer, texts, task, chat=chat, lead=lead)
-    if labels.merged:
-        raise InvalidInputError(
-            "the prompt's last token becomes part of the answer's first one, and a server is given "
-            "the whole prompt",
-            hint="End the template without a space",
-        )
-    return check_first_tokens(labels, tokenizer.decode)
 
 
 def _parse_extra(text: str | None) -> dict[str, Any] | None:

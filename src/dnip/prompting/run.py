@@ -64,7 +64,6 @@ def run_plan(
     plan: Plan,
     engine: Engine,
     *,
-    scoring: Scoring,
     out: str | os.PathLike[str],
     fill: Fill = Fill.HALF,
     progress: Callable[[int, int], None] | None = None,
@@ -79,8 +78,6 @@ def run_plan(
     ----------
     plan : Plan
     engine : Engine
-    scoring : Scoring
-        How label words of several tokens are read.
     out : path-like
         The table; its suffix names the format.
     fill : Fill, default=Fill.HALF
@@ -107,7 +104,7 @@ def run_plan(
     settings = {
         **plan.settings,
         "prompts_sha256": hash_prompts(prompts),
-        "scoring": scoring.value,
+        "scoring": engine.scoring.value,
         "fill": fill.value,
         "engine": engine.describe(),
         "package_version": version("dnip"),
@@ -119,7 +116,7 @@ def run_plan(
     journal_path = _journal_path(target)
     with open_journal(journal_path, settings) as journal:
         n_resumed = len(journal.rows)
-        todo = partial(engine.score, prompts, plan.task, scoring)
+        todo = partial(engine.score, prompts, plan.task)
         _score_rest(todo, len(prompts), journal, progress or (lambda *_: None))
         missing = len(prompts) - len(journal.rows)
         if missing:
@@ -129,7 +126,7 @@ def run_plan(
                 retryable=True,
             )
         rows = [journal.rows[i] for i in range(len(prompts))]
-        summary = _write(target, plan, scoring, rows, fill, n_resumed)
+        summary = _write(target, plan, engine.scoring, rows, fill, n_resumed)
     with atomic_path(metadata_path(target)) as temporary:
         content = {"settings": settings, "summary": summary.to_dict()}
         temporary.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", "utf-8")

@@ -101,7 +101,6 @@ def test_pipelines_of_transformers(tmp_path):
 def test_samples_of_lm_evaluation_harness_are_as_our_own_scores():
     pytest.importorskip("torch")
     pytest.importorskip("transformers")
-    from dnip.prompting.engines.base import Scoring
     from dnip.prompting.engines.transformers_engine import TransformersEngine
     from dnip.prompting.prompt import PromptBuilder
     from dnip.prompting.task import load_task
@@ -114,7 +113,7 @@ def test_samples_of_lm_evaluation_harness_are_as_our_own_scores():
     prompts = [PromptBuilder(task).prompt({"text": text}) for text in texts]
     assert [prompt.text for prompt in prompts] == [sample["doc"]["prompt"] for sample in samples]
     engine = TransformersEngine(folder, device="cpu")
-    scored = sorted(engine.score(prompts, task, Scoring.SUM), key=lambda one: one.row)
+    scored = sorted(engine.score(prompts, task), key=lambda one: one.row)
     own = np.array([one.captured for one in scored])
     table, _ = read_answers([SAMPLES], NEWS, on="id")
     np.testing.assert_allclose(table.probabilities, own / own.sum(axis=1, keepdims=True), atol=1e-4)

@@ -94,7 +94,8 @@ def test_equals_one_chat_at_a_time(chat_model, template):
     for scoring in Scoring:
         expected = PlainLanguageModel(folder).score(chats, in_chat, scoring)
         found = np.empty_like(expected)
-        for row in engine.score(prompts, TASK, scoring):
+        engine.scoring = scoring
+        for row in engine.score(prompts, TASK):
             found[row.row] = row.captured
         np.testing.assert_allclose(found, expected, atol=1e-5, rtol=0)
 
@@ -121,7 +122,7 @@ def test_refuses_a_template_that_fails(chat_model):
 @pytest.mark.parametrize("chat", [False, True])
 @pytest.mark.parametrize("scoring", list(Scoring))
 def test_what_is_shortened_leaves_room_for_the_answer(chat_model, chat, scoring):
-    engine = TransformersEngine(chat_model(TURNS), chat=chat)
+    engine = TransformersEngine(chat_model(TURNS), chat=chat, scoring=scoring)
     builder = PromptBuilder(replace(TASK, label_words=("World talks on and on", "Sports", "cup")))
 
     def plan(*n_words):
@@ -132,13 +133,10 @@ def test_what_is_shortened_leaves_room_for_the_answer(chat_model, chat, scoring)
 
     # Every length around the limit, so that one lies between the context and the room of an answer.
     longest = plan(*range(300, 345))
-    room = engine.answer_tokens(longest.prompts, longest.task, scoring)
-    assert (room > 1) == (scoring in (Scoring.SUM, Scoring.PER_TOKEN))
-    too_long = partial(engine.too_long, answer_tokens=room)
     with pytest.raises(InvalidInputError, match="longer than the model's context"):
-        list(engine.score(longest.prompts, longest.task, scoring))
-    fitting = longest.shortened(too_long)
-    assert len(list(engine.score(fitting.prompts, longest.task, scoring))) == 45
+        list(engine.score(longest.prompts, longest.task))
+    fitting = longest.shortened(partial(engine.too_long, task=longest.task))
+    assert len(list(engine.score(fitting.prompts, longest.task))) == 45
 
 
 @pytest.mark.parametrize(

@@ -1,19 +1,16 @@
-"""The engine for decision servers against a real HTTP server, healthy and failing."""
-
-import hashlib
+"""What decision servers are asked, and what is read from their answers."""
 
 import numpy as np
 import pytest
 
-from dnip.base.errors import BackendError, InvalidInputError
+from dnip.base.errors import BackendError
 from dnip.prompting.engines.decision_engine import DecisionEngine
-from dnip.prompting.engines.openai_client import Server
-from dnip.prompting.engines.openai_failures import RetryPolicy
+from dnip.prompting.engines.server import Server
 from dnip.prompting.prompt import Prompt
 from dnip.prompting.task import Task
-from failing_server import FAULTS, FailingServer
+from failing_server import FailingServer
 
-pytest.importorskip("httpx2")
+pytest.importorskip("openai")
 
 TASK = Task(
     name="mood",
@@ -23,91 +20,74 @@ TASK = Task(
     classes=("positive", "neutral", "negative"),
     label_words=("good", "neutral", "bad"),
 )
-QUICK = RetryPolicy(per_request=20, base_delay=0.005, max_delay=0.05)
+SYSTEM_ONE = {
+    "answers": {
+        "mood": {
+            "type": "choice",
+            "choice": "positive",
+            "probabilities": {"negative": 0.1, "neutral": 0.2, "positive": 0.7},
+        }
+    },
+    "diagnostics": {"mood": {"label_mass": 0.5}},
+}
+OPENAI = {
+    "answers": [
+        {
+            "type": "choice",
+            "name": "mood",
+            "choice": "positive",
+            "probabilities": [
+                {"value": "negative", "probability": 0.1},
+                {"value": "neutral", "probability": 0.2},
+                {"value": "positive", "probability": 0.7},
+            ],
+        }
+    ]
+}
 
 
-@pytest.fixture(autouse=True)
-def no_proxy(monkeypatch):
+@pytest.fixture
+def ask(monkeypatch):
+    """A function from an answer to the row that is read from it, and the request."""
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
         monkeypatch.delenv(name, raising=False)
 
+    def asked(answer, **settings):
+        with FailingServer(lambda _: answer) as server:
+            engine = DecisionEngine("small", Server(server.url), **settings)
+            [row] = engine.score([Prompt("Tell. ", "It rains.")], TASK)
+        return row, server.requests[0]
 
-def prompts(number):
-    return [Prompt("Tell the mood.\n\n", f"message {row}\nMood:") for row in range(number)]
-
-
-def expected(text):
-    """Probabilities that depend on the prompt, so that no row can take another's place."""
-    noise = np.frombuffer(hashlib.sha256(text.encode()).digest()[:3], np.uint8) + 1.0
-    return noise / noise.sum()
+    return asked
 
 
-def system_one(body):
-    """The options in another order than that of the classes."""
-    p = dict(zip(TASK.classes, expected(body["state"]).tolist(), strict=True))
-    turned = dict(reversed(p.items()))
-    answer = {"type": "choice", "choice": max(p, key=p.get), "probabilities": turned}
-    return {"answers": {"mood": answer}, "diagnostics": {"mood": {"label_mass": 0.5}}}
-
-
-def openai(body):
-    p = expected(body["input"]).tolist()
-    entries = [{"value": n, "probability": x} for n, x in zip(TASK.classes, p, strict=True)]
-    choice = TASK.classes[int(np.argmax(p))]
-    answer = {"type": "choice", "name": "mood", "choice": choice, "probabilities": entries}
-    return {"answers": [answer]}
-
-
-def score(server, number=1, done=frozenset(), retries=QUICK, **settings):
-    place = Server(server.url, timeout=1, retries=retries)
-    rows = list(DecisionEngine("small", place, **settings).score(prompts(number), TASK, done=done))
-    return {row.row: row for row in rows}
-
-
-@pytest.mark.parametrize(
-    ("api", "answer", "mass"), [("systemone", system_one, 0.5), ("decisions", openai, 1.0)]
-)
-def test_no_row_is_lost_on_a_server_that_fails_one_request_in_five(api, answer, mass):
-    def fault(number):
-        return FAULTS[number // 5 % len(FAULTS)] if number % 5 == 4 else None
-
-    with FailingServer(answer, fault) as server:
-        rows = score(server, 100, api=api, done=frozenset({3, 4}))
-    assert sorted(rows) == [row for row in range(100) if row not in (3, 4)]
-    for number, row in rows.items():
-        p = expected(prompts(100)[number].text)
-        np.testing.assert_allclose(row.captured, mass * p)
-        assert (row.ceiling, row.details) == (None, {})
-    assert set(server.paths) == {f"/v1/{api}"}
-
-
-def test_a_request_asks_for_a_choice_among_the_classes():
-    with FailingServer(system_one) as one, FailingServer(openai) as two:
-        score(one, extra_body={"cache_salt": "x"})
-        score(two, api="decisions")
+def test_system_one_is_asked_for_a_choice_among_the_classes(ask):
+    row, request = ask(SYSTEM_ONE, extra_body={"cache_salt": "x"})
     described = {"positive": "good", "neutral": None, "negative": "bad"}
     question = {"type": "choice", "instructions": "Tell the mood.", "criteria": described}
-    text = "Tell the mood.\n\nmessage 0\nMood:"
-    assert one.requests == [
-        {"model": "small", "state": text, "questions": {"mood": question}, "cache_salt": "x"}
-    ]
+    text = "Tell. It rains."
+    assert request == {
+        **{"model": "small", "state": text, "questions": {"mood": question}, "cache_salt": "x"}
+    }
+    np.testing.assert_allclose(row.captured, [0.35, 0.1, 0.05])
+    assert (row.ceiling, row.details) == (None, {})
+
+
+def test_openai_is_asked_for_a_choice_among_the_classes(ask):
+    row, request = ask(OPENAI, endpoint="decisions")
     choices = [
         {"value": "positive", "description": "good"},
         {"value": "neutral"},
         {"value": "negative", "description": "bad"},
     ]
-    question = {
-        "type": "choice",
-        "name": "mood",
-        "instructions": "Tell the mood.",
-        "choices": choices,
-    }
-    assert two.requests == [{"model": "small", "input": text, "questions": [question]}]
+    named = {"type": "choice", "name": "mood", "instructions": "Tell the mood."}
+    question = {**named, "choices": choices}
+    assert request == {"model": "small", "input": "Tell. It rains.", "questions": [question]}
+    np.testing.assert_allclose(row.captured, [0.7, 0.2, 0.1])
 
 
-def test_a_refusal_captures_nothing():
-    with FailingServer(lambda _: {"answers": [{"type": "refusal", "name": "mood"}]}) as server:
-        [row] = score(server, api="decisions").values()
+def test_a_refusal_captures_nothing(ask):
+    row, _ = ask({"answers": [{"type": "refusal", "name": "mood"}]}, endpoint="decisions")
     assert row.captured.tolist() == [0, 0, 0]
     assert row.details == {"refused": True}
 
@@ -121,16 +101,6 @@ def test_a_refusal_captures_nothing():
         ({"answers": {"mood": {"type": "choice", "choice": "good"}}}, "'probabilities' is None"),
     ],
 )
-def test_an_answer_that_is_none_ends_the_run(answer, told):
-    with (
-        FailingServer(lambda _: answer) as server,
-        pytest.raises(BackendError, match=f"prompt 0.*not understood.*{told}"),
-    ):
-        score(server, retries=RetryPolicy(per_request=0))
-
-
-def test_settings_are_checked():
-    with pytest.raises(InvalidInputError, match="api must be"):
-        DecisionEngine("m", api="chat")
-    with pytest.raises(InvalidInputError, match="model must be"):
-        DecisionEngine("")
+def test_an_answer_that_is_none_ends_the_run(ask, answer, told):
+    with pytest.raises(BackendError, match=f"prompt 0.*not understood.*{told}"):
+        ask(answer)

@@ -30,7 +30,8 @@ TASK = Task(
 
 
 def scores(engine, prompts, task, scoring, **options):
-    found = list(engine.score(prompts, task, scoring, **options))
+    engine.scoring = scoring
+    found = list(engine.score(prompts, task, **options))
     assert sorted(row.row for row in found) == list(range(len(prompts)))
     matrix = np.empty((len(prompts), task.n_classes))
     for row in found:
@@ -88,14 +89,15 @@ def test_the_tokenizers_own_padding_side_changes_nothing(tiny_model, tmp_path):
 @pytest.mark.parametrize("scoring", list(Scoring))
 def test_the_same_numbers_every_time_whatever_is_done(tiny_model, scoring):
     prompts = random_prompts(TASK, 2, 20)
-    engine = TransformersEngine(tiny_model("llama"), batch_tokens=80)
-    whole = {row.row: row.captured for row in engine.score(prompts, TASK, scoring)}
-    again = TransformersEngine(tiny_model("llama"), batch_tokens=80)
+    engine, again = (
+        TransformersEngine(tiny_model("llama"), batch_tokens=80, scoring=scoring) for _ in range(2)
+    )
+    whole = {row.row: row.captured for row in engine.score(prompts, TASK)}
     done = frozenset(range(0, 20, 3)) | {1, 2, 4}
-    rest = {row.row: row.captured for row in again.score(prompts, TASK, scoring, done=done)}
+    rest = {row.row: row.captured for row in again.score(prompts, TASK, done=done)}
     assert set(rest) >= set(range(20)) - done
     assert all((whole[row] == captured).all() for row, captured in rest.items())
-    assert not list(again.score(prompts, TASK, scoring, done=frozenset(range(20))))
+    assert not list(again.score(prompts, TASK, done=frozenset(range(20))))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -141,7 +143,7 @@ def test_equal_prompts_and_a_single_one(tiny_model, reference):
     for number in (1, 3):
         found = scores(engine, [prompt] * number, TASK, Scoring.SUM)
         np.testing.assert_allclose(found, np.repeat(expected, number, axis=0), atol=ATOL)
-    assert not list(engine.score([], TASK, Scoring.SUM))
+    assert not list(engine.score([], TASK))
 
 
 @pytest.mark.parametrize("scoring", [Scoring.FIRST, Scoring.SUM])
@@ -173,9 +175,9 @@ def test_refuses_prompts_beyond_the_context_by_row(tiny_model):
     engine = TransformersEngine(tiny_model("gpt2"))
     prompts = random_prompts(TASK, 0, 4)
     prompts[2] = Prompt(prompts[2].prefix, "phones " * 2000 + prompts[2].example)
-    assert engine.too_long(prompts) == [2]
+    assert engine.too_long(prompts, TASK) == [2]
     with pytest.raises(InvalidInputError, match=r"1 prompts .* 1024 tokens: rows 2\. Shorten"):
-        engine.score(prompts, TASK, Scoring.FIRST)
+        engine.score(prompts, TASK)
 
 
 def test_the_context_is_used_to_its_last_token(tiny_model):
@@ -184,11 +186,12 @@ def test_the_context_is_used_to_its_last_token(tiny_model):
     prompts = [Prompt("", "x" * (1025 - tokens) + "\nTopic:")] * 2
     longest = len(engine.tokenizer.encode(prompts[0].text))
     assert longest == 1024
-    assert engine.too_long(prompts) == []
-    assert engine.too_long(prompts, answer_tokens=2) == [0, 1]
+    assert engine.too_long(prompts, TASK) == []
     assert np.isfinite(scores(engine, prompts, TASK, Scoring.FIRST)).all()
+    engine.scoring = Scoring.SUM
+    assert engine.too_long(prompts, TASK) == [0, 1]
     with pytest.raises(InvalidInputError, match="rows 0, 1"):
-        engine.score(prompts, TASK, Scoring.SUM)
+        engine.score(prompts, TASK)
 
 
 def test_refuses_labels_that_begin_alike_under_first_token_scoring(tiny_model):
@@ -196,7 +199,7 @@ def test_refuses_labels_that_begin_alike_under_first_token_scoring(tiny_model):
     engine = TransformersEngine(tiny_model("llama"))
     prompts = random_prompts(task, 0, 2)
     with pytest.raises(InvalidInputError, match=r"'new phones' and 'new chips' .* token \d+ \("):
-        engine.score(prompts, task, Scoring.FIRST)
+        engine.score(prompts, task)
     assert np.isfinite(scores(engine, prompts, task, Scoring.SUM)).all()
 
 
@@ -204,7 +207,7 @@ def test_refuses_texts_that_are_no_unicode(tiny_model):
     engine = TransformersEngine(tiny_model("llama"))
     prompts = [Prompt("", "fine\nTopic:"), Prompt("", "\ud800\nTopic:")]
     with pytest.raises(InvalidInputError, match=r"prompts \[1\] are no valid Unicode"):
-        engine.score(prompts, TASK, Scoring.FIRST)
+        engine.score(prompts, TASK)
 
 
 def test_halves_batches_that_do_not_fit_into_memory(tiny_model, monkeypatch):
@@ -225,7 +228,7 @@ def test_halves_batches_that_do_not_fit_into_memory(tiny_model, monkeypatch):
     assert max(sizes) == 9
     most = 0
     with pytest.raises(BackendError, match="no memory for this batch"):
-        list(engine.score(prompts, TASK, Scoring.FIRST))
+        list(engine.score(prompts, TASK))
 
 
 def test_refuses_a_model_that_gives_no_numbers(tiny_model, monkeypatch):
@@ -233,7 +236,7 @@ def test_refuses_a_model_that_gives_no_numbers(tiny_model, monkeypatch):
     with torch.no_grad():
         engine._model.model.lm_head.weight.fill_(float("nan"))
     with pytest.raises(BackendError, match="no probabilities for rows"):
-        list(engine.score(random_prompts(TASK, 0, 3), TASK, Scoring.FIRST))
+        list(engine.score(random_prompts(TASK, 0, 3), TASK))
 
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16", "auto"])

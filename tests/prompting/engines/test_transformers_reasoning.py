@@ -78,7 +78,8 @@ def engine_of(folder, **options):
 
 
 def score(engine, prompts, task, scoring=Scoring.FIRST, **options):
-    rows = sorted(engine.score(prompts, task, scoring, **options), key=lambda row: row.row)
+    engine.scoring = scoring
+    rows = sorted(engine.score(prompts, task, **options), key=lambda row: row.row)
     assert [row.row for row in rows] == list(range(len(prompts)))
     return np.array([row.captured for row in rows]), [row.details for row in rows]
 
@@ -189,16 +190,16 @@ def test_the_checkpoints_own_way_to_sample_changes_nothing(case, tmp_path):
 def test_the_same_numbers_every_time_whatever_is_done(case, scoring):
     folder, _, task = case("llama")
     prompts = random_prompts(task, 1, 14, chain_of_thought=True)
-    whole = {r.row: r for r in engine_of(folder, batch_tokens=200).score(prompts, task, scoring)}
+    engine, again = (engine_of(folder, batch_tokens=200, scoring=scoring) for _ in range(2))
+    whole = {r.row: r for r in engine.score(prompts, task)}
     done = frozenset(range(0, 14, 3)) | {1, 2}
-    again = engine_of(folder, batch_tokens=200)
-    rest = {r.row: r for r in again.score(prompts, task, scoring, done=done)}
+    rest = {r.row: r for r in again.score(prompts, task, done=done)}
     assert set(rest) >= set(range(14)) - done
     for number, row in rest.items():
         assert (row.captured == whole[number].captured).all()
         assert row.details == whole[number].details
-    assert not list(again.score(prompts, task, scoring, done=frozenset(range(14))))
-    assert not list(again.score([], task, scoring))
+    assert not list(again.score(prompts, task, done=frozenset(range(14))))
+    assert not list(again.score([], task))
 
 
 def test_reasoning_leaves_the_cache_of_the_prefix_as_it_is(case):
@@ -262,17 +263,16 @@ def test_refuses_prompts_that_leave_no_room_to_reason(case):
     prompts = random_prompts(task, 0, 3, chain_of_thought=True)
     tokens = [len(engine_of(folder).tokenizer.encode(prompt.text)) for prompt in prompts]
     fits = TransformersReasoningEngine(folder, max_new_tokens=1025 - max(tokens))
-    room = fits.answer_tokens(prompts, task, Scoring.FIRST)
-    assert fits.too_long(prompts, answer_tokens=room) == []
+    assert fits.too_long(prompts, task) == []
     assert np.isfinite(score(fits, prompts, task)[0]).all()
     over = TransformersReasoningEngine(folder, max_new_tokens=1026 - max(tokens))
     rows = [row for row, number in enumerate(tokens) if number == max(tokens)]
-    room = over.answer_tokens(prompts, task, Scoring.FIRST)
-    assert over.too_long(prompts, answer_tokens=room) == rows
+    assert over.too_long(prompts, task) == rows
     with pytest.raises(InvalidInputError, match=r"no room for answers of \d+ tokens"):
-        over.score(prompts, task, Scoring.FIRST)
+        over.score(prompts, task)
+    fits.scoring = Scoring.SUM
     with pytest.raises(InvalidInputError, match="no room"):
-        fits.score(prompts, task, Scoring.SUM)  # another label may be longer than the one named
+        fits.score(prompts, task)  # another label may be longer than the one named
 
 
 def test_a_recurrent_model_can_reason_too(case):
@@ -286,7 +286,7 @@ def test_refuses_labels_that_begin_alike_under_first_token_scoring(case):
     alike = replace(task, label_words=("new:", "new phones", *task.label_words[2:]))
     prompts = random_prompts(alike, 0, 2, chain_of_thought=True)
     with pytest.raises(InvalidInputError, match="begin with the same token"):
-        engine_of(folder).score(prompts, alike, Scoring.FIRST)
+        engine_of(folder).score(prompts, alike)
     assert np.isfinite(score(engine_of(folder), prompts, alike, Scoring.SUM)[0]).all()
 
 
@@ -297,7 +297,7 @@ def test_refuses_a_model_that_gives_no_numbers(case):
         engine._model.model.lm_head.weight.fill_(float("nan"))
     prompts = random_prompts(task, 0, 3, chain_of_thought=True)
     with pytest.raises(BackendError, match="no probabilities for rows"):
-        list(engine.score(prompts, task, Scoring.FIRST))
+        list(engine.score(prompts, task))
 
 
 def test_describes_how_it_reasons(case):

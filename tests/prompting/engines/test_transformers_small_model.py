@@ -41,12 +41,14 @@ def test_equals_one_prompt_at_a_time(engine, plain, name):
     shown = draw_demonstrations(train, 1, n_classes=task.n_classes, seed=0)
     builder = PromptBuilder(task, [(train.rows[i], int(train.labels[i])) for i in shown])
     prompts = [builder.prompt(row) for row in test.rows[:80]]
-    long = set(engine.too_long(prompts, answer_tokens=8))
+    engine.scoring = Scoring.SUM
+    long = set(engine.too_long(prompts, task))
     prompts = [prompt for row, prompt in enumerate(prompts) if row not in long][:12]
     assert len(prompts) >= 8
     # The mean reads one position, so that the plain way is quick; the sum reads all.
     for scoring, few in [(Scoring.MEAN, prompts), (Scoring.SUM, prompts[:2])]:
         found = np.empty((len(few), task.n_classes))
-        for row in engine.score(few, task, scoring):
+        engine.scoring = scoring
+        for row in engine.score(few, task):
             found[row.row] = row.captured
         np.testing.assert_allclose(found, plain.score(few, task, scoring), atol=1e-5, rtol=0)

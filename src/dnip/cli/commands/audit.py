@@ -8,8 +8,7 @@ from typing import Annotated
 from dnip.base.option import Option
 from dnip.cli.console import complain, finish
 from dnip.cli.options import AsJson, PromptOptions
-from dnip.prompting.model_options import ModelOptions
-from dnip.prompting.models import open_model
+from dnip.prompting.models import ModelOptions, open_model
 
 
 def audit(
@@ -34,7 +33,6 @@ def audit(
     from dnip.prompting.task import load_task
 
     model.check_templates()
-    scoring = model.check_reading(options.scoring)
     task = load_task(options.task)
     if data is None:
         builder = PromptBuilder(task, chain_of_thought=model.chain_of_thought)
@@ -49,9 +47,9 @@ def audit(
             chain_of_thought=model.chain_of_thought,
         )
         builder, looked_at = plan.builder, plan.prompts
-    opened = open_model(model, task, looked_at, stop=builder.stop)
+    engine = open_model(model, stop=builder.stop)
     result = audit_task(
-        task, looked_at, opened.tokenizer, scoring, engine=opened.engine, chat=opened.chat
+        task, looked_at, engine.tokenizer, engine.scoring, engine=engine, chat=engine.chat
     )
     finish({**asdict(result), "passed": result.passed}, describe_audit(result), json=json)
     for note in result.notes:

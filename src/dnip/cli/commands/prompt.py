@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import Annotated
 
 from dnip.base.option import Option
 from dnip.cli.console import complain, finish, live_progress
 from dnip.cli.options import CLUSTER, AsJson, ClusterOptions, PromptOptions, model_files, named_file
-from dnip.prompting.engines.base import Fill
-from dnip.prompting.model_options import HERE, SERVER, ModelOptions
-from dnip.prompting.models import open_engine
-
-if TYPE_CHECKING:
-    from dnip.prompting.engines.transformers_engine import TransformersEngine
+from dnip.prompting.engines.base import Engine, Fill
+from dnip.prompting.models import HERE, SERVER, ModelOptions, open_model
 
 
 def prompt(
@@ -78,7 +74,7 @@ def prompt(
     from dnip.prompting.task import load_task
 
     model.check_templates()
-    scoring = model.check_reading(options.scoring, fill=fill, truncate=truncate)
+    model.check(fill=fill, truncate=truncate)
     check_table_path(out)
     reads = {
         "task": named_file(options.task, ".toml"),
@@ -95,19 +91,15 @@ def prompt(
         limit=limit,
         chain_of_thought=model.chain_of_thought,
     )
-    opening = partial(
-        open_engine, model, plan.task, plan.prompts if model.is_server else (), plan.builder.stop
-    )
+    opening = partial(open_model, model, stop=plan.builder.stop)
     with cluster.connect(gpus_per_worker) as workers, live_progress("prompting") as show:
-        engine = opening() if workers is None else ClusterEngine(workers, opening)
+        engine: Engine
+        engine = opening() if workers is None else ClusterEngine(workers, opening, model.scoring)
         if truncate:
-            local = cast("TransformersEngine", engine)
-            room = local.answer_tokens(plan.prompts, plan.task, scoring)
-            plan = plan.shortened(partial(local.too_long, answer_tokens=room))
+            plan = plan.shortened(partial(engine.too_long, task=plan.task))
         summary = run_plan(
             plan,
             engine,
-            scoring=scoring,
             out=out,
             fill=fill or Fill.HALF,
             progress=lambda done, total: show(f"{done:,} of {total:,} rows", done, total),

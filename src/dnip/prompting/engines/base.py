@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
-if TYPE_CHECKING:
-    from dnip.base.typing import Floats
-    from dnip.prompting.prompt import Prompt
-    from dnip.prompting.task import Task
-
+from dnip.base.typing import Floats
+from dnip.prompting.prompt import Prompt
+from dnip.prompting.task import Task
 
 #: The detail of a row that holds how many answers its vote shares are of.
 SAMPLES = "samples"
@@ -77,17 +75,24 @@ class ScoredRow:
 class Engine(Protocol):
     """A language model that scores labels."""
 
+    @property
+    def scoring(self) -> Scoring:
+        """How the probability of a label word of several tokens is read."""
+        ...
+
     def describe(self) -> dict[str, Any]:
         """Return model, precision and library versions, for the table's metadata."""
         ...
 
+    def too_long(self, prompts: Sequence[Prompt], task: Task) -> list[int]:
+        """Return the row numbers of prompts that leave the model no room for an answer.
+
+        None for a server, which does not tell how much its model takes.
+        """
+        ...
+
     def score(
-        self,
-        prompts: Sequence[Prompt],
-        task: Task,
-        scoring: Scoring,
-        *,
-        done: frozenset[int] = frozenset(),
+        self, prompts: Sequence[Prompt], task: Task, *, done: frozenset[int] = frozenset()
     ) -> Iterator[ScoredRow]:
         """Yield the scores of every prompt but those `done`, in any order, as they come.
 

@@ -18,17 +18,22 @@ from dnip.prompting.task import Task
 class ClusterEngine:
     """Scores labels with the same engine on every worker.
 
-    Each block of prompts goes to one worker. An engine on one machine scores block by block as
-    well, so both give the same numbers. A worker opens its engine once, for all its blocks.
+    Each block of prompts is a task. An engine on one machine scores block by block as well, so both
+    give the same numbers.
 
     Parameters
     ----------
     cluster : Cluster
     open_engine : callable
         Returns the engine; it must be possible to pickle.
+    scoring : Scoring
+        That of the engine.
     """
 
-    def __init__(self, cluster: Cluster, open_engine: Callable[[], Engine]) -> None:
+    def __init__(
+        self, cluster: Cluster, open_engine: Callable[[], Engine], scoring: Scoring
+    ) -> None:
+        self.scoring = scoring
         self._cluster = cluster
         self._opening = pickle.dumps(open_engine)
 
@@ -36,21 +41,12 @@ class ClusterEngine:
         """Return model, precision and library versions, for the table's metadata."""
         return dict(self._ask("describe"))
 
-    def too_long(self, prompts: Sequence[Prompt], *, answer_tokens: int = 1) -> list[int]:
+    def too_long(self, prompts: Sequence[Prompt], task: Task) -> list[int]:
         """As the engine on one machine."""
-        return list(self._ask("too_long", prompts, answer_tokens=answer_tokens))
-
-    def answer_tokens(self, prompts: Sequence[Prompt], task: Task, scoring: Scoring) -> int:
-        """As the engine on one machine."""
-        return int(self._ask("answer_tokens", prompts, task, scoring))
+        return list(self._ask("too_long", prompts, task))
 
     def score(
-        self,
-        prompts: Sequence[Prompt],
-        task: Task,
-        scoring: Scoring,
-        *,
-        done: frozenset[int] = frozenset(),
+        self, prompts: Sequence[Prompt], task: Task, *, done: frozenset[int] = frozenset()
     ) -> Iterator[ScoredRow]:
         """Yield the scores of the prompts that are not `done`, in any order.
 
@@ -61,7 +57,7 @@ class ClusterEngine:
         DNIPError
             As the engine on one machine.
         """
-        score = partial(_score, self._opening, task, scoring)
+        score = partial(_score, self._opening, task)
         everything = frozenset(range(len(prompts)))
         self._cluster.get(self._cluster.start(score, (0, prompts, everything)))
         parts = [
@@ -72,27 +68,26 @@ class ClusterEngine:
         for scored in self._cluster.map(score, parts):
             yield from scored
 
-    def _ask(self, name: str, *arguments: object, **options: object) -> Any:  # noqa: ANN401
-        ask = partial(_ask, self._opening, name, *arguments, **options)
-        return self._cluster.get(self._cluster.start(ask))
+    def _ask(self, name: str, *arguments: object) -> Any:  # noqa: ANN401
+        return self._cluster.get(
+            self._cluster.start(partial(_ask, self._opening, name, *arguments))
+        )
 
 
 @lru_cache(maxsize=1)
-def _engine(opening: bytes) -> Any:  # noqa: ANN401
+def _engine(opening: bytes) -> Engine:
     """Return the engine of this process, which keeps its model for the next task."""
-    return pickle.loads(opening)()
+    engine: Engine = pickle.loads(opening)()
+    return engine
 
 
-def _ask(opening: bytes, name: str, *arguments: object, **options: object) -> Any:  # noqa: ANN401
-    return getattr(_engine(opening), name)(*arguments, **options)
+def _ask(opening: bytes, name: str, *arguments: object) -> Any:  # noqa: ANN401
+    return getattr(_engine(opening), name)(*arguments)
 
 
 def _score(
-    opening: bytes,
-    task: Task,
-    scoring: Scoring,
-    part: tuple[int, Sequence[Prompt], frozenset[int]],
+    opening: bytes, task: Task, part: tuple[int, Sequence[Prompt], frozenset[int]]
 ) -> list[ScoredRow]:
     first, prompts, done = part
-    scored = _engine(opening).score(prompts, task, scoring, done=done)
+    scored = _engine(opening).score(prompts, task, done=done)
     return [replace(row, row=first + row.row) for row in scored]

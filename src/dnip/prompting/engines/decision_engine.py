@@ -2,138 +2,77 @@
 
 from __future__ import annotations
 
-from contextlib import closing
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
 from dnip.base.errors import BackendError, InvalidInputError
-from dnip.base.validation import check_choice
 from dnip.deploying.decisions import read_decisions
-from dnip.prompting.engines.base import ScoredRow, Scoring
-from dnip.prompting.engines.openai_client import Server
-from dnip.prompting.engines.openai_requests import check_extra
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from dnip.prompting.prompt import Prompt
-    from dnip.prompting.task import Task
-
-#: The APIs, which are also the paths after the base URL.
-APIS = ("systemone", "decisions")
+from dnip.prompting.engines.server import Read, ServerEngine
+from dnip.prompting.prompt import Prompt
+from dnip.prompting.task import Task
 
 
 @dataclass(frozen=True)
-class DecisionEngine:
+class DecisionEngine(ServerEngine):
     """Scores classes by the probabilities that a decision server gives to the options.
 
     One request per prompt: a choice among the classes, named after the task. Label words that
     differ from their classes describe them. The server, not the engine, decides how the question
-    is put to the model.
+    is put to the model. The captured mass of a row is the label mass of the server, 1 where the
+    server reports none; a refusal has mass 0 and ``details["refused"]``.
 
     Parameters
     ----------
-    model : str
-        The server's name of the model.
-    server : Server
-        Address, key, concurrency, timeout and retries.
-    api : {"systemone", "decisions"}
+    model, server, extra_body
+        As for `ServerEngine`.
+    endpoint : {"systemone", "decisions"}
         System One, as transformers, vLLM, SGLang and Ollama serve it, or OpenAI's decisions.
-    extra_body : mapping, optional
-        Further fields of every request; None takes a field out. No secrets: they are recorded.
 
     Examples
     --------
+    >>> from dnip.prompting.engines.server import Server
     >>> engine = DecisionEngine("small", Server("http://127.0.0.1:8000/v1"))
-    >>> [engine.describe()[key] for key in ("engine", "model")]
-    ['systemone', 'small']
+    >>> [engine.describe()[key] for key in ("engine", "endpoint", "model")]
+    ['decisions', 'systemone', 'small']
     """
 
-    model: str
-    server: Server = field(default_factory=Server)
-    api: str = "systemone"
-    extra_body: Mapping[str, Any] | None = None
+    OPTIONS = (*ServerEngine.OPTIONS, "api")
+    KIND = "a decision server"
+    NAME = "decisions"
+    ENDPOINTS: ClassVar[Mapping[str, str]] = {"systemone": "systemone", "decisions": "decisions"}
 
-    def __post_init__(self) -> None:
-        if not self.model:
-            raise InvalidInputError("model must be the server's name of a model; got ''")
-        check_choice("api", self.api, APIS)
-        check_extra(self.extra_body)
+    endpoint: str = "systemone"
 
-    def describe(self) -> dict[str, Any]:
-        """Return all that the probabilities depend on; never the key."""
-        return {
-            "engine": self.api,
-            "base_url": self.server.base_url,
-            "model": self.model,
-            "extra_body": check_extra(self.extra_body),
-        }
-
-    def score(
+    def _prepare(
         self,
         prompts: Sequence[Prompt],
         task: Task,
-        scoring: Scoring = Scoring.FIRST,
-        *,
-        done: frozenset[int] = frozenset(),
-    ) -> Iterator[ScoredRow]:
-        """Yield the scores of every prompt but those `done`, once, in the order in which they come.
-
-        Parameters
-        ----------
-        prompts : sequence of Prompt
-        task : Task
-        scoring : Scoring
-            Without meaning here: the server reads the options in its own way.
-        done : frozenset of int
-            Rows that are not asked for.
-
-        Yields
-        ------
-        ScoredRow
-            Its captured mass is the label mass of the server, 1 where the server reports none. A
-            refusal has mass 0 and ``details["refused"]``.
-
-        Raises
-        ------
-        BackendError
-            If a request fails for good.
-        """
-        del scoring
-        rows = [row for row in range(len(prompts)) if row not in done]
-        bodies = ((f"prompt {row}", self._body(prompts[row], task)) for row in rows)
-        asking = self.server.ask(
-            self.api, bodies, lambda answer: _read(answer, task), requests=len(rows)
-        )
-        with closing(asking) as answers:
-            for number, captured in answers:
-                refused = {} if captured.any() else {"refused": True}
-                yield ScoredRow(rows[number], captured, details=refused)
-
-    def _body(self, prompt: Prompt, task: Task) -> dict[str, Any]:
-        """Return the request for a prompt; fields of None are left out."""
+    ) -> tuple[Callable[[Prompt], dict[str, Any]], Callable[[Any], Read]]:
         words = zip(task.classes, task.label_words, strict=True)
         described = {name: None if name == word else word for name, word in words}
         question: dict[str, Any] = {
             "type": "choice",
             "instructions": task.instruction or "Choose what comes next.",
         }
-        if self.api == "systemone":
-            question["criteria"] = described
-            content: dict[str, Any] = {"state": prompt.text, "questions": {task.name: question}}
-        else:
-            question["choices"] = [
+
+        def write(prompt: Prompt) -> dict[str, Any]:
+            if self.endpoint == "systemone":
+                asked = {task.name: {**question, "criteria": described}}
+                return {"state": prompt.text, "questions": asked}
+            choices = [
                 {"value": name} if word is None else {"value": name, "description": word}
                 for name, word in described.items()
             ]
-            content = {"input": prompt.text, "questions": [{"name": task.name, **question}]}
-        body = {"model": self.model, **content, **check_extra(self.extra_body)}
-        return {key: value for key, value in body.items() if value is not None}
+            named = {"name": task.name, **question, "choices": choices}
+            return {"input": prompt.text, "questions": [named]}
+
+        return write, lambda answer: _read(answer, task)
 
 
-def _read(answer: Any, task: Task) -> np.ndarray[Any, np.dtype[np.float64]]:  # noqa: ANN401 - JSON
+def _read(answer: Mapping[str, Any], task: Task) -> Read:
     """Return the probability of each class; zeros for a refusal."""
     try:
         decisions = read_decisions(answer, {task.name})
@@ -141,7 +80,7 @@ def _read(answer: Any, task: Task) -> np.ndarray[Any, np.dtype[np.float64]]:  # 
             raise InvalidInputError(f"it has {len(decisions)} answers to {task.name!r}")
         [decision] = decisions
         if decision.refused:
-            return np.zeros(task.n_classes)
+            return np.zeros(task.n_classes), None, {"refused": True}
         captured = decision.probabilities[decision.ordered(task.classes)]
     except InvalidInputError as error:
         raise BackendError(
@@ -149,4 +88,5 @@ def _read(answer: Any, task: Task) -> np.ndarray[Any, np.dtype[np.float64]]:  # 
             hint="Does this server offer this API?",
             retryable=True,
         ) from error
-    return captured if decision.mass is None else captured * min(decision.mass, 1.0)
+    mass = 1.0 if decision.mass is None else min(decision.mass, 1.0)
+    return captured * mass, None, {} if mass else {"refused": True}

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from dnip.base.errors import InvalidInputError
-from dnip.prompting.engines.openai_requests import Endpoint
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from dnip.base.typing import Floats
-    from dnip.prompting.engines.openai_responses import Reported, Token
-    from dnip.prompting.task import Task
+from dnip.base.typing import Floats
+from dnip.prompting.engines.openai_responses import Reported, Token
+from dnip.prompting.task import Task
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,12 +57,9 @@ class LabelMatcher:
         For each label, the texts that stand for it.
     token_ids : tuple of int, optional
         For each label, the id of its first token.
-    whole : bool, default=False
-        Whether the answers are whole tokens, so that only an equal token stands for a label.
 
     Examples
     --------
-    >>> from dnip.prompting.engines.openai_responses import Reported, Token
     >>> matcher = LabelMatcher(((" Business",), (" Technology",)))
     >>> reported = Reported((Token(" Business", -0.7), Token(" B", -3.0), Token(" the", -1.2)))
     >>> match = matcher.match(reported)
@@ -76,13 +69,12 @@ class LabelMatcher:
 
     answers: tuple[tuple[str, ...], ...]
     token_ids: tuple[int, ...] | None = None
-    whole: bool = False
 
     def __post_init__(self) -> None:
         ids = self.token_ids
         if ids is not None and (len(ids) != len(self.answers) or len(set(ids)) < len(ids)):
             raise InvalidInputError(
-                f"label_token_ids must be {len(self.answers)} different token ids, one per label; "
+                f"token_ids must be {len(self.answers)} different token ids, one per label; "
                 f"got {list(ids)}"
             )
         for label, own in enumerate(self.answers):
@@ -92,49 +84,35 @@ class LabelMatcher:
 
     def _check_apart(self, own: tuple[str, ...], theirs: tuple[str, ...]) -> None:
         for answer in own:
-            same = answer in theirs
-            if same or (not self.whole and any(a.startswith(answer) for a in theirs)):
+            longer = next((a for a in theirs if a.startswith(answer)), None)
+            if longer is not None:
                 raise InvalidInputError(
-                    f"the answer {answer!r} of one label begins another label's "
-                    f"answer {next(a for a in theirs if a.startswith(answer))!r}: "
+                    f"the answer {answer!r} of one label begins another label's answer {longer!r}: "
                     "a server's tokens cannot tell them apart",
-                    hint="Choose other label words, or give the labels' tokens",
+                    hint="Choose other label words",
                 )
 
     @classmethod
     def for_task(
-        cls,
-        task: Task,
-        endpoint: Endpoint,
-        *,
-        token_ids: Sequence[int] | None = None,
-        tokens: Sequence[str] | None = None,
+        cls, task: Task, *, chat: bool = False, token_ids: tuple[int, ...] | None = None
     ) -> LabelMatcher:
         """Return the matcher of a task's labels.
 
         Parameters
         ----------
         task : Task
-        endpoint : Endpoint
-            In a chat, answers with and without their prefix count.
-        token_ids : sequence of int, optional
+        chat : bool, default=False
+            Whether the prompts go through a chat template; then answers with and without their
+            prefix count.
+        token_ids : tuple of int, optional
             Ids of the labels' first tokens.
-        tokens : sequence of str, optional
-            Texts of the labels' first tokens, as the server writes them. Then no others count.
         """
-        if tokens is not None and len(tokens) != task.n_classes:
-            raise InvalidInputError(
-                f"label_tokens must be {task.n_classes} texts, one per label; got {list(tokens)}"
-            )
-        ids = None if token_ids is None else tuple(int(token) for token in token_ids)
-        if tokens is not None:
-            return cls(tuple((token,) for token in tokens), ids, whole=True)
         answers = []
         for label, word in enumerate(task.label_words):
             answer = task.answer(label)
-            alone = (word,) if endpoint is Endpoint.CHAT and word != answer else ()
+            alone = (word,) if chat and word != answer else ()
             answers.append((answer, *alone))
-        return cls(tuple(answers), ids)
+        return cls(tuple(answers), token_ids)
 
     def match(self, reported: Reported) -> Match:
         """Return the probabilities of the labels among reported tokens."""
@@ -170,7 +148,7 @@ class LabelMatcher:
             token = answer[place].text
             end -= len(token)
             if token and any(
-                self._begins(token, wanted)
+                wanted.startswith(token)
                 and text.startswith(wanted, end)
                 and not (wanted[0].isalnum() and text[:end][-1:].isalnum())
                 for answers in self.answers
@@ -199,7 +177,7 @@ class LabelMatcher:
             own = {text for text, labels in owners.items() if labels == {label}}
             letters = {text for text in own - set(answers) if _is_letter(text)}
             firsts = {
-                max((text for text in own - letters if self._begins(text, a)), key=len, default="")
+                max((text for text in own - letters if a.startswith(text)), key=len, default="")
                 for a in answers
             }
             found.parts.append([probability[text] for text in sorted(firsts) if text])
@@ -210,11 +188,8 @@ class LabelMatcher:
         return {
             label
             for label, answers in enumerate(self.answers)
-            if any(self._begins(text, answer) for answer in answers)
+            if any(answer.startswith(text) for answer in answers)
         }
-
-    def _begins(self, text: str, answer: str) -> bool:
-        return text == answer if self.whole else answer.startswith(text)
 
 
 class _Found(NamedTuple):

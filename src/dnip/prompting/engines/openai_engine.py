@@ -1,93 +1,49 @@
-"""Engines for OpenAI-compatible servers: label probabilities from reported log-probabilities."""
+"""Label probabilities from the log-probabilities that an OpenAI-compatible server reports."""
 
 from __future__ import annotations
 
-from contextlib import closing, suppress
-from dataclasses import dataclass, field, fields
-from importlib.metadata import PackageNotFoundError, version
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
 
 from dnip.base.errors import InvalidInputError
-from dnip.base.validation import check_choice, check_integer
-from dnip.prompting.engines.base import ScoredRow, Scoring
-from dnip.prompting.engines.label_matching import LabelMatcher
-from dnip.prompting.engines.openai_client import Server
-from dnip.prompting.engines.openai_requests import (
-    MAX_TOP_LOGPROBS,
-    Endpoint,
-    check_extra,
-    logprob_fields,
-    request_body,
-)
-from dnip.prompting.engines.openai_responses import read_reported
+from dnip.base.validation import check_integer
+from dnip.prompting.engines.base import CUT_FALLBACK, FALLBACK
+from dnip.prompting.engines.label_matching import LabelMatcher, Match
+from dnip.prompting.engines.openai_responses import read_answer, read_reported
+from dnip.prompting.engines.server import Read, ServerEngine
+from dnip.prompting.engines.tokenizer import HubTokenizer
+from dnip.prompting.labels import check_first_tokens, prompt_label_tokens
+from dnip.prompting.prompt import Prompt
+from dnip.prompting.task import Task
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from dnip.prompting.engines.label_matching import Match
-    from dnip.prompting.prompt import Prompt
-    from dnip.prompting.task import Task
-
-T = TypeVar("T")
+#: The most tokens that OpenAI's own service reports per position; vLLM's default limit as well.
+MAX_TOP_LOGPROBS = 20
+#: The most token ids that vLLM takes in ``logprob_token_ids``.
+MAX_LABEL_TOKEN_IDS = 128
 
 
-@dataclass(frozen=True)
-class ServerEngine:
-    """What all engines for OpenAI-compatible servers have in common.
+class Endpoint(StrEnum):
+    """Where a request goes. COMPLETIONS continues the prompt itself; CHAT wraps it in a template.
 
-    Parameters
-    ----------
-    model : str
-        The server's name of the model.
-    server : Server
-        Address, key, concurrency, timeout and retries.
-    endpoint : Endpoint or str, default="completions"
-        ``"completions"``, or ``"chat"`` for models that only chat.
-    extra_body : mapping, optional
-        Further fields of every request; None takes a field out, as in ``{"max_tokens": None,
-        "max_completion_tokens": 1}``. No secrets: they are recorded.
+    A model's own chat template stands between prompt and answer in CHAT, so that its probabilities
+    are those of a reply that begins afresh, without the answer's leading space.
     """
 
-    kind: ClassVar[str]
-    model: str
-    server: Server = field(default_factory=Server)
-    endpoint: Endpoint | str = Endpoint.COMPLETIONS
-    extra_body: Mapping[str, Any] | None = None
+    COMPLETIONS = "completions"
+    CHAT = "chat"
 
-    def __post_init__(self) -> None:
-        if not self.model:
-            raise InvalidInputError("model must be the server's name of a model; got ''")
-        check_extra(self.extra_body)
-        check_choice("endpoint", self.endpoint, tuple(Endpoint))
 
-    def describe(self) -> dict[str, Any]:
-        """Return all that the probabilities depend on; never the key."""
-        own = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "server"}
-        return {
-            "engine": self.kind,
-            "base_url": self.server.base_url,
-            **own,
-            "endpoint": str(self.endpoint),
-            "extra_body": check_extra(self.extra_body),
-            "versions": _library_versions(),
-        }
+#: The path of each endpoint, after the base URL.
+PATHS: Mapping[str, str] = {Endpoint.COMPLETIONS: "completions", Endpoint.CHAT: "chat/completions"}
 
-    def _body(self, prompt: Prompt, **more: Any) -> dict[str, Any]:
-        """Return the request for a prompt; fields of None are left out."""
-        return request_body(
-            Endpoint(self.endpoint), prompt.text, {"model": self.model, **more}, self.extra_body
-        )
 
-    def _ask(
-        self,
-        bodies: Iterable[tuple[str, Mapping[str, Any]]],
-        read: Callable[[Any], T],
-        requests: int,
-    ) -> Iterator[tuple[int, T]]:
-        """Yield what is read from the answers, as `Server.ask`; end all requests when closed."""
-        path = Endpoint(self.endpoint).path
-        with closing(self.server.ask(path, bodies, read, requests=requests)) as answers:
-            yield from answers
+def asked(prompt: Prompt, *, chat: bool) -> dict[str, Any]:
+    """Return the field of a request that holds the prompt."""
+    if chat:
+        return {"messages": [{"role": "user", "content": prompt.text}]}
+    return {"prompt": prompt.text}
 
 
 @dataclass(frozen=True)
@@ -95,105 +51,143 @@ class OpenAIEngine(ServerEngine):
     """Scores labels by the log-probabilities that an OpenAI-compatible server reports.
 
     One request per prompt, for one token. Labels outside the reported ones are bounded: captured 0,
-    and in `ScoredRow.ceiling` the most that they can be.
+    and in `ScoredRow.ceiling` the most that they can be. ``details["ambiguous"]`` is the
+    probability on tokens that begin several labels' answers, where there is any.
 
     Parameters
     ----------
-    model, server, endpoint, extra_body
+    model, server, extra_body
         As for `ServerEngine`.
+    endpoint : Endpoint or str, default="completions"
+        ``"completions"``, or ``"chat"`` for models that only chat.
     top_logprobs : int, default=20
         How many of the likeliest tokens to ask for, up to 20.
-    label_token_ids : sequence of int, optional
-        Ids of the labels' first tokens, one per class. Servers that can (vLLM) report them exactly,
-        and they are matched by id where the server tells ids.
-    label_tokens : sequence of str, optional
-        Texts of the labels' first tokens, as the server writes them. Without them a reported token
-        counts for the only label whose answer it begins; see `LabelMatcher`.
+    tokenizer : HubTokenizer, optional
+        The model's own. Servers that can (vLLM) then report the labels' first tokens exactly, and
+        they are matched by id where the server tells ids. Without it a reported token counts for
+        the only label whose answer it begins; see `LabelMatcher`.
 
     Examples
     --------
+    >>> from dnip.prompting.engines.server import Server
     >>> engine = OpenAIEngine("small", Server("http://127.0.0.1:8000/v1"), top_logprobs=5)
     >>> [engine.describe()[key] for key in ("model", "endpoint", "top_logprobs")]
     ['small', 'completions', 5]
     """
 
-    kind = "openai"
+    OPTIONS = (*ServerEngine.OPTIONS, "endpoint", "top_logprobs", "tokenizer", "fill")
+    KIND = "a server's log-probabilities"
+    NAME = "openai"
+    ENDPOINTS = PATHS
+
+    endpoint: str = Endpoint.COMPLETIONS
     top_logprobs: int = MAX_TOP_LOGPROBS
-    label_token_ids: Sequence[int] | None = None
-    label_tokens: Sequence[str] | None = None
+    tokenizer: HubTokenizer | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_integer("top_logprobs", self.top_logprobs, at_least=1, at_most=MAX_TOP_LOGPROBS)
 
-    def score(
-        self,
-        prompts: Sequence[Prompt],
-        task: Task,
-        scoring: Scoring = Scoring.FIRST,
-        *,
-        done: frozenset[int] = frozenset(),
-    ) -> Iterator[ScoredRow]:
-        """Yield the scores of every prompt but those `done`, once, in the order in which they come.
+    def describe(self) -> dict[str, Any]:
+        """Return all that the probabilities depend on; never the key."""
+        name = None if self.tokenizer is None else self.tokenizer.name
+        return {**super().describe(), "tokenizer": name}
 
-        Parameters
-        ----------
-        prompts : sequence of Prompt
-        task : Task
-        scoring : Scoring
-            Only the first distinguishing token: a server reports one position.
-        done : frozenset of int
-            Rows that are not asked for.
+    def _prepare(
+        self, prompts: Sequence[Prompt], task: Task
+    ) -> tuple[Callable[[Prompt], dict[str, Any]], Callable[[Any], Read]]:
+        fields: dict[str, Any] = {"logprobs": self.top_logprobs}
+        if self.chat:
+            fields = {"logprobs": True, "top_logprobs": self.top_logprobs}
+        ids = self._label_token_ids(prompts, task)
+        if ids is not None:
+            fields |= {"logprob_token_ids": ids, "return_tokens_as_token_ids": True}
+        fields |= self._answer_fields()
+        matcher = LabelMatcher.for_task(task, chat=self.chat, token_ids=ids)
 
-        Yields
-        ------
-        ScoredRow
-            With ``details["ambiguous"]``, the probability on tokens that begin several labels'
-            answers, where there is any.
+        def read(answer: Any) -> Read:
+            match, details = self._read(answer, matcher)
+            if match.ambiguous > 0:
+                details["ambiguous"] = match.ambiguous
+            return match.captured, match.ceiling, details
 
-        Raises
-        ------
-        InvalidInputError
-            For another scoring, or labels that the server's tokens cannot tell apart.
-        BackendError
-            If a request fails for good.
-        """
-        if scoring != Scoring.FIRST:
+        return lambda prompt: asked(prompt, chat=self.chat) | fields, read
+
+    def _label_token_ids(self, prompts: Sequence[Prompt], task: Task) -> tuple[int, ...] | None:
+        """Return the ids of the labels' first tokens, as they follow the prompts on the server."""
+        if self.tokenizer is None:
+            return None
+        texts, lead = [prompt.text for prompt in prompts], prompts[0].lead
+        labels = prompt_label_tokens(self.tokenizer, texts, task, chat=self.chat, lead=lead)
+        if labels.merged:
             raise InvalidInputError(
-                f"a server reports the first token only; scoring {str(scoring)!r} needs more",
-                hint=f"Use scoring {str(Scoring.FIRST)!r}, or a model that runs here",
+                "the prompt's last token becomes part of the answer's first one, and a server is "
+                "given the whole prompt",
+                hint="End the template without a space",
             )
-        matcher = LabelMatcher.for_task(
-            task, Endpoint(self.endpoint), token_ids=self.label_token_ids, tokens=self.label_tokens
-        )
-        return self._stream(prompts, matcher, done)
+        if task.n_classes > MAX_LABEL_TOKEN_IDS:
+            raise InvalidInputError(
+                f"a server takes up to {MAX_LABEL_TOKEN_IDS} token ids of labels; the task has "
+                f"{task.n_classes} classes",
+                hint="Leave out the tokenizer",
+            )
+        return check_first_tokens(labels, self.tokenizer.decode)
 
-    def _stream(
-        self, prompts: Sequence[Prompt], matcher: LabelMatcher, done: frozenset[int]
-    ) -> Iterator[ScoredRow]:
-        rows = [row for row in range(len(prompts)) if row not in done]
-        asked = self._fields() | logprob_fields(
-            Endpoint(self.endpoint), self.top_logprobs, self.label_token_ids
-        )
-        bodies = ((f"prompt {row}", self._body(prompts[row], **asked)) for row in rows)
-        answers = self._ask(bodies, lambda answer: self._read(answer, matcher), len(rows))
-        for number, (match, details) in answers:
-            unclear = {"ambiguous": match.ambiguous} if match.ambiguous > 0 else {}
-            yield ScoredRow(rows[number], match.captured, match.ceiling, details | unclear)
-
-    def _fields(self) -> dict[str, Any]:
+    def _answer_fields(self) -> dict[str, Any]:
         """Return what a request says of the answer."""
         return {"max_tokens": 1, "temperature": 0}
 
-    def _read(self, payload: object, matcher: LabelMatcher) -> tuple[Match, dict[str, Any]]:
+    def _read(self, answer: object, matcher: LabelMatcher) -> tuple[Match, dict[str, Any]]:
         """Return what an answer says of the labels, and what else is known of it."""
-        return matcher.match(read_reported(payload)), {}
+        return matcher.match(read_reported(answer)), {}
 
 
-def _library_versions() -> dict[str, str]:
-    """Return the versions of the libraries that talk to the server."""
-    versions = {}
-    for name in ("httpx2", "jinja2"):
-        with suppress(PackageNotFoundError):
-            versions[name] = version(name)
-    return versions
+@dataclass(frozen=True)
+class OpenAIReasoningEngine(OpenAIEngine):
+    """Scores labels where the model names the last one, after it has reasoned.
+
+    One request per prompt, for a whole answer at temperature 0. The probabilities of a row are
+    those that the server reports at the place of the last label in its answer; where the answer
+    holds no label, those at its last token, that which ends the answer not counted. An empty answer
+    tells nothing: any label may then have any probability.
+
+    Parameters
+    ----------
+    model, server, endpoint, top_logprobs, tokenizer, extra_body
+        As for `OpenAIEngine`; label tokens are those that follow the reasoning.
+    max_new_tokens : int, default=256
+        Most tokens of an answer.
+    stop : str, optional
+        Text that ends an answer, beside what the model itself ends it with.
+    """
+
+    OPTIONS = (*OpenAIEngine.OPTIONS, "chain_of_thought", "max_new_tokens")
+    KIND = "chain of thought"
+
+    max_new_tokens: int = 256
+    stop: str | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_integer("max_new_tokens", self.max_new_tokens, at_least=1)
+
+    def describe(self) -> dict[str, Any]:
+        """Return all that the probabilities depend on; never the key."""
+        return {**super().describe(), "decoding": "greedy"}
+
+    def _answer_fields(self) -> dict[str, Any]:
+        stop = None if self.stop is None else [self.stop]
+        return {"max_tokens": self.max_new_tokens, "temperature": 0, "stop": stop}
+
+    def _read(self, answer: object, matcher: LabelMatcher) -> tuple[Match, dict[str, Any]]:
+        read = read_answer(answer, self.stop)
+        place = matcher.find_last([reported.chosen for reported in read.positions])
+        details = {
+            FALLBACK: int(place is None),
+            CUT_FALLBACK: int(place is None and read.cut),
+            "cut": int(read.cut),
+            "new_tokens": len(read.positions),
+        }
+        if not read.positions:
+            return matcher.nothing(), details
+        return matcher.match(read.positions[-1 if place is None else place]), details

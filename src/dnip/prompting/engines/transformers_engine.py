@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dnip.base.errors import BackendError, InvalidInputError
+from dnip.base.typing import Floats
 from dnip.base.validation import check_integer
 from dnip.prompting.engines.base import ScoredRow, Scoring
 from dnip.prompting.engines.batches import blocks, plan, shared_length
 from dnip.prompting.engines.causal_lm import CausalLM, OutOfMemoryBackendError
 from dnip.prompting.engines.tokenizer import HubTokenizer
 from dnip.prompting.labels import LabelTokens, check_first_tokens, prompt_label_tokens
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    from dnip.base.typing import Floats
-    from dnip.prompting.prompt import Prompt
-    from dnip.prompting.task import Task
+from dnip.prompting.prompt import Prompt
+from dnip.prompting.task import Task
 
 T = TypeVar("T")
 
@@ -58,6 +54,8 @@ class TransformersEngine:
     chat : bool, default=False
         Give every prompt as the user's turn of a chat, in the tokenizer's chat template; the answer
         is the reply.
+    scoring : Scoring, default=Scoring.FIRST
+        How the probability of a label word of several tokens is read.
 
     Raises
     ------
@@ -66,6 +64,13 @@ class TransformersEngine:
     InvalidInputError, BackendError
         If the model cannot be loaded, or a setting is out of range.
     """
+
+    #: The options of `dnip.prompting.models.ModelOptions` that it takes.
+    OPTIONS: tuple[str, ...] = (
+        *("dtype", "device", "chat", "revision", "batch_tokens", "scoring", "truncate"),
+    )
+    #: What it is, for messages.
+    KIND = "a model on this machine"
 
     def __init__(
         self,
@@ -76,12 +81,14 @@ class TransformersEngine:
         device: str = "auto",
         batch_tokens: int | None = None,
         chat: bool = False,
+        scoring: Scoring = Scoring.FIRST,
     ) -> None:
         if batch_tokens is not None:
             check_integer("batch_tokens", batch_tokens, at_least=1)
         self._name, self._revision = str(model), revision
         self.tokenizer = HubTokenizer(model, revision=revision)
-        self._chat = chat
+        self.chat = chat
+        self.scoring = Scoring(scoring)
         if chat:
             self.tokenizer.chat("prompt")  # refused before the model is loaded
         # The commit of the tokenizer, even if the branch moves in between.
@@ -102,39 +109,25 @@ class TransformersEngine:
             "revision": self._revision,
             **self._model.describe(),
             "batch_tokens": self._batch_tokens,
-            "chat_template": self.tokenizer.chat_template if self._chat else None,
+            "chat_template": self.tokenizer.chat_template if self.chat else None,
         }
 
-    def too_long(self, prompts: Sequence[Prompt], *, answer_tokens: int = 1) -> list[int]:
-        """Return the row numbers of prompts that do not fit into the model's context.
-
-        Parameters
-        ----------
-        prompts : sequence of Prompt
-        answer_tokens : int, default=1
-            Tokens of the longest answer, where whole answers are scored; its last one needs no
-            place of its own.
-        """
-        return self._beyond(self._encode_all(prompts), answer_tokens)
-
-    def answer_tokens(self, prompts: Sequence[Prompt], task: Task, scoring: Scoring) -> int:
-        """Return the tokens of the longest answer as far as it is scored, for `too_long`.
+    def too_long(self, prompts: Sequence[Prompt], task: Task) -> list[int]:
+        """Return the row numbers of prompts that leave no room in the model's context.
 
         Raises
         ------
         InvalidInputError
             If labels cannot be told apart.
         """
-        labels = self._labels(prompts, task)
-        return labels.longest if is_whole(scoring) else 1
+        return self._beyond(self._encode_all(prompts), self._room(self._labels(prompts, task)))
+
+    def _room(self, labels: LabelTokens) -> int:
+        """Return how many tokens of an answer are scored; the last needs no place of its own."""
+        return labels.longest if is_whole(self.scoring) else 1
 
     def score(
-        self,
-        prompts: Sequence[Prompt],
-        task: Task,
-        scoring: Scoring,
-        *,
-        done: frozenset[int] = frozenset(),
+        self, prompts: Sequence[Prompt], task: Task, *, done: frozenset[int] = frozenset()
     ) -> Iterator[ScoredRow]:
         """Yield the scores of the prompts that are not `done`, longest prompts first.
 
@@ -152,23 +145,23 @@ class TransformersEngine:
             return iter(())
         rows = self._encode_all(prompts)
         labels = self._labels(prompts, task)
-        if scoring is Scoring.FIRST:
+        if self.scoring is Scoring.FIRST:
             check_first_tokens(labels, self.tokenizer.decode)
         if labels.merged:
             rows = [row[: -labels.merged] for row in rows]
-        self._check_lengths(rows, labels.longest if is_whole(scoring) else 1)
-        return self._score(rows, labels, scoring, done)
+        self._check_lengths(rows, self._room(labels))
+        return self._in_blocks(partial(self._score_block, labels=labels), rows, done)
 
     def _encode_all(self, prompts: Sequence[Prompt]) -> list[list[int]]:
         """Return the tokens of what the model is given, up to where the answer begins."""
         texts = [prompt.text for prompt in prompts]
-        if self._chat:
+        if self.chat:
             texts = [self.tokenizer.chat(text) for text in texts]
-        return self.tokenizer.encode_all(texts, chat=self._chat)
+        return self.tokenizer.encode_all(texts, chat=self.chat)
 
     def _labels(self, prompts: Sequence[Prompt], task: Task, lead: str = "") -> LabelTokens:
         texts = [prompt.text for prompt in prompts]
-        return prompt_label_tokens(self.tokenizer, texts, task, chat=self._chat, lead=lead)
+        return prompt_label_tokens(self.tokenizer, texts, task, chat=self.chat, lead=lead)
 
     def _check_lengths(self, rows: list[list[int]], answer_tokens: int) -> None:
         empty = [number for number, row in enumerate(rows) if not row]
@@ -191,12 +184,6 @@ class TransformersEngine:
         most = self.context - (answer_tokens - 1)
         return [number for number, row in enumerate(rows) if len(row) > most]
 
-    def _score(
-        self, rows: list[list[int]], labels: LabelTokens, scoring: Scoring, done: frozenset[int]
-    ) -> Iterator[ScoredRow]:
-        score_block = partial(self._score_block, labels=labels, scoring=scoring)
-        return self._in_blocks(score_block, rows, done)
-
     def _in_blocks(
         self,
         score_block: Callable[[list[list[int]], frozenset[int]], Iterator[ScoredRow]],
@@ -211,15 +198,16 @@ class TransformersEngine:
                     yield replace(scored, row=first + scored.row)
 
     def _score_block(
-        self, rows: list[list[int]], done: frozenset[int], labels: LabelTokens, scoring: Scoring
+        self, rows: list[list[int]], done: frozenset[int], labels: LabelTokens
     ) -> Iterator[ScoredRow]:
         past, own = self._without_prefix(rows)
 
         def compute(batch: NDArray[np.int64]) -> Floats:
-            return self._probabilities([own[i] for i in batch], past, labels, scoring)
+            return self._probabilities([own[i] for i in batch], past, labels)
 
         # Answers go on from their rows' cache, in which there must be no padding.
-        batches = self._batches([len(row) for row in own], done, compute, alike=is_whole(scoring))
+        lengths, alike = [len(row) for row in own], is_whole(self.scoring)
+        batches = self._batches(lengths, done, compute, alike=alike)
         for numbers, captured in batches:
             self._check_sound(numbers, captured)
             for number, scores in zip(numbers.tolist(), captured, strict=True):
@@ -268,15 +256,9 @@ class TransformersEngine:
                 hint="Take the precision bfloat16 or float32",
             )
 
-    def _probabilities(
-        self,
-        rows: list[list[int]],
-        past: Any,
-        labels: LabelTokens,
-        scoring: Scoring,
-    ) -> Floats:
+    def _probabilities(self, rows: list[list[int]], past: Any, labels: LabelTokens) -> Floats:
         """Return the probability of every label; shape (B, N)."""
-        model = self._model
+        model, scoring = self._model, self.scoring
         if not is_whole(scoring):
             wanted = labels.first if scoring is Scoring.FIRST else labels.all
             each = np.exp(model.next_tokens(rows, wanted, past=past))

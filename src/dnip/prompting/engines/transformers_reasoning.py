@@ -2,35 +2,29 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dnip.base.errors import InvalidInputError
+from dnip.base.typing import Floats
 from dnip.base.validation import check_integer
 from dnip.prompting.engines.base import CUT_FALLBACK, FALLBACK, ScoredRow, Scoring
-from dnip.prompting.engines.generation import generate
+from dnip.prompting.engines.generation import Generated, generate
 from dnip.prompting.engines.transformers_engine import (
     TransformersEngine,
     few,
     is_whole,
     mean_per_label,
 )
-from dnip.prompting.labels import check_first_tokens, last_label
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    from dnip.base.typing import Floats
-    from dnip.prompting.engines.generation import Generated
-    from dnip.prompting.labels import LabelTokens
-    from dnip.prompting.prompt import Prompt
-    from dnip.prompting.task import Task
+from dnip.prompting.labels import LabelTokens, check_first_tokens, last_label
+from dnip.prompting.prompt import Prompt
+from dnip.prompting.task import Task
 
 
 class TransformersReasoningEngine(TransformersEngine):
@@ -61,6 +55,9 @@ class TransformersReasoningEngine(TransformersEngine):
         As `TransformersEngine`.
     """
 
+    OPTIONS = (*TransformersEngine.OPTIONS, "chain_of_thought", "max_new_tokens")
+    KIND = "chain of thought"
+
     def __init__(
         self,
         model: str | os.PathLike[str],
@@ -86,17 +83,19 @@ class TransformersReasoningEngine(TransformersEngine):
             "stop": self._stop,
         }
 
-    def answer_tokens(self, prompts: Sequence[Prompt], task: Task, scoring: Scoring) -> int:
-        """Return the most tokens of an answer, for `too_long`."""
-        return self._room(self._forms(prompts, task), scoring)
+    def too_long(self, prompts: Sequence[Prompt], task: Task) -> list[int]:
+        """Return the row numbers of prompts that leave no room to reason in the model's context.
+
+        Raises
+        ------
+        InvalidInputError
+            If labels cannot be told apart.
+        """
+        room = self._room_to_reason(self._forms(prompts, task))
+        return self._beyond(self._encode_all(prompts), room)
 
     def score(
-        self,
-        prompts: Sequence[Prompt],
-        task: Task,
-        scoring: Scoring,
-        *,
-        done: frozenset[int] = frozenset(),
+        self, prompts: Sequence[Prompt], task: Task, *, done: frozenset[int] = frozenset()
     ) -> Iterator[ScoredRow]:
         """Yield the scores of the prompts that are not `done`, longest prompts first.
 
@@ -116,11 +115,11 @@ class TransformersReasoningEngine(TransformersEngine):
             return iter(())
         rows = self._encode_all(prompts)
         forms = self._forms(prompts, task)
-        if scoring is Scoring.FIRST:
+        if self.scoring is Scoring.FIRST:
             for form in forms:
                 check_first_tokens(form, self.tokenizer.decode)
         self._check_lengths(rows, 1)
-        long = self._beyond(rows, self._room(forms, scoring))
+        long = self._beyond(rows, self._room_to_reason(forms))
         if long:
             raise InvalidInputError(
                 f"{len(long)} prompts leave no room for answers of {self._most} tokens in the "
@@ -128,28 +127,23 @@ class TransformersReasoningEngine(TransformersEngine):
                 hint="Allow shorter answers (--max-new-tokens), shorten the prompts (--truncate), "
                 "show fewer demonstrations, or take a model of longer context",
             )
-        reason = partial(self._reason, forms=forms, scoring=scoring)
+        reason = partial(self._reason, forms=forms)
         return self._in_blocks(reason, rows, done)
 
     def _forms(self, prompts: Sequence[Prompt], task: Task) -> list[LabelTokens]:
         """Return label tokens as they follow the reasoning; in a chat, also as a reply begins."""
         lead = prompts[0].lead
         forms = [self._labels(prompts, task, lead)]
-        if self._chat and lead:
+        if self.chat and lead:
             forms.append(self._labels(prompts, task))
         return [replace(form, merged=0) for form in forms]
 
-    def _room(self, forms: Sequence[LabelTokens], scoring: Scoring) -> int:
+    def _room_to_reason(self, forms: Sequence[LabelTokens]) -> int:
         """Return how many tokens may follow a prompt, the last of which needs no place."""
-        others = max(form.longest for form in forms) - 1 if is_whole(scoring) else 0
-        return self._most + others
+        return self._most + max(map(self._room, forms)) - 1
 
     def _reason(
-        self,
-        rows: list[list[int]],
-        done: frozenset[int],
-        forms: list[LabelTokens],
-        scoring: Scoring,
+        self, rows: list[list[int]], done: frozenset[int], forms: list[LabelTokens]
     ) -> Iterator[ScoredRow]:
         past, own = self._without_prefix(rows)
         if past is not None and not self._model.bears_gaps(past):
@@ -158,7 +152,7 @@ class TransformersReasoningEngine(TransformersEngine):
         def compute(batch: NDArray[np.int64]) -> tuple[list[Generated], Floats, list[bool]]:
             given = [own[i] for i in batch]
             answers = self._answers(given, past, forms)
-            return answers, *self._read(given, answers, past, forms, scoring)
+            return answers, *self._read(given, answers, past, forms)
 
         lengths = [len(row) + self._most for row in own]
         # Not all versions of transformers keep padding out of a recurrent model's state.
@@ -210,7 +204,6 @@ class TransformersReasoningEngine(TransformersEngine):
         answers: list[Generated],
         past: Any,
         forms: list[LabelTokens],
-        scoring: Scoring,
     ) -> tuple[Floats, list[bool]]:
         """Return label probabilities, shape (B, N), and whether each answer holds a label."""
         found = [last_label(answer.tokens, forms) for answer in answers]
@@ -221,13 +214,13 @@ class TransformersReasoningEngine(TransformersEngine):
         for row, (answer, label) in enumerate(zip(answers, found, strict=True)):
             place, number = label or (max(len(answer.tokens) - 1, 0), 0)
             read.append(rows[row] + answer.tokens[:place])
-            if is_whole(scoring):
+            if is_whole(self.scoring):
                 alike.setdefault((number, len(read[row])), []).append(row)
             else:
-                captured[row] = _at_place(answer.logprobs[place], number, forms, scoring)
+                captured[row] = _at_place(answer.logprobs[place], number, forms, self.scoring)
         for (number, _), group in alike.items():
             given = [read[row] for row in group]
-            captured[group] = self._probabilities(given, past, forms[number], scoring)
+            captured[group] = self._probabilities(given, past, forms[number])
         return captured, [label is not None for label in found]
 
 
