@@ -9,7 +9,6 @@ import pandas as pd
 import polars as pl
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_wine
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
@@ -32,7 +31,7 @@ import sklearn
 from dnip import Constraints, DNIPClassifier, Objective, solve
 from dnip.base.errors import DNIPWarning, InvalidInputError
 from dnip.fitting.robust import solve_robustly
-from dnip.metrics import balanced_accuracy, class_accuracies
+from dnip.metrics import class_accuracies
 from dnip.solvers import Coordinate
 from populations import biased_rows
 
@@ -246,22 +245,6 @@ def test_the_matrix_form_is_solve(matrix, settings, objective, solver):
     )
 
 
-@pytest.mark.parametrize("scale", ["log:12", "continuous"])
-def test_other_scales_predict_by_weights(matrix, scale):
-    p, labels = matrix
-    classifier = DNIPClassifier(scale=scale, robust="off").fit(p, labels)
-    solution = solve(p, labels, scale=scale)
-    np.testing.assert_array_equal(classifier.weights_, solution.weights)
-    np.testing.assert_array_equal(classifier.predict(p), np.argmax(solution.weights * p, axis=1))
-
-
-def test_any_function_of_the_confusion_matrix_can_be_minimised(matrix):
-    p, labels = matrix
-    classifier = DNIPClassifier(objective=lambda confusion: -balanced_accuracy(confusion))
-    raw = np.mean([(p.argmax(axis=1) == labels)[labels == c].mean() for c in range(4)])
-    assert -classifier.fit(p, labels).solution_.value > raw + 0.02
-
-
 def test_classes_names_the_columns_in_their_own_order(matrix):
     p, labels = matrix
     names = np.array(["world", "sports", "business", "tech"])
@@ -306,29 +289,7 @@ def test_what_no_matrix_can_be_is_refused(settings, X, y, message):
         DNIPClassifier(**settings).fit(X, list(y))
 
 
-def test_settings_of_one_form_are_refused_in_the_other(X, y, shy, matrix):
-    with pytest.raises(InvalidInputError, match="classes names the columns"):
-        DNIPClassifier(shy, classes=WINES).fit(X, y)
-    with pytest.raises(InvalidInputError, match="fit got groups"):
-        DNIPClassifier().fit(*matrix, groups=matrix[1])
-
-
-@pytest.mark.parametrize("y", [["a"] * 10, ["a"] * 9 + ["b"], list("abcdefghij")])
-def test_too_little_to_compare_is_refused(y):
-    with pytest.raises(InvalidInputError, match="at least 2"):
-        DNIPClassifier(GaussianNB()).fit(np.eye(10), y)
-
-
 # Sample weights and metadata
-
-
-def test_a_weight_counts_an_example_so_often(matrix):
-    p, labels = matrix
-    weight = np.random.default_rng(1).integers(0, 4, len(labels))
-    weighted = DNIPClassifier().fit(p, labels, sample_weight=weight)
-    repeated = DNIPClassifier().fit(np.repeat(p, weight, axis=0), np.repeat(labels, weight))
-    np.testing.assert_array_equal(weighted.weight_indices_, repeated.weight_indices_)
-    np.testing.assert_array_equal(weighted.solution_.confusion, repeated.solution_.confusion)
 
 
 def test_the_estimator_gets_the_weights_of_its_rows(X, y):
@@ -383,17 +344,6 @@ def test_frames_in(frame, X, y, shy, to_frame, to_series):
     assert isinstance(classifier.predict(table), np.ndarray)
 
 
-@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame])
-def test_a_frame_as_the_matrix(matrix, make):
-    p, labels = matrix
-    table = make({f"p{c}": p[:, c] for c in range(4)})
-    classifier = DNIPClassifier().fit(table, labels)
-    assert classifier.feature_names_in_.tolist() == ["p0", "p1", "p2", "p3"]
-    np.testing.assert_array_equal(
-        classifier.predict(table), np.argmax(classifier.weights_ * p, axis=1)
-    )
-
-
 # In the company of scikit-learn's own tools
 
 
@@ -417,14 +367,6 @@ def test_inside_a_pipeline_and_scored(X, y):
         scores = cross_val_score(pipeline, X, y, scoring=scoring)
         assert scores.mean() > cross_val_score(raw, X, y, scoring=scoring).mean() + 0.1
     assert np.isfinite(cross_val_score(pipeline, X, y, scoring="neg_log_loss")).all()
-
-
-def test_calibration_outside_and_inside(X, y, shy):
-    for classifier in (
-        CalibratedClassifierCV(DNIPClassifier(shy), cv=3),
-        DNIPClassifier(CalibratedClassifierCV(shy, cv=3), cv=3),
-    ):
-        assert classifier.fit(X, y).score(X, y) > 0.85
 
 
 # What an import loads
@@ -462,22 +404,6 @@ class TestTargetPrior:
         expected = solve_robustly(p, labels, robust=robust, target_prior=[0.1, 0.2, 0.7])
         np.testing.assert_array_equal(fitted.weights_, expected.solution.weights)
         np.testing.assert_array_equal(fitted.coefficients_.class_shares, [0.1, 0.2, 0.7])
-
-    def test_a_plain_one_equals_sample_weights(self, rows):
-        p, y, labels = rows
-        weight = (np.array([0.1, 0.2, 0.7]) * 400 / np.bincount(labels))[labels]
-        fitted = DNIPClassifier(robust="off", target_prior=[0.1, 0.2, 0.7]).fit(p, y)
-        weighed = DNIPClassifier(robust="off").fit(p, y, sample_weight=weight)
-        np.testing.assert_array_equal(fitted.weights_, weighed.weights_)
-        np.testing.assert_allclose(weighed.coefficients_.class_shares, [0.1, 0.2, 0.7])
-
-    def test_its_coefficients_can_be_moved(self, rows):
-        p, y, labels = rows
-        coefficients = DNIPClassifier(LogisticRegression()).fit(p, y).coefficients_
-        moved = coefficients.adjusted({"a": 0.05, "b": 0.05, "c": 0.9})
-        before, after = (np.mean(c.predict(p)[labels == 2] == 2) for c in (coefficients, moved))
-        assert after > before
-        np.testing.assert_allclose(coefficients.estimate_prior(p).shares.sum(), 1)
 
     @pytest.mark.parametrize("mix", [[0.5, 0.5], {"a": 1.0}, "estimate", {"x": 1.0}, 3])
     def test_bad_mixes(self, rows, mix):

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from dnip.base.arrays import check_sample_weight
 from dnip.base.errors import DNIPWarning, InvalidInputError, MissingDependencyError, listed
 from dnip.base.frames import check_column_names
+from dnip.base.typing import Floats, Integers, Labels, Probabilities
 from dnip.base.validation import check_choice, check_classes, check_integer
 from dnip.fitting.robust import solve_robustly, what_labels_tell
 from dnip.fitting.settings import FitKeywords, FitSettings
 from dnip.method.coefficients import Coefficients
-from dnip.method.constraints import by_label
-from dnip.method.objective import Objective
+from dnip.method.constraints import Constraints, by_label
+from dnip.method.objective import ConfusionFunction, Objective, ObjectiveLike
 from dnip.method.scales import DEFAULT_SCALE
-from dnip.priors import check_prior
+from dnip.priors import PriorLike, check_prior
+from dnip.solvers import Solver
 
 try:
     from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
@@ -28,24 +32,12 @@ try:
     from sklearn.utils.multiclass import check_classification_targets
     from sklearn.utils.validation import check_is_fitted, column_or_1d, has_fit_parameter
 
-    from dnip.sklearn.cross_fitting import predict_out_of_fold
-    from dnip.sklearn.reweighting import ReweightingMixin, check_estimated
+    from dnip.sklearn.predicting import ReweightingMixin, check_estimated, predict_out_of_fold
     from sklearn import get_config
 except ModuleNotFoundError as error:
     raise MissingDependencyError(
         "scikit-learn 1.6 or newer", purpose="use DNIPClassifier", extra="sklearn"
     ) from error
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from dnip.base.typing import Floats, Integers, Labels, Probabilities
-    from dnip.method.constraints import Constraints
-    from dnip.method.objective import ConfusionFunction, ObjectiveLike
-    from dnip.priors import PriorLike
-    from dnip.solvers import Solver
 
 
 class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
@@ -228,7 +220,10 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         names = check_classes(self.classes_.tolist())
         encoded = _encode(labels, self.classes_)[rows]
         counted = None if weight is None else weight[rows]
-        target = self._target(names)
+        target = self.target_prior
+        if isinstance(target, dict):
+            target = {str(label): share for label, share in target.items()}
+        target = None if target is None else check_prior(target, names)
         options["target_prior"] = target
         options["constraints"] = by_label(self.constraints, self.classes_.tolist())
         found = solve_robustly(
@@ -325,14 +320,6 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
             tags.input_tags = inner.input_tags
             tags.non_deterministic = inner.non_deterministic
         return tags
-
-    def _target(self, names: Sequence[str]) -> Floats | None:
-        prior = self.target_prior
-        if prior is None:
-            return None
-        if isinstance(prior, dict):
-            prior = {str(label): share for label, share in prior.items()}
-        return check_prior(prior, names)
 
     def _take_matrix(self, X: Any, y: NDArray[Any]) -> Probabilities:
         """Take X as probabilities, and decide which class each column is."""

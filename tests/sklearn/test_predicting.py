@@ -1,14 +1,19 @@
-"""Out-of-fold probabilities against scikit-learn's, and against folds fitted by hand."""
+"""Probabilities out of fold against scikit-learn's; predictions, and what holds them."""
+
+import warnings
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import load_wine
 from sklearn.model_selection import KFold, ShuffleSplit, cross_val_predict
 from sklearn.naive_bayes import GaussianNB
-from sklearn.tree import DecisionTreeClassifier
 
+from dnip import DNIPClassifier
 from dnip.base.errors import InvalidInputError
-from dnip.sklearn.cross_fitting import predict_out_of_fold
+from dnip.sklearn.predicting import predict_out_of_fold
 
 X, TARGET = load_wine(return_X_y=True)
 WINES = np.array(["red", "rosé", "white"])
@@ -43,15 +48,6 @@ def test_folds_shrink_to_the_smallest_class():
     np.testing.assert_array_equal(p, expected[rows])
 
 
-@pytest.mark.filterwarnings("ignore:The least populated class")
-def test_a_class_of_one_example_shrinks_no_fold_and_is_left_out():
-    few = np.r_[np.flatnonzero(Y != "rosé"), np.flatnonzero(Y == "rosé")[:1]]
-    p, rows = out_of_fold(X=X[few], y=Y[few])
-    assert sorted(rows) == list(range(len(few) - 1))
-    tested_with_it = (p[:, 1] == 0).sum()  # its fold knows two classes only
-    assert tested_with_it >= len(few) // 5 - 1
-
-
 @pytest.mark.parametrize("y", [["a"] * 10, ["a"] * 9 + ["b"], list("abcdefghij")])
 def test_too_few_examples_for_two_folds_are_refused(y):
     with pytest.raises(InvalidInputError, match="compares at least 2"):
@@ -72,12 +68,6 @@ def test_splits_that_never_see_what_they_test_are_refused():
     order = np.argsort(Y)
     with pytest.raises(InvalidInputError, match="Stratify the splits"):
         out_of_fold(X=X[order], y=Y[order], cv=KFold(3))
-
-
-def test_folds_see_the_labels_themselves():
-    weights = {"red": 1, "rosé": 9, "white": 1}
-    p, rows = out_of_fold(DecisionTreeClassifier(class_weight=weights, random_state=0))
-    assert (WINES[p.argmax(axis=1)] == Y[rows]).mean() > 0.8
 
 
 def test_fit_parameters_are_cut_to_the_fold_and_split_parameters_reach_the_splitter():
@@ -102,3 +92,48 @@ def test_parallel_folds_are_the_same_folds_and_the_estimator_stays_as_it_was():
     for alone, together in zip(out_of_fold(estimator), out_of_fold(n_jobs=2), strict=True):
         np.testing.assert_array_equal(alone, together)
     assert not hasattr(estimator, "classes_")
+
+
+P = np.array([[0.9, 0.1], [0.6, 0.4], [0.8, 0.2], [0.55, 0.45]])
+Y_OF_P = ["ham", "spam"] * 2
+
+
+def test_a_tie_goes_to_the_first_class():
+    classifier = DNIPClassifier(classes=["spam", "ham"])
+    classifier.fit([[0.75, 0.25], [0.25, 0.75]], ["spam", "ham"])
+    assert classifier.weights_.tolist() == [1, 1]
+    assert classifier.predict([[0.5, 0.5]]).tolist() == ["spam"]
+
+
+def test_pandas_out_keeps_the_index():
+    table = pd.DataFrame(P, columns=["ham", "spam"], index=range(1000, 1004))
+    classifier = DNIPClassifier().set_output(predict="pandas", predict_proba="pandas")
+    classifier = clone(classifier).fit(table, Y_OF_P)
+    labels, scores = classifier.predict(table), classifier.predict_proba(table)
+    assert (labels.name, labels.tolist()) == ("prediction", Y_OF_P)
+    assert scores.columns.tolist() == ["ham", "spam"]
+    pd.testing.assert_index_equal(labels.index, table.index)
+    pd.testing.assert_series_equal(scores.idxmax(axis=1), labels, check_names=False)
+
+
+def test_output_is_chosen_per_method():
+    classifier = DNIPClassifier().set_output(predict="polars").fit(P, Y_OF_P)
+    assert isinstance(classifier.predict(P), pl.Series)
+    assert isinstance(classifier.predict_proba(P), np.ndarray)
+    assert isinstance(classifier.set_output(predict="default").predict(P), np.ndarray)
+    with pytest.raises(InvalidInputError, match="predict must be one of"):
+        classifier.set_output(predict="spark")
+
+
+@pytest.mark.parametrize("library", [pd, pl])
+@pytest.mark.parametrize("fitted_on_a_frame", [True, False])
+def test_probabilities_in_another_order_of_classes_are_refused(library, fitted_on_a_frame):
+    frame = library.DataFrame({"ham": P[:, 0], "spam": P[:, 1]})
+    classifier = DNIPClassifier().fit(frame if fitted_on_a_frame else P, Y_OF_P)
+    # scikit-learn tells a frame with names from the array of the fit
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "X has feature names", UserWarning)
+        assert classifier.predict(frame).tolist() == Y_OF_P
+        for method in (classifier.predict, classifier.predict_proba):
+            with pytest.raises(ValueError, match=r"feature names|columns of X are spam, ham"):
+                method(frame[["spam", "ham"]])
