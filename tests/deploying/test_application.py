@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-import oracles
 from dnip import Coefficients, ProbabilityTable
 from dnip.base.errors import CoefficientsFormatError, InvalidInputError, OutputError
 from dnip.deploying.application import apply_stream
@@ -44,49 +43,12 @@ def test_streamed_equals_in_memory_in_every_format(tmp_path, table, suffix):
     assert 0 < counts[1] < 50
 
 
-@pytest.mark.parametrize("suffix", ["csv", "jsonl"])
-def test_text_is_the_same_to_the_byte_for_every_chunk_length(tmp_path, table, suffix):
-    path = tmp_path / f"t.{suffix}"
-    table.write(path)
-    written = [applied(table, path, chunk_rows)[2].read_bytes() for chunk_rows in (1, 7, 50, None)]
-    assert len(set(written)) == 1
-
-
-def test_predictions_are_the_argmax_of_index_times_probability(tmp_path, table):
-    pandas = pytest.importorskip("pandas")
-    _, _, out = applied(table, tmp_path / "t.csv")
-    frame = pandas.read_csv(out, dtype=str)
-    expected = oracles.predict(table.probabilities, [30, 12, 7])
-    assert frame["prediction"].tolist() == [NAMES[c] for c in expected]
-    assert list(frame.columns) == ["id", "label", "prediction", *NAMES]
-
-
-def test_a_table_without_labels_and_ids_stays_without(tmp_path, table):
-    bare = ProbabilityTable(table.probabilities, classes=NAMES)
-    _, written, out = applied(bare, tmp_path / "t.csv")
-    assert (written.labels, written.ids) == (None, None)
-    assert out.read_text().startswith('prediction,bad,"so, so","go""od"\n')
-
-
-def test_unlabelled_rows_are_kept(tmp_path, table):
-    _, written, _ = applied(table.take(table.labels == -1), tmp_path / "t.csv")
-    assert len(written) == (table.labels == -1).sum() > 0
-    assert (written.labels == -1).all()
-
-
 def test_a_file_can_be_applied_in_place(tmp_path, table):
     path = tmp_path / "t.csv"
     table.write(path)
     apply_stream(read_chunks(path, NAMES, chunk_rows=7), FITTED, path)
     written = ProbabilityTable.read(path, NAMES)
     np.testing.assert_array_equal(written.probabilities, FITTED.apply(table.probabilities))
-
-
-def test_progress_counts_the_rows(tmp_path, table):
-    seen = []
-    chunks = [table.take(range(20)), table.take(range(20, 50))]
-    apply_stream(chunks, FITTED, tmp_path / "t.csv", progress=seen.append)
-    assert seen == [20, 50]
 
 
 class TestRefusals:
@@ -115,10 +77,6 @@ class TestRefusals:
         path.write_text("p0,p1,p2\n" + "0.5,0.25,0.25\n" * 10 + "0.5,0.25,-1\n")
         with pytest.raises(InvalidInputError, match=r"row 11, column p2.*negative"):
             apply_stream(read_chunks(path, NAMES, chunk_rows=2), FITTED, old)
-
-    def test_no_rows(self, old):
-        with pytest.raises(InvalidInputError, match="no rows"):
-            apply_stream([], FITTED, old)
 
     def test_an_interruption(self, old, table):
         def interrupted():

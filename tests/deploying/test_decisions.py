@@ -126,16 +126,6 @@ class TestBothShapes:
             correct(body, {"team": other})
 
 
-def test_equal_weights_change_nothing():
-    even = {name: Coefficients(c.classes, [1] * len(c.classes), 1) for name, c in FITTED.items()}
-    new, corrections = correct(SYSTEM_ONE, even)
-    assert not any(c.changed for c in corrections)
-    for name, answer in new["answers"].items():
-        for key, value in answer.items():
-            if isinstance(value, float):
-                assert value == pytest.approx(SYSTEM_ONE["answers"][name][key])
-
-
 def test_a_tie_goes_to_the_lowest_class_whatever_the_order_of_options():
     answer = {"type": "choice", "choice": "a", "probabilities": {"a": 0.5, "b": 0.25, "c": 0.25}}
     tied = Coefficients(["c", "b", "a"], [2, 2, 1], 2)

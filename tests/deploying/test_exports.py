@@ -3,12 +3,11 @@
 import json
 import math
 import sqlite3
-from importlib.resources import files
 
 import numpy as np
 import pytest
 
-from dnip import Coefficients, InvalidInputError, ProbabilityTable
+from dnip import Coefficients, InvalidInputError
 from dnip.deploying.exports import JsonBias, Onnx, PythonFile, Sql
 from dnip.deploying.exports.sql import DIALECTS
 
@@ -93,17 +92,6 @@ def test_near_ties_fall_to_the_same_class(run, scale):
     products = np.sort(p * coefficients.multipliers, axis=1)
     assert 20 < (products[:, -1] == products[:, -2]).sum() < len(p) - 20
     assert run(coefficients, p) == expected(coefficients, p)
-
-
-@pytest.mark.parametrize("run", RUNNERS)
-@pytest.mark.parametrize("scale", ["30", "log:1000"])
-def test_the_bundled_table_is_decided_alike(run, scale):
-    table = ProbabilityTable.read(
-        files("dnip.comparing") / "data" / "agnews-test.csv.gz",
-        classes=["World", "Sports", "Business", "Technology"],
-    )
-    coefficients = drawn(4, scale, classes=table.classes)
-    assert run(coefficients, table.probabilities) == expected(coefficients, table.probabilities)
 
 
 @pytest.mark.parametrize("run", RUNNERS)

@@ -137,52 +137,6 @@ def test_coefficients_may_be_files(tmp_path):
         Reweighted(Fake(), coefficients={"topic": tmp_path / "none.json"})
 
 
-def test_other_options_are_refused():
-    model = Reweighted(Fake(), coefficients={"topic": Coefficients(["a", "b"], [1, 2], 2)})
-    with pytest.raises(CoefficientsFormatError, match="'topic' has the options sport, world"):
-        model.invoke(ask("0.6"))
-
-
-def test_around_the_decision_pipeline_of_transformers(tmp_path):
-    transformers = pytest.importorskip("transformers", reason="transformers is not installed")
-    pytest.importorskip("transformers.pipelines.decision", reason="transformers is too old")
-    import json
-    import shutil
-    from pathlib import Path
-
-    small = Path(__file__).resolve().parents[2] / "models" / "small"
-    shutil.copytree(small, tmp_path, dirs_exist_ok=True)
-    (tmp_path / "decision.json").write_text(
-        json.dumps({"labels": {"choice": [" Sports", " World"]}})
-    )
-    (tmp_path / "decision_template.jinja").write_text("Article: {{ state }}\nTopic:<|mark|>")
-    pipeline = transformers.pipeline("decision", model=str(tmp_path))
-
-    class Local(BaseDecisionModel):
-        model: str = "small"
-
-        @property
-        def _provider(self):
-            return "transformers"
-
-        def _classify(self, state, questions):
-            body = {name: one.model_dump() for name, one in questions.items()}
-            answers = pipeline({"state": state, "questions": body})
-            return ClassifierResponse(model=self.model, answers=answers)
-
-    coefficients = Coefficients(["world", "sport"], [1, 1000], 1000)
-    response = Reweighted(Local(), coefficients={"topic": coefficients}).invoke(
-        ask("The minister met the president in the capital.")
-    )
-    raw = response.raw.choices["topic"].probabilities
-    expected = coefficients.apply([[raw["world"], raw["sport"]]])[0].tolist()
-    found = response.choices["topic"].probabilities
-    assert [found["world"], found["sport"]] == pytest.approx(expected)
-    assert (response.raw.choices["topic"].choice, response.choices["topic"].choice) == (
-        "world", "sport",
-    )  # fmt: skip
-
-
 def test_a_missing_library_is_named_with_its_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "langchain_core.decisions", None)
     monkeypatch.delitem(sys.modules, "dnip.deploying.langchain")

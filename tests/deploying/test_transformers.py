@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dnip import Coefficients, CoefficientsFormatError, InvalidInputError
+from dnip import Coefficients, InvalidInputError
 from dnip.deploying.transformers import Reweighted, ReweightedLabels
 
 torch = pytest.importorskip("torch", reason="the small language model needs torch")
@@ -76,22 +76,6 @@ def test_many_requests_are_answered_at_once(pipeline):
     one_by_one = [decide(one) for one in requests]
     assert decide(requests) == one_by_one
     assert list(decide(one for one in requests)) == one_by_one
-
-
-def test_yes_and_no_are_reweighted_and_other_questions_stay(pipeline):
-    decide = Reweighted(pipeline, {"sport": Coefficients(["no", "yes"], [30, 15], 30)})
-    body = request(ARTICLES[0])
-    body["questions"]["sport"] = {"type": "noul", "instructions": "Is it about sport?"}
-    raw, answers = pipeline(body), decide(body)
-    yes = raw["sport"]["noul"]
-    assert answers["sport"]["noul"] == pytest.approx(0.5 * yes / (1 - 0.5 * yes))
-    assert answers["topic"] == raw["topic"]
-
-
-def test_other_options_are_refused(pipeline):
-    decide = Reweighted(pipeline, {"topic": Coefficients(["cat", "dog"], [2, 1], 2)})
-    with pytest.raises(CoefficientsFormatError, match="'topic' has the options World"):
-        decide(request(ARTICLES[0]))
 
 
 def label_probabilities(pipeline, tokens, article):
