@@ -4,29 +4,36 @@ import numpy as np
 import pytest
 
 from dnip.method.scales import WeightScale
-from dnip.solvers.kernels import flips, rows
+from dnip.solvers import passes
+from dnip.solvers.kernels import flips
 from dnip.solvers.kernels.rows import DenseRows, SparseRows
-from dnip.solvers.levels import levels_of
+from dnip.solvers.landscape import levels_of
 
-#: Whether rows are dense, and how many cells of a tally are worth a row: their flips are tallied
-#: or listed.
-LAYOUTS = {"dense": (True, 1e300), "dense, listed": (True, 0), "sparse": (False, 0)}
+#: What a dense row costs, and how many cells of a tally are worth a row: their flips are tallied or
+#: listed.
+LAYOUTS = {"dense": (-1e300, 1e300), "dense, listed": (-1e300, 0), "sparse": (1e300, 0)}
 
 each_layout = pytest.mark.parametrize("layout", list(LAYOUTS))
+
+
+def take_layout(patch, layout):
+    """Make the package lay all rows out in a layout."""
+    dense_row, cells_per_row = LAYOUTS[layout]
+    patch.setattr(passes, "_DENSE_ROW", dense_row)
+    patch.setattr(flips, "_CELLS_PER_ROW", cells_per_row)
 
 
 def lay_out_as(layout, p, labels, mass, scale):
     """Return rows in a layout, and a workspace for them."""
     levels = levels_of(scale)
     with pytest.MonkeyPatch.context() as patch:
-        dense, cells_per_row = LAYOUTS[layout]
-        patch.setattr(rows, "prefers_dense", lambda _: dense)
-        patch.setattr(flips, "_CELLS_PER_ROW", cells_per_row)
-        laid_out = rows.lay_out(p, labels, mass, levels.span)
-        workspace = flips.new_workspace(laid_out, levels.size)
-    assert isinstance(laid_out, DenseRows if dense else SparseRows)
-    assert (len(workspace.tally) > 0) == (layout == "dense" and len(laid_out.label) > 0)
-    return laid_out, workspace
+        take_layout(patch, layout)
+        rows = passes.lay_out(p, labels, mass, levels.span)
+        workspace = flips.new_workspace(rows, levels.size)
+    if len(rows.label):
+        assert isinstance(rows, SparseRows if layout == "sparse" else DenseRows)
+        assert (len(workspace.tally) > 0) == (layout == "dense")
+    return rows, workspace
 
 
 def weights_of(scale, indices):

@@ -84,10 +84,10 @@ def test_the_schedule_of_the_authors():
 
 
 def landscape_with_a_step(n_examples, step):
-    """All points lie `step` above the first one that is stood on."""
+    """All points lie `step` above the first one that is evaluated."""
     values = iter([0.0])
 
-    def stand(indices):
+    def evaluate(indices):
         return SimpleNamespace(point=np.array(indices, float), value=next(values, step))
 
     return SimpleNamespace(
@@ -95,7 +95,8 @@ def landscape_with_a_step(n_examples, step):
         n_classes=3,
         free=np.arange(3),
         problem=SimpleNamespace(n_examples=n_examples),
-        stand=stand,
+        evaluate=evaluate,
+        setup=None,
     )
 
 
@@ -129,13 +130,13 @@ def test_a_point_no_worse_is_always_accepted(step):
 def test_a_move_gives_one_class_another_index_uniformly():
     landscape = landscape_with_a_step(10, 0.1)
     landscape.scale, points = 4, []
-    stand = landscape.stand
+    evaluate = landscape.evaluate
 
     def watch(indices):
         points.append(tuple(int(k) for k in indices))
-        return stand(indices)
+        return evaluate(indices)
 
-    landscape.stand = watch
+    landscape.evaluate = watch
     solver = Anneal(1e-6, 1e-6, max_generated=3600)  # too cold to leave the start
     list(solver.search(landscape, np.random.default_rng(0)))
     start, *moves = points

@@ -1,5 +1,7 @@
 """Constraints and costs in every solver, against enumeration and exhaustive search."""
 
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -8,21 +10,13 @@ from hypothesis import strategies as st
 import oracles
 from dnip import Constraints, Objective, Status, solve
 from dnip.base.errors import DNIPWarning, InfeasibleError, InvalidInputError
-from dnip.method.scales import DEFAULT_SCALE
-from dnip.solvers import (
-    SOLVERS,
-    Anneal,
-    Coordinate,
-    SearchSettings,
-    StreamedProblem,
-    find_optimum,
-)
+from dnip.solvers import SOLVERS, Anneal, Coordinate
 from problems import KNOWN
 from strategies import KINDS, random_probabilities, seeded
 
 SCALES = {2: 30, 3: 12, 4: 6}
 COSTS = [[0, 4, 1, 1], [1, 0, 1, 9], [0.5, 1, 0.25, 1], [1, 1, 3, 0]]
-FOUR = KNOWN["four classes"]
+THREE, FOUR = KNOWN["three classes"], KNOWN["four classes"]
 
 each_solver = pytest.mark.parametrize("solver", list(SOLVERS))
 
@@ -131,8 +125,6 @@ def test_proofs_equal_exhaustive_search(seed, n_classes, kind):
     if isinstance(oracle, InfeasibleError):
         assert isinstance(proven, InfeasibleError)
         assert "no weights on this scale satisfy" in str(proven)
-        for name, reach in oracle.nearest.items():
-            assert proven.nearest[name]["with_others"] == reach["with_others"]
         return
     assert proven.status is Status.OPTIMAL
     assert proven.value == pytest.approx(oracle.value, abs=1e-9)
@@ -210,7 +202,7 @@ def test_functions_of_ones_own_keep_to_constraints(solver):
         assert solution.value == pytest.approx(plain.value, abs=1e-12)
 
 
-@pytest.mark.parametrize("scale", [30, "log:30", "continuous"])
+@pytest.mark.parametrize("scale", [30, "log:30"])
 def test_every_scale_keeps_to_constraints(scale):
     p, labels = FOUR.p, FOUR.labels
     asked = Constraints(0.1, {1: 0.5}, freeze=[0])
@@ -229,17 +221,6 @@ def test_the_log_scale_equals_exhaustive_search(solver):
         for name in (solver, "exhaustive")
     ]
     assert found[0] == pytest.approx(found[1], abs=1e-9)
-
-
-def test_a_table_in_passes_finds_what_it_finds_in_memory():
-    asked = Constraints(0.1, {1: 0.5, 0: 0.5}, freeze=[2])
-    objective = Objective(costs=COSTS)
-    whole = solve(FOUR.p, FOUR.labels, objective, constraints=asked)
-    chunks = [(FOUR.p[:30], FOUR.labels[:30]), (FOUR.p[30:], FOUR.labels[30:])]
-    with StreamedProblem(chunks, "0123", scale=DEFAULT_SCALE, memory=0) as problem:
-        passes = find_optimum(problem, SearchSettings(objective, constraints=asked), 0.0)
-    assert passes.weight_indices.tolist() == whole.weight_indices.tolist()
-    assert (passes.value, passes.constraints) == (whole.value, whole.constraints)
 
 
 def test_repeated_rows_are_whole_weights_also_for_floors():
@@ -311,3 +292,39 @@ def test_fractional_weights_are_proven_too():
 def test_constraints_are_of_their_own_kind():
     with pytest.raises(InvalidInputError, match="constraints must be a Constraints; got"):
         solve(FOUR.p, FOUR.labels, constraints={"max_accuracy_loss": 0.1})
+
+
+@pytest.mark.parametrize(
+    ("solver", "known"), [("exact", "on this scale"), ("anneal", "were found")]
+)
+def test_constraints_that_cannot_be_kept_are_named_with_what_is_reached(solver, known):
+    asked = Constraints(0.0, {0: 0.9, 1: 0.9}, allow_silence=True)
+    with pytest.raises(InfeasibleError, match=f"no weights {known}.* satisfy all") as refused:
+        solve(THREE.p, THREE.labels, scale=8, solver=solver, constraints=asked)
+    message = str(refused.value)
+    assert ("take the exact solver to know for sure" in message) == (solver == "anneal")
+    told = dict(re.findall(r"class (\d) has an accuracy of ([0-9.]+), at least 0.9", message))
+    lost = re.search(r"accuracy falls by ([0-9.]+), at most 0 is asked", message)
+    assert told or lost
+    reached = [
+        confusion
+        for point in oracles.every_point(3, 8)
+        for confusion in [oracles.confusion_at(THREE.p, THREE.labels, point)]
+        for accuracies in [oracles.class_accuracies(confusion)]
+        if all(f"{accuracies[int(c)]:.4f}" == rate for c, rate in told.items())
+    ]
+    assert reached  # there are such weights
+
+
+def test_the_first_of_many_missed_constraints_is_the_one_missed_by_most():
+    with pytest.raises(InfeasibleError) as refused:
+        solve(
+            FOUR.p,
+            FOUR.labels,
+            scale=5,
+            solver="exact",
+            constraints=Constraints(None, {"all": 1.0}),
+        )
+    rates = [float(r) for r in re.findall(r"an accuracy of ([0-9.]+)", str(refused.value))]
+    assert rates == sorted(rates)
+    assert rates[0] < 1

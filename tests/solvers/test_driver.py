@@ -53,9 +53,9 @@ def play():
 
 
 def test_the_raw_argmax_is_the_first_incumbent(play):
-    outcome = play(Script())
-    assert outcome.point.tolist() == RAW
-    assert outcome.trace[0].value == outcome.trace[0].incumbent == pytest.approx(THREE.raw)
+    best, _, trace = play(Script())
+    assert best.point.tolist() == RAW
+    assert trace[0].value == trace[0].incumbent == pytest.approx(THREE.raw)
 
 
 def test_the_best_proposal_wins_and_the_first_of_equals(play):
@@ -65,13 +65,13 @@ def test_the_best_proposal_wins_and_the_first_of_equals(play):
         proposal([3, 2, 3], -99),
         proposal([4, 2, 3], 5),
     ]
-    outcome = play(Script(proposals))
-    assert outcome.point.tolist() == [2, 2, 3]
-    assert [entry.value for entry in outcome.trace[1:]] == [-90, -99]
+    best, _, trace = play(Script(proposals))
+    assert best.point.tolist() == [2, 2, 3]
+    assert [entry.value for entry in trace[1:]] == [-90, -99]
 
 
 def test_a_worse_proposal_leaves_the_raw_argmax(play):
-    assert play(Script([proposal([1, 2, 3], 99)])).point.tolist() == RAW
+    assert play(Script([proposal([1, 2, 3], 99)]))[0].point.tolist() == RAW
 
 
 def test_a_solver_may_go_on_from_the_point_that_it_proposed(play):
@@ -82,31 +82,31 @@ def test_a_solver_may_go_on_from_the_point_that_it_proposed(play):
             indices[:] = 5
             yield Proposal(indices, -80)
 
-    assert play(Walker()).point.tolist() == [1, 2, 3]
+    assert play(Walker())[0].point.tolist() == [1, 2, 3]
 
 
 def test_statistics_are_traced_also_without_improvement(play):
     seen = []
     script = Script([proposal([1, 2, 3], -90, level=1), proposal([1, 2, 4], 7, level=2)])
-    outcome = play(script, progress=seen.append)
-    assert [entry.statistics for entry in outcome.trace] == [{}, {"level": 1}, {"level": 2}]
-    assert [entry.incumbent for entry in outcome.trace[1:]] == [-90, -90]
-    assert tuple(seen) == outcome.trace
+    _, _, trace = play(script, progress=seen.append)
+    assert [entry.statistics for entry in trace] == [{}, {"level": 1}, {"level": 2}]
+    assert [entry.incumbent for entry in trace[1:]] == [-90, -90]
+    assert tuple(seen) == trace
 
 
 def test_the_clock_stops_a_search(play):
     proposals = [proposal([1, 1, k % 9 + 1], -k) for k in range(1000)]
-    outcome = play(Script(proposals, pause=0.01), deadline=time.perf_counter() + 0.1)
-    assert outcome.status is Status.TIME_LIMIT
-    assert 1 < len(outcome.trace) < 100
+    _, status, trace = play(Script(proposals, pause=0.01), deadline=time.perf_counter() + 0.1)
+    assert status is Status.TIME_LIMIT
+    assert 1 < len(trace) < 100
 
 
 def test_an_interrupted_search_returns_its_best_and_the_bound_so_far(play):
     proposals = [bounded([1, 2, 3], -90, -95), bounded([2, 2, 3], -80, -93)]
-    outcome = play(Script(proposals, KeyboardInterrupt()))
-    assert outcome.status is Status.INTERRUPTED
-    assert outcome.point.tolist() == [1, 2, 3]
-    assert outcome.lower_bound == -93
+    best, status, _ = play(Script(proposals, KeyboardInterrupt()))
+    assert status is Status.INTERRUPTED
+    assert best.point.tolist() == [1, 2, 3]
+    assert best.lower_bound == -93
 
 
 def test_other_errors_are_not_swallowed(play):
@@ -115,17 +115,19 @@ def test_other_errors_are_not_swallowed(play):
 
 
 def test_a_search_that_ends_without_a_bound_proves_nothing(play):
-    outcome = play(Script([proposal([1, 2, 3], -90)]))
-    assert (outcome.status, outcome.lower_bound) == ("finished", -np.inf)
+    best, status, _ = play(Script([proposal([1, 2, 3], -90)]))
+    assert (status, best.lower_bound) == ("finished", -np.inf)
 
 
 def test_only_a_bound_that_the_best_value_reaches_proves_it(play):
-    proven = play(Script([bounded([1, 2, 3], -90, -np.inf), bounded([2, 2, 3], -80, -90)]))
-    assert (proven.status, proven.lower_bound) == ("optimal", -90)
-    near = play(Script([bounded([1, 2, 3], -90, -95)]))
-    assert (near.status, near.lower_bound) == ("within_gap", -95)
+    script = Script([bounded([1, 2, 3], -90, -np.inf), bounded([2, 2, 3], -80, -90)])
+    proven, status, _ = play(script)
+    assert (status, proven.lower_bound) == ("optimal", -90)
+    near, status, _ = play(Script([bounded([1, 2, 3], -90, -95)]))
+    assert (status, near.lower_bound) == ("within_gap", -95)
 
 
 def test_a_search_proven_at_its_time_limit_is_optimal(play):
     script = Script([bounded([1, 2, 3], -90, -90)], pause=0.02)
-    assert play(script, deadline=time.perf_counter()).status == "optimal"
+    _, status, _ = play(script, deadline=time.perf_counter())
+    assert status == "optimal"

@@ -18,16 +18,16 @@ def landscape_of(known, objective=None, held=None, sample_weight=None):
 
 
 @pytest.mark.parametrize("name", KNOWN)
-def test_standing_somewhere_is_counting_there(name):
+def test_an_evaluation_counts_at_its_point(name):
     known = KNOWN[name]
     rng = np.random.default_rng(0)
     landscape = landscape_of(known)
     for _ in range(5):
         indices = rng.integers(1, known.scale + 1, known.n_classes)
-        position = landscape.stand(indices)
+        proposal = landscape.evaluate(indices)
         confusion = oracles.confusion_at(known.p, known.labels, indices)
         np.testing.assert_array_equal(landscape.confusion(indices), confusion)
-        assert position.value == pytest.approx(oracles.objective(confusion), abs=1e-12)
+        assert proposal.value == pytest.approx(oracles.objective(confusion), abs=1e-12)
 
 
 # The error rate alone is the same number in both, to the bit; so are then all decisions.
@@ -52,16 +52,16 @@ def test_a_descent_has_the_value_of_where_it_ends(name):
     landscape = landscape_of(known)
     for _ in range(10):
         start = rng.integers(1, known.scale + 1, known.n_classes)
-        position = landscape.descend(start, rng.permutation(known.n_classes))
-        confusion = oracles.confusion_at(known.p, known.labels, position.point)
-        assert position.value == pytest.approx(oracles.objective(confusion), abs=1e-12)
-        assert position.value <= landscape.stand(start).value
+        proposal = landscape.descend(start, rng.permutation(known.n_classes))
+        confusion = oracles.confusion_at(known.p, known.labels, proposal.point)
+        assert proposal.value == pytest.approx(oracles.objective(confusion), abs=1e-12)
+        assert proposal.value <= landscape.evaluate(start).value
 
 
-def test_a_held_class_stands_where_it_is_held():
+def test_a_held_class_keeps_its_index():
     landscape = landscape_of(FOUR, held={1: 2, 3: 4})
     assert landscape.free.tolist() == [0, 2]
-    assert landscape.stand([5, 5, 5, 5]).point.tolist() == [5, 2, 5, 4]
+    assert landscape.evaluate([5, 5, 5, 5]).point.tolist() == [5, 2, 5, 4]
     assert landscape.descend([5, 5, 5, 5], landscape.free).point[[1, 3]].tolist() == [2, 4]
 
 
@@ -79,25 +79,25 @@ def test_an_objective_that_changes_its_argument_harms_no_count():
         return z
 
     landscape = landscape_of(FOUR, CustomObjective(greedy))
-    position = landscape.descend([1, 1, 1, 1], landscape.free)
-    recount = oracles.confusion_at(FOUR.p, FOUR.labels, position.point)
-    assert position.value == -recount[0, 0] < 0
+    proposal = landscape.descend([1, 1, 1, 1], landscape.free)
+    recount = oracles.confusion_at(FOUR.p, FOUR.labels, proposal.point)
+    assert proposal.value == -recount[0, 0] < 0
 
 
 def test_fractional_weights_are_counted_in_examples():
     weight = np.random.default_rng(2).random(FOUR.n_rows)
     landscape = landscape_of(FOUR, sample_weight=weight)
-    position = landscape.stand([1, 2, 3, 4])
+    proposal = landscape.evaluate([1, 2, 3, 4])
     weighted = np.zeros((4, 4))
     predictions = oracles.predict(FOUR.p, [1, 2, 3, 4])
     np.add.at(weighted, (FOUR.labels, predictions), weight)
-    np.testing.assert_allclose(landscape.confusion(position.point), weighted, atol=1e-7)
-    assert position.value == pytest.approx(Objective()(weighted), abs=1e-6)
+    np.testing.assert_allclose(landscape.confusion(proposal.point), weighted, atol=1e-7)
+    assert proposal.value == pytest.approx(Objective()(weighted), abs=1e-6)
 
 
 def test_evaluations_are_counted():
     landscape = landscape_of(FOUR)
-    landscape.stand([5, 5, 5, 5])
+    landscape.evaluate([5, 5, 5, 5])
     assert (landscape.evaluations, landscape.line_searches) == (1, 0)
     landscape.descend([5, 5, 5, 5], np.array([0]))
     assert (landscape.evaluations, landscape.line_searches) == (1 + FOUR.scale, 1)

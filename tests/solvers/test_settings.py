@@ -38,30 +38,17 @@ def test_settings_hold_what_their_forms_stand_for():
 
 @pytest.mark.parametrize("name", SOLVERS)
 def test_only_what_a_solver_declares_is_allowed(name):
-    solver = SOLVERS[name]()
-    asked = {
-        "searches_continuous": lambda: SearchSettings(solver=solver, scale="continuous"),
-        "takes_any_objective": lambda: SearchSettings(
-            CustomObjective(lambda c: 0.0), solver=solver
-        ),
-        "searches_in_passes": lambda: SearchSettings(solver=solver).check_in_passes(),
-    }
-    for ability, ask in asked.items():
-        if getattr(solver, ability):
-            ask()
-        else:
-            with pytest.raises(InvalidInputError, match=f"the {name} solver"):
-                ask()
-
-
-def test_the_continuous_scale_is_not_searched_in_passes():
-    with pytest.raises(InvalidInputError, match="scale continuous needs the whole table"):
-        SearchSettings(scale="continuous").check_in_passes()
+    solver, called = SOLVERS[name](), CustomObjective(lambda confusion: 0.0)
+    if solver.takes_any_objective:
+        SearchSettings(called, solver=solver)
+    else:
+        with pytest.raises(InvalidInputError, match=f"the {name} solver"):
+            SearchSettings(called, solver=solver)
 
 
 def test_a_solver_of_ones_own_declares_itself():
     assert SearchSettings(solver=Plain()).solver.name == "plain"
-    with pytest.raises(InvalidInputError, match=r"does not declare searches_continuous.*Derive"):
+    with pytest.raises(InvalidInputError, match=r"does not declare takes_any_objective.*Derive"):
         SearchSettings(solver=Undeclared())
 
 

@@ -84,7 +84,7 @@ def test_no_solver_silences_a_class(solver, seed, n_classes, kind, log):
     assert silenced(p, labels, solve(p, labels, scale=scale, solver=solver)) == []
 
 
-@pytest.mark.parametrize("scale", [30, "log:1000", "continuous"])
+@pytest.mark.parametrize("scale", [30, "log:1000"])
 @pytest.mark.filterwarnings("ignore::dnip.DNIPWarning")
 @settings(seeded, max_examples=25)
 @given(seed=st.integers(0, 2**32 - 1), kind=st.sampled_from(KINDS))

@@ -10,7 +10,7 @@ import oracles
 from dnip import Constraints, CustomObjective, Objective, Status, solve
 from dnip.base.errors import DNIPWarning, InvalidInputError
 from dnip.metrics import macro_f1
-from dnip.solvers import SOLVERS, Anneal, Proposal, Solver
+from dnip.solvers import SOLVERS, Anneal, Solver
 from problems import KNOWN
 
 PROVING = {"exact", "exhaustive"}
@@ -119,8 +119,7 @@ class Interrupted(Solver):
 
     def search(self, landscape, rng):
         self.searches += 1
-        position = landscape.stand(self.indices)
-        yield Proposal(position.point, position.value)
+        yield landscape.evaluate(self.indices)
         raise KeyboardInterrupt
 
 

@@ -29,11 +29,10 @@ def draw(n_rows, n_classes):
     [
         {"scale": 30},
         {"scale": "log:1000"},
-        {"scale": "continuous"},
         {"solver": "exact", "scale": 30},
         {"solver": Anneal(t_min=1e-9, cooling=0.9999)},
     ],
-    ids=["linear", "log", "continuous", "exact", "anneal"],
+    ids=["linear", "log", "exact", "anneal"],
 )
 def test_a_descent_over_many_classes_ends_in_time(settings):
     p, y = draw(300, 1_500)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -39,23 +39,7 @@ class InvalidInputError(DNIPError, ValueError):
 
 
 class InfeasibleError(InvalidInputError):
-    """Constraints that no weights on the scale meet, or none that were found.
-
-    Parameters
-    ----------
-    message : str
-        Which constraints, and how near weights come to them.
-    hint : str, optional
-        What the user can do about it.
-    nearest : dict
-        What can be reached, constraint by constraint; see `dnip.solvers.nearest`.
-    """
-
-    def __init__(
-        self, message: str, *, hint: str | None = None, nearest: dict[str, Any] | None = None
-    ) -> None:
-        super().__init__(message, hint=hint)
-        self.nearest = nearest or {}
+    """Constraints that no weights on the scale meet, or none that were found."""
 
 
 class CoefficientsFormatError(InvalidInputError):

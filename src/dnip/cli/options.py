@@ -171,21 +171,20 @@ def scale_name(name: str) -> str:
     typer.BadParameter
         For another text.
     """
-    from dnip.method.scales import SCALE_NAME
+    from dnip.method.scales import SCALE_NAME, Spacing
 
+    if name == Spacing.CONTINUOUS:
+        raise typer.BadParameter("continuous weights are no longer searched. Take log:1000")
     if SCALE_NAME.fullmatch(name) is None:
-        raise typer.BadParameter(f"{name!r} is not K, log:K or continuous")
+        raise typer.BadParameter(f"{name!r} is not K or log:K")
     return name
 
 
-def scale_option(ending: str = "", *, continuous: bool = True) -> Option:
+def scale_option(ending: str = "") -> Option:
     """Return the option for the scale of weights."""
-    metavar, text = "K|log:K", "K: weights are 1/K, 2/K, …, 1; the paper has K = 30. "
+    text = "K: weights are 1/K, 2/K, …, 1; the paper has K = 30. "
     text += "log:K: K geometric steps from 1/K to 1."
-    if continuous:
-        metavar += "|continuous"
-        text += " continuous: any weights, for the coordinate solver."
-    return Option(text + ending, metavar=metavar, parser=scale_name)
+    return Option(text + ending, metavar="K|log:K", parser=scale_name)
 
 
 Smoothing: TypeAlias = Annotated[

@@ -9,7 +9,7 @@ import numpy as np
 from dnip.base.errors import listed
 from dnip.base.typing import Booleans, Integers
 from dnip.method.problem import Problem
-from dnip.method.scales import WIDEST, Spacing
+from dnip.method.scales import Spacing
 from dnip.method.solution import Solution
 from dnip.tables.evaluation import Evaluation
 
@@ -92,7 +92,7 @@ def _at_best(problem: Problem, solution: Solution, silent: Booleans) -> tuple[In
     places = np.arange(len(labels)), labels
     own = p[places].copy()
     p[places] = 0
-    right = own * float(solution.scale or WIDEST) > p.max(axis=1)
+    right = own * float(solution.scale) > p.max(axis=1)
     above, reached = (
         np.bincount(labels, count * which, problem.n_classes) for which in (own > 0, right)
     )

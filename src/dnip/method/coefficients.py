@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from dnip.method.solution import Solution
     from dnip.priors import Calibration, PriorEstimate, PriorLike
 
+# The scale of free weights.
+_FREE = WeightScale(Spacing.CONTINUOUS, 0)
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Coefficients:
@@ -39,15 +42,16 @@ class Coefficients:
     classes : sequence of str
         Class names, in the order of the probability columns.
     weight_indices : array-like of shape (N,)
-        ξ, whole numbers 1..K; empty on the continuous scale.
+        ξ, whole numbers 1..K; empty for free weights.
     scale : int or str
-        K, ``"log:K"`` or ``"continuous"``. The attribute holds K, 0 on the continuous scale.
+        K, ``"log:K"``, or ``"continuous"`` for free weights. The attribute holds K, 0 for free
+        weights.
     objective : dict, optional
         Settings of the objective and its value on the opt set.
     fit : dict, optional
         Provenance: data hash, rows, solver, seed, package version.
     weights : array-like of shape (N,), optional
-        ω on the continuous scale, above 0 and at most 1; on other scales the indices give them.
+        Free weights ω, above 0 and at most 1; on a scale the indices give them.
 
     Attributes
     ----------
@@ -91,11 +95,12 @@ class Coefficients:
         weights: ArrayLike | None = None,
     ) -> None:
         names = check_classes(classes)
-        k = WeightScale.of(scale)
-        if k.spacing is Spacing.CONTINUOUS:
+        free = scale in (Spacing.CONTINUOUS, _FREE)
+        k = _FREE if free else WeightScale.of(scale)
+        if free:
             if np.size(weight_indices):
                 raise InvalidInputError(
-                    "continuous weights have no weight_indices", hint="Give weights alone"
+                    "free weights have no weight_indices", hint="Give weights alone"
                 )
             indices = np.empty(0, np.int64)
             multipliers = check_weights(weights, n_classes=len(names))
@@ -103,7 +108,7 @@ class Coefficients:
             if weights is not None:
                 raise InvalidInputError(
                     f"weights on the scale {k} follow from weight_indices",
-                    hint="Leave weights out, or give the scale continuous",
+                    hint="Leave weights out, or give the scale as continuous",
                 )
             indices = check_weight_indices(weight_indices, n_classes=len(names), scale=k.size)
             multipliers = k.multipliers(indices)
@@ -173,7 +178,6 @@ class Coefficients:
             WeightScale(solution.spacing, solution.scale),
             {**solution.objective, "value": solution.value, "term_values": solution.terms},
             fit,
-            solution.continuous_weights,
         )
 
     def with_fit(self, fit: dict[str, Any]) -> Coefficients:
@@ -250,7 +254,7 @@ class Coefficients:
         Returns
         -------
         Coefficients
-            With continuous weights; the same coefficients if their mix is the target.
+            With free weights; the same coefficients if their mix is the target.
 
         Raises
         ------

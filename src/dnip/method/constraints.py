@@ -103,11 +103,9 @@ class Constraints:
         """
         least = np.zeros(len(classes))
         given: dict[int, float] = {}
-        every = None
         for key, rate in self.min_class_accuracies.items():
             if key == EVERY_CLASS and key not in classes:
-                every = float(rate)
-                least[present] = every
+                least[present] = rate
                 continue
             c = find_class(key, classes)
             if c in given:
@@ -131,9 +129,7 @@ class Constraints:
                 hint="Freeze fewer classes",
             )
         loss = None if self.max_accuracy_loss is None else float(self.max_accuracy_loss)
-        return Demands(
-            tuple(classes), loss, least, every, tuple(given), frozen, not self.allow_silence
-        )
+        return Demands(tuple(classes), loss, least, frozen, not self.allow_silence)
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,10 +143,6 @@ class Demands:
     max_accuracy_loss : float or None
     least : ndarray of shape (N,)
         Least accuracy of each class, 0 where nothing is asked.
-    every : float or None
-        What is asked of every class that is not in `named`.
-    named : tuple of int
-        Classes with a floor of their own.
     frozen : tuple of int
     no_silence : bool
         Whether every class that the raw argmax gets right on some rows must stay right on one.
@@ -159,8 +151,6 @@ class Demands:
     classes: tuple[str, ...]
     max_accuracy_loss: float | None
     least: Floats
-    every: float | None
-    named: tuple[int, ...]
     frozen: tuple[int, ...]
     no_silence: bool
 
@@ -173,12 +163,6 @@ class Demands:
     def has_floors(self) -> bool:
         """Whether some number of correct predictions must be reached."""
         return self.no_silence or self.are_asked
-
-    @property
-    def members(self) -> Integers:
-        """Classes that `every` applies to."""
-        named = np.isin(np.arange(len(self.classes)), self.named)
-        return np.flatnonzero(~named & (self.least > 0))
 
     def correct_counts(self, true: Integers, raw: Integers) -> Integers:
         """Return the correct counts that classes must reach, (N,).
@@ -210,6 +194,30 @@ class Demands:
             return 0
         spare = Fraction(repr(self.max_accuracy_loss)) * n_examples
         return max(0, math.ceil(raw - spare - _ROUNDING * n_examples))
+
+    def missed(self, confusion: Counts, raw: Counts) -> list[str]:
+        """Return what is asked and not reached, a clause each, the worst first.
+
+        Parameters
+        ----------
+        confusion, raw : ndarray of shape (N, N)
+            Counts under the weights, and under the raw argmax.
+        """
+        clauses: list[tuple[float, str]] = []
+        if self.max_accuracy_loss is not None:
+            loss = float((np.trace(raw) - np.trace(confusion)) / confusion.sum())
+            said = f"accuracy falls by {loss:.4f}, at most {self.max_accuracy_loss:g} is asked"
+            clauses.append((loss - self.max_accuracy_loss, said))
+        for c, name in enumerate(self.classes):
+            n_rows, right, floor = confusion[c].sum(), confusion[c, c], float(self.least[c])
+            if floor > 0:
+                rate = float(right / n_rows)
+                said = f"class {name} has an accuracy of {rate:.4f}, at least {floor:g} is asked"
+                clauses.append((floor - rate, said))
+            elif self.no_silence and raw[c, c] > 0 and right == 0:
+                clauses.append((float(1 / n_rows), f"class {name} is right on no row any more"))
+        clauses.sort(reverse=True)
+        return [said for shortfall, said in clauses if shortfall > _ROUNDING]
 
     def to_dict(self, confusion: Counts, raw: Counts) -> dict[str, Any]:
         """Return what was asked and what was reached, as a coefficients file records it.

@@ -1,4 +1,4 @@
-"""The weights that a class may have: K even steps, K geometric steps, or any."""
+"""The weights that a class may have: K even steps, or K geometric steps."""
 
 from __future__ import annotations
 
@@ -12,16 +12,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dnip.base.errors import InvalidInputError
-from dnip.base.validation import MAX_SCALE, check_scale
+from dnip.base.validation import check_scale
 
 if TYPE_CHECKING:
     from dnip.base.typing import Floats, WeightIndices
 
-#: Weights on the continuous scale are within this factor of one another, as on the largest K.
-WIDEST = float(MAX_SCALE)
-
 #: What `WeightScale.of` reads.
-SCALE_NAME = re.compile(r"continuous|(log:)?(-?[0-9]{1,9})")
+SCALE_NAME = re.compile(r"(log:)?(-?[0-9]{1,9})")
 
 #: The default: ratios of weights up to 1,000, all in steps of 0.7 %. A linear scale is so fine only
 #: at its top; where weights are small, it is coarse.
@@ -36,6 +33,7 @@ class Spacing(StrEnum):
 
     LINEAR = "linear"
     LOG = "log"
+    #: Free weights, as coefficients for another class mix have them: on no scale.
     CONTINUOUS = "continuous"
 
 
@@ -47,7 +45,6 @@ class WeightScale:
     - Log: K geometric steps from 1/K to 1, ``K ** ((k - K) / (K - 1))``. Small weights are resolved
       as finely as large ones. The span is that of the linear scale, so that a class can win the
       same rows on both.
-    - Continuous: any weights within a factor of 10,000 of one another.
 
     Predictions depend on ratios of weights alone. A linear scale has about 0.6·K² ratios, a log
     scale 2K - 1.
@@ -56,12 +53,12 @@ class WeightScale:
     ----------
     spacing : Spacing
     size : int
-        K; 0 on the continuous scale, which has no indices.
+        K.
 
     Examples
     --------
-    >>> [str(WeightScale.of(scale)) for scale in (30, "30", "log:30", "continuous")]
-    ['30', '30', 'log:30', 'continuous']
+    >>> [str(WeightScale.of(scale)) for scale in (30, "30", "log:30")]
+    ['30', '30', 'log:30']
     >>> WeightScale.of(4).levels, WeightScale.of("log:4").levels.round(3)
     (array([1., 2., 3., 4.]), array([0.25 , 0.397, 0.63 , 1.   ]))
     """
@@ -71,7 +68,7 @@ class WeightScale:
 
     @classmethod
     def of(cls, scale: int | str | WeightScale) -> WeightScale:
-        """Return the scale with a name: K, ``"log:K"`` or ``"continuous"``.
+        """Return the scale with a name: K or ``"log:K"``.
 
         Raises
         ------
@@ -83,13 +80,16 @@ class WeightScale:
         if not isinstance(scale, str):
             return cls(Spacing.LINEAR, check_scale(scale))
         if scale == Spacing.CONTINUOUS:
-            return cls(Spacing.CONTINUOUS, 0)
+            raise InvalidInputError(
+                "continuous weights are no longer searched",
+                hint=f"Take {DEFAULT_SCALE}, the default: all ratios up to 1,000 in steps of 0.7 %",
+            )
         match = SCALE_NAME.fullmatch(scale)
         if match is None:
             raise InvalidInputError(
                 f"scale is {scale!r}",
-                hint="Give K for the weights 1/K, 2/K, …, 1; log:K for K geometric steps from 1/K "
-                "to 1; or continuous",
+                hint="Give K for the weights 1/K, 2/K, …, 1; or log:K for K geometric steps from "
+                "1/K to 1",
             )
         return cls(Spacing.LOG if match[1] else Spacing.LINEAR, check_scale(int(match[2])))
 
@@ -100,7 +100,7 @@ class WeightScale:
 
     @cached_property
     def levels(self) -> Floats:
-        """What the K weights multiply probabilities by, shape (K,); empty if continuous.
+        """What the K weights multiply probabilities by, shape (K,).
 
         On the linear scale this is k itself: the factor 1/K cancels, and products with whole
         numbers tie exactly where they should. On the log scale it is the weight, correctly rounded,
@@ -108,7 +108,7 @@ class WeightScale:
         """
         if self.spacing is Spacing.LINEAR:
             return np.arange(1.0, self.size + 1)
-        return np.array(_geometric(self.size) if self.size else ())
+        return np.array(_geometric(self.size))
 
     def multipliers(self, indices: WeightIndices) -> Floats:
         """Return what probabilities are multiplied by at weight indices of shape (N,)."""
@@ -124,6 +124,11 @@ class WeightScale:
         """
         weights = self.multipliers(indices)
         return weights / self.size if self.spacing is Spacing.LINEAR else weights
+
+    def middle(self, indices: WeightIndices | Floats) -> float:
+        """Return the index whose weight is nearest to the geometric mean of others, shape (N,)."""
+        mean = np.exp(np.log(indices).mean()) if self.spacing is Spacing.LINEAR else indices.mean()
+        return float(np.rint(mean))
 
 
 @lru_cache(maxsize=8)

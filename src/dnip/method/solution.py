@@ -76,9 +76,9 @@ class Solution:
     Attributes
     ----------
     weight_indices : ndarray of shape (N,)
-        ξ, whole numbers 1..K; empty on the continuous scale.
+        ξ, whole numbers 1..K.
     scale : int
-        K; 0 on the continuous scale.
+        K.
     objective : dict
         Settings of what was minimised.
     value : float
@@ -105,8 +105,6 @@ class Solution:
         Classes without examples: their index is the geometric middle of the fitted ones.
     spacing : Spacing
         How the weights of the scale are spaced.
-    continuous_weights : ndarray of shape (N,) or None
-        ω on the continuous scale; see `weights` for any.
     constraints : dict or None
         What was asked of the weights, and what they reach; None if nothing was asked.
     """
@@ -127,7 +125,6 @@ class Solution:
     trace: tuple[TraceEntry, ...]
     unfitted: tuple[int, ...] = ()
     spacing: Spacing = Spacing.LINEAR
-    continuous_weights: Floats | None = None
     constraints: dict[str, Any] | None = None
 
     def __repr__(self) -> str:
@@ -143,15 +140,11 @@ class Solution:
     @property
     def weights(self) -> Floats:
         """ω, shape (N,)."""
-        if self.continuous_weights is not None:
-            return self.continuous_weights
         return WeightScale(self.spacing, self.scale).weights(self.weight_indices)
 
     @property
     def multipliers(self) -> Floats:
         """What probabilities are multiplied by, shape (N,): ξ on a linear scale, else ω."""
-        if self.continuous_weights is not None:
-            return self.continuous_weights
         return WeightScale(self.spacing, self.scale).multipliers(self.weight_indices)
 
     @property
@@ -186,8 +179,8 @@ class Solution:
     def to_dict(self) -> dict[str, Any]:
         """Return the summary that ``dnip fit --json`` prints: all but confusion and trace."""
         return {
-            "weight_indices": self.weight_indices.tolist() or None,
-            "scale": self.scale or None,
+            "weight_indices": self.weight_indices.tolist(),
+            "scale": self.scale,
             "spacing": self.spacing.value,
             "weights": self.weights.tolist(),
             "objective": self.value,

@@ -58,7 +58,7 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
     smoothing : float, default=None
         μ, above 0, of the same; 0.4·M if None.
     scale : int or str, default="log:1000"
-        K for weights k/K, "log:K" for K geometric steps from 1/K to 1, "continuous" for any.
+        K for weights k/K, "log:K" for K geometric steps from 1/K to 1.
     solver : {"coordinate", "anneal", "exhaustive"} or Solver, default="coordinate"
         Name of a solver, or a solver with settings of its own.
     robust : {"auto", "on", "off"}, default="auto"
@@ -99,7 +99,6 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         What a robust fit decided, and on which numbers.
     weight_indices_, weights_ : ndarray of shape (N,)
         ξ, whole numbers 1..K, and ω, which is ξ / K on a linear scale, in the order of `classes_`.
-        Continuous weights have no indices.
     classes_ : ndarray of shape (N,)
         The class labels.
     n_features_in_, feature_names_in_ : int, ndarray of shape (n_features_in_,)

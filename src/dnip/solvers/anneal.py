@@ -6,18 +6,15 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from dnip.base.errors import InvalidInputError
 from dnip.base.validation import check_integer, check_number
-from dnip.solvers.driver import Proposal, Solver
+from dnip.solvers.driver import Solver
 from dnip.solvers.kernels.annealing import Moves, Walk, walk_chain
-from dnip.solvers.landscape import Position
-
-if TYPE_CHECKING:
-    from dnip.solvers.landscape import Landscape
+from dnip.solvers.landscape import Landscape, Proposal
 
 
 @dataclass(frozen=True)
@@ -106,7 +103,7 @@ class Anneal(Solver):
         unit = 1.0
         if self.examples is not None:
             unit = landscape.problem.n_examples / self.examples
-        here = landscape.stand(np.full(landscape.n_classes, landscape.scale))  # INIT
+        here = landscape.evaluate(np.full(landscape.n_classes, landscape.scale))  # INIT
         temperature = self.t_max
         while temperature >= self.t_min:
             walk, heat = _begin(here), temperature * unit
@@ -139,7 +136,7 @@ class Anneal(Solver):
                     "improvement_rate": improved / generated,
                 },
             )
-            here = Position(walk.indices, float(walk.value[0]))
+            here = Proposal(walk.indices, float(walk.value[0]))
             temperature *= self.cooling
 
     def _make_few(
@@ -154,7 +151,7 @@ class Anneal(Solver):
         return generated
 
 
-def _begin(here: Position) -> Walk:
+def _begin(here: Proposal) -> Walk:
     value, none = np.array([here.value]), np.zeros(1, np.int64)
     return Walk(here.point.copy(), value, here.point.copy(), value.copy(), none, none.copy())
 
@@ -181,7 +178,7 @@ def _move(
     """Make one move, as the compiled chain does; return whether it was to no worse a point."""
     point = walk.indices.copy()
     point[c] = other + (other >= point[c])
-    new = landscape.stand(point)
+    new = landscape.evaluate(point)
     delta = landscape.problem.n_examples * (new.value - float(walk.value[0]))
     # the appendix's sign; the listing prints exp(Δz/T), which accepts everything
     if not (delta <= 0 or chance() < math.exp(-delta / temperature)):

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from dnip.base.validation import check_number
-from dnip.solvers.driver import Proposal, Solver
-from dnip.solvers.landscape import Kicks
-
-if TYPE_CHECKING:
-    from dnip.solvers.landscape import Landscape
+from dnip.method.scales import Spacing
+from dnip.solvers.driver import Solver
+from dnip.solvers.landscape import Kicks, Landscape, Proposal
 
 # Kicks between two looks at the clock; fewer if a descent has many cells to read.
 _MOST_KICKS, _CELLS = 32, 4_000_000
@@ -47,8 +45,6 @@ class Coordinate(Solver):
     effort: float = 1.0
 
     name: ClassVar[str] = "coordinate"
-    searches_continuous: ClassVar[bool] = True
-    is_directed: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_number("effort", self.effort, above=0)
@@ -58,20 +54,20 @@ class Coordinate(Solver):
         n_classes = landscape.n_classes
         enough = landscape.line_searches + int(self.effort * (250 + 40 * n_classes))
 
-        raw = landscape.equal_weights()
-        for best in landscape.approach(raw, rng.permutation(landscape.free)):
-            yield Proposal(*best)
+        best = landscape.descend(landscape.equal_weights(), rng.permutation(landscape.free))
+        yield best
         for _ in range(max(24 // n_classes, 1)):
-            reached = landscape.descend(landscape.draw(rng), rng.permutation(landscape.free))
-            yield Proposal(*reached)
-            best = min(best, reached, key=lambda position: position.value)
+            start = rng.integers(1, landscape.scale + 1, n_classes)
+            reached = landscape.descend(start, rng.permutation(landscape.free))
+            yield reached
+            best = min(best, reached, key=lambda proposal: proposal.value)
 
         n_kicks = min(max(_CELLS // landscape.problem.n_cells, 1), _MOST_KICKS)
         fruitless = 0
         while landscape.line_searches < enough and fruitless < _FRUITLESS:
             before = landscape.line_searches
             best = landscape.explore(best, _draw_kicks(landscape, n_kicks, rng), enough - before)
-            yield Proposal(*best)
+            yield best
             fruitless = 0 if landscape.line_searches > before else fruitless + n_kicks
 
 
@@ -89,6 +85,9 @@ def _draw_kicks(landscape: Landscape, size: int, rng: np.random.Generator) -> Ki
     raised = rng.random(size) < 0.5
     touched[raised & (rng.random(size) < 0.5)] = False
     factors = np.exp(np.where(touched, strength * rng.standard_normal((size, n)), 0.0))
-    tops = landscape.draw_tops(rng, size) * raised
+    # room for classes to rise, most of it below; weights of a linear scale are closer at its top
+    half, quarter = (landscape.scale + 1) // 2, 3 * landscape.scale // 4
+    lowest = half if landscape.spacing is Spacing.LINEAR else quarter
+    tops = rng.integers(lowest, landscape.scale + 1, size).astype(np.float64) * raised
     orders = rng.permuted(np.tile(landscape.free, (size, 1)), axis=1)
     return Kicks(factors, tops, orders)

@@ -7,32 +7,30 @@ import itertools
 import math
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numba
 import numpy as np
 
+from dnip.base.typing import Floats, Integers
 from dnip.base.validation import check_integer, check_number
 from dnip.method.objective import Objective
-from dnip.method.problem import Problem
+from dnip.method.scales import Spacing
 from dnip.solvers.coordinate import Coordinate
-from dnip.solvers.driver import Proposal, Solver
-from dnip.solvers.kernels.boxes import Scale, lay_out_boxes
-from dnip.solvers.kernels.branching import Instance, search_depth_first
-from dnip.solvers.kernels.nodes import new_stack
+from dnip.solvers.driver import Solver
+from dnip.solvers.kernels.boxes import BoxRows, Scale, lay_out_boxes
+from dnip.solvers.kernels.branching import Instance, new_stack, search_depth_first
 from dnip.solvers.kernels.values import MISSED, Terms, new_memo
-from dnip.solvers.landscape import Position, compile_terms
-
-if TYPE_CHECKING:
-    from dnip.base.typing import Floats, Integers
-    from dnip.solvers.landscape import Landscape
+from dnip.solvers.landscape import Landscape, Proposal, compile_terms
 
 # Values nearer than this count as equal: far above the rounding of Z, far below one example.
 _ROUNDING = 1e-10
 # The gap is reported again when it has shrunk to this part of the last report.
 _WORTH_REPORTING = 0.98
+# Thresholds nearer than this to a whole number of steps may be ties; rounding is much smaller.
+_NEAR_A_TIE = 1e-8
 # Depth-first searches between two looks at the clock. Their number does not depend on the machine,
 # so that the same seed gives the same solution everywhere.
 _SEARCHES = 4
@@ -72,9 +70,7 @@ class Exact(Solver):
     max_open: int = 200_000
 
     name: ClassVar[str] = "exact"
-    searches_in_passes: ClassVar[bool] = False
     takes_any_objective: ClassVar[bool] = False
-    is_directed: ClassVar[bool] = True
     proves: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -83,16 +79,13 @@ class Exact(Solver):
 
     def search(self, landscape: Landscape, rng: np.random.Generator) -> Iterator[Proposal]:
         """Yield the best point so far with the bound so far, again and again."""
-        problem, objective = landscape.problem, landscape.objective
-        assert isinstance(problem, Problem)  # SearchSettings has checked what the solver declares
-        assert isinstance(objective, Objective)
-        best = landscape.stand(landscape.equal_weights())
+        best = landscape.evaluate(landscape.equal_weights())
         for proposal in Coordinate().search(landscape, rng):
             if proposal.value < best.value:
-                best = Position(proposal.point.copy(), proposal.value)
+                best = proposal
             yield proposal
 
-        searcher = _DepthFirst(landscape, problem, objective)
+        searcher = _DepthFirst(landscape)
         queue = _Queue(self.max_open)
         queue.push([_root(landscape, best)])
         reported_gap = math.inf
@@ -109,12 +102,14 @@ class Exact(Solver):
                 if bound < MISSED and best.value - bound < _WORTH_REPORTING * reported_gap:
                     reported_gap = best.value - bound
                     statistics = {"lower_bound": bound, "open_boxes": float(len(queue))}
-                yield Proposal(*best, statistics, lower_bound=bound)
+                yield Proposal(best.point, best.value, statistics, bound)
         proven = queue.bound >= best.value - _ROUNDING
-        yield Proposal(*best, lower_bound=best.value if proven else queue.bound)
+        yield replace(best, lower_bound=best.value if proven else queue.bound)
 
 
-def _lay_out(landscape: Landscape, problem: Problem, objective: Objective) -> Instance:
+def _lay_out(landscape: Landscape) -> Instance:
+    problem, objective = landscape.problem, landscape.objective
+    assert isinstance(objective, Objective)  # the settings have checked what the solver declares
     weight = landscape.levels
     low, high = _bounds(landscape)
     terms = compile_terms(objective, problem, landscape.floors)
@@ -127,9 +122,30 @@ def _lay_out(landscape: Landscape, problem: Problem, objective: Objective) -> In
         terms,
         Terms(0.0, 0.0, 0.0, 0.0, terms.smoothing, floors=terms.floors),
         # unless a class is held, every point has a copy that reaches this high and predicts alike
-        least_top=0 if landscape.held else landscape.least_top(rows),
+        least_top=0 if landscape.held else least_top(landscape, rows),
         margin=_ROUNDING,
     )
+
+
+def least_top(landscape: Landscape, rows: BoxRows) -> int:
+    """Return a height above 1 that some index of every point reaches, or of a copy of it.
+
+    On a linear scale ξ and 2ξ predict alike, so this is K/2. On a geometric one weights that are
+    all a step higher predict alike, up to rounding: K - 1. If rounding might decide a row that is
+    very near to a tie, the height is 0, so that every point counts.
+    """
+    scale = landscape.scale
+    if landscape.spacing is Spacing.LINEAR:
+        return scale // 2
+    step = float(np.log(scale)) / (scale - 1) if scale > 1 else 1.0
+    row = np.repeat(np.arange(len(rows.label)), np.diff(rows.row_start))
+    for apart in range(1, landscape.n_classes):
+        pairs = np.flatnonzero(row[apart:] == row[:-apart])
+        differing = pairs[rows.row_p[pairs + apart] != rows.row_p[pairs]]
+        steps = (rows.row_log_p[differing + apart] - rows.row_log_p[differing]) / step
+        if (np.abs(steps - np.rint(steps)) < _NEAR_A_TIE).any():
+            return 0
+    return scale - 1
 
 
 def _bounds(landscape: Landscape) -> tuple[Integers, Integers]:
@@ -151,7 +167,7 @@ class _Node(NamedTuple):
     price: Floats  # (N + 1,)
 
 
-def _root(landscape: Landscape, best: Position) -> _Node:
+def _root(landscape: Landscape, best: Proposal) -> _Node:
     """Return the box of all weight indices, with planes that touch at the counts of `best`."""
     confusion = landscape.confusion(best.point.astype(np.int64)) / landscape.problem.unit
     correct = np.diag(confusion)
@@ -198,20 +214,20 @@ class _SearchEnd(NamedTuple):
     """What one depth-first search came to."""
 
     left: list[_Node]
-    best: Position | None
+    best: Proposal | None
     n_points: int
 
 
 class _DepthFirst:
     """Depth-first searches of one landscape, several at a time, each on a stack of its own."""
 
-    def __init__(self, landscape: Landscape, problem: Problem, objective: Objective) -> None:
-        self._instance = _lay_out(landscape, problem, objective)
+    def __init__(self, landscape: Landscape) -> None:
+        self._instance = _lay_out(landscape)
         rows, n_levels = self._instance.rows, len(self._instance.scale.weight)
-        memos = (
-            new_memo(problem.class_mass, self._instance.terms.smoothing) for _ in range(_SEARCHES)
-        )
-        self._stacks = [new_stack(rows, n_levels, memo) for memo in memos]
+        true, smoothing = landscape.problem.class_mass, self._instance.terms.smoothing
+        self._stacks = [
+            new_stack(rows, n_levels, new_memo(true, smoothing)) for _ in range(_SEARCHES)
+        ]
         self._n_boxes = max(min(_MOST_ROWS // max(len(rows.label), 1), _MOST_BOXES), 1)
 
     def search(self, best_value: float, place: int, node: _Node) -> _SearchEnd:
@@ -226,5 +242,5 @@ class _DepthFirst:
         left = [_Node(*(array[i].copy() for array in nodes)) for i in range(n_left)]
         best = None
         if incumbent.improved[0]:
-            best = Position(incumbent.point.astype(np.float64) + 1.0, float(incumbent.value[0]))
+            best = Proposal(incumbent.point.astype(np.float64) + 1.0, float(incumbent.value[0]))
         return _SearchEnd(left, best, int(incumbent.n_points[0]))

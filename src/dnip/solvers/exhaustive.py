@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
 from dnip.base.errors import InvalidInputError
 from dnip.base.validation import check_integer
-from dnip.solvers.driver import Proposal, Solver
-
-if TYPE_CHECKING:
-    from dnip.solvers.landscape import Landscape
+from dnip.solvers.driver import Solver
+from dnip.solvers.landscape import Landscape, Proposal
 
 
 @dataclass(frozen=True)
@@ -37,7 +35,6 @@ class Exhaustive(Solver):
     max_points: int = 50_000_000
 
     name: ClassVar[str] = "exhaustive"
-    is_directed: ClassVar[bool] = True
     proves: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -56,10 +53,10 @@ class Exhaustive(Solver):
             )
         indices = landscape.equal_weights()
         line = np.array([last])
-        best = landscape.stand(indices)
+        best = landscape.evaluate(indices)
         for choice in itertools.product(range(1, scale + 1), repeat=len(leading)):
             indices[leading] = choice
             reached = landscape.descend(indices, line)
-            best = min(best, reached, key=lambda position: position.value)
-            yield Proposal(*reached)
-        yield Proposal(*best, lower_bound=best.value)
+            best = min(best, reached, key=lambda proposal: proposal.value)
+            yield reached
+        yield replace(best, lower_bound=best.value)

@@ -4,39 +4,35 @@ from __future__ import annotations
 
 import math
 import time
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
 from dnip.base.errors import InvalidInputError
-from dnip.method.objective import Objective
+from dnip.base.typing import Confusion, Counts, Floats, Integers, WeightIndices
+from dnip.method.constraints import Demands
+from dnip.method.objective import Objective, ObjectiveLike
 from dnip.method.problem import Problem
-from dnip.method.scales import WeightScale
+from dnip.method.scales import Spacing, WeightScale
 from dnip.solvers.kernels.descent import (
     Setup,
     begin,
     descend,
     explore,
     kick,
+    new_lines,
     next_class,
     pass_class,
     set_counts,
+    settle,
 )
-from dnip.solvers.kernels.flips import walk
-from dnip.solvers.kernels.line_search import settle
-from dnip.solvers.kernels.lines import new_lines
+from dnip.solvers.kernels.flips import Flips, walk
+from dnip.solvers.kernels.levels import Levels, linear_levels, listed_levels
 from dnip.solvers.kernels.values import MISSED, Floors, Terms, new_memo, no_floors, shortfall, value
-from dnip.solvers.levels import levels_of
-from dnip.solvers.passes import CompiledPasses, OptSet, Passes, passes_over
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from dnip.base.typing import Confusion, Counts, Floats, Integers, WeightIndices
-    from dnip.method.constraints import Demands
-    from dnip.method.objective import ObjectiveLike
-    from dnip.solvers.kernels.boxes import BoxRows
-    from dnip.solvers.kernels.flips import Flips
+from dnip.solvers.passes import Passes
 
 # Lines to remember in the first place; a fit of 100 classes searches 5,000.
 _EXPECTED_LINES = 1 << 13
@@ -45,20 +41,26 @@ _EXPECTED_LINES = 1 << 13
 _CELLS, _LINES_PER_CLASS = 50_000_000, 10
 
 
-class Position(NamedTuple):
-    """A point of a landscape, and its value.
+@dataclass(frozen=True, eq=False)
+class Proposal:
+    """A point of a landscape, and what a solver says of it.
 
     Attributes
     ----------
     point : ndarray of shape (N,)
-        Weight indices as float64, because compiled code multiplies probabilities with them. On the
-        continuous scale, the weights themselves.
+        Weight indices as float64, because compiled code multiplies probabilities with them.
     value : float
         The objective there.
+    statistics : dict
+        Numbers on the solver's own state, such as a temperature, for the trace.
+    lower_bound : float
+        A proven bound: no point has a lower value.
     """
 
     point: Floats
     value: float
+    statistics: dict[str, float] = field(default_factory=dict)
+    lower_bound: float = -math.inf
 
 
 class Kicks(NamedTuple):
@@ -74,7 +76,7 @@ class Landscape:
 
     Parameters
     ----------
-    problem : Problem, StreamedProblem or SharedProblem
+    problem : Problem
         The opt set.
     objective : ObjectiveLike
         What to minimise. Compiled code evaluates an :class:`Objective`; others are called.
@@ -85,13 +87,13 @@ class Landscape:
     demands : Demands, optional
         What points must satisfy. A point that does not has a value of at least ``MISSED``; it is
         the higher, the more is missing.
-    passes : Passes, optional
-        Passes over the rows of the problem; by default those of the scale.
 
     Attributes
     ----------
     scale : int
-        K; 0 on the continuous scale.
+        K.
+    spacing : Spacing
+        How the weights of the scale are spaced.
     levels : ndarray
         What indices 1..K multiply probabilities by, shape (K,).
     free : ndarray
@@ -110,35 +112,36 @@ class Landscape:
 
     def __init__(
         self,
-        problem: OptSet,
+        problem: Problem,
         objective: ObjectiveLike,
         scale: int | WeightScale,
         held: Mapping[int, float],
         demands: Demands | None = None,
-        passes: Passes | None = None,
     ) -> None:
         self.problem = problem
         self.objective = objective
-        self._weights = WeightScale.of(scale)
-        self.scale, self.levels = self._weights.size, self._weights.levels
+        weights = WeightScale.of(scale)
+        self.scale, self.spacing, self.levels = weights.size, weights.spacing, weights.levels
         self.held = dict(held)
         self.free = np.array([c for c in range(problem.n_classes) if c not in held], np.int64)
         self.evaluations = 0
         self.line_searches = 0
         self.deadline: float | None = None
-        self._passes = passes_over(problem, levels_of(self._weights)) if passes is None else passes
+        self._kernel_levels = levels_of(weights)
+        self._passes = Passes(problem, self._kernel_levels)
         self._lines = new_lines(_EXPECTED_LINES)
-        self._compiled = isinstance(objective, Objective)
-        self.setup: Setup | None = None
         self.floors = self._count_floors(demands)
+        self.setup: Setup | None = None
+        self._compiled = isinstance(objective, Objective)
         if isinstance(objective, Objective):
             self._terms = compile_terms(objective, problem, self.floors)
             self._memo = new_memo(problem.class_mass, self._terms.smoothing)
-            if isinstance(self._passes, CompiledPasses):
-                own = self._passes.rows, self._passes.levels, self._passes.workspace
+            if self._passes.whole is not None:
+                rows, workspace = self._passes.whole
+                own = rows, self._kernel_levels, workspace
                 self.setup = Setup(*own, self._terms, self._memo, self._lines)
         # a line reads every row, and all classes where a row flips
-        n_rows = len(problem.labels) if isinstance(problem, Problem) else problem.n_open
+        n_rows = len(problem.labels)
         per_line = n_rows + self.n_classes * (1 + min(n_rows, self.scale))
         self.most_lines = max(_CELLS // per_line, 1)
         self._is_quick = self.most_lines >= _LINES_PER_CLASS * self.n_classes
@@ -152,36 +155,13 @@ class Landscape:
         """Return the point of the raw argmax: all weights are equal."""
         return np.full(self.n_classes, float(self.scale))
 
-    def lowest_weights(self) -> Floats:
-        """Return the point with the lowest index of every class."""
-        return np.ones(self.n_classes)
-
-    def draw(self, rng: np.random.Generator) -> Floats:
-        """Draw a point to start from."""
-        return rng.integers(1, self.scale + 1, self.n_classes).astype(np.float64)
-
-    def draw_tops(self, rng: np.random.Generator, size: int) -> Floats:
-        """Draw the largest index after each of `size` kicks."""
-        return rng.integers((self.scale + 1) // 2, self.scale + 1, size).astype(np.float64)
-
-    def least_top(self, rows: BoxRows) -> int:
-        """Return a height above 1 that some index of every point reaches, or of a copy of it.
-
-        ξ and 2ξ predict alike, so this is K/2.
-        """
-        return self.scale // 2
-
-    def middle(self, point: Floats) -> float:
-        """Return the index of the geometric middle of weights."""
-        return float(np.rint(np.exp(np.log(point).mean())))
-
-    def stand(self, point: WeightIndices | Floats) -> Position:
-        """Evaluate a point; held classes keep their index."""
+    def evaluate(self, point: WeightIndices | Floats) -> Proposal:
+        """Return a point and its value; held classes keep their index."""
         here = self._with_held(point)
         confusion = self._passes.count(here)
-        return Position(here, self._evaluate(confusion, confusion.sum(axis=0)))
+        return Proposal(here, self._value(confusion, confusion.sum(axis=0)))
 
-    def descend(self, point: WeightIndices | Floats, order: Integers) -> Position:
+    def descend(self, point: WeightIndices | Floats, order: Integers) -> Proposal:
         """Search the classes in turn, in the given order, until a whole round moves none.
 
         A class that is at one of its best indices stays there.
@@ -193,27 +173,19 @@ class Landscape:
                 n_searches = descend(self.setup, descent, self.most_lines)
                 self._count_searches(n_searches)
                 if n_searches < self.most_lines or self._is_over():
-                    return Position(here, float(descent.value[0]))
+                    return Proposal(here, float(descent.value[0]))
         while (c := next_class(descent, self._lines)) >= 0:
             if not descent.counted[0]:
                 set_counts(descent, self._passes.count(here))
             now = int(here[c])
             flips = self._passes.find_flips(here, c)
-            counts = descent.confusion, descent.predicted
-            reached = self._search_line(flips, here, *counts, c, self.scale)
+            reached = self._search_line(flips, here, descent.confusion, descent.predicted, c)
             pass_class(descent, self._lines, now, reached)
             if self._is_over():
                 break
-        return Position(here, float(descent.value[0]))
+        return Proposal(here, float(descent.value[0]))
 
-    def _is_over(self) -> bool:
-        return self.deadline is not None and time.perf_counter() >= self.deadline
-
-    def approach(self, point: WeightIndices | Floats, order: Integers) -> Iterator[Position]:
-        """Descend; yield points on the way that are worth keeping, and the end last."""
-        yield self.descend(point, order)
-
-    def explore(self, optimum: Position, kicks: Kicks, enough: int) -> Position:
+    def explore(self, optimum: Proposal, kicks: Kicks, enough: int) -> Proposal:
         """Kick and descend again and again; a point that is no worse is kicked next.
 
         After `enough` line searches, no further kick is tried.
@@ -222,10 +194,11 @@ class Landscape:
             here = optimum.point.copy()
             reached, n_searches = explore(self.setup, here, optimum.value, *kicks, enough)
             self._count_searches(n_searches)
-            return Position(here, reached)
+            return Proposal(here, reached)
         before = self.line_searches
         for factors, top, order in zip(*kicks, strict=True):
-            there = self.descend(self._kick(optimum.point, factors, top, order), order)
+            kicked = kick(optimum.point, factors, top, order, self._kernel_levels)
+            there = self.descend(kicked, order)
             if there.value <= optimum.value:
                 optimum = there
             if self.line_searches - before >= enough or self._is_over():
@@ -234,14 +207,14 @@ class Landscape:
 
     def confusion(self, point: WeightIndices | Floats) -> Counts:
         """Count examples by true and predicted class at a point, held classes included."""
-        return self._in_examples(self._passes.count(point.astype(np.float64)))
+        return self.problem.in_examples(self._passes.count(point.astype(np.float64)))
 
     def keeps_floors(self, point: WeightIndices | Floats) -> bool:
         """Whether enough rows are right at a point, held classes included."""
-        if not len(self.floors.correct):
-            return True
-        confusion = self._passes.count(point.astype(np.float64))
-        return not self._shortfall(confusion)
+        return not self._shortfall(self._passes.count(point.astype(np.float64)))
+
+    def _is_over(self) -> bool:
+        return self.deadline is not None and time.perf_counter() >= self.deadline
 
     def _count_floors(self, demands: Demands | None) -> Floors:
         if demands is None or not demands.has_floors:
@@ -263,35 +236,26 @@ class Landscape:
             here[c] = index
         return here
 
-    def _kick(self, point: Floats, factors: Floats, top: float, order: Integers) -> Floats:
-        return kick(point, factors, top, order, levels_of(self._weights))
-
     def _count_searches(self, n_searches: int) -> None:
         self.line_searches += n_searches
         self.evaluations += n_searches * self.scale
 
     def _search_line(
-        self,
-        flips: Flips,
-        indices: Floats,
-        confusion: Confusion,
-        predicted: Integers,
-        c: int,
-        n_levels: int,
+        self, flips: Flips, indices: Floats, confusion: Confusion, predicted: Integers, c: int
     ) -> float:
         """Move class `c` and the counts to its best index; return the objective there."""
         counts = confusion, predicted
-        self.line_searches += 1
         if self._compiled:
-            self.evaluations += n_levels
-            return settle(flips, self._terms, self._memo, indices, *counts, c, n_levels)
+            self._count_searches(1)
+            return settle(flips, self._terms, self._memo, indices, *counts, c, self.scale)
+        self.line_searches += 1
         now = stands = int(indices[c])
-        values = np.full(n_levels + 1, np.inf)
-        for k in range(1, n_levels + 1):
+        values = np.full(self.scale + 1, np.inf)
+        for k in range(1, self.scale + 1):
             if k == 1 or flips.start[k] < flips.start[k + 1]:
                 walk(flips, c, stands, k, *counts)
                 stands = k
-                values[k] = self._evaluate(*counts)
+                values[k] = self._value(*counts)
             else:
                 values[k] = values[k - 1]
         best = now if values[now] <= values.min() else int(values.argmin())
@@ -299,29 +263,33 @@ class Landscape:
         indices[c] = best
         return float(values[best])
 
-    def _evaluate(self, confusion: Confusion, predicted: Integers) -> float:
+    def _value(self, confusion: Confusion, predicted: Integers) -> float:
         self.evaluations += 1
         if self._compiled:
             return float(value(confusion, predicted, self._terms, self._memo))
         if missing := self._shortfall(confusion):
             return MISSED * (1 + missing)
-        z = self.objective(self._in_examples(confusion))
+        counts = self.problem.in_examples(confusion)
+        z = self.objective(counts)
         if math.isnan(z):
             raise InvalidInputError(
                 f"objective {self.objective.to_dict()} is not a number at the confusion matrix "
-                f"{self._in_examples(confusion).tolist()}",
+                f"{counts.tolist()}",
                 hint="Return a number for every confusion matrix, such as inf where undefined",
             )
         return min(z, MISSED / 2) if len(self.floors.correct) else z
 
-    def _in_examples(self, confusion: Confusion) -> Counts:
-        """Return counts of mass as counts of examples: a copy."""
-        if self.problem.unit == 1.0:
-            return confusion.copy()
-        return confusion.astype(np.float64) * self.problem.unit
+
+@lru_cache(maxsize=8)
+def levels_of(scale: int | str | WeightScale) -> Levels:
+    """Return the weights of a scale in the form for compiled code."""
+    scale = WeightScale.of(scale)
+    if scale.spacing is Spacing.LINEAR:
+        return linear_levels(scale.size)
+    return listed_levels(scale.levels)
 
 
-def compile_terms(objective: Objective, problem: OptSet, floors: Floors | None = None) -> Terms:
+def compile_terms(objective: Objective, problem: Problem, floors: Floors | None = None) -> Terms:
     """Return the numbers of an objective for compiled code, in the unit of mass."""
     gap = float(objective.beta) if "cobias" in objective.terms else 0.0
     return Terms(

@@ -1,46 +1,123 @@
-"""The search of one opt set: rounds of the driver, constraints, and what is reported."""
+"""From an opt set to a solution: rounds of the driver, constraints, and what is reported."""
 
 from __future__ import annotations
 
 import math
 import time
 import warnings
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Collection, Sequence
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dnip.base.errors import DNIPWarning, InfeasibleError, InvalidInputError, listed
-from dnip.method.objective import on_classes
+from dnip.method.constraints import Constraints, Demands
+from dnip.method.objective import ConfusionFunction, ObjectiveLike, on_classes
 from dnip.method.problem import Problem
-from dnip.method.scales import WIDEST, Spacing
+from dnip.method.scales import DEFAULT_SCALE, WeightScale
 from dnip.method.solution import Solution, Status
-from dnip.solvers.coordinate import Coordinate
-from dnip.solvers.driver import Outcome, Progress, Solver, run
-from dnip.solvers.nearest import Attempt, explain
-from dnip.solvers.spaced import bring_to_one, landscape_over
+from dnip.solvers.driver import Progress, Solver, run
+from dnip.solvers.landscape import Landscape
+from dnip.solvers.settings import SearchSettings
 
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
-    from dnip.base.typing import Floats
-    from dnip.method.constraints import Demands
-    from dnip.method.objective import ObjectiveLike
-    from dnip.solvers.landscape import Landscape
-    from dnip.solvers.passes import OptSet
-    from dnip.solvers.settings import SearchSettings
-
-# Seconds for a search for what a constraint can reach: at least this, or so many times what the
-# search itself took.
-_LEAST_SPARE, _SPARE = 2.0, 3.0
 # Rounds in which classes without examples follow the middle of the fitted ones.
 _MAX_ROUNDS = 5
+# Clauses of a message on constraints that are missed.
+_MOST_MISSED = 5
 
 _CUT_SHORT = (Status.TIME_LIMIT, Status.INTERRUPTED)
 
 
+def solve(
+    probabilities: ArrayLike,
+    labels: ArrayLike,
+    objective: ObjectiveLike | ConfusionFunction | None = None,
+    *,
+    scale: int | str | WeightScale = DEFAULT_SCALE,
+    solver: str | Solver = "coordinate",
+    seed: int = 0,
+    sample_weight: ArrayLike | None = None,
+    time_limit: float | None = None,
+    classes: Sequence[str] | None = None,
+    constraints: Constraints | None = None,
+    progress: Progress | None = None,
+) -> Solution:
+    """Find weight indices ξ, one per class, that minimise an objective on an opt set.
+
+    Examples are predicted as argmax_n ω_n·p_mn (equation 3), where ω_n is the weight with the index
+    ξ_n; a tie goes to the lowest class.
+
+    Parameters
+    ----------
+    probabilities : array-like or DataFrame of shape (M, N)
+        Class probabilities; a large matrix of float64 or float32 is not copied.
+    labels : array-like of shape (M,)
+        Class indices 0..N-1 or class names, of at least two classes. A class without examples is
+        not fitted: its index becomes the geometric middle of the fitted ones, and a warning names
+        it.
+    objective : Objective or callable, optional
+        What to minimise; ``Objective()`` by default. Any function of a confusion matrix (N, N)
+        works too, but is slower: it is called for each candidate.
+    scale : int, str or WeightScale, default="log:1000"
+        ``"log:K"``: indices are 1..K and weights K geometric steps from 1/K to 1. K alone: weights
+        ξ/K, as in the paper.
+    solver : str or Solver, default="coordinate"
+        ``"coordinate"``, ``"exact"``, ``"anneal"``, ``"exhaustive"``, or a solver with settings
+        of its own.
+    seed : int, default=0
+        Of the solver's random choices; the same seed gives the same solution.
+    sample_weight : array-like of shape (M,), optional
+        How much each example counts.
+    time_limit : float, optional
+        Seconds after which the best so far is returned.
+    classes : sequence of str, optional
+        Class names in column order; by default the columns of a data frame.
+    constraints : Constraints, optional
+        What the weights must satisfy on these examples. In any case, a class that the raw argmax
+        gets right on some examples stays right on at least one, unless the constraints allow
+        silence or the objective is the published one.
+    progress : callable, optional
+        Called with a :class:`~dnip.method.solution.TraceEntry` at every event.
+
+    Returns
+    -------
+    Solution
+
+    Raises
+    ------
+    InvalidInputError
+        For input or settings that break their contract.
+    InfeasibleError
+        If no weights on the scale satisfy the constraints, or none were found.
+
+    Warns
+    -----
+    DNIPWarning
+        For classes without examples.
+
+    Examples
+    --------
+    >>> from dnip import Objective, solve
+    >>> p = [[0.9, 0.1], [0.6, 0.4], [0.8, 0.2], [0.55, 0.45]]
+    >>> solution = solve(p, [0, 1, 0, 1], Objective(beta=2.7, tau=0.2), scale=30)
+    >>> solution.terms["error"], solution.terms["cobias"]
+    (0.0, 0.0)
+    """
+    began = time.perf_counter()
+    settings = SearchSettings(
+        objective,
+        scale=scale,
+        solver=solver,
+        seed=seed,
+        time_limit=time_limit,
+        constraints=constraints,
+    )
+    problem = Problem.of(probabilities, labels, sample_weight=sample_weight, classes=classes)
+    return find_optimum(problem, settings, began, progress=progress)
+
+
 def find_optimum(
-    problem: OptSet,
+    problem: Problem,
     settings: SearchSettings,
     began: float,
     *,
@@ -51,7 +128,7 @@ def find_optimum(
 
     Parameters
     ----------
-    problem : Problem, StreamedProblem or SharedProblem
+    problem : Problem
         The opt set.
     settings : SearchSettings
     began : float
@@ -64,15 +141,78 @@ def find_optimum(
     Raises
     ------
     InvalidInputError
-        For constraints that name other classes, or settings that need the whole table in memory.
+        For constraints that name other classes.
     InfeasibleError
         If no weights on the scale keep the constraints, or none were found.
     """
-    if not isinstance(problem, Problem):
-        settings.check_in_passes()
-    deadline = None if settings.time_limit is None else began + settings.time_limit
+    demands = settings.constraints.on(problem.classes, problem.present)
+    unfitted = _find_unfitted(problem, demands, absent)
+    goal, scale = on_classes(settings.objective, problem.classes), settings.scale
+    lowest = dict.fromkeys(absent, 1.0)
+    frozen = dict.fromkeys(demands.frozen, float(scale.size))
+    # classes without examples follow the middle of the others, round by round
+    held = dict.fromkeys(unfitted, float(scale.size)) | lowest
+    evaluations = 0
+    for _ in range(_MAX_ROUNDS):
+        landscape = Landscape(problem, goal, scale, {**held, **frozen}, demands)
+        best, status, trace = run(
+            settings.solver,
+            landscape,
+            rng=np.random.default_rng(settings.seed),
+            deadline=None if settings.time_limit is None else began + settings.time_limit,
+            progress=progress,
+        )
+        evaluations += landscape.evaluations
+        middle = scale.middle(best.point[problem.present])
+        followed = dict.fromkeys(unfitted, middle) | lowest
+        if followed == held or status in _CUT_SHORT:
+            break
+        held = followed
+    point = best.point.copy()
+    for c, index in followed.items():
+        point[c] = index
+    if not landscape.keeps_floors(point):
+        point = best.point  # the last step of the middle was one too far
+    raw = landscape.confusion(landscape.equal_weights())
+    confusion = landscape.confusion(point)
+    if not landscape.keeps_floors(point):
+        is_proven = status is Status.OPTIMAL and not unfitted
+        raise _infeasible(demands.missed(confusion, raw), is_proven=is_proven)
+
+    # the plain objective of the final point, whatever the solver did inside
+    value = goal(confusion)
+    bound = None if best.lower_bound == -math.inf else best.lower_bound
+    ruled = (*unfitted, *absent)
+    if ruled:  # these classes follow a rule, and the others are optimal for that alone
+        bound = None
+        status = Status.FINISHED if status in (Status.OPTIMAL, Status.WITHIN_GAP) else status
+    if bound is not None:  # the two values of one point may differ by rounding
+        bound = value if status is Status.OPTIMAL else min(bound, value)
+    asked = demands.are_asked or demands.frozen
+    return Solution(
+        weight_indices=point.astype(np.int64),
+        scale=scale.size,
+        objective=goal.to_dict(),
+        value=value,
+        terms=goal.terms_of(confusion),
+        confusion=confusion,
+        status=status,
+        lower_bound=bound,
+        gap=None if bound is None else value - bound,
+        evaluations=evaluations,
+        seconds=time.perf_counter() - began,
+        solver=settings.solver.name,
+        seed=settings.seed,
+        trace=trace,
+        unfitted=ruled,
+        spacing=scale.spacing,
+        constraints=demands.to_dict(confusion, raw) if asked else None,
+    )
+
+
+def _find_unfitted(problem: Problem, demands: Demands, absent: Collection[int]) -> tuple[int, ...]:
+    """Return the classes without examples that are neither absent nor frozen, and warn of them."""
     names = problem.classes
-    demands = settings.constraints.on(names, problem.present)
     for c in demands.frozen:
         if c in absent:
             raise InvalidInputError(
@@ -82,166 +222,23 @@ def find_optimum(
     missing = np.flatnonzero(~problem.present).tolist()
     unfitted = tuple(c for c in missing if c not in absent and c not in demands.frozen)
     if unfitted:
-        _warn_unfitted([names[c] for c in unfitted])
-
-    goal = on_classes(settings.objective, names)
-    task = _Task(problem, settings, goal, demands, unfitted, tuple(absent), progress)
-    found = task.run(settings.solver, deadline)
-    if not found.landscape.keeps_floors(found.point):
-        found = _search_again(task, found, deadline)
-    return _conclude(found, task, seconds=time.perf_counter() - began)
-
-
-class _Found(NamedTuple):
-    """The result of a search."""
-
-    outcome: Outcome
-    landscape: Landscape
-    point: Floats  # (N,) classes without examples at the middle of the others
-    evaluations: int
-
-    @property
-    def was_cut_short(self) -> bool:
-        return self.outcome.status in _CUT_SHORT
-
-
-@dataclass(frozen=True, eq=False)
-class _Task:
-    """What to search: an opt set, seen through an objective, under demands."""
-
-    problem: OptSet
-    settings: SearchSettings
-    goal: ObjectiveLike
-    demands: Demands
-    unfitted: tuple[int, ...]
-    absent: tuple[int, ...]
-    progress: Progress | None
-
-    def run(self, solver: Solver, deadline: float | None, start: Floats | None = None) -> _Found:
-        """Search in rounds: classes without examples follow the middle of the others."""
-        scale = self.settings.scale
-        top, least = (float(scale.size), 1.0) if scale.size else (1.0, 1 / WIDEST)
-        absent = dict.fromkeys(self.absent, least)
-        frozen = dict.fromkeys(self.demands.frozen, top)
-        held = dict.fromkeys(self.unfitted, top) | absent
-        evaluations = 0
-        for _ in range(_MAX_ROUNDS):
-            landscape = landscape_over(
-                self.problem, self.goal, scale, {**held, **frozen}, self.demands
-            )
-            outcome = run(
-                solver,
-                landscape,
-                rng=np.random.default_rng(self.settings.seed),
-                deadline=deadline,
-                progress=self.progress,
-                start=start,
-            )
-            evaluations += landscape.evaluations
-            middle = landscape.middle(outcome.point[self.problem.present])
-            followed = dict.fromkeys(self.unfitted, middle) | absent
-            if followed == held or outcome.status in _CUT_SHORT:
-                break
-            held = followed
-        point = outcome.point.copy()
-        for c, index in followed.items():
-            point[c] = index
-        if not landscape.keeps_floors(point):
-            point = outcome.point.copy()  # the last step of the middle was one too far
-        return _Found(outcome, landscape, point, evaluations)
-
-    def is_proven(self, found: _Found) -> bool:
-        """Whether no point is better. Classes without examples only follow a rule of thumb."""
-        return found.outcome.status is Status.OPTIMAL and not self.unfitted
-
-
-def _search_again(task: _Task, found: _Found, deadline: float | None) -> _Found:
-    """Look for what each constraint can reach; search on if all of them are kept there.
-
-    Raises
-    ------
-    InfeasibleError
-        If they are not.
-    """
-    solver = task.settings.solver
-    probe = solver if solver.is_directed else Coordinate()
-    spare = max(_LEAST_SPARE, _SPARE * found.outcome.trace[-1].seconds)
-
-    def attempt(goal: ObjectiveLike, demands: Demands) -> Attempt:
-        end = time.perf_counter() + spare
-        tried = replace(task, goal=goal, demands=demands).run(
-            probe, end if deadline is None else min(end, deadline)
+        warnings.warn(
+            f"no labelled example of class {listed([names[c] for c in unfitted])}: not fitted, its "
+            "weight is the geometric middle of the fitted ones",
+            DNIPWarning,
+            stacklevel=4,
         )
-        if tried.outcome.status is Status.INTERRUPTED:
-            raise KeyboardInterrupt  # there is nothing worth keeping
-        return Attempt(
-            tried.point,
-            tried.landscape.confusion(tried.point),
-            tried.landscape.keeps_floors(tried.point),
-            task.is_proven(tried),
-        )
-
-    reached = explain(
-        found.landscape,
-        task.demands,
-        found.point,
-        task.is_proven(found),
-        None if found.was_cut_short else attempt,
-    )
-    if isinstance(reached, InfeasibleError):
-        raise reached
-    again = task.run(solver, deadline, start=reached)
-    if not again.landscape.keeps_floors(again.point):  # the classes without examples moved
-        raise InfeasibleError("no weights were found that satisfy the constraints")
-    return again
+    return unfitted
 
 
-def _warn_unfitted(names: Sequence[str]) -> None:
-    warnings.warn(
-        f"no labelled example of class {listed(names)}: not fitted, its weight "
-        "is the geometric middle of the fitted ones",
-        DNIPWarning,
-        stacklevel=4,
-    )
-
-
-def _conclude(found: _Found, task: _Task, *, seconds: float) -> Solution:
-    """Report the plain objective of the final point, whatever the solver did inside."""
-    outcome, landscape, point, evaluations = found
-    scale, unfitted = task.settings.scale, (*task.unfitted, *task.absent)
-    weights = None
-    if scale.spacing is Spacing.CONTINUOUS:
-        weights = point = bring_to_one(point)
-    confusion = landscape.confusion(point)
-    value = landscape.objective(confusion)
-    # classes without examples follow a rule of thumb, and the others are optimal for that alone
-    bound = None if unfitted or outcome.lower_bound == -math.inf else outcome.lower_bound
-    status = outcome.status
-    if unfitted and status in (Status.OPTIMAL, Status.WITHIN_GAP):
-        status = Status.FINISHED
-    if bound is not None:  # the two values of one point may differ by rounding
-        bound = value if status is Status.OPTIMAL else min(bound, value)
-    kept = None
-    if task.demands.are_asked or task.demands.frozen:
-        raw = landscape.confusion(landscape.equal_weights())
-        kept = task.demands.to_dict(confusion, raw)
-    return Solution(
-        weight_indices=(point if weights is None else np.empty(0)).astype(np.int64),
-        scale=scale.size,
-        objective=landscape.objective.to_dict(),
-        value=value,
-        terms=landscape.objective.terms_of(confusion),
-        confusion=confusion,
-        status=status,
-        lower_bound=bound,
-        gap=None if bound is None else value - bound,
-        evaluations=evaluations,
-        seconds=seconds,
-        solver=task.settings.solver.name,
-        seed=task.settings.seed,
-        trace=outcome.trace,
-        unfitted=unfitted,
-        spacing=scale.spacing,
-        continuous_weights=weights,
-        constraints=kept,
+def _infeasible(missed: list[str], *, is_proven: bool) -> InfeasibleError:
+    known = "no weights on this scale" if is_proven else "no weights were found that"
+    more = f"; and {len(missed) - _MOST_MISSED} more" if len(missed) > _MOST_MISSED else ""
+    hint = "Ask for less"
+    if not is_proven:
+        hint += ", or take the exact solver to know for sure"
+    return InfeasibleError(
+        f"{known} satisfy all constraints on the labelled rows; where they are missed by least, "
+        f"{'; '.join(missed[:_MOST_MISSED])}{more}",
+        hint=hint,
     )

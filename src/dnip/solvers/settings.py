@@ -2,19 +2,56 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypedDict
+from inspect import get_annotations
+from typing import TypedDict
 
 from dnip.base.errors import InvalidInputError
-from dnip.base.validation import check_integer, check_number
+from dnip.base.validation import check_choice, check_integer, check_number
 from dnip.method.constraints import Constraints
-from dnip.method.objective import Objective, as_objective
-from dnip.method.scales import DEFAULT_SCALE, Spacing, WeightScale
-from dnip.solvers.registry import solver_of
+from dnip.method.objective import ConfusionFunction, Objective, ObjectiveLike, as_objective
+from dnip.method.scales import DEFAULT_SCALE, WeightScale
+from dnip.solvers.anneal import Anneal
+from dnip.solvers.coordinate import Coordinate
+from dnip.solvers.driver import Solver
+from dnip.solvers.exact import Exact
+from dnip.solvers.exhaustive import Exhaustive
 
-if TYPE_CHECKING:
-    from dnip.method.objective import ConfusionFunction, ObjectiveLike
-    from dnip.solvers.driver import Solver
+#: The solvers that a name can ask for, with their default settings.
+SOLVERS: dict[str, Callable[..., Solver]] = {
+    each.name: each for each in (Coordinate, Exact, Anneal, Exhaustive)
+}
+
+
+def solver_of(solver: str | Solver) -> Solver:
+    """Return the solver of a name, or the given solver, checked.
+
+    Raises
+    ------
+    InvalidInputError
+        For an unknown name, or an object that is no solver.
+
+    Examples
+    --------
+    >>> solver_of("coordinate")
+    Coordinate(effort=1.0)
+    """
+    if isinstance(solver, str):
+        return SOLVERS[check_choice("solver", solver, list(SOLVERS))]()
+    if isinstance(solver, type) or not callable(getattr(solver, "search", None)):
+        raise InvalidInputError(
+            f"solver must be the name of a solver or a solver; got {solver!r}",
+            hint=f"Give one of {', '.join(SOLVERS)}, or an object such as dnip.solvers.Exact()",
+        )
+    declared = [name for name in get_annotations(Solver) if not name.startswith("_")]
+    missing = [name for name in declared if not hasattr(solver, name)]
+    if missing:
+        raise InvalidInputError(
+            f"solver {solver!r} does not declare {', '.join(missing)}",
+            hint="Derive it from dnip.solvers.Solver, which has the usual values, and name it",
+        )
+    return solver
 
 
 class SearchKeywords(TypedDict, total=False):
@@ -38,7 +75,7 @@ class SearchSettings:
         works too, but is slower: it is called for each candidate.
     scale : int, str or WeightScale, default="log:1000"
         ``"log:K"``: indices are 1..K, and weights are K geometric steps from 1/K to 1. K alone:
-        weights ξ/K, as in the paper. ``"continuous"``: any weights, without indices.
+        weights ξ/K, as in the paper.
     solver : str or Solver, default="coordinate"
         ``"coordinate"``, ``"exact"``, ``"anneal"``, ``"exhaustive"``, or a solver object.
     seed : int, default=0
@@ -52,7 +89,7 @@ class SearchSettings:
     Raises
     ------
     InvalidInputError
-        For a setting outside its range, or a solver that cannot search the scale.
+        For a setting outside its range, or a solver that cannot minimise the objective.
 
     Examples
     --------
@@ -93,40 +130,11 @@ class SearchSettings:
         }
         for name, value in checked.items():
             object.__setattr__(self, name, value)
-        self._check_solver()
-
-    def _check_solver(self) -> None:
-        name = self.solver.name
-        if self.scale.spacing is Spacing.CONTINUOUS and not self.solver.searches_continuous:
+        if not isinstance(goal, Objective) and not self.solver.takes_any_objective:
             raise InvalidInputError(
-                f"the {name} solver searches weight indices, but continuous weights have none",
-                hint="Take the coordinate solver, or a scale of many points such as log:1000",
-            )
-        if not isinstance(self.objective, Objective) and not self.solver.takes_any_objective:
-            raise InvalidInputError(
-                f"the {name} solver bounds the terms of an Objective; it knows no bound for "
-                f"{self.objective.to_dict()}",
+                f"the {self.solver.name} solver bounds the terms of an Objective; it knows no "
+                f"bound for {goal.to_dict()}",
                 hint="Use the exhaustive solver, or coordinate without a proof",
-            )
-
-    def check_in_passes(self) -> None:
-        """Refuse settings that need the whole table in memory.
-
-        Raises
-        ------
-        InvalidInputError
-            For the continuous scale, or a solver that does not search in passes.
-        """
-        if self.scale.spacing is Spacing.CONTINUOUS:
-            raise InvalidInputError(
-                f"scale {self.scale} needs the whole table in memory, but it is read in passes",
-                hint="Give more memory, or a scale of many points such as log:1000",
-            )
-        if not self.solver.searches_in_passes:
-            raise InvalidInputError(
-                f"the {self.solver.name} solver needs the whole table in memory, but it is read in "
-                "passes",
-                hint="Give more memory, or take the coordinate solver",
             )
 
 

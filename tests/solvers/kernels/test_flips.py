@@ -1,4 +1,4 @@
-"""Flips: each row leaves its rival at exactly the index where the products say so."""
+"""Counts and flips: each row leaves its rival at exactly the index where the products say so."""
 
 import numpy as np
 import pytest
@@ -7,19 +7,21 @@ from hypothesis import strategies as st
 
 import oracles
 from dnip.method.scales import WeightScale
-from dnip.solvers.kernels.flips import find_flips, walk
-from dnip.solvers.levels import levels_of
+from dnip.solvers.kernels.flips import count, find_flips, walk
+from dnip.solvers.landscape import levels_of
 from layouts import each_layout, lay_out_as, weights_of
 from strategies import KINDS, random_probabilities, scales, seeded, tables
 
 
 def assert_walks_to_recounts(layout, table, scale, indices, c, stops):
-    """Walk class c from stop to stop, and recount at each."""
+    """Count, then walk class c from stop to stop, and recount at each."""
     p, labels, mass = table
     rows, workspace = lay_out_as(layout, p, labels, mass, scale)
     find_flips(rows, weights_of(scale, indices), c, levels_of(scale), workspace)
     here = indices.copy()
-    confusion = oracles.confusion_at(p, labels, weights_of(scale, here), mass)
+    confusion = count(rows, weights_of(scale, here))
+    recount = oracles.confusion_at(p, labels, weights_of(scale, here), mass)
+    np.testing.assert_array_equal(confusion, recount)
     predicted = confusion.sum(axis=0)
     for stop in stops:
         walk(workspace.flips, c, here[c], stop, confusion, predicted)
@@ -71,3 +73,11 @@ def test_the_workspace_serves_one_class_after_another(layout):
         n_flips = fresh.flips.start[10]
         for mine, theirs in zip(used.flips[1:], fresh.flips[1:], strict=True):
             np.testing.assert_array_equal(mine[:n_flips], theirs[:n_flips])
+
+
+@each_layout
+def test_a_tie_goes_to_the_lowest_class(layout):
+    p = np.array([[0.2, 0.4, 0.4], [0.25, 0.25, 0.5]])
+    rows, _ = lay_out_as(layout, p, np.array([2, 2]), np.array([1, 1]), 10)
+    assert count(rows, np.array([1.0, 1.0, 1.0]))[2].tolist() == [0, 1, 1]
+    assert count(rows, np.array([2.0, 1.0, 1.0]))[2].tolist() == [2, 0, 0]

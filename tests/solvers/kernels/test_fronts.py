@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import oracles
+from dnip.solvers.kernels.descent import new_lines
 from dnip.solvers.kernels.fronts import FrontTerms, Scalarisation, Visit, new_cells, visit_lines
-from dnip.solvers.kernels.lines import new_lines
 from dnip.solvers.kernels.values import Terms, new_memo
-from dnip.solvers.levels import levels_of
+from dnip.solvers.landscape import levels_of
 from layouts import each_layout, lay_out_as
 from strategies import random_probabilities, seeded, tables
 

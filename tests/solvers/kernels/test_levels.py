@@ -14,7 +14,7 @@ from dnip.solvers.kernels.levels import (
     nearest,
     weights_at,
 )
-from dnip.solvers.levels import levels_of
+from dnip.solvers.landscape import levels_of
 from strategies import TINY, probability, scales, seeded
 
 positive = probability.filter(lambda p: p > 0)

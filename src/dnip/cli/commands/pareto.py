@@ -45,7 +45,7 @@ def pareto(
         ),
     ] = None,
     classes: Classes = None,
-    scale: Annotated[str, scale_option(continuous=False)] = DEFAULT_SCALE,
+    scale: Annotated[str, scale_option()] = DEFAULT_SCALE,
     smoothing: Smoothing = None,
     effort: Annotated[
         float,

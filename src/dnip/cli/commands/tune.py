@@ -67,9 +67,7 @@ class GridOptions:
     taus: Annotated[
         str, Option("τ, weights of the PMI term to try.", metavar="A,B,C", parser=_numbers)
     ] = "0,0.2"
-    scales: Annotated[str, Option("Scales to try: K, log:K, continuous.", metavar="A,B,C")] = (
-        DEFAULT_SCALE
-    )
+    scales: Annotated[str, Option("Scales to try: K, log:K.", metavar="A,B,C")] = DEFAULT_SCALE
     smoothings: Annotated[
         str | None,
         Option(

@@ -9,6 +9,7 @@ import numpy as np
 
 from dnip.method.objective import Objective
 from dnip.metrics import cobias
+from dnip.solvers.kernels.descent import new_lines
 from dnip.solvers.kernels.fronts import (
     FrontTerms,
     Scalarisation,
@@ -19,11 +20,9 @@ from dnip.solvers.kernels.fronts import (
     visit_line,
     visit_lines,
 )
-from dnip.solvers.kernels.lines import new_lines
 from dnip.solvers.kernels.values import new_memo
-from dnip.solvers.landscape import compile_terms
-from dnip.solvers.levels import levels_of
-from dnip.solvers.passes import CompiledPasses, passes_over
+from dnip.solvers.landscape import compile_terms, levels_of
+from dnip.solvers.passes import Passes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -76,7 +75,8 @@ class Explorer:
         self.n_lines = 0
         self.deadline: float | None = None
         self._held = dict(held)
-        self._passes = passes_over(problem, levels_of(scale))
+        self._levels = levels_of(scale)
+        self._passes = Passes(problem, self._levels)
         gap = compile_terms(Objective(terms=("cobias",), beta=1.0), problem)
         pmi = compile_terms(Objective(terms=("pmi",), tau=1.0, smoothing=smoothing), problem)
         self._terms = FrontTerms(
@@ -162,9 +162,9 @@ class Explorer:
     ) -> None:
         passes = self._passes
         visit = Visit(self._terms, goal, self._cells, self._lines, origin, stay)
-        if isinstance(passes, CompiledPasses):
-            own = passes.rows, passes.levels, passes.workspace
-            self.n_lines += visit_lines(visit, *own, indices, order)
+        if passes.whole is not None:
+            rows, workspace = passes.whole
+            self.n_lines += visit_lines(visit, rows, self._levels, workspace, indices, order)
             return
         confusion = passes.count(indices).copy()
         predicted = confusion.sum(axis=0)

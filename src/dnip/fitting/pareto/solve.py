@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dnip.base.errors import InvalidInputError
 from dnip.base.validation import check_integer, check_number
 from dnip.fitting.pareto.explorer import Explorer
 from dnip.fitting.pareto.search import Origin, fill, sweep, sweep_settings
@@ -189,7 +188,7 @@ def front(
     Raises
     ------
     InvalidInputError
-        For input or settings that break their contract, and for the continuous scale.
+        For input or settings that break their contract.
 
     Warns
     -----
@@ -207,11 +206,6 @@ def front(
     """
     began = time.perf_counter()
     weights = WeightScale.of(scale)
-    if weights.spacing is Spacing.CONTINUOUS:
-        raise InvalidInputError(
-            "a front is searched over weight indices, but continuous weights have none",
-            hint="Take a linear scale, or one of many points such as log:1000",
-        )
     check_number("effort", effort, above=0)
     check_integer("seed", seed, at_least=0)
     problem = Problem.of(probabilities, labels, sample_weight=sample_weight, classes=classes)

@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from dnip.method.scales import WIDEST, Spacing
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -19,7 +17,7 @@ class Rounded(NamedTuple):
     """Weights on a scale."""
 
     multipliers: Floats  # (N,) what probabilities are multiplied by
-    indices: WeightIndices  # (N,) 1..K; empty on the continuous scale
+    indices: WeightIndices  # (N,) 1..K
 
 
 def round_to_scale(log_weights: Floats, scale: WeightScale, *, anchored: bool = False) -> Rounded:
@@ -43,8 +41,6 @@ def round_to_scale(log_weights: Floats, scale: WeightScale, *, anchored: bool = 
     array([28, 16,  4])
     """
     ratios = log_weights - log_weights.max()
-    if scale.spacing is Spacing.CONTINUOUS:
-        return Rounded(np.exp(np.maximum(ratios, -np.log(WIDEST))), np.empty(0, np.int64))
     levels = np.log(scale.levels)
     borders = (levels[:-1] + levels[1:]) / 2
     tops = levels[-1:] if anchored else levels[::-1]
@@ -70,9 +66,6 @@ def lower(rounded: Rounded, absent: Sequence[int], scale: WeightScale) -> Rounde
     """
     if not len(absent):
         return rounded
-    multipliers, indices = rounded.multipliers.copy(), rounded.indices.copy()
-    if scale.spacing is Spacing.CONTINUOUS:
-        multipliers[list(absent)] = 1 / WIDEST
-        return Rounded(multipliers, indices)
+    indices = rounded.indices.copy()
     indices[list(absent)] = 1
     return Rounded(scale.multipliers(indices), indices)

@@ -294,7 +294,6 @@ def _restate(
     return replace(
         found,
         weight_indices=weights.indices,
-        continuous_weights=None if len(weights.indices) else weights.multipliers,
         objective=goal.to_dict(),
         value=goal(confusion),
         terms=goal.terms_of(confusion),

@@ -28,7 +28,7 @@ class Settings:
     tau : float, default=0.0
         τ, at least 0.
     scale : str, default="log:1000"
-        ``"K"``, ``"log:K"`` or ``"continuous"``; a number is taken as K.
+        ``"K"`` or ``"log:K"``; a number is taken as K.
     smoothing : float, optional
         μ, above 0; 0.4·M if left out.
     robust : {"auto", "on", "off"}, default="auto"

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from dnip.solvers.kernels.counting import count
 from dnip.solvers.kernels.descent import Setup
+from dnip.solvers.kernels.flips import count
 from dnip.solvers.kernels.jit import jit
 from dnip.solvers.kernels.levels import weights_at
 from dnip.solvers.kernels.values import value

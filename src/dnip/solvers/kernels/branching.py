@@ -11,18 +11,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from dnip.solvers.kernels.boxes import Box, BoxRows, Scale, narrow
+from dnip.solvers.kernels.boxes import Box, BoxRows, Contests, Scale, narrow, new_contests
 from dnip.solvers.kernels.jit import inner, jit
-from dnip.solvers.kernels.nodes import NodeStack, copy_node, halve
-from dnip.solvers.kernels.relaxation import raise_bound
+from dnip.solvers.kernels.relaxation import Multipliers, raise_bound
 from dnip.solvers.kernels.shaving import choose_class, shave
-from dnip.solvers.kernels.subgradient import Multipliers
-from dnip.solvers.kernels.sweep import Relaxation
+from dnip.solvers.kernels.sweep import Relaxation, Relaxed, new_relaxed
 from dnip.solvers.kernels.values import MISSED, shortfall, value
 
 if TYPE_CHECKING:
-    from dnip.base.typing import Confusion, SmallIntegers
-    from dnip.solvers.kernels.values import Terms
+    from dnip.base.typing import Confusion, Floats, Integers, SmallIntegers
+    from dnip.solvers.kernels.values import Memo, Terms
 
 # Boxes of at most this many points are searched point by point.
 _FEW_POINTS = 8
@@ -30,6 +28,9 @@ _FEW_POINTS = 8
 _STEPS, _ROUNDS = 6, 2
 # Shaving that takes less off the volume, in logarithms, is not worth another bound.
 _WORTH_A_ROUND = 0.3
+
+# Room for the open rows of all nodes, in lists of all rows; a search ends where it is full.
+_ROW_LISTS = 24
 
 
 class Instance(NamedTuple):
@@ -43,6 +44,71 @@ class Instance(NamedTuple):
     margin: float  # points that are better by less do not count
 
 
+class Nodes(NamedTuple):
+    """Boxes that may hold a better point, the next one last."""
+
+    low: Integers  # (D, N)
+    high: Integers  # (D, N)
+    bound: Floats  # (D,)
+    multipliers: Floats  # (D, 3, N): v, correct, wrong
+    price: Floats  # (D, N + 1)
+
+
+class Incumbent(NamedTuple):
+    """The best point so far. Single numbers are arrays of one element, so that they can change."""
+
+    value: Floats  # the best value so far
+    point: Integers  # (N,) its positions on the scale, if this search found it
+    improved: Integers  # whether this search found it
+    n_points: Integers  # points evaluated
+
+
+class NodeStack(NamedTuple):
+    """The nodes of one depth-first search, and room to work in."""
+
+    nodes: Nodes
+    incumbent: Incumbent
+    memo: Memo
+    split: Integers  # (D,) class whose interval each node halves
+    confusion: Confusion  # (D, N, N) settled rows of each node
+    first: Integers  # (D,) where each node's open rows start in `rows`
+    n_rows: Integers  # (D,)
+    end: Integers  # (D,) from where `rows` is free while the node is the next one
+    rows: SmallIntegers  # open rows of all nodes
+    contests: Contests
+    relaxed: Relaxed
+
+
+def new_stack(rows: BoxRows, n_levels: int, memo: Memo) -> NodeStack:
+    """Make room for a depth-first search over `rows` on a scale of `n_levels` weights."""
+    n_rows, n_classes = len(rows.label), len(rows.settled)
+    depth = 2 + 2 * n_classes * int(np.ceil(np.log2(n_levels + 1)))
+    n_nodes = depth + 2
+
+    def whole(*shape: int) -> Integers:
+        return np.zeros(shape, np.int64)
+
+    return NodeStack(
+        nodes=Nodes(
+            low=whole(n_nodes, n_classes),
+            high=whole(n_nodes, n_classes),
+            bound=np.zeros(n_nodes),
+            multipliers=np.zeros((n_nodes, 3, n_classes)),
+            price=np.zeros((n_nodes, n_classes + 1)),
+        ),
+        incumbent=Incumbent(np.zeros(1), whole(n_classes), whole(1), whole(1)),
+        memo=memo,
+        split=whole(n_nodes),
+        confusion=whole(n_nodes, n_classes, n_classes),
+        first=whole(n_nodes),
+        n_rows=whole(n_nodes),
+        end=whole(n_nodes),
+        rows=np.empty(min(depth, _ROW_LISTS) * n_rows, np.uint32),
+        contests=new_contests(n_rows, len(rows.row_p), n_classes),
+        relaxed=new_relaxed(n_rows, n_classes),
+    )
+
+
 @jit
 def search_depth_first(instance: Instance, stack: NodeStack, n_boxes: int) -> int:
     """Search the box in node 0 for points better than the best value.
@@ -54,7 +120,7 @@ def search_depth_first(instance: Instance, stack: NodeStack, n_boxes: int) -> in
     n_rows = len(instance.rows.label)
     for r in range(n_rows):
         stack.rows[r] = r
-    copy_node(stack, 0, parent)
+    _copy_node(stack, 0, parent)
     stack.confusion[parent] = instance.rows.settled
     stack.first[parent], stack.n_rows[parent], stack.end[parent] = 0, n_rows, n_rows
     height = n_seen = 0
@@ -64,9 +130,9 @@ def search_depth_first(instance: Instance, stack: NodeStack, n_boxes: int) -> in
         base, free = height, stack.end[parent]
         first, last = stack.first[parent], stack.first[parent] + stack.n_rows[parent]
         for part in range(n_parts):
-            copy_node(stack, parent, height)
+            _copy_node(stack, parent, height)
             if n_parts == 2:
-                halve(instance.scale, nodes, stack.split[parent], height, upper=part == 1)
+                _halve(instance.scale, nodes, stack.split[parent], height, upper=part == 1)
             stack.first[height] = free
             if _bound_node(instance, stack, height, stack.rows[first:last]):
                 free += stack.n_rows[height]
@@ -74,9 +140,9 @@ def search_depth_first(instance: Instance, stack: NodeStack, n_boxes: int) -> in
         for d in range(base, height):
             stack.end[d] = free
         if height == base + 2 and nodes.bound[base] < nodes.bound[base + 1]:
-            copy_node(stack, base, parent)
-            copy_node(stack, base + 1, base)
-            copy_node(stack, parent, base + 1)
+            _copy_node(stack, base, parent)
+            _copy_node(stack, base + 1, base)
+            _copy_node(stack, parent, base + 1)
         n_seen += n_parts
         n_parts = 2
         # the next box that is worth it
@@ -87,7 +153,7 @@ def search_depth_first(instance: Instance, stack: NodeStack, n_boxes: int) -> in
         if stack.end[height - 1] + 2 * stack.n_rows[height - 1] > len(stack.rows):
             break
         height -= 1
-        copy_node(stack, height, parent)
+        _copy_node(stack, height, parent)
     return height
 
 
@@ -184,3 +250,33 @@ def _try_points(
         if n == n_classes:
             return
         point[n] -= 1
+
+
+@inner
+def _halve(scale: Scale, nodes: Nodes, c: int, d: int, upper: bool) -> None:
+    """Cut the interval of class `c` where it is halved, in logarithms."""
+    low, high = nodes.low[d, c], nodes.high[d, c]
+    goal = 0.5 * (scale.log_weight[low] + scale.log_weight[high])
+    middle = low
+    while middle + 1 < high and scale.log_weight[middle + 1] <= goal:
+        middle += 1
+    if upper:
+        nodes.low[d, c] = middle + 1
+    else:
+        nodes.high[d, c] = middle
+
+
+@inner
+def _copy_node(stack: NodeStack, source: int, target: int) -> None:
+    """Copy a node with its rows and counts."""
+    nodes = stack.nodes
+    nodes.low[target] = nodes.low[source]
+    nodes.high[target] = nodes.high[source]
+    nodes.bound[target] = nodes.bound[source]
+    nodes.multipliers[target] = nodes.multipliers[source]
+    nodes.price[target] = nodes.price[source]
+    stack.split[target] = stack.split[source]
+    stack.confusion[target] = stack.confusion[source]
+    stack.first[target] = stack.first[source]
+    stack.n_rows[target] = stack.n_rows[source]
+    stack.end[target] = stack.end[source]

@@ -1,4 +1,10 @@
-"""Coordinate descent, and the iterated local search that kicks it on from optimum to optimum."""
+"""Exact line searches, coordinate descent, and the local search that goes on from its end.
+
+A line is a class and the indices of all others. Searches return to the same lines again and again,
+because descents from many starts end in the same few optima. So lines are remembered, and none is
+searched twice. A 64-bit hash identifies a line. If two lines ever had the same hash, a search might
+end at a worse point, but would still report it right.
+"""
 
 from __future__ import annotations
 
@@ -6,22 +12,72 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from dnip.solvers.kernels.counting import count
-from dnip.solvers.kernels.flips import Workspace, find_flips
-from dnip.solvers.kernels.jit import jit
+from dnip.solvers.kernels.flips import Flips, Workspace, count, find_flips, walk
+from dnip.solvers.kernels.jit import jit, lean
 from dnip.solvers.kernels.levels import Levels, nearest, weights_at
-from dnip.solvers.kernels.line_search import settle
-from dnip.solvers.kernels.lines import Lines, find, keep, mix
-from dnip.solvers.kernels.values import Memo, Terms
+from dnip.solvers.kernels.values import Memo, Terms, value
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dnip.base.typing import Booleans, Confusion, Floats, Integers
+    from dnip.base.typing import Booleans, Confusion, Floats, Integers, SmallIntegers
     from dnip.solvers.kernels.rows import Rows
 
 # More lines than any descent searches.
 _ALL = 1 << 62
+# Lines that are remembered at most, twice over.
+_LARGEST = 1 << 20
+
+
+class Lines(NamedTuple):
+    """A hash table with linear probing; once half full it takes no more."""
+
+    key: NDArray[np.uint64]  # (C,) 0 where empty
+    best: SmallIntegers  # (C,) a best index of the line
+    value: Floats  # (C,) the objective there
+    size: Integers  # (1,) lines held
+
+
+def new_lines(expected: int) -> Lines:
+    """Make room for about `expected` lines."""
+    capacity = 1 << 4
+    while capacity < 2 * expected and capacity < _LARGEST:
+        capacity *= 2
+    return Lines(
+        np.zeros(capacity, np.uint64),
+        np.zeros(capacity, np.uint32),
+        np.zeros(capacity),
+        np.zeros(1, np.int64),
+    )
+
+
+@jit
+def mix(c: int, index: int) -> np.uint64:
+    """Hash a class at an index (the finaliser of splitmix64)."""
+    z = np.uint64(c + 1) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(index)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+@jit
+def find(lines: Lines, key: np.uint64) -> int:
+    """Return the slot of a line, or the empty slot where it would go."""
+    mask = np.uint64(len(lines.key) - 1)
+    slot = key & mask
+    while lines.key[slot] != np.uint64(0) and lines.key[slot] != key:
+        slot = (slot + np.uint64(1)) & mask
+    return int(slot)
+
+
+@jit
+def keep(lines: Lines, slot: int, key: np.uint64, index: int, value: float) -> None:
+    """Put a line into the empty slot that `find` gave, while there is room."""
+    if 2 * lines.size[0] < len(lines.key):
+        lines.key[slot] = key
+        lines.best[slot] = index
+        lines.value[slot] = value
+        lines.size[0] += 1
 
 
 class Setup(NamedTuple):
@@ -47,6 +103,44 @@ class Descent(NamedTuple):
     unmoved: Integers  # (1,) how many of these did not move, without a break
     counted: Booleans  # (1,) whether `confusion` is up to date; a known line does not change it
     value: Floats  # (1,) the objective at `indices`, infinite until a line is known
+
+
+@lean
+def settle(
+    flips: Flips,
+    terms: Terms,
+    memo: Memo,
+    indices: Floats,
+    confusion: Confusion,
+    predicted: Integers,
+    c: int,
+    scale: int,
+) -> float:
+    """Walk the line of class `c`, stop at its best index, and return the objective there.
+
+    Indices and counts change in place. A class that is already at one of its best indices stays
+    there; otherwise it goes to the lowest of them.
+    """
+    now = int(indices[c])
+    walk(flips, c, now, 1, confusion, predicted)
+    best = 1
+    best_value = value(confusion, predicted, terms, memo)
+    here = best_value
+    now_value = best_value
+    for k in range(2, scale + 1):
+        if flips.start[k] < flips.start[k + 1]:
+            walk(flips, c, k - 1, k, confusion, predicted)
+            here = value(confusion, predicted, terms, memo)
+            if here < best_value:
+                best = k
+                best_value = here
+        if k == now:
+            now_value = here
+    if now_value <= best_value:
+        best = now
+    walk(flips, c, scale, best, confusion, predicted)
+    indices[c] = best
+    return best_value
 
 
 @jit

@@ -1,4 +1,6 @@
-"""Where rows flip: what changes as one class goes from index 1 to K.
+"""Confusion counts at one point, and where rows flip as one class goes from index 1 to K.
+
+Counts follow the prediction rule: argmax of ω_n·p_mn, the lowest class on a tie.
 
 As the index of one class grows, each row flips at most once: from its *rival*, the best of the
 other classes, to the class itself. It flips at the smallest index whose weight times p is ahead of
@@ -12,12 +14,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from dnip.solvers.kernels.jit import lean
+from dnip.solvers.kernels.jit import jit, lean
 from dnip.solvers.kernels.levels import Levels, first_winning_indices
 from dnip.solvers.kernels.rows import BLOCK, DenseRows, Rows, SparseRows, by_layout
 
 if TYPE_CHECKING:
-    from dnip.base.typing import Confusion, Floats, Integers, ShortIntegers, SmallIntegers
+    from dnip.base.typing import Confusion, Floats, Integers, SmallIntegers
 
 # Measured: listing a row and walking over it takes as long as clearing and reading this many cells
 # of a tally.
@@ -54,32 +56,18 @@ def new_flips(scale: int, most: int) -> Flips:
 
 
 def new_workspace(rows: Rows, scale: int) -> Workspace:
-    """Make room for the flips of any class of `rows` over indices 1..`scale`."""
-    if not isinstance(rows, DenseRows):
-        return list_workspace(int(np.diff(rows.class_start).max()), scale)
-    n_rows, n_classes = len(rows.label), len(rows.settled)
-    if prefers_tally(n_rows, n_classes, scale):
-        return tally_workspace(n_rows, n_classes, scale)
-    return list_workspace(n_rows, scale)
+    """Make room for the flips of any class of `rows` over indices 1..`scale`.
 
-
-def prefers_tally(n_rows: int, n_classes: int, scale: int) -> bool:
-    """Say whether dense flips are tallied faster than they are listed one by one."""
-    return (scale + 2) * n_classes**2 <= _CELLS_PER_ROW * n_rows
-
-
-def tally_workspace(n_rows: int, n_classes: int, scale: int) -> Workspace:
-    """Make room for a tally of the flips of `n_rows` dense rows."""
-    n_cells = (scale + 2) * n_classes**2
-    return _workspace(scale, min(n_rows, n_cells), BLOCK, n_cells)
-
-
-def list_workspace(n_rows: int, scale: int) -> Workspace:
-    """Make room for a list of the flips of `n_rows` rows."""
-    return _workspace(scale, n_rows, n_rows, 0)
-
-
-def _workspace(scale: int, n_flips: int, n_found: int, n_cells: int) -> Workspace:
+    Flips of dense rows are tallied where that is faster than to list them one by one.
+    """
+    n_cells = 0
+    if isinstance(rows, DenseRows):
+        n_flips = n_found = len(rows.label)
+        cells = (scale + 2) * len(rows.settled) ** 2
+        if cells <= _CELLS_PER_ROW * n_flips:
+            n_flips, n_found, n_cells = min(n_flips, cells), BLOCK, cells
+    else:
+        n_flips = n_found = int(np.diff(rows.class_start).max())
     return Workspace(
         new_flips(scale, n_flips),
         np.empty(n_found, np.uint32),
@@ -87,6 +75,47 @@ def _workspace(scale: int, n_flips: int, n_found: int, n_cells: int) -> Workspac
         np.empty(n_found, np.uint32),
         np.zeros(n_cells, np.int64),
     )
+
+
+@jit
+def _count_dense(rows: DenseRows, weights: Floats) -> Confusion:
+    confusion = rows.settled.copy()
+    n_classes, n_rows = rows.columns.shape
+    best = np.empty(BLOCK)
+    winner = np.empty(BLOCK, np.uint32)
+    for first in range(0, n_rows, BLOCK):
+        n = min(BLOCK, n_rows - first)
+        best[:] = -1.0
+        for j in range(n_classes):
+            weight = weights[j]
+            column = rows.columns[j, first : first + n]
+            for i in range(n):
+                score = weight * column[i]
+                ahead = score > best[i]
+                winner[i] = j if ahead else winner[i]
+                best[i] = score if ahead else best[i]
+        for i in range(n):
+            confusion[rows.label[first + i], winner[i]] += rows.mass[first + i]
+    return confusion
+
+
+@jit
+def _count_sparse(rows: SparseRows, weights: Floats) -> Confusion:
+    confusion = rows.settled.copy()
+    for r in range(len(rows.label)):
+        winner = -1
+        best = -1.0
+        for entry in range(rows.row_start[r], rows.row_start[r + 1]):
+            score = weights[rows.row_class[entry]] * rows.row_p[entry]
+            if score > best:
+                best = score
+                winner = rows.row_class[entry]
+        confusion[rows.label[r], winner] += rows.mass[r]
+    return confusion
+
+
+#: Confusion counts of shape (N, N) of rows at weights of shape (N,).
+count: Callable[[Rows, Floats], Confusion] = by_layout(dense=_count_dense, sparse=_count_sparse)
 
 
 @lean
@@ -179,10 +208,11 @@ def list_tally(tally: Integers, n_classes: int, scale: int, flips: Flips) -> Non
 
 
 @lean
-def find_rivals(
-    rows: SparseRows, weights: Floats, c: int, rival: SmallIntegers, best: Floats
-) -> int:
-    """Find class `c`'s rival and its score in each row that `c` can win; return how many."""
+def find_sparse_flips(
+    rows: SparseRows, weights: Floats, c: int, levels: Levels, workspace: Workspace
+) -> None:
+    """Find the flips of class `c`, the others having weights of shape (N,)."""
+    flips, rival, best, slot = workspace.flips, workspace.rival, workspace.score, workspace.slot
     first = rows.class_start[c]
     n_rows = rows.class_start[c + 1] - first
     for i in range(n_rows):
@@ -197,41 +227,21 @@ def find_rivals(
             row_best = score if ahead else row_best
         rival[i] = row_rival
         best[i] = row_best
-    return int(n_rows)
-
-
-@lean
-def find_sparse_flips(
-    rows: SparseRows, weights: Floats, c: int, levels: Levels, workspace: Workspace
-) -> None:
-    """Find the flips of class `c`, the others having weights of shape (N,)."""
-    rival, score, slot = workspace.rival, workspace.score, workspace.slot
-    n_rows = find_rivals(rows, weights, c, rival, score)
-    first = rows.class_start[c]
     p = rows.class_p[first : first + n_rows]
-    first_winning_indices(p, score, rival, c, levels, slot[:n_rows])
-    list_sparse_flips(rows, c, levels.size, workspace)
-
-
-@lean
-def list_sparse_flips(rows: SparseRows, c: int, scale: int, workspace: Workspace) -> None:
-    """List the flips of class `c`; the workspace's `slot` holds the indices at which rows flip."""
-    flips, rival, slot = workspace.flips, workspace.rival, workspace.slot
-    first = rows.class_start[c]
-    n_rows = rows.class_start[c + 1] - first
-    start_flips(slot, n_rows, scale, flips.start)
+    first_winning_indices(p, best, rival, c, levels, slot[:n_rows])
+    start_flips(slot, n_rows, levels.size, flips.start)
     for i in range(n_rows):
-        if slot[i] <= scale:
+        if slot[i] <= levels.size:
             r = rows.class_row[first + i]
             add_flip(flips, slot[i], rows.label[r], rival[i], rows.mass[r])
-    end_flips(scale, flips.start)
+    end_flips(levels.size, flips.start)
 
 
 # A counting sort in three steps: start, add, end.
 
 
 @lean
-def start_flips(slot: SmallIntegers | ShortIntegers, n: int, scale: int, start: Integers) -> None:
+def start_flips(slot: SmallIntegers, n: int, scale: int, start: Integers) -> None:
     """Make `start[k]` the place of the first flip at k, for n flips at the indices `slot`."""
     start[:] = 0
     for i in range(n):

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from dnip.solvers.kernels.counting import count
-from dnip.solvers.kernels.flips import Flips, Workspace, find_flips, walk
+from dnip.solvers.kernels.descent import Lines, find, keep, mix
+from dnip.solvers.kernels.flips import Flips, Workspace, count, find_flips, walk
 from dnip.solvers.kernels.jit import jit, lean
 from dnip.solvers.kernels.levels import Levels, weights_at
-from dnip.solvers.kernels.lines import Lines, find, keep, mix
 from dnip.solvers.kernels.values import Memo, Terms, value
 
 if TYPE_CHECKING:
