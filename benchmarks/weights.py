@@ -1,4 +1,4 @@
-"""Even, geometric and continuous weights: objective on the opt half, scores on the test half."""
+"""Even and geometric weights: objective on the opt half, scores on the test half."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dnip.method.scales import DEFAULT_SCALE
 from dnip.metrics import scores
 from dnip.tables.evaluation import evaluate
 
-SCALES = (10, 30, 100, 300, "log:10", "log:30", "log:100", "log:300", "log:1000", "continuous")
+SCALES = (10, 30, 100, 300, "log:10", "log:30", "log:100", "log:300", "log:1000")
 DEFAULT = DEFAULT_SCALE
 REPEATS = 3
 LABELS = 500

@@ -51,4 +51,4 @@ def evaluate_on_kernels(arena: Arena) -> ObjectiveFunction:
     """Return this package's compiled evaluation."""
     problem = Problem.of(arena.probabilities, arena.labels)
     landscape = Landscape(problem, arena.objective, arena.scale, held={})
-    return lambda indices: landscape.stand(indices).value
+    return lambda indices: landscape.evaluate(indices).value

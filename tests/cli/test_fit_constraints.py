@@ -68,10 +68,10 @@ def test_without_constraints_the_key_is_null_and_the_file_as_ever(dnip, opt):
 def test_constraints_that_cannot_be_kept_write_nothing(dnip, opt, folder):
     asked = ("--min-class-accuracy", "all=0.95", "--max-accuracy-loss", "0")
     run = dnip("fit", opt, *FOUR, *asked, "--json")
-    run.assert_refused("no weights were found that satisfy all constraints", "every class at least")
+    run.assert_refused("no weights were found that satisfy all", "at least 0.95 is asked")
     assert not (folder / "coefficients.json").exists()
     run = dnip("fit", opt, *FOUR, *asked, "--solver", "exact")
-    run.assert_refused("no weights on this scale satisfy all constraints", "as is proven")
+    run.assert_refused("no weights on this scale satisfy all constraints")
 
 
 def test_costs_come_from_a_file_by_name_and_from_the_coefficients_again(dnip, opt, folder):

@@ -1,4 +1,4 @@
-"""``--scale log:K`` and ``--scale continuous``, from the fit to predictions in a file."""
+"""``--scale log:K``, from the fit to predictions in a file."""
 
 import csv
 from pathlib import Path
@@ -19,9 +19,8 @@ def opt(folder):
     return "opt.csv"
 
 
-@pytest.mark.parametrize("scale", ["log:9", "continuous"])
-def test_fit_evaluate_and_apply_predict_alike(dnip, opt, scale):
-    summary = dnip("fit", opt, "--scale", scale, "--robust", "off", "--json").json
+def test_fit_evaluate_and_apply_predict_alike(dnip, opt):
+    summary = dnip("fit", opt, "--scale", "log:9", "--robust", "off", "--json").json
     weights = summary["weights"]
     expected = oracles.predict(PROBLEM.p, weights)
     confusion = oracles.confusion_at(PROBLEM.p, PROBLEM.labels, weights)
@@ -39,21 +38,18 @@ def test_fit_evaluate_and_apply_predict_alike(dnip, opt, scale):
 def test_json_says_which_scale_it_is(dnip, opt):
     geometric = dnip("fit", opt, "--scale", "log:9", "--json").json
     assert (geometric["scale"], geometric["spacing"]) == (9, "log")
-    continuous = dnip("fit", opt, "--scale", "continuous", "--robust", "off", "--json").json
-    assert continuous["spacing"] == "continuous"
-    assert continuous["scale"] is continuous["weight_indices"] is None
 
 
 @pytest.mark.parametrize(
     ("options", "status", "told"),
     [
-        (["--scale", "log:"], 2, "'log:' is not K, log:K or continuous"),
+        (["--scale", "log:"], 2, "'log:' is not K or log:K"),
         (["--scale", "log:0"], 1, "scale must be a whole number of at least 1"),
         (["--scale", "log:10001"], 1, "got 10001"),
-        (["--scale", "continuous", "--solver", "exact"], 1, "continuous weights have none"),
+        (["--scale", "continuous"], 1, "continuous weights are no longer searched. Take log:1000"),
     ],
 )
-def test_other_scales_and_solvers_are_refused(dnip, opt, options, status, told):
+def test_other_scales_are_refused(dnip, opt, options, status, told):
     run = dnip("fit", opt, *options)
     assert run.status == status
     assert told in run.err

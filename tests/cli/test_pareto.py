@@ -104,7 +104,7 @@ def test_a_test_table_without_some_class_is_told_of(dnip, tables):
         (["opt.csv", "--choose", "1", "--out", "opt.csv"], "table and out are the same file"),
         (["opt.csv", "--choose", "1", "--out", "no/c.json"], "no does not exist"),
         (["opt.csv", "--folder", "opt.csv"], "opt.csv"),
-        (["opt.csv", "--scale", "continuous"], "continuous weights have none"),
+        (["opt.csv", "--scale", "continuous"], "continuous weights are no longer searched"),
         (["opt.csv", "--scale", "0"], "scale must be a whole number"),
         (["opt.csv", "--effort", "nan"], "effort must be a finite number above 0"),
         (["opt.csv", "--time-limit", "-1"], "time_limit must be a finite number at least 0"),

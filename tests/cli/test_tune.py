@@ -61,13 +61,13 @@ def test_every_setting_can_be_tried(dnip, opt):
     skewed(90, 2, unlabelled=90).write("more.csv")
     run = dnip(
         "tune", "opt.csv", "--betas", "2.7", "--taus", "0.2,0.5",
-        "--scales", "10,log:10,continuous",
+        "--scales", "10,30,log:10",
         "--smoothings", "1,4000", "--robust-modes", "auto,off", "--criterion", "cobias",
         "--unlabelled", "more.csv", "--cobias", "single", "--confidence", "0", "--json",
     )  # fmt: skip
     assert run.status == 0
     assert len(run.json["candidates"]) == 24
-    assert {c["scale"] for c in run.json["candidates"]} == {10, "log:10", "continuous"}
+    assert {c["scale"] for c in run.json["candidates"]} == {10, 30, "log:10"}
 
 
 @pytest.mark.parametrize(

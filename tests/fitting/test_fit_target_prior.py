@@ -24,7 +24,7 @@ def repeated(p, labels, times):
     return ProbabilityTable(np.repeat(p, counts, axis=0), np.repeat(labels, counts))
 
 
-@pytest.mark.parametrize("scale", [30, "log:30", "continuous"])
+@pytest.mark.parametrize("scale", [30, "log:30"])
 @pytest.mark.parametrize("seed", range(3))
 def test_a_target_prior_equals_a_table_resampled_to_that_mix(seed, scale):
     p, labels = rows(seed)
@@ -113,15 +113,14 @@ def test_an_estimate_comes_from_rows_without_labels(robust):
     np.testing.assert_array_equal(same.coefficients.weights, beside.coefficients.weights)
 
 
-@pytest.mark.parametrize("scale", [30, "log:30", "continuous"])
+@pytest.mark.parametrize("scale", [30, "log:30"])
 @pytest.mark.parametrize("robust", ["off", "auto", "on"])
 def test_a_class_without_share_gets_the_least_weight_and_counts_nowhere(robust, scale):
     p, labels = rows(n=300)
     mix = [0.5, 0.0, 0.5]
     fit = fit_table(ProbabilityTable(p, labels), robust=robust, scale=scale, target_prior=mix)
     assert fit.coefficients.weights.argmin() == 1
-    if scale != "continuous":
-        assert fit.solution.weight_indices[1] == 1
+    assert fit.solution.weight_indices[1] == 1
     assert fit.solution.confusion[1].sum() == 0
     assert fit.coefficients.fit["unfitted"] == ["1"]
 

@@ -90,10 +90,10 @@ def test_other_scales_predict_by_weights(kind, content):
     assert list(fitted.logit_bias().values()) == [math.log(w) for w in content["weights"]]
 
 
-def test_weights_belong_to_the_continuous_scale_alone():
+def test_free_weights_are_on_no_scale():
     with pytest.raises(InvalidInputError, match="on the scale log:30 follow from weight_indices"):
         Coefficients(["a", "b"], [1, 2], "log:30", weights=[0.5, 1.0])
-    with pytest.raises(InvalidInputError, match="continuous weights have no weight_indices"):
+    with pytest.raises(InvalidInputError, match="free weights have no weight_indices"):
         Coefficients(["a", "b"], [1, 2], "continuous", weights=[0.5, 1.0])
 
 

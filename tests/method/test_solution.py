@@ -54,4 +54,3 @@ def test_classes_at_the_end_of_the_scale_are_told():
     assert ends.unfitted == (0,)
     assert ends.at_the_end == (2,)
     assert solve(P, Y, scale=1).at_the_end == ()
-    assert solve(P, Y, scale="continuous").at_the_end == ()

@@ -176,7 +176,7 @@ def test_the_clock_stops_a_descent_over_many_rows(force):
 
 @pytest.mark.parametrize(("dtype", "scale"), [(np.float64, 30), (np.float32, "log:1000")])
 @pytest.mark.parametrize(("n_rows", "n_classes"), [(300_000, 4), (100_000, 14), (60_000, 64)])
-def test_a_fit_holds_its_rows_once_more_at_most(n_rows, n_classes, dtype, scale):
+def test_a_fit_holds_its_rows_once_more_and_a_little_for_each(n_rows, n_classes, dtype, scale):
     rng = np.random.default_rng(9)
     p = rng.dirichlet(np.ones(n_classes), n_rows).astype(dtype)
     labels = rng.integers(n_classes, size=n_rows)
@@ -186,4 +186,4 @@ def test_a_fit_holds_its_rows_once_more_at_most(n_rows, n_classes, dtype, scale)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
 
-    assert peak <= 8 * p.size + 64 * n_rows
+    assert peak <= 8 * p.size + 96 * n_rows

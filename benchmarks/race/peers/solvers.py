@@ -32,7 +32,7 @@ def searcher(solver: Solver) -> Callable[[Arena, int], None]:
         problem = Problem.of(arena.probabilities, arena.labels)
         landscape = Landscape(problem, arena.objective, arena.scale, held={})
         landscape.deadline = time.perf_counter() + arena.remaining
-        raw = landscape.stand(landscape.equal_weights())
+        raw = landscape.evaluate(landscape.equal_weights())
         arena.note(raw.point, raw.value)
         counted = landscape.evaluations
         for proposal in solver.search(landscape, np.random.default_rng(seed)):

@@ -174,8 +174,7 @@ class FitOptions(ConstraintOptions, ObjectiveOptions):
 
     def _solver(self, preset: str | Solver) -> Solver:
         from dnip.base.errors import InvalidInputError
-        from dnip.solvers import SOLVERS
-        from dnip.solvers.registry import solver_of
+        from dnip.solvers import SOLVERS, solver_of
 
         usual = solver_of(preset)
         name = self.solver or usual.name

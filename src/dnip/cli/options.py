@@ -173,9 +173,8 @@ def scale_name(name: str) -> str:
     """
     from dnip.method.scales import SCALE_NAME, Spacing
 
-    if name == Spacing.CONTINUOUS:
-        raise typer.BadParameter("continuous weights are no longer searched. Take log:1000")
-    if SCALE_NAME.fullmatch(name) is None:
+    # continuous weights, which were a scale, get an error of their own when settings are checked
+    if name != Spacing.CONTINUOUS and SCALE_NAME.fullmatch(name) is None:
         raise typer.BadParameter(f"{name!r} is not K or log:K")
     return name
 

@@ -118,7 +118,9 @@ def lay_out(p: Probabilities, labels: Labels, mass: Integers, span: float) -> Ro
     own_mass = mass[is_open] if len(mass) > 1 else np.full(n_open, mass[0])
     per_row = _SPARSE_ROW + _SPARSE_ENTRY * n_entries / max(n_open, 1)
     if n_open * (_DENSE_ROW + _DENSE_CELL * n_classes) <= n_entries / n_classes * per_row:
-        columns = np.ascontiguousarray(p[is_open].T, np.float64)
+        columns = np.empty((n_classes, n_open))
+        for n in range(n_classes):  # a copy of the rows would take as much memory again
+            columns[n] = p[is_open, n]
         return DenseRows(columns, label, own_mass, settled)
     rows = SparseRows(
         row_start=np.zeros(n_open + 1, np.int64),

@@ -28,7 +28,7 @@ def test_the_published_methods_are_annealing(opt, method, solver):
     assert fitted.to_dict()["objective"] == found.value
 
 
-@pytest.mark.parametrize("scale", [30, "log:20", "continuous"])
+@pytest.mark.parametrize("scale", [30, "log:20"])
 def test_the_plain_one_is_solve(opt, scale):
     found = solve(opt.probabilities, opt.labels, Objective(1.0), scale=scale, seed=2)
     fitted = PlainDNIP(Objective(1.0), scale).fit(opt, seed=2)

@@ -10,8 +10,7 @@ from dnip.fitting.pareto import front
 from dnip.fitting.pareto.solve import beta_ranges
 from dnip.method.problem import Problem
 from dnip.solvers import passes
-from dnip.solvers.kernels import rows
-from dnip.solvers.levels import levels_of
+from dnip.solvers.landscape import levels_of
 from fronts import hypervolume, measures, true_front
 from problems import KNOWN, Known
 from strategies import random_probabilities
@@ -89,22 +88,20 @@ def test_searches_a_geometric_scale_where_not_all_weights_can_be_tried():
     assert_sound(found, MEDIUM.p, MEDIUM.labels)
 
 
-@pytest.mark.parametrize("leaders_from", [10**6, 2], ids=["in place", "leaders"])
-def test_a_table_searched_where_it_stands_has_the_front_of_its_copy(monkeypatch, leaders_from):
+def test_a_table_divided_among_threads_has_the_front_of_the_whole(monkeypatch):
     rng = np.random.default_rng(3)
     p = random_probabilities(rng, 200, 4)
     labels = np.where(rng.random(200) < 0.5, p.argmax(axis=1), rng.integers(4, size=200))
-    copied = front(p, labels, scale=12, effort=0.02)
-    monkeypatch.setattr(rows, "_COPIED", 0)
-    monkeypatch.setattr(rows, "_LISTED", -1)
-    monkeypatch.setattr(passes, "_LEADERS_FROM", leaders_from)
-    there = passes.passes_over(Problem.of(p, labels), levels_of(12))
-    assert not isinstance(there, passes.CompiledPasses)
-    there = front(p, labels, scale=12, effort=0.02)
-    assert [point.weight_indices.tolist() for point in there.points] == [
-        point.weight_indices.tolist() for point in copied.points
+    whole = front(p, labels, scale=12, effort=0.02)
+    for name, value in (("_SHARED", 0), ("_FEWEST_CELLS", 1)):
+        monkeypatch.setattr(passes, name, value)
+    monkeypatch.setattr(passes.numba.config, "NUMBA_NUM_THREADS", 3)
+    assert passes.Passes(Problem.of(p, labels), levels_of(12)).whole is None
+    divided = front(p, labels, scale=12, effort=0.02)
+    assert [point.weight_indices.tolist() for point in divided.points] == [
+        point.weight_indices.tolist() for point in whole.points
     ]
-    assert_sound(there, p, labels)
+    assert_sound(divided, p, labels)
 
 
 def test_a_weight_of_two_counts_like_two_rows():
@@ -201,7 +198,7 @@ def test_a_fit_with_a_beta_of_its_range_reaches_the_point():
 @pytest.mark.parametrize(
     ("settings", "told"),
     [
-        ({"scale": "continuous"}, "continuous weights have none"),
+        ({"scale": "continuous"}, "continuous weights are no longer searched"),
         ({"effort": 0}, "effort must be a finite number above 0; got 0"),
         ({"seed": -1}, "seed must be a whole number of at least 0; got -1"),
         ({"smoothing": 0}, "smoothing must be a finite number above 0; got 0"),

@@ -100,7 +100,7 @@ def test_many_classes_without_labels_and_many_unlabelled_rows():
 @settings(seeded, max_examples=20)
 @given(
     table=tables(min_rows=2, max_rows=20, max_classes=6),
-    scale=st.sampled_from([1, 30, "log:30", "continuous"]),
+    scale=st.sampled_from([1, 30, "log:30"]),
     unlabelled=st.booleans(),
 )
 def test_tables_of_any_kind(table, scale, unlabelled):

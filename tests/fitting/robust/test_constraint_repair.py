@@ -29,7 +29,7 @@ def few(pool, per_class=15, seed=0):
 
 
 @pytest.mark.parametrize(
-    ("scale", "seed"), [*((30, seed) for seed in range(4)), ("log:30", 0), ("continuous", 3)]
+    ("scale", "seed"), [*((30, seed) for seed in range(4)), ("log:30", 0), ("log:1000", 3)]
 )
 def test_a_blend_goes_toward_the_constrained_optimum_until_it_keeps_them(pool, scale, seed):
     p, labels = few(pool, seed=seed)
@@ -63,7 +63,7 @@ def test_some_blends_have_to_go_and_some_do_not(pool):
     assert min(gone) == 0 < max(gone)
 
 
-@pytest.mark.parametrize("scale", [30, "log:30", "continuous"])
+@pytest.mark.parametrize("scale", [30, "log:30"])
 def test_frozen_classes_keep_their_weight(pool, scale):
     p, labels = few(pool)
     for asked in (Constraints(freeze=[1, 2]), Constraints(0.05, freeze=[1, 2])):
@@ -77,7 +77,7 @@ def test_frozen_classes_keep_their_weight(pool, scale):
 def test_constraints_that_cannot_be_kept_are_refused_in_every_mode(pool, robust):
     p, labels = few(pool)
     asked = Constraints(None, {"all": 0.99})
-    with pytest.raises(InfeasibleError, match="every class at least"):
+    with pytest.raises(InfeasibleError, match=r"at least 0\.99 is asked"):
         solve_robustly(p, labels, robust=robust, constraints=asked)
 
 

@@ -45,9 +45,3 @@ def test_the_highest_of_equals_is_taken():
 def test_ratios_wider_than_the_scale_end_at_its_ends():
     found = round_to_scale(np.array([0.0, -9.0]), WeightScale.of(30))
     np.testing.assert_array_equal(found.indices, [30, 1])
-
-
-def test_continuous_weights_are_kept_within_a_factor_of_ten_thousand():
-    found = round_to_scale(np.array([1.0, 0.3, -20.0]), WeightScale.of("continuous"))
-    assert len(found.indices) == 0
-    np.testing.assert_allclose(found.multipliers, [1, np.exp(-0.7), 1e-4])

@@ -107,7 +107,7 @@ def test_a_class_without_labels_stays_in_the_middle_of_the_others(pool):
     assert found.solution.unfitted == (2,)
 
 
-@pytest.mark.parametrize("scale", [1, 300, "log:30", "continuous"])
+@pytest.mark.parametrize("scale", [1, 300, "log:30"])
 def test_weights_lie_on_the_scale(pool, scale):
     p, labels = few(pool, 10)
     found = solve_robustly(p, labels, unlabelled=pool.probabilities[:500], scale=scale).solution

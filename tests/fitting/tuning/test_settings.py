@@ -25,14 +25,14 @@ def test_without_pmi_its_smoothing_is_not_tried():
 
 
 def test_the_nearest_to_the_defaults_come_first():
-    grid = Grid((0.0, 10.0, 2.7, 2.0), (1.0, 0.0), ("continuous", 30, "log:1000", "log:30"))
+    grid = Grid((0.0, 10.0, 2.7, 2.0), (1.0, 0.0), (10, 30, "log:1000", "log:30"))
     order = grid.candidates()
     assert order[0] == Settings()
     differing = [sum((s.beta != 2.7, s.tau != 0.0, s.scale != DEFAULT_SCALE)) for s in order]
     assert differing == sorted(differing)
     one = [s for s, n in zip(order, differing, strict=True) if n == 1]
     assert [s.beta for s in one if s.beta != 2.7] == [2.0, 10.0, 0.0]
-    assert [s.scale for s in one if s.scale != DEFAULT_SCALE] == ["log:30", "30", "continuous"]
+    assert [s.scale for s in one if s.scale != DEFAULT_SCALE] == ["log:30", "30", "10"]
 
 
 def test_settings_make_their_objective():

@@ -118,5 +118,5 @@ def test_a_class_without_labels_is_warned_of_once_elsewhere():
 
 
 def test_what_a_fit_refuses_is_refused():
-    with pytest.raises(InvalidInputError, match="searches weight indices"):
+    with pytest.raises(InvalidInputError, match="no longer searched"):
         bench(solver="exact").run([Settings(scale="continuous")])
