@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 import numpy as np
 
 from dnip.base.errors import InvalidInputError, OutputError
 from dnip.base.files import only_process
 from dnip.prompting.engines.base import ScoredRow
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _FORMAT = {"format": "dnip-progress", "version": 1}
 
@@ -34,12 +32,9 @@ class Journal:
 
     def add(self, scored: ScoredRow) -> None:
         """Note a row; it survives the process from here on."""
-        line = {
-            "row": scored.row,
-            "captured": scored.captured.tolist(),
-            "ceiling": None if scored.ceiling is None else scored.ceiling.tolist(),
-            "details": dict(scored.details),
-        }
+        ceiling = None if scored.ceiling is None else scored.ceiling.tolist()
+        arrays = {"captured": scored.captured.tolist(), "ceiling": ceiling}
+        line = {"row": scored.row, **arrays, "details": dict(scored.details)}
         self._file.write(json.dumps(line).encode() + b"\n")
         self._file.flush()
         self.rows[scored.row] = scored
@@ -110,15 +105,16 @@ def _read(
             if number == 0:
                 _check_settings(content, settings, path)
             else:
+                captured, ceiling = (content[name] for name in ("captured", "ceiling"))
                 rows[content["row"]] = ScoredRow(
                     content["row"],
-                    np.array(content["captured"], np.float64),
-                    None if content["ceiling"] is None else np.array(content["ceiling"]),
+                    np.array(captured, np.float64),
+                    None if ceiling is None else np.array(ceiling),
                     content["details"],
                 )
+        except InvalidInputError:
+            raise
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            if isinstance(error, InvalidInputError):
-                raise
             raise InvalidInputError(
                 f"{path}, line {number + 1}: damaged: {error}",
                 hint="Delete the file to start anew",
