@@ -58,19 +58,13 @@ def test_the_hub_library_gives_what_the_folder_gives(tmp_path, monkeypatch):
     assert ours.labels.tolist() == theirs.labels.tolist()
 
 
-@pytest.mark.parametrize(
-    ("name", "kind", "told"),
-    [
-        ("hf:no/such-data", BackendError, "no/such-data is not stored here, and the hub cannot be"),
-        ("hf:", InvalidInputError, "split test cannot be loaded"),
-    ],
-)
-def test_a_hub_name_that_cannot_be_loaded_is_refused(monkeypatch, name, kind, told):
+@pytest.mark.parametrize("name", ["hf:no/such-data", "hf:"])
+def test_a_hub_name_that_cannot_be_loaded_is_refused(monkeypatch, name):
     pytest.importorskip("datasets")
     import huggingface_hub
 
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
-    with pytest.raises(kind, match=told):
+    with pytest.raises(BackendError, match=f"{name}: split test cannot be loaded"):
         load_examples(name, "test", TASK)
 
 
@@ -156,12 +150,12 @@ def test_a_bucket_gives_what_the_folder_gives(tmp_path, put):
 @pytest.mark.parametrize(
     ("address", "kind", "told"),
     [
-        ("ftp://host/news", InvalidInputError, "pyarrow opens no ftp:// address like this"),
+        ("ftp://host/news", BackendError, "ftp://…/news cannot be opened: "),
         ("file:///no/folder", InvalidInputError, "file:///no/folder: there is no test.jsonl"),
         (
             "s3://key:secret@bucket/news?scheme=http&endpoint_override=127.0.0.1:1",
             BackendError,
-            "s3://…/news cannot be reached: .*Could not connect",
+            "s3://…/news cannot be opened: .*Could not connect",
         ),
     ],
 )

@@ -105,7 +105,7 @@ def load_examples(source: str | os.PathLike[str], split: str, task: Task) -> Exa
         If there is no such file, it is damaged, or a row lacks a field or has a label that is no
         class.
     BackendError
-        If the hub or the object store cannot be reached.
+        If the hub or the object store cannot be reached, or holds no such data.
     """
     name, found = _find_rows(source, split)
     rows: list[dict[str, Any]] = []
@@ -204,15 +204,11 @@ def _find_remote(source: str, split: str) -> tuple[str, Iterator[Found]]:
             if system.get_file_info(path).is_file:
                 name = f"{scheme}{_REMOTE}{path}"  # without keys
                 return name, read_values(name, partial(system.open_input_file, path))
-    except (ValueError, NotImplementedError) as error:
-        raise InvalidInputError(
-            f"data: pyarrow opens no {scheme}{_REMOTE} address like this: {first_line(error)}",
-            hint="Give a folder, hf:NAME, or an address such as s3://BUCKET/FOLDER",
-        ) from error
     except Exception as error:  # pyarrow raises whatever the store's library raises
         raise BackendError(
-            f"{scheme}{_REMOTE}…/{folder_name(source)} cannot be reached: {first_line(error)}",
-            hint="Check the address, the network and the keys in the environment",
+            f"{scheme}{_REMOTE}…/{folder_name(source)} cannot be opened: {first_line(error)}",
+            hint="Check the address, the network and the keys in the environment; or give a "
+            "folder, or hf:NAME",
             retryable=True,
         ) from error
     raise _no_file(f"{scheme}{_REMOTE}{folder}", split)
@@ -238,10 +234,9 @@ def rows_of_hub(source: str, split: str) -> Sequence[dict[str, Any]]:
 
     Raises
     ------
-    InvalidInputError
-        If there is no such data set, configuration or split.
     BackendError
-        If it is not stored on this machine, and the hub cannot be reached.
+        If there is no such data set, configuration or split; or it is not stored on this machine,
+        and the hub cannot be reached.
     """
     datasets = load_optional("datasets", purpose=f"load {source}", extra="datasets")
     place, _, revision = source.removeprefix(HUB).partition("@")
@@ -250,16 +245,11 @@ def rows_of_hub(source: str, split: str) -> Sequence[dict[str, Any]]:
         rows: Sequence[dict[str, Any]] = datasets.load_dataset(
             name, configuration or None, split=split, revision=revision or None
         )
-    except ConnectionError as error:
-        raise BackendError(
-            f"{source} is not stored here, and the hub cannot be reached",
-            hint="Check the network, or give a folder with JSON lines",
-            retryable=True,
-        ) from error
     except Exception as error:  # the library raises whatever its own libraries raise
         reason = first_line(error) or type(error).__name__
-        raise InvalidInputError(
+        raise BackendError(
             f"{source}: split {split} cannot be loaded: {reason}",
             hint="Check the name and the network, or give a folder with JSON lines",
+            retryable=isinstance(error, ConnectionError),
         ) from error
     return rows
