@@ -51,11 +51,8 @@ class Words:
 class Fixed:
     """An engine that always says the same, and not all of it on the first `partial` prompts."""
 
-    def __init__(self, *captured, partial=0):
-        self.captured, self.partial = np.array(captured), partial
-
-    def describe(self):
-        return {}
+    def __init__(self, scoring, captured, partial):
+        self.scoring, self.captured, self.partial = scoring, np.array(captured), partial
 
     def score(self, prompts, task, *, done=frozenset()):
         for row in range(len(prompts)):
@@ -63,14 +60,18 @@ class Fixed:
             yield ScoredRow(row, self.captured / (row + 1), ceiling)
 
 
-def task(*words):
-    return Task("moods", "Say it.", ("text",), "Text: {{ text }}\nMood:", words, words)
+def look(words, tokenizer, scoring=Scoring.FIRST, *, says=(0.6, 0.3), partial=0, chat=False):
+    task = Task("moods", "Say it.", ("text",), "Text: {{ text }}\nMood:", words, words)
+    return audit(task, PROMPTS, Fixed(scoring, says, partial), tokenizer, chat=chat)
+
+
+MOODS = ("happy", "sad")
 
 
 def test_all_is_well():
-    found = audit(task("happy", "sad"), PROMPTS, Words(), Scoring.FIRST, engine=Fixed(0.6, 0.3))
+    found = look(MOODS, Words())
     assert found.passed
-    assert found.notes == ()
+    assert found.notes == []
     assert [c.texts for c in found.classes] == [(" happy",), (" sad",)]
     assert found.mass == pytest.approx(0.9 * (1 + 1 / 2 + 1 / 3) / 3)
     assert found.lowest_mass == pytest.approx(0.3)
@@ -79,25 +80,25 @@ def test_all_is_well():
 
 
 def test_collisions_are_problems_of_first_token_scoring_alone():
-    asked = task("happy", "harsh", "sad")
+    asked = ("happy", "harsh", "sad")
     words = Words("happy", "harsh")
-    found = audit(asked, PROMPTS, words, Scoring.FIRST, engine=Fixed(0.5, 0.2, 0.1))
+    found = look(asked, words, says=(0.5, 0.2, 0.1))
     assert found.collisions == ((0, 1, found.classes[0].ids[0]),)
     assert "'happy' and 'harsh' begin with the same token" in found.problems[0]
     assert "Score whole words with sum or per-token" in found.problems[0]
     assert found.mass is None  # the engine would refuse
     assert found.classes[0].scored == found.classes[0].ids[:1]
-    whole = audit(asked, PROMPTS, words, Scoring.SUM, engine=Fixed(0.5, 0.2, 0.1))
+    whole = look(asked, words, Scoring.SUM, says=(0.5, 0.2, 0.1))
     assert whole.passed
     assert whole.classes[0].scored == whole.classes[0].ids
 
 
 def test_split_words_are_problems_of_first_token_scoring_alone():
-    found = audit(task("happy", "sad"), PROMPTS, Words("happy"), Scoring.FIRST)
+    found = look(MOODS, Words("happy"))
     assert found.split == (0,)
     assert len(found.problems) == 1
     assert "'happy' is 2 tokens, and its first one, ' ha'," in found.problems[0]
-    assert audit(task("happy", "sad"), PROMPTS, Words("happy"), Scoring.MEAN).passed
+    assert look(MOODS, Words("happy"), Scoring.MEAN).passed
 
 
 def test_a_label_without_tokens_is_a_problem():
@@ -105,14 +106,14 @@ def test_a_label_without_tokens_is_a_problem():
         def encode(self, text):
             return super().encode(text.replace(" sad", ""))
 
-    found = audit(task("happy", "sad"), PROMPTS, Deaf(), Scoring.SUM, engine=Fixed(1, 0))
-    assert found.classes == ()
+    found = look(MOODS, Deaf(), Scoring.SUM, says=(1, 0))
+    assert found.classes == []
     assert "'sad' has no token of its own" in found.problems[0]
 
 
 def test_drift_through_the_chat_template():
     steady = Words(template=lambda prompt: f"<user> {prompt} <bot>")
-    found = audit(task("happy", "sad"), PROMPTS, steady, Scoring.FIRST)
+    found = look(MOODS, steady)
     assert found.passed
     assert "has a chat template" in found.notes[0]
     assert found.classes[0].chat_ids == found.classes[0].ids
@@ -122,7 +123,7 @@ def test_drift_through_the_chat_template():
             return [token + 50 for token in self.encode(text)]
 
     shifting = Shifting(template=lambda prompt: f"<user> {prompt} <bot>")
-    found = audit(task("happy", "sad"), PROMPTS, shifting, Scoring.FIRST)
+    found = look(MOODS, shifting)
     assert found.drifted == (0, 1)
     assert "'happy' is the tokens" in found.problems[0]
     assert "in the chat template. Use the same form" in found.problems[0]
@@ -130,19 +131,18 @@ def test_drift_through_the_chat_template():
 
 def test_in_the_chat_template_its_own_tokens_are_scored():
     words = Words(template=lambda prompt: f"<user> {prompt} <bot>")
-    asked = task("happy", "sad")
-    found = audit(asked, PROMPTS, words, Scoring.SUM, chat=True)
+    found = look(MOODS, words, Scoring.SUM, chat=True)
     assert found.passed
     assert [c.texts for c in found.classes] == [(" so", " happy"), (" so", " sad")]
     assert found.classes[0].chat_ids == found.classes[0].ids
     assert found.drifted == (0, 1)
     assert "other tokens than after the bare prompt" in found.notes[0]
-    first = audit(asked, PROMPTS, words, Scoring.FIRST, chat=True)
+    first = look(MOODS, words, chat=True)
     assert "begin with the same token" in first.problems[0]
 
 
 def test_without_a_tokenizer_mass_alone_is_measured():
-    found = audit(task("happy", "sad"), PROMPTS, None, Scoring.FIRST, engine=Fixed(0.6, 0.3))
+    found = look(MOODS, None)
     assert [(c.word, c.ids) for c in found.classes] == [("happy", ()), ("sad", ())]
     assert found.classes[0].mass == pytest.approx(0.6 * (1 + 1 / 2 + 1 / 3) / 3)
 
@@ -151,20 +151,20 @@ def test_a_chat_template_that_fails_is_a_note():
     def fails(prompt):
         raise InvalidInputError("the chat template fails")
 
-    found = audit(task("happy", "sad"), PROMPTS, Words(template=fails), Scoring.FIRST)
+    found = look(MOODS, Words(template=fails))
     assert found.passed
     assert "cannot be scored: the chat template fails" in found.notes[0]
 
 
 @pytest.mark.parametrize(
-    ("engine", "problem", "note"),
+    ("says", "partial", "problem", "note"),
     [
-        (Fixed(0.01, 0.01), "on 3 prompts the labels capture 1.2% of the probability", ""),
-        (Fixed(0.6, 0.3, partial=2), "", "on 2 of 3 prompts the server did not report every label"),
+        ((0.01, 0.01), 0, "on 3 prompts the labels capture 1.2% of the probability", ""),
+        ((0.6, 0.3), 2, "", "on 2 of 3 prompts the server did not report every label"),
     ],
 )
-def test_what_the_mass_says(engine, problem, note):
-    found = audit(task("happy", "sad"), PROMPTS, Words(), Scoring.SUM, engine=engine)
+def test_what_the_mass_says(says, partial, problem, note):
+    found = look(MOODS, Words(), Scoring.SUM, says=says, partial=partial)
     assert [text for text in found.problems if problem not in text] == []
     assert (len(found.problems), len(found.notes)) == (problem != "", note != "")
     assert note in "".join(found.notes)

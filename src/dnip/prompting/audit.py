@@ -2,35 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from dnip.base.errors import InvalidInputError, counted
-from dnip.prompting.engines.base import FALLBACK, Scoring
+from dnip.prompting.engines.base import FALLBACK, Engine, ScoredRow, Scoring
 from dnip.prompting.labels import (
     Collision,
     LabelTokens,
+    Tokenizer,
     describe_collision,
     label_tokens,
     prompt_label_tokens,
 )
+from dnip.prompting.prompt import Prompt
+from dnip.prompting.task import Task
 from dnip.tables.captured_mass import LOW_MASS
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from dnip.prompting.engines.base import Engine, ScoredRow
-    from dnip.prompting.labels import Tokenizer
-    from dnip.prompting.prompt import Prompt
-    from dnip.prompting.task import Task
 
 #: Beyond this share of answers without a label, chain of thought does not work.
 MOST_FALLBACKS = 0.5
 
 
-@dataclass(frozen=True)
+@dataclass
 class ClassAudit:
     """What is scored for one class.
 
@@ -59,14 +54,14 @@ class ClassAudit:
     mass: float | None = None
 
 
-@dataclass(frozen=True)
+@dataclass
 class Audit:
     """The result of an audit.
 
     Attributes
     ----------
     scoring : Scoring
-    classes : tuple of ClassAudit
+    classes : list of ClassAudit
         Empty if the labels have no tokens to score; `problems` says why.
     collisions : tuple of Collision
         Pairs of classes whose answers begin with the same token.
@@ -84,14 +79,14 @@ class Audit:
         Number of prompts on which mass was measured.
     fallbacks : int or None
         How many answers have no label; None if the model does not reason.
-    problems : tuple of str
+    problems : list of str
         Why the labels should not be scored like this, each with a remedy; empty if all is well.
-    notes : tuple of str
+    notes : list of str
         What is worth knowing but no problem.
     """
 
     scoring: Scoring
-    classes: tuple[ClassAudit, ...] = ()
+    classes: list[ClassAudit]
     collisions: tuple[Collision, ...] = ()
     split: tuple[int, ...] = ()
     chat: bool = False
@@ -100,8 +95,8 @@ class Audit:
     lowest_mass: float | None = None
     n_measured: int = 0
     fallbacks: int | None = None
-    problems: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
+    problems: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
     @property
     def passed(self) -> bool:
@@ -112,10 +107,9 @@ class Audit:
 def audit(
     task: Task,
     prompts: Sequence[Prompt],
+    engine: Engine,
     tokenizer: Tokenizer | None,
-    scoring: Scoring,
     *,
-    engine: Engine | None = None,
     chat: bool = False,
 ) -> Audit:
     """Check the label tokens of a task, and measure captured mass.
@@ -125,17 +119,12 @@ def audit(
     task : Task
     prompts : sequence of Prompt
         At least one; a few are enough.
+    engine : Engine
+        Measures captured mass on the prompts, if the labels can be scored.
     tokenizer : Tokenizer or None
         The model's tokenizer. Without it, only captured mass is measured.
-    scoring : Scoring
-    engine : Engine, optional
-        Measures captured mass on the prompts, if the labels can be scored.
     chat : bool, default=False
         Whether the prompts are scored in the chat template.
-
-    Returns
-    -------
-    Audit
 
     Raises
     ------
@@ -146,112 +135,93 @@ def audit(
     """
     if not prompts:
         raise InvalidInputError("an audit needs at least one prompt")
-    tokens = Audit(scoring, tuple(map(ClassAudit, task.classes, task.label_words)), chat=chat)
+    names = zip(task.classes, task.label_words, strict=True)
+    found = Audit(engine.scoring, [ClassAudit(name, word) for name, word in names], chat=chat)
     if tokenizer is not None:
-        tokens = _audit_tokens(task, prompts, tokenizer, scoring, chat)
-    unscorable = not tokens.classes or (scoring is Scoring.FIRST and tokens.collisions)
-    if engine is None or unscorable:
-        return tokens
-    return _with_mass(tokens, list(engine.score(prompts, task)))
+        _add_tokens(found, task, prompts, tokenizer)
+        if not found.classes or (engine.scoring is Scoring.FIRST and found.collisions):
+            return found
+    _add_mass(found, list(engine.score(prompts, task)))
+    return found
 
 
-def _audit_tokens(
-    task: Task, prompts: Sequence[Prompt], tokenizer: Tokenizer, scoring: Scoring, chat: bool
-) -> Audit:
+def _add_tokens(found: Audit, task: Task, prompts: Sequence[Prompt], tokenizer: Tokenizer) -> None:
     """Look at the tokens of the labels, and compare them with and without the chat template."""
     texts, lead = [prompt.text for prompt in prompts], prompts[0].lead
     try:
-        labels = prompt_label_tokens(tokenizer, texts, task, chat=chat, lead=lead)
+        labels = prompt_label_tokens(tokenizer, texts, task, chat=found.chat, lead=lead)
     except InvalidInputError as error:
-        return Audit(scoring, chat=chat, problems=(str(error),))
-    problems = _first_token_problems(labels, tokenizer) if scoring is Scoring.FIRST else []
-    notes: list[str] = []
+        found.classes = []
+        found.problems.append(str(error))
+        return
+    found.collisions, found.split = labels.collisions, labels.split
+    if found.scoring is Scoring.FIRST:
+        found.problems += _first_token_problems(labels, tokenizer)
     other: LabelTokens | None = None  # in the other form of prompt
     try:
-        if chat:
+        if found.chat:
             other = label_tokens(tokenizer.encode, texts[0] + lead, task)
         elif tokenizer.has_chat:
             # One prompt is enough: what the template writes after it is the same for all.
             other = label_tokens(tokenizer.encode_chat, tokenizer.chat(texts[0]) + lead, task)
-            notes.append(_CHAT_NOTE)
+            found.notes.append(_CHAT_NOTE)
     except InvalidInputError as error:
-        if not chat:
+        if not found.chat:
             reason = "after the prompt in the chat template, labels cannot be scored"
-            notes.append(f"{reason}: {error}")
-    pairs = [] if other is None else list(zip(labels.ids, other.ids, strict=True))
-    drifted = tuple(label for label, (own, theirs) in enumerate(pairs) if own != theirs)
-    if chat and drifted:
-        notes.append(_CHAT_DRIFT_NOTE)
-    elif not chat:
-        problems += [
-            f"the label word {labels.words[label]!r} is the tokens {list(pairs[label][0])} after "
-            f"the prompt, but {list(pairs[label][1])} after the prompt in the chat template. Use "
-            "the same form of prompt for scoring and serving, or an answer_prefix that fits both"
-            for label in drifted
+            found.notes.append(f"{reason}: {error}")
+    if other is not None:
+        _compare(found, labels, other)
+    in_chat = labels if found.chat else other
+    for label, one in enumerate(found.classes):
+        one.ids = labels.ids[label]
+        one.texts = tuple(tokenizer.decode([token]) for token in one.ids)
+        one.scored = one.ids[:1] if found.scoring is Scoring.FIRST else one.ids
+        one.chat_ids = None if in_chat is None else in_chat.ids[label]
+
+
+def _compare(found: Audit, labels: LabelTokens, other: LabelTokens) -> None:
+    """Say which labels have other tokens in the other form of prompt."""
+    found.drifted = tuple(i for i, own in enumerate(labels.ids) if own != other.ids[i])
+    if found.chat and found.drifted:
+        found.notes.append(_CHAT_DRIFT_NOTE)
+    elif not found.chat:
+        found.problems += [
+            f"the label word {labels.words[i]!r} is the tokens {list(labels.ids[i])} after the "
+            f"prompt, but {list(other.ids[i])} after the prompt in the chat template. Use the same "
+            "form of prompt for scoring and serving, or an answer_prefix that fits both"
+            for i in found.drifted
         ]
-    in_chat = labels if chat else other
-    return Audit(
-        scoring=scoring,
-        classes=tuple(
-            ClassAudit(
-                name=task.classes[label],
-                word=word,
-                ids=ids,
-                texts=tuple(tokenizer.decode([token]) for token in ids),
-                scored=ids[:1] if scoring is Scoring.FIRST else ids,
-                chat_ids=None if in_chat is None else in_chat.ids[label],
-            )
-            for label, (word, ids) in enumerate(zip(labels.words, labels.ids, strict=True))
-        ),
-        collisions=labels.collisions,
-        split=labels.split,
-        chat=chat,
-        drifted=drifted,
-        problems=tuple(problems),
-        notes=tuple(notes),
-    )
 
 
-def _with_mass(tokens: Audit, scored: Sequence[ScoredRow]) -> Audit:
+def _add_mass(found: Audit, scored: Sequence[ScoredRow]) -> None:
     """Add the captured mass, and how many answers have no label if the model reasons."""
     captured = np.array([row.captured for row in scored])
-    rows = captured.sum(axis=1)
-    captured_mass = float(rows.mean())
-    reasoned = all(FALLBACK in row.details for row in scored)
-    fallbacks = sum(row.details[FALLBACK] for row in scored) if reasoned else None
-    problems, notes = list(tokens.problems), list(tokens.notes)
-    if fallbacks is not None and fallbacks > MOST_FALLBACKS * len(rows):
-        problems.append(
-            f"{fallbacks} of {len(rows)} answers hold no label, and their last token stands for "
-            "one: allow longer answers with max_new_tokens, show demonstrations, or score without "
-            "chain of thought"
+    mass = captured.sum(axis=1)
+    found.mass, found.lowest_mass = float(mass.mean()), float(mass.min())
+    found.n_measured = len(scored)
+    for one, own in zip(found.classes, captured.T, strict=True):
+        one.mass = float(own.mean())
+    if all(FALLBACK in row.details for row in scored):
+        found.fallbacks = sum(row.details[FALLBACK] for row in scored)
+    if found.fallbacks is not None and found.fallbacks > MOST_FALLBACKS * len(scored):
+        found.problems.append(
+            f"{found.fallbacks} of {len(scored)} answers hold no label, and their last token "
+            "stands for one: allow longer answers with max_new_tokens, show demonstrations, or "
+            "score without chain of thought"
         )
-    elif captured_mass < LOW_MASS and tokens.scoring is not Scoring.PER_TOKEN:
-        problems.append(
-            f"on {counted(len(rows), 'prompt')} the labels capture {captured_mass:.1%} of the "
+    elif found.mass < LOW_MASS and found.scoring is not Scoring.PER_TOKEN:
+        found.problems.append(
+            f"on {counted(len(scored), 'prompt')} the labels capture {found.mass:.1%} of the "
             "probability on average: the model wants to say something else, which no weight can "
             "mend. Name the label words in the instruction, show demonstrations, or give words "
             "that the model would say"
         )
     n_partial = sum(row.ceiling is not None for row in scored)
     if n_partial:
-        notes.append(
-            f"on {n_partial} of {len(rows)} prompts the server did not report every label, so that "
-            "the mass is at least what is shown"
+        found.notes.append(
+            f"on {n_partial} of {len(scored)} prompts the server did not report every label, so "
+            "that the mass is at least what is shown"
         )
-    return replace(
-        tokens,
-        classes=tuple(
-            replace(one, mass=float(captured[:, label].mean()))
-            for label, one in enumerate(tokens.classes)
-        ),
-        mass=captured_mass,
-        lowest_mass=float(rows.min()),
-        n_measured=len(rows),
-        fallbacks=fallbacks,
-        problems=tuple(problems),
-        notes=tuple(notes),
-    )
 
 
 _CHAT_NOTE = (

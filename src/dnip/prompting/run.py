@@ -3,31 +3,24 @@
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from dnip.base.errors import BackendError, InvalidInputError
 from dnip.base.files import atomic_path, check_writable
-from dnip.prompting.engines.base import FALLBACK, SAMPLES, Fill, Scoring
+from dnip.prompting.engines.base import FALLBACK, SAMPLES, Engine, Fill, ScoredRow, Scoring
 from dnip.prompting.fill import fill_unreported, open_decisions
 from dnip.prompting.journal import changed_settings, lock_path, open_journal
-from dnip.prompting.plan import hash_prompts
+from dnip.prompting.plan import Plan, hash_prompts
 from dnip.tables import ProbabilityTable, open_writer
 from dnip.tables.formats.registry import format_of
 from dnip.tables.metadata import metadata_path
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Iterator
-
-    from dnip.prompting.engines.base import Engine, ScoredRow
-    from dnip.prompting.journal import Journal
-    from dnip.prompting.plan import Plan
 
 
 @dataclass(frozen=True)
@@ -113,20 +106,25 @@ def run_plan(
     if finished is not None:
         return finished
 
+    show = progress or (lambda *_: None)
     journal_path = _journal_path(target)
     with open_journal(journal_path, settings) as journal:
-        n_resumed = len(journal.rows)
-        todo = partial(engine.score, prompts, plan.task)
-        _score_rest(todo, len(prompts), journal, progress or (lambda *_: None))
-        missing = len(prompts) - len(journal.rows)
-        if missing:
+        rows = journal.rows
+        n, n_resumed = len(prompts), len(rows)
+        show(n_resumed, n)
+        if n_resumed < n:
+            for scored in engine.score(prompts, plan.task, done=frozenset(rows)):
+                if scored.row not in rows:
+                    journal.add(scored)
+                    show(len(rows), n)
+        if len(rows) < n:
             raise BackendError(
-                f"{missing} of {len(prompts)} rows were not scored",
+                f"{n - len(rows)} of {n} rows were not scored",
                 hint="Run the same command again to go on",
                 retryable=True,
             )
-        rows = [journal.rows[i] for i in range(len(prompts))]
-        summary = _write(target, plan, engine.scoring, rows, fill, n_resumed)
+        in_order = [rows[i] for i in range(n)]
+        summary = _write(target, plan, engine.scoring, in_order, fill, n_resumed)
     with atomic_path(metadata_path(target)) as temporary:
         content = {"settings": settings, "summary": summary.to_dict()}
         temporary.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", "utf-8")
@@ -134,31 +132,10 @@ def run_plan(
     return summary
 
 
-def _score_rest(
-    score: Callable[..., Iterator[ScoredRow]],
-    n: int,
-    journal: Journal,
-    progress: Callable[[int, int], None],
-) -> None:
-    """Ask for those of n rows that the journal does not hold, and note them as they come."""
-    progress(len(journal.rows), n)
-    if len(journal.rows) == n:
-        return
-    for scored in score(done=frozenset(journal.rows)):
-        if scored.row not in journal.rows:
-            journal.add(scored)
-            progress(len(journal.rows), n)
-
-
 def files_of_run(out: Path) -> dict[str, Path]:
     """Return the files that a run writes, by what they are."""
-    journal = _journal_path(out)
-    return {
-        "out": out,
-        "metadata": metadata_path(out),
-        "progress": journal,
-        "lock": lock_path(journal),
-    }
+    journal, lock = _journal_path(out), lock_path(_journal_path(out))
+    return {"out": out, "metadata": metadata_path(out), "progress": journal, "lock": lock}
 
 
 def _journal_path(out: Path) -> Path:
@@ -190,12 +167,7 @@ def _finished(target: Path, settings: dict[str, Any]) -> RunSummary | None:
 
 
 def _write(
-    target: Path,
-    plan: Plan,
-    scoring: Scoring,
-    rows: list[ScoredRow],
-    fill: Fill,
-    n_resumed: int,
+    target: Path, plan: Plan, scoring: Scoring, rows: list[ScoredRow], fill: Fill, n_resumed: int
 ) -> RunSummary:
     captured = np.array([row.captured for row in rows])
     ceiling = np.array([row.captured if row.ceiling is None else row.ceiling for row in rows])

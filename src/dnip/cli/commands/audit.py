@@ -48,9 +48,7 @@ def audit(
         )
         builder, looked_at = plan.builder, plan.prompts
     engine = open_model(model, stop=builder.stop)
-    result = audit_task(
-        task, looked_at, engine.tokenizer, engine.scoring, engine=engine, chat=engine.chat
-    )
+    result = audit_task(task, looked_at, engine, engine.tokenizer, chat=engine.chat)
     finish({**asdict(result), "passed": result.passed}, describe_audit(result), json=json)
     for note in result.notes:
         complain("note", note)
