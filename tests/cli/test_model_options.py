@@ -139,7 +139,7 @@ def test_votes_are_counted_and_their_number_stands_in_the_table(dnip, task, fold
     assert {(body["temperature"], body["max_tokens"]) for body in server.requests} == {(0.7, 9)}
     assert sorted({body["seed"] for body in server.requests}) == [5, 6, 7]
     lines = (folder / "t.csv").read_text().splitlines()
-    assert lines[0] == "id,label,mass,samples,p0,p1"
+    assert lines[0] == "id,label,mass,samples,happy,sad"
     assert [line.split(",")[3] for line in lines[1:]] == ["3"] * 9
     table = ProbabilityTable.read(folder / "t.csv", ["happy", "sad"])
     assert table.probabilities[0] == pytest.approx([2 / 3, 1 / 3])
