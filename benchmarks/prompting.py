@@ -129,7 +129,7 @@ def _bare(engine: TransformersEngine, prompts: list[Prompt]) -> Callable[[int], 
     import torch  # noqa: PLC0415
 
     from dnip.prompting.engines.batches import pad, plan, shared_length  # noqa: PLC0415
-    from dnip.prompting.engines.prefix_cache import fork  # noqa: PLC0415
+    from dnip.prompting.engines.causal_lm import fork  # noqa: PLC0415
 
     model = engine._model.model
     tokens = engine.tokenizer.encode_all([prompt.text for prompt in prompts])

@@ -5,10 +5,9 @@ from dataclasses import replace
 import pytest
 
 from dnip.base.errors import InvalidInputError
-from dnip.prompting.chain_of_thought import ChainOfThought
 from dnip.prompting.plan import hash_prompts, make_plan
 from dnip.prompting.prompt import PromptBuilder
-from dnip.prompting.task import built_in_tasks, load_task
+from dnip.prompting.task import ChainOfThought, built_in_tasks, load_task
 from fakes import TASK, write_data
 
 TOML = """

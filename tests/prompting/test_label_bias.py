@@ -51,7 +51,7 @@ class Merging(Words):
 def tokenizers(monkeypatch):
     """Open the tokenizers above by their names."""
     monkeypatch.setattr(
-        "dnip.prompting.engines.tokenizer.HubTokenizer", lambda name: globals()[name](name)
+        "dnip.prompting.label_bias.HubTokenizer", lambda name: globals()[name](name)
     )
 
 

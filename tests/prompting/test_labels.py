@@ -129,7 +129,7 @@ def test_first_tokens_must_differ():
 @pytest.mark.parametrize(("begin", "end"), [(False, False), (True, False), (True, True)])
 def test_a_real_tokenizer(tmp_path, begin, end):
     pytest.importorskip("transformers")
-    from dnip.prompting.engines.tokenizer import HubTokenizer
+    from dnip.prompting.engines.hub import HubTokenizer
     from tiny_models import save_tokenizer
 
     save_tokenizer(tmp_path, begin=begin, end=end)

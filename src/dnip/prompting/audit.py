@@ -9,10 +9,10 @@ import numpy as np
 
 from dnip.base.errors import InvalidInputError, counted
 from dnip.prompting.engines.base import FALLBACK, Engine, ScoredRow, Scoring
+from dnip.prompting.engines.hub import HubTokenizer
 from dnip.prompting.labels import (
     Collision,
     LabelTokens,
-    Tokenizer,
     describe_collision,
     label_tokens,
     prompt_label_tokens,
@@ -108,7 +108,7 @@ def audit(
     task: Task,
     prompts: Sequence[Prompt],
     engine: Engine,
-    tokenizer: Tokenizer | None,
+    tokenizer: HubTokenizer | None,
     *,
     chat: bool = False,
 ) -> Audit:
@@ -121,7 +121,7 @@ def audit(
         At least one; a few are enough.
     engine : Engine
         Measures captured mass on the prompts, if the labels can be scored.
-    tokenizer : Tokenizer or None
+    tokenizer : HubTokenizer or None
         The model's tokenizer. Without it, only captured mass is measured.
     chat : bool, default=False
         Whether the prompts are scored in the chat template.
@@ -145,7 +145,9 @@ def audit(
     return found
 
 
-def _add_tokens(found: Audit, task: Task, prompts: Sequence[Prompt], tokenizer: Tokenizer) -> None:
+def _add_tokens(
+    found: Audit, task: Task, prompts: Sequence[Prompt], tokenizer: HubTokenizer
+) -> None:
     """Look at the tokens of the labels, and compare them with and without the chat template."""
     texts, lead = [prompt.text for prompt in prompts], prompts[0].lead
     try:
@@ -234,7 +236,7 @@ _CHAT_DRIFT_NOTE = (
 )
 
 
-def _first_token_problems(labels: LabelTokens, tokenizer: Tokenizer) -> list[str]:
+def _first_token_problems(labels: LabelTokens, tokenizer: HubTokenizer) -> list[str]:
     """Describe collisions, blank tokens and split words, which first-token scoring misreads."""
     remedy = f"Score whole words with {Scoring.SUM} or {Scoring.PER_TOKEN}"
     problems = [

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import Annotated, ClassVar
 
 from dnip.base.errors import InvalidInputError, listed
 from dnip.base.option import Option
 from dnip.deploying.exports import Export, split_names
-
-if TYPE_CHECKING:
-    from dnip.method.coefficients import Coefficients
-    from dnip.prompting.labels import Tokenizer
+from dnip.method.coefficients import Coefficients
+from dnip.prompting.engines.hub import HubTokenizer
+from dnip.prompting.labels import prompt_label_tokens
+from dnip.prompting.task import Task
 
 _GROUP = "Label tokens, for logit-bias and transformers"
 # What a label follows, to see its tokens there.
@@ -85,27 +85,23 @@ class _LabelBias(Export):
         InvalidInputError
             If a label is more than one token, or two labels have the same one.
         """
-        from dnip.prompting.engines.tokenizer import HubTokenizer  # noqa: PLC0415  # heavy
+        bias = list(coefficients.logit_bias().values())
+        shift = 100 * self.only_labels - max(bias)
+        tokens = self._single_tokens(coefficients.classes)
+        return {token: value + shift for token, value in zip(tokens, bias, strict=True)}
 
+    def _single_tokens(self, classes: tuple[str, ...]) -> tuple[int, ...]:
+        """Return the token that the answer of each class is."""
         if self.tokenizer is None:
             raise InvalidInputError(
                 "the tokens of labels need the tokenizer of the model",
                 hint="Give --tokenizer, a folder or a name on the hub",
             )
-        tokens = self._single_tokens(coefficients, HubTokenizer(self.tokenizer))
-        bias = list(coefficients.logit_bias().values())
-        shift = 100 * self.only_labels - max(bias)
-        return {token: value + shift for token, value in zip(tokens, bias, strict=True)}
-
-    def _single_tokens(self, coefficients: Coefficients, tokenizer: Tokenizer) -> tuple[int, ...]:
-        from dnip.prompting.labels import prompt_label_tokens  # noqa: PLC0415
-        from dnip.prompting.task import Task  # noqa: PLC0415
-
-        classes = coefficients.classes
         words = classes
         if self.labels is not None:
             words = tuple(split_names(self.labels, classes, "--labels"))
         task = Task("export", "", (), "", classes, words, answer_prefix=self.answer_prefix)
+        tokenizer = HubTokenizer(self.tokenizer)
         found = prompt_label_tokens(tokenizer, [_BEFORE], task, chat=self.chat)
         if found.split:
             several = [f"{words[n]!r} is {len(found.ids[n])} tokens" for n in found.split]
@@ -138,10 +134,7 @@ class SequenceBias(_LabelBias):
     def render(self, coefficients: Coefficients) -> str:
         """Return the JSON text."""
         bias = self.token_bias(coefficients)
-        return (
-            json.dumps({"sequence_bias": [[[token], value] for token, value in bias.items()]})
-            + "\n"
-        )
+        return json.dumps({"sequence_bias": [[[t], value] for t, value in bias.items()]}) + "\n"
 
 
 #: By the name that users type.

@@ -5,48 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple
 
 from dnip.base.errors import InvalidInputError
 from dnip.prompting.engines.base import Scoring
-
-if TYPE_CHECKING:
-    from dnip.prompting.task import Task
+from dnip.prompting.engines.hub import HubTokenizer
+from dnip.prompting.task import Task
 
 #: A tokenizer, as far as labels go: a text's token ids, special tokens at its start included.
 Encode = Callable[[str], Sequence[int]]
 #: The text of token ids, for messages.
 Decode = Callable[[Sequence[int]], str]
-
-
-class Tokenizer(Protocol):
-    """What labels ask of a model's tokenizer; `HubTokenizer` is one."""
-
-    def encode(self, text: str) -> list[int]:
-        """Return a text's token ids, those of special tokens at its start included."""
-        ...
-
-    def decode(self, tokens: Sequence[int]) -> str:
-        """Return the text of token ids."""
-        ...
-
-    @property
-    def has_chat(self) -> bool:
-        """Whether there is a chat template."""
-        ...
-
-    def chat(self, prompt: str) -> str:
-        """Return a prompt as the user's turn of a chat, up to where the answer begins."""
-        ...
-
-    def in_chat(self, task: Task) -> Task:
-        """Return a task whose answers begin as replies do in the chat template."""
-        ...
-
-    def encode_chat(self, text: str) -> list[int]:
-        """Return the token ids of a chat, whose special tokens stand in the text."""
-        ...
-
 
 #: Prompts that end in the same letters are taken to be followed by the same label tokens.
 _TAIL = 4
@@ -176,7 +145,12 @@ def label_tokens(encode: Encode, prompt: str, task: Task) -> LabelTokens:
 
 
 def prompt_label_tokens(
-    tokenizer: Tokenizer, prompts: Sequence[str], task: Task, *, chat: bool = False, lead: str = ""
+    tokenizer: HubTokenizer,
+    prompts: Sequence[str],
+    task: Task,
+    *,
+    chat: bool = False,
+    lead: str = "",
 ) -> LabelTokens:
     """Find the label tokens that hold after all prompts, as they are or as turns of a chat.
 
@@ -184,7 +158,7 @@ def prompt_label_tokens(
 
     Parameters
     ----------
-    tokenizer : Tokenizer
+    tokenizer : HubTokenizer
     prompts : sequence of str
         At least one.
     task : Task

@@ -260,8 +260,8 @@ def open_model(
     load : callable, optional
         Stands for :func:`load_model`, such as one that keeps what it has loaded.
     """
+    from dnip.prompting.engines.hub import HubTokenizer
     from dnip.prompting.engines.server import Server, ServerEngine
-    from dnip.prompting.engines.tokenizer import HubTokenizer
 
     kind = options.engine
     settings: dict[str, Any] = {}

@@ -9,8 +9,7 @@ from typing import Any
 
 from dnip.base.errors import InvalidInputError
 from dnip.base.optional import load_optional
-from dnip.prompting.chain_of_thought import INVITATION, RATIONALE
-from dnip.prompting.task import Task
+from dnip.prompting.task import INVITATION, RATIONALE, Task
 
 # Mark the places of prompt and answer in a rendered demonstration.
 _PROMPT, _ANSWER = "\ue000", "\ue001"

@@ -13,7 +13,7 @@ pytest.importorskip("transformers")
 from dnip.base.errors import InvalidInputError
 from dnip.prompting.data import Examples
 from dnip.prompting.engines.base import Scoring
-from dnip.prompting.engines.tokenizer import HubTokenizer
+from dnip.prompting.engines.hub import HubTokenizer
 from dnip.prompting.engines.transformers_engine import TransformersEngine
 from dnip.prompting.plan import Plan
 from dnip.prompting.prompt import Prompt, PromptBuilder

@@ -105,7 +105,7 @@ def test_the_last_feed_forward_sees_only_the_answers_place(tiny_model, kind):
     engine = TransformersEngine(tiny_model(kind))
     prompts = random_prompts(TASK, 1, 6)
     seen = []
-    inner = next(engine._model.narrowing.last_mlp.children())
+    inner = next(engine._model.last_mlp.children())
     inner.register_forward_pre_hook(lambda _module, inputs: seen.append(tuple(inputs[0].shape)))
     scores(engine, prompts, TASK, Scoring.FIRST)
     assert [shape[1] for shape in seen] == [1] * len(seen)

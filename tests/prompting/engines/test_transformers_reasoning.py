@@ -14,16 +14,14 @@ torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
 from dnip.base.errors import BackendError, InvalidInputError  # noqa: E402
-from dnip.prompting.chain_of_thought import ChainOfThought  # noqa: E402
-from dnip.prompting.engines import generation  # noqa: E402
+from dnip.prompting.engines import transformers_reasoning  # noqa: E402
 from dnip.prompting.engines.base import Scoring  # noqa: E402
 from dnip.prompting.engines.causal_lm import CausalLM  # noqa: E402
-from dnip.prompting.engines.generation import generate  # noqa: E402
 from dnip.prompting.engines.transformers_reasoning import (  # noqa: E402
     TransformersReasoningEngine,
 )
 from dnip.prompting.prompt import Prompt  # noqa: E402
-from dnip.prompting.task import Task  # noqa: E402
+from dnip.prompting.task import ChainOfThought, Task  # noqa: E402
 from plain_language_model import PlainLanguageModel  # noqa: E402
 from tiny_models import add_chat_template, random_prompts  # noqa: E402
 
@@ -98,7 +96,7 @@ def assert_equal(engine, oracle, prompts, task, scoring, stop=None):
 @pytest.fixture(autouse=True)
 def several_rounds(monkeypatch):
     """Rows that have ended are dropped within an answer's length."""
-    monkeypatch.setattr(generation, "_ROUND", 5)
+    monkeypatch.setattr(transformers_reasoning, "_ROUND", 5)
 
 
 KINDS = ["llama", "gpt2", "gemma2", "gemma3", "bloom"]
@@ -121,7 +119,7 @@ def test_the_generated_tokens_are_the_oracles(case):
         model = CausalLM(folder)
         prompts = random_prompts(task, 1, 6, seed=3, chain_of_thought=True)
         rows = [oracle.tokenizer(prompt.text)["input_ids"] for prompt in prompts]
-        found = generate(
+        found = transformers_reasoning.generate(
             model, rows, [3, 5], most=MOST, closing=frozenset({1}), is_over=lambda tokens: False
         )
         assert [(a.tokens, a.ended) for a in found] == [

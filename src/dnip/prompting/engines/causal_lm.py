@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import copy
+import os
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from inspect import signature
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from dnip.base.errors import BackendError, InvalidInputError
 from dnip.base.optional import load_optional
+from dnip.base.typing import Floats
 from dnip.base.validation import check_choice
 from dnip.prompting.engines.batches import pad
 from dnip.prompting.engines.hub import (
@@ -22,17 +26,11 @@ from dnip.prompting.engines.hub import (
     library,
     load,
 )
-from dnip.prompting.engines.narrowing import Narrowing
-from dnip.prompting.engines.prefix_cache import cache_of, fork, has_window
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterator, Sequence
-
-    from dnip.base.typing import Floats
 
 #: Precisions by name; "auto" takes the checkpoint's own.
 PRECISIONS = ("float32", "bfloat16", "float16", "auto")
+#: Cache layers of transformers whose update makes new tensors and leaves the old ones as they are.
+_FORKABLE = ("DynamicLayer", "DynamicSlidingWindowLayer")
 
 
 class CausalLM:
@@ -100,7 +98,7 @@ class CausalLM:
         self.closing = _closing(self.model)
         # A checkpoint's own settings may sample, or change probabilities, as a penalty does.
         self.model.generation_config = self._transformers.GenerationConfig()
-        self.narrowing = Narrowing(self.model)
+        self.last_mlp = _last_mlp(self.model)
         self._takes_positions = "position_ids" in signature(self.model.forward).parameters
         self._prefix: tuple[tuple[int, ...], Any] = ((), None)
 
@@ -257,8 +255,43 @@ class CausalLM:
         """
         tokens = self.tensor(pad(rows)[0])
         options = {} if past is None else {"past_key_values": fork(past, len(rows))}
-        with self.narrowing.at(self.tensor(places), tokens.shape[1]):
+        with self._narrowed(self.tensor(places), tokens.shape[1]):
             return self.model(input_ids=tokens, use_cache=keep or past is not None, **options)
+
+    @contextmanager
+    def _narrowed(self, places: Any, width: int) -> Iterator[None]:
+        """Within, compute the costly last parts of the model at some places of each row only.
+
+        These are the head, which costs the most per token, and the feed-forward of the last layer.
+        No other place looks at their results.
+
+        Parameters
+        ----------
+        places : tensor of shape (B, P), int64
+            Columns of the input.
+        width : int
+            Columns of the input in all.
+        """
+        index = places[..., None]
+
+        def narrow(_module: object, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+            hidden, *rest = inputs
+            return (hidden.take_along_dim(index, dim=1), *rest)
+
+        def widen(_module: object, _inputs: object, output: Any) -> Any:
+            rows, _, size = output.shape
+            whole = output.new_zeros(rows, width, size)
+            return whole.scatter_(1, index.expand(-1, -1, size), output)
+
+        hooks = [self.model.get_output_embeddings().register_forward_pre_hook(narrow)]
+        if self.last_mlp is not None:
+            hooks.append(self.last_mlp.register_forward_pre_hook(narrow))
+            hooks.append(self.last_mlp.register_forward_hook(widen))
+        try:
+            yield
+        finally:
+            for hook in hooks:
+                hook.remove()
 
     def tensor(self, values: Any) -> Any:
         """Return values as a tensor on the model's device."""
@@ -308,3 +341,53 @@ def _keep_freed_memory(torch: Any) -> None:
     time.
     """
     torch.empty((32 << 20) - (1 << 16), dtype=torch.uint8)
+
+
+def cache_of(output: Any) -> Any | None:
+    """Return the cache in a model's output, None for one that `fork` cannot copy.
+
+    Recurrent layers overwrite their state; such a cache serves one row once.
+    """
+    cache = getattr(output, "past_key_values", None)
+    layers = getattr(cache, "layers", None) or []
+    known = all(type(layer).__name__ in _FORKABLE for layer in layers)
+    return cache if layers and known else None
+
+
+def fork(cache: Any, rows: int) -> Any:
+    """Return a cache for so many rows that shares the tensors of another.
+
+    Parameters
+    ----------
+    cache : Cache
+        From `cache_of`, of one row or of `rows`. It never changes: updates of the copy make new
+        tensors.
+    rows : int
+    """
+    forked = copy.copy(cache)
+    forked.layers = [copy.copy(layer) for layer in cache.layers]
+    for layer in forked.layers:
+        layer.keys = layer.keys.expand(rows, -1, -1, -1)
+        layer.values = layer.values.expand(rows, -1, -1, -1)
+    return forked
+
+
+def has_window(cache: Any) -> bool:
+    """Say whether some layers of a cache forget all but the latest tokens."""
+    return any(type(layer).__name__ == _FORKABLE[1] for layer in cache.layers)
+
+
+def _last_mlp(model: Any) -> Any | None:
+    """Return the feed-forward of the last layer, which treats each place by itself.
+
+    None where layers run more than once, or the last one is of no usual kind, such as a mixture of
+    experts.
+    """
+    decoder = model.base_model
+    layers = list(getattr(decoder, "layers", None) or getattr(decoder, "h", None) or [])
+    runs = getattr(model.config.get_text_config(), "num_hidden_layers", None)
+    if not layers or len({id(layer) for layer in layers}) != runs:
+        return None
+    mlp: Any = getattr(layers[-1], "mlp", None)
+    usual = type(mlp).__name__.endswith("MLP") and len(signature(mlp.forward).parameters) == 1
+    return mlp if usual else None

@@ -10,10 +10,10 @@ from typing import Any
 from dnip.base.errors import InvalidInputError
 from dnip.base.validation import check_integer
 from dnip.prompting.engines.base import CUT_FALLBACK, FALLBACK
+from dnip.prompting.engines.hub import HubTokenizer
 from dnip.prompting.engines.label_matching import LabelMatcher, Match
 from dnip.prompting.engines.openai_responses import read_answer, read_reported
 from dnip.prompting.engines.server import Read, ServerEngine
-from dnip.prompting.engines.tokenizer import HubTokenizer
 from dnip.prompting.labels import check_first_tokens, prompt_label_tokens
 from dnip.prompting.prompt import Prompt
 from dnip.prompting.task import Task

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import accumulate, islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from dnip.base.errors import BackendError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 #: How vLLM writes a token when asked for ids instead of text.
 _ID_PREFIX = "token_id:"

@@ -17,7 +17,7 @@ from dnip.base.optional import load_optional
 from dnip.base.typing import Floats
 from dnip.base.validation import check_choice, check_integer, check_number, check_url
 from dnip.prompting.engines.base import ScoredRow, Scoring
-from dnip.prompting.engines.tokenizer import HubTokenizer
+from dnip.prompting.engines.hub import HubTokenizer
 from dnip.prompting.prompt import Prompt
 from dnip.prompting.task import Task
 
@@ -178,7 +178,7 @@ class Server:
 
     def _refusal(self, status: int, reason: str, key: str | None) -> tuple[str, str]:
         """Return what a status other than success means, and what to do."""
-        told = f"status {status}" + (f": {reason}" if reason else "")
+        told = f"(status {status}: {reason})" if reason else f"(status {status})"
         if status in (401, 403):  # some servers repeat parts of the key in their own words
             found = "is not set" if key is None else "was sent"
             return (
@@ -186,23 +186,22 @@ class Server:
                 f"{found}",
                 f"Set {self.key_variable} to a key that this server and model accept",
             )
-        if status == 404:
-            message = f"unknown model or address ({told})"
-            return message, "Check the base URL and the model's name; GET /models lists the names"
         if status < 400:
-            hint = "Give the address that it redirects to as the base URL"
-            return f"redirected ({told})", hint
+            return f"redirected {told}", "Give the address that it redirects to as the base URL"
+        if status == 404:
+            hint = "Check the base URL and the model's name; GET /models lists the names"
+            return f"unknown model or address {told}", hint
         if status == 429:
             hint = "Lower the concurrency, start again later, or look whether the quota is used up"
-            return f"too many requests ({told})", hint
+            return f"too many requests {told}", hint
         if status >= 500:
-            return f"the server fails ({told})", "Start again later, or look at the server's log"
-        hint = "Change what the server refuses"
-        if "logprob" in reason.lower():
-            hint = "Lower top_logprobs, or count votes of repeated samples"
-        elif "context" in reason.lower():
-            hint = "Cut the texts, show fewer demonstrations, or serve a longer context"
-        return f"the server refuses the request ({told})", hint
+            return f"the server fails {told}", "Start again later, or look at the server's log"
+        hints = {
+            "logprob": "Lower top_logprobs, or count votes of repeated samples",
+            "context": "Cut the texts, show fewer demonstrations, or serve a longer context",
+        }
+        hint = next((hint for word, hint in hints.items() if word in reason.lower()), None)
+        return f"the server refuses the request {told}", hint or "Change what the server refuses"
 
 
 @dataclass(frozen=True)

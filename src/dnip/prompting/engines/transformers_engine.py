@@ -17,7 +17,7 @@ from dnip.base.validation import check_integer
 from dnip.prompting.engines.base import ScoredRow, Scoring
 from dnip.prompting.engines.batches import blocks, plan, shared_length
 from dnip.prompting.engines.causal_lm import CausalLM, OutOfMemoryBackendError
-from dnip.prompting.engines.tokenizer import HubTokenizer
+from dnip.prompting.engines.hub import HubTokenizer
 from dnip.prompting.labels import LabelTokens, check_first_tokens, prompt_label_tokens
 from dnip.prompting.prompt import Prompt
 from dnip.prompting.task import Task
