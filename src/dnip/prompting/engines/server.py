@@ -200,8 +200,9 @@ class Server:
             "logprob": "Lower top_logprobs, or count votes of repeated samples",
             "context": "Cut the texts, show fewer demonstrations, or serve a longer context",
         }
-        hint = next((hint for word, hint in hints.items() if word in reason.lower()), None)
-        return f"the server refuses the request {told}", hint or "Change what the server refuses"
+        known = [hint for word, hint in hints.items() if word in reason.lower()]
+        known.append("Change what the server refuses")
+        return f"the server refuses the request {told}", known[0]
 
 
 @dataclass(frozen=True)
