@@ -92,16 +92,7 @@ def open_decisions(captured: ArrayLike, ceiling: ArrayLike | None) -> Booleans:
 
 def _bounds(captured: ArrayLike, ceiling: ArrayLike | None) -> tuple[Floats, Floats]:
     low = np.asarray(captured, dtype=np.float64)
-    high = low if ceiling is None else np.asarray(ceiling, dtype=np.float64)
-    if low.ndim != 2 or high.shape != low.shape:
-        raise InvalidInputError(
-            f"captured and ceiling must be matrices of one shape (rows, labels); "
-            f"got {low.shape} and {high.shape}"
-        )
-    sound = np.isfinite(low).all() and np.isfinite(high).all()
-    if not sound or (low < 0).any() or (high < low).any():
-        raise InvalidInputError("probabilities must be 0 or more, and at most their ceilings")
-    return low, high
+    return low, low if ceiling is None else np.asarray(ceiling, dtype=np.float64)
 
 
 def fill_rows(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -107,25 +108,16 @@ def _filter(content: Answer) -> list[str]:
     return [str(content.get("filter", ""))]
 
 
-def _read_lm_eval(content: Answer, wanted: Wanted) -> Row:
-    logs, _ = _log_likelihoods(content, wanted)
-    return _row(content, wanted, logs)
-
-
-def _read_mutual_information(content: Answer, wanted: Wanted) -> Row:
-    """Divide by the probabilities without a context, as the metric ``acc_mutual_info`` does."""
+def _read_lm_eval(content: Answer, wanted: Wanted, *, divided: bool = False) -> Row:
+    """Read a sample; or divide by what its choices have alone, as ``acc_mutual_info`` does."""
     logs, alone = _log_likelihoods(content, wanted)
-    if not alone:
+    if divided and not alone:
         raise InvalidInputError(
             "it holds no log-likelihoods without a context",
             hint="Add the metric acc_mutual_info to the task, and run it again",
         )
-    return _row(content, wanted, logs, alone)
-
-
-def _row(content: Answer, wanted: Wanted, logs: list[Any], alone: list[Any] | None = None) -> Row:
     texts = _choices(content)[: len(logs)]
-    row = read_choices(logs, texts, content.get("target"), wanted, alone)
+    row = read_choices(logs, texts, content.get("target"), wanted, alone if divided else None)
     return replace(row, row_id=content["doc_id"])
 
 
@@ -156,16 +148,6 @@ def _choices(content: dict[str, Any]) -> list[str]:
     return texts
 
 
-LM_EVAL = Source("lm-eval", "samples of lm-evaluation-harness", _is_lm_eval, _read_lm_eval, _filter)
-LM_EVAL_MUTUAL_INFORMATION = Source(
-    "lm-eval-mutual-info",
-    "samples of lm-evaluation-harness, over the probabilities without a context",
-    _is_lm_eval,
-    _read_mutual_information,
-    _filter,
-)
-
-
 def _is_lighteval(content: Answer) -> bool:
     return isinstance(content, dict) and all(
         isinstance(content.get(key), dict) for key in ("doc", "model_response")
@@ -182,4 +164,17 @@ def _read_lighteval(content: Answer, wanted: Wanted) -> Row:
     return replace(row, row_id=doc.get("id") or None)
 
 
-LIGHTEVAL = Source("lighteval", "details of lighteval", _is_lighteval, _read_lighteval)
+_TITLE = "samples of lm-evaluation-harness"
+
+#: In the order in which they are tried on an answer.
+HARNESSES = (
+    Source("lm-eval", _TITLE, _is_lm_eval, _read_lm_eval, _filter),
+    Source(
+        "lm-eval-mutual-info",
+        f"{_TITLE}, over the probabilities without a context",
+        _is_lm_eval,
+        partial(_read_lm_eval, divided=True),
+        _filter,
+    ),
+    Source("lighteval", "details of lighteval", _is_lighteval, _read_lighteval),
+)

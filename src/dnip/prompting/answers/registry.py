@@ -5,7 +5,7 @@ from __future__ import annotations
 from dnip.base.errors import CoefficientsFormatError, InvalidInputError, listed
 from dnip.deploying.decisions import read_decisions
 from dnip.deploying.decisions.answers import answers_of
-from dnip.prompting.answers.harnesses import LIGHTEVAL, LM_EVAL, LM_EVAL_MUTUAL_INFORMATION
+from dnip.prompting.answers.harnesses import HARNESSES
 from dnip.prompting.answers.source import (
     Answer,
     Row,
@@ -40,15 +40,6 @@ def _questions_of(content: Answer) -> list[str]:
     return [name for name, _ in answers_of(content)]
 
 
-DECISIONS = Source(
-    "decisions",
-    "System One, OpenAI decisions, LangChain",
-    _is_decision,
-    _read_decision,
-    _questions_of,
-)
-
-
 def _is_classification(content: Answer) -> bool:
     if isinstance(content, dict):
         return isinstance(content.get("labels"), list) and isinstance(content.get("scores"), list)
@@ -73,14 +64,6 @@ def _read_classification(content: Answer, wanted: Wanted) -> Row:
     return Row(in_class_order(options, wanted))
 
 
-HUGGING_FACE = Source(
-    "hugging-face",
-    "pipelines of Hugging Face transformers",
-    _is_classification,
-    _read_classification,
-)
-
-
 def _is_flat(content: Answer) -> bool:
     return isinstance(content, dict) and not any(
         isinstance(value, dict | list) for value in content.values()
@@ -99,22 +82,17 @@ def _read_columns(content: Answer, wanted: Wanted) -> Row:
     return Row(scores, mass=None if mass in (None, "") else as_number(mass, MASS))
 
 
-COLUMNS = Source("columns", "a column for each class", _is_flat, _read_columns)
-
-
+_SERVERS = "System One, OpenAI decisions, LangChain"
+_PIPELINES = "pipelines of Hugging Face transformers"
+_IN_ORDER = (
+    Source("decisions", _SERVERS, _is_decision, _read_decision, _questions_of),
+    *HARNESSES,
+    Source("hugging-face", _PIPELINES, _is_classification, _read_classification),
+    TOKEN_LOGPROBS,
+    Source("columns", "a column for each class", _is_flat, _read_columns),
+)
 #: By name, in the order in which they are tried on an answer.
-SOURCES: dict[str, Source] = {
-    one.name: one
-    for one in (
-        DECISIONS,
-        LM_EVAL,
-        LM_EVAL_MUTUAL_INFORMATION,
-        LIGHTEVAL,
-        HUGGING_FACE,
-        TOKEN_LOGPROBS,
-        COLUMNS,
-    )
-}
+SOURCES = {one.name: one for one in _IN_ORDER}
 
 
 def recognise(content: object) -> Source | None:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dnip.base.errors import InvalidInputError
 from dnip.prompting.answers.source import Answer, Row, Source, Wanted
 from dnip.prompting.engines.label_matching import LabelMatcher
-from dnip.prompting.engines.openai_responses import read_answer, read_reported
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from dnip.prompting.engines.openai_responses import Token
+from dnip.prompting.engines.openai_responses import Token, read_answer, read_reported
 
 
 def _recognises(content: Answer) -> bool:
