@@ -1,7 +1,6 @@
 """Answers as real writers write them: clients, pipelines and a harness."""
 
 import json
-import shutil
 from pathlib import Path
 
 import numpy as np
@@ -120,34 +119,3 @@ def test_samples_of_lm_evaluation_harness_are_as_our_own_scores():
     np.testing.assert_allclose(table.mass, own.sum(axis=1), atol=1e-4)
     assert table.ids.tolist() == ["a", "b", "c", "d"]
     assert [NEWS[label] for label in table.labels] == [sample["target"] for sample in samples]
-
-
-def test_decisions_of_transformers_are_as_the_samples_of_the_harness(tmp_path):
-    pytest.importorskip("torch")
-    transformers = pytest.importorskip("transformers")
-    pytest.importorskip("transformers.decision")
-    folder = shutil.copytree(Path(__file__).parents[3] / "models" / "small", tmp_path / "small")
-    labels = {"choice": [f" {name}" for name in NEWS]}
-    (folder / "decision.json").write_text(json.dumps({"labels": labels}))
-    (folder / "decision_template.jinja").write_text("{{ bos_token }}{{ state }}<|mark|>")
-    decide = transformers.pipeline("decision", model=str(folder), device="cpu", dtype="float32")
-    criteria = dict.fromkeys(NEWS)
-    questions = {"topic": {"type": "choice", "instructions": "?", "criteria": criteria}}
-    samples = [json.loads(line) for line in SAMPLES.read_text().splitlines()]
-    answers = [
-        {"answers": decide({"state": sample["doc"]["prompt"], "questions": questions})}
-        for sample in samples
-    ]
-    decisions, *_ = read_answers(answers, list(reversed(NEWS)))
-    harness, *_ = read_answers([SAMPLES], list(reversed(NEWS)))
-    np.testing.assert_allclose(decisions.probabilities, harness.probabilities, atol=1e-4)
-
-
-@pytest.mark.parametrize(
-    ("source", "metric"), [("lm-eval", "acc"), ("lm-eval-mutual-info", "acc_mutual_info")]
-)
-def test_tables_of_a_harness_decide_as_its_metrics(source, metric):
-    samples = [json.loads(line) for line in SAMPLES.read_text().splitlines()]
-    table, _ = read_answers([SAMPLES], NEWS, source=source)
-    right = table.probabilities.argmax(axis=1) == table.labels
-    assert right.tolist() == [sample[metric] == 1 for sample in samples]
