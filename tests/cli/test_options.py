@@ -4,7 +4,7 @@ from typing import get_args
 
 from dnip import Objective
 from dnip.base.option import SolverName
-from dnip.cli.fit_options import FitOptions
+from dnip.cli.commands.fit import FitOptions
 from dnip.fitting.settings import FitSettings
 from dnip.solvers import SOLVERS
 

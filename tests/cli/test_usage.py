@@ -69,6 +69,7 @@ def test_one_word_for_one_thing(command):
         (["fit", "-"], "- is no file"),
         (["import", "a.csv", "-", "--classes", "a,b", "--out", "x.csv"], "- is no file"),
         (["diff", "a.json", "b.json"], "diff is gone: `dnip show A B`"),
+        (["fit", "t.csv", "--memory=1G"], "--memory is gone: of a table with more rows"),
         (["reproduce", "all"], "reproduce is gone: it stands beside the package"),
         (
             ["check", "c.json", "--alpha", "0.1", "a b.csv"],

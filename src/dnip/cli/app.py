@@ -11,9 +11,8 @@ from typing import Annotated, Any
 import typer
 
 from dnip.base.errors import InvalidInputError
-from dnip.cli.command import Command, Commands, with_option_groups
+from dnip.cli.command import Command, Commands, gone_option, with_option_groups
 from dnip.cli.console import Verbosity
-from dnip.cli.gone import gone_option
 
 #: The commands by what they are for, in the order of the help. Each is a function in a file of its
 #: own name; both end in "_" where Python reserves the word.
@@ -49,10 +48,6 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-def _be_quiet(wanted: bool) -> None:
-    Verbosity.quiet = wanted
-
-
 @app.callback()
 def dnip(
     version: Annotated[
@@ -64,10 +59,7 @@ def dnip(
     quiet: Annotated[
         bool,
         typer.Option(
-            "--quiet",
-            "-q",
-            help="Print no notes and no progress; warnings and errors stay.",
-            callback=_be_quiet,
+            "--quiet", "-q", help="Print no notes and no progress; warnings and errors stay."
         ),
     ] = False,
 ) -> None:
@@ -76,6 +68,7 @@ def dnip(
     Fit coefficients on a table of class probabilities and labels, look at accuracy per class
     before and after, and apply them to new probabilities.
     """
+    Verbosity.quiet = quiet
 
 
 #: All of this as the parser of the command line; slow to build.

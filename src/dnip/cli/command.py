@@ -11,6 +11,7 @@ from enum import Enum
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
+from shlex import join
 from types import NoneType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
@@ -18,10 +19,73 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from dnip.base.option import option_of
-from dnip.cli.gone import COMMANDS, gone_option, new_order
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
+
+
+#: Where commands of older versions went.
+GONE = {
+    "diff": "`dnip show A B` shows what differs between two coefficients files",
+    "reproduce": "it stands beside the package, as `python -m reproduction` from a checkout",
+    "ablate": "it stands beside the package, as `python -m reproduction ablation` from a checkout",
+    "bench": "it stands beside the package, as `python -m benchmarks race` from a checkout",
+}
+
+#: Where options of a command went.
+GONE_OPTIONS = {
+    "fit": {"--memory": "of a table with more rows than --rows, a sample is fitted in memory"},
+    "tune": {
+        "--on": "settings are chosen on this machine",
+        "--workers": "settings are chosen on this machine",
+    },
+}
+
+#: What two arguments in a row are now, for the commands that take one table.
+ORDERS = {
+    "check": ("{1}", "--coefficients", "{0}"),
+    "compare": ("{0}", "--test", "{1}"),
+    "report": ("{0}", "--test", "{1}"),
+    "pareto": ("{0}", "--test", "{1}"),
+    "evaluate": ("{0}", "--coefficients", "{1}"),
+    "apply": ("{0}", "--coefficients", "{1}"),
+}
+
+
+def gone_option(command: str, given: Sequence[str]) -> str | None:
+    """Return where the first of these options went that the command no longer has.
+
+    Examples
+    --------
+    >>> gone_option("tune", ["--seed", "0", "--on=ray"])
+    '--on is gone: settings are chosen on this machine'
+    """
+    gone = GONE_OPTIONS.get(command, {})
+    names = (text.partition("=")[0].replace("_", "-") for text in given)
+    return next((f"{name} is gone: {gone[name]}" for name in names if name in gone), None)
+
+
+def new_order(command: str, table: str, second: str, given: Sequence[str]) -> str:
+    """Return a command line with two arguments in the order of today.
+
+    Parameters
+    ----------
+    command, table, second : str
+        A command in `ORDERS`, and its arguments in the order in which they were given.
+    given : sequence of str
+        All that was given to the command, these two and the options.
+
+    Examples
+    --------
+    >>> new_order("check", "c.json", "new rows.csv", ["c.json", "--json", "new rows.csv"])
+    "dnip check 'new rows.csv' --coefficients c.json --json"
+    """
+    others = list(given)
+    others.remove(table)
+    others.remove(second)
+    return join(
+        ["dnip", command, *(part.format(table, second) for part in ORDERS[command]), *others]
+    )
 
 
 class Command(TyperCommand):
@@ -33,27 +97,20 @@ class Command(TyperCommand):
         if gone is not None:
             ctx.fail(gone)
         given, rest, _ = self.make_parser(ctx).parse_args(list(args))
-        first = next(
-            (given.get(one.name) for one in self.params if one.param_type_name == "argument"), None
-        )
-        if len(rest) == 1 and isinstance(first, str) and not given.get("help"):
-            line = new_order(self.name or "", first, rest[0], args)
-            if line is not None:
-                ctx.fail(f"it takes one table, and the rest by options: {line}")
+        if len(rest) == 1 and self.name in ORDERS and not given.get("help"):
+            line = new_order(self.name, given["table"], rest[0], args)
+            ctx.fail(f"it takes one table, and the rest by options: {line}")
         return super().parse_args(ctx, args)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401
         """Write a section for each heading, in order; required options stand first."""
-        sections: dict[str, list[tuple[str, str]]] = {}
+        records = []
         for parameter in sorted(self.get_params(ctx), key=lambda one: not one.required):
             record = parameter.get_help_record(ctx)
             if record is not None:
                 kind = "Arguments" if parameter.param_type_name == "argument" else "Options"
-                heading = getattr(parameter, "rich_help_panel", None) or kind
-                sections.setdefault(heading, []).append(record)
-        for heading, records in sections.items():
-            with formatter.section(heading):
-                formatter.write_dl(records)
+                records.append((getattr(parameter, "rich_help_panel", None) or kind, record))
+        _write_sections(formatter, records)
 
 
 class Commands(TyperGroup):
@@ -61,20 +118,26 @@ class Commands(TyperGroup):
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401
         """Write a section for each group of commands, in order."""
-        sections: dict[str, list[tuple[str, str]]] = {}
-        for name, command in self.commands.items():
-            about = command.get_short_help_str(formatter.width - 6 - max(map(len, self.commands)))
-            heading = getattr(command, "rich_help_panel", None) or "Commands"
-            sections.setdefault(heading, []).append((name, about))
-        for heading, records in sections.items():
-            with formatter.section(heading):
-                formatter.write_dl(records)
+        room = formatter.width - 6 - max(map(len, self.commands))
+        _write_sections(
+            formatter,
+            [
+                (getattr(command, "rich_help_panel", ""), (name, command.get_short_help_str(room)))
+                for name, command in self.commands.items()
+            ],
+        )
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:  # noqa: ANN401
         """Find the command; refuse one that is gone."""
-        if args[0] in COMMANDS:
-            ctx.fail(f"{args[0]} is gone: {COMMANDS[args[0]]}")
+        if args[0] in GONE:
+            ctx.fail(f"{args[0]} is gone: {GONE[args[0]]}")
         return super().resolve_command(ctx, args)
+
+
+def _write_sections(formatter: Any, records: list[tuple[str, tuple[str, str]]]) -> None:  # noqa: ANN401
+    for heading in dict.fromkeys(heading for heading, _ in records):
+        with formatter.section(heading):
+            formatter.write_dl([record for place, record in records if place == heading])
 
 
 def with_option_groups(command: Callable[..., None]) -> Callable[..., None]:

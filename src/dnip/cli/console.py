@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import math
 import sys
 import time
+from collections.abc import Callable
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Protocol
+from json import dumps
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import typer
 
@@ -15,7 +16,7 @@ from dnip.base.errors import OutputError
 from dnip.base.escaping import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from dnip.method.solution import TraceEntry
@@ -24,13 +25,23 @@ if TYPE_CHECKING:
 _LOG_SECONDS = 30.0
 
 
-def say(text: str, *, err: bool = False) -> None:
-    """Write text to standard output or error; control characters in it are escaped."""
-    text = printable(text)
-    if err:
-        typer.echo(text, err=True)
-    else:
-        _print(text)
+def say(text: str) -> None:
+    """Write text to standard output; control characters in it are escaped.
+
+    Raises
+    ------
+    OutputError
+        If standard output cannot be written.
+    """
+    try:
+        typer.echo(printable(text))
+    except BrokenPipeError:  # the reader has ended: no failure
+        raise
+    except OSError as error:
+        raise OutputError(
+            f"standard output cannot be written: {error.strerror or error}",
+            hint="Free some space, or send it elsewhere",
+        ) from error
 
 
 class Verbosity:
@@ -41,23 +52,20 @@ class Verbosity:
 
 def complain(kind: str, message: str) -> None:
     """Write one message to standard error: an error, a warning, a note or progress."""
-    if Verbosity.quiet and kind in ("note", "progress"):
-        return
-    say(f"{kind}: {message}", err=True)
-
-
-def print_json(content: dict[str, Any]) -> None:
-    """Print one JSON object on standard output, in ASCII, so that every encoding will do."""
-    _print(json.dumps(content, allow_nan=False))
+    if not (Verbosity.quiet and kind in ("note", "progress")):
+        typer.echo(printable(f"{kind}: {message}"), err=True)
 
 
 def finish(
     content: dict[str, Any], text: str, *, json: bool, written: Iterable[Path] | None = None
 ) -> None:
-    """Print the result of a command: one JSON object, or text and the files that were written."""
+    """Print the result of a command: one JSON object, or text and the files that were written.
+
+    JSON is in ASCII, so that every encoding will do.
+    """
     paths = None if written is None else [str(path) for path in written]
     if json:
-        print_json(content if paths is None else {**content, "written": paths})
+        say(dumps(content if paths is None else {**content, "written": paths}, allow_nan=False))
         return
     say(text)
     if paths is not None:
@@ -68,30 +76,8 @@ def finish(
             complain("note", "the picture needs matplotlib: pip install 'dnip[plot]'")
 
 
-def _print(text: str) -> None:
-    with _output_errors():
-        typer.echo(text)
-
-
-@contextmanager
-def _output_errors() -> Iterator[None]:
-    try:
-        yield
-    except BrokenPipeError:  # the reader has ended: no failure
-        raise
-    except OSError as error:
-        raise OutputError(
-            f"standard output cannot be written: {error.strerror or error}",
-            hint="Free some space, or send it elsewhere",
-        ) from error
-
-
-class Show(Protocol):
-    """Shows where some work stands, and how long the rest may take."""
-
-    def __call__(self, text: str, done: float = 0, total: float = 0) -> None:
-        """Show a text; `done` of `total` steps are behind."""
-        ...
+#: Shows where some work stands: a text, and how many steps are done and how many there are.
+Show: TypeAlias = Callable[..., None]
 
 
 class TimeLeft:

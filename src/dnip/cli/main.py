@@ -7,18 +7,11 @@ import signal
 import sys
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from dnip.base.errors import DNIPError, DNIPWarning
 
-if TYPE_CHECKING:
-    from typing import TextIO
-
-#: Exit status after Ctrl-C: 128 plus the number of the signal.
-INTERRUPTED = 130
-#: Exit status after SIGTERM.
-TERMINATED = 143
-
+#: Exit status after Ctrl-C and after SIGTERM: 128 plus the number of the signal.
+INTERRUPTED, TERMINATED = 130, 143
 _STOPPED = {INTERRUPTED: "interrupted", TERMINATED: "terminated"}
 
 #: Set to see the traceback of an unexpected error.
@@ -31,12 +24,11 @@ def main() -> None:
     """Run the command that ``sys.argv`` names, and exit.
 
     Exit status 0: done. 1: refused or failed, with a message. 2: wrong usage. 3: a check that does
-    not hold. 130: interrupted.
-    143: terminated.
+    not hold. 130: interrupted. 143: terminated.
     """
     if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
         signal.signal(signal.SIGTERM, _terminate)
-    warnings.showwarning = _show_warning
+    warnings.showwarning = _show_warning  # type: ignore[assignment]
     warnings.simplefilter("always", DNIPWarning)
     try:
         from dnip.cli.app import commands, read_defaults  # slow enough to be interrupted
@@ -80,13 +72,6 @@ def _complain(kind: str, message: str) -> None:
     complain(kind, message)
 
 
-def _show_warning(
-    message: Warning | str,
-    category: type[Warning],
-    filename: str,
-    lineno: int,
-    file: TextIO | None = None,
-    line: str | None = None,
-) -> None:
+def _show_warning(message: Warning | str, category: type[Warning], *_where: object) -> None:
     if issubclass(category, DNIPWarning):
         _complain("warning", str(message))

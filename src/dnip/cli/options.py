@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +19,7 @@ from dnip.cli.console import complain
 if TYPE_CHECKING:
     from dnip.base.cluster import Cluster
     from dnip.method.objective import Objective
+    from dnip.tables import ProbabilityTable
 
 # Defaults of the library that are too slow to import for a list of options.
 BETA = 2.7
@@ -227,6 +228,17 @@ def split_classes(classes: str | None) -> tuple[str, ...] | None:
     if classes is None:
         return None
     return tuple(name.strip() for name in classes.split(","))
+
+
+def read_tables(
+    classes: Sequence[str] | None, table: Path, *others: Path | None
+) -> tuple[ProbabilityTable, list[ProbabilityTable | None]]:
+    """Return a table whole, and others of the same classes where they are given."""
+    from dnip.tables import ProbabilityTable
+
+    return ProbabilityTable.read(table, classes), [
+        None if path is None else ProbabilityTable.read(path, classes) for path in others
+    ]
 
 
 def model_files(*models: str | None) -> list[Path]:

@@ -6,25 +6,14 @@ from pathlib import Path
 from typing import Annotated
 
 from dnip.base.option import Option
+from dnip.cli import options
 from dnip.cli.console import finish, live_progress
-from dnip.cli.options import (
-    DEFAULT_MEMORY,
-    AsJson,
-    Classes,
-    ClusterOptions,
-    CoefficientsOption,
-    Memory,
-    Table,
-    TargetPrior,
-    named_file,
-    split_classes,
-)
 
 
 def apply(
-    cluster: ClusterOptions,
-    table: Table,
-    coefficients: CoefficientsOption,
+    cluster: options.ClusterOptions,
+    table: options.Table,
+    coefficients: options.CoefficientsOption,
     out: Annotated[
         Path,
         Option(
@@ -32,10 +21,10 @@ def apply(
             metavar="FILE",
         ),
     ],
-    classes: Classes = None,
-    target_prior: TargetPrior = None,
-    memory: Memory = DEFAULT_MEMORY,
-    json: AsJson = False,
+    classes: options.Classes = None,
+    target_prior: options.TargetPrior = None,
+    memory: options.Memory = options.DEFAULT_MEMORY,
+    json: options.AsJson = False,
 ) -> None:
     """Reweight a table and predict, at any size.
 
@@ -55,11 +44,11 @@ def apply(
     reads = {
         "table": table,
         "coefficients": coefficients,
-        "target prior": named_file(target_prior, ".json"),
+        "target prior": options.named_file(target_prior, ".json"),
     }
     check_files(reads, {"out": out})
     fitted = Coefficients.load(coefficients)
-    names = split_classes(classes) or fitted.classes
+    names = options.split_classes(classes) or fitted.classes
     chunks = Scan(table, names, memory=memory, others=True)
     moved = None if target_prior is None else move_to(target_prior, fitted, chunks)
     if moved is not None:

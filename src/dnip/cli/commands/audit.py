@@ -6,17 +6,17 @@ from dataclasses import asdict
 from typing import Annotated
 
 from dnip.base.option import Option
+from dnip.cli import options
 from dnip.cli.console import complain, finish
-from dnip.cli.options import AsJson, PromptOptions
 from dnip.prompting.models import ModelOptions, open_model
 
 
 def audit(
-    options: PromptOptions,
+    prompting: options.PromptOptions,
     model: ModelOptions,
     data: Annotated[str | None, Option("Data, as for dnip prompt.", metavar="DIR")] = None,
     prompts: Annotated[int, Option("Prompts to measure captured mass on.")] = 8,
-    json: AsJson = False,
+    json: options.AsJson = False,
 ) -> None:
     """Check the label tokens of a task before spending compute.
 
@@ -33,7 +33,7 @@ def audit(
     from dnip.prompting.task import load_task
 
     model.check_templates()
-    task = load_task(options.task)
+    task = load_task(prompting.task)
     if data is None:
         builder = PromptBuilder(task, chain_of_thought=model.chain_of_thought)
         looked_at = [builder.prompt(dict.fromkeys(task.fields, "N/A"))]
@@ -41,8 +41,8 @@ def audit(
         plan = make_plan(
             task,
             data,
-            shots=parse_shots(options.shots),
-            seed=options.seed,
+            shots=parse_shots(prompting.shots),
+            seed=prompting.seed,
             limit=prompts,
             chain_of_thought=model.chain_of_thought,
         )

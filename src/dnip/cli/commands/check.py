@@ -8,32 +8,25 @@ from typing import Annotated
 import typer
 
 from dnip.base.option import Option
+from dnip.cli import options
 from dnip.cli.console import finish, live_progress
-from dnip.cli.options import (
-    DEFAULT_MEMORY,
-    AsJson,
-    ClusterOptions,
-    CoefficientsOption,
-    Memory,
-    table_argument,
-)
 
 #: Exit status for coefficients that do not fit.
 DOES_NOT_HOLD = 3
 
 
 def check(
-    cluster: ClusterOptions,
+    cluster: options.ClusterOptions,
     table: Annotated[
-        Path, table_argument("TABLE", "Probability table of new rows, labelled or not.")
+        Path, options.table_argument("TABLE", "Probability table of new rows, labelled or not.")
     ],
-    coefficients: CoefficientsOption,
+    coefficients: options.CoefficientsOption,
     alpha: Annotated[
         float,
         Option("How probable a false alarm may be, between 0 and 1.", metavar="LEVEL"),
     ] = 0.05,
-    memory: Memory = DEFAULT_MEMORY,
-    json: AsJson = False,
+    memory: options.Memory = options.DEFAULT_MEMORY,
+    json: options.AsJson = False,
 ) -> None:
     """Tell whether coefficients still fit new rows.
 

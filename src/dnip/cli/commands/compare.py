@@ -6,29 +6,19 @@ from pathlib import Path
 from typing import Annotated
 
 from dnip.base.option import Option
+from dnip.cli import options
 from dnip.cli.console import complain, finish, live_progress
-from dnip.cli.options import (
-    DEFAULT_CONFIDENCE,
-    DEFAULT_SCALE,
-    AsJson,
-    Classes,
-    Confidence,
-    ObjectiveOptions,
-    OptTable,
-    scale_option,
-    split_classes,
-)
 
 
 def compare(
-    table: OptTable,
+    table: options.OptTable,
     test: Annotated[
         Path,
         Option("Labelled rows to score on. They share no row with TABLE.", metavar="TABLE"),
     ],
-    weights: ObjectiveOptions,
+    weights: options.ObjectiveOptions,
     out: Annotated[Path, Option("Folder for the results.", metavar="DIR")] = Path("dnip-compare"),
-    classes: Classes = None,
+    classes: options.Classes = None,
     methods: Annotated[
         str | None,
         Option(
@@ -61,9 +51,9 @@ def compare(
             metavar="TABLE",
         ),
     ] = None,
-    scale: Annotated[str, scale_option()] = DEFAULT_SCALE,
-    confidence: Confidence = DEFAULT_CONFIDENCE,
-    json: AsJson = False,
+    scale: Annotated[str, options.scale_option()] = options.DEFAULT_SCALE,
+    confidence: options.Confidence = options.DEFAULT_CONFIDENCE,
+    json: options.AsJson = False,
 ) -> None:
     """Compare DNIP with other methods.
 
@@ -86,14 +76,10 @@ def compare(
     reads = {"table": table, "test": test, "unlabelled": unlabelled, "content free": content_free}
     check_files(reads, {}, FILES.within(out))
     FILES.prepare(out)
-    names = split_classes(classes)
-    tables = [
-        None if path is None else ProbabilityTable.read(path, names) for path in reads.values()
-    ]
-    opt_table, test_table, more, free = tables
-    assert opt_table is not None
-    assert test_table is not None
-    material = Material.of(opt_table, test_table, unlabelled=more, content_free=free)
+    names = options.split_classes(classes)
+    rows, (more, free) = options.read_tables(names, table, unlabelled, content_free)
+    scored = ProbabilityTable.read(test, names)
+    material = Material.of(rows, scored, unlabelled=more, content_free=free)
     with live_progress("comparing") as show:
         result = compare_methods(
             material,

@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Annotated
 
 from dnip.base.option import Option
+from dnip.cli import options
 from dnip.cli.console import finish, live_progress
-from dnip.cli.options import AsJson
 
 
 def demo(
     out: Annotated[Path, Option("Folder for the results.", metavar="DIR")] = Path("dnip-demo"),
-    json: AsJson = False,
+    json: options.AsJson = False,
 ) -> None:
     """Run the main job on a bundled table.
 

@@ -6,32 +6,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from dnip.base.option import Option
+from dnip.cli import options
 from dnip.cli.console import complain, finish, live_progress
-from dnip.cli.options import (
-    DEFAULT_CONFIDENCE,
-    DEFAULT_MEMORY,
-    AsJson,
-    Classes,
-    ClusterOptions,
-    Confidence,
-    Memory,
-    Table,
-    TargetPrior,
-    named_file,
-    split_classes,
-)
 
 if TYPE_CHECKING:
     pass
 
 
 def evaluate(
-    cluster: ClusterOptions,
-    table: Table,
+    cluster: options.ClusterOptions,
+    table: options.Table,
     coefficients: Annotated[
         Path | None, Option("Also score with these coefficients.", metavar="FILE")
     ] = None,
-    classes: Classes = None,
+    classes: options.Classes = None,
     picture: Annotated[
         Path | None,
         Option(
@@ -40,10 +28,10 @@ def evaluate(
             metavar="FILE",
         ),
     ] = None,
-    confidence: Confidence = DEFAULT_CONFIDENCE,
-    target_prior: TargetPrior = None,
-    memory: Memory = DEFAULT_MEMORY,
-    json: AsJson = False,
+    confidence: options.Confidence = options.DEFAULT_CONFIDENCE,
+    target_prior: options.TargetPrior = None,
+    memory: options.Memory = options.DEFAULT_MEMORY,
+    json: options.AsJson = False,
 ) -> None:
     """Score a table before and after coefficients.
 
@@ -70,12 +58,12 @@ def evaluate(
         reads = {
             "table": table,
             "coefficients": coefficients,
-            "target prior": named_file(target_prior, ".json"),
+            "target prior": options.named_file(target_prior, ".json"),
         }
         check_files(reads, {"picture": picture})
         check_picture(picture)
     fitted = None if coefficients is None else Coefficients.load(coefficients)
-    names = split_classes(classes) or (None if fitted is None else fitted.classes)
+    names = options.split_classes(classes) or (None if fitted is None else fitted.classes)
     chunks = Scan(table, names, memory=memory)
     moved, target = None, None
     if target_prior is not None and fitted is not None:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 
 from dnip.base.option import Option
+from dnip.cli import options
 from dnip.cli.console import complain, finish
-from dnip.cli.options import AsJson, CoefficientsFile, model_files
 from dnip.deploying.exports import FORMATS as PLAIN_FORMATS
 from dnip.prompting.label_bias import FORMATS as TOKEN_FORMATS
 
@@ -49,13 +49,13 @@ def format_name(name: str) -> str:
 
 
 def export(
-    coefficients: CoefficientsFile,
+    coefficients: options.CoefficientsFile,
     to: Annotated[str, Option("The format.", metavar="|".join(FORMATS), parser=format_name)],
-    options: FormatOptions,  # type: ignore[valid-type]
+    settings: FormatOptions,  # type: ignore[valid-type]
     out: Annotated[
         Path | None, Option("Where to write.  [default: standard output]", metavar="FILE")
     ] = None,
-    json: AsJson = False,
+    json: options.AsJson = False,
 ) -> None:
     """Export coefficients to the format of another system.
 
@@ -69,8 +69,8 @@ def export(
     from dnip.method.coefficients import Coefficients
     from dnip.presenting.terminal import wrapped
 
-    chosen = _chosen(to, options)
-    tokenizer = model_files(vars(options)["tokenizer"])
+    chosen = _chosen(to, settings)
+    tokenizer = options.model_files(vars(settings)["tokenizer"])
     check_files({"coefficients": coefficients, "tokenizer": tokenizer}, {"out": out})
     content = chosen.render(Coefficients.load(coefficients))
     told = {"to": to, "promise": chosen.promise, "out": None if out is None else str(out)}
@@ -86,11 +86,11 @@ def export(
             complain("note", f"{chosen.promise}.")
 
 
-def _chosen(to: str, options: Any) -> Export:  # noqa: ANN401
+def _chosen(to: str, settings: Any) -> Export:  # noqa: ANN401
     """Return the format with its options; refuse an option that it does not have."""
     own = {one.name for one in fields(FORMATS[to])}
-    for one in fields(options):
-        if one.name not in own and getattr(options, one.name) != one.default:
+    for one in fields(settings):
+        if one.name not in own and getattr(settings, one.name) != one.default:
             users = [
                 name
                 for name, kind in FORMATS.items()
@@ -98,4 +98,4 @@ def _chosen(to: str, options: Any) -> Export:  # noqa: ANN401
             ]
             flag = f"--{one.name.replace('_', '-')}"
             raise typer.BadParameter(f"{flag} is for {' and '.join(users)}, not for {to}")
-    return FORMATS[to](**{name: getattr(options, name) for name in own})
+    return FORMATS[to](**{name: getattr(settings, name) for name in own})

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from dnip.base.option import Option
+from dnip.cli import options
 from dnip.cli.console import complain, finish, live_progress
-from dnip.cli.options import AsJson, split_classes
 from dnip.prompting.engines.base import Fill
 
 
@@ -68,7 +68,7 @@ def import_(
             "ceiling (the most it can be) or half of that."
         ),
     ] = Fill.HALF,
-    json: AsJson = False,
+    json: options.AsJson = False,
 ) -> None:
     """Make a probability table of answers that you already have.
 
@@ -87,7 +87,7 @@ def import_(
     with live_progress("importing"):
         imported = read_answers(
             files,
-            split_classes(classes) or (),
+            options.split_classes(classes) or (),
             source=from_,
             question=question,
             names=dict(map(_pair, map_ or ())),

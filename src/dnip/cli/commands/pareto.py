@@ -6,27 +6,18 @@ from pathlib import Path
 from typing import Annotated
 
 from dnip.base.option import Option, Switch
+from dnip.cli import options
 from dnip.cli.console import complain, finish, live_progress
-from dnip.cli.options import (
-    DEFAULT_SCALE,
-    AsJson,
-    Classes,
-    OptTable,
-    Smoothing,
-    scale_option,
-    split_classes,
-)
 
 
 def pareto(
-    table: OptTable,
+    table: options.OptTable,
     test: Annotated[
         Path | None,
         Option("Also score every point on these rows. They choose nothing.", metavar="TABLE"),
     ] = None,
     folder: Annotated[
-        Path,
-        Option("Folder for pareto.json, pareto.csv and pareto.png.", metavar="DIR"),
+        Path, Option("Folder for pareto.json, pareto.csv and pareto.png.", metavar="DIR")
     ] = Path("dnip-pareto"),
     choose: Annotated[
         str | None,
@@ -40,13 +31,12 @@ def pareto(
     out: Annotated[
         Path | None,
         Option(
-            "Where to write the coefficients of the chosen point.  [default: coefficients.json]",
-            metavar="FILE",
+            "Where to write the chosen coefficients.  [default: coefficients.json]", metavar="FILE"
         ),
     ] = None,
-    classes: Classes = None,
-    scale: Annotated[str, scale_option()] = DEFAULT_SCALE,
-    smoothing: Smoothing = None,
+    classes: options.Classes = None,
+    scale: Annotated[str, options.scale_option()] = options.DEFAULT_SCALE,
+    smoothing: options.Smoothing = None,
     effort: Annotated[
         float,
         Option(
@@ -65,7 +55,7 @@ def pareto(
     time_limit: Annotated[
         float | None, Option("Seconds after which the front so far is kept.")
     ] = None,
-    json: AsJson = False,
+    json: options.AsJson = False,
 ) -> None:
     """Show every trade-off between accuracy and COBias.
 
@@ -79,7 +69,6 @@ def pareto(
     from dnip.fitting.pareto import Rule, trace_front
     from dnip.method.solution import Status
     from dnip.presenting.front import FILES, describe_choice, present_front
-    from dnip.tables import ProbabilityTable
 
     rule = None if choose is None else Rule.of(choose)
     if rule is None and out is not None:
@@ -88,14 +77,9 @@ def pareto(
             hint="Add --choose knee, or name a folder for the front with --folder",
         )
     target = out or Path("coefficients.json")
-    names = split_classes(classes)
-    check_files(
-        {"table": table, "test": test},
-        {"out": None if rule is None else target},
-        FILES.within(folder),
-    )
-    rows = ProbabilityTable.read(table, names)
-    held_out = None if test is None else ProbabilityTable.read(test, names)
+    writes = {} if rule is None else {"out": target}
+    check_files({"table": table, "test": test}, writes, FILES.within(folder))
+    rows, (held_out,) = options.read_tables(options.split_classes(classes), table, test)
     FILES.prepare(folder)
     with live_progress("searching") as show:
         found = trace_front(
@@ -122,14 +106,11 @@ def pareto(
             complain("warning", f"{test}: no labelled row of class {listed(unseen)}: left out")
     summary = found.to_dict()
     if rule is not None:
-        coefficients = found.coefficients(rule)
         summary["chosen"] = {**found.choice(rule), "out": str(target)}
     results = present_front(found, summary, rule)
-    written = FILES.write(folder, results)
+    written, text = FILES.write(folder, results), results.to_text()
     if rule is not None:
-        save_coefficients(coefficients, target)
+        save_coefficients(found.coefficients(rule), target)
         written = (*written, target)
-    text = results.to_text()
-    if rule is not None:
         text += f"\n{describe_choice(found, rule)}"
     finish(summary, text, json=json, written=written)

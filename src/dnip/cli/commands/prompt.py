@@ -6,15 +6,15 @@ from pathlib import Path
 from typing import Annotated
 
 from dnip.base.option import Option
+from dnip.cli import options
 from dnip.cli.console import complain, finish, live_progress
-from dnip.cli.options import CLUSTER, AsJson, ClusterOptions, PromptOptions, model_files, named_file
 from dnip.prompting.engines.base import Engine, Fill
 from dnip.prompting.models import HERE, SERVER, ModelOptions, open_model
 
 
 def prompt(
-    cluster: ClusterOptions,
-    options: PromptOptions,
+    cluster: options.ClusterOptions,
+    prompting: options.PromptOptions,
     data: Annotated[
         str,
         Option(
@@ -36,7 +36,7 @@ def prompt(
     limit: Annotated[
         int | None, Option("Score this many random rows, the same for every seed.")
     ] = None,
-    json: AsJson = False,
+    json: options.AsJson = False,
     truncate: Annotated[
         bool, Option("Shorten the longest field of prompts that exceed the model's context.", HERE)
     ] = False,
@@ -52,7 +52,7 @@ def prompt(
         float | None,
         Option(
             "GPUs of each process of the cluster; 0.5 if two share one.  [default: 0]",
-            CLUSTER,
+            options.CLUSTER,
         ),
     ] = None,
 ) -> None:
@@ -77,17 +77,17 @@ def prompt(
     model.check(fill=fill, truncate=truncate)
     check_table_path(out)
     reads = {
-        "task": named_file(options.task, ".toml"),
+        "task": options.named_file(prompting.task, ".toml"),
         "data": split_files(data, split),
-        "model": model_files(model.model, model.tokenizer),
+        "model": options.model_files(model.model, model.tokenizer),
     }
     check_files(reads, files_of_run(out))
     plan = make_plan(
-        load_task(options.task),
+        load_task(prompting.task),
         data,
         split=split,
-        shots=parse_shots(options.shots),
-        seed=options.seed,
+        shots=parse_shots(prompting.shots),
+        seed=prompting.seed,
         limit=limit,
         chain_of_thought=model.chain_of_thought,
     )

@@ -7,19 +7,12 @@ from pathlib import Path
 from typing import Annotated
 
 from dnip.base.option import Option
+from dnip.cli import options
 from dnip.cli.console import finish, live_progress
-from dnip.cli.options import (
-    DEFAULT_CONFIDENCE,
-    AsJson,
-    Classes,
-    Confidence,
-    Table,
-    split_classes,
-)
 
 
 def report(
-    table: Table,
+    table: options.Table,
     test: Annotated[
         Path | None,
         Option("Show these rows instead; TABLE serves to find weights.", metavar="TABLE"),
@@ -32,10 +25,10 @@ def report(
     figures: Annotated[
         Path | None, Option("Also write the pictures there, as PNG and SVG.", metavar="DIR")
     ] = None,
-    classes: Classes = None,
-    confidence: Confidence = DEFAULT_CONFIDENCE,
+    classes: options.Classes = None,
+    confidence: options.Confidence = options.DEFAULT_CONFIDENCE,
     seed: Annotated[int, Option("Seed of the searches.")] = 0,
-    json: AsJson = False,
+    json: options.AsJson = False,
 ) -> None:
     """Write one HTML page: which classes starve, what weights change, and what that costs.
 
@@ -48,16 +41,14 @@ def report(
     from dnip.presenting.measures import FILES
     from dnip.presenting.report import report_on
     from dnip.presenting.terminal import wrapped
-    from dnip.tables import ProbabilityTable
 
     check_level("confidence", confidence)
     reads = {"table": table, "test": test, "coefficients": coefficients}
     pictures = {} if figures is None else {name: figures / name for name in FILES}
     check_files(reads, {"out": out}, pictures)
     fitted = None if coefficients is None else Coefficients.load(coefficients)
-    names = split_classes(classes) or (None if fitted is None else fitted.classes)
-    rows = ProbabilityTable.read(table, names)
-    others = None if test is None else ProbabilityTable.read(test, names)
+    names = options.split_classes(classes) or (None if fitted is None else fitted.classes)
+    rows, (others,) = options.read_tables(names, table, test)
     with live_progress("searching"):
         page = report_on(rows, others, fitted, confidence=confidence, seed=seed)
     html = page.to_html()

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from dnip.base.option import Option
+from dnip.cli import options
 from dnip.cli.console import say
-from dnip.cli.options import parse_memory
 
 # Text, for the parser of the option reads defaults, too.
 _MAX_BODY: Any = "16MB"
@@ -30,7 +30,7 @@ def serve(
     port: Annotated[int, Option("The port to listen at; 0 takes a free one.")] = 8001,
     timeout: Annotated[float, Option("Seconds until the upstream answers.")] = 60.0,
     max_body: Annotated[
-        int, Option("The longest request.", metavar="SIZE", parser=parse_memory)
+        int, Option("The longest request.", metavar="SIZE", parser=options.parse_memory)
     ] = _MAX_BODY,
     logit_bias: Annotated[
         Path | None,

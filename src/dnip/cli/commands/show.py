@@ -7,17 +7,17 @@ from typing import Annotated
 
 import typer
 
+from dnip.cli import options
 from dnip.cli.console import finish
-from dnip.cli.options import AsJson, CoefficientsFile
 
 
 def show(
-    coefficients: CoefficientsFile,
+    coefficients: options.CoefficientsFile,
     other: Annotated[
         Path | None,
         typer.Argument(metavar="OTHER", help="Show what differs from this file.", readable=False),
     ] = None,
-    json: AsJson = False,
+    json: options.AsJson = False,
 ) -> None:
     """Show the weights in a coefficients file, and what it records of the fit.
 
