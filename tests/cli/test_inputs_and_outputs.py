@@ -9,9 +9,9 @@ from typing import get_args, get_type_hints
 
 import pytest
 
-from dnip.cli.app import commands
+from dnip.cli import app
 
-COMMANDS = commands.commands
+COMMANDS = {name: app.commands.get_command(None, name) for name in app.COMMANDS}
 
 #: Options that name what is read, and how the path of a file there is made of the option's value.
 READS = {

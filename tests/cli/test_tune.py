@@ -96,9 +96,9 @@ def test_bad_input_is_status_1_and_leaves_no_file(dnip, opt, unchanged, argument
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (("--taus", "much"), "'much' is not a number"),
-        (("--weights", "accuracy"), "write it like accuracy=1,cobias=2.7"),
-        (("--weights", "accuracy=x"), "'x' is not a number"),
+        (("--taus", "much"), "'much' are not numbers"),
+        (("--weights", "accuracy"), "write them like accuracy=1,cobias=2.7"),
+        (("--weights", "accuracy=x"), "'accuracy=x' are not weights"),
         (("--criterion", "fair"), "'accuracy', 'cobias', 'weighted'"),
     ],
 )

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from dnip.cli.app import COMMANDS, commands
+from dnip.cli.app import COMMANDS, GROUPS, commands
 
 
 def test_the_version_is_that_of_the_package(dnip):
@@ -27,6 +27,8 @@ def test_every_command_has_help(dnip, command):
     run = dnip(command, "-h")
     assert run.status == 0
     assert run.out.startswith(f"Usage: dnip {command} ")
+    [about] = [names[command] for names in GROUPS.values() if command in names]
+    assert about in " ".join(run.out.split())
     assert command == "serve" or "--json" in run.out  # a server has no result
 
 
@@ -42,7 +44,7 @@ WORDS = {
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_one_word_for_one_thing(command):
-    for option in commands.commands[command].params:
+    for option in commands.get_command(None, command).params:
         word = option.metavar
         assert word in WORDS or (option.is_flag if word is None else "|" in word), option.name
 

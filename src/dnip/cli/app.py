@@ -9,35 +9,81 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from dnip.base.errors import InvalidInputError
-from dnip.cli.command import Command, Commands, gone_option, with_option_groups
+from dnip.cli.command import GONE, Command, gone_option, with_option_groups, write_sections
 from dnip.cli.console import Verbosity
 
 #: The commands by what they are for, in the order of the help. Each is a function in a file of its
-#: own name; both end in "_" where Python reserves the word.
+#: own name; both end in "_" where Python reserves the word. The file is loaded with the command.
 GROUPS = {
-    "See what it does": ("demo",),
-    "Make tables": ("prompt", "import", "audit"),
-    "Fit": ("fit", "tune", "pareto"),
-    "Look": ("evaluate", "report", "compare", "check"),
-    "Use": ("apply", "serve", "export", "show"),
+    "See what it does": {"demo": "Run the main job on a bundled table."},
+    "Make tables": {
+        "prompt": "Ask a language model for class probabilities.",
+        "import": "Make a probability table of answers that you already have.",
+        "audit": "Check the label tokens of a task before spending compute.",
+    },
+    "Fit": {
+        "fit": "Learn coefficients from a labelled table.",
+        "tune": "Choose β, τ, K, μ and robustness, then learn coefficients from all labels.",
+        "pareto": "Show every trade-off between accuracy and COBias.",
+    },
+    "Look": {
+        "evaluate": "Score a table before and after coefficients.",
+        "report": "Write one HTML page: which classes starve, what weights change, and what that "
+        "costs.",
+        "compare": "Compare DNIP with other methods.",
+        "check": "Tell whether coefficients still fit new rows.",
+    },
+    "Use": {
+        "apply": "Reweight a table and predict, at any size.",
+        "serve": "Pass requests on to a decision server, and correct its answers by coefficients.",
+        "export": "Export coefficients to the format of another system.",
+        "show": "Show the weights in a coefficients file, and what it records of the fit.",
+    },
 }
-COMMANDS = tuple(name for names in GROUPS.values() for name in names)
+COMMANDS = tuple(name for commands in GROUPS.values() for name in commands)
+
+_SETTINGS: dict[str, Any] = {"pretty_exceptions_enable": False, "rich_markup_mode": None}
+_HELP = {"help_option_names": ["-h", "--help"]}
+
+
+class Commands(TyperGroup):
+    """The group of all commands, each loaded when it is run or when its own help is asked for."""
+
+    def __init__(self, **settings: Any) -> None:  # noqa: ANN401 - typer's
+        super().__init__(**settings)
+        self.commands: Any = dict.fromkeys(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ANN401
+        """Return a command, None for a name that is none."""
+        if cmd_name in COMMANDS and self.commands[cmd_name] is None:
+            function = f"{cmd_name}_" if iskeyword(cmd_name) else cmd_name
+            module = import_module(f"dnip.cli.commands.{function}")
+            alone = typer.Typer(add_completion=False, **_SETTINGS)
+            command = with_option_groups(getattr(module, function))
+            alone.command(cmd_name, cls=Command, context_settings=_HELP)(command)
+            self.commands[cmd_name] = typer.main.get_command(alone)
+        return self.commands.get(cmd_name)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:  # noqa: ANN401
+        """Find the command that is typed; refuse one that is gone."""
+        if args[0] in GONE:
+            ctx.fail(f"{args[0]} is gone: {GONE[args[0]]}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401
+        """Write what each command does, by groups."""
+        write_sections(
+            formatter,
+            [(group, about) for group, names in GROUPS.items() for about in names.items()],
+        )
+
 
 app = typer.Typer(
-    name="dnip",
-    cls=Commands,
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    name="dnip", cls=Commands, no_args_is_help=True, context_settings=_HELP, **_SETTINGS
 )
-for group, names in GROUPS.items():
-    for name in names:
-        function = f"{name}_" if iskeyword(name) else name
-        command = getattr(import_module(f"dnip.cli.commands.{function}"), function)
-        app.command(name, cls=Command, rich_help_panel=group)(with_option_groups(command))
 
 
 def _print_version(wanted: bool) -> None:
@@ -72,7 +118,7 @@ def dnip(
 
 
 #: All of this as the parser of the command line; slow to build.
-commands = typer.main.get_group(app)
+commands: Any = typer.main.get_group(app)
 
 
 def read_defaults(folder: Path) -> dict[str, Any]:
@@ -109,7 +155,7 @@ def _checked(tables: Any, source: str) -> dict[str, Any]:  # noqa: ANN401 - what
                 f"{source}: [tool.dnip.{command}] is no table of options of a command",
                 hint=f"The commands are {', '.join(COMMANDS)}",
             )
-        known = {parameter.name for parameter in commands.commands[command].params}
+        known = {parameter.name for parameter in commands.get_command(None, command).params}
         unknown = [name for name in values if name.replace("-", "_") not in known]
         if unknown:
             raise InvalidInputError(

@@ -16,7 +16,7 @@ from types import NoneType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperCommand
 
 from dnip.base.option import option_of
 
@@ -110,31 +110,11 @@ class Command(TyperCommand):
             if record is not None:
                 kind = "Arguments" if parameter.param_type_name == "argument" else "Options"
                 records.append((getattr(parameter, "rich_help_panel", None) or kind, record))
-        _write_sections(formatter, records)
+        write_sections(formatter, records)
 
 
-class Commands(TyperGroup):
-    """The group of all commands; it says where a command of an older version went."""
-
-    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401
-        """Write a section for each group of commands, in order."""
-        room = formatter.width - 6 - max(map(len, self.commands))
-        _write_sections(
-            formatter,
-            [
-                (getattr(command, "rich_help_panel", ""), (name, command.get_short_help_str(room)))
-                for name, command in self.commands.items()
-            ],
-        )
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:  # noqa: ANN401
-        """Find the command; refuse one that is gone."""
-        if args[0] in GONE:
-            ctx.fail(f"{args[0]} is gone: {GONE[args[0]]}")
-        return super().resolve_command(ctx, args)
-
-
-def _write_sections(formatter: Any, records: list[tuple[str, tuple[str, str]]]) -> None:  # noqa: ANN401
+def write_sections(formatter: Any, records: list[tuple[str, tuple[str, str]]]) -> None:  # noqa: ANN401
+    """Write names and what they stand for under their headings, in order."""
     for heading in dict.fromkeys(heading for heading, _ in records):
         with formatter.section(heading):
             formatter.write_dl([record for place, record in records if place == heading])
