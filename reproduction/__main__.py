@@ -10,20 +10,24 @@ from __future__ import annotations
 import sys
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from joblib import cpu_count
 
 from dnip.base.errors import DNIPError
 from dnip.base.files import check_files
 from dnip.cli.console import complain, finish, live_progress
 from dnip.cli.options import model_files, named_file
-from dnip.fitting.tuning.trials import usable_cores
-from reproduction.describe import describe_reproduction, describe_survey, notes_on_reproduction
+from reproduction.needs import describe_needs
 from reproduction.plan import load_plan
 from reproduction.registry import ALL, EXPERIMENTS
-from reproduction.reproduction import OUTPUTS, reproduce, survey
+from reproduction.run import OUTPUTS, reproduce, survey
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+
+# Failures that are named one by one; the manifest names all.
+_NAMED = 10
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -66,7 +70,7 @@ def _parser() -> ArgumentParser:
         "test; experiments that need a model are left out",
     )
     add("--plan", default="small", help="models, tasks, seeds and sizes: a built-in or .toml file")
-    add("--jobs", type=int, default=usable_cores(), metavar="N", help="processes (one per core)")
+    add("--jobs", type=int, default=cpu_count(), metavar="N", help="processes (one per core)")
     add(
         "--replan",
         action="store_true",
@@ -92,31 +96,54 @@ def _run(options: Namespace) -> int:
     check_files(reads, {}, {f"out/{name}": folder / name for name in OUTPUTS})
     plan = load_plan(options.plan).with_model(options.model)
     if options.dry_run:
-        left = survey(options.experiment, plan, folder, data=data, tables=tables)
-        finish(left, describe_survey(left), json=options.json)
+        left = survey(options.experiment, plan, folder, data, tables)
+        finish(left, _what_is_left(left), json=options.json)
         return 0
     with live_progress("reproducing") as show:
         done = reproduce(
             options.experiment,
             plan,
             folder,
-            data=data,
-            tables=tables,
+            data,
+            tables,
             jobs=options.jobs,
-            threads=max(1, usable_cores() // options.jobs),
+            threads=max(1, cpu_count() // options.jobs),
             replan=options.replan,
+            note=lambda line: complain("note", line),
             progress=show,
         )
-    content = done.to_dict()
-    for kind, message in notes_on_reproduction(content):
-        complain(kind, message)
-    finish(content, describe_reproduction(content, folder), json=options.json)
-    if not done.outcome.failures:
+    for name, reason in {**done["missing"], **done["left_out"]}.items():
+        complain("note", f"{name} is left out: {reason}")
+    failures = list(done["failures"].items())
+    for name, reason in failures[:_NAMED]:
+        complain("failed", f"{name}: {reason}")
+    if failures[_NAMED:]:
+        complain("failed", f"{len(failures) - _NAMED} more; manifest.json names all of them")
+    words = (
+        f"{done['cells']:,} cells ({done['cells_reused']:,} from an earlier run), "
+        f"{done['tables'] - done['tables_reused']:,} tables prompted for, "
+        f"{done['seconds']:.0f} s\nwritten to {folder}"
+    )
+    finish(done, words, json=options.json)
+    if not failures:
         return 0
     raise DNIPError(
-        f"{len(done.outcome.failures)} of the cells and tables failed; the others are done",
+        f"{len(failures)} of the cells and tables failed; the others are done",
         hint="Run the same command again to try them once more",
     )
+
+
+def _what_is_left(left: Mapping[str, Any]) -> str:
+    lines = [
+        f"plan {left['plan']}: {', '.join(left['experiments'])}",
+        f"{left['cells_left']:,} of {left['cells']:,} cells and {left['tables_left']:,} of "
+        f"{left['tables']:,} tables left to do, {left['rows_left']:,} prompts",
+        *left["long"],
+    ]
+    for model in left["models"]:
+        lines += describe_needs(model)
+    left_out = {**left["missing"], **left["left_out"]}
+    return "\n".join([*lines, *(f"left out: {name}: {why}" for name, why in left_out.items())])
 
 
 def _of_splits(folder: Path | None) -> list[Path]:

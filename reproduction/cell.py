@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 
 # Seed of the division of a table into an opt and a test side.
 _CUT_SEED = 0
+# Temperatures of the paper's annealing; seconds of a move, and of a move for each row.
+_TEMPERATURES, _PER_MOVE, _PER_ROW = 180, 4e-6, 6e-9
 
 #: What a cell computes: it takes tables and settings by name and returns plain JSON values.
 CellFunction = Callable[..., dict[str, Any]]
@@ -89,6 +92,8 @@ class Cell:
     tables : mapping of str to TableRef
     settings : mapping
         Plain JSON values.
+    chains : float
+        How many fits on `opt` anneal as the paper does, with chains of λNK moves and K = 30.
 
     Examples
     --------
@@ -105,6 +110,16 @@ class Cell:
     function: CellFunction
     tables: Mapping[str, TableRef]
     settings: Mapping[str, Any] = field(default_factory=dict)
+    chains: float = 0
+
+    @property
+    def hours(self) -> float:
+        """Reckoned hours of one core for the chains, most of what a cell may take."""
+        if not self.chains:
+            return 0.0
+        opt = self.tables["opt"]
+        moves = _TEMPERATURES * 3 * len(opt.classes) * 30 * self.chains
+        return moves * (_PER_MOVE + _PER_ROW * opt.rows) / 3600
 
     @property
     def name(self) -> str:
@@ -132,3 +147,10 @@ class Cell:
                 "package_version": version("dnip"),
             }
         )
+
+
+def compute(key: str, cell: Cell) -> dict[str, Any]:
+    """Read the tables of a cell and call its function; `key` is for the cache, as it holds all."""
+    tables = {name: ref.read() for name, ref in cell.tables.items()}
+    result = cell.function(**tables, **cell.settings)
+    return json.loads(json.dumps(result, allow_nan=False))  # type: ignore[no-any-return]

@@ -7,22 +7,16 @@ from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Any
 
 from dnip.metrics import METRICS
+from dnip.presenting.artefacts import Column, Figure, Spread, Table
 from dnip.presenting.drawing import Bars, bar_figure
-from reproduction.artefacts import Column, Estimate, Spread, Table
-from reproduction.degenerate import (
-    COST_TITLE,
-    any_silent,
-    is_constant,
-    left_out_in_words,
-    never_predicted,
-)
+from reproduction.degenerate import COST_TITLE, is_constant
 from reproduction.methods import RAW, TITLES, in_percent
 from reproduction.results import dataset, group_means
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
 
-    from reproduction.artefacts import Artefact, Row
+    from dnip.presenting.artefacts import Row
     from reproduction.results import Results
 
     Runs = Mapping[Hashable, Mapping[str, Any]]
@@ -32,8 +26,6 @@ ALL = "All"
 
 # Differences this small are sums in another order.
 _ROUNDING = 1e-12
-# Student's t that 95 % lie within, for 1 to 10 degrees of freedom.
-_T = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)
 
 
 @dataclass(frozen=True)
@@ -132,14 +124,6 @@ class VariantComparison:
                 found[task] = fmean(one[run][metric] - other[run][metric] for run in shared)
         return found
 
-    def left_out(self, *variants: str) -> int:
-        """Return how many runs `differences` leaves out for a constant answer of these variants."""
-        return sum(
-            any(self._is_out(name, task, run) for name in variants)
-            for task in self.tasks
-            for run in self.runs(variants[0], task)
-        )
-
     def is_lower(self, first: str, second: str, metric: str) -> bool:
         """Say whether a variant is lower than another by more than chance; see `direction`.
 
@@ -165,42 +149,13 @@ class VariantComparison:
             return 0
         return -1 if fmean(found) < 0 else 1
 
-    def n_lower(self, first: str, second: str, metric: str) -> str:
-        """Return on how many tasks a variant is lower than another, as in ``"3 of 7"``."""
-        found = self.differences(first, second, metric).values()
-        return f"{sum(one < -_ROUNDING for one in found)} of {len(found)}"
-
-    def difference(self, first: str, second: str, metric: str) -> Estimate | None:
-        """Return the mean difference over datasets with its 95 % interval, by Student's t.
-
-        The interval is nan for one dataset.
-
-        Examples
-        --------
-        >>> runs = {"a": {0: {"cobias": 0.1}}, "b": {0: {"cobias": 0.3}}}
-        >>> more = {"a": {0: {"cobias": 0.2}}, "b": {0: {"cobias": 0.38}}}
-        >>> compared = VariantComparison(("a", "b"), {"z": runs, "raw": more})
-        >>> [round(number, 3) for number in compared.difference("z", "raw", "cobias")]
-        [-0.09, -0.217, 0.037]
-        """
-        found = self._over_datasets(self.differences(first, second, metric))
-        if not found:
-            return None
-        mean, freedom = fmean(found), len(found) - 1
-        if freedom == 0:
-            return Estimate(mean, float("nan"), float("nan"))
-        # above 10 degrees of freedom, within 0.003 of the quantile
-        t = _T[freedom - 1] if freedom <= len(_T) else 1.96 + 2.4 / freedom + 2.5 / freedom**2
-        error = standard_error(found)
-        return Estimate(mean, mean - t * error, mean + t * error)
-
     def artefacts(
         self,
         name: str,
         title: str,
         metrics: Sequence[str],
         pictured: Sequence[str] = (),
-    ) -> tuple[Artefact, Artefact]:
+    ) -> tuple[Table, Figure]:
         """Return the scores as a table and as bars.
 
         Parameters
@@ -219,12 +174,6 @@ class VariantComparison:
                 (task, *(self.spread(v, task, metric) for v in self.variants))
                 for task in (*self.tasks, ALL)
             ]
-        silent = [
-            (task, *(never_predicted([*self.runs(v, task).values()]) for v in self.variants))
-            for task in self.tasks
-        ]
-        if any_silent(value for _, *values in silent for value in values):
-            rows += ["Classes that are never predicted", *silent]
         columns = [Column("Task")]
         columns += [Column(variant, percent=True, right=True) for variant in self.variants]
         table = Table(name, f"{title} (%)", columns, rows, caption=self._units())
@@ -248,11 +197,6 @@ class VariantComparison:
         means = {name: self.mean(name, ALL, metric) for name in variants or self.variants}
         return f"{metric_title(metric)} {in_percent(means)}"
 
-    def left_out_in_words(self, *variants: str) -> str:
-        """Say how many runs `differences` leaves out; "" for none."""
-        n = max((len(self.runs(name, ALL)) for name in variants), default=0)
-        return left_out_in_words(self.left_out(*variants), n)
-
     def _units(self) -> str:
         """Say what a mean over all is, where several tables are of the same texts."""
         n = len(set(self.datasets.values()))
@@ -269,17 +213,6 @@ def metric_title(metric: str) -> str:
     """Return the heading of a metric."""
     title = COST_TITLE if metric == "cost" else METRICS[metric].title
     return title[0].upper() + title[1:]
-
-
-def parts_in_words(parts: Mapping[str, bool]) -> str:
-    """Say which parts of a claim hold.
-
-    Examples
-    --------
-    >>> parts_in_words({"COBias falls": True, "accuracy rises": False})
-    'COBias falls: yes; accuracy rises: no'
-    """
-    return "; ".join(f"{part}: {'yes' if holds else 'no'}" for part, holds in parts.items())
 
 
 def standard_error(values: Sequence[float]) -> float:

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnip.metrics import scores
-from reproduction.artefacts import Column
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from dnip.base.typing import Counts
-    from reproduction.artefacts import Value
+    from dnip.presenting.artefacts import Value
 
 #: β of `cost`: the paper's.
 BETA = 2.7
@@ -72,44 +71,3 @@ def never_predicted(runs: Sequence[Mapping[str, Any]]) -> Value:
     if not counts:
         return None
     return counts[0] if len(set(counts)) == 1 else f"{fmean(counts):.1f}"
-
-
-def any_silent(values: Iterable[Value]) -> bool:
-    """Say whether any cell of a table, by `never_predicted`, has such a class.
-
-    Examples
-    --------
-    >>> any_silent([0, None]), any_silent([0, "constant: no"])
-    (False, True)
-    """
-    return any(value not in (0, None) for value in values)
-
-
-def with_never_predicted(
-    columns: Sequence[Column],
-    rows: Sequence[Sequence[Value]],
-    titles: Sequence[str],
-    runs: Sequence[Sequence[Mapping[str, Any]]],
-) -> tuple[list[Column], list[list[Value]]]:
-    """Return columns and rows of a table with one more column for each run, by `never_predicted`.
-
-    If all classes are predicted everywhere, there is nothing to add.
-    """
-    found = [[never_predicted([run]) for run in of_row] for of_row in runs]
-    if not any_silent(value for values in found for value in values):
-        return list(columns), [list(row) for row in rows]
-    more = [Column(title, group="Never predicted", right=True) for title in titles]
-    return [*columns, *more], [[*row, *new] for row, new in zip(rows, found, strict=True)]
-
-
-def left_out_in_words(n_left_out: int, n: int) -> str:
-    """Say how many cells are left out of a judgement, in words to put behind it; "" for none.
-
-    Examples
-    --------
-    >>> left_out_in_words(2, 21)
-    '; 2 of 21 cells left out, where a method always answers with one class'
-    """
-    if n_left_out == 0:
-        return ""
-    return f"; {n_left_out} of {n} cells left out, where a method always answers with one class"

@@ -3,19 +3,48 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 
 from dnip.base.toml_models import TomlModel, check_table
+from dnip.presenting.artefacts import Figure, Table
 from reproduction.cell import Cell
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from reproduction.artefacts import Artefact
     from reproduction.cell import CellFunction
     from reproduction.plan import ReproductionPlan
     from reproduction.results import Results
     from reproduction.sources import Source, Sources
+
+
+class Text(NamedTuple):
+    """A paragraph of Markdown; text of others in it has gone through `escaping.markdown`."""
+
+    markdown: str
+
+
+class Claim(NamedTuple):
+    """Something that the paper says, and whether these runs bear it out.
+
+    Attributes
+    ----------
+    claim : str
+        What is said, in one sentence.
+    paper, ours : str
+        The figures.
+    holds : bool or None
+        None where these runs cannot tell.
+    """
+
+    claim: str
+    paper: str
+    ours: str
+    holds: bool | None
+
+
+#: What an experiment makes of its results.
+Artefact: TypeAlias = Table | Figure | Text | Claim
 
 
 class Experiment(ABC):
@@ -66,7 +95,7 @@ class Experiment(ABC):
 
     @abstractmethod
     def present(self, results: Results) -> Sequence[Artefact]:
-        """Return tables, figures, texts and statements from what was computed."""
+        """Return tables, figures, texts and claims from what was computed."""
 
     def cell(
         self,
@@ -76,6 +105,7 @@ class Experiment(ABC):
         settings: Mapping[str, Any],
         *,
         test: bool = True,
+        chains: float = 0,
     ) -> Cell:
         """Return a cell on the opt table of a source, and by default on its test table.
 
@@ -89,9 +119,10 @@ class Experiment(ABC):
         settings : mapping
             Settings beside the plan's ``dev_share``.
         test : bool, default=True
+        chains : float, default=0
+            Fits by the paper's annealing, as for `Cell`.
         """
         tables = {"opt": source.opt, "test": source.test} if test else {"opt": source.opt}
         shared = {"dev_share": self.plan.dev_share}
-        return Cell(
-            self.name, {**source.labels, **labels}, function, tables, {**shared, **settings}
-        )
+        of_source = {**source.labels, **labels}
+        return Cell(self.name, of_source, function, tables, {**shared, **settings}, chains)

@@ -53,8 +53,8 @@ def _quick_hash(path: Path) -> str:
 
 
 def hash_package() -> str:
-    """Return the SHA-256 of all source files of the package."""
-    return hash_sources(Path(dnip.__file__).parent)
+    """Return the SHA-256 of all source files of the package, and of this one."""
+    return " ".join(hash_sources(Path(one).parent) for one in (dnip.__file__, __file__))
 
 
 @cache

@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnip.metrics.intervals import wilson
-from reproduction.artefacts import Column, Estimate, Table
+from dnip.presenting.artefacts import Column, Estimate, Table
 from reproduction.comparison import ALL, VariantComparison
 from reproduction.degenerate import is_constant, never_predicted
-from reproduction.methods import METHOD_TITLES, METHODS, OURS, RAW, TITLES
+from reproduction.methods import METHODS, RAW, TITLES
 from reproduction.naming import COMPARED
 from reproduction.results import Results, dataset, group_means
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from reproduction.artefacts import Row, Value
+    from dnip.presenting.artefacts import Row, Value
 
-#: Names of the tables that a report shows first.
-TASKS, HEADLINE, OURS_AGAINST = "main-tasks", "main-headline", "main-ours-against"
+
+TASKS, HEADLINE = "main-tasks", "main-headline"
 _LEVEL = 0.95
 #: The paper's averages over seven tasks and seven settings: accuracy and COBias.
 _PAPER_RAW, _PAPER_DNIP = (0.572, 0.376), (0.676, 0.147)
@@ -165,53 +165,6 @@ def _change(before: Sequence[float], after: Sequence[float]) -> tuple[float | No
         new / old - 1 if old else None for old, new in zip(before, after[:2], strict=True)
     )
     return first, second
-
-
-def ours_against(results: Results) -> Table:
-    """Return what `dnip fit` has more or less than each other way, with intervals over tasks."""
-    able, _ = divided(results)
-    compared = by_titles(able)
-    ours = TITLES[OURS]
-    others = [title for title in TITLES.values() if title != ours]
-    return Table(
-        OURS_AGAINST,
-        "DNIP, ours, minus each other method, on the tasks that the model can do (points)",
-        [
-            Column("Minus"),
-            *(Column(title, percent=True, signed=True) for title in COMPARED.values()),
-            Column("Cells left out"),
-        ],
-        [
-            (
-                other,
-                *(compared.difference(ours, other, metric) for metric in COMPARED),
-                compared.left_out(ours, other),
-            )
-            for other in others
-        ],
-        caption="Mean over datasets, with 95 % intervals by Student's t over datasets. Cells in "
-        "which one of the two is a constant classifier are left out.",
-    )
-
-
-def ours_in_words(results: Results, metric: str) -> tuple[str, bool | None]:
-    """Return ours minus each other method in words, and whether no difference is above 0."""
-    able, _ = divided(results)
-    compared = by_titles(able)
-    found = {
-        title: compared.difference(TITLES[OURS], title, metric)
-        for way, title in TITLES.items()
-        if way != OURS
-    }
-    known = {title: one for title, one in found.items() if one is not None}
-    if not known:
-        return "no task that the model can do", None
-    words = ", ".join(
-        f"{title} {100 * one.value:+.1f} [{100 * one.low:+.1f}, {100 * one.high:+.1f}]"
-        for title, one in known.items()
-    )
-    words += compared.left_out_in_words(*METHOD_TITLES.values())
-    return words, all(one.value <= 0 for one in known.values())
 
 
 def mean_over(results: Results, way: str, metric: str) -> float:

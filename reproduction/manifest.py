@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Sequence
 
-    from reproduction.engine import Outcome
     from reproduction.plan import ReproductionPlan
     from reproduction.sources import Sources
 
@@ -84,28 +83,24 @@ def begin_manifest(folder: Path, inputs: dict[str, Any], *, replan: bool) -> dic
 def end_manifest(
     folder: Path,
     manifest: dict[str, Any],
-    outcome: Outcome,
-    *,
-    sources: Sources,
-    experiments: Sequence[str],
+    found: dict[str, Any],
+    traces: dict[str, str],
     results: Sequence[Path],
+    *,
     jobs: int,
 ) -> Path:
     """Add what a run came to, write the manifest and return its path."""
-    manifest |= {
-        "missing": dict(sources.missing),
-        "failures": outcome.failures,
-        "traces": outcome.traces,
-        "results_sha256": {path.name: hash_file(path) for path in results},
-    }
+    of_folder, of_run = ("missing", "failures"), ("experiments", "cells", "cells_reused", "tables")
+    manifest |= {name: found[name] for name in of_folder}
+    manifest["traces"] = traces
+    manifest["results_sha256"] = {path.name: hash_file(path) for path in results}
     manifest["runs"].append(
         {
             "command": sys.argv,
-            "experiments": list(experiments),
             "ended": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-            "seconds": round(outcome.seconds, 1),
+            "seconds": round(found["seconds"], 1),
             "jobs": jobs,
-            **outcome.counts(),
+            **{name: found[name] for name in (*of_run, "tables_reused")},
         }
     )
     return write_json(folder / MANIFEST, manifest)

@@ -219,11 +219,14 @@ def debias_cell(
     seed: int | None = None,
 ) -> Cell:
     """Return the cell of all methods on a source; `seed` is that of the source by default."""
+    grid = experiment.plan.grid
     settings = {
-        "grid": experiment.plan.grid.model_dump(mode="json"),
+        "grid": grid.model_dump(mode="json"),
         "seed": (source.seed or 0) if seed is None else seed,
     }
-    return experiment.cell(debias, source, labels or {}, settings)
+    with_mu = sum(len(grid.smoothing) if tau else 1 for tau in grid.tau)
+    chains = len(grid.beta) * with_mu * sum(grid.scale) / presets.PAPER_SCALE
+    return experiment.cell(debias, source, labels or {}, settings, chains=chains)
 
 
 def in_percent(rates: Mapping[str, float]) -> str:

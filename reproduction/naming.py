@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dnip.presenting.artefacts import Column
 from dnip.prompting.plan import BALANCED
-from reproduction.artefacts import Column
 from reproduction.degenerate import COST_TITLE
 
 if TYPE_CHECKING:

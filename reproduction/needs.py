@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Mapping
 
     from reproduction.plan import ModelPlan
     from reproduction.prompt_request import PromptRequest
@@ -101,6 +101,37 @@ def needs_of(model: ModelPlan, requests: Iterable[PromptRequest]) -> dict[str, A
         if weights is None or count is None
         else {name: _hours(device, work, count, weights) for name, device in DEVICES.items()},
     }
+
+
+def describe_needs(needs: Mapping[str, Any]) -> Iterator[str]:
+    """Yield lines for people.
+
+    Examples
+    --------
+    >>> needs = {"prompts": 500, "tokens": 60_000, "reasoning_tokens": 0, "memory_gb": 0.014}
+    >>> needs |= {"name": "small", "model": "models/small", "disk_gb": 0.012, "hours": {"CPU": 9.0}}
+    >>> for line in describe_needs(needs):
+    ...     print(line)
+    small (models/small): 500 prompts, 60,000 tokens
+      hours, reckoned: 9 on one CPU
+      memory 0.014 GB, disk 0.012 GB
+    """
+    reasoning = needs["reasoning_tokens"]
+    more = f", up to {reasoning:,} tokens of reasoning" if reasoning else ""
+    yield (
+        f"{needs['name']} ({needs['model']}): {needs['prompts']:,} prompts, "
+        f"{needs['tokens']:,} tokens{more}"
+    )
+    if needs["hours"] is None:
+        yield "  how many parameters it has is not known: set parameters in the plan"
+        return
+    hours = ", ".join(f"{_figure(value)} on one {name}" for name, value in needs["hours"].items())
+    yield f"  hours, reckoned: {hours}"
+    yield f"  memory {_figure(needs['memory_gb'])} GB, disk {_figure(needs['disk_gb'])} GB"
+
+
+def _figure(value: float) -> str:
+    return f"{value:,.0f}" if value >= 10 else f"{value:.2g}"
 
 
 def _bytes_each(model: ModelPlan) -> int:

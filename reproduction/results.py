@@ -4,17 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
-
-
-class Computed(NamedTuple):
-    """What a computation returned, and how many seconds it took."""
-
-    result: dict[str, Any]
-    seconds: float
 
 
 @dataclass(frozen=True)
@@ -25,13 +18,10 @@ class CellResult:
     ----------
     labels : mapping
     result : dict
-    seconds : float
-        How long the computation took when it was made.
     """
 
     labels: Mapping[str, Any]
     result: dict[str, Any]
-    seconds: float
 
     def get(self, *path: str) -> Any:  # noqa: ANN401 - a JSON value
         """Return a value of the result, found under the keys `path`; None if there is none."""
@@ -49,7 +39,7 @@ class Results:
 
     Examples
     --------
-    >>> rows = [CellResult({"task": t, "seed": s}, {"x": 1}, 0.1) for t in "ab" for s in (0, 1)]
+    >>> rows = [CellResult({"task": t, "seed": s}, {"x": 1}) for t in "ab" for s in (0, 1)]
     >>> results = Results(tuple(rows))
     >>> results.values("task"), len(results.where(task="a"))
     (('a', 'b'), 2)
@@ -85,7 +75,7 @@ class Results:
         Examples
         --------
         >>> labels = [{"task": "rte", "model": m} for m in "ab"] + [{"task": "ddi", "model": "a"}]
-        >>> results = Results(tuple(CellResult(one, {}, 0.0) for one in labels))
+        >>> results = Results(tuple(CellResult(one, {}) for one in labels))
         >>> [title for title, _ in results.titled()]
         ['rte, a', 'rte, b', 'ddi']
         """
@@ -102,7 +92,7 @@ class Results:
         Examples
         --------
         >>> labels = [{"task": t, "dataset": d} for t, d in (("a", "x"), ("b", "x"), ("c", "c"))]
-        >>> results = Results(tuple(CellResult(one, {}, 0.0) for one in labels))
+        >>> results = Results(tuple(CellResult(one, {}) for one in labels))
         >>> results.over_datasets([0, 1, 2])
         [0.5, 2.0]
         """

@@ -16,8 +16,6 @@ from reproduction.sources import Source, Sources
 # Endings of table files, best first.
 _ENDINGS = (".csv.gz", ".csv", ".parquet", ".npz", ".jsonl")
 _PARTS = ("opt", "test")
-# What a report says of a table, by the keys of its meta file.
-_TOLD = ("model", "task", "how_produced", "transformation", "source_repo")
 
 
 def saved_sources(folder: Path) -> Sources:
@@ -25,7 +23,6 @@ def saved_sources(folder: Path) -> Sources:
 
     A ``meta.json`` beside the tables may name ``model``, ``class_names`` and, as ``task``, what the
     texts are: tables of the same texts count as one dataset. The task is named after the folder.
-    The report also shows ``how_produced``, ``transformation`` and ``source_repo``.
 
     Raises
     ------
@@ -70,8 +67,7 @@ def _saved(place: Path) -> Source:
     model = str(meta.get("model") or "saved table")
     opt_ref, test_ref = references["opt"], references["test"]
     texts = str(meta.get("task") or "")
-    note = "; ".join(str(meta[name]) for name in _TOLD if meta.get(name))
-    return Source(model, place.name, None, None, opt_ref, test_ref, texts=texts, note=note)
+    return Source(model, place.name, None, None, opt_ref, test_ref, texts=texts)
 
 
 def _read(path: Path, names: object) -> ProbabilityTable:

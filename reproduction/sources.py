@@ -30,8 +30,6 @@ class Source:
         Class indices of the demonstrations, in the order of the prompt.
     texts : str
         What the texts are, if not the task: tables of the same texts count as one dataset.
-    note : str
-        What is known of a saved table.
     """
 
     model: str
@@ -42,7 +40,6 @@ class Source:
     test: TableRef
     shown: tuple[int, ...] = ()
     texts: str = ""
-    note: str = ""
 
     @property
     def classes(self) -> tuple[str, ...]:

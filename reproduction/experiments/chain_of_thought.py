@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
+from dnip.presenting.artefacts import Column, Spread, Table
 from dnip.prompting.engines.base import CUT_FALLBACK, FALLBACK
 from dnip.tables.metadata import metadata_path
-from reproduction.artefacts import Column, Spread, Statement, Table
 from reproduction.cell import Cell
 from reproduction.degenerate import never_predicted
-from reproduction.experiment import Experiment
+from reproduction.experiment import Artefact, Claim, Experiment
 from reproduction.methods import raw_scores
 from reproduction.naming import short_task
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from dnip.presenting.artefacts import Value
     from dnip.tables import ProbabilityTable
-    from reproduction.artefacts import Artefact, Value
     from reproduction.results import Results
     from reproduction.sources import Sources
 
@@ -123,7 +123,7 @@ def _table(cells: Results, name: str, tokens: int) -> Table:
     )
 
 
-def _statement(cells: Results, *, trained: bool) -> Statement:
+def _statement(cells: Results, *, trained: bool) -> Claim:
     """Judge the paper's claim, on a model that can reason at all and on enough rows."""
     change = {
         metric: cells.mean("reasoned", metric) - cells.mean("plain", metric)
@@ -135,7 +135,7 @@ def _statement(cells: Results, *, trained: bool) -> Statement:
         why = "; the model was trained to answer these prompts at once, and cannot reason"
     elif rows < _LEAST_ROWS:
         why = f"; {rows} rows of a task are too few"
-    return Statement(
+    return Claim(
         "1-shot chain of thought leads to more uniform but unreliable predictions, lowering COBias "
         "at the cost of accuracy; matching label tokens are often missing",
         "Gemma-2-2B: accuracy −18.4 points, COBias −8.2 points",

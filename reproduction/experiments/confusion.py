@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from reproduction.artefacts import Column, Statement, Table
+import numpy as np
+
+from dnip.base.escaping import literal
+from dnip.presenting.artefacts import Column, Figure, Table
+from dnip.presenting.drawing.style import INK
 from reproduction.degenerate import never_predicted
-from reproduction.experiment import Experiment
-from reproduction.heat_maps import confusion_figure
+from reproduction.experiment import Artefact, Claim, Experiment
 from reproduction.methods import PICTURED, RAW, TITLES, debias_cell
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from reproduction.artefacts import Artefact, Row, Value
+    from numpy.typing import ArrayLike
+
+    from dnip.presenting.artefacts import Row, Value
     from reproduction.cell import Cell
     from reproduction.results import CellResult, Results
     from reproduction.sources import Sources
 
 
+# Above this share of a row of the picture the ink is white.
+_DARK = 0.55
 # A matrix of more classes cannot be read.
 _MOST_CLASSES = 10
 # Ratios of predicted to true that count as over- and under-prediction.
@@ -99,12 +107,12 @@ def _table(name: str, what: str, classes: Sequence[str], scored: dict[str, Any])
     )
 
 
-def _judge(shown: CellResult, results: Results) -> Statement:
+def _judge(shown: CellResult, results: Results) -> Claim:
     """Say on how many tasks some class is over-predicted while another starves."""
     (most, over), (least, under) = _extremes(shown)
     found = [_extremes(row) for row in results]
     uneven = sum(high > _OVER and low < _UNDER for (_, high), (_, low) in found)
-    return Statement(
+    return Claim(
         "The raw argmax over-predicts some class and under-predicts another",
         "predicted / true: Business 1.77, Tech 0.20",
         f"predicted / true: {most} {over:.2f}, {least} {under:.2f} ({shown.labels['task']}). "
@@ -119,3 +127,55 @@ def _extremes(row: CellResult) -> list[tuple[str, float]]:
     named = zip(row.result["classes"], row.result[RAW]["prediction_ratios"], strict=True)
     ratios = [(str(name), ratio) for name, ratio in named if ratio is not None]
     return [pick(ratios, key=lambda one: one[1]) for pick in (max, min)]
+
+
+def confusion_figure(
+    name: str,
+    title: str,
+    matrices: Mapping[str, ArrayLike],
+    classes: Sequence[str],
+    *,
+    caption: str = "",
+) -> Figure:
+    """Return confusion counts, each on a shade for its share of the true class.
+
+    Rows are true classes, columns predicted ones. Below each column stands how often the class is
+    predicted relative to how often it is true.
+
+    Parameters
+    ----------
+    name, title, caption : str
+        As for :class:`~dnip.presenting.artefacts.Figure`.
+    matrices : mapping of str to array-like of shape (N, N)
+        By the heading of the panel.
+    classes : sequence of str
+    """
+    side = max(2.9, 0.55 * len(classes))
+    size = (0.9 + side * len(matrices), 1.2 + side)
+    draw = partial(_draw, matrices=matrices, classes=classes)
+    return Figure(name, title, draw, size, caption)
+
+
+def _draw(
+    figure: Any,  # noqa: ANN401 - the library's own type
+    matrices: Mapping[str, ArrayLike],
+    classes: Sequence[str],
+) -> None:
+    n = len(classes)
+    classes = [literal(name) for name in classes]
+    panels = figure.subplots(1, len(matrices), sharey=True, squeeze=False)[0]
+    for axes, (heading, matrix) in zip(panels, matrices.items(), strict=True):
+        counts = np.asarray(matrix)
+        true = counts.sum(axis=1)
+        shares = counts / np.maximum(true, 1)[:, None]
+        axes.imshow(shares, cmap="Blues", vmin=0, vmax=1)
+        for (i, j), count in np.ndenumerate(counts):
+            ink = "white" if shares[i, j] > _DARK else INK
+            axes.text(j, i, f"{count:,}", ha="center", va="center", fontsize=8, color=ink)
+        ratios = counts.sum(axis=0) / np.maximum(true, 1)
+        ticks = [f"{name}\n{ratio:.2f}×" for name, ratio in zip(classes, ratios, strict=True)]
+        axes.set_xticks(range(n), ticks, fontsize=8, rotation=0 if n <= 6 else 90)
+        axes.set_yticks(range(n), classes, fontsize=8)
+        axes.set_xlabel("predicted, and how often relative to true")
+        axes.set_title(literal(heading), fontsize=9.5, loc="left")
+    panels[0].set_ylabel("true")

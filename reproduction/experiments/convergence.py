@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import math
-from statistics import fmean, median
-from typing import TYPE_CHECKING, Annotated, Any
+from statistics import fmean
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
 from dnip.base.toml_models import Several
+from dnip.presenting.artefacts import Column, Table
 from dnip.presenting.drawing import Curve, Look, Panel, curve_figure
-from reproduction.artefacts import Column, Statement, Table, Text
-from reproduction.experiment import Experiment
+from reproduction.experiment import Artefact, Claim, Experiment, Text
 from reproduction.experiments.annealing_runs import measure_convergence
-from reproduction.experiments.costs import LEAST_SIZES, power_law
 from reproduction.experiments.scale_sizes import (
     judge_scale,
     measure_scales,
@@ -25,7 +23,7 @@ from reproduction.results import Results
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from reproduction.artefacts import Artefact, Figure
+    from dnip.presenting.artefacts import Figure
     from reproduction.cell import Cell
     from reproduction.sources import Sources
 
@@ -74,6 +72,7 @@ class Convergence(Experiment):
                 {"scale": scale},
                 {**settings, "scale": scale},
                 test=False,
+                chains=options.runs * sum(options.factors) / 3 * scale / 30,
             )
             for source in sources.first_seed()
             if len(source.classes) <= options.max_classes
@@ -95,7 +94,6 @@ class Convergence(Experiment):
             found = [
                 self._gaps(annealed),
                 self._curves(annealed),
-                _in_words(annealed),
                 _judge(annealed, max(self.options.factors)),
             ]
         if len(scaled):
@@ -150,39 +148,7 @@ class Convergence(Experiment):
         )
 
 
-def _in_words(results: Results) -> Text:
-    """Say how our own search ends, and how the work of annealing grows."""
-    gaps = [gap for row in results for gap in row.result["coordinate"]["gaps"]]
-    until = [(row.result["variable_space"], _until(row.result["annealing"][-1])) for row in results]
-    words = (
-        f"The default solver of `dnip fit`, coordinate search, ended at the optimum in "
-        f"{sum(gap == 0 for gap in gaps)} of {len(gaps)} runs. A run of annealing computes λNK "
-        "objective values at each temperature: a number of order NK, as the paper says."
-    )
-    exponent = _exponent(until)
-    if not math.isnan(exponent):
-        words += (
-            " The number until the optimum is found first grows as NK to the power "
-            f"{exponent:.1f} here; the paper says nothing of it."
-        )
-    return Text(words)
-
-
-def _exponent(costs: Sequence[tuple[float, float | None]]) -> float:
-    """Return the exponent of costs in NK; nan where there are too few sizes."""
-    known = [(size, cost) for size, cost in costs if cost is not None]
-    if len({size for size, _ in known}) < LEAST_SIZES:
-        return math.nan
-    return power_law([size for size, _ in known], [cost for _, cost in known])[0]
-
-
-def _until(run: dict[str, Any]) -> float | None:
-    """Return the median of the values until the optimum; None if most runs did not find it."""
-    reached = [n for n in run["reached_after"] if n is not None]
-    return median(reached) if 2 * len(reached) >= len(run["reached_after"]) else None
-
-
-def _judge(results: Results, longest: float) -> Statement:
+def _judge(results: Results, longest: float) -> Claim:
     """Judge the runs with the longest chains."""
     gaps = [
         gap
@@ -190,7 +156,7 @@ def _judge(results: Results, longest: float) -> Statement:
         if row.result["proven"]
         for gap in row.result["annealing"][-1]["gaps"]
     ]
-    return Statement(
+    return Claim(
         "SA is guaranteed to probabilistically converge to global optima",
         "a proof for endless time, no numbers; a finite run cannot refute it",
         f"at the proven optimum with chains of {longest:g}·NK: {sum(gap == 0 for gap in gaps)} of "

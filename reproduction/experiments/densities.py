@@ -10,15 +10,11 @@ import numpy as np
 from pydantic import Field
 
 from dnip.fitting.settings import PAPER_SCALE
+from dnip.presenting.artefacts import Column, Table
 from dnip.presenting.drawing import Curve, Look, Panel, curve_figure
-from reproduction.artefacts import Column, Statement, Table
-from reproduction.comparison import parts_in_words, standard_error
-from reproduction.degenerate import (
-    is_constant,
-    left_out_in_words,
-    with_never_predicted,
-)
-from reproduction.experiment import Experiment
+from reproduction.comparison import standard_error
+from reproduction.degenerate import is_constant
+from reproduction.experiment import Artefact, Claim, Experiment
 from reproduction.methods import (
     METHODS,
     OURS,
@@ -36,11 +32,11 @@ from reproduction.published import published
 from reproduction.results import Results
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from dnip.base.typing import Floats, Probabilities
+    from dnip.presenting.artefacts import Figure, Row, Value
     from dnip.tables import ProbabilityTable
-    from reproduction.artefacts import Artefact, Figure, Row, Value
     from reproduction.cell import Cell
     from reproduction.results import CellResult
     from reproduction.sources import Sources
@@ -124,7 +120,7 @@ class Densities(Experiment):
     def cells(self, sources: Sources) -> Sequence[Cell]:
         """Return one cell for each source of the first seed that has few classes."""
         return [
-            self.cell(measure_densities, source, {}, {"seed": self.plan.seeds[0]})
+            self.cell(measure_densities, source, {}, {"seed": self.plan.seeds[0]}, chains=1)
             for source in sources.first_seed()
             if len(source.classes) <= self.options.max_classes
         ]
@@ -149,12 +145,8 @@ class Densities(Experiment):
         table = Table(
             self.name,
             f"{self.title} (%)",
-            *with_never_predicted(
-                [Column("Task"), *columns],
-                rows,
-                [*TITLES.values()],
-                [[row.result[way] for way in TITLES] for row in results],
-            ),
+            [Column("Task"), *columns],
+            rows,
             caption="Means over pairs of classes: the gap between the medians, and the part of the "
             "densities that does not overlap.",
         )
@@ -236,38 +228,34 @@ def _indices(results: Results) -> Table:
     )
 
 
-def _judge(results: Results) -> list[Statement]:
-    n_all = len(results)
+def _judge(results: Results) -> list[Claim]:
     results = Results(tuple(row for row in results if not is_constant(row.result[PAPER])))
-    n_out = n_all - len(results)
     if not len(results):
         return []
-    found: dict[str, dict[str, float]] = {}
-    holds = {}
-    for title, numbers, sign in (
-        ("the gap of medians falls", _gaps, -1),
-        ("the distance of densities falls", _distances, -1),
-        ("the worst class rises", _worst, 1),
-    ):
+
+    def judged(numbers: Callable[[CellResult], list[float]], sign: int) -> tuple[str, bool]:
+        """Return means in words, and whether DNIP changes them that way by more than chance."""
         by_way = dict(zip(TITLES, zip(*map(numbers, results), strict=True), strict=True))
-        found[title] = {way: fmean(results.over_datasets(by_way[way])) for way in TITLES}
         change = results.over_datasets(np.subtract(by_way[PAPER], by_way[RAW]).tolist())
-        holds[title] = sign * fmean(change) > standard_error(change)
-    gaps, distances, worst = found
+        means = {way: fmean(results.over_datasets(by_way[way])) for way in TITLES}
+        return in_percent(means), sign * fmean(change) > standard_error(change)
+
+    (gaps, nearer), (distances, together), (worst, fairer) = (
+        judged(_gaps, -1),
+        judged(_distances, -1),
+        judged(_worst, 1),
+    )
     return [
-        Statement(
+        Claim(
             "After DNIP, probabilities of the ground-truth class are significantly more balanced",
             "figures 1 and 2, no numbers",
-            f"{parts_in_words({title: holds[title] for title in (gaps, distances)})}; mean gap "
-            f"of class medians (%): {in_percent(found[gaps])}; mean distance of densities (%): "
-            f"{in_percent(found[distances])}" + left_out_in_words(n_out, n_all),
-            holds[gaps] and holds[distances],
+            f"gap of class medians (%): {gaps}; distance of densities (%): {distances}",
+            nearer and together,
         ),
-        Statement(
+        Claim(
             "Class accuracy becomes fairer, above all for the starved class",
             "Tech of AG News 19 % to 84 %",
-            f"accuracy of the class that is then the worst, mean (%): {in_percent(found[worst])}"
-            + left_out_in_words(n_out, n_all),
-            holds[worst],
+            f"accuracy of the class that is then the worst (%): {worst}",
+            fairer,
         ),
     ]

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 from pydantic import Field
 
 from dnip.base.escaping import markdown
-from reproduction.artefacts import Column, Statement, Table, Text
+from dnip.presenting.artefacts import Column, Table
 from reproduction.degenerate import never_predicted
-from reproduction.experiment import Experiment
+from reproduction.experiment import Artefact, Claim, Experiment, Text
 from reproduction.methods import PAPER, RAW, TITLES, debias_cell
 from reproduction.naming import shots_title
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from reproduction.artefacts import Artefact, Row
+    from dnip.presenting.artefacts import Row
     from reproduction.cell import Cell
     from reproduction.results import Results
     from reproduction.sources import Sources
@@ -92,13 +92,13 @@ def _table(cells: Results, name: str) -> Table:
     )
 
 
-def _judge(cells: Results) -> list[Statement]:
+def _judge(cells: Results) -> list[Claim]:
     """Say whether one class is the strongest under all seeds, whatever the prompt shows."""
     n = len(cells)
     strongest, majority, latest = _strongest(cells, RAW)
     after, majority_after, latest_after = _strongest(cells, PAPER)
     return [
-        Statement(
+        Claim(
             "Neither the majority label nor the most recent label always receives the highest "
             "accuracy; rather, one class is the strongest across all seeds",
             "class 1 is the strongest of AG News under all three seeds",
@@ -106,7 +106,7 @@ def _judge(cells: Results) -> list[Statement]:
             f"{majority} of {n} seeds, the most recent one under {latest}",
             majority < n and latest < n and len(set(strongest)) == 1 if n > 1 else None,
         ),
-        Statement(
+        Claim(
             "DNIP does not favor certain orders either",
             "Sports is the strongest class after DNIP under all three seeds",
             f"strongest by seed after DNIP: {', '.join(after)}; it is the majority label under "

@@ -5,15 +5,14 @@ from __future__ import annotations
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from reproduction.artefacts import Column, Spread, Table
+from dnip.presenting.artefacts import Column, Spread, Table
 from reproduction.degenerate import never_predicted
-from reproduction.experiment import Experiment
+from reproduction.experiment import Artefact, Experiment
 from reproduction.experiments.main_claims import claims
 from reproduction.headline import (
     counted,
     headline_table,
     mean_over,
-    ours_against,
     relative,
     tasks_table,
 )
@@ -29,7 +28,7 @@ from reproduction.naming import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from reproduction.artefacts import Artefact, Row, Value
+    from dnip.presenting.artefacts import Row, Value
     from reproduction.cell import Cell
     from reproduction.results import Results
     from reproduction.sources import Sources
@@ -58,13 +57,12 @@ class MainResults(Experiment):
         """Return the headline, the paper's table, changes, and what the paper says of them."""
         if not len(results):
             return []
-        found = [tasks_table(results), headline_table(results), ours_against(results)]
+        found = [tasks_table(results), headline_table(results)]
         if results.values("shots") == (None,):
             return [*found, _saved_tables(results), *claims(results, self.plan)]
         return [
             *found,
             _paper_table(results),
-            _silent_table(results),
             _changes(results, "task"),
             _changes(results, "shots"),
             *claims(results, self.plan),
@@ -99,27 +97,6 @@ def _over_tasks(cells: Results, tasks: Sequence[str], way: str, metric: str) -> 
     by_seed = [cells.where(seed=seed).numbers(way, metric) for seed in cells.values("seed")]
     whole = [fmean(values) for values in by_seed if len(values) == len(tasks)]
     return [Spread.of(values) if values else None for values in (whole, *by_task)]
-
-
-def _silent_table(results: Results) -> Table:
-    tasks = results.values("task")
-    rows: list[Row] = []
-    for way, title in TITLES.items():
-        rows.append(title)
-        for model in results.values("model"):
-            for shots in results.where(model=model).values("shots"):
-                cells = results.where(model=model, shots=shots)
-                by_task = [[row.result[way] for row in cells.where(task=task)] for task in tasks]
-                values = [never_predicted(runs) for runs in by_task]
-                rows.append((f"{model}, {shots_title(shots)}", *values))
-    return Table(
-        "main-never-predicted",
-        "Classes that no test row is predicted as",
-        [Column("Model"), *(Column(short_task(task), right=True) for task in tasks)],
-        rows,
-        caption="Means over seeds. “constant” is a classifier that always answers with one class: "
-        "it is left out of the averages of the headline and of every verdict.",
-    )
 
 
 def _saved_tables(results: Results) -> Table:

@@ -6,10 +6,8 @@ from abc import abstractmethod
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dnip.metrics import METRICS
-from reproduction.artefacts import Statement
-from reproduction.comparison import ALL, VariantComparison, parts_in_words
-from reproduction.experiment import Experiment
+from reproduction.comparison import ALL, VariantComparison
+from reproduction.experiment import Artefact, Claim, Experiment
 from reproduction.methods import (
     METHODS,
     PAPER,
@@ -31,13 +29,14 @@ if TYPE_CHECKING:
 
     from dnip.method.objective import Objective
     from dnip.tables import ProbabilityTable
-    from reproduction.artefacts import Artefact
     from reproduction.cell import Cell
     from reproduction.results import Results
     from reproduction.sources import Sources
 
 #: Names of the full objective, of COBias over odd classes and of COBias over all pairs.
 FULL, SINGLE, PAIRWISE = "z1+z2-z3", "single", "pairwise"
+# Where the paper has a picture alone.
+_PICTURE = "figure 4, no numbers"
 
 
 def measure_objectives(
@@ -92,7 +91,11 @@ class _Objectives(Experiment):
         """Return one cell for each source and seed."""
         return [
             self.cell(
-                measure_objectives, source, {"seed": seed}, {"changed": self.changed, "seed": seed}
+                measure_objectives,
+                source,
+                {"seed": seed},
+                {"changed": self.changed, "seed": seed},
+                chains=len(self.shown),
             )
             for source, seed in seeded(sources, self.plan)
         ]
@@ -102,7 +105,7 @@ class _Objectives(Experiment):
         if not len(results):
             return []
         artefacts: list[Artefact] = []
-        statements: list[Statement] = []
+        statements: list[Claim] = []
         for method in METHODS:
             paths: dict[str, tuple[str, ...]] = {TITLES[RAW]: (RAW,)}
             paths |= {title: (method, name) for name, title in self.shown.items()}
@@ -115,7 +118,7 @@ class _Objectives(Experiment):
         return [*artefacts, *statements]
 
     @abstractmethod
-    def judge(self, of: VariantComparison) -> list[Statement]:
+    def judge(self, of: VariantComparison) -> list[Claim]:
         """Judge what the paper says, on means over all datasets."""
 
 
@@ -129,88 +132,69 @@ class Ablation(_Objectives):
     metrics = ("accuracy", "cobias")
     shown: ClassVar[Mapping[str, str]] = {name: name for name in usual_objective(PAPER).ablations()}
 
-    def judge(self, of: VariantComparison) -> list[Statement]:
-        """Judge the statements of section 5.5."""
-        raw = TITLES[RAW]
-        accuracy_only = ("z1", "z3", "z1-z3")
-        near = ("z1+z2", "z2-z3")
-        before = of.mean(raw, ALL, "accuracy")
-        gains = {name: of.mean(name, ALL, "accuracy") / before - 1 for name in accuracy_only}
+    def judge(self, of: VariantComparison) -> list[Claim]:
+        """Judge the claims of section 5.5."""
+        raw, accuracy_only, near = TITLES[RAW], ("z1", "z3", "z1-z3"), ("z1+z2", "z2-z3")
         means = {
             name: {m: of.mean(name, ALL, m) for m in self.metrics}
             for name in self.shown
             if name in of.variants
         }
-        chosen = best_of(means, means.__getitem__) if means else ""
-        lowest = min((found["cobias"] for found in means.values()), default=0.0)
-        near_lowest = [n for n, found in means.items() if found["cobias"] <= lowest + SIMILAR]
-        balanced = FULL in near_lowest and not any(
-            of.is_lower(FULL, name, "accuracy") for name in near_lowest
-        )
-
-        def measured(metric: str, names: Sequence[str]) -> str:
-            return of.in_words(metric, (raw, *names))
-
-        worse = [n for n in accuracy_only if not of.is_lower(FULL, n, "cobias")]
-        beats_z2 = of.is_lower("z2", FULL, "accuracy") or of.is_lower(FULL, "z2", "cobias")
+        if not means:
+            return []
+        lowest = min(found["cobias"] for found in means.values())
+        first = [n for n, found in means.items() if found["cobias"] <= lowest + SIMILAR]
+        before = of.mean(raw, ALL, "accuracy")
+        gains = {name: of.mean(name, ALL, "accuracy") / before - 1 for name in accuracy_only}
         risen = of.direction("z2", raw, "accuracy")
+
+        def ours(*names: str) -> str:
+            return "; ".join(of.in_words(metric, (raw, *names)) for metric in self.metrics)
+
         return [
-            Statement(
+            Claim(
                 "z1+βz2−τz3 strikes the balance: the lowest COBias and, where it is similar, the "
                 "highest accuracy",
-                "figure 4, no numbers",
-                f"by these criteria, similar being within 2 points, {chosen} is first, and "
-                f"{FULL} {'is' if balanced else 'is not'} as good up to chance; "
-                f"{of.in_words('cobias')}; {of.in_words('accuracy')}",
-                balanced if means else None,
+                _PICTURE,
+                f"first: {best_of(means, means.__getitem__)}; {ours(*means)}",
+                FULL in first and not any(of.is_lower(FULL, n, "accuracy") for n in first),
             ),
-            Statement(
+            Claim(
                 "Terms of accuracy and COBias together are indispensable in achieving the best of "
                 "both",
-                "figure 4, no numbers",
-                parts_in_words(
-                    {
-                        f"{FULL} has a lower COBias than the terms of accuracy alone": not worse,
-                        f"{FULL} has a lower COBias or a higher accuracy than z2 alone": beats_z2,
-                    }
-                ),
-                not worse and beats_z2 if means else None,
+                _PICTURE,
+                ours(*accuracy_only, "z2", FULL),
+                all(of.is_lower(FULL, name, "cobias") for name in accuracy_only)
+                and (of.is_lower("z2", FULL, "accuracy") or of.is_lower(FULL, "z2", "cobias")),
             ),
-            Statement(
+            Claim(
                 "Using z1 or z3 solely, or z1−τz3, emphasizes improving accuracy only",
-                "figure 4, no numbers",
-                f"only: a higher accuracy than raw, and no lower COBias; "
-                f"{measured('accuracy', accuracy_only)}; {measured('cobias', accuracy_only)}"
-                + of.left_out_in_words(*accuracy_only),
+                _PICTURE,
+                ours(*accuracy_only),
                 all(
                     of.is_lower(raw, name, "accuracy") and not of.is_lower(name, raw, "cobias")
                     for name in accuracy_only
                 ),
             ),
-            Statement(
+            Claim(
                 "Using z2 solely improves COBias but not accuracy",
-                "figure 4, no numbers",
-                f"{measured('cobias', ('z2',))}; {measured('accuracy', ('z2', FULL))}"
-                + ("; the change of accuracy is within chance" if risen == 0 else "")
-                + of.left_out_in_words("z2"),
+                _PICTURE,
+                ours("z2", FULL),
                 False if not of.is_lower("z2", raw, "cobias") else {1: False, -1: True}.get(risen),
             ),
-            Statement(
+            Claim(
                 "Using z1+βz2 or βz2−τz3 is promising with a lower accuracy",
-                "figure 4, no numbers",
-                f"{measured('accuracy', (*near, FULL))}; {measured('cobias', (*near, FULL))}"
-                + of.left_out_in_words(*near),
+                _PICTURE,
+                ours(*near, FULL),
                 all(
                     of.is_lower(name, raw, "cobias") and of.is_lower(name, FULL, "accuracy")
                     for name in near
                 ),
             ),
-            Statement(
+            Claim(
                 "Accuracy-related objectives alone increase accuracy by over 16 %",
                 "over 16 %, read as relative",
-                "relative gain "
-                + ", ".join(f"{name} {100 * gain:+.1f} %" for name, gain in gains.items())
-                + f"; {measured('accuracy', accuracy_only)}",
+                ", ".join(f"{name} {100 * gain:+.1f} %" for name, gain in gains.items()),
                 all(gain > 0.16 for gain in gains.values()),
             ),
         ]
@@ -229,27 +213,22 @@ class Single(_Objectives):
         PAIRWISE: "minimising COBias",
     }
 
-    def judge(self, of: VariantComparison) -> list[Statement]:
+    def judge(self, of: VariantComparison) -> list[Claim]:
         """Judge the statements of appendix A.3."""
         raw, single, pairwise = TITLES[RAW], self.shown[SINGLE], self.shown[PAIRWISE]
-        measured = f"{of.in_words('cobias_single')}; {of.in_words('cobias')}"
-        measured += of.left_out_in_words(single, pairwise)
-        lower = {
-            f"a lower {METRICS[metric].title}": of.is_lower(pairwise, single, metric)
-            for metric in ("cobias_single", "cobias")
-        }
+        ours = f"{of.in_words('cobias_single')}; {of.in_words('cobias')}"
         return [
-            Statement(
+            Claim(
                 "Optimizing COBias_single significantly minimizes the differences between odd "
                 "classes and ground-truth classes",
                 "figure 5, no numbers",
-                measured,
+                ours,
                 of.is_lower(single, raw, "cobias_single"),
             ),
-            Statement(
+            Claim(
                 "Optimizing COBias is even more effective, as it balances all pairs of classes",
                 "figure 5, no numbers",
-                f"{parts_in_words(lower)}; {measured}",
-                all(lower.values()),
+                ours,
+                all(of.is_lower(pairwise, single, m) for m in ("cobias_single", "cobias")),
             ),
         ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,12 +9,12 @@ import numpy as np
 from pydantic import Field
 
 from dnip.base.toml_models import Several
+from dnip.presenting.artefacts import Column, Spread, Table
 from dnip.presenting.drawing import Curve, Look, Panel, curve_figure
 from dnip.presenting.drawing.style import colours
-from reproduction.artefacts import Column, Spread, Statement, Table
 from reproduction.comparison import standard_error
-from reproduction.degenerate import any_silent, is_constant, never_predicted
-from reproduction.experiment import Experiment
+from reproduction.degenerate import is_constant
+from reproduction.experiment import Artefact, Claim, Experiment
 from reproduction.methods import (
     METHOD_TITLES,
     METHODS,
@@ -35,8 +34,8 @@ from reproduction.results import CellResult, Results
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from dnip.presenting.artefacts import Figure, Row, Value
     from dnip.tables import ProbabilityTable
-    from reproduction.artefacts import Artefact, Figure, Row, Value
     from reproduction.cell import Cell
     from reproduction.sources import Sources
 
@@ -113,7 +112,8 @@ class OptSizes(Experiment):
                 few = size != FULL and size < len(source.classes)
                 settings = {"size": _SMALLEST_OF_MANY if few else size, "seed": seed}
                 labels = {"size": size, "seed": seed}
-                found.append(self.cell(debias_on_draw, source, labels, settings))
+                share = settings["size"] / most if size else 1.0
+                found.append(self.cell(debias_on_draw, source, labels, settings, chains=share))
         return found
 
     def present(self, results: Results) -> Sequence[Artefact]:
@@ -125,7 +125,7 @@ class OptSizes(Experiment):
             for name, cells in results.by_model(self.name):
                 found.append(_table(cells, name, cells.rows[0].labels["model"]))
         if len(results):
-            found += [*_silent(results), _figure(results), *_judge(results)]
+            found += [_figure(results), *_judge(results)]
         return found
 
 
@@ -205,129 +205,54 @@ def _figure(results: Results) -> Figure:
     )
 
 
-def _silent(results: Results) -> list[Table]:
-    """Return the classes that no test row is predicted as, by size; nothing if there are none."""
-    sizes = _sizes(results)
-    rows: list[Row] = []
-    for way, title in TITLES.items():
-        rows.append(title)
-        for size in [FULL] if way == RAW else sizes:
-            by_task = [results.where(task=t, size=size) for t in results.values("task")]
-            values = [never_predicted([row.result[way] for row in cells]) for cells in by_task]
-            rows.append((_size_title(size), *values))
-    if not any_silent(value for row in rows if not isinstance(row, str) for value in row[1:]):
-        return []
-    columns = [Column(short_task(task), right=True) for task in results.values("task")]
+def _judge(results: Results) -> list[Claim]:
+    """Judge what appendix D says, but for cells in which DNIP always answers with one class."""
+    kept = Results(tuple(row for row in results if not is_constant(row.result[PAPER])))
+    smallest, *sizes = _sizes(results)
+    drawn = [size for size in (smallest, *sizes) if size != FULL]
+    few = [_few(kept.where(model=model, size=smallest)) for model in kept.values("model")]
+    changes = _further(kept, max(drawn, default=FULL))
+    error = standard_error(changes)
     return [
-        Table(
-            "opt-size-never-predicted",
-            "Classes that no test row is predicted as",
-            [Column("Opt rows"), *columns],
-            rows,
-            caption="Means over models and seeds. “constant” is a classifier that always answers "
-            "with one class.",
-        )
-    ]
-
-
-def _judge(results: Results) -> list[Statement]:
-    """Judge both statements of appendix D, for every model by itself."""
-    smallest = _sizes(results)[0]
-    found = [_compared(results.where(model=model)) for model in results.values("model")]
-    few = [one.improves(smallest) for one in found]
-    words, further = _falls_further(results)
-    return [
-        Statement(
+        Claim(
             f"DNIP requires only a small optimization set of {smallest} examples for a fair "
             "improvement in both COBias and accuracy",
             "10 examples: better in both on average for all three models",
-            f"COBias and accuracy, raw → {smallest} rows: "
-            + "; ".join(one.in_words(smallest) for one in found),
-            all(few),
-            {"cells_left_out": sum(one.n_left_out for one in found)},
+            "; ".join(words for words, _ in few),
+            all(better for _, better in few),
         ),
-        Statement(
+        Claim(
             "There is a further, emergent COBias reduction at several thousands of examples",
             "the lowest average COBias with the full set of 950 to 9,500 examples",
-            words,
-            further,
+            f"{100 * fmean(changes):+.1f} points ± {100 * error:.1f} from {max(drawn):,} rows to "
+            f"all, {_SEVERAL_THOUSAND:,} and more, on {len(changes)} datasets"
+            if changes
+            else f"no full set has {_SEVERAL_THOUSAND:,} examples",
+            fmean(changes) < -error if changes else None,
         ),
     ]
 
 
-def _falls_further(results: Results) -> tuple[str, bool | None]:
-    """Compare the largest draw with the full set, where that has several thousand rows."""
-    drawn = [size for size in _sizes(results) if size != FULL]
+def _few(cells: Results) -> tuple[str, bool]:
+    """Return what the fewest labels change for one model, in words, and whether both improve."""
+    if not len(cells):
+        return "always one class", False
+    (cobias, after), (accuracy, higher) = (
+        [fmean(cells.over_datasets(cells.numbers(way, metric))) for way in (RAW, PAPER)]
+        for metric in ("cobias", "accuracy")
+    )
+    words = f"COBias {cobias:.1%} → {after:.1%}, accuracy {accuracy:.1%} → {higher:.1%}"
+    return f"{cells.rows[0].labels['model']}: {words}", after < cobias and higher > accuracy
+
+
+def _further(results: Results, largest: int) -> list[float]:
+    """Return the change of COBias by dataset from the largest draw to full sets that are large."""
     pairs: list[CellResult] = []
     for full in results.where(size=FULL):
         labels = {name: full.labels.get(name) for name in ("model", "task", "seed")}
-        last = results.where(size=max(drawn, default=FULL), **labels)
-        if not len(last) or full.result["n_opt"] < _SEVERAL_THOUSAND:
-            continue
-        if not any(is_constant(one.result[PAPER]) for one in (full, *last)):
+        last = results.where(size=largest, **labels)
+        if largest != FULL and len(last) and full.result["n_opt"] >= _SEVERAL_THOUSAND:
             change = full.get(PAPER, "cobias") - last.rows[0].get(PAPER, "cobias")
-            pairs.append(CellResult(full.labels, {"change": change}, 0.0))
-    if not pairs:
-        most = max(results.where(size=FULL).numbers("n_opt"), default=0)
-        return f"the full sets have at most {most:,} examples", None
+            pairs.append(CellResult(full.labels, {"change": change}))
     found = Results(tuple(pairs))
-    changes = found.over_datasets(found.numbers("change"))
-    tasks = {row.labels["task"] for row in pairs}
-    words = (
-        f"COBias with all of {_SEVERAL_THOUSAND:,} rows and more, minus that with {max(drawn):,}: "
-        f"{100 * fmean(changes):+.1f} points ± {100 * standard_error(changes):.1f}, on "
-        f"{len(tasks)} tasks of {len(changes)} datasets"
-    )
-    return words, fmean(changes) < -standard_error(changes)
-
-
-@dataclass(frozen=True)
-class _Compared:
-    """One model: raw argmax and the paper's annealing by size, without constant classifiers."""
-
-    model: str
-    raw: dict[str, float]
-    after: dict[int, dict[str, float]]
-    n_left_out: int
-
-    def improves(self, size: int) -> bool:
-        after = self.after.get(size)
-        return (
-            after is not None
-            and after["cobias"] < self.raw["cobias"]
-            and after["accuracy"] > self.raw["accuracy"]
-        )
-
-    def in_words(self, size: int) -> str:
-        words = f"{self.model} {_pair(self.raw)} → {_pair(self.after.get(size, self.raw))}"
-        n = self.n_left_out
-        return words + (f" ({n} constant classifiers left out)" if n else "")
-
-
-def _pair(means: dict[str, float]) -> str:
-    return f"{means['cobias']:.1%} and {means['accuracy']:.1%}"
-
-
-def _compared(results: Results) -> _Compared:
-    """Return means over tasks; a task counts where no size has a constant classifier only."""
-    sizes = _sizes(results)
-    kept = Results(tuple(row for row in results if not is_constant(row.result[PAPER])))
-    tasks = [
-        task
-        for task in kept.values("task")
-        if all(
-            len(kept.where(task=task, size=size)) or not len(results.where(task=task, size=size))
-            for size in sizes
-        )
-    ]
-    shared = Results(tuple(row for row in kept if row.labels["task"] in tasks))
-    n_out = len(results) - len(shared)
-    if not tasks:
-        nothing = dict.fromkeys(HEADINGS, float("nan"))
-        return _Compared(results.rows[0].labels["model"], nothing, {}, n_out)
-    raw = {metric: shared.where(size=FULL).mean(RAW, metric) for metric in HEADINGS}
-    after: dict[int, dict[str, float]] = {size: {} for size in sizes}
-    for metric in HEADINGS:
-        for size, mean in _averages(shared, PAPER, metric).items():
-            after[size][metric] = mean
-    return _Compared(results.rows[0].labels["model"], raw, after, n_out)
+    return found.over_datasets(found.numbers("change"))

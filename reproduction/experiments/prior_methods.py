@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING, Any
 from dnip.base.errors import MissingDependencyError
 from dnip.method.objective import Objective
 from dnip.metrics import confusion_matrix
-from reproduction.artefacts import Statement, Text
-from reproduction.comparison import VariantComparison, parts_in_words
+from reproduction.comparison import VariantComparison
 from reproduction.degenerate import score
-from reproduction.experiment import Experiment
+from reproduction.experiment import Artefact, Claim, Experiment, Text
 from reproduction.methods import (
     METHOD_TITLES,
-    OURS,
     PAPER,
     PICTURED,
     RAW,
@@ -29,7 +27,6 @@ if TYPE_CHECKING:
 
     from dnip.comparing.baselines import Method
     from dnip.tables import ProbabilityTable
-    from reproduction.artefacts import Artefact
     from reproduction.cell import Cell
     from reproduction.results import Results
     from reproduction.sources import Sources
@@ -108,32 +105,22 @@ class PriorMethods(Experiment):
         keys |= {title: method for method, title in METHOD_TITLES.items()}
         compared = VariantComparison.of(results, {title: (key,) for title, key in keys.items()})
         drawn = (*PICTURED.values(), ADAPTER, BATCH)
-        artefacts = [*compared.artefacts(self.name, self.title, tuple(HEADINGS), drawn)]
+        artefacts: list[Artefact] = [
+            *compared.artefacts(self.name, self.title, tuple(HEADINGS), drawn)
+        ]
         if ADAPTER not in compared.variants:
             artefacts.append(Text("The linear adapter is left out: torch is not installed."))
         return [*artefacts, *(_judge(compared, other) for other in (ADAPTER, BATCH))]
 
 
-def _judge(of: VariantComparison, other: str) -> Statement:
+def _judge(of: VariantComparison, other: str) -> Claim:
     """Judge what section 5.4 says on means over all datasets."""
-
-    def parts(method: str) -> dict[str, bool]:
-        ours = TITLES[method]
-        return {
-            "a higher accuracy": of.is_lower(other, ours, "accuracy"),
-            "a lower COBias": of.is_lower(ours, other, "cobias"),
-        }
-
-    def is_ahead(method: str) -> bool | None:
-        return all(parts(method).values()) if other in of.variants else None
-
-    found = f"{parts_in_words(parts(PAPER))}; " if other in of.variants else ""
-    named = "the linear adapter" if other == ADAPTER else other
-    return Statement(
-        f"DNIP outperforms {named} in accuracy and COBias",
+    dnip = TITLES[PAPER]
+    ahead = of.is_lower(other, dnip, "accuracy") and of.is_lower(dnip, other, "cobias")
+    return Claim(
+        f"DNIP outperforms {'the linear adapter' if other == ADAPTER else other} in accuracy and "
+        "COBias",
         "figure 3, no numbers",
-        f"{found}{of.in_words('accuracy')}; {of.in_words('cobias')}"
-        + of.left_out_in_words(TITLES[PAPER], other),
-        is_ahead(PAPER),
-        {"ours": is_ahead(OURS)},
+        "; ".join(of.in_words(metric) for metric in HEADINGS),
+        ahead if other in of.variants else None,
     )

@@ -13,13 +13,13 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from reproduction.artefacts import Column, Spread, Table
+from dnip.presenting.artefacts import Column, Spread, Table
 from reproduction.naming import short_task
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from reproduction.artefacts import Value
+    from dnip.presenting.artefacts import Value
 
 
 @dataclass(frozen=True)

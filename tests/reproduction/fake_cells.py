@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from dnip.base.errors import InvalidInputError, OutputError
-from reproduction.cell import Cell
+from reproduction.cell import Cell, TableRef
 
 
 @dataclass(frozen=True)
@@ -27,9 +27,15 @@ class FakeRequest:
         """Whether it is there."""
         return Path(self.path).exists()
 
-    def make(self, progress):
+    @property
+    def table(self):
+        """The table, named after its file."""
+        return TableRef(Path(self.path).stem, f"key of {self.path}", self.path, 2, ("yes", "no"))
+
+    def make(self, progress=None):
         """Write it, or fail as a model does that cannot be loaded."""
-        progress(1, 2)
+        if progress is not None:
+            progress(1, 2)
         if self.log is not None:
             with Path(self.log).open("a") as file:
                 file.write(f"{os.getpid()}\n")
@@ -76,11 +82,6 @@ def describe(table, factor):
     return {"rows": len(table), "classes": list(table.classes), "factor": factor}
 
 
-def process(seed):
-    """Tell which process and how many threads."""
-    return {"pid": os.getpid(), "threads": os.environ.get("OMP_NUM_THREADS"), "seed": seed}
-
-
-def fake(function, label, tables=None, **settings):
+def fake(function, label, tables=None, chains=0, **settings):
     """Return a cell of the experiment `fake`."""
-    return Cell("fake", {"label": label}, function, tables or {}, settings)
+    return Cell("fake", {"label": label}, function, tables or {}, settings, chains)

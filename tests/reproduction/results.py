@@ -4,6 +4,7 @@ import numpy as np
 
 from dnip import ProbabilityTable
 from reproduction.degenerate import score
+from reproduction.experiment import Claim
 from reproduction.plan import ReproductionPlan
 from reproduction.registry import load_experiments
 from reproduction.results import CellResult, Results
@@ -26,7 +27,7 @@ def starving_table(n_rows, seed, n_classes=3):
 def results(*pairs):
     """Results of (labels, result) pairs."""
     shared = {"model": "m", "shots": None, "seed": 0}
-    return Results(tuple(CellResult({**shared, **labels}, found, 0.1) for labels, found in pairs))
+    return Results(tuple(CellResult({**shared, **labels}, found) for labels, found in pairs))
 
 
 def experiment(name, **options):
@@ -48,8 +49,8 @@ def of_kind(artefacts, kind):
 
 
 def verdicts(artefacts):
-    """Verdicts by the beginning of their claims."""
-    return [artefact.confirmed for artefact in artefacts if hasattr(artefact, "confirmed")]
+    """Verdicts of the claims among artefacts."""
+    return [artefact.holds for artefact in of_kind(artefacts, Claim)]
 
 
 def as_folder(folder, **tables):

@@ -3,7 +3,6 @@ import json
 import numpy as np
 import pytest
 
-from dnip.base.files import atomic_path
 from dnip.comparing.demonstration import bundled_table
 from reproduction.plan import load_plan
 from texts import write_tables, write_texts
@@ -34,15 +33,7 @@ SAVED = ("--tables", "tables", "--plan", "plan.toml", "--out", "out", "--jobs", 
 
 
 def results_of(folder):
-    """All results, seconds apart."""
-
-    def without_seconds(value):
-        if isinstance(value, dict):
-            return {k: without_seconds(v) for k, v in value.items() if "seconds" not in k}
-        return [without_seconds(v) for v in value] if isinstance(value, list) else value
-
-    paths = sorted((folder / "results").glob("*.json"))
-    return {path.name: without_seconds(json.loads(path.read_text())) for path in paths}
+    return {path.name: path.read_text() for path in (folder / "results").glob("*.json")}
 
 
 def test_an_experiment_on_saved_tables_leaves_results_and_a_manifest(work, reproduce):
@@ -110,7 +101,7 @@ def test_tables_within_the_outputs_are_refused(folder, reproduce):
     (folder / "out/tables/news").mkdir(parents=True)
     (folder / "out/tables/news/test.csv").write_text("")
     found = reproduce("main", "--tables", "out/tables", "--out", "out")
-    found.assert_refused("tables and out/tables are the same file")
+    found.assert_refused("out/tables and tables lie one in the other")
 
 
 @pytest.mark.parametrize(
@@ -153,23 +144,6 @@ def test_a_cell_that_fails_is_reported_and_the_others_are_done(work, reproduce):
     assert "the same command again" in found.err
     manifest = json.loads((work / "out/manifest.json").read_text())
     assert len(manifest["failures"]) == 1
-
-
-def test_a_disk_that_is_full_ends_the_run_with_a_message(work, reproduce, monkeypatch):
-    from dnip.base.errors import OutputError
-    from dnip.presenting import results
-
-    def full(path):
-        if len(list((work / "out/cells").glob("*.json"))) >= 1:
-            raise OutputError(f"{path} cannot be written: No space left on device")
-        return atomic_path(path)
-
-    monkeypatch.setattr(results, "atomic_path", full)
-    reproduce("confusion", *SAVED).assert_refused("No space left")
-    monkeypatch.undo()
-    monkeypatch.chdir(work)
-    found = reproduce("confusion", *SAVED, "--json")
-    assert found.json["cells_reused"] == 1
 
 
 def test_a_second_run_in_the_same_folder_is_refused(work, reproduce):

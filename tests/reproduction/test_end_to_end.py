@@ -8,10 +8,10 @@ import pytest
 
 from reproduction.plan import Rows, load_plan
 from reproduction.registry import EXPERIMENTS
-from reproduction.reproduction import reproduce
+from reproduction.run import reproduce
 from texts import write_texts
 
-MODEL = Path(__file__).parents[3] / "models" / "small"
+MODEL = Path(__file__).parents[2] / "models" / "small"
 
 
 def test_the_reduced_plan_from_texts_to_report(tmp_path):
@@ -21,8 +21,8 @@ def test_the_reduced_plan_from_texts_to_report(tmp_path):
     plan = plan.model_copy(update={"rows": Rows(opt=60, test=60), "dev_share": 0.2, "seeds": (0,)})
     data = write_texts(tmp_path / "data", rows=120)
     done = reproduce("all", plan, tmp_path / "out", data=data, jobs=2)
-    assert done.outcome.failures == {}
-    assert done.experiments == EXPERIMENTS
+    assert done["failures"] == {}
+    assert done["experiments"] == list(EXPERIMENTS)
     for name in EXPERIMENTS:
         content = json.loads((tmp_path / "out" / "results" / f"{name}.json").read_text())
         assert content["cells"], name
@@ -32,4 +32,4 @@ def test_the_reduced_plan_from_texts_to_report(tmp_path):
     for picture in re.findall(r"!\[[^]]*\]\(([^)]+)\)", report):
         assert (tmp_path / "out" / picture).is_file()
     again = reproduce("all", plan, tmp_path / "out", data=data, jobs=2)
-    assert again.outcome.n_reused == again.outcome.n_cells == done.outcome.n_cells
+    assert again["cells_reused"] == again["cells"] == done["cells"]

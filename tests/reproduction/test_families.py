@@ -7,7 +7,7 @@ import pytest
 
 from failing_server import FailingServer
 from reproduction.plan import DevGrid, Rows, load_plan
-from reproduction.reproduction import reproduce
+from reproduction.run import reproduce
 from texts import write_texts
 
 ARCHITECTURES = {
@@ -42,8 +42,8 @@ def settings_of(folder):
 def test_a_family_of_local_models(name, tmp_path, tiny_model):
     plan = in_little(load_plan(name), model=str(tiny_model(ARCHITECTURES[name])))
     done = reproduce("main", plan, tmp_path / "out", data=write_texts(tmp_path / "data"))
-    assert done.outcome.failures == {}
-    assert done.outcome.n_cells == len(plan.models[0].shots)
+    assert done["failures"] == {}
+    assert done["cells"] == len(plan.models[0].shots)
     for settings in settings_of(tmp_path / "out"):
         assert settings["engine"]["dtype"] == "bfloat16"
         assert settings["shots"] in plan.models[0].shots
@@ -52,10 +52,10 @@ def test_a_family_of_local_models(name, tmp_path, tiny_model):
 def test_chain_of_thought_of_a_family(tmp_path, tiny_model):
     plan = in_little(load_plan("gemma-2-2b"), model=str(tiny_model("gemma2")))
     done = reproduce("cot", plan, tmp_path / "out", data=write_texts(tmp_path / "data"))
-    assert done.outcome.failures == {}
-    ((only,),) = [results.rows for results in done.outcome.results.values()]
-    assert only.result["n"] == 4
-    assert 0 <= only.result["fallbacks"] <= 1
+    assert done["failures"] == {}
+    (only,) = json.loads((tmp_path / "out/results/cot.json").read_text())["cells"]
+    assert only["result"]["n"] == 4
+    assert 0 <= only["result"]["fallbacks"] <= 1
 
 
 def test_demonstrations_are_shortened_where_they_leave_no_room(tmp_path, tiny_model):
@@ -63,7 +63,7 @@ def test_demonstrations_are_shortened_where_they_leave_no_room(tmp_path, tiny_mo
     plan = in_little(load_plan("gpt2-xl"), model=str(model), shots=(5,))
     data = write_texts(tmp_path / "data", words=150)
     done = reproduce("main", plan, tmp_path / "out", data=data)
-    assert done.outcome.failures == {}
+    assert done["failures"] == {}
     kept = {settings["demonstration_words"] for settings in settings_of(tmp_path / "out")}
     assert kept <= {10, 15, 25, 35, 50, 75}
 
@@ -75,8 +75,8 @@ def test_a_model_that_is_too_small_for_the_prompts_fails_its_tables_and_says_why
     plan = in_little(load_plan("gpt2-xl"), **little)
     data = write_texts(tmp_path / "data", words=300)
     done = reproduce("main", plan, tmp_path / "out", data=data)
-    assert len(done.outcome.failures) == 2 + 1
-    assert any("longer than the model's context" in why for why in done.outcome.failures.values())
+    assert len(done["failures"]) == 2 + 1
+    assert any("longer than the model's context" in why for why in done["failures"].values())
 
 
 def answer(body):
@@ -95,8 +95,8 @@ def test_the_family_behind_a_server(tmp_path, monkeypatch):
     with FailingServer(answer) as server:
         little = in_little(plan, model=server.url, tokenizer=None)
         done = reproduce("main", little, tmp_path / "out", data=write_texts(tmp_path / "data"))
-    assert done.outcome.failures == {}
-    assert done.outcome.n_tables == 2
+    assert done["failures"] == {}
+    assert done["tables"] == 2
     assert {body["model"] for body in server.requests} == {"meta-llama/Llama-2-70b-hf"}
     assert len(server.requests) == 60
 
@@ -108,6 +108,6 @@ def test_a_model_that_cannot_be_loaded_fails_its_cells_and_says_why(tmp_path):
     (tmp_path / "model" / "config.json").write_text("{}")
     plan = in_little(load_plan("gpt2-xl"), model=str(tmp_path / "model"))
     done = reproduce("main", plan, tmp_path / "out", data=write_texts(tmp_path / "data"))
-    assert len(done.outcome.failures) == 2 + 1
-    assert any("config" in why or "model" in why for why in done.outcome.failures.values())
+    assert len(done["failures"]) == 2 + 1
+    assert any("config" in why or "model" in why for why in done["failures"].values())
     assert (tmp_path / "out" / "report.md").exists()

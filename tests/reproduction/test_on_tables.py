@@ -5,7 +5,7 @@ import json
 import pytest
 
 from reproduction.plan import ReproductionPlan
-from reproduction.reproduction import reproduce
+from reproduction.run import reproduce
 from results import METHODS, as_folder, starving_table
 
 PLAN = ReproductionPlan(
@@ -34,10 +34,10 @@ def test_from_tables_to_report(tmp_path, name, tables, figures):
     )
     out = tmp_path / "out"
     done = reproduce(name, PLAN, out, tables=folder)
-    assert done.outcome.failures == {}
-    found = sorted(path.stem for path in (out / "tables").glob("*.tex"))
+    assert done["failures"] == {}
+    found = sorted(path.stem for path in (out / "tables").glob("*.csv"))
     assert found == tables
     assert len(list((out / "figures").glob("*.png"))) == figures
-    assert json.loads((out / "statements.json").read_text())
+    assert json.loads((out / "claims.json").read_text())
     again = reproduce(name, PLAN, out, tables=folder)
-    assert again.outcome.n_reused == done.outcome.n_cells
+    assert again["cells_reused"] == done["cells"]

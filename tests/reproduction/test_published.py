@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 from dnip.metrics import cobias
-from reproduction.artefacts import Spread
+from dnip.presenting.artefacts import Spread
 from reproduction.experiments.costs import power_law
 from reproduction.naming import SHORT_TASKS
 from reproduction.published import citation, paper_table, published
 from reproduction.registry import EXPERIMENTS
 
-PAPER = Path(__file__).parents[3] / ".." / "shared" / "paper" / "dnip-paper.tex"
+PAPER = Path(__file__).parents[2] / ".." / "shared" / "paper" / "dnip-paper.tex"
 N_CLASSES = {
     "agnews": 4,
     "dbpedia": 14,

@@ -24,41 +24,6 @@ _UNSEEN = re.compile(
 _MARKUP = re.compile(r"(\w\[\w+\](?![\[(:]))|[\\`*\[\]<>|#~&$]|(?<![^\W_])_|_(?![^\W_])")
 _OPENING = re.compile(r"^(\d*)([-+=.)])(?=\2|\s|$)")
 
-_LATEX = str.maketrans(
-    {
-        **{c: f"\\{c}" for c in "&%$#_{}"},
-        **{c: f"{{{c}}}" for c in "[]*"},  # a command before them could take these as its argument
-        "\\": r"\textbackslash{}",
-        "~": r"\textasciitilde{}",
-        "^": r"\textasciicircum{}",
-        "<": r"\textless{}",
-        ">": r"\textgreater{}",
-        "|": r"\textbar{}",
-        '"': r"\textquotedbl{}",
-        "–": "--",
-        "−": "$-$",
-        "…": r"\ldots{}",
-        "×": r"$\times$",
-        "·": r"$\cdot$",
-        "±": r"$\pm$",
-        "→": r"$\rightarrow$",
-        "≤": r"$\leq$",
-        "≥": r"$\geq$",
-        "Δ": r"$\Delta$",
-        "Σ": r"$\Sigma$",
-        "α": r"$\alpha$",
-        "β": r"$\beta$",
-        "λ": r"$\lambda$",
-        "μ": r"$\mu$",
-        "ξ": r"$\xi$",
-        "τ": r"$\tau$",
-        "ω": r"$\omega$",
-        "₁": r"\textsubscript{1}",
-        "₂": r"\textsubscript{2}",
-        "₃": r"\textsubscript{3}",
-    }
-)
-
 # The longest text in a picture.
 _PICTURED = 200
 
@@ -114,17 +79,6 @@ def markdown(text: str) -> str:
     line = printable(" ".join(text.split()))
     line = _MARKUP.sub(lambda found: found[1] or f"\\{found[0]}", line)
     return _OPENING.sub(r"\1\\\2", line)
-
-
-def latex(text: str) -> str:
-    r"""Return a text for LaTeX, on one line: within a cell of a table or an argument.
-
-    Examples
-    --------
-    >>> print(latex(r"R&D \input{x} 5%"))
-    R\&D \textbackslash{}input\{x\} 5\%
-    """
-    return printable(" ".join(text.split())).translate(_LATEX)
 
 
 def html(text: str) -> str:

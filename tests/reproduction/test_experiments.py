@@ -1,0 +1,450 @@
+"""What experiments compute, against plain calls; what they present; and when their claims hold."""
+
+import json
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure as Canvas
+
+import oracles
+from dnip import Objective, ProbabilityTable, solve
+from dnip.base.errors import DNIPWarning
+from dnip.fitting.fit import fit_table
+from dnip.metrics import confusion_matrix, scores
+from dnip.presenting.artefacts import Figure, Spread, Table
+from dnip.solvers import Anneal
+from dnip.tables.evaluation import evaluate
+from reproduction.experiment import Text
+from reproduction.experiments.annealing_runs import gap_above, measure_convergence, reached_after
+from reproduction.experiments.chain_of_thought import compare_answers
+from reproduction.experiments.costs import power_law
+from reproduction.experiments.densities import density, measure_densities
+from reproduction.experiments.objectives import measure_objectives
+from reproduction.experiments.opt_sizes import FULL, debias_on_draw
+from reproduction.experiments.prior_methods import measure_prior_methods
+from reproduction.experiments.scale_sizes import measure_scales
+from reproduction.experiments.solve_times import measure_solve_times
+from reproduction.methods import cut
+from reproduction.registry import EXPERIMENTS
+from results import METHODS, experiment, of_kind, results, scored, starving_table, verdicts
+
+OPT, TEST = starving_table(300, 1), starving_table(200, 2)
+
+
+def pair(numbers):
+    return dict(zip(("accuracy", "cobias", "cobias_single"), numbers, strict=False))
+
+
+def presented(name, *cells, **options):
+    return experiment(name, **options).present(results(*cells))
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_an_experiment_whose_cells_all_failed_draws_nothing(name):
+    assert of_kind(presented(name), (Table, Figure)) == []
+    assert verdicts(presented(name)) == []
+
+
+# Figures 4 and 5: objectives
+
+
+def test_fits_of_objectives_are_those_of_plain_calls():
+    found = measure_objectives(OPT, TEST, changed="terms", dev_share=0.1, seed=3)
+    rows, _ = cut(OPT, 0.1)
+    settings = {"robust": "off", "scale": 30, "seed": 3}
+    annealed = fit_table(rows, Objective.published(), solver=Anneal.paper(), **settings)
+    for method, fit in (("paper", annealed), ("ours", fit_table(rows, seed=3))):
+        expected = evaluate([TEST], fit.coefficients).to_dict()
+        assert found["raw"].items() >= expected["raw"].items()
+        full = found[method]["z1+z2-z3"]
+        assert full["confusion"] == expected["reweighted"]["confusion"]
+        assert full["weights"] == fit.coefficients.weights.tolist()
+    on_opt = measure_objectives(OPT, rows, changed="gap", dev_share=0.1, seed=0)["ours"]
+    assert on_opt["single"]["cobias_single"] <= on_opt["pairwise"]["cobias_single"] + 0.01
+
+
+# what the paper says of figure 4, in made-up numbers: accuracy, COBias
+AS_SAID = {
+    "raw": (0.50, 0.40),
+    "z1": (0.65, 0.42),
+    "z2": (0.48, 0.10),
+    "z3": (0.65, 0.42),
+    "z1+z2": (0.60, 0.11),
+    "z1-z3": (0.65, 0.42),
+    "z2-z3": (0.60, 0.11),
+    "z1+z2-z3": (0.62, 0.10),
+}
+OF_SINGLE = {"raw": (0.5, 0.4, 0.4), "single": (0.5, 0.2, 0.2), "pairwise": (0.5, 0.1, 0.1)}
+
+
+def objectives(name, said, constant=None):
+    found = {key: {**pair(numbers), "constant": constant} for key, numbers in said.items()}
+    raw = {**found.pop("raw"), "constant": None}
+    cell = {"raw": raw, **dict.fromkeys(METHODS, found)}
+    return presented(name, *(({"task": task}, cell) for task in "ab"))
+
+
+@pytest.mark.parametrize(
+    ("changes", "place", "expected"),
+    [
+        ({}, slice(None), [True] * 6),
+        ({"z1+z2": (0.615, 0.05)}, 0, False),  # lower COBias by more than is similar
+        ({"z1+z2": (0.63, 0.11)}, 0, False),  # as little COBias, and more accurate
+        ({"z3": (0.65, 0.05)}, 1, False),
+        ({"z2": (0.62, 0.10)}, 1, False),  # as good as the full objective
+        ({"z1": (0.45, 0.42)}, 2, False),
+        ({"z1": (0.65, 0.30)}, 2, False),  # not accuracy only
+        ({"z2": (0.55, 0.10)}, 3, False),
+        ({"z2": (0.50, 0.10)}, 3, None),  # within chance
+        ({"z2-z3": (0.63, 0.13)}, 4, False),
+        ({"z1": (0.57, 0.42)}, 5, False),
+    ],
+)
+def test_each_claim_on_objectives_falls_with_its_own_number(changes, place, expected):
+    assert verdicts(objectives("ablation", {**AS_SAID, **changes}))[place] == expected
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, [True, True]),
+        ({"single": (0.5, 0.2, 0.45)}, [False, True]),
+        ({"pairwise": (0.5, 0.1, 0.25)}, [True, False]),
+    ],
+)
+def test_claims_on_cobias_single(changes, expected):
+    assert verdicts(objectives("single", {**OF_SINGLE, **changes})) == expected
+
+
+def test_a_constant_answer_bears_nothing_out_and_is_shown_as_it_is():
+    artefacts = objectives("ablation", AS_SAID, constant="no")
+    assert verdicts(artefacts)[1:4] == [False, False, False]
+    tables = [f"ablation-{method}" for method in METHODS]
+    assert [table.name for table in of_kind(artefacts, Table)] == tables
+    assert len(of_kind(artefacts, Figure)) == 2
+
+
+# Table 1 and figure 6: confusion matrices
+
+
+UNEVEN = [[9, 1, 0], [8, 2, 0], [4, 4, 2]]
+EVEN = [[8, 1, 1], [1, 8, 1], [1, 1, 8]]
+
+
+def matrices(task, raw, after, classes="abc"):
+    found = {"classes": list(classes), "n": 30, "raw": scored(raw, classes)}
+    return {"task": task}, found | dict.fromkeys(METHODS, scored(after, classes))
+
+
+def test_confusion_matrices_and_their_picture():
+    artefacts = presented("confusion", matrices("t", UNEVEN, EVEN))
+    tables = of_kind(artefacts, Table)
+    assert [table.name for table in tables[1:]] == [f"confusion-{method}" for method in METHODS]
+    assert tables[0].rows[3] == ("All", 21, 7, 2, 30, None)
+    canvas = Canvas()
+    of_kind(artefacts, Figure)[0].draw(canvas)
+    labels = [label.get_text() for label in canvas.axes[0].get_xticklabels()]
+    assert labels == ["a\n2.10×", "b\n0.70×", "c\n0.20×"]
+    others = [matrices(name, EVEN, EVEN) for name in ("agnews", "v")]
+    assert verdicts(artefacts) == [True]
+    most = presented("confusion", matrices("t", UNEVEN, EVEN), *others)
+    assert verdicts(most) == [False]
+    assert "m on agnews," in of_kind(most, Table)[0].title
+
+
+def test_odd_classes_and_the_class_that_was_worst():
+    raw, after = [[8, 1, 1], [6, 3, 1], [2, 7, 1]], [[7, 2, 1], [3, 6, 1], [1, 3, 6]]
+    artefacts = presented("overview", matrices("t", raw, after))
+    summary, in_full = of_kind(artefacts, Table)
+    assert summary.rows[0] == ["t", "b", 2 / 3, "c", 0.1, *[0.6] * 4]
+    assert in_full.rows[1] == ["b", 0.3, "a", *[0.6, "a"] * 4]
+    assert verdicts(artefacts) == [True]
+    assert verdicts(presented("overview", matrices("t", after, raw))) == [False]
+    assert verdicts(presented("overview", matrices("t", raw, [[0, 0, 10]] * 3))) == [None]
+    canvas = Canvas(layout="constrained")
+    of_kind(artefacts, Figure)[0].draw(canvas)
+    assert sum(bool(axes.get_title("left")) for axes in canvas.axes) == 3
+
+
+# Figures 1 and 2: densities
+
+
+def test_densities_are_of_the_probability_of_the_true_class_before_and_after():
+    found = measure_densities(OPT, TEST, dev_share=0.1, seed=0)
+    coefficients = fit_table(cut(OPT, 0.1)[0], seed=0).coefficients
+    after = coefficients.apply(TEST.probabilities)
+    for way, p in (("raw", TEST.probabilities), ("ours", after)):
+        for c in range(3):
+            true = p[TEST.labels == c, c]
+            assert found[way]["densities"][c] == pytest.approx(density(true), abs=1e-4)
+            assert found[way]["medians"][c] == np.median(true)
+    artefacts = presented("kde", ({"task": "t"}, found))
+    table, indices = of_kind(artefacts, Table)
+    a, b, c = found["raw"]["medians"]
+    assert table.rows[0][1] == pytest.approx((abs(a - b) + abs(a - c) + abs(b - c)) / 3)
+    assert [row[3] / 30 for row in indices.rows] == pytest.approx(found["paper"]["weights"])
+    assert verdicts(artefacts) == [True, True]
+    weights = found["paper"]["weights"]
+    backwards = {**found, "raw": found["paper"], "paper": {**found["raw"], "weights": weights}}
+    assert verdicts(presented("kde", ({"task": "t"}, backwards))) == [False, False]
+    always = {**found, "paper": {**found["paper"], "constant": "a"}}
+    assert verdicts(presented("kde", ({"task": "u"}, always))) == []
+
+
+def test_a_class_without_test_rows_has_no_curve_and_is_drawn_without():
+    found = measure_densities(OPT, TEST.take(TEST.labels != 1), dev_share=0.1, seed=0)
+    assert found["raw"]["densities"][1] is None
+    canvas = Canvas()
+    of_kind(presented("kde", ({"task": "t"}, found)), Figure)[0].draw(canvas)
+    assert [len(axes.lines) for axes in canvas.axes] == [2, 2, 2]
+
+
+# Figure 3: prior methods
+
+
+def test_prior_methods():
+    pytest.importorskip("torch")
+    labels = np.where(np.arange(200) < 100, TEST.labels, -1)
+    half = ProbabilityTable(TEST.probabilities, labels, classes=TEST.classes)
+    found = measure_prior_methods(OPT, half, dev_share=0.1, seed=0)
+    p = TEST.probabilities  # rows without labels are read, and not scored
+    expected = confusion_matrix(TEST.labels[:100], (p / p.mean(axis=0)).argmax(axis=1)[:100], 3)
+    assert found["batch calibration"]["confusion"] == expected.tolist()
+    raw = scores(confusion_matrix(TEST.labels[:100], p.argmax(axis=1)[:100], 3))
+    assert found["linear adapter"]["cobias"] < raw["cobias"]
+
+
+@pytest.mark.parametrize(
+    ("adapter", "batch", "paper", "expected"),
+    [
+        ((0.5, 0.3), (0.6, 0.2), (0.7, 0.1), [True, True]),
+        ((0.75, 0.3), (0.6, 0.2), (0.7, 0.1), [False, True]),
+        ((0.5, 0.3), (0.6, 0.05), (0.7, 0.1), [True, False]),
+        (None, (0.6, 0.2), (0.7, 0.1), [None, True]),
+    ],
+)
+def test_dnip_is_ahead_only_where_it_is_in_both(adapter, batch, paper, expected):
+    of_dnip = {"raw": pair((0.4, 0.4)), **dict.fromkeys(METHODS, pair(paper))}
+    others = {"linear adapter": adapter and pair(adapter), "batch calibration": pair(batch)}
+    artefacts = presented("prior-methods", ({"task": "t"}, of_dnip), ({"task": "t"}, others))
+    assert verdicts(artefacts) == expected
+    assert bool(of_kind(artefacts, Text)) == (adapter is None)
+
+
+# Table 3 and appendix C: times, gaps, scales
+
+
+def test_every_way_reports_the_objective_that_it_reached():
+    found = measure_solve_times(starving_table(60, 2), dev_share=0.1, seed=1, time_limit=60.0)
+    rows, _ = cut(starving_table(60, 2), 0.1)
+    solvers = {"paper": Anneal.paper(), "authors": Anneal(), "exact": "exact"}
+    for name, solver in solvers.items():
+        goal = Objective.published()
+        expected = solve(rows.probabilities, rows.labels, goal, scale=30, solver=solver, seed=1)
+        assert found["ways"][name]["objective"] == expected.value
+    assert found["ways"]["exact"]["gap"] == 0
+    assert found["ways"]["loops"]["objective"] >= found["ways"]["exact"]["objective"] - 1e-9
+    assert found["ways"]["loops"]["seconds"] > found["ways"]["authors"]["seconds"] > 0
+    assert (found["rows"], found["variable_space"]) == (len(rows), 90)
+
+
+def timed(space, rows, loops=10.0, paper=0.5, gap=0.0):
+    quick = {"seconds": 0.5, "objective": 0.25}
+    ways = {"authors": quick, "coordinate": quick, "fit": quick}
+    ways["loops"] = {"seconds": loops, "objective": 0.3, "evaluations": 700}
+    proof = {"status": "time_limit" if gap else "optimal", "lower_bound": 0.2 - gap, "gap": gap}
+    ways["exact"] = {"seconds": 1.0, "objective": 0.2, **proof}
+    ways["paper"] = {"seconds": paper, "objective": 0.25, "evaluations": 400 * space}
+    return {"task": str(space)}, {"rows": rows, "variable_space": space, "ways": ways}
+
+
+def test_times_and_their_claims():
+    seconds, reached = of_kind(
+        presented("time", timed(60, 100), timed(120, 400, 40.0, gap=0.05)), Table
+    )
+    assert seconds.rows[0][-5:] == (20.0, 20.0, 20.0, 10.0, 20.0)
+    assert [row[-1] for row in reached.rows] == ["proven optimal", "within 0.05"]
+    assert verdicts(presented("time", timed(60, 100))) == [True]
+    assert verdicts(presented("time", timed(60, 100, loops=3601.0))) == [False]  # an hour
+    assert verdicts(presented("time", timed(60, 100, paper=3601.0))) == [False]
+    as_nk = [timed(n, 1000, paper=1e-3 * n) for n in (120, 60, 240)]
+    as_rows = [timed(n, n**2, paper=1e-4 * n**3) for n in (120, 60, 240)]
+    assert verdicts(presented("time", *as_nk))[1] is True
+    assert verdicts(presented("time", *as_rows))[1] is False
+
+
+def test_loops_are_left_out_where_a_class_has_no_rows():
+    opt = starving_table(60, 2)
+    with pytest.warns(DNIPWarning, match="no labelled example of class b"):
+        found = measure_solve_times(
+            opt.take(opt.labels != 1), dev_share=0.1, seed=0, time_limit=1.0
+        )
+    assert "loops" not in found["ways"]
+    seconds, _ = of_kind(presented("time", ({"task": "t"}, found)), Table)
+    assert seconds.rows[0][-5:] == (None,) * 5
+
+
+def test_the_optimum_is_that_of_enumeration_and_gaps_are_zero_where_it_was_reached():
+    found = measure_convergence(
+        starving_table(80, 4), scale=5, dev_share=0.1, factors=[0.2, 2.0], n_seeds=2, time_limit=60
+    )
+    rows, _ = cut(starving_table(80, 4), 0.1)
+    best = oracles.optimum(rows.probabilities, rows.labels, 5, Objective.published())
+    assert found["proven"]
+    assert found["optimum"] == pytest.approx(best, abs=1e-12)
+    assert found["coordinate"]["gaps"] == [0, 0]
+    for run in found["annealing"]:
+        for gap, reached in zip(run["gaps"], run["reached_after"], strict=True):
+            assert gap >= 0
+            assert (gap == 0) == (reached is not None)
+
+
+def test_reached_after_is_the_first_entry_at_the_value():
+    table = starving_table(60, 1)
+    solution = solve(table.probabilities, table.labels, scale=9, solver=Anneal())
+    first = next(one for one in solution.trace if one.incumbent < solution.value + 1e-9)
+    assert reached_after(solution, solution.value) == first.evaluations
+    assert reached_after(solution, solution.value - 1) is None
+    assert gap_above(solution, solution.value - 1e-12) == 0
+    assert gap_above(solution, solution.value - 0.5) == pytest.approx(0.5)
+    assert np.isnan(power_law([4, 4], [1, 2])).all()
+
+
+@pytest.mark.parametrize(("gap", "expected"), [(0.0, True), (0.1, None)])
+def test_convergence_is_judged_on_the_longest_chains(gap, expected):
+    run = {"factor": 1.0, "evaluations": 10, "gaps": [gap, 0.0], "reached_after": [1, 1]}
+    one = {"scale": 5, "variable_space": 20, "proven": True, "optimum": 0.1, "annealing": [run]}
+    one |= {"coordinate": {"gaps": [0.0]}, "authors": {"gaps": [0.1]}}
+    artefacts = presented("convergence", ({"task": "t", "scale": 5}, one), factors=[1.0])
+    assert verdicts(artefacts) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        ({"20": (0.52, 0.6), "30": (0.51, 0.6), "99": (0.5, 0.6)}, True),
+        ({"20": (0.52, 0.6), "30": (0.53, 0.6), "99": (0.5, 0.6)}, False),  # 94 % on opt
+        ({"20": (0.52, 0.6), "30": (0.51, 0.62), "99": (0.5, 0.6)}, False),  # worse on test
+        ({"20": (0.52, 0.6), "30": (0.51, 0.6)}, None),  # nothing finer
+    ],
+)
+def test_a_scale_is_sufficient_by_opt_and_by_test(found, expected):
+    of_k = {k: dict(zip(("objective", "cost"), both, strict=True)) for k, both in found.items()}
+    cell = {"task": "t", "scale": "all"}, {"raw_objective": 1.0, "scales": of_k}
+    assert verdicts(presented("convergence", cell)) == [expected]
+
+
+def test_a_finer_scale_is_no_worse_on_opt():
+    found = measure_scales(OPT, TEST, dev_share=0.1, scales=[5, 10, 40], seed=0)["scales"]
+    values = [found[k]["objective"] for k in ("5", "10", "40")]
+    assert values == sorted(values, reverse=True)
+
+
+# Appendix D: sizes of opt sets
+
+
+def sizes(after, full=5000):
+    """Cells by size, of a task whose pool ends at 100 and of another."""
+    found = []
+    for task, last in (("small", 100), ("large", full)):
+        for size, numbers in after.items():
+            if size <= last:
+                of_methods = dict.fromkeys(METHODS, pair(numbers))
+                result = {"raw": pair((0.5, 0.4)), **of_methods, "n_opt": size or last}
+                found.append(({"task": task, "size": size}, result))
+    return presented("opt-size", *found)
+
+
+@pytest.mark.parametrize(
+    ("few", "whole", "full", "expected"),
+    [
+        ((0.6, 0.3), (0.6, 0.1), 5000, [True, True]),
+        ((0.4, 0.3), (0.6, 0.1), 5000, [False, True]),  # accuracy falls
+        ((0.6, 0.5), (0.6, 0.1), 5000, [False, True]),  # COBias rises
+        ((0.6, 0.3), (0.6, 0.25), 5000, [True, False]),
+        ((0.6, 0.3), (0.6, 0.1), 900, [True, None]),  # no thousands of rows
+    ],
+)
+def test_claims_on_opt_sizes(few, whole, full, expected):
+    artefacts = sizes({10: few, 500: (0.6, 0.2), FULL: whole}, full)
+    assert verdicts(artefacts) == expected
+    (table,) = of_kind(artefacts, Table)
+    lines = [row for row in table.rows if not isinstance(row, str)]
+    assert [line[0] for line in lines[:4]] == ["0 (raw argmax)", "10", "500", "Full"]
+    assert lines[2][1] == "same as full"
+    assert lines[2][4] == Spread(0.2, None)
+    canvas = Canvas()
+    of_kind(artefacts, Figure)[0].draw(canvas)
+    assert canvas.axes[0].get_title("left") == "Accuracy (%)"
+
+
+def test_a_draw_is_of_its_size_and_leaves_the_dev_rows_alone():
+    small = debias_on_draw(OPT, TEST, size=12, dev_share=0.05, seed=0)
+    whole = debias_on_draw(OPT, TEST, size=FULL, dev_share=0.05, seed=0)
+    assert (small["n_opt"], whole["n_opt"]) == (12, 285)
+    assert all(whole[method]["cobias"] < whole["raw"]["cobias"] for method in METHODS)
+    assert small["raw"] == whole["raw"]
+
+
+# Tables 4 and 5: prompts
+
+
+@pytest.mark.parametrize(
+    ("seeds", "expected"),
+    [
+        ([([0, 1, 1], [0.1, 0.9, None]), ([2, 2, 0], [0.3, 0.9, 0.1])], [True, True]),
+        # always the one shown most
+        ([([0, 1, 1], [0.1, 0.9, None]), ([1, 1, 0], [0.3, 0.9, 0.1])], [False, False]),
+        # not one class under all seeds
+        ([([0, 0, 1], [0.1, 0.9, None]), ([2, 2, 0], [0.3, 0.2, 0.9])], [False, True]),
+        ([([0, 1, 1], [0.1, 0.9, None])], [None, None]),
+    ],
+)
+def test_label_order(seeds, expected):
+    cells = []
+    for seed, (order, rates) in enumerate(seeds):
+        found = {"accuracy": 0.5, "cobias": 0.1, "class_accuracies": rates}
+        labels = {"task": "t", "shots": 5, "seed": seed, "order": order}
+        result = dict.fromkeys(("raw", *METHODS), found)
+        cells.append((labels, {**result, "classes": ["x", "y", "z"]}))
+    artefacts = presented("label-order", *cells)
+    assert verdicts(artefacts) == expected
+    lines = [row for row in of_kind(artefacts, Table)[0].rows if not isinstance(row, str)]
+    assert lines[0][:4] == ("seed0", ", ".join(map(str, seeds[0][0])), 0.5, 0.1)
+    assert len(lines) == 5 * len(seeds)
+
+
+@pytest.mark.parametrize(
+    ("reasoned", "rows", "expected"),
+    [
+        ((0.4, 0.2), 400, True),
+        ((0.8, 0.2), 400, False),
+        ((0.4, 0.4), 400, False),
+        ((0.4, 0.2), 100, None),  # too few rows
+    ],
+)
+def test_chain_of_thought(reasoned, rows, expected):
+    result = {"reasoned": pair(reasoned), "plain": pair((0.7, 0.3)), "n": rows}
+    result |= {"fallbacks": 0.25, "cut_fallbacks": 0.125}
+    cells = [({"task": "agnews", "shots": 1, "seed": seed}, result) for seed in (0, 1)]
+    artefacts = presented("cot", *cells)
+    line = of_kind(artefacts, Table)[0].rows[0]
+    assert line[:3] == ["AGN", rows, Spread(reasoned[0], 0.0)]
+    assert line[3] == pytest.approx(reasoned[0] - 0.7)
+    assert line[6:] == [0.25, 0.125, 0]
+    assert verdicts(artefacts) == [expected]
+    trained = experiment("cot")
+    trained.plan = trained.plan.model_copy(update={"opt_split": "test"})
+    assert verdicts(trained.present(results(*cells))) == [None]
+
+
+def test_answers_are_scored_and_those_without_a_label_counted(tmp_path):
+    p = np.array([[0.9, 0.1], [0.8, 0.2], [0.3, 0.7], [0.6, 0.4]])
+    for name, labels in (("reasoned", [0, 0, 1, 1]), ("plain", [0, 1, 1, 0])):
+        ProbabilityTable(p, np.array(labels)).write(tmp_path / f"{name}.csv")
+    meta = {"summary": {"details": {"fallback": 3.0, "cut_fallback": 1.0}}}
+    (tmp_path / "reasoned.csv.meta.json").write_text(json.dumps(meta))
+    read = {name: ProbabilityTable.read(tmp_path / f"{name}.csv") for name in ("reasoned", "plain")}
+    found = compare_answers(**read)
+    assert (found["fallbacks"], found["cut_fallbacks"]) == (0.75, 0.25)
+    assert found["reasoned"]["accuracy"] == found["plain"]["accuracy"] == 0.75

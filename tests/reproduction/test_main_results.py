@@ -1,0 +1,142 @@
+"""Table 2: the headline, means, deviations, relative changes, and the claims about them."""
+
+from statistics import fmean, stdev
+
+import pytest
+
+from dnip.presenting.artefacts import Table
+from reproduction.experiment import Claim
+from results import METHODS, experiment, of_kind, results, scored
+
+#: Of two classes with 50 test rows each: how many are right, by task and seed.
+RAW = {("a", 0): (45, 25), ("a", 1): (50, 20), ("b", 0): (40, 30), ("b", 1): (48, 20)}
+CHANCE = {("c", seed): (49, 2) for seed in (0, 1)}
+
+
+def two_classes(first, second):
+    return scored([[first, 50 - first], [50 - second, second]])
+
+
+def gap_halved(first, second):
+    """The stronger class stays; the other gains half of the gap."""
+    return two_classes(first, (first + second) // 2)
+
+
+def even(first, _second):
+    return two_classes(first, first - 5)
+
+
+def cells(after=gap_halved, shots=(1,), raw=RAW, model="m"):
+    """Cells of every task and seed; `after` makes scores of both counts, for every method."""
+    found = []
+    for setting in shots:
+        for (task, seed), counts in raw.items():
+            result = {"raw": two_classes(*counts), **dict.fromkeys(METHODS, after(*counts))}
+            labels = {"model": model, "task": task, "shots": setting, "seed": seed}
+            sizes = {"n_opt": 90, "n_dev": 10, "n": 100}
+            found.append((labels, {**result, "classes": ["x", "y"], **sizes}))
+    return found
+
+
+def present(found, **changes):
+    one = experiment("main")
+    one.plan = one.plan.model_copy(update=changes)
+    return one.present(results(*found))
+
+
+def lines(artefacts, name):
+    table = next(one for one in of_kind(artefacts, Table) if one.name == name)
+    return [row for row in table.rows if not isinstance(row, str)]
+
+
+def verdict(artefacts, beginning):
+    (found,) = [one for one in of_kind(artefacts, Claim) if one.claim.startswith(beginning)]
+    return found.holds
+
+
+def test_the_table_holds_means_and_deviations_over_seeds():
+    raw = lines(present(cells()), "main")[0]
+    by_seed = [fmean((0.70, 0.70)), fmean((0.70, 0.68))]
+    assert raw[0] == "m, 1-shot"
+    assert (raw[1].mean, raw[1].deviation) == pytest.approx((fmean(by_seed), stdev(by_seed)))
+    assert raw[5].mean == pytest.approx(fmean((0.4, 0.6)))  # COBias of a
+    one_failed = lines(present(cells()[:-1]), "main")[0]
+    assert (one_failed[1].mean, one_failed[1].deviation) == (pytest.approx(0.7), None)
+
+
+def test_the_headline_holds_means_of_task_means_and_relative_changes():
+    paper, _, raw, after, *_ = lines(present(cells()), "main-headline")
+    assert raw[2] == pytest.approx(fmean([fmean([0.4, 0.6]), fmean([0.2, 0.56])]))
+    assert after[6] == pytest.approx(after[2] / raw[2] - 1)
+    assert after[5] == pytest.approx(after[1] / raw[1] - 1)
+    assert after[4] == pytest.approx(1 - after[1] + 2.7 * after[2])
+    assert paper[1:3] == (0.572, 0.376)
+
+
+def test_tasks_at_chance_stand_apart_and_do_not_count():
+    both = present(cells(raw={**RAW, **CHANCE}, after=two_classes))
+    found = lines(both, "main-tasks")
+    assert [(row[1], row[-1]) for row in found] == [("a", "yes"), ("b", "yes"), ("c", "no")]
+    assert found[2][8].low < 0.5 < found[2][8].value  # 51 % of 100 rows do not show more than 50 %
+    alone = lines(present(cells()), "main-headline")
+    assert lines(both, "main-headline")[2][1:5] == alone[2][1:5]
+    assert verdict(present(cells(raw=CHANCE, after=two_classes)), "DNIP reduces") is None
+
+
+def test_constant_classifiers_are_named_and_left_out():
+    def after(first, second):
+        always = (first, second) in {RAW["b", 0], RAW["b", 1]}
+        return scored([[50, 0], [50, 0]]) if always else gap_halved(first, second)
+
+    artefacts = present(cells(after=after))
+    assert lines(artefacts, "main-headline")[3][-1] == "constant in 2 of 4"
+    only_a = present(cells(raw={key: counts for key, counts in RAW.items() if key[0] == "a"}))
+    assert of_kind(artefacts, Claim)[0] == of_kind(only_a, Claim)[0]
+    all_constant = present(cells(after=lambda *_: scored([[50, 0], [50, 0]])))
+    assert verdict(all_constant, "DNIP reduces") is None
+
+
+@pytest.mark.parametrize(
+    ("after", "holds"),
+    [
+        (gap_halved, True),
+        (lambda first, second: two_classes(second, second), False),  # less accurate
+        (lambda first, second: two_classes(50, second), False),  # more COBias
+    ],
+)
+def test_the_claim_on_averages(after, holds):
+    assert verdict(present(cells(after=after)), "DNIP reduces") is holds
+
+
+def test_claims_on_all_models_are_judged_model_by_model():
+    fair = cells(raw=dict.fromkeys(RAW, (30, 29)), model="fair")
+    assert verdict(present(cells()), "COBias exceeds") is True
+    assert verdict(present([*cells(), *fair]), "COBias exceeds") is False
+    assert verdict(present(cells()), "After DNIP") is False  # 25 % after halving
+    one = cells(after=even)
+    assert verdict(present(one), "After DNIP") is True
+    again = cells(after=even, model="other")
+    worse = cells(after=lambda first, second: two_classes(first, second - 5), model="worse")
+    consistent = "The improvement is consistent"
+    assert verdict(present(one), consistent) is None
+    assert verdict(present([*one, *again]), consistent) is True
+    assert verdict(present([*one, *worse]), consistent) is False
+
+
+def test_claims_on_prompts_are_judged_setting_by_setting():
+    both = cells(shots=(5, "balanced"))
+    assert verdict(present(both), "DNIP consistently lowers") is True
+    one_fails = [*cells(shots=(5,)), *cells(shots=("balanced",), after=two_classes)]
+    assert verdict(present(one_fails), "DNIP consistently lowers") is False
+    balanced = "Balanced demonstrations"
+    assert verdict(present(cells()), balanced) is None
+    assert verdict(present(cells(shots=(1, "balanced"))), balanced) is False  # no change
+    trained = present(cells(shots=(1, "balanced")), opt_split="test")
+    assert verdict(trained, "COBias exceeds") is verdict(trained, balanced) is None
+
+
+def test_saved_tables_stand_row_by_row():
+    artefacts = present(cells(shots=(None,)))
+    found = lines(artefacts, "main")[0]
+    assert (found[:4], found[-1]) == (("a", 2, 100, 0.7), 0)
+    assert verdict(artefacts, "COBias exceeds") is None
