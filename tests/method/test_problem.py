@@ -14,15 +14,15 @@ Y = [0, 1, 2, 1]
 def test_every_example_counts_once():
     problem = Problem.of(P, Y)
     assert (problem.n_examples, problem.n_classes, problem.unit) == (4, 3, 1)
-    assert problem.class_mass.tolist() == [1, 2, 1]
+    assert problem.class_counts.tolist() == [1, 2, 1]
     assert problem.present.all()
 
 
 def test_whole_weights_count_as_they_are():
     problem = Problem.of(P, Y, sample_weight=[2.0, 0.0, 2.0**30, 3.0])
     assert problem.unit == 1
-    assert problem.mass.tolist() == [2, 0, 2**30, 3]
-    assert problem.class_mass.tolist() == [2, 3, 2**30]
+    assert problem.counts.tolist() == [2, 0, 2**30, 3]
+    assert problem.class_counts.tolist() == [2, 3, 2**30]
 
 
 @pytest.mark.parametrize("largest", [1e-9, 0.7, 1.0, 3.5, 1e6 + 0.5, 1e12])
@@ -32,7 +32,7 @@ def test_other_weights_count_in_fine_steps_of_a_power_of_two(largest):
     p = np.tile(P, (13, 1))[:50]
     problem = Problem.of(p, np.tile(Y, 13)[:50], sample_weight=weight)
     assert np.frexp(problem.unit)[0] == 0.5
-    np.testing.assert_allclose(problem.mass * problem.unit, weight, rtol=0, atol=2**-30 * largest)
+    np.testing.assert_allclose(problem.counts * problem.unit, weight, rtol=0, atol=2**-30 * largest)
     assert problem.n_examples == pytest.approx(weight.sum(), rel=1e-7)
 
 
@@ -100,7 +100,7 @@ def test_arrays_that_need_no_change_are_not_copied(dtype):
     problem = Problem.of(p, y)
     assert problem.probabilities is p
     assert problem.labels is y
-    assert problem.mass.strides == (0,)
+    assert problem.counts.strides == (0,)
 
 
 def test_single_precision_is_normalised_in_double():

@@ -89,9 +89,9 @@ def test_all_mass_is_settled_or_open(layout, table, scale):
     by_class = np.zeros(table.p.shape[1], np.int64)
     np.add.at(by_class, table.labels, table.mass)
     opened = np.zeros_like(by_class)
-    np.add.at(opened, rows.label, rows.mass)
+    np.add.at(opened, rows.label, rows.counts)
     np.testing.assert_array_equal(rows.settled.sum(axis=1) + opened, by_class)
-    assert (rows.mass > 0).all()
+    assert (rows.counts > 0).all()
 
 
 @pytest.mark.parametrize(

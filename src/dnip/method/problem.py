@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     )
 
 # Bits of the largest whole-number sample weight that is kept exactly, and of all other weights.
-_MASS_BITS = 30
+_BITS = 30
 
 # The largest sample weight is between this and its inverse, so that no sum overflows.
 _LIGHTEST = 1e-100
@@ -41,8 +41,8 @@ _LIGHTEST = 1e-100
 class Problem:
     """Probabilities and labels of an opt set, ready for a search.
 
-    Sample weights are stored as whole numbers (`mass`) of a `unit`: sums of whole numbers are exact
-    in any order. Whole weights are kept as they are, others in steps of 2⁻³⁰ of the largest.
+    Sample weights are stored as whole numbers (`counts`) of a `unit`: their sums are exact in any
+    order. Whole weights are kept as they are, others in steps of 2⁻³⁰ of the largest.
 
     Attributes
     ----------
@@ -50,10 +50,10 @@ class Problem:
         float64, or float32 if they were given so; all computations use float64.
     labels : ndarray of shape (M,)
         Class indices.
-    mass : ndarray of shape (M,)
+    counts : ndarray of shape (M,)
         How much each example counts, in units.
     unit : float
-        Examples per unit of mass.
+        Examples per unit.
     classes : tuple of str
         Class names.
 
@@ -66,7 +66,7 @@ class Problem:
 
     probabilities: Probabilities
     labels: Labels
-    mass: Integers
+    counts: Integers
     unit: float
     classes: tuple[str, ...]
 
@@ -135,10 +135,10 @@ class Problem:
         InvalidInputError
             For weights that break their contract, or labels of fewer than two classes.
         """
-        mass, unit = np.broadcast_to(np.int64(1), len(labels)), 1.0  # one number, seen M times
+        counts, unit = np.broadcast_to(np.int64(1), len(labels)), 1.0  # one number, seen M times
         if sample_weight is not None:
-            mass, unit = _as_mass(check_sample_weight(sample_weight, n_examples=len(labels)))
-        problem = cls(probabilities, labels, mass, unit, tuple(classes))
+            counts, unit = _as_counts(check_sample_weight(sample_weight, n_examples=len(labels)))
+        problem = cls(probabilities, labels, counts, unit, tuple(classes))
         check_present(problem.present, classes)
         return problem
 
@@ -150,7 +150,7 @@ class Problem:
     @property
     def n_examples(self) -> float:
         """M: the number of examples, or the sum of their weights."""
-        return float(self.mass.sum() * self.unit)
+        return float(self.counts.sum() * self.unit)
 
     @property
     def n_cells(self) -> int:
@@ -158,14 +158,14 @@ class Problem:
         return int(self.probabilities.size)
 
     @cached_property
-    def class_mass(self) -> Integers:
-        """Mass of each class, shape (N,)."""
+    def class_counts(self) -> Integers:
+        """Units of each class, shape (N,)."""
         totals = np.zeros(self.n_classes, np.int64)
-        np.add.at(totals, self.labels, self.mass)
+        np.add.at(totals, self.labels, self.counts)
         return totals
 
     def confusion(self, multipliers: Floats) -> Confusion:
-        """Count mass by true and by predicted class, shape (N, N), under multipliers.
+        """Count units by true and by predicted class, shape (N, N), under multipliers.
 
         Examples
         --------
@@ -176,17 +176,17 @@ class Problem:
                [0, 1]]))
         """
         counts = np.zeros((self.n_classes, self.n_classes), np.int64)
-        np.add.at(counts, (self.labels, decide(self.probabilities, multipliers)), self.mass)
+        np.add.at(counts, (self.labels, decide(self.probabilities, multipliers)), self.counts)
         return counts
 
     def in_examples(self, counts: Confusion) -> Counts:
-        """Return counts of mass as counts of examples: a copy."""
+        """Return counts of units as counts of examples: a copy."""
         return counts.copy() if self.unit == 1 else counts.astype(np.float64) * self.unit
 
     @property
     def present(self) -> Booleans:
         """Whether each class has examples, shape (N,)."""
-        return self.class_mass > 0
+        return self.class_counts > 0
 
 
 def check_present(present: Booleans, classes: Sequence[str]) -> None:
@@ -200,7 +200,7 @@ def check_present(present: Booleans, classes: Sequence[str]) -> None:
         )
 
 
-def _as_mass(weight: Floats) -> tuple[Integers, float]:
+def _as_counts(weight: Floats) -> tuple[Integers, float]:
     largest = weight.max()
     if not _LIGHTEST <= largest <= 1 / _LIGHTEST:
         raise InvalidInputError(
@@ -208,6 +208,6 @@ def _as_mass(weight: Floats) -> tuple[Integers, float]:
             f"{_LIGHTEST:g}..{1 / _LIGHTEST:g}",
             hint="Give weights in examples: the smoothing of the objective is counted in them",
         )
-    whole = bool((weight == np.floor(weight)).all()) and weight.max() <= 2**_MASS_BITS
-    unit = 1.0 if whole else 2.0 ** (math.frexp(weight.max())[1] - _MASS_BITS)
+    whole = bool((weight == np.floor(weight)).all()) and weight.max() <= 2**_BITS
+    unit = 1.0 if whole else 2.0 ** (math.frexp(weight.max())[1] - _BITS)
     return np.rint(weight / unit).astype(np.int64), unit

@@ -114,7 +114,7 @@ def _lay_out(landscape: Landscape) -> Instance:
     low, high = _bounds(landscape)
     terms = compile_terms(objective, problem, landscape.floors)
     rows = lay_out_boxes(
-        problem.probabilities, problem.labels, problem.mass, weight[low], weight[high]
+        problem.probabilities, problem.labels, problem.counts, weight[low], weight[high]
     )
     return Instance(
         rows,
@@ -224,7 +224,7 @@ class _DepthFirst:
     def __init__(self, landscape: Landscape) -> None:
         self._instance = _lay_out(landscape)
         rows, n_levels = self._instance.rows, len(self._instance.scale.weight)
-        true, smoothing = landscape.problem.class_mass, self._instance.terms.smoothing
+        true, smoothing = landscape.problem.class_counts, self._instance.terms.smoothing
         self._stacks = [
             new_stack(rows, n_levels, new_memo(true, smoothing)) for _ in range(_SEARCHES)
         ]

@@ -135,7 +135,7 @@ class Landscape:
         self._compiled = isinstance(objective, Objective)
         if isinstance(objective, Objective):
             self._terms = compile_terms(objective, problem, self.floors)
-            self._memo = new_memo(problem.class_mass, self._terms.smoothing)
+            self._memo = new_memo(problem.class_counts, self._terms.smoothing)
             if self._passes.whole is not None:
                 rows, workspace = self._passes.whole
                 own = rows, self._kernel_levels, workspace
@@ -219,7 +219,7 @@ class Landscape:
     def _count_floors(self, demands: Demands | None) -> Floors:
         if demands is None or not demands.has_floors:
             return no_floors()
-        true = self.problem.class_mass
+        true = self.problem.class_counts
         raw = np.diag(self._passes.count(self.equal_weights()))
         total = demands.total_count(int(raw.sum()), int(true.sum()))
         return Floors(demands.correct_counts(true, raw), total)
@@ -228,7 +228,7 @@ class Landscape:
         if not len(self.floors.correct):
             return 0.0
         correct = np.ascontiguousarray(np.diag(confusion))
-        return float(shortfall(correct, self.floors, self.problem.class_mass))
+        return float(shortfall(correct, self.floors, self.problem.class_counts))
 
     def _with_held(self, point: WeightIndices | Floats) -> Floats:
         here = np.array(point, np.float64)
@@ -290,7 +290,7 @@ def levels_of(scale: int | str | WeightScale) -> Levels:
 
 
 def compile_terms(objective: Objective, problem: Problem, floors: Floors | None = None) -> Terms:
-    """Return the numbers of an objective for compiled code, in the unit of mass."""
+    """Return the numbers of an objective for compiled code, in the unit of the counts."""
     gap = float(objective.beta) if "cobias" in objective.terms else 0.0
     return Terms(
         error=1.0 if "error" in objective.terms and objective.costs is None else 0.0,

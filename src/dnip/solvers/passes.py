@@ -57,12 +57,12 @@ class Passes:
     """
 
     def __init__(self, problem: Problem, levels: Levels) -> None:
-        p, labels, mass = problem.probabilities, problem.labels, problem.mass
-        alike = mass.strides == (0,)
+        p, labels, counts = problem.probabilities, problem.labels, problem.counts
+        alike = counts.strides == (0,)
 
         def lay_out_part(bounds: tuple[int, int]) -> tuple[Rows, Workspace]:
             part = slice(*bounds)
-            own = mass[:1].copy() if alike else mass[part]
+            own = counts[:1].copy() if alike else counts[part]
             rows = lay_out(p[part], labels[part], own, levels.span)
             return rows, new_workspace(rows, levels.size)
 
@@ -109,19 +109,19 @@ class Passes:
         return list(map(work, parts) if self._pool is None else self._pool.map(work, parts))
 
 
-def lay_out(p: Probabilities, labels: Labels, mass: Integers, span: float) -> Rows:
+def lay_out(p: Probabilities, labels: Labels, counts: Integers, span: float) -> Rows:
     """Count the settled rows, and copy the open ones; for the arguments see `survey`."""
-    is_open, class_size, settled = survey(p, labels, mass, span)
+    is_open, class_size, settled = survey(p, labels, counts, span)
     n_classes = p.shape[1]
     label = labels[is_open].astype(np.uint32)
     n_open, n_entries = len(label), int(class_size.sum())
-    own_mass = mass[is_open] if len(mass) > 1 else np.full(n_open, mass[0])
+    own_counts = counts[is_open] if len(counts) > 1 else np.full(n_open, counts[0])
     per_row = _SPARSE_ROW + _SPARSE_ENTRY * n_entries / max(n_open, 1)
     if n_open * (_DENSE_ROW + _DENSE_CELL * n_classes) <= n_entries / n_classes * per_row:
         columns = np.empty((n_classes, n_open))
         for n in range(n_classes):  # a copy of the rows would take as much memory again
             columns[n] = p[is_open, n]
-        return DenseRows(columns, label, own_mass, settled)
+        return DenseRows(columns, label, own_counts, settled)
     rows = SparseRows(
         row_start=np.zeros(n_open + 1, np.int64),
         row_class=np.empty(n_entries, np.uint32),
@@ -130,7 +130,7 @@ def lay_out(p: Probabilities, labels: Labels, mass: Integers, span: float) -> Ro
         class_row=np.empty(n_entries, np.uint32),
         class_p=np.empty(n_entries),
         label=label,
-        mass=own_mass,
+        counts=own_counts,
         settled=settled,
     )
     fill_sparse(p, is_open, span, rows)

@@ -57,7 +57,7 @@ def test_labelled_rows_move_to_where_the_others_lie(here, shift, sharpness):
 def test_weights_count_as_repetitions(here):
     times = np.random.default_rng(2).integers(0, 4, len(here.labels))
     others = moved(rows(1).probabilities, [1.5, 0, -1.5])
-    weighed = find_drift(here.probabilities, here.labels, others, mass=times.astype(float))
+    weighed = find_drift(here.probabilities, here.labels, others, counts=times.astype(float))
     repeated = find_drift(
         np.repeat(here.probabilities, times, axis=0), np.repeat(here.labels, times), others
     )

@@ -19,8 +19,8 @@ def labelled(rows):
 
 def test_expected_rows_count_as_30_labels_of_each_class(rows, labelled):
     both = labelled.and_expected(rows.probabilities, rows.posterior, np.ones(4_000))
-    before = np.bincount(labelled.labels, labelled.mass)
-    np.testing.assert_allclose(np.bincount(both.labels, both.mass) - before, 30)
+    before = np.bincount(labelled.labels, labelled.counts)
+    np.testing.assert_allclose(np.bincount(both.labels, both.counts) - before, 30)
 
 
 def test_expected_accuracies_are_those_of_the_memberships(rows, labelled):
@@ -42,7 +42,7 @@ def test_a_row_that_counts_twice_is_two_rows(rows, labelled):
         np.repeat(p, times, axis=0), np.repeat(membership, times, axis=0), np.ones(times.sum())
     )
     counts = [
-        np.bincount(one.labels, one.mass * one.probabilities[:, 0]) for one in (weighed, repeated)
+        np.bincount(one.labels, one.counts * one.probabilities[:, 0]) for one in (weighed, repeated)
     ]
     np.testing.assert_allclose(*counts)
 
@@ -61,8 +61,8 @@ def test_shares_make_the_mass_of_each_class_in_a_problem():
     p, labels, mass = rng.dirichlet(np.ones(3), 60), rng.integers(0, 3, 60), rng.random(60)
     shares = np.array([0.7, 0.3, 0.0])
     problem = CountedRows(p, labels, mass).as_problem(["a", "b", "c"], shares)
-    np.testing.assert_allclose(problem.class_mass * problem.unit, shares * mass.sum(), atol=1e-6)
-    within = problem.mass[labels == 0] / mass[labels == 0]
+    np.testing.assert_allclose(problem.class_counts * problem.unit, shares * mass.sum(), atol=1e-6)
+    within = problem.counts[labels == 0] / mass[labels == 0]
     np.testing.assert_allclose(within, within[0], rtol=1e-6)
 
 

@@ -113,7 +113,7 @@ def test_no_point_of_a_box_is_below_its_bound(objective, floored, seed, n_classe
     if objective == "costs":
         objective = Objective(beta=1.0, costs=rng.uniform(0, 4, (n_classes, n_classes)))
     problem = Problem.of(case.p, case.labels, sample_weight=case.mass)
-    true = problem.class_mass
+    true = problem.class_counts
     floors = no_floors()
     if floored:
         correct = rng.integers(0, true + 1) // rng.integers(1, 4)
@@ -152,7 +152,7 @@ def test_the_bound_of_a_point_comes_near_its_value(seed, n_classes, kind):
     problem = Problem.of(case.p, case.labels, sample_weight=case.mass)
     objective = Objective()
     terms = compile_terms(objective, problem)
-    memo = new_memo(problem.class_mass, terms.smoothing)
+    memo = new_memo(problem.class_counts, terms.smoothing)
     _, settled, contests = case.narrow()
     multipliers = Multipliers(
         np.zeros(n_classes),

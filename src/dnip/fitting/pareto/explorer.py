@@ -82,10 +82,10 @@ class Explorer:
         self._terms = FrontTerms(
             gap,
             pmi,
-            new_memo(problem.class_mass, gap.smoothing),
-            new_memo(problem.class_mass, pmi.smoothing),
+            new_memo(problem.class_counts, gap.smoothing),
+            new_memo(problem.class_counts, pmi.smoothing),
         )
-        self.total = int(problem.class_mass.sum())
+        self.total = int(problem.class_counts.sum())
         self._cells = new_cells(self.total, problem.n_classes, _MOST)
         self._lines = new_lines(expected)
         self._looked = np.zeros_like(self._cells.indices)  # points whose neighbours were visited
@@ -154,7 +154,7 @@ class Explorer:
         return int(self._cells.origin[cell])
 
     def confusion(self, indices: WeightIndices) -> Confusion:
-        """Return the counts of mass at weight indices."""
+        """Return the counts at weight indices."""
         return self._passes.count(indices.astype(np.float64))
 
     def _visit(

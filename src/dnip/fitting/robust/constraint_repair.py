@@ -45,8 +45,9 @@ class ConstraintRepair:
         self.anchored = bool(self._frozen)
         self._problem = problem
         self._raw = self._count_correct(np.ones(problem.n_classes))
-        self._least = self.demands.correct_counts(problem.class_mass, self._raw)
-        self._total = self.demands.total_count(int(self._raw.sum()), int(problem.class_mass.sum()))
+        true = problem.class_counts
+        self._least = self.demands.correct_counts(true, self._raw)
+        self._total = self.demands.total_count(int(self._raw.sum()), int(true.sum()))
         self.raw_keeps = self._are_enough(self._raw)
 
     def freeze(self, log_weights: Floats) -> Floats:

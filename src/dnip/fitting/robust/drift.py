@@ -31,7 +31,7 @@ def find_drift(
     labels: Labels,
     unlabelled: Probabilities,
     target: Floats | None = None,
-    mass: Floats | None = None,
+    counts: Floats | None = None,
 ) -> Drift | None:
     """Return moved labelled rows if the two sets differ beyond chance and class mix, else None.
 
@@ -48,7 +48,7 @@ def find_drift(
     unlabelled : ndarray of shape (U, N)
     target : ndarray of shape (N,), optional
         The class mix of the unlabelled rows, if it is known.
-    mass : ndarray of shape (M,), optional
+    counts : ndarray of shape (M,), optional
         How often each labelled row counts.
 
     Examples
@@ -65,19 +65,19 @@ def find_drift(
     """
     n_classes = labelled.shape[1]
     log_u = log_probabilities(unlabelled)
-    if mass is None:
-        mass = np.ones(len(labels))
+    if counts is None:
+        counts = np.ones(len(labels))
     if target is None:
         target = maximise_shares(
-            calibrate(labelled, labels, mass).posterior(log_u),
+            calibrate(labelled, labels, counts).posterior(log_u),
             np.full(n_classes, 1 / n_classes),
             np.full(n_classes, 0.5),
             rounds=_MAX_ROUNDS,
             tolerance=_TOLERANCE,
         )
-    support = np.bincount(labels, mass, n_classes)
+    support = np.bincount(labels, counts, n_classes)
     factor = (target / np.where(support > 0, support, 1.0))[labels]
-    weight = mass * factor
+    weight = counts * factor
     n_rows = float(weight.sum() ** 2 / (weight @ factor))  # effective number of rows
     p_value = n_classes * min(
         _smirnov(labelled[:, c], weight, n_rows, unlabelled[:, c]) for c in range(n_classes)
@@ -85,8 +85,8 @@ def find_drift(
     if p_value >= _LEVEL:
         return None
     here, there = (centred(log_p) for log_p in (log_probabilities(labelled), log_u))
-    away = here - np.average(here, axis=0, weights=mass)
-    variance = np.average(away**2, axis=0, weights=mass).mean()
+    away = here - np.average(here, axis=0, weights=counts)
+    variance = np.average(away**2, axis=0, weights=counts).mean()
     spread = np.sqrt(there.var(axis=0).mean() / max(variance, 1e-12))
     moved = away * spread + there.mean(axis=0)
     return Drift(softmax(moved), float(p_value))

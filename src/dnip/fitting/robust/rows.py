@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 # How many labels the expected accuracy of a class counts as. Its error is about 0.09, as is that of
 # the accuracy on 30 labels.
 _EXPECTED_LABELS = 30.0
-# Smaller memberships are left out: they are many rows with hardly any mass.
+# Smaller memberships are left out: they are many rows that hardly count.
 _LEAST_MEMBERSHIP = 0.005
 
 
@@ -28,13 +28,13 @@ class CountedRows(NamedTuple):
     >>> p = np.array([[0.8, 0.2], [0.4, 0.6]])
     >>> labelled = CountedRows(p, np.array([0, 1]), np.ones(2))
     >>> both = labelled.and_expected(p[:1], np.array([[0.75, 0.25]]), np.ones(1))
-    >>> both.labels, both.mass
+    >>> both.labels, both.counts
     (array([0, 1, 0, 1]), array([ 1.,  1., 30., 30.]))
     """
 
     probabilities: Probabilities  # (R, N)
     labels: Labels  # (R,)
-    mass: Floats  # (R,)
+    counts: Floats  # (R,)
 
     def and_expected(
         self, probabilities: Probabilities, membership: Probabilities, weight: Floats
@@ -55,19 +55,19 @@ class CountedRows(NamedTuple):
         present = np.bincount(self.labels, minlength=n_classes) > 0
         row, label = np.nonzero((membership >= _LEAST_MEMBERSHIP) & present)
         part = membership[row, label] * weight[row]
-        mass = _EXPECTED_LABELS * part / np.bincount(label, part, n_classes)[label]
+        counts = _EXPECTED_LABELS * part / np.bincount(label, part, n_classes)[label]
         return type(self)(
             np.concatenate([self.probabilities, probabilities[row]]),
             np.concatenate([self.labels, label]),
-            np.concatenate([self.mass, mass]),
+            np.concatenate([self.counts, counts]),
         )
 
     def as_problem(self, classes: Sequence[str], shares: Floats) -> Problem:
         """Return the rows as a problem whose classes have the given shares."""
-        support = np.bincount(self.labels, self.mass, len(classes))
+        support = np.bincount(self.labels, self.counts, len(classes))
         part = np.where(support > 0, shares, 0.0) / np.where(support > 0, support, 1.0)
-        mass = self.mass * part[self.labels] * (support.sum() / (part * support).sum())
-        return Problem.trusted(self.probabilities, self.labels, classes, mass)
+        counts = self.counts * part[self.labels] * (support.sum() / (part * support).sum())
+        return Problem.trusted(self.probabilities, self.labels, classes, counts)
 
 
 def draw_per_class(labels: Labels, n_classes: int, rng: np.random.Generator, most: int) -> Integers:

@@ -103,7 +103,7 @@ def _sample(
 ) -> tuple[Probabilities, Floats]:
     """Return probabilities of all rows, or of a sample, and how often each counts."""
     p = np.concatenate([labelled.probabilities, unlabelled])
-    count = np.concatenate([labelled.mass, np.ones(len(unlabelled))])
+    count = np.concatenate([labelled.counts, np.ones(len(unlabelled))])
     if len(p) <= _ROWS:
         return p, count
     rows = np.sort(rng.choice(len(p), _ROWS, replace=False))

@@ -175,11 +175,11 @@ def fit_robustly(
     # 1. the smooth estimate
     deadline = None if settings.time_limit is None else began + settings.time_limit
     rng = np.random.default_rng(settings.seed)
-    p, labels, mass = _counted_rows(given)
-    drift = find_drift(p, labels, unlabelled, target, mass) if len(unlabelled) else None
+    p, labels, counts = _counted_rows(given)
+    drift = find_drift(p, labels, unlabelled, target, counts) if len(unlabelled) else None
     if drift is not None:
         p = drift.probabilities
-    smooth = fit_smooth(p, labels, mass, unlabelled, rng, target, deadline)
+    smooth = fit_smooth(p, labels, counts, unlabelled, rng, target, deadline)
 
     # 2. the optimum on labelled rows, and on unlabelled ones in expectation
     repair = ConstraintRepair(settings.constraints, problem)
@@ -220,11 +220,11 @@ def fit_robustly(
 
 def _counted_rows(problem: Problem) -> tuple[Probabilities, Labels, Floats]:
     """Return probabilities, labels and weights, in examples, of the rows that count."""
-    counted = problem.mass > 0
+    counted = problem.counts > 0
     return (
         np.asarray(problem.probabilities[counted], np.float64),
         problem.labels[counted],
-        np.asarray(problem.mass[counted] * problem.unit, np.float64),
+        np.asarray(problem.counts[counted] * problem.unit, np.float64),
     )
 
 
@@ -260,7 +260,7 @@ def _is_quick(problem: Problem) -> bool:
 
 def _weighed(problem: Problem, target: Floats) -> Problem:
     """Return the problem with weights for other class shares."""
-    own = np.asarray(problem.mass * problem.unit, np.float64)
+    own = np.asarray(problem.counts * problem.unit, np.float64)
     weight = weigh_rows(problem.labels, target, problem.classes, own)
     return Problem.trusted(problem.probabilities, problem.labels, problem.classes, weight)
 

@@ -34,7 +34,7 @@ class BoxRows(NamedTuple):
     row_p: Floats  # (T,) their probabilities
     row_log_p: Floats  # (T,)
     label: SmallIntegers  # (R,) true class
-    mass: Integers  # (R,) how many examples the row counts as
+    counts: Integers  # (R,) how many examples the row counts as
     settled: Confusion  # (N, N) counts of the settled rows
 
 
@@ -60,12 +60,12 @@ class Contests(NamedTuple):
     start: Integers  # (N² + 1,) where the contests of each such pair start
     threshold: Floats  # (R,) log ω_a - log ω_b at which a comes ahead of b
     kind: SmallIntegers  # (R,)
-    mass: Integers  # (R,)
+    counts: Integers  # (R,)
     place: Integers  # (N²,) room, -1 between two boxes
     raw_pair: Integers  # (R,) room: the pair of each contest as it is met
     raw_threshold: Floats  # (R,) room
     raw_kind: SmallIntegers  # (R,) room
-    raw_mass: Integers  # (R,) room
+    raw_counts: Integers  # (R,) room
     crowd: Integers  # (R,) which crowd, for a crowded contest
     raw_crowd: Integers  # (R,) room
     n_crowds: Integers  # (1,)
@@ -74,7 +74,7 @@ class Contests(NamedTuple):
     )
     crowd_class: SmallIntegers  # (T,)
     crowd_label: SmallIntegers  # (R,) true class of each crowd
-    crowd_stray: Integers  # (R,) mass of a crowd without the true class, 0 for others
+    crowd_stray: Integers  # (R,) examples of a crowd without the true class, 0 for others
     most_correct: Integers  # (N,) examples of each class that can be predicted right
     most_wrong: Integers  # (N,) examples that can be predicted as each class and are not
 
@@ -88,12 +88,12 @@ def new_contests(n_rows: int, n_entries: int, n_classes: int) -> Contests:
         start=np.empty(n_cells + 1, np.int64),
         threshold=np.empty(n_rows),
         kind=np.empty(n_rows, np.uint32),
-        mass=np.empty(n_rows, np.int64),
+        counts=np.empty(n_rows, np.int64),
         place=np.full(n_cells, -1, np.int64),
         raw_pair=np.empty(n_rows, np.int64),
         raw_threshold=np.empty(n_rows),
         raw_kind=np.empty(n_rows, np.uint32),
-        raw_mass=np.empty(n_rows, np.int64),
+        raw_counts=np.empty(n_rows, np.int64),
         crowd=np.empty(n_rows, np.int64),
         raw_crowd=np.empty(n_rows, np.int64),
         n_crowds=np.zeros(1, np.int64),
@@ -107,17 +107,17 @@ def new_contests(n_rows: int, n_entries: int, n_classes: int) -> Contests:
 
 
 def lay_out_boxes(
-    p: Probabilities, labels: Labels, mass: Integers, lowest: Floats, highest: Floats
+    p: Probabilities, labels: Labels, counts: Integers, lowest: Floats, highest: Floats
 ) -> BoxRows:
     """Settle the rows that one class wins for all weights from `lowest` to `highest`, (N,) each."""
     n_rows, n_classes = p.shape
-    mass = np.broadcast_to(mass, n_rows)
+    counts = np.broadcast_to(counts, n_rows)
     is_candidate = p * highest >= (p * lowest).max(axis=1, keepdims=True)
     n_candidates = is_candidate.sum(axis=1)
     settled = np.zeros((n_classes, n_classes), np.int64)
     alone = n_candidates == 1
-    np.add.at(settled, (labels[alone], is_candidate[alone].argmax(axis=1)), mass[alone])
-    is_open = ~alone & (mass > 0)
+    np.add.at(settled, (labels[alone], is_candidate[alone].argmax(axis=1)), counts[alone])
+    is_open = ~alone & (counts > 0)
     row, candidate = np.nonzero(is_candidate[is_open])
     row_p = p[is_open][row, candidate].astype(np.float64)
     return BoxRows(
@@ -126,7 +126,7 @@ def lay_out_boxes(
         row_p=row_p,
         row_log_p=np.log(row_p),
         label=labels[is_open].astype(np.uint32),
-        mass=mass[is_open].copy(),
+        counts=counts[is_open].copy(),
         settled=settled,
     )
 
@@ -155,10 +155,10 @@ def narrow(
     n_kept = n_contests = 0
     for x in range(len(source)):
         row = source[x]
-        label, mass = rows.label[row], rows.mass[row]
+        label, n = rows.label[row], rows.counts[row]
         n_open = find_open(rows, row, low, high, entries)
         if n_open == 1:
-            confusion[label, rows.row_class[entries[0]]] += mass
+            confusion[label, rows.row_class[entries[0]]] += n
             continue
         kept[n_kept] = row
         n_kept += 1
@@ -167,16 +167,16 @@ def narrow(
             c = rows.row_class[entries[i]]
             if c == label:
                 true = entries[i]
-                contests.most_correct[c] += mass
+                contests.most_correct[c] += n
             else:
-                contests.most_wrong[c] += mass
+                contests.most_wrong[c] += n
         one, other = entries[0], entries[1]
         if n_open == 2:
             kind = TRUE_A if one == true else (TRUE_B if other == true else TRUE_NEITHER)
         else:
             crowd = _note_crowd(rows, row, entries[:n_open], contests)
             if true < 0:
-                contests.crowd_stray[crowd] = mass
+                contests.crowd_stray[crowd] = n
                 continue
             contests.raw_crowd[n_contests] = crowd
             rival = _strongest_rival(rows, scale, box, entries[:n_open], true)
@@ -185,7 +185,7 @@ def narrow(
         contests.raw_pair[n_contests] = rows.row_class[one] * n_classes + rows.row_class[other]
         contests.raw_threshold[n_contests] = rows.row_log_p[other] - rows.row_log_p[one]
         contests.raw_kind[n_contests] = kind + KINDS * label
-        contests.raw_mass[n_contests] = mass
+        contests.raw_counts[n_contests] = n
         n_contests += 1
     _sort(contests, n_contests)
     for n in range(n_classes):
@@ -275,7 +275,7 @@ def _sort(contests: Contests, n_contests: int) -> None:
         place[contests.raw_pair[x]] = at + 1
         contests.threshold[at] = contests.raw_threshold[x]
         contests.kind[at] = contests.raw_kind[x]
-        contests.mass[at] = contests.raw_mass[x]
+        contests.counts[at] = contests.raw_counts[x]
         contests.crowd[at] = contests.raw_crowd[x]
     for q in range(n_pairs):
         place[contests.pair[q]] = -1
@@ -290,16 +290,16 @@ def _shell_sort(contests: Contests, first: int, last: int) -> None:
     while stride > 0:
         for x in range(first + stride, last):
             threshold = contests.threshold[x]
-            kind, mass, crowd = contests.kind[x], contests.mass[x], contests.crowd[x]
+            kind, n, crowd = contests.kind[x], contests.counts[x], contests.crowd[x]
             at = x
             while at - stride >= first and contests.threshold[at - stride] > threshold:
                 contests.threshold[at] = contests.threshold[at - stride]
                 contests.kind[at] = contests.kind[at - stride]
-                contests.mass[at] = contests.mass[at - stride]
+                contests.counts[at] = contests.counts[at - stride]
                 contests.crowd[at] = contests.crowd[at - stride]
                 at -= stride
             contests.threshold[at] = threshold
             contests.kind[at] = kind
-            contests.mass[at] = mass
+            contests.counts[at] = n
             contests.crowd[at] = crowd
         stride //= 3

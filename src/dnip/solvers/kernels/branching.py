@@ -236,7 +236,7 @@ def _try_points(
                 if score > best:
                     best = score
                     winner = c
-            confusion[rows.label[row], winner] += rows.mass[row]
+            confusion[rows.label[row], winner] += rows.counts[row]
         incumbent.n_points[0] += 1
         here = value(confusion, confusion.sum(axis=0), instance.terms, stack.memo)
         if here < incumbent.value[0]:

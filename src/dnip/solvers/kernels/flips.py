@@ -32,7 +32,7 @@ class Flips(NamedTuple):
     start: Integers  # (K + 2,)
     true: SmallIntegers  # (F,) label of the flipping rows
     rival: SmallIntegers  # (F,) class that they leave
-    mass: Integers  # (F,) how many examples they count as
+    counts: Integers  # (F,) how many examples they count as
 
 
 class Workspace(NamedTuple):
@@ -42,7 +42,7 @@ class Workspace(NamedTuple):
     rival: SmallIntegers  # (B,) each row's rival, for a block of rows or all that a class can win
     score: Floats  # (B,) the rival's score
     slot: SmallIntegers  # (B,) the index at which the row flips
-    tally: Integers  # (K + 2, N, N), flat: mass per index, true class and rival; none if listed
+    tally: Integers  # (K + 2, N, N), flat: examples per index, true class and rival; none if listed
 
 
 def new_flips(scale: int, most: int) -> Flips:
@@ -95,7 +95,7 @@ def _count_dense(rows: DenseRows, weights: Floats) -> Confusion:
                 winner[i] = j if ahead else winner[i]
                 best[i] = score if ahead else best[i]
         for i in range(n):
-            confusion[rows.label[first + i], winner[i]] += rows.mass[first + i]
+            confusion[rows.label[first + i], winner[i]] += rows.counts[first + i]
     return confusion
 
 
@@ -110,7 +110,7 @@ def _count_sparse(rows: SparseRows, weights: Floats) -> Confusion:
             if score > best:
                 best = score
                 winner = rows.row_class[entry]
-        confusion[rows.label[r], winner] += rows.mass[r]
+        confusion[rows.label[r], winner] += rows.counts[r]
     return confusion
 
 
@@ -138,7 +138,7 @@ def find_dense_flips(
     for r in range(n_rows):
         k = workspace.slot[r]
         if k <= scale:
-            add_flip(flips, k, rows.label[r], workspace.rival[r], rows.mass[r])
+            add_flip(flips, k, rows.label[r], workspace.rival[r], rows.counts[r])
     end_flips(scale, flips.start)
 
 
@@ -153,11 +153,11 @@ def tally_dense_flips(
         n = min(BLOCK, n_rows - first)
         rival, slot = workspace.rival[:n], workspace.slot[:n]
         _find_dense_slots(rows, weights, c, levels, first, workspace.score, rival, slot)
-        label, mass = rows.label[first : first + n], rows.mass[first : first + n]
+        label, counts = rows.label[first : first + n], rows.counts[first : first + n]
         for i in range(n):
             slot[i] = (slot[i] * n_classes + label[i]) * n_classes + rival[i]
         for i in range(n):
-            tally[slot[i]] += mass[i]
+            tally[slot[i]] += counts[i]
 
 
 @lean
@@ -201,7 +201,7 @@ def list_tally(tally: Integers, n_classes: int, scale: int, flips: Flips) -> Non
                 if tally[cell] > 0:
                     flips.true[n_flips] = i
                     flips.rival[n_flips] = j
-                    flips.mass[n_flips] = tally[cell]
+                    flips.counts[n_flips] = tally[cell]
                     n_flips += 1
                 cell += 1
     flips.start[scale + 1] = n_flips
@@ -233,7 +233,7 @@ def find_sparse_flips(
     for i in range(n_rows):
         if slot[i] <= levels.size:
             r = rows.class_row[first + i]
-            add_flip(flips, slot[i], rows.label[r], rival[i], rows.mass[r])
+            add_flip(flips, slot[i], rows.label[r], rival[i], rows.counts[r])
     end_flips(levels.size, flips.start)
 
 
@@ -252,13 +252,13 @@ def start_flips(slot: SmallIntegers, n: int, scale: int, start: Integers) -> Non
 
 
 @lean
-def add_flip(flips: Flips, k: int, true: int, rival: int, mass: int) -> None:
+def add_flip(flips: Flips, k: int, true: int, rival: int, n: int) -> None:
     """Put a flip in its place, and move the start of those at k behind it."""
     at = flips.start[k]
     flips.start[k] += 1
     flips.true[at] = true
     flips.rival[at] = rival
-    flips.mass[at] = mass
+    flips.counts[at] = n
 
 
 @lean
@@ -280,7 +280,7 @@ def add_flips(part: Flips, scale: int, flips: Flips) -> None:
     """Put each flip of a part in its place; `flips.start` must have room for it."""
     for k in range(1, scale + 1):
         for i in range(part.start[k], part.start[k + 1]):
-            add_flip(flips, k, part.true[i], part.rival[i], part.mass[i])
+            add_flip(flips, k, part.true[i], part.rival[i], part.counts[i])
 
 
 @lean
@@ -292,9 +292,9 @@ def walk(
     sign = 1 if target > origin else -1
     gained = 0
     for i in range(flips.start[low + 1], flips.start[high + 1]):
-        true, rival, mass = flips.true[i], flips.rival[i], sign * flips.mass[i]
-        confusion[true, rival] -= mass
-        confusion[true, c] += mass
-        predicted[rival] -= mass
-        gained += mass
+        true, rival, n = flips.true[i], flips.rival[i], sign * flips.counts[i]
+        confusion[true, rival] -= n
+        confusion[true, c] += n
+        predicted[rival] -= n
+        gained += n
     predicted[c] += gained

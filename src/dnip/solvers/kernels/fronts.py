@@ -28,10 +28,10 @@ class Cells(NamedTuple):
     """The points kept: of those with about the same number correct, the one of lowest COBias."""
 
     cobias: Floats  # (C,) infinite where no point is kept
-    correct: Integers  # (C,) mass predicted correctly
+    correct: Integers  # (C,) examples predicted correctly
     indices: ShortIntegers  # (C, N)
     origin: Integers  # (C,) number of the start that the point was found from
-    width: Integers  # (1,) of a cell, in mass predicted correctly
+    width: Integers  # (1,) of a cell, in examples predicted correctly
 
 
 class Scalarisation(NamedTuple):
@@ -67,7 +67,7 @@ class Visit(NamedTuple):
 
 
 def new_cells(total: int, n_classes: int, most: int) -> Cells:
-    """Make room for at most about `most` points of examples whose mass is `total`."""
+    """Make room for at most about `most` points of `total` examples."""
     width = max(-(-total // most), 1)
     n_cells = total // width + 1
     return Cells(

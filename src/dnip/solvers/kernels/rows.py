@@ -35,7 +35,7 @@ class DenseRows(NamedTuple):
 
     columns: Floats  # (N, R) each class's probabilities
     label: SmallIntegers  # (R,) true class
-    mass: Integers  # (R,) how many examples the row counts as
+    counts: Integers  # (R,) how many examples the row counts as
     settled: Confusion  # (N, N) counts of the settled rows
 
 
@@ -49,7 +49,7 @@ class SparseRows(NamedTuple):
     class_row: SmallIntegers  # (T,) open rows that the class can win, ascending
     class_p: Floats  # (T,) the class's probabilities there
     label: SmallIntegers  # (R,) true class
-    mass: Integers  # (R,) how many examples the row counts as
+    counts: Integers  # (R,) how many examples the row counts as
     settled: Confusion  # (N, N) counts of the settled rows
 
 
@@ -85,7 +85,7 @@ def by_layout(*, dense: Callable[..., T], sparse: Callable[..., T]) -> Callable[
 
 @jit
 def survey(
-    p: Probabilities, labels: Labels, mass: Integers, span: float
+    p: Probabilities, labels: Labels, counts: Integers, span: float
 ) -> tuple[Booleans, Integers, Confusion]:
     """Separate open rows from settled ones.
 
@@ -94,7 +94,7 @@ def survey(
     p : ndarray of shape (M, N)
         float64 or float32.
     labels : ndarray of shape (M,)
-    mass : ndarray of shape (M,) or (1,)
+    counts : ndarray of shape (M,) or (1,)
         How many examples each row counts as; one number where all count alike.
     span : float
         Largest ratio of two weights, with room for rounding.
@@ -112,7 +112,7 @@ def survey(
     is_open = np.zeros(n_rows, np.bool_)
     class_size = np.zeros(n_classes, np.int64)
     settled = np.zeros((n_classes, n_classes), np.int64)
-    weighted = len(mass) > 1
+    weighted = len(counts) > 1
     for m in range(n_rows):
         row = p[m]
         top = 0
@@ -122,7 +122,7 @@ def survey(
         count = 0
         for n in range(n_classes):
             count += span * row[n] >= row[top]
-        weight = mass[m if weighted else 0]
+        weight = counts[m if weighted else 0]
         if count == 1:
             settled[labels[m], top] += weight
         elif weight > 0:

@@ -155,8 +155,8 @@ def _price(q: int, a: int, b: int, lowest: float, relaxation: Relaxation) -> flo
         elif kind == TRUE_B_CROWDED:
             to_a = relaxed.loss[contests.crowd[x]]
             to_b = min(to_b, to_a)
-        relaxed.change[x] = contests.mass[x] * (to_a - to_b)
-        cost += contests.mass[x] * (to_a if contests.threshold[x] < lowest else to_b)
+        relaxed.change[x] = contests.counts[x] * (to_a - to_b)
+        cost += contests.counts[x] * (to_a if contests.threshold[x] < lowest else to_b)
     return cost
 
 
@@ -164,13 +164,13 @@ def _price(q: int, a: int, b: int, lowest: float, relaxation: Relaxation) -> flo
 def _count(q: int, a: int, b: int, turn: float, contests: Contests, relaxed: Relaxed) -> None:
     """Count a pair's right and wrong predictions where the ratio of its weights is at `turn`."""
     for x in range(contests.start[q], contests.start[q + 1]):
-        kind, mass = contests.kind[x] % KINDS, contests.mass[x]
+        kind, n = contests.kind[x] % KINDS, contests.counts[x]
         goes_a = contests.threshold[x] < turn + SAME
         if contests.threshold[x] >= turn:
             goes_a &= relaxed.change[x] < 0
         if goes_a and kind in (TRUE_A, TRUE_A_CROWDED):
-            relaxed.correct[a] += mass
+            relaxed.correct[a] += n
         elif not goes_a and kind in (TRUE_B, TRUE_B_CROWDED):
-            relaxed.correct[b] += mass
+            relaxed.correct[b] += n
         else:
-            relaxed.wrong[a if goes_a else b] += mass
+            relaxed.wrong[a if goes_a else b] += n
