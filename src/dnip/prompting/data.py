@@ -69,21 +69,6 @@ class Examples:
         )
 
 
-def content_free_examples(task: Task) -> Examples:
-    """Return rows without a label whose every field says nothing.
-
-    Examples
-    --------
-    >>> from dnip.prompting.task import load_task
-    >>> examples = content_free_examples(load_task("rte"))
-    >>> examples.ids[0], examples.rows[0]
-    ('content-free-0', {'premise': 'N/A', 'hypothesis': 'N/A'})
-    """
-    rows = tuple(dict.fromkeys(task.fields, text) for text in CONTENT_FREE_TEXTS)
-    ids = tuple(f"{CONTENT_FREE}-{number}" for number in range(len(rows)))
-    return Examples(rows, np.full(len(rows), UNLABELLED), ids)
-
-
 def load_examples(source: str | os.PathLike[str], split: str, task: Task) -> Examples:
     """Load a split: ``<source>/<split>.jsonl``, ``.csv`` or ``.parquet``, or one from the hub.
 
@@ -95,7 +80,8 @@ def load_examples(source: str | os.PathLike[str], split: str, task: Task) -> Exa
         of that name, which needs the library ``datasets``. Each row has the task's fields,
         ``label`` (class index or class name, may be absent or empty) and optionally ``id``.
     split : str
-        Such as ``"train"`` or ``"test"``.
+        Such as ``"train"`` or ``"test"``; or ``"content-free"`` for three rows without a label
+        whose every field says nothing, which need no data.
     task : Task
         Its fields and classes.
 
@@ -106,7 +92,18 @@ def load_examples(source: str | os.PathLike[str], split: str, task: Task) -> Exa
         class.
     BackendError
         If the hub or the object store cannot be reached, or holds no such data.
+
+    Examples
+    --------
+    >>> from dnip.prompting.task import load_task
+    >>> examples = load_examples("", "content-free", load_task("rte"))
+    >>> examples.ids[0], examples.rows[0]
+    ('content-free-0', {'premise': 'N/A', 'hypothesis': 'N/A'})
     """
+    if split == CONTENT_FREE:
+        free = tuple(dict.fromkeys(task.fields, text) for text in CONTENT_FREE_TEXTS)
+        names = tuple(f"{CONTENT_FREE}-{number}" for number in range(len(free)))
+        return Examples(free, np.full(len(free), UNLABELLED), names)
     name, found = _find_rows(source, split)
     rows: list[dict[str, Any]] = []
     cells: list[object] = []

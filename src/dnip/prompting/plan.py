@@ -16,14 +16,12 @@ from dnip.prompting.data import (
     HUB,
     TRAIN,
     Examples,
-    content_free_examples,
     folder_name,
     load_examples,
 )
 from dnip.prompting.prompt import Prompt, PromptBuilder
 from dnip.prompting.task import Task
 from dnip.tables.chunk import shown
-from dnip.tables.columns import CONTENT_FREE
 
 #: The word for one demonstration of each class.
 BALANCED = "balanced"
@@ -127,10 +125,7 @@ def make_plan(
         For missing data or settings that break their contract.
     """
     check_integer("seed", seed, at_least=0)
-    if split == CONTENT_FREE:
-        examples = content_free_examples(task)
-    else:
-        examples = load_examples(source, split, task)
+    examples = load_examples(source, split, task)
     shown: list[int] = []
     train = examples
     if shots != 0:

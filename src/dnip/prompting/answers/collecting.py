@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from dnip.base.errors import BackendError, InvalidInputError, listed
@@ -26,20 +26,20 @@ class Kept(NamedTuple):
     row: Row
 
 
+@dataclass
 class Collector:
     """Reads answers that must be of one source, one model and one question.
 
-    Parameters
+    Attributes
     ----------
     wanted : Wanted
         Without a question, the answers may hold one only.
-    source : str, optional
-        Recognised in the first answer by default.
-    on, label : str, optional
-        The names under which answers hold their ids and labels.
-
-    Attributes
-    ----------
+    source : Source or None
+        Recognised in the first answer where it is not given.
+    on, label : str or None
+        The names under which answers hold their ids and labels, where they are given.
+    model, question : str or None
+        What the answers say.
     kept : list of Kept
     n_answers : int
         Answers so far, those that are not kept included.
@@ -47,34 +47,21 @@ class Collector:
         The ids (or places) of answers that are refusals, and of requests that failed.
     n_other : int
         Answers without the question.
-    source : Source or None
-    model, question : str or None
     """
 
-    def __init__(
-        self,
-        wanted: Wanted,
-        source: str | None = None,
-        on: str | None = None,
-        label: str | None = None,
-    ) -> None:
-        if source is not None and source not in SOURCES:
-            raise InvalidInputError(
-                f"--from is {source!r}, which is no source",
-                hint=f"The sources are {', '.join(SOURCES)}",
-            )
-        self.source: Source | None = None if source is None else SOURCES[source]
-        self.question = wanted.question or None
-        self.model: str | None = None
-        self.kept: list[Kept] = []
-        self.n_answers = self.n_other = 0
-        self.refused: list[str] = []
-        self.failed: list[str] = []
-        self._wanted = wanted
-        self._on = None if on == BY_ROW else on
-        self._label = label
-        self._questions: dict[str, None] = {}
-        self._model_at = ""
+    wanted: Wanted
+    source: Source | None = None
+    on: str | None = None
+    label: str | None = None
+    model: str | None = None
+    question: str | None = None
+    kept: list[Kept] = field(default_factory=list)
+    n_answers: int = 0
+    refused: list[str] = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)
+    n_other: int = 0
+    _questions: dict[str, None] = field(default_factory=dict)
+    _model_at: str = ""
 
     def add_all(self, found: Iterable[Found]) -> None:
         """Add values of files: answers, or lists of answers.
@@ -108,7 +95,7 @@ class Collector:
         if question not in names:
             self.n_other += 1
             return
-        row = source.read(content, replace(self._wanted, question=question))
+        row = source.read(content, replace(self.wanted, question=question))
         holders = [one for one in (saved, content) if isinstance(one, dict)]
         row_id = self._id(holders, batch_id, row)
         if row is None:
@@ -146,26 +133,25 @@ class Collector:
     def _check_question(self, names: list[str]) -> str:
         """Return the question to read: the one that is wanted, or the only one that there is."""
         self._questions.update(dict.fromkeys(names))
-        if not self._wanted.question:
-            if len(self._questions) > 1:
-                raise InvalidInputError(
-                    f"there are several questions: {listed(tuple(self._questions))}",
-                    hint="Name one of them with --question",
-                )
-            self.question = next(iter(self._questions), None)
+        if not self.wanted.question and len(self._questions) > 1:
+            raise InvalidInputError(
+                f"there are several questions: {listed(tuple(self._questions))}",
+                hint="Name one of them with --question",
+            )
+        self.question = self.wanted.question or next(iter(self._questions), None)
         return self.question or ""
 
     def _id(self, holders: list[dict[str, Any]], batch_id: object, row: Row | None) -> object:
-        if self._on is not None:
-            return _held(holders, self._on, "--on")
+        if self.on not in (None, BY_ROW):
+            return _held(holders, str(self.on), "--on")
         found = [batch_id, *(held.get(ID) for held in holders), row and row.row_id]
         return next((one for one in found if one is not None), None)
 
     def _label_of(self, holders: list[dict[str, Any]], row: Row) -> object:
-        if not self._wanted.own_labels:
+        if not self.wanted.own_labels:
             return None
-        if self._label is not None:
-            return _held(holders, self._label, "--label")
+        if self.label is not None:
+            return _held(holders, self.label, "--label")
         own = next((held[LABEL] for held in holders if LABEL in held), None)
         return row.label if own is None else own
 

@@ -21,6 +21,7 @@ from dnip.base.typing import Floats, Labels
 from dnip.base.validation import check_classes
 from dnip.prompting.answers.collecting import Collector
 from dnip.prompting.answers.gold import BY_ROW, join_by_id, join_by_row, read_gold
+from dnip.prompting.answers.registry import SOURCES
 from dnip.prompting.answers.source import Row, Wanted
 from dnip.prompting.engines.base import Fill
 from dnip.prompting.files import Found, Places, read_values
@@ -162,7 +163,13 @@ def read_answers(
         raise InvalidInputError(f"--on {BY_ROW} joins gold labels", hint="Give them with --gold")
     wanted = Wanted(classes, _names(classes, names), question or "", own_labels=gold is None)
     truth = None if gold is None else read_gold(Path(gold), classes, on, label)
-    collector = Collector(wanted, source, on, label if gold is None else None)
+    if source is not None and source not in SOURCES:
+        raise InvalidInputError(
+            f"--from is {source!r}, which is no source",
+            hint=f"The sources are {', '.join(SOURCES)}",
+        )
+    given = None if source is None else SOURCES[source]
+    collector = Collector(wanted, given, on, label if gold is None else None)
     collector.add_all(_values(answers))
     files = [valid_unicode(os.fspath(one)) for one in answers if isinstance(one, str | os.PathLike)]
     origin = files[0] if len(files) == 1 else f"{len(files)} files" if files else "answers"
