@@ -39,14 +39,6 @@ def download(monkeypatch):
     return give
 
 
-def test_the_commit_of_a_name_is_asked_for_without_its_weights(download, tmp_path):
-    asked = download(str(tmp_path / "snapshots" / "abc123"))
-    assert current_commit("a/b", "main") == "abc123"
-    assert asked == [("a/b", "main")]
-    download(errors.OfflineModeIsEnabled("offline"))
-    assert current_commit("a/b") is None
-
-
 def http_error(kind):
     return kind("no", response=SimpleNamespace(headers={}, request=None, status_code=404))
 
@@ -54,8 +46,10 @@ def http_error(kind):
 def test_a_name_is_downloaded_and_its_commit_is_known(download, tmp_path):
     asked = download(str(tmp_path / "snapshots" / "abc123"))
     found = find_files("a/b", "model", FILES, revision="main")
-    assert commit_of(found) == "abc123"
-    assert asked == [("a/b", "main")]
+    assert commit_of(found) == current_commit("a/b", "main") == "abc123"
+    assert asked == [("a/b", "main")] * 2
+    download(errors.OfflineModeIsEnabled("offline"))
+    assert current_commit("a/b") is None
 
 
 @pytest.mark.parametrize(
@@ -66,6 +60,7 @@ def test_a_name_is_downloaded_and_its_commit_is_known(download, tmp_path):
         (http_error(errors.RepositoryNotFoundError), InvalidInputError, "there is no model 'a/b'"),
         (errors.LocalEntryNotFoundError("offline"), BackendError, "hub cannot be reached"),
         (errors.OfflineModeIsEnabled("offline"), BackendError, "hub cannot be reached"),
+        (errors.HFValidationError("a b"), InvalidInputError, "there is no model 'a/b'"),
         (OSError(28, "No space left on device"), BackendError, "downloaded: OSError.*No space"),
     ],
 )
@@ -73,11 +68,6 @@ def test_failures_of_the_hub_are_told_in_our_words(download, error, kind, told):
     download(error)
     with pytest.raises(kind, match=told):
         find_files("a/b", "model", FILES, revision="v2")
-
-
-def test_a_name_that_is_none_is_told(monkeypatch):
-    with pytest.raises(InvalidInputError, match="there is no model 'a b'"):
-        find_files("a b", "model", FILES)
 
 
 def test_without_a_network_a_stored_model_is_found(monkeypatch, tmp_path):

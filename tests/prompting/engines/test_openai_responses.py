@@ -171,15 +171,6 @@ def test_sampled_answers_are_read(choice, text):
     assert read_text({"choices": [choice]}) == text
 
 
-@pytest.mark.parametrize(
-    "payload", [{}, {"choices": [{}]}, {"choices": [{"text": 3}]}, {"choices": [{"message": None}]}]
-)
-def test_broken_samples_may_be_asked_again(payload):
-    with pytest.raises(BackendError, match="not understood") as caught:
-        read_text(payload)
-    assert caught.value.retryable
-
-
 KEYS = st.sampled_from(
     [
         *("choices", "logprobs", "content", "top_logprobs", "tokens", "token_logprobs", "token"),

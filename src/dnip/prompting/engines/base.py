@@ -32,6 +32,11 @@ class Scoring(StrEnum):
     PER_TOKEN = "per-token"
     MEAN = "mean"
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether label words are scored whole."""
+        return self in (Scoring.SUM, Scoring.PER_TOKEN)
+
 
 class Fill(StrEnum):
     """The probability to take for a label that a server did not report.

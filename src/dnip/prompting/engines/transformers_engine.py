@@ -124,7 +124,7 @@ class TransformersEngine:
 
     def _room(self, labels: LabelTokens) -> int:
         """Return how many tokens of an answer are scored; the last needs no place of its own."""
-        return labels.longest if is_whole(self.scoring) else 1
+        return labels.longest if self.scoring.is_whole else 1
 
     def score(
         self, prompts: Sequence[Prompt], task: Task, *, done: frozenset[int] = frozenset()
@@ -206,7 +206,7 @@ class TransformersEngine:
             return self._probabilities([own[i] for i in batch], past, labels)
 
         # Answers go on from their rows' cache, in which there must be no padding.
-        lengths, alike = [len(row) for row in own], is_whole(self.scoring)
+        lengths, alike = [len(row) for row in own], self.scoring.is_whole
         batches = self._batches(lengths, done, compute, alike=alike)
         for numbers, captured in batches:
             self._check_sound(numbers, captured)
@@ -259,7 +259,7 @@ class TransformersEngine:
     def _probabilities(self, rows: list[list[int]], past: Any, labels: LabelTokens) -> Floats:
         """Return the probability of every label; shape (B, N)."""
         model, scoring = self._model, self.scoring
-        if not is_whole(scoring):
+        if not scoring.is_whole:
             wanted = labels.first if scoring is Scoring.FIRST else labels.all
             each = np.exp(model.next_tokens(rows, wanted, past=past))
             return each if scoring is Scoring.FIRST else mean_per_label(each, labels)
@@ -267,11 +267,6 @@ class TransformersEngine:
         if scoring is Scoring.PER_TOKEN:
             sums = sums / [len(ids) for ids in labels.ids]
         return np.exp(sums)
-
-
-def is_whole(scoring: Scoring) -> bool:
-    """Say whether label words are scored whole."""
-    return scoring in (Scoring.SUM, Scoring.PER_TOKEN)
 
 
 def mean_per_label(each: Floats, labels: LabelTokens) -> Floats:

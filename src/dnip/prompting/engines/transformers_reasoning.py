@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -16,11 +16,10 @@ from dnip.base.typing import Floats
 from dnip.base.validation import check_integer
 from dnip.prompting.engines.base import CUT_FALLBACK, FALLBACK, ScoredRow, Scoring
 from dnip.prompting.engines.batches import pad
-from dnip.prompting.engines.causal_lm import CausalLM, cache_of, fork
+from dnip.prompting.engines.causal_lm import cache_of, fork
 from dnip.prompting.engines.transformers_engine import (
     TransformersEngine,
     few,
-    is_whole,
     mean_per_label,
 )
 from dnip.prompting.labels import LabelTokens, check_first_tokens, last_label
@@ -29,6 +28,25 @@ from dnip.prompting.task import Task
 
 #: So many tokens are generated before rows that have ended are dropped.
 _ROUND = 16
+
+
+class Generated(NamedTuple):
+    """What a row was continued with.
+
+    Attributes
+    ----------
+    tokens : list of int
+        Up to the end; a token that means the end of the sequence is left out.
+    logprobs : ndarray of shape (steps, W)
+        Log-probabilities of the wanted tokens at each step: at least one step, and at least one for
+        each token.
+    ended : bool
+        False where the row was cut at the most tokens allowed.
+    """
+
+    tokens: list[int]
+    logprobs: Floats
+    ended: bool
 
 
 class TransformersReasoningEngine(TransformersEngine):
@@ -155,7 +173,7 @@ class TransformersReasoningEngine(TransformersEngine):
 
         def compute(batch: NDArray[np.int64]) -> tuple[list[Generated], Floats, list[bool]]:
             given = [own[i] for i in batch]
-            answers = self._answers(given, past, forms)
+            answers = self._generate(given, past, forms)
             return answers, *self._read(given, answers, past, forms)
 
         lengths = [len(row) + self._most for row in own]
@@ -173,19 +191,67 @@ class TransformersReasoningEngine(TransformersEngine):
                 }
                 yield ScoredRow(number, captured[place], details=details)
 
-    def _answers(
+    def _generate(
         self, rows: list[list[int]], past: Any, forms: list[LabelTokens]
     ) -> list[Generated]:
-        answers = generate(
-            self._model,
-            rows,
-            [token for form in forms for token in form.all],
-            past=past,
-            most=self._most,
-            closing=self._closing,
-            is_over=self._is_over,
-        )
-        return [answer._replace(tokens=self._before_stop(answer.tokens)) for answer in answers]
+        """Continue every row with the likeliest token, again and again, until it ends.
+
+        `past` is of `CausalLM.prefix` and left as it is; `CausalLM.bears_gaps` must hold for it.
+        """
+        model, closing = self._model, self._closing
+        shared = 0 if past is None else past.get_seq_length()
+        padded, real = pad(rows, left=True)
+        # The prefix is in the cache: its tokens are not looked at, but they take places.
+        given = model.tensor(np.pad(padded, ((0, 0), (shared, 0))))
+        seen = np.pad(real, ((0, 0), (shared, 0)), constant_values=True)
+        cache = None if past is None else fork(past, len(rows))
+        begin, most = given.shape[1], given.shape[1] + self._most
+        places = model.tensor([token for form in forms for token in form.all])
+        tokens: list[list[int]] = [[] for _ in rows]
+        logprobs: list[list[Floats]] = [[] for _ in rows]
+        ended: dict[int, int] = {}
+        going = list(range(len(rows)))
+        steps: list[Any] = []
+
+        def note(_tokens: Any, logits: Any) -> Any:
+            steps.append(logits[:, places] - logits.logsumexp(-1, keepdim=True))
+            return logits
+
+        def stop(tokens: Any, _logits: Any, **_options: Any) -> Any:
+            for row, own in zip(going, tokens[:, begin:].tolist(), strict=True):
+                if row not in ended and (own[-1] in closing or self._is_over(own)):
+                    ended[row] = len(own) - (own[-1] in closing)
+            return model.tensor([row in ended for row in going])
+
+        while going and given.shape[1] < most:
+            with model.computing():
+                output = model.model.generate(
+                    given,
+                    attention_mask=model.tensor(seen).long(),
+                    max_new_tokens=min(_ROUND, most - given.shape[1]),
+                    do_sample=False,
+                    logits_processor=[note],
+                    stopping_criteria=[stop],
+                    return_dict_in_generate=True,
+                    **({} if cache is None else {"past_key_values": cache}),
+                )
+            whole = output.sequences
+            for place, row in enumerate(going):
+                logprobs[row] += [step[place].double().cpu().numpy() for step in steps]
+                tokens[row] = whole[place, begin:].tolist()[: ended.get(row)]
+            steps.clear()
+            left = np.flatnonzero([row not in ended for row in going])
+            grown = whole.shape[1] - given.shape[1]
+            given = whole[model.tensor(left)]
+            seen = np.pad(seen[left], ((0, 0), (0, grown)), constant_values=True)
+            cache = cache_of(output)
+            if cache is not None:
+                cache.batch_select_indices(model.tensor(left))
+            going = [going[place] for place in left]
+        return [
+            Generated(self._before_stop(tokens[row]), np.array(logprobs[row]), row in ended)
+            for row in range(len(rows))
+        ]
 
     def _is_over(self, tokens: list[int]) -> bool:
         if self._stop is None:
@@ -218,7 +284,7 @@ class TransformersReasoningEngine(TransformersEngine):
         for row, (answer, label) in enumerate(zip(answers, found, strict=True)):
             place, number = label or (max(len(answer.tokens) - 1, 0), 0)
             read.append(rows[row] + answer.tokens[:place])
-            if is_whole(self.scoring):
+            if self.scoring.is_whole:
                 alike.setdefault((number, len(read[row])), []).append(row)
             else:
                 captured[row] = _at_place(answer.logprobs[place], number, forms, self.scoring)
@@ -237,105 +303,3 @@ def _at_place(logprobs: Floats, number: int, forms: list[LabelTokens], scoring: 
         return mean_per_label(noted, labels)
     firsts: Floats = noted[np.cumsum([0, *map(len, labels.ids)])[:-1]]
     return firsts
-
-
-class Generated(NamedTuple):
-    """What a row was continued with.
-
-    Attributes
-    ----------
-    tokens : list of int
-        Up to the end; a token that means the end of the sequence is left out.
-    logprobs : ndarray of shape (steps, W)
-        Log-probabilities of the wanted tokens at each step: at least one step, and at least one for
-        each token.
-    ended : bool
-        False where the row was cut at the most tokens allowed.
-    """
-
-    tokens: list[int]
-    logprobs: Floats
-    ended: bool
-
-
-def generate(
-    model: CausalLM,
-    rows: Sequence[Sequence[int]],
-    wanted: Sequence[int],
-    *,
-    past: Any = None,
-    most: int,
-    closing: frozenset[int],
-    is_over: Callable[[list[int]], bool],
-) -> list[Generated]:
-    """Continue every row with the likeliest token, again and again, until it ends.
-
-    Parameters
-    ----------
-    model : CausalLM
-    rows : sequence of B sequences of int
-        Tokens of each row, without those of `past`.
-    wanted : sequence of W int
-        Tokens whose log-probabilities are noted at each step.
-    past : cache, optional
-        Of `CausalLM.prefix`; it is left as it is. `CausalLM.bears_gaps` must hold for it.
-    most : int
-        Most tokens of a row.
-    closing : frozenset of int
-        Tokens that mean the end of the sequence.
-    is_over : callable
-        Says of the new tokens so far whether they are a whole answer.
-    """
-    shared = 0 if past is None else past.get_seq_length()
-    padded, real = pad(rows, left=True)
-    # The prefix is in the cache: its tokens are not looked at, but they take places.
-    given = model.tensor(np.pad(padded, ((0, 0), (shared, 0))))
-    seen = np.pad(real, ((0, 0), (shared, 0)), constant_values=True)
-    cache = None if past is None else fork(past, len(rows))
-    begin, places = given.shape[1], model.tensor(wanted)
-    tokens: list[list[int]] = [[] for _ in rows]
-    logprobs: list[list[Floats]] = [[] for _ in rows]
-    ended: dict[int, int] = {}
-    going = list(range(len(rows)))
-    steps: list[Any] = []
-
-    def note(_tokens: Any, logits: Any) -> Any:
-        noted = logits[:, places] - logits.logsumexp(-1, keepdim=True)
-        steps.append(noted)
-        return logits
-
-    def stop(tokens: Any, _logits: Any, **_options: Any) -> Any:
-        for row, own in zip(going, tokens[:, begin:].tolist(), strict=True):
-            if row not in ended and (own[-1] in closing or is_over(own)):
-                ended[row] = len(own) - (own[-1] in closing)
-        return model.tensor([row in ended for row in going])
-
-    while going and given.shape[1] < begin + most:
-        with model.computing():
-            output = model.model.generate(
-                given,
-                attention_mask=model.tensor(seen).long(),
-                max_new_tokens=min(_ROUND, begin + most - given.shape[1]),
-                do_sample=False,
-                logits_processor=[note],
-                stopping_criteria=[stop],
-                return_dict_in_generate=True,
-                **({} if cache is None else {"past_key_values": cache}),
-            )
-        whole = output.sequences
-        for place, row in enumerate(going):
-            logprobs[row] += [step[place].double().cpu().numpy() for step in steps]
-            tokens[row] = whole[place, begin:].tolist()[: ended.get(row)]
-        steps.clear()
-        left = np.flatnonzero([row not in ended for row in going])
-        grown = whole.shape[1] - given.shape[1]
-        given = whole[model.tensor(left)]
-        seen = np.pad(seen[left], ((0, 0), (0, grown)), constant_values=True)
-        cache = cache_of(output)
-        if cache is not None:
-            cache.batch_select_indices(model.tensor(left))
-        going = [going[place] for place in left]
-    return [
-        Generated(own, np.array(noted), row in ended)
-        for row, (own, noted) in enumerate(zip(tokens, logprobs, strict=True))
-    ]
