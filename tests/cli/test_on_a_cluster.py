@@ -1,5 +1,6 @@
 """Commands on a real Ray cluster of two nodes: the same outputs, also where a worker is killed."""
 
+import json
 import os
 import shutil
 import signal
@@ -98,6 +99,20 @@ class Killed:
             time.sleep(0.002)
 
 
+# All rows, and a sample.
+@pytest.mark.parametrize("rows", ["all", 2_000])
+def test_a_fit_is_the_same_though_a_worker_is_killed(address, tables, dnip, rows):
+    words = "fit", "t.parquet", "--rows", rows
+    dnip(*words, "--out", "here.json")
+    with Killed("ray::_run"):
+        run = dnip(*words, "--out", "there.json", "--on", address, "--workers", 2)
+    assert run.status == 0, run.err
+    here, there = (json.loads(Path(name).read_text()) for name in ("here.json", "there.json"))
+    for content in (here, there):
+        del content["fit"]["seconds"]
+    assert there == here
+
+
 def test_apply_writes_the_same_rows_though_a_worker_is_killed(address, fitted, dnip):
     words = "apply", "t.parquet", "--coefficients", "c.json"
     dnip(*words, "--out", "here.parquet")
@@ -184,6 +199,9 @@ def test_a_cluster_must_be_there_and_have_room(address, tables, dnip):
     too_many.assert_refused("the cluster has room for 2 workers; 9 are asked for")
     dnip(*evaluate, "--on", "dask").assert_refused("--on is 'dask'")
     dnip(*evaluate, "--workers", 2).assert_refused("--workers is for a cluster")
+    dnip("tune", "t.parquet", "--on", "ray").assert_wrong_usage(
+        "settings are chosen on this machine"
+    )
     dnip(*evaluate, "--on", "ray:127.0.0.1:1").assert_refused("no cluster that answers")
 
 

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
+from dnip.base.cluster import Cluster
 from dnip.base.errors import InfeasibleError, InvalidInputError
 from dnip.base.typing import Floats, Integers, Probabilities
 from dnip.fitting.class_notes import notes_on_classes
 from dnip.fitting.evidence import USUAL_FOLDS, FitEvidence, gather
+from dnip.fitting.on_cluster import count_on_cluster, sample_on_cluster
 from dnip.fitting.record import Fit, provenance_of, recorded
 from dnip.fitting.robust import RobustSolution, fit_robustly
 from dnip.fitting.robust.calibrating import calibrate, rows_per_class
@@ -134,6 +136,7 @@ def fit_file(
     rows: int | None = MOST_ROWS,
     unlabelled: Path | None = None,
     evidence: bool | None = False,
+    cluster: Cluster | None = None,
     progress: Progress | None = None,
 ) -> Fit:
     """Fit coefficients on a table file or folder, or on a sample of it if it is very large.
@@ -154,6 +157,8 @@ def fit_file(
         A table with more rows without a label, of which at most `rows` are used.
     evidence : bool, optional
         As for :func:`fit_table`.
+    cluster : Cluster, optional
+        Its workers read the tables, each its shares; the fit is made here.
     progress : callable, optional
         As for :func:`dnip.solve`.
 
@@ -167,14 +172,17 @@ def fit_file(
     InvalidInputError
         For a bad table, and as :func:`fit_table`.
     """
-    sample = read_sample(path, classes, rows, settings.seed)
+    draw = read_sample if cluster is None else partial(sample_on_cluster, cluster=cluster)
+    sample = draw(path, classes, rows, settings.seed)
     more = None
     if unlabelled is not None:
-        more = read_sample(unlabelled, classes, rows, settings.seed).table
+        more = draw(unlabelled, classes, rows, settings.seed).table
     mix = settings.target_prior
     if isinstance(mix, str) and not is_estimate(mix):
         settings = replace(settings, target_prior=read_prior(mix, sample.table.classes))
-    count = partial(count_table, sample, path)
+    count: Count = partial(count_table, sample, path)
+    if cluster is not None:
+        count = count_on_cluster(sample, path, cluster)
     return fit_sample(
         sample, settings, count, unlabelled=more, evidence=evidence, progress=progress
     )

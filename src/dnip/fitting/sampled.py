@@ -31,8 +31,8 @@ Count = Callable[[Coefficients, Floats | None], tuple[Evaluation, str]]
 #: Rows of a table file that are fitted at most; a larger table is sampled.
 MOST_ROWS = 2_000_000
 
-# More rows than any table has.
-_ALL = 2**60
+#: More rows than any table has.
+ALL_ROWS = 2**60
 
 
 def read_sample(
@@ -62,7 +62,7 @@ def read_sample(
     InvalidInputError
         For a bad table, or more classes than rows to keep.
     """
-    most = _ALL if rows is None else rows
+    most = ALL_ROWS if rows is None else rows
     sampler = Sampler(most, seed)
     ids = []
     for chunk in ahead(read_chunks(path, classes)):

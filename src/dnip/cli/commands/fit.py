@@ -191,6 +191,7 @@ class FitOptions(ConstraintOptions, options.ObjectiveOptions):
 
 
 def fit(
+    cluster: options.ClusterOptions,
     table: options.OptTable,
     chosen: FitOptions,
     out: options.CoefficientsOut = Path("coefficients.json"),
@@ -237,7 +238,7 @@ def fit(
             hint="Leave --unlabelled out, or give --robust auto",
         )
     check_level("confidence", confidence)
-    with search_progress(chosen.time_limit) as progress:
+    with cluster.connect() as workers, search_progress(chosen.time_limit) as progress:
         fitted = fit_file(
             table,
             settings,
@@ -245,6 +246,7 @@ def fit(
             rows=rows,
             unlabelled=unlabelled,
             evidence=evidence,
+            cluster=workers,
             progress=progress,
         )
     save_coefficients(fitted.coefficients, out)
