@@ -107,7 +107,7 @@ SOUND = json.loads(Coefficients(["0", "1"], [15, 30], 30).to_json())
         ("label,p0,p1\n", "not valid JSON"),
         ("{}", '"format" is not'),
         (SOUND | {"version": 3}, "version 3 is unknown; this package reads versions 1 and 2"),
-        (SOUND | {"weights": [1, 1]}, "weights do not equal weight_indices / scale"),
+        (SOUND | {"weights": [1, 1]}, "weights do not equal those of weight_indices"),
         (SOUND | {"weight_indices": [15]}, "2 whole numbers"),
         (SOUND | {"classes": ["no", "yes"]}, "fitted for no, yes"),
         (SOUND | {"classes": ["1", "0"]}, "fitted for 1, 0"),

@@ -31,23 +31,11 @@ ABLATIONS = {
 @pytest.mark.parametrize("name", ABLATIONS)
 def test_every_ablation_equals_the_plain_objective(name, gap, n_missing):
     rng = np.random.default_rng(0)
-    objective = Objective(1.3, 0.7, 5.0, gap=gap).ablations()[name]
+    objective = Objective(1.3, 0.7, 5.0, terms=ABLATIONS[name], gap=gap)
     for n_classes in (4, 7):
         confusion = random_confusion(rng, n_classes, n_missing)
         plain = oracles.objective(confusion, 1.3, 0.7, 5.0, ABLATIONS[name], gap)
         assert objective(confusion) == pytest.approx(plain, abs=1e-12)
-
-
-def test_ablations_change_nothing_but_the_terms():
-    whole = Objective(1.3, 0.7, 5.0, gap="single")
-    ablations = whole.ablations()
-    assert list(ablations) == list(ABLATIONS)
-    for name, terms in ABLATIONS.items():
-        assert ablations[name] == dataclasses.replace(whole, terms=terms)
-
-
-def test_ablations_take_the_published_weight_of_pmi_where_there_is_none():
-    assert {one.tau for one in Objective().ablations().values()} == {0.2}
 
 
 def test_smoothing_is_in_proportion_to_the_examples_unless_it_is_given():
@@ -177,13 +165,6 @@ def test_costs_of_one_for_every_error_are_the_error():
     confusion = np.array([[5, 2, 0], [1, 7, 3], [0, 4, 6]])
     unit = Objective(costs=1 - np.eye(3))
     assert unit(confusion) == pytest.approx(Objective()(confusion), abs=1e-12)
-
-
-def test_ablations_keep_costs_where_they_keep_the_error():
-    ablations = Objective(costs=[[0, 1], [2, 0]]).ablations()
-    assert {name for name, one in ablations.items() if one.costs is not None} == {
-        name for name, one in ablations.items() if "error" in one.terms
-    }
 
 
 def test_costs_need_the_error_to_take_the_place_of():

@@ -3,31 +3,25 @@
 from __future__ import annotations
 
 import math
+import os
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from dnip.base.errors import CoefficientsFormatError, InvalidInputError, listed
 from dnip.base.escaping import html_table
 from dnip.base.files import atomic_path
+from dnip.base.typing import Floats, Probabilities, WeightIndices
 from dnip.base.validation import check_classes, check_weight_indices, check_weights
-from dnip.method.class_mix import calibration, class_shares, move_to_mix
-from dnip.method.coefficients_file import REFIT, from_text, read, to_text
+from dnip.method import coefficients_file as file
 from dnip.method.prediction import check_columns, decide, reweight
 from dnip.method.scales import Spacing, WeightScale
-from dnip.priors import estimate_prior
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Sequence
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from dnip.base.typing import Floats, Probabilities, WeightIndices
-    from dnip.method.solution import Solution
-    from dnip.priors import Calibration, PriorEstimate, PriorLike
+from dnip.method.solution import Solution
+from dnip.priors import Calibration, PriorEstimate, PriorLike, adjust, check_prior, estimate_prior
 
 # The scale of free weights.
 _FREE = WeightScale(Spacing.CONTINUOUS, 0)
@@ -275,22 +269,21 @@ class Coefficients:
         >>> fitted.adjusted({"0": 0.01, "1": 0.99}).predict([[0.65, 0.35], [0.85, 0.15]])
         array([1, 1])
         """
-        moved = move_to_mix(
-            target_prior, self.classes, self.weights, self.class_shares, self.calibration
-        )
-        if moved is None:
+        shares, changed = self.class_shares, None
+        if isinstance(target_prior, PriorEstimate):
+            changed = target_prior.differs_from(shares)
+            target_prior = target_prior.shares
+        target = check_prior(target_prior, self.classes)
+        moved = adjust(self.weights, self.calibration, shares, target, changed)
+        if moved.part == 0 and (target > 0).all():
             return self
         # values, scores and sketch belong to other weights or other rows
         objective = {k: v for k, v in self.objective.items() if k not in ("value", "term_values")}
         fit = {k: v for k, v in self.fit.items() if k not in ("scores", "sketch")}
-        return Coefficients(
-            self.classes,
-            [],
-            Spacing.CONTINUOUS.value,
-            objective,
-            {**fit, **moved.provenance},
-            moved.weights,
-        )
+        before = {"weights": self.weights.tolist(), "class_shares": shares.tolist()}
+        fit["class_shares"] = target.tolist()
+        fit["adjusted"] = {"part": moved.part, "from": before}
+        return Coefficients(self.classes, [], "continuous", objective, fit, moved.weights)
 
     def estimate_prior(self, probabilities: ArrayLike) -> PriorEstimate:
         """Estimate the class mix of rows without labels, by the calibration of the fit.
@@ -312,12 +305,12 @@ class Coefficients:
     @property
     def class_shares(self) -> Floats:
         """Class shares of the rows that the fit is for, shape (N,)."""
-        return class_shares(self.fit, len(self.classes))
+        return file.class_shares(self.fit, len(self.classes))
 
     @property
     def calibration(self) -> Calibration:
         """Calibrated log-odds of the probabilities of the fit."""
-        return calibration(self.fit, len(self.classes))
+        return file.calibration(self.fit, len(self.classes))
 
     def logit_bias(self) -> dict[str, float]:
         """Return ln ω by class: as a bias on a single-token label, it has the effect of the weight.
@@ -338,14 +331,7 @@ class Coefficients:
         >>> Coefficients.from_json(coefficients.to_json()).weight_indices
         array([30, 15])
         """
-        return to_text(
-            classes=self.classes,
-            weight_indices=self.weight_indices,
-            scale=WeightScale(self.spacing, self.scale),
-            weights=self.weights,
-            objective=self.objective,
-            fit=self.fit,
-        )
+        return file.to_text(self)
 
     @classmethod
     def from_json(cls, text: str, *, source: str = "coefficients") -> Coefficients:
@@ -363,12 +349,15 @@ class Coefficients:
         CoefficientsFormatError
             If the text is damaged, of another format, or of an unknown version.
         """
-        stored = from_text(text, source)
+        arguments, stated = file.from_text(text, source)
         try:
-            coefficients = cls(**stored.arguments)
-            stored.check_weights(coefficients.weights)
+            coefficients = cls(**arguments)
         except (ValueError, TypeError) as error:
-            raise CoefficientsFormatError(f"{source}: {error}", hint=REFIT) from error
+            raise CoefficientsFormatError(f"{source}: {error}", hint=file.REFIT) from error
+        if stated is not ... and not file.are_close(stated, coefficients.weights):
+            raise CoefficientsFormatError(
+                f"{source}: weights do not equal those of weight_indices", hint=file.REFIT
+            )
         return coefficients
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -401,4 +390,4 @@ class Coefficients:
         CoefficientsFormatError
             If the file cannot be read, is damaged, or is of an unknown version.
         """
-        return cls.from_json(read(path), source=str(path))
+        return cls.from_json(file.read(path), source=str(path))

@@ -1,23 +1,24 @@
-"""The text of a coefficients file: JSON, never pickle, with a version."""
+"""The text of a coefficients file: JSON, never pickle, with a version; and what it records."""
 
 from __future__ import annotations
 
 import json
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnip.base.errors import CoefficientsFormatError, InvalidInputError
+from dnip.base.errors import CoefficientsFormatError
 from dnip.base.files import read_text
+from dnip.base.typing import Floats
 from dnip.base.validation import check_scale
 from dnip.method.scales import Spacing, WeightScale
+from dnip.priors import Calibration
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Mapping, Sequence
-
-    from dnip.base.typing import Floats, WeightIndices
+    from dnip.method.coefficients import Coefficients
 
 FORMAT = "dnip-coefficients"
 #: Of files with weights ξ/K; every version of the package reads it.
@@ -25,48 +26,28 @@ VERSION = 1
 #: Of files with other weights; a reader that knows linear scales alone refuses it.
 SPACED_VERSION = 2
 
+#: What coefficients without what a fit has learned cannot be.
+_PURPOSE = "moved to another class mix"
+
 #: What to do about a file that is no good.
 REFIT = "Give the coefficients.json that `dnip fit` wrote, or fit again"
 
 _JSON_KINDS = {list: "array", dict: "object"}
 
 
-class Stored(NamedTuple):
-    """What a file holds."""
-
-    arguments: dict[str, Any]  # of Coefficients
-    content: dict[str, Any]
-
-    def check_weights(self, weights: Floats) -> None:
-        """Refuse a file whose weights, which are there for people to read, are other ones."""
-        if "weights" not in self.content or _are_close(self.content["weights"], weights):
-            return
-        linear = self.arguments["scale"].spacing is Spacing.LINEAR
-        expected = "weight_indices / scale" if linear else "those of the scale"
-        raise InvalidInputError(f"weights do not equal {expected}")
-
-
-def to_text(
-    *,
-    classes: Sequence[str],
-    weight_indices: WeightIndices,
-    scale: WeightScale,
-    weights: Floats,
-    objective: dict[str, Any],
-    fit: dict[str, Any],
-) -> str:
+def to_text(coefficients: Coefficients) -> str:
     """Return coefficients as JSON text."""
-    linear = scale.spacing is Spacing.LINEAR
+    linear = coefficients.spacing is Spacing.LINEAR
     content = {
         "format": FORMAT,
         "version": VERSION if linear else SPACED_VERSION,
-        "classes": list(classes),
-        "weight_indices": weight_indices.tolist() or None,
-        "scale": scale.size or None,
-        **({} if linear else {"spacing": scale.spacing.value}),
-        "weights": weights.tolist(),
-        "objective": objective,
-        "fit": fit,
+        "classes": list(coefficients.classes),
+        "weight_indices": coefficients.weight_indices.tolist() or None,
+        "scale": coefficients.scale or None,
+        **({} if linear else {"spacing": coefficients.spacing.value}),
+        "weights": coefficients.weights.tolist(),
+        "objective": coefficients.objective,
+        "fit": coefficients.fit,
     }
     return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
@@ -89,7 +70,7 @@ def read(path: str | os.PathLike[str]) -> str:
         ) from error
 
 
-def from_text(text: str, source: str) -> Stored:
+def from_text(text: str, source: str) -> tuple[dict[str, Any], object]:
     """Read JSON text.
 
     Parameters
@@ -97,6 +78,13 @@ def from_text(text: str, source: str) -> Stored:
     text : str
     source : str
         Where the text came from, for messages.
+
+    Returns
+    -------
+    arguments : dict
+        Of ``Coefficients``.
+    weights : object
+        Those that are stated for people to read, as they stand there; ``...`` without any.
 
     Raises
     ------
@@ -130,7 +118,7 @@ def from_text(text: str, source: str) -> Stored:
         "fit": content.get("fit"),
         "weights": content["weights"] if continuous else None,
     }
-    return Stored(arguments, content)
+    return arguments, content.get("weights", ...)
 
 
 def _check_content(content: dict[str, Any], source: str, *, linear: bool) -> Spacing:
@@ -195,11 +183,38 @@ def recorded(fit: Mapping[str, Any], name: str, purpose: str) -> Any:  # noqa: A
     return fit[name]
 
 
+def class_shares(fit: Mapping[str, Any], n_classes: int) -> Floats:
+    """Return the class shares, shape (N,), that the provenance of a fit holds."""
+    shares = recorded(fit, "class_shares", _PURPOSE)
+    try:
+        found = np.asarray(shares, np.float64)
+        sound = found.shape == (n_classes,) and bool((found >= 0).all())
+        if not sound or not 0 < found.sum() < np.inf:
+            raise ValueError("not one share for each class")
+    except (TypeError, ValueError, OverflowError) as error:
+        raise CoefficientsFormatError(
+            f"coefficients: fit.class_shares is {shares!r}: {error}", hint=REFIT
+        ) from error
+    return np.asarray(found / found.sum())
+
+
+def calibration(fit: Mapping[str, Any], n_classes: int) -> Calibration:
+    """Return the calibration that the provenance of a fit holds."""
+    learned = recorded(fit, "calibration", _PURPOSE)
+    try:
+        return Calibration.from_dict(learned, n_classes)
+    except ValueError as error:
+        raise CoefficientsFormatError(
+            f"coefficients: fit.calibration: {error}", hint=REFIT
+        ) from error
+
+
 def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is no JSON number")
 
 
-def _are_close(stated: object, weights: Floats) -> bool:
+def are_close(stated: object, weights: Floats) -> bool:
+    """Whether weights that a file states are these, of shape (N,)."""
     values = np.asarray(stated)
     return (
         values.shape == weights.shape

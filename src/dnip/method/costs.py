@@ -169,7 +169,7 @@ def _from_csv(text: str, source: str) -> Costs:
     if not rows:
         raise InvalidInputError(f"{source} is empty", hint=_FORMS)
     if all(_is_number(cell) for cell in rows[0]):
-        return Costs.of(_numbers(rows, source), source=source)
+        return Costs.of(rows, source=source)
     columns = [cell.strip() for cell in rows[0][1:]]
     by_name = {row[0].strip(): row[1:] for row in rows[1:]}
     if len(by_name) < len(rows) - 1:
@@ -180,20 +180,7 @@ def _from_csv(text: str, source: str) -> Costs:
             f"{', '.join(columns) or 'no class'}",
             hint=_FORMS,
         )
-    return Costs.of(_numbers([by_name[name] for name in columns], source), columns, source=source)
-
-
-def _numbers(rows: list[list[str]], source: str) -> list[list[float]]:
-    widths = {len(row) for row in rows}
-    if len(widths) > 1:
-        raise InvalidInputError(
-            f"{source} has rows of {min(widths)} and of {max(widths)} numbers", hint=_FORMS
-        )
-    for row in rows:
-        for cell in row:
-            if not _is_number(cell):
-                raise InvalidInputError(f"{source}: {cell!r} is not a number", hint=_FORMS)
-    return [[float(cell) for cell in row] for row in rows]
+    return Costs.of([by_name[name] for name in columns], columns, source=source)
 
 
 def _is_number(cell: str) -> bool:

@@ -175,31 +175,6 @@ class Objective:
         """
         return smoothing_over(n_examples) if self.smoothing is None else float(self.smoothing)
 
-    def ablations(self) -> dict[str, Objective]:
-        """Return the paper's seven objectives (section 5.5), one for each subset of the terms.
-
-        If τ is 0, the published 0.2 is used.
-
-        Examples
-        --------
-        >>> list(Objective().ablations())
-        ['z1', 'z2', 'z3', 'z1+z2', 'z1-z3', 'z2-z3', 'z1+z2-z3']
-        """
-        subsets = {
-            "z1": ("error",),
-            "z2": ("cobias",),
-            "z3": ("pmi",),
-            "z1+z2": ("error", "cobias"),
-            "z1-z3": ("error", "pmi"),
-            "z2-z3": ("cobias", "pmi"),
-            "z1+z2-z3": ("error", "cobias", "pmi"),
-        }
-        base = replace(self, tau=self.tau or PUBLISHED_TAU)
-        return {
-            name: replace(base, terms=terms, costs=self.costs if "error" in terms else None)
-            for name, terms in subsets.items()
-        }
-
     def on_classes(self, classes: Sequence[str]) -> Objective:
         """Return the objective with its costs in the order of these classes.
 
