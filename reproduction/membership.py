@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from benchmarks.race.plain_objective import PlainObjective
 from dnip.base.validation import check_scale
 from dnip.comparing.baselines.base import Correction, Method
 from dnip.comparing.baselines.dnip import quiet_about_classes
-from dnip.comparing.plain_objective import PlainObjective
 from dnip.method.objective import Objective
 from dnip.metrics import confusion_matrix
 from dnip.solvers import solve

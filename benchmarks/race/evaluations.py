@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dnip.comparing.plain_objective import PlainObjective
+from benchmarks.race.plain_objective import PlainObjective
 from dnip.method.problem import Problem
 from dnip.solvers import Landscape
 

@@ -13,7 +13,7 @@ from benchmarks.race.results import Race, Run, highest_bound
 from dnip.base.errors import InvalidInputError
 from dnip.base.optional import missing_library
 from dnip.base.validation import check_integer, check_number, check_scale
-from dnip.comparing.repeats import repeat
+from dnip.comparing.run import repeat
 from dnip.method.objective import Objective
 from dnip.method.problem import Problem
 from dnip.tables.guards import scored_rows
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from benchmarks.race.contestants import Contestant
-    from dnip.comparing.repeats import Progress
+    from dnip.comparing.run import Progress
     from dnip.tables import ProbabilityTable
 
 # Seconds of a rehearsal, and how often at most: each may end at the next thing to compile or load.

@@ -1,5 +1,8 @@
 """Methods to compare with: calibrations, scalings and DNIP."""
 
+from __future__ import annotations
+
+from dnip.base.validation import check_choice
 from dnip.comparing.baselines.base import ClassWeights, Correction, LogLinear, Method, OptSet
 from dnip.comparing.baselines.calibration import (
     BatchCalibration,
@@ -9,13 +12,14 @@ from dnip.comparing.baselines.calibration import (
     RawArgmax,
 )
 from dnip.comparing.baselines.dnip import AuthorsDNIP, OurDNIP, PaperDNIP, PlainDNIP
-from dnip.comparing.baselines.registry import RAW, all_methods, choose
 from dnip.comparing.baselines.scaling import (
     BalancedMatrixScaling,
     MatrixScaling,
     TemperatureScaling,
     VectorScaling,
 )
+from dnip.method.objective import Objective
+from dnip.method.scales import DEFAULT_SCALE
 
 __all__ = [
     "RAW",
@@ -40,3 +44,77 @@ __all__ = [
     "all_methods",
     "choose",
 ]
+
+#: The method that all others are compared with.
+RAW = RawArgmax.name
+
+
+def all_methods(
+    objective: Objective | None = None, *, scale: int | str = DEFAULT_SCALE
+) -> dict[str, Method]:
+    """Return every method by name, in the order in which they are shown.
+
+    Parameters
+    ----------
+    objective : Objective, optional
+        Of the methods that minimise one, but for the paper's, whose settings are its own;
+        ``Objective()`` by default.
+    scale : int or str, default="log:1000"
+        Of this package's own fits.
+
+    Examples
+    --------
+    >>> " ".join(all_methods())
+    'raw batch-calibration batch-calibration-opt contextual-calibration prior-division \
+temperature-scaling vector-scaling matrix-scaling matrix-scaling-balanced \
+dnip-paper dnip-authors dnip-plain dnip'
+    """
+    goal = Objective() if objective is None else objective
+    methods: tuple[Method, ...] = (
+        RawArgmax(),
+        BatchCalibration(),
+        BatchCalibrationOnOpt(),
+        ContextualCalibration(),
+        PriorDivision(),
+        TemperatureScaling(),
+        VectorScaling(),
+        MatrixScaling(),
+        BalancedMatrixScaling(),
+        PaperDNIP(),
+        AuthorsDNIP(),
+        PlainDNIP(goal, scale),
+        OurDNIP(goal, scale),
+    )
+    return {method.name: method for method in methods}
+
+
+def choose(
+    names: str | None = None,
+    objective: Objective | None = None,
+    *,
+    scale: int | str = DEFAULT_SCALE,
+) -> list[Method]:
+    """Return the methods that comma-separated names ask for, the raw argmax always first.
+
+    Parameters
+    ----------
+    names : str, optional
+        All where it is left out.
+    objective, scale
+        As for :func:`all_methods`.
+
+    Raises
+    ------
+    InvalidInputError
+        For a name that is not known.
+
+    Examples
+    --------
+    >>> [method.name for method in choose("dnip, batch-calibration")]
+    ['raw', 'dnip', 'batch-calibration']
+    """
+    known = all_methods(objective, scale=scale)
+    if names is None:
+        return list(known.values())
+    wanted = dict.fromkeys([RAW, *(name.strip() for name in names.split(","))])
+    return [known[check_choice("methods", name, list(known))] for name in wanted]

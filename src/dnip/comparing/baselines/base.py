@@ -161,7 +161,7 @@ class Correction(ABC):
 class Method(ABC):
     """A way to learn a correction from an opt set.
 
-    A new method is a subclass and a line in ``registry.py``.
+    A new method is a subclass and a line in :func:`~dnip.comparing.baselines.all_methods`.
 
     Attributes
     ----------

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from benchmarks.race.plain_objective import PlainObjective
 from dnip import Objective
-from dnip.comparing.plain_objective import PlainObjective
 from strategies import random_confusion
 
 
