@@ -40,7 +40,6 @@ def asked(monkeypatch):
         return RTE if split == "train" else RTE[:10]
 
     monkeypatch.setitem(sys.modules, "datasets", SimpleNamespace(load_dataset=load_dataset))
-    monkeypatch.setattr(data, "_no_waiting", lambda _: pytest.MonkeyPatch.context())
     monkeypatch.setattr(data, "load_optional", lambda name, **_: sys.modules[name])
     return calls
 
