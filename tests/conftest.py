@@ -25,7 +25,6 @@ EXPECTED_SKIPS = (
     "llama-cpp-python[server] is not installed",  # `make integration` builds it
     "gguf is not installed",  # `pip install 'dnip[integration]'` does, and with it:
     "transformers[serving] is not installed",
-    "moto[server] is not installed",  # a server of S3
     "pyspark is not installed",  # large, and it needs Java
     "nginx is not installed",  # Debian's, for the test of a fleet of servers
     "langchain-core 1.8 is not installed",  # it needs a newer certifi than some mirrors have

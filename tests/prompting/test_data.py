@@ -1,11 +1,6 @@
 """Texts from folders, object stores and the hub's library."""
 
 import json
-import shutil
-import subprocess
-import time
-from contextlib import suppress
-from urllib.request import Request, urlopen
 
 import pytest
 
@@ -104,47 +99,6 @@ def test_the_address_of_a_folder_gives_the_same_prompts_so_that_runs_resume(tmp_
     here, there = (make_plan(TASK, source) for source in (tmp_path, f"file://{tmp_path}"))
     assert there.prompts == here.prompts
     assert there.settings == here.settings
-
-
-SERVER = "127.0.0.1:5077"
-
-
-@pytest.fixture
-def put():
-    """Store an object in a real server of S3 on this machine."""
-    command = shutil.which("moto_server")
-    if command is None:
-        pytest.skip("moto[server] is not installed")
-    host, port = SERVER.split(":")
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    server = subprocess.Popen([command, "-H", host, "-p", port], **quiet)
-
-    def put(path, content=b""):
-        headers = {"Content-Type": "application/octet-stream"}
-        request = Request(f"http://{SERVER}/{path}", content, headers, method="PUT")
-        urlopen(request, timeout=10).close()
-
-    end = time.monotonic() + 60
-    while time.monotonic() < end:
-        with suppress(OSError):
-            put("bucket")
-            break
-    yield put
-    server.kill()
-    server.wait()
-
-
-def test_a_bucket_gives_what_the_folder_gives(tmp_path, put):
-    write_data(tmp_path)
-    write_parquet(tmp_path / "more.parquet", texts(tmp_path))
-    for name in ("test.jsonl", "more.parquet"):
-        put(f"bucket/news/{name}", (tmp_path / name).read_bytes())
-    news = f"s3://key:secret@bucket/news?scheme=http&endpoint_override={SERVER}&region=us-east-1"
-    assert texts(news) == texts(news, "more") == texts(tmp_path)
-    with pytest.raises(InvalidInputError, match=r"s3://bucket/news: there is no none\.jsonl"):
-        load_examples(news, "none", TASK)
-    with pytest.raises(InvalidInputError, match="s3://no-bucket/news: there is no test"):
-        load_examples(news.replace("@bucket", "@no-bucket"), "test", TASK)
 
 
 @pytest.mark.parametrize(
