@@ -21,7 +21,7 @@ from dnip.base.validation import (
     check_scale,
     check_weight_indices,
 )
-from dnip.tables.ids import check_ids
+from dnip.tables.cells import check_ids
 
 
 class TestProbabilities:

@@ -54,7 +54,7 @@ def test_chunks_write_the_same_bytes_as_the_whole(dnip, table, monkeypatch):
     table.write("in.csv")
     command = ("apply", "in.csv", "--coefficients", "c.json", "--out")
     dnip(*command, "whole.csv")
-    monkeypatch.setattr("dnip.tables.chunk._MAX_CELLS", 7 * 5)
+    monkeypatch.setattr("dnip.tables.rows._MAX_CELLS", 7 * 5)
     dnip(*command, "chunked.csv")
     assert Path("chunked.csv").read_bytes() == Path("whole.csv").read_bytes()
 

@@ -96,7 +96,7 @@ def test_an_estimate_does_not_depend_on_blocks_or_labels(dnip, fitted, monkeypat
     command = ("apply", "--coefficients", "c.json", "--target-prior", "estimate", "--json")
     whole = dnip(*command, "new.csv", "--out", "whole.csv")
     assert whole.json["target_prior"]["rows"] == 500
-    monkeypatch.setattr("dnip.tables.chunk._MAX_CELLS", 7 * 5)
+    monkeypatch.setattr("dnip.tables.rows._MAX_CELLS", 7 * 5)
     chunked = dnip(*command, "new.csv", "--out", "chunked.csv")
     assert chunked.json["target_prior"] == whole.json["target_prior"]
     assert Path("chunked.csv").read_bytes() == Path("whole.csv").read_bytes()

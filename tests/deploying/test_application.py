@@ -6,7 +6,7 @@ import pytest
 from dnip import Coefficients, ProbabilityTable
 from dnip.base.errors import CoefficientsFormatError, InvalidInputError, OutputError
 from dnip.deploying.application import apply_stream
-from dnip.tables.reading import read_chunks
+from dnip.tables.reading import read_rows
 from strategies import random_probabilities
 
 SUFFIXES = ["csv", "csv.gz", "jsonl", "jsonl.gz", "npz", "parquet"]
@@ -22,10 +22,10 @@ def table():
     return ProbabilityTable(p, labels, [f"row {i}" for i in range(50)], NAMES)
 
 
-def applied(table, path, chunk_rows=None):
+def applied(table, path, block_rows=None):
     """Apply a table, or a file of it in chunks, and read back what was written."""
     out = path.with_name(f"out-{path.name}")
-    chunks = [table] if chunk_rows is None else read_chunks(path, NAMES, chunk_rows=chunk_rows)
+    chunks = [table] if block_rows is None else read_rows(path, NAMES, block_rows=block_rows)
     counts = apply_stream(chunks, FITTED, out)
     return counts, ProbabilityTable.read(out, NAMES), out
 
@@ -34,7 +34,7 @@ def applied(table, path, chunk_rows=None):
 def test_streamed_equals_in_memory_in_every_format(tmp_path, table, suffix):
     path = tmp_path / f"t.{suffix}"
     table.write(path)
-    counts, written, _ = applied(table, path, chunk_rows=7)
+    counts, written, _ = applied(table, path, block_rows=7)
     np.testing.assert_array_equal(written.probabilities, FITTED.apply(table.probabilities))
     np.testing.assert_array_equal(written.labels, table.labels)
     assert written.ids.tolist() == table.ids.tolist()
@@ -46,7 +46,7 @@ def test_streamed_equals_in_memory_in_every_format(tmp_path, table, suffix):
 def test_a_file_can_be_applied_in_place(tmp_path, table):
     path = tmp_path / "t.csv"
     table.write(path)
-    apply_stream(read_chunks(path, NAMES, chunk_rows=7), FITTED, path)
+    apply_stream(read_rows(path, NAMES, block_rows=7), FITTED, path)
     written = ProbabilityTable.read(path, NAMES)
     np.testing.assert_array_equal(written.probabilities, FITTED.apply(table.probabilities))
 
@@ -76,7 +76,7 @@ class TestRefusals:
         path = old.with_name("t.csv")
         path.write_text("p0,p1,p2\n" + "0.5,0.25,0.25\n" * 10 + "0.5,0.25,-1\n")
         with pytest.raises(InvalidInputError, match=r"row 11, column p2.*negative"):
-            apply_stream(read_chunks(path, NAMES, chunk_rows=2), FITTED, old)
+            apply_stream(read_rows(path, NAMES, block_rows=2), FITTED, old)
 
     def test_an_interruption(self, old, table):
         def interrupted():

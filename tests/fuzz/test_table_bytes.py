@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dnip import Coefficients, ProbabilityTable
-from dnip.tables.formats.registry import FORMATS
+from dnip.tables.formats import FORMATS
 from fuzzing import fuzzed, run, workshop
 from mutations import damaged, damaged_json
 

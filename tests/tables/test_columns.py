@@ -27,8 +27,8 @@ def test_class_columns_are_found_in_class_order(header, classes, columns, names)
     layout = resolve(header, classes)
     assert ",".join(layout.probabilities) == columns
     assert names is None or ",".join(layout.classes) == names
-    assert layout.has_labels == ("label" in header)
-    assert layout.has_ids == ("id" in header.split(","))
+    read = [name for name in ("id", "label") if name in header.split(",")]
+    assert list(layout.columns) == [*read, *layout.probabilities, *["mass"] * ("mass" in header)]
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@ import math
 import pytest
 
 from dnip.base.errors import InvalidInputError
-from dnip.tables.chunk import CellLocation
+from dnip.tables.columns import CellLocation
 from dnip.tables.labels import LabelRule
 
 PLACE = CellLocation("t.csv", ("p0", "p1", "p2"), first_row=10)

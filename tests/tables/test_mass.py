@@ -15,7 +15,7 @@ from dnip.fitting.settings import FitSettings
 from dnip.tables import ProbabilityTable, Scan, open_writer
 from dnip.tables.captured_mass import CapturedMass
 from dnip.tables.evaluation import evaluate
-from dnip.tables.reading import read_chunks
+from dnip.tables.reading import read_rows
 
 SUFFIXES = ["csv", "csv.gz", "jsonl", "npz", "parquet"]
 TABLE = ProbabilityTable(
@@ -79,14 +79,14 @@ def test_another_length_is_refused(tmp_path, column):
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
-@pytest.mark.parametrize("chunk_rows", [1, 7, 100])
-def test_low_mass_is_told_once_whole_and_in_chunks(tmp_path, suffix, chunk_rows):
+@pytest.mark.parametrize("block_rows", [1, 7, 100])
+def test_low_mass_is_told_once_whole_and_in_chunks(tmp_path, suffix, block_rows):
     table = low_table()
     path = tmp_path / f"low.{suffix}"
     table.write(path)
     for read in (
         ProbabilityTable.read,
-        lambda path: list(read_chunks(path, chunk_rows=chunk_rows)),
+        lambda path: list(read_rows(path, block_rows=block_rows)),
     ):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")

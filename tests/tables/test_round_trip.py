@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from dnip import InvalidInputError
 from dnip.tables import ProbabilityTable, open_writer
-from dnip.tables.reading import read_chunks
+from dnip.tables.reading import read_rows
 
 SUFFIXES = ["csv", "csv.gz", "jsonl", "jsonl.gz", "npz", "parquet"]
 
@@ -90,13 +90,13 @@ def test_the_same_table_gives_the_same_bytes(tmp_path, table, suffix):
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
-@pytest.mark.parametrize("chunk_rows", [1, 7, 40, 1000])
-def test_a_stream_is_the_table_in_pieces(tmp_path, table, assert_same, suffix, chunk_rows):
+@pytest.mark.parametrize("block_rows", [1, 7, 40, 1000])
+def test_a_stream_is_the_table_in_pieces(tmp_path, table, assert_same, suffix, block_rows):
     path, copy = tmp_path / f"t.{suffix}", tmp_path / f"copy.{suffix}"
     table.write(path)
     with open_writer(copy, table.classes) as writer:
-        for chunk in read_chunks(path, table.classes, chunk_rows=chunk_rows):
-            assert 1 <= len(chunk) <= chunk_rows
+        for chunk in read_rows(path, table.classes, block_rows=block_rows):
+            assert 1 <= len(chunk) <= block_rows
             writer.write(chunk)
     assert_same(ProbabilityTable.read(copy, table.classes), table)
 
@@ -231,4 +231,4 @@ class TestOtherPeoplesFiles:
         (tmp_path / "_SUCCESS").touch()
         (tmp_path / "_metadata.parquet").write_bytes(b"junk")
         assert_same(ProbabilityTable.read(tmp_path), table)
-        assert sum(len(chunk) for chunk in read_chunks(tmp_path, chunk_rows=7)) == 40
+        assert sum(len(chunk) for chunk in read_rows(tmp_path, block_rows=7)) == 40

@@ -3,8 +3,8 @@ import pytest
 
 from dnip import InvalidInputError, ProbabilityTable
 from dnip.tables import Scan
+from dnip.tables.rows import Share
 from dnip.tables.sampling import ClassSample, RowSample, Sampler, draw_sample
-from dnip.tables.share import Share
 
 SIZES = np.array([3, 400, 0, 1500])
 N_UNLABELLED = 97
@@ -138,6 +138,19 @@ def test_every_row_has_the_same_chance():
         assert (np.diff(drawn) > 0).all()
         seen[drawn] += 1
     np.testing.assert_allclose(seen / 2_000, 0.25, atol=0.04)
+
+
+@pytest.mark.parametrize("most", [5, 60, 1000])
+def test_samples_of_shares_make_the_sample_of_the_table(most):
+    rows = np.random.default_rng(1).random((200, 3))
+    whole = RowSample(most, seed=7)
+    shares = [RowSample(most, seed=7) for _ in range(3)]
+    for number, block in enumerate(np.split(rows, 20)):
+        whole.add(block)
+        shares[number % 3].add(block, first_row=10 * number)
+    joined = RowSample.joined(shares)
+    assert joined.n_seen == whole.n_seen == 200
+    assert (joined.rows == whole.rows).all()
 
 
 @pytest.mark.parametrize("cuts", [[], [5, 30]])

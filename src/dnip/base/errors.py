@@ -114,6 +114,19 @@ def listed(names: Sequence[str], most: int = 8) -> str:
     return ", ".join(shown) + more
 
 
+def shown(value: object, most: int = 60) -> str:
+    """Return a value for a message: quoted if it is a text, cut if it is long.
+
+    Examples
+    --------
+    >>> shown("abc"), shown("0" * 100, most=10)
+    ("'abc'", "'000000000...")
+    """
+    item = getattr(value, "item", None)  # of a number of NumPy
+    text = repr(value if item is None else item())
+    return text if len(text) <= most else f"{text[:most]}..."
+
+
 def counted(number: int, noun: str) -> str:
     """Return a number of things.
 

@@ -35,6 +35,10 @@ GONE = {
 #: Where options of a command went.
 GONE_OPTIONS = {
     "fit": {"--memory": "of a table with more rows than --rows, a sample is fitted in memory"},
+    **{
+        command: {"--memory": "tables of any size are read in small blocks"}
+        for command in ("apply", "check", "evaluate")
+    },
     "tune": {
         "--on": "settings are chosen on this machine",
         "--workers": "settings are chosen on this machine",

@@ -27,7 +27,6 @@ PUBLISHED_TAU, PUBLISHED_SMOOTHING = 0.2, 4000.0
 DEFAULT_SCALE = "log:1000"
 
 #: Text, for the parser of the option reads defaults, too.
-DEFAULT_MEMORY: Any = "1G"
 DEFAULT_CONFIDENCE = 0.9
 
 # Suffixes of the files in a model's folder.
@@ -121,16 +120,7 @@ def parse_memory(text: str | int) -> int:
     return int(size)
 
 
-Memory: TypeAlias = Annotated[
-    int,
-    Option(
-        "Most memory to use, such as 500MB or 4G; larger tables are read in passes.",
-        metavar="SIZE",
-        parser=parse_memory,
-    ),
-]
-
-#: Text, as for the memory.
+#: Text, as on a command line.
 DEFAULT_ROWS: Any = "2000000"
 
 

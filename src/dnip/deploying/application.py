@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -10,7 +9,7 @@ import numpy as np
 from dnip.base.errors import InvalidInputError
 from dnip.method.prediction import decide, reweight
 from dnip.priors import estimate_prior, most_rows
-from dnip.tables import Chunk, ahead, open_writer
+from dnip.tables import Rows, ahead, open_writer
 from dnip.tables.captured_mass import MassCounts
 from dnip.tables.evaluation import check_same_classes
 from dnip.tables.sampling import RowSample
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
 
     from dnip.method.coefficients import Coefficients
     from dnip.priors import PriorEstimate
-    from dnip.tables import Rows
     from dnip.tables.captured_mass import CapturedMass
 
 
@@ -58,7 +56,7 @@ def apply_stream(
 
     Parameters
     ----------
-    chunks : iterable of ProbabilityTable or Chunk
+    chunks : iterable of ProbabilityTable or Rows
         The table: a `Scan` of one on disk, ``[table]`` for one in memory.
     coefficients : Coefficients
         Fitted for the table's classes.
@@ -103,7 +101,7 @@ def estimate_stream(
 
     Parameters
     ----------
-    chunks : iterable of ProbabilityTable or Chunk
+    chunks : iterable of ProbabilityTable or Rows
         The table: a `Scan` of one on disk, ``[table]`` for one in memory.
     coefficients : Coefficients
         Fitted for the table's classes; their calibration is used.
@@ -138,7 +136,7 @@ def estimate_stream(
 class Applied(NamedTuple):
     """Rows with their reweighted probabilities and predictions."""
 
-    rows: Chunk
+    rows: Rows
     predictions: NDArray[np.integer]
     n_changed: int
 
@@ -182,9 +180,5 @@ def reweighted(chunks: Iterable[Rows], coefficients: Coefficients) -> Iterator[A
         check_same_classes(chunk, coefficients)
         p = chunk.probabilities
         predictions = decide(p, multipliers)
-        p_now = reweight(p, multipliers)
-        if isinstance(chunk, Chunk):
-            rows = replace(chunk, probabilities=p_now)
-        else:
-            rows = Chunk(p_now, chunk.labels, chunk.ids, chunk.classes, chunk.source, chunk.mass)
+        rows = chunk.with_probabilities(reweight(p, multipliers))
         yield Applied(rows, predictions, int(np.count_nonzero(predictions != decide(p))))

@@ -17,7 +17,7 @@ from dnip.method.prediction import decide
 from dnip.metrics.cobias import cobias_of
 from dnip.metrics.gaps import draw_accuracies
 from dnip.priors import PriorEstimate
-from dnip.tables import Chunk, Rows
+from dnip.tables import Rows
 from dnip.tables.evaluation import check_same_classes
 from dnip.tables.labels import UNLABELLED
 from dnip.tables.on_cluster import SharedTable, add_up
@@ -275,7 +275,7 @@ def check(
 
     Parameters
     ----------
-    chunks : iterable of ProbabilityTable or Chunk, or SharedTable
+    chunks : iterable of ProbabilityTable or Rows, or SharedTable
         The new rows: a `Scan` of a table on disk, ``[table]`` for one in memory.
     coefficients : Coefficients
         Fitted for the table's classes.
@@ -353,10 +353,9 @@ class _SeenRows:
 
     def add(self, rows: Rows) -> None:
         check_same_classes(rows, self._coefficients)
-        place = rows.first_row if isinstance(rows, Chunk) else None
         p, labels, n_classes = rows.probabilities, rows.labels, len(rows.classes)
         self.n_rows += len(p)
-        self.sample.add(p, mass=rows.mass, first_row=place)
+        self.sample.add(p, mass=rows.mass, first_row=rows.first_row)
         if labels is not None:
             # not in place: Ray hands out arrays that cannot be written
             labelled = np.bincount(labels[labels != UNLABELLED], minlength=n_classes)

@@ -46,7 +46,7 @@ def apply_on_cluster(
         If there is something at `out` already, or it cannot be written.
     """
     folder = _check_folder(Path(out)).absolute()
-    whole = Scan(table.path.absolute(), table.classes, memory=table.memory)
+    whole = Scan(table.path.absolute(), table.classes)
     check_ids = table.cluster.start(_read_if_ids, whole)
     unfinished = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
     counts = AppliedCounts()

@@ -17,13 +17,12 @@ from dnip.fitting.settings import FitSettings
 from dnip.method.coefficients import Coefficients
 from dnip.method.objective import on_classes
 from dnip.method.solution import Solution, Status
-from dnip.tables import Chunk, ProbabilityTable
+from dnip.tables import ProbabilityTable, Rows, ahead
 from dnip.tables.evaluation import Evaluation, evaluate
 from dnip.tables.hashing import DataHash
 from dnip.tables.labels import UNLABELLED
-from dnip.tables.reading import read_chunks
-from dnip.tables.sampling import Sample, Sampler
-from dnip.tables.streaming import ahead
+from dnip.tables.reading import read_rows
+from dnip.tables.sampling import Sample, draw_sample
 
 #: Counts a whole table under coefficients, for a class mix, and returns the table's hash.
 Count = Callable[[Coefficients, Floats | None], tuple[Evaluation, str]]
@@ -55,26 +54,13 @@ def read_sample(
     Returns
     -------
     Sample
-        With ids if it is the whole table.
 
     Raises
     ------
     InvalidInputError
         For a bad table, or more classes than rows to keep.
     """
-    most = ALL_ROWS if rows is None else rows
-    sampler = Sampler(most, seed)
-    ids = []
-    for chunk in ahead(read_chunks(path, classes)):
-        sampler.add(chunk)
-        if chunk.ids is not None and sampler.n_rows <= most:
-            ids.append(np.array(chunk.ids.tolist(), np.object_))
-    sample = sampler.sample()
-    if not sample.is_whole or not ids:
-        return sample
-    of = sample.table
-    named = Chunk(of.probabilities, of.labels, np.concatenate(ids), of.classes, of.source, of.mass)
-    return replace(sample, table=ProbabilityTable.trusted(named))
+    return draw_sample(ahead(read_rows(path, classes)), ALL_ROWS if rows is None else rows, seed)
 
 
 def whole_table(table: ProbabilityTable) -> Sample:
@@ -100,8 +86,8 @@ def count_table(
         return evaluate([table], coefficients, target=target), table.data_hash
     data_hash = DataHash(table.classes, labelled=True, n_rows=sample.n_rows)
 
-    def hashed() -> Iterator[Chunk]:
-        for chunk in read_chunks(path, table.classes, as_a_whole=False):
+    def hashed() -> Iterator[Rows]:
+        for chunk in read_rows(path, table.classes, as_a_whole=False):
             data_hash.add(chunk.probabilities, chunk.labels)
             yield chunk
 

@@ -13,14 +13,13 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from dnip.base.errors import BackendError, InvalidInputError, first_line, listed
+from dnip.base.errors import BackendError, InvalidInputError, first_line, listed, shown
 from dnip.base.optional import load_optional
 from dnip.base.typing import Labels
 from dnip.prompting.files import Found, Places, read_values
 from dnip.prompting.task import Task
-from dnip.tables.chunk import shown
+from dnip.tables.cells import check_ids
 from dnip.tables.columns import CONTENT_FREE
-from dnip.tables.ids import check_ids
 from dnip.tables.labels import UNLABELLED, LabelRule
 
 #: Marks the name of a data set on the Hugging Face hub: ``hf:NAME`` or ``hf:NAME:CONFIGURATION``,

@@ -14,7 +14,7 @@ from typing import IO, Any, NamedTuple
 
 from dnip.base.errors import InvalidInputError, first_line
 from dnip.base.optional import load_optional
-from dnip.tables.chunk import CellLocation
+from dnip.tables.columns import CellLocation
 
 # Where cells without a column stand; no column of a file is named so.
 _MORE = "\0more"

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dnip.base.errors import InvalidInputError
+from dnip.base.errors import InvalidInputError, shown
 from dnip.base.validation import check_integer
 from dnip.prompting.data import (
     HUB,
@@ -21,7 +21,6 @@ from dnip.prompting.data import (
 )
 from dnip.prompting.prompt import Prompt, PromptBuilder
 from dnip.prompting.task import Task
-from dnip.tables.chunk import shown
 
 #: The word for one demonstration of each class.
 BALANCED = "balanced"

@@ -19,7 +19,7 @@ from dnip.prompting.fill import fill_unreported, open_decisions
 from dnip.prompting.journal import changed_settings, lock_path, open_journal
 from dnip.prompting.plan import Plan, hash_prompts
 from dnip.tables import ProbabilityTable, open_writer
-from dnip.tables.formats.registry import format_of
+from dnip.tables.formats import format_of
 from dnip.tables.metadata import metadata_path
 
 

@@ -98,8 +98,8 @@ class MassCounts:
     Examples
     --------
     >>> counts = MassCounts()
-    >>> for chunk in ([0.5, 0.05], [0.75]):
-    ...     counts.add(chunk)
+    >>> for block in ([0.5, 0.05], [0.75]):
+    ...     counts.add(block)
     >>> counts.summary
     CapturedMass(rows=3, low=1, median=0.5)
     """

@@ -1,42 +1,41 @@
-"""From the columns of a file to one float64 matrix with contiguous columns."""
+"""From the cells of a file to checked numbers and ids."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from datetime import date, time, timedelta
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any, NoReturn
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dnip.base.errors import InvalidInputError
-from dnip.tables.chunk import shown
+from dnip.base.arrays import ArrayLocation, Location
+from dnip.base.errors import InvalidInputError, shown
+from dnip.base.typing import Floats
+from dnip.base.validation import is_storable
+from dnip.tables.columns import CellLocation
+from dnip.tables.rows import Block, Cells
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
-
-    from dnip.base.typing import Floats, Probabilities
-    from dnip.tables.chunk import CellLocation
+#: Ids that are compared, at most: they are held in memory, about 100 bytes each.
+MOST_IDS = 2_000_000
 
 _NUMBERS = (int, float, Decimal, np.integer, np.floating)
 
 
-def matrix_from_text(columns: Sequence[Sequence[str]], location: CellLocation) -> Probabilities:
-    """Turn columns of text into a matrix.
+def numbers_of(block: Block) -> Floats:
+    """Return the class columns of a block as a matrix, and `mass` as its last column if present.
 
     Parameters
     ----------
-    columns : sequence of N sequences of M texts
-        The class columns in class order.
-    location : CellLocation
-        How to name a cell in a message.
+    block : Block
+        As a reader found it. Text is no number but where all cells are text; nor are booleans.
 
     Returns
     -------
-    ndarray of shape (M, N)
-        Values as found: they may be negative, infinite or NaN.
+    ndarray of shape (M, N) or (M, N + 1)
+        Values as found: they may be negative, infinite or NaN. Each column is contiguous.
 
     Raises
     ------
@@ -45,69 +44,35 @@ def matrix_from_text(columns: Sequence[Sequence[str]], location: CellLocation) -
 
     Examples
     --------
-    >>> from dnip.tables.chunk import CellLocation
-    >>> matrix_from_text([["0.5", "1"], ["0.5", "0"]], CellLocation("t", ("p0", "p1")))
+    >>> from dnip.tables.columns import resolve_columns
+    >>> layout = resolve_columns(["p0", "p1"], classes=None, source="t.csv")
+    >>> numbers_of(Block(layout, {"p0": ["0.5", "1"], "p1": ["0.5", "0"]}, as_text=True))
     array([[0.5, 0.5],
            [1. , 0. ]])
     """
-    return _matrix(columns, _floats_from_text, location)
-
-
-def matrix_from_numbers(
-    columns: Sequence[Sequence[Any] | NDArray[Any]], location: CellLocation
-) -> Probabilities:
-    """Turn columns of arrays or Python values into a matrix; text and booleans are no numbers.
-
-    Parameters
-    ----------
-    columns : sequence of N arrays or sequences of M values
-        The class columns in class order; None is an empty cell.
-    location : CellLocation
-        How to name a cell in a message.
-
-    Returns
-    -------
-    ndarray of shape (M, N)
-        Values as found: they may be negative, infinite or NaN.
-
-    Raises
-    ------
-    InvalidInputError
-        For the first cell, row by row, that holds no number.
-
-    Examples
-    --------
-    >>> from dnip.tables.chunk import CellLocation
-    >>> matrix_from_numbers([[0.5, 1], [0.5, 0]], CellLocation("t", ("p0", "p1")))
-    array([[0.5, 0.5],
-           [1. , 0. ]])
-    """
-    return _matrix(columns, _floats_from_numbers, location)
-
-
-def _matrix(
-    columns: Sequence[Any], convert: Callable[[Any], NDArray[Any]], location: CellLocation
-) -> Probabilities:
+    columns = [block.columns[name] for name in block.layout.numbers]
+    convert = _floats_from_text if block.as_text else _floats_from_numbers
     matrix = np.empty((len(columns[0]), len(columns)), dtype=np.float64, order="F")
     try:
         for column, cells in enumerate(columns):
             matrix[:, column] = convert(cells)
     except (ValueError, OverflowError):
         # Whole columns are converted at once, for speed; the message needs the cell.
+        where, remedy = block.location.cell, block.location.remedy
         for row, cells_of_row in enumerate(zip(*map(list, columns), strict=True)):
             for column, cell in enumerate(cells_of_row):
-                _check_cell(cell, convert, location.cell(row, column), location.remedy)
+                _check_cell(cell, convert, where(row, column), remedy)
         raise
     return matrix
 
 
-def _floats_from_text(cells: Sequence[str]) -> Floats:
+def _floats_from_text(cells: Cells) -> Floats:
     if "_" in "".join(cells):
         raise ValueError("float() would read 0_1 as a number")
     return np.fromiter(map(float, cells), np.float64, len(cells))
 
 
-def _floats_from_numbers(cells: Sequence[Any] | NDArray[Any]) -> NDArray[Any]:
+def _floats_from_numbers(cells: Cells) -> NDArray[Any]:
     if isinstance(cells, np.ndarray) and cells.dtype.kind in "fiu":
         return cells  # the matrix takes them as float64
     for kind in set(map(type, cells)):
@@ -117,7 +82,7 @@ def _floats_from_numbers(cells: Sequence[Any] | NDArray[Any]) -> NDArray[Any]:
 
 
 def _check_cell(
-    cell: object, convert: Callable[[Any], NDArray[Any]], where: str, remedy: str
+    cell: object, convert: Callable[[Cells], NDArray[Any]], where: str, remedy: str
 ) -> None:
     if cell is None or (isinstance(cell, str) and not cell.strip()):
         raise InvalidInputError(
@@ -151,3 +116,122 @@ def is_missing(value: object) -> bool:
     (True, True, False)
     """
     return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+def check_scalars(cells: Cells, name: str, location: CellLocation) -> None:
+    """Refuse a list or an object in a column of texts and numbers."""
+    if not any(issubclass(kind, list | dict) for kind in set(map(type, cells))):
+        return
+    row = next(row for row, cell in enumerate(cells) if isinstance(cell, list | dict))
+    raise InvalidInputError(
+        f"{location.named(row, name)}: a text or a number is needed, not a list or an object",
+        hint="Give one value per row",
+    )
+
+
+def check_ids(
+    ids: Sequence[object] | NDArray[np.object_],
+    *,
+    n_examples: int,
+    location: Location | None = None,
+) -> NDArray[np.object_]:
+    """Return row ids as an array of str: one per row, none empty, none twice.
+
+    Parameters
+    ----------
+    ids : sequence of length M
+        Texts or numbers; numbers become texts.
+    n_examples : int
+        M of the probabilities that the ids belong to.
+    location : Location, optional
+        How to name a row in a message.
+
+    Raises
+    ------
+    InvalidInputError
+        For a wrong length, an empty id, an id that appears twice, or a text that no file can hold.
+
+    Examples
+    --------
+    >>> check_ids(["a", 7], n_examples=2)
+    array(['a', '7'], dtype=object)
+    """
+    location = location or ArrayLocation("ids")
+    if len(ids) != n_examples:
+        raise InvalidInputError(
+            f"{location.whole()} has {len(ids)} entries, but there are {n_examples} rows",
+            hint="Give one id per row, or none at all",
+        )
+    values = ids.tolist() if isinstance(ids, np.ndarray) else ids
+    texts = [value if isinstance(value, str) else _id_text(value) for value in values]
+    if "" in texts:
+        raise InvalidInputError(
+            f"{location.cell(texts.index(''))}: the id is empty",
+            hint="Give every row an id of its own, or leave the ids out",
+        )
+    if len(set(texts)) < len(texts):
+        _refuse_second_id(texts, location)
+    if not is_storable("".join(texts)):
+        row = next(row for row, text in enumerate(texts) if not is_storable(text))
+        raise InvalidInputError(
+            f"{location.cell(row)}: the id {texts[row]!r} holds a character that no file can hold",
+            hint="Write ids in valid Unicode without NUL characters",
+        )
+    array = np.empty(len(texts), dtype=np.object_)
+    array[:] = texts
+    return array
+
+
+def _id_text(value: object) -> str:
+    """Turn an id that is no text into one; None and NaN are empty cells."""
+    return "" if is_missing(value) else str(value)
+
+
+def _refuse_second_id(ids: list[str], location: Location) -> NoReturn:
+    first: dict[str, int] = {}
+    row = next(row for row, text in enumerate(ids) if first.setdefault(text, row) < row)
+    raise _twice(ids[row], location.cell(row), f"already at {location.cell(first[ids[row]])}")
+
+
+def _twice(text: str, where: str, found: str) -> InvalidInputError:
+    return InvalidInputError(
+        f"{where}: the id {text!r} is {found}",
+        hint="Give every row an id of its own, or leave the ids out",
+    )
+
+
+class IdsSeen:
+    """The ids of a table's rows so far, up to `MOST_IDS`.
+
+    Examples
+    --------
+    >>> from dnip.base.arrays import ArrayLocation
+    >>> seen = IdsSeen()
+    >>> seen.add(["a", "b"], ArrayLocation("first"))
+    >>> seen.add(["c", "a"], ArrayLocation("second"))
+    Traceback (most recent call last):
+    ...
+    dnip.InvalidInputError: second[1]: the id 'a' is already in an earlier row. Give every row \
+an id of its own, or leave the ids out
+    """
+
+    def __init__(self) -> None:
+        self._seen: set[str] = set()
+        self.too_many = False
+
+    def add(self, ids: Sequence[str], location: Location) -> None:
+        """Add the ids of some rows, which differ from one another.
+
+        Raises
+        ------
+        InvalidInputError
+            For the first that an earlier row has; the message names the row.
+        """
+        if self.too_many:
+            return
+        if not self._seen.isdisjoint(ids):
+            row = next(row for row, text in enumerate(ids) if text in self._seen)
+            raise _twice(ids[row], location.cell(row), "already in an earlier row")
+        self._seen.update(ids)
+        if len(self._seen) > MOST_IDS:
+            self._seen, self.too_many = set(), True

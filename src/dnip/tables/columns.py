@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from dnip.base.errors import InvalidInputError, listed
 from dnip.base.validation import check_classes
-from dnip.tables.chunk import CellLocation
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 
 LABEL = "label"
 ID = "id"
@@ -36,8 +31,49 @@ _LABEL_LIKE = frozenset({"label", "labels", "y", "y_true", "target", "gold"})
 
 
 @dataclass(frozen=True)
+class CellLocation:
+    """Cells of a run of rows of one file.
+
+    Parameters
+    ----------
+    source : str
+        The file.
+    columns : tuple of str
+        Names of the class columns, in class order.
+    first_row : int, default=0
+        Which row of the file, counted from 0, is row 0 of the run.
+    remedy : str, default=""
+        What to do about a cell that holds no number, where a number is not all that may be missing.
+
+    Examples
+    --------
+    >>> location = CellLocation("opt.csv", ("p0", "p1"), first_row=100)
+    >>> location.cell(2, 1)
+    'opt.csv: row 103, column p1'
+    """
+
+    source: str
+    columns: tuple[str, ...]
+    first_row: int = 0
+    remedy: str = ""
+
+    def whole(self) -> str:
+        """Name the file."""
+        return self.source
+
+    def cell(self, row: int, column: int | None = None) -> str:
+        """Name a row of the run, and its class column if given; rows count from 1."""
+        name = f"{self.source}: row {self.first_row + row + 1}"
+        return name if column is None else f"{name}, column {self.columns[column]}"
+
+    def named(self, row: int, column: str) -> str:
+        """Name a cell of a column that is no class column."""
+        return f"{self.cell(row)}, column {column}"
+
+
+@dataclass(frozen=True)
 class Layout:
-    """The columns of one table.
+    """What the columns of a table hold.
 
     Parameters
     ----------
@@ -47,10 +83,8 @@ class Layout:
         Class names.
     probabilities : tuple of str
         Names of the class columns, in the order of `classes`.
-    has_labels, has_ids, has_mass : bool
-        Whether there are the columns `label`, `id` and `mass`.
-    others : tuple of str
-        Columns that mean nothing here.
+    names : tuple of str
+        Names of all columns, in the order of the file.
     from_header : bool, default=False
         Whether all columns that mean nothing else were taken for the classes.
     """
@@ -58,11 +92,28 @@ class Layout:
     source: str
     classes: tuple[str, ...]
     probabilities: tuple[str, ...]
-    has_labels: bool
-    has_ids: bool
-    has_mass: bool
-    others: tuple[str, ...] = ()
+    names: tuple[str, ...]
     from_header: bool = False
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """Columns that mean nothing here."""
+        known = {*RESERVED, *self.probabilities}
+        return tuple(name for name in self.names if name not in known)
+
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        """The columns of numbers: the class columns, then mass where present."""
+        return (*self.probabilities, *[MASS] * (MASS in self.names))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that are read: id and label where present, then those of numbers."""
+        return (*[name for name in (ID, LABEL) if name in self.names], *self.numbers)
+
+    def wanted(self, *, others: bool) -> tuple[str, ...]:
+        """Return the columns that are read, with the others or without them."""
+        return (*self.columns, *self.others) if others else self.columns
 
     def location(self, first_row: int = 0) -> CellLocation:
         """Return how messages name cells, where row 0 of a run is this row of the file."""
@@ -70,16 +121,6 @@ class Layout:
         if self.from_header:
             remedy = f"If a column is no class, {_name_classes(self.classes)}"
         return CellLocation(self.source, self.numbers, first_row, remedy)
-
-    @property
-    def numbers(self) -> tuple[str, ...]:
-        """The columns of numbers: the class columns, then mass where present."""
-        return (*self.probabilities, *[MASS] * self.has_mass)
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The columns that are read: id and label where present, then those of numbers."""
-        return (*[ID] * self.has_ids, *[LABEL] * self.has_labels, *self.numbers)
 
 
 def default_classes(n_classes: int) -> tuple[str, ...]:
@@ -125,7 +166,7 @@ def probability_columns(n_classes: int) -> tuple[str, ...]:
 
 
 def resolve_columns(
-    names: Sequence[str], *, classes: tuple[str, ...] | None, source: str
+    names: Sequence[str], *, classes: tuple[str, ...] | None, source: str, own: object = None
 ) -> Layout:
     """Decide what each column holds.
 
@@ -142,11 +183,14 @@ def resolve_columns(
         Class names, if known.
     source : str
         The file, for messages.
+    own : list of str, optional
+        Class names that the file carries beside its columns.
 
     Raises
     ------
     InvalidInputError
-        For a column that appears twice, is missing or leaves a doubt, and for fewer than 2 classes.
+        For a column that appears twice, is missing or leaves a doubt, for fewer than 2 classes, and
+        for other classes than the file's own.
 
     Examples
     --------
@@ -158,6 +202,7 @@ def resolve_columns(
     >>> resolve_columns(["id", "bad", "good", "label"], classes=None, source="opt.csv").classes
     ('bad', 'good')
     """
+    classes = _own_classes(own, classes, source)
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
         raise InvalidInputError(
@@ -171,13 +216,14 @@ def resolve_columns(
     elif numbered:
         columns = _numbered_columns(numbered, classes, source)
     elif classes is None and (found := _header_classes(names)):
-        columns = classes = check_own_classes(found, source)
+        columns = classes = _own_classes(found, None, source) or ()
         from_header = True
     else:
         raise _no_class_columns(names, classes, source)
-    known = {*RESERVED, *columns}
-    others = tuple(name for name in names if name not in known)
-    for name in columns if from_header else others:
+    layout = Layout(
+        source, classes or default_classes(len(columns)), columns, tuple(names), from_header
+    )
+    for name in columns if from_header else layout.others:
         label_like = name.lower() in _LABEL_LIKE and LABEL not in names
         if label_like or _NUMBERED.fullmatch(name):
             hint = "Drop it, or number the class columns p0, p1, ..."
@@ -196,16 +242,7 @@ def resolve_columns(
             f"{source}: there is only 1 class column, {columns[0]}, but at least 2 are needed",
             hint="Give one probability column per class, also for a binary task",
         )
-    return Layout(
-        source=source,
-        classes=classes or default_classes(len(columns)),
-        probabilities=columns,
-        has_labels=LABEL in names,
-        has_ids=ID in names,
-        has_mass=MASS in names,
-        others=others,
-        from_header=from_header,
-    )
+    return layout
 
 
 def _header_classes(names: Sequence[str]) -> list[str]:
@@ -293,44 +330,18 @@ def _listed(names: Sequence[str]) -> str:
     return listed([_shown(name) for name in names]) or "none"
 
 
-def check_own_classes(names: Sequence[str], source: str) -> tuple[str, ...]:
-    """Return the class names that a file carries, checked.
-
-    Raises
-    ------
-    InvalidInputError
-        If they are no class names; the message names the file.
-
-    Examples
-    --------
-    >>> check_own_classes(["bad", "good"], "opt.npz")
-    ('bad', 'good')
-    """
+def _own_classes(own: object, given: tuple[str, ...] | None, source: str) -> tuple[str, ...] | None:
+    """Return the class names of a file, its own or those given."""
+    if own is None:
+        return given
     try:
-        return check_classes(names)
+        names = check_classes(own if isinstance(own, list) else [])
     except InvalidInputError as error:
         raise InvalidInputError(f"{source}: {error.message}", hint=error.hint) from error
-
-
-def reconcile_classes(
-    own: tuple[str, ...] | None, given: tuple[str, ...] | None, source: str
-) -> tuple[str, ...] | None:
-    """Return the class names of a file: its own or those given, None if there are neither.
-
-    Raises
-    ------
-    InvalidInputError
-        If the file and the caller name the classes differently.
-
-    Examples
-    --------
-    >>> reconcile_classes(("bad", "good"), None, "opt.parquet")
-    ('bad', 'good')
-    """
-    if own is not None and given is not None and own != given:
+    if given is not None and names != given:
         raise InvalidInputError(
-            f"{source}: the classes in the file are {', '.join(own)}, but {', '.join(given)} were "
-            "given",
+            f"{source}: the classes in the file are {', '.join(names)}, but {', '.join(given)} "
+            "were given",
             hint="Leave the class names out, or give them as the file does, in its order",
         )
-    return own if given is None else given
+    return names

@@ -227,11 +227,11 @@ def evaluate(
     target: Floats | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Evaluation:
-    """Count a table, given whole or in chunks, under the raw argmax and under coefficients.
+    """Count a table, given whole or in blocks, under the raw argmax and under coefficients.
 
     Parameters
     ----------
-    chunks : ProbabilityTable, DataFrame, or iterable of Chunk
+    chunks : ProbabilityTable, DataFrame, or iterable of Rows
         The table in memory, or a `Scan` of one on disk.
     coefficients : Coefficients, optional
         Fitted for the table's classes.
@@ -242,7 +242,7 @@ def evaluate(
     target : ndarray of shape (N,), optional
         Class shares that the scores are for.
     progress : callable, optional
-        Receives the number of rows done after each chunk.
+        Receives the number of rows done after each block.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""The hash of a table's content, the same in chunks and as a whole."""
+"""The hash of a table's content, the same in blocks and as a whole."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class DataHash:
     labelled : bool
         Whether there is a label column.
     n_rows : int
-        Rows in all the chunks that will come.
+        Rows in all the blocks that will come.
 
     Examples
     --------

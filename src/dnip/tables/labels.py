@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dnip.base.errors import InvalidInputError, listed
+from dnip.base.errors import InvalidInputError, listed, shown
+from dnip.base.typing import Labels
 from dnip.tables.cells import is_missing
-from dnip.tables.chunk import Codes, shown
-from dnip.tables.columns import LABEL
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from dnip.base.typing import Labels
-    from dnip.tables.chunk import CellLocation
+from dnip.tables.columns import LABEL, CellLocation
+from dnip.tables.rows import Cells
 
 UNLABELLED = -1
 
@@ -41,7 +35,7 @@ class LabelRule:
 
     Examples
     --------
-    >>> from dnip.tables.chunk import CellLocation
+    >>> from dnip.tables.columns import CellLocation
     >>> rule = LabelRule(("World", "Sports"))
     >>> rule.read(["Sports", "1.0", 0, "", None], CellLocation("opt.csv", ("p0", "p1")))
     array([ 1,  1,  0, -1, -1])
@@ -61,7 +55,7 @@ class LabelRule:
             None,
         )
 
-    def read(self, cells: Iterable[object] | Codes, location: CellLocation) -> Labels:
+    def read(self, cells: Cells, location: CellLocation) -> Labels:
         """Return the class index of each cell, -1 where it is empty.
 
         Raises
@@ -69,20 +63,21 @@ class LabelRule:
         InvalidInputError
             For a cell that names no class.
         """
-        if isinstance(cells, Codes):
-            try:
-                return self.read(cells.values, location)[cells.codes]
-            except InvalidInputError:
-                # Some values may be in no row; and the message names the row.
-                cells = cells.cells()
-        texts = ("" if is_missing(cell) else str(cell) for cell in cells)
-        return np.array(
-            [
-                self._index_of[text] if text in self._index_of else self._parse(text, row, location)
-                for row, text in enumerate(texts)
-            ],
-            dtype=np.int64,
-        )
+        if isinstance(cells, np.ndarray):
+            plain = cells.dtype.kind in "iu" and self._ambiguous is None and not self._from_header
+            if plain and len(cells) and cells.min() >= 0 and cells.max() < len(self._classes):
+                return cells.astype(np.int64)
+            cells = cells.tolist()
+        # There are few different cells; each is read once, where it stands first.
+        first: dict[object, int] = {}
+        for row, cell in enumerate(cells):
+            first.setdefault(cell, row)
+        index_of = {cell: self._index(cell, row, location) for cell, row in first.items()}
+        return np.array([index_of[cell] for cell in cells], dtype=np.int64)
+
+    def _index(self, cell: object, row: int, location: CellLocation) -> int:
+        text = "" if is_missing(cell) else str(cell)
+        return self._index_of[text] if text in self._index_of else self._parse(text, row, location)
 
     def _parse(self, text: str, row: int, location: CellLocation) -> int:
         stripped = text.strip()

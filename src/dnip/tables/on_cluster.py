@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any, Protocol, Self, TypeVar
 
 from dnip.base.cluster import Cluster
-from dnip.tables.chunk import Rows
-from dnip.tables.share import Share
-from dnip.tables.streaming import MEMORY, Scan, count_pieces
+from dnip.tables.reading import Scan, count_pieces
+from dnip.tables.rows import Rows, Share
 
 
 @dataclass(frozen=True)
@@ -24,14 +23,11 @@ class SharedTable:
     cluster : Cluster
     classes : sequence of str or None
         Class names.
-    memory : int
-        Bytes of memory for each worker.
     """
 
     path: Path
     cluster: Cluster
     classes: Sequence[str] | None = None
-    memory: int = MEMORY
 
     def each(
         self, work: Callable[..., Any], *arguments: object, others: bool = False
@@ -42,7 +38,6 @@ class SharedTable:
             Scan,
             self.path.absolute(),  # workers may run in another folder
             self.classes,
-            memory=self.memory,
             others=others,
         )
         shares = [Share(number, pieces) for number in range(pieces)]
@@ -75,7 +70,7 @@ def add_up(
     ----------
     counts : Counts
         Empty ones; they are changed, and returned.
-    rows : iterable of ProbabilityTable or Chunk, or SharedTable
+    rows : iterable of ProbabilityTable or Rows, or SharedTable
     progress : callable, optional
         Receives the number of rows done, again and again.
     """

@@ -1,53 +1,155 @@
-"""From a path to checked chunks, the same way for every file format."""
+"""From a path to checked rows, the same way for every file format, in bounded blocks."""
 
 from __future__ import annotations
 
 import os
 import warnings
-from functools import partial
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TypeVar
 
 from dnip.base.arrays import check_mass, normalise_rows, warn_normalised
 from dnip.base.errors import DNIPWarning, InvalidInputError, listed
+from dnip.base.typing import Floats, Integers
 from dnip.base.validation import check_classes, check_integer
 from dnip.tables.captured_mass import MassCounts
-from dnip.tables.chunk import Chunk
-from dnip.tables.formats.registry import FORMATS, format_of
+from dnip.tables.cells import MOST_IDS, IdsSeen, check_ids, check_scalars, numbers_of
+from dnip.tables.columns import ID, LABEL, MASS, CellLocation, Layout
+from dnip.tables.formats import FORMATS, Format, format_of
 from dnip.tables.formats.text import cannot_read
-from dnip.tables.ids import IdsSeen, read_ids, refuse_repeated
 from dnip.tables.labels import LabelRule
-from dnip.tables.share import WHOLE, Share
+from dnip.tables.rows import WHOLE, Block, Rows, Share, as_list
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+Item = TypeVar("Item")
 
-    from dnip.base.typing import Floats, Integers
-    from dnip.tables.chunk import CellLocation, Chunk, RawChunk
-    from dnip.tables.columns import Layout
-    from dnip.tables.formats.registry import Format
+BLOCK_ROWS = 65_536
 
-
-CHUNK_ROWS = 65_536
-
-#: Bytes of memory for the hashes of ids; more of them go to disk.
-ID_MEMORY = 1 << 27
+# Shares of a table for each worker, where the table can be divided so far.
+_PER_WORKER = 4
 
 
-def read_chunks(
+class Scan:
+    """A table on disk, read in bounded blocks of rows each time it is iterated over.
+
+    While the caller works on one block, another thread reads and checks the next. All cells are
+    checked in every pass. The first pass also checks the table as a whole: it refuses ids that
+    appear twice, and warns of normalised rows after the last block.
+
+    Memory holds a few blocks of up to a million cells, and the ids of up to two million rows; ids
+    beyond are not compared. An NPZ file is loaded whole.
+
+    Parameters
+    ----------
+    path : path-like
+        As for `ProbabilityTable.read`.
+    classes : sequence of str, optional
+        Class names.
+    others : bool, default=False
+        Whether rows also carry the columns that mean nothing here.
+    share : Share, optional
+        The part of the rows to read. A share is not checked as a whole.
+
+    Raises
+    ------
+    InvalidInputError
+        For a path that cannot be read; for bad rows when they are reached.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> import numpy as np
+    >>> from dnip.tables import ProbabilityTable
+    >>> with TemporaryDirectory() as folder:
+    ...     ProbabilityTable(np.full((5, 2), 0.5)).write(f"{folder}/opt.csv")
+    ...     scan = Scan(f"{folder}/opt.csv")
+    ...     [sum(len(rows) for rows in scan) for _ in range(2)]
+    [5, 5]
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        classes: Sequence[str] | None = None,
+        *,
+        others: bool = False,
+        share: Share = WHOLE,
+    ) -> None:
+        check_readable(path)
+        self.source = str(path)
+        self._path = Path(path)
+        self._classes = None if classes is None else check_classes(classes)
+        self._others = others
+        self._share = share
+        self._checked_whole = share.of > 1
+        self._begun = False
+
+    def __iter__(self) -> Iterator[Rows]:
+        """Read the table from its first row; InvalidInputError for a pipe that was read before."""
+        if self._begun and self._path.is_fifo():
+            raise InvalidInputError(
+                f"{self.source} is a pipe, which can be read once only, but is needed twice",
+                hint="Write it to a file first",
+            )
+        self._begun = True
+        rows = read_rows(
+            self._path,
+            self._classes,
+            as_a_whole=not self._checked_whole,
+            others=self._others,
+            share=self._share,
+        )
+        yield from ahead(rows)
+        self._checked_whole = True
+
+
+def count_pieces(path: str | os.PathLike[str], workers: int) -> int:
+    """Return into how many shares to divide a table for some workers.
+
+    Several for each, so that a slow one holds up little; but no more than there are row groups, as
+    any other table is read whole for each share.
+    """
+    count_groups = check_readable(path).count_groups
+    groups = 1 if count_groups is None else count_groups(Path(path))
+    return max(workers, min(groups, _PER_WORKER * workers))
+
+
+def ahead(items: Iterator[Item]) -> Generator[Item]:
+    """Yield the items of an iterator while another thread makes the next one.
+
+    In the end, after an error too, the thread has stopped and the iterator is closed.
+
+    Examples
+    --------
+    >>> list(ahead(iter("abc")))
+    ['a', 'b', 'c']
+    """
+    end = object()
+    try:
+        with ThreadPoolExecutor(max_workers=1) as pool:
+            coming = pool.submit(next, items, end)
+            while (item := coming.result()) is not end:
+                coming = pool.submit(next, items, end)
+                yield item  # type: ignore[misc]
+    finally:
+        # After a second Ctrl-C the thread may still be using the iterator.
+        with suppress(AttributeError, ValueError):
+            items.close()  # type: ignore[attr-defined]
+
+
+def read_rows(
     path: str | os.PathLike[str],
     classes: Sequence[str] | None = None,
     *,
-    chunk_rows: int = CHUNK_ROWS,
-    id_memory: int = ID_MEMORY,
+    block_rows: int = BLOCK_ROWS,
     as_a_whole: bool = True,
     others: bool = False,
     share: Share = WHOLE,
-) -> Iterator[Chunk]:
-    """Read and check a table chunk by chunk.
+) -> Iterator[Rows]:
+    """Read and check a table block by block.
 
-    The path and the arguments are checked at once, the rows when they are read; see
-    `check_chunks`.
+    The path and the arguments are checked at once, the rows when they are read; see `check_blocks`.
 
     Raises
     ------
@@ -55,15 +157,10 @@ def read_chunks(
         For a path that cannot be read, and for bad input in the file.
     """
     names = None if classes is None else check_classes(classes)
-    check_integer("chunk_rows", chunk_rows, at_least=1)
+    check_integer("block_rows", block_rows, at_least=1)
     file = Path(path)
-    read = partial(check_readable(file).read_share, share, file, names, chunk_rows, others=others)
-    return check_chunks(
-        read,
-        str(file),
-        id_memory=id_memory,
-        as_a_whole=as_a_whole,
-    )
+    blocks = check_readable(file).read_share(share, file, names, block_rows, others=others)
+    return check_blocks(blocks, str(file), as_a_whole=as_a_whole)
 
 
 def check_readable(file: str | os.PathLike[str]) -> Format:
@@ -94,104 +191,108 @@ def check_readable(file: str | os.PathLike[str]) -> Format:
     return format_of(path)
 
 
-def check_chunks(
-    read: Callable[[], Iterator[RawChunk]],
-    source: str,
-    *,
-    id_memory: int,
-    as_a_whole: bool = True,
-) -> Iterator[Chunk]:
-    """Check and normalise the chunks of one table.
+def check_blocks(
+    blocks: Iterable[Block], source: str, *, as_a_whole: bool = True
+) -> Iterator[Rows]:
+    """Check and normalise the blocks of one table.
 
     Parameters
     ----------
-    read : callable
-        Returns the chunks from the first one at each call. It is called a second time only if some
-        ids seem to appear twice.
+    blocks : iterable of Block
+        As a reader found them.
     source : str
         The table as a whole, for messages.
-    id_memory : int
-        Bytes of memory for finding ids that appear twice.
     as_a_whole : bool, default=True
-        Whether to look for ids that are in two chunks, and to warn of normalised rows and of low
+        Whether to look for ids that are in two blocks, and to warn of normalised rows and of low
         captured mass.
 
     Yields
     ------
-    Chunk
-        The same rows. After the last chunk, one warning says how many rows were normalised, and
-        another one how many have a low captured mass.
+    Rows
+        The same rows. After the last block, warnings say how many rows were normalised, that a
+        column is not used, and how many rows have a low captured mass.
 
     Raises
     ------
     InvalidInputError
-        For the first bad cell, parts with different columns, or a table without rows; for an id
-        that appears twice, after the last chunk.
+        For the first bad cell, an id that appears twice, parts with different columns, or a table
+        without rows.
     """
     layout: Layout | None = None
-    sums = _SumsSeen()
-    masses = MassCounts()
-    with IdsSeen(id_memory) as ids_seen:
-        for raw in read():
-            if layout is None:
-                layout = raw.layout
-                rule = LabelRule(layout.classes, from_header=layout.from_header)
-            _check_same_columns(layout, raw.layout)
-            location = raw.location
-            probabilities, off, off_sums = normalise_rows(raw.probabilities, location)
-            if layout.from_header and 2 * len(off) >= len(probabilities):
-                _refuse_doubtful_classes(off, off_sums, location)
-            sums.add(len(probabilities), off, off_sums, location)
-            labels = None if raw.labels is None else rule.read(raw.labels, location)
-            ids = read_ids(raw)
-            if ids is not None and as_a_whole:
-                ids_seen.add(ids)
-            mass = raw.mass
-            if mass is not None:
-                column = len(layout.classes)
-                mass = check_mass(mass, n_examples=len(mass), location=location, column=column)
-                masses.add(mass)
-            yield Chunk(
-                probabilities,
-                labels,
-                ids,
-                layout.classes,
-                source,
-                mass,
-                raw.others,
-                layout.probabilities,
-                raw.table_row,
-            )
-        if not sums.total and as_a_whole:
-            raise InvalidInputError(
-                f"{source}: there are no rows", hint="Give at least one row per class to learn from"
-            )
-        repeated = ids_seen.repeated()
-    if len(repeated):
-        refuse_repeated(read(), repeated)
-    if as_a_whole:
-        sums.tell(source)
-        if layout is not None and layout.others and raw.others is None:
-            warn_unused(layout.others, source)
-        captured = masses.summary
-        if captured is not None and captured.worth_telling:
-            warnings.warn(f"{source}: {captured.sentence}", DNIPWarning, stacklevel=2)
+    sums, masses, ids_seen = _SumsSeen(), MassCounts(), IdsSeen()
+    for block in blocks:
+        if layout is None:
+            layout = block.layout
+            rule = LabelRule(layout.classes, from_header=layout.from_header)
+        _check_same_columns(layout, block.layout)
+        columns, location = block.columns, block.location
+        numbers, n_classes = numbers_of(block), len(layout.classes)
+        p, off, off_sums = normalise_rows(numbers[:, :n_classes], location)
+        if layout.from_header and 2 * len(off) >= len(p):
+            _refuse_columns(layout, off, off_sums, location)
+        sums.add(len(p), off, off_sums, location)
+        labels = ids = mass = None
+        if LABEL in columns:
+            check_scalars(columns[LABEL], LABEL, location)
+            labels = rule.read(columns[LABEL], location)
+        if ID in columns:
+            check_scalars(columns[ID], ID, location)
+            ids = check_ids(as_list(columns[ID]), n_examples=len(p), location=location)
+            if as_a_whole:
+                ids_seen.add(ids.tolist(), location)
+        if MASS in columns:
+            mass = numbers[:, -1]
+            mass = check_mass(mass, n_examples=len(p), location=location, column=n_classes)
+            masses.add(mass)
+        others = {name: as_list(columns[name]) for name in layout.others if name in columns}
+        yield Rows(
+            p,
+            labels,
+            ids,
+            layout.classes,
+            source,
+            mass,
+            others or None,
+            layout.probabilities,
+            block.rows_before + block.first_row,
+        )
+    if not as_a_whole:
+        return
+    if layout is None or not sums.total:
+        raise InvalidInputError(
+            f"{source}: there are no rows", hint="Give at least one row per class to learn from"
+        )
+    sums.tell(source)
+    if ids_seen.too_many:
+        _warn(f"{source}: ids were compared in the first {MOST_IDS:,} rows only")
+    if layout.others and not others:
+        names = listed([name or "'' (without a name)" for name in layout.others])
+        _warn(f"{source}: column{'s' if len(layout.others) > 1 else ''} {names} not used")
+    captured = masses.summary
+    if captured is not None and captured.worth_telling:
+        _warn(f"{source}: {captured.sentence}")
 
 
-def _refuse_doubtful_classes(off: Integers, sums: Floats, location: CellLocation) -> None:
+def _warn(message: str) -> None:
+    warnings.warn(message, DNIPWarning, stacklevel=3)
+
+
+def _check_same_columns(first: Layout, other: Layout) -> None:
+    if first.columns != other.columns or first.classes != other.classes:
+        raise InvalidInputError(
+            f"{other.source}: the columns {', '.join(other.columns)} differ from "
+            f"{', '.join(first.columns)} of {first.source}, or the class names do",
+            hint="Write all parts from one table",
+        )
+
+
+def _refuse_columns(layout: Layout, off: Integers, sums: Floats, location: CellLocation) -> None:
     """Refuse rows most of which do not sum to 1: some columns are likely no classes."""
     raise InvalidInputError(
-        f"{location.cell(int(off[0]))}: the columns {listed(location.columns)} were taken for the "
-        f"classes, but they sum to {sums[0]:.6g}, and in most rows not to 1",
+        f"{location.cell(int(off[0]))}: the columns {listed(layout.probabilities)} were taken for "
+        f"the classes, but they sum to {sums[0]:.6g}, and in most rows not to 1",
         hint=location.remedy,
     )
-
-
-def warn_unused(columns: Sequence[str], source: str) -> None:
-    """Warn of columns that mean nothing here."""
-    names = listed([name or "'' (without a name)" for name in columns])
-    plural = "s" if len(columns) > 1 else ""
-    warnings.warn(f"{source}: column{plural} {names} not used", DNIPWarning, stacklevel=3)
 
 
 class _SumsSeen:
@@ -219,12 +320,3 @@ class _SumsSeen:
                 first=self._first,
                 first_sum=self._first_sum,
             )
-
-
-def _check_same_columns(first: Layout, other: Layout) -> None:
-    if first.columns != other.columns or first.classes != other.classes:
-        raise InvalidInputError(
-            f"{other.source}: the columns {', '.join(other.columns)} differ from "
-            f"{', '.join(first.columns)} of {first.source}, or the class names do",
-            hint="Write all parts from one table",
-        )

@@ -6,23 +6,19 @@ kept. So samples of the shares of a stream can be joined: the result is the samp
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dnip.base.errors import InvalidInputError
+from dnip.base.typing import Booleans, Floats, Integers, Labels, Probabilities
 from dnip.base.validation import check_integer
-from dnip.tables.chunk import Chunk
 from dnip.tables.labels import UNLABELLED
+from dnip.tables.rows import Rows
 from dnip.tables.table import ProbabilityTable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import Self
-
-    from dnip.base.typing import Booleans, Floats, Integers, Labels, Probabilities
-    from dnip.tables.chunk import Rows
 
 # Keeps these random numbers apart from others that are drawn by the same seed.
 _STREAM = 0x5A3
@@ -35,7 +31,7 @@ class Sample:
     Attributes
     ----------
     table : ProbabilityTable
-        The rows of the sample, in the order of the table, without ids.
+        The rows of the sample, in the order of the table.
     n_rows : int
         Rows of the whole table.
     class_sizes : ndarray of shape (N,)
@@ -99,7 +95,7 @@ class Sampler:
         self._parts: list[_Part] = []
 
     def add(self, rows: Rows) -> None:
-        """Add rows to the stream; a chunk of a file says where in the table it stands.
+        """Add rows to the stream; rows of a file say where in the table they stand.
 
         Raises
         ------
@@ -109,15 +105,14 @@ class Sampler:
         if not self._classes:
             self._begin(rows.classes, rows.source, labelled=rows.labels is not None)
         n_rows = len(rows.probabilities)
-        place = rows.first_row if isinstance(rows, Chunk) else None
-        first_row = self.n_rows if place is None else place
+        first_row = self.n_rows if rows.first_row is None else rows.first_row
         rng = np.random.default_rng((_STREAM, self._seed))
         rng.bit_generator.advance(first_row)  # type: ignore[attr-defined]
         strata = _strata_of(rows)
         keys, places = rng.random(n_rows), first_row + np.arange(n_rows)
         self.n_rows += n_rows
         self._sizes += np.bincount(strata, minlength=len(self._sizes))
-        part = _Part(keys, places, strata, rows.probabilities, rows.mass)
+        part = _Part(keys, places, strata, rows.probabilities, rows.mass, rows.ids)
         self._parts.append(part.where(keys <= self._limits[strata]))
         self._compact(self._most + self._most // 2)
 
@@ -151,15 +146,18 @@ class Sampler:
         strata = np.empty(len(places), np.int64)
         probabilities = np.empty((len(places), n_classes))
         mass = None if self._parts[0].mass is None else np.empty(len(places))
+        ids = None if self._parts[0].ids is None else np.empty(len(places), np.object_)
         start = 0
         for part in self._parts:
             own = rank[start : start + len(part.keys)]
             strata[own], probabilities[own] = part.strata, part.probabilities
             if mass is not None:
                 mass[own] = part.mass
+            if ids is not None:
+                ids[own] = part.ids
             start += len(own)
         labels = np.where(strata == n_classes, UNLABELLED, strata) if self._labelled else None
-        rows = Chunk(probabilities, labels, None, self._classes, self._source, mass)
+        rows = Rows(probabilities, labels, ids, self._classes, self._source, mass)
         return Sample(ProbabilityTable.trusted(rows), self.n_rows, self._sizes[:n_classes])
 
     def _begin(self, classes: tuple[str, ...], source: str, *, labelled: bool) -> None:
@@ -194,7 +192,7 @@ def draw_sample(blocks: Iterable[Rows], rows: int, seed: int = 0) -> Sample:
 
     Parameters
     ----------
-    blocks : iterable of ProbabilityTable or Chunk
+    blocks : iterable of ProbabilityTable or Rows
         The table: a `Scan` of one on disk, ``[table]`` for one in memory.
     rows : int
         Rows of the sample at most; a smaller table is taken whole.
@@ -226,16 +224,18 @@ class _Part(NamedTuple):
     strata: Integers
     probabilities: Probabilities
     mass: Floats | None
+    ids: NDArray[np.object_] | None
 
     def where(self, chosen: Booleans) -> _Part:
         """Return a copy of the rows that are chosen."""
-        keys, places, strata, probabilities, mass = self
+        keys, places, strata, probabilities, mass, ids = self
         return _Part(
             keys[chosen],
             places[chosen],
             strata[chosen],
             np.ascontiguousarray(probabilities[chosen]),
             None if mass is None else mass[chosen],
+            None if ids is None else ids[chosen],
         )
 
 

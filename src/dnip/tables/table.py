@@ -2,37 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+import os
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from dnip.base.arrays import check_labels, check_mass, check_probabilities
 from dnip.base.errors import InvalidInputError, listed
 from dnip.base.validation import check_classes
 from dnip.tables.captured_mass import CapturedMass
-from dnip.tables.chunk import Chunk, joined
+from dnip.tables.cells import check_ids
 from dnip.tables.columns import default_classes
 from dnip.tables.formats.frame import make_frame, read_frame
 from dnip.tables.hashing import DataHash
-from dnip.tables.ids import check_ids
 from dnip.tables.labels import UNLABELLED
-from dnip.tables.reading import ID_MEMORY, check_chunks, read_chunks
+from dnip.tables.reading import check_blocks, read_rows
+from dnip.tables.rows import Rows, joined
 from dnip.tables.splitting import BALANCED_UP_TO, draw_rows, row_numbers, split_rows
-from dnip.tables.writing import open_writer
+from dnip.tables.writing import block_of, open_writer
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Mapping, Sequence
-
     from narwhals.typing import IntoDataFrame
-    from numpy.typing import ArrayLike, NDArray
-
-    from dnip.base.typing import Floats, Labels, Probabilities
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class ProbabilityTable:
+class ProbabilityTable(Rows):
     """Class probabilities of M examples over N classes, with labels and ids if known.
 
     Parameters
@@ -70,47 +65,42 @@ class ProbabilityTable:
     array([0, 1])
     """
 
-    probabilities: Probabilities
-    labels: Labels | None = None
-    ids: NDArray[np.object_] | None = None
-    classes: tuple[str, ...] = ()
-    source: str = "table"
-    mass: Floats | None = None
-
-    def __post_init__(self) -> None:
-        probabilities = check_probabilities(self.probabilities)
-        n_examples, n_classes = probabilities.shape
-        classes = check_classes(self.classes or default_classes(n_classes))
-        if len(classes) != n_classes:
+    def __init__(
+        self,
+        probabilities: ArrayLike,
+        labels: ArrayLike | None = None,
+        ids: Sequence[object] | NDArray[np.object_] | None = None,
+        classes: Sequence[str] = (),
+        source: str = "table",
+        mass: ArrayLike | None = None,
+    ) -> None:
+        p = check_probabilities(probabilities)
+        n_examples, n_classes = p.shape
+        names = check_classes(classes or default_classes(n_classes))
+        if len(names) != n_classes:
             raise InvalidInputError(
-                f"probabilities has {n_classes} columns, but there are {len(classes)} classes: "
-                f"{listed(classes)}",
+                f"probabilities has {n_classes} columns, but there are {len(names)} classes: "
+                f"{listed(names)}",
                 hint="Name every class once, in the order of the columns",
             )
-        labels, ids, mass = self.labels, self.ids, self.mass
         if labels is not None:
             labels = check_labels(
-                labels, n_examples=n_examples, n_classes=n_classes, unlabelled=True, classes=classes
+                labels, n_examples=n_examples, n_classes=n_classes, unlabelled=True, classes=names
             )
         if ids is not None:
             ids = check_ids(ids, n_examples=n_examples)
         if mass is not None:
             mass = check_mass(mass, n_examples=n_examples)
-        names = ("probabilities", "labels", "ids", "mass", "classes")
-        for name, value in zip(names, (probabilities, labels, ids, mass, classes), strict=True):
-            object.__setattr__(self, name, value)
+        super().__init__(p, labels, ids, names, source, mass)
 
     @classmethod
-    def trusted(cls, rows: Chunk) -> ProbabilityTable:
+    def trusted(cls, rows: Rows) -> ProbabilityTable:
         """Make a table of rows that are checked already."""
         table = object.__new__(cls)
-        for field in fields(cls):
-            object.__setattr__(table, field.name, getattr(rows, field.name))
+        Rows.__init__(
+            table, rows.probabilities, rows.labels, rows.ids, rows.classes, rows.source, rows.mass
+        )
         return table
-
-    def __len__(self) -> int:
-        """Return the number of rows, M."""
-        return len(self.probabilities)
 
     def __repr__(self) -> str:
         """Describe the table in one line."""
@@ -182,7 +172,7 @@ class ProbabilityTable:
         >>> table.labels, table.probabilities
         (array([1]), array([[0.25, 0.75]]))
         """
-        return cls.trusted(joined(read_chunks(path, classes)))
+        return cls.trusted(joined(read_rows(path, classes)))
 
     @classmethod
     def from_frame(
@@ -210,11 +200,8 @@ class ProbabilityTable:
         >>> ProbabilityTable.from_frame(frame, classes=["spam", "ham"]).probabilities
         array([[0.25, 0.75]])
         """
-        names = None if classes is None else check_classes(classes)
-        raw = read_frame(frame, names)
-        source = raw.layout.source
-        chunks = check_chunks(lambda: iter([raw]), source, id_memory=ID_MEMORY)
-        return cls.trusted(joined(chunks))
+        block = read_frame(frame, None if classes is None else check_classes(classes))
+        return cls.trusted(joined(check_blocks([block], block.layout.source)))
 
     def to_frame(self, library: Literal["pandas", "polars", "pyarrow"]) -> IntoDataFrame:
         """Return the table as a data frame with the columns that `write` writes.
@@ -235,7 +222,7 @@ class ProbabilityTable:
            label    p0    p1
         0      1  0.25  0.75
         """
-        return make_frame(self, library)
+        return make_frame(block_of(self), library)
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the table to a file whose suffix names the format; see `open_writer`.
@@ -290,9 +277,8 @@ class ProbabilityTable:
             check_ids(ids, n_examples=len(ids))
         labels = None if self.labels is None else self.labels[chosen]
         mass = None if self.mass is None else self.mass[chosen]
-        return self.trusted(
-            Chunk(self.probabilities[chosen], labels, ids, self.classes, self.source, mass)
-        )
+        p = self.probabilities[chosen]
+        return self.trusted(Rows(p, labels, ids, self.classes, self.source, mass))
 
     def labelled(self) -> ProbabilityTable:
         """Return the rows that have a label; none where there is no label column.
@@ -319,9 +305,8 @@ class ProbabilityTable:
         if self.labels is None:
             return self
         rows = self.take(self.labels == UNLABELLED)
-        return self.trusted(
-            Chunk(rows.probabilities, None, rows.ids, rows.classes, rows.source, rows.mass)
-        )
+        p = rows.probabilities
+        return self.trusted(Rows(p, None, rows.ids, rows.classes, rows.source, rows.mass))
 
     def split(
         self, fractions: Mapping[str, float], seed: int, *, stratify: bool = True

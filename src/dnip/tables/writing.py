@@ -1,25 +1,32 @@
-"""Tables written to a file, chunk by chunk; the file appears only when it is complete."""
+"""Tables written to a file, block by block; the file appears only when it is complete."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dnip.base.arrays import check_labels
 from dnip.base.errors import InvalidInputError, listed
 from dnip.base.files import atomic_path
 from dnip.base.validation import check_classes
-from dnip.tables.block import block_of
-from dnip.tables.formats.registry import format_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from numpy.typing import ArrayLike
-
-    from dnip.tables.chunk import Others, Rows
-    from dnip.tables.formats.registry import BlockWriter
+from dnip.tables.columns import (
+    FALLBACK,
+    ID,
+    LABEL,
+    MASS,
+    PREDICTION,
+    SAMPLES,
+    Layout,
+    class_columns,
+    default_classes,
+)
+from dnip.tables.formats import BlockWriter, format_of
+from dnip.tables.rows import Block, Cells, Rows
 
 
 class TableWriter:
@@ -38,13 +45,13 @@ class TableWriter:
         mass: ArrayLike | None = None,
         samples: ArrayLike | None = None,
         fallback: ArrayLike | None = None,
-        others: Others | None = None,
+        others: Mapping[str, Sequence[object]] | None = None,
     ) -> None:
         """Add rows.
 
         Parameters
         ----------
-        rows : ProbabilityTable or Chunk
+        rows : ProbabilityTable or Rows
             Rows over the classes of the file; with labels and ids if the first table had them.
         predictions : array-like of shape (M,), optional
             Predicted class indices, for a column `prediction`.
@@ -70,13 +77,14 @@ class TableWriter:
                 hint="Write it to a file of its own",
             )
         block = block_of(rows, predictions, mass, samples, fallback, others)
-        if self._columns is not None and block.columns != self._columns:
+        columns = block.layout.names
+        if self._columns is not None and columns != self._columns:
             raise InvalidInputError(
-                f"{rows.source} has the columns {', '.join(block.columns)}, but the file has "
+                f"{rows.source} has the columns {', '.join(columns)}, but the file has "
                 f"{', '.join(self._columns)}",
                 hint="Give labels, ids and other columns for all rows or for none",
             )
-        self._columns = block.columns
+        self._columns = columns
         self._n_rows += len(rows.probabilities)
         self._file.write(block)
 
@@ -116,7 +124,7 @@ def open_writer(path: str | os.PathLike[str], classes: Sequence[str]) -> Iterato
     Yields
     ------
     TableWriter
-        Call its `write` once per chunk.
+        Call its `write` once per block.
 
     Raises
     ------
@@ -148,3 +156,44 @@ def open_writer(path: str | os.PathLike[str], classes: Sequence[str]) -> Iterato
         except BaseException:
             writer.discard()
             raise
+
+
+def block_of(
+    rows: Rows,
+    predictions: ArrayLike | None = None,
+    mass: ArrayLike | None = None,
+    samples: ArrayLike | None = None,
+    fallback: ArrayLike | None = None,
+    others: Mapping[str, Sequence[object]] | None = None,
+) -> Block:
+    """Return rows as columns ready to be written, with further columns; see `TableWriter.write`."""
+    n_rows, n_classes = rows.probabilities.shape
+    names: list[object] = [*rows.classes, None]
+    if rows.classes == default_classes(n_classes):
+        names = [*range(n_classes), None]
+    shown = np.array(names, np.object_)  # the last one stands for -1
+    columns: dict[str, Cells] = {}
+    if rows.ids is not None:
+        columns[ID] = rows.ids
+    if rows.labels is not None:
+        columns[LABEL] = shown[rows.labels]
+    if predictions is not None:
+        indices = check_labels(predictions, n_examples=n_rows, n_classes=n_classes)
+        columns[PREDICTION] = shown[indices]
+    numbers = {
+        MASS: (rows.mass if mass is None else mass, np.float64),
+        SAMPLES: (samples, np.int64),
+        FALLBACK: (fallback, np.int64),
+    }
+    for name, (cells, kind) in numbers.items():
+        if cells is None:
+            continue
+        columns[name] = values = np.asarray(cells, kind)
+        if values.shape != (n_rows,):
+            raise InvalidInputError(
+                f"{name} has shape {values.shape}, but {n_rows} rows need ({n_rows},)"
+            )
+    columns |= others or {}
+    probabilities = rows.columns or class_columns(rows.classes)
+    columns |= dict(zip(probabilities, rows.probabilities.T, strict=True))
+    return Block(Layout(rows.source, rows.classes, probabilities, tuple(columns)), columns)

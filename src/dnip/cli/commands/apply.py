@@ -23,7 +23,6 @@ def apply(
     ],
     classes: options.Classes = None,
     target_prior: options.TargetPrior = None,
-    memory: options.Memory = options.DEFAULT_MEMORY,
     json: options.AsJson = False,
 ) -> None:
     """Reweight a table and predict, at any size.
@@ -49,7 +48,7 @@ def apply(
     check_files(reads, {"out": out})
     fitted = Coefficients.load(coefficients)
     names = options.split_classes(classes) or fitted.classes
-    chunks = Scan(table, names, memory=memory, others=True)
+    chunks = Scan(table, names, others=True)
     moved = None if target_prior is None else move_to(target_prior, fitted, chunks)
     if moved is not None:
         fitted = moved.coefficients
@@ -64,7 +63,7 @@ def apply(
             from dnip.deploying.on_cluster import apply_on_cluster
             from dnip.tables.on_cluster import SharedTable
 
-            shared = SharedTable(table, workers, names, memory)
+            shared = SharedTable(table, workers, names)
             done = apply_on_cluster(shared, fitted, out, progress=report)
     mass = None if done.captured_mass is None else done.captured_mass.to_dict()
     content = {"n": done.n_rows, "changed": done.n_changed, "mass": mass, "out": str(out)}

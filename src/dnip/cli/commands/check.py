@@ -25,7 +25,6 @@ def check(
         float,
         Option("How probable a false alarm may be, between 0 and 1.", metavar="LEVEL"),
     ] = 0.05,
-    memory: options.Memory = options.DEFAULT_MEMORY,
     json: options.AsJson = False,
 ) -> None:
     """Tell whether coefficients still fit new rows.
@@ -43,10 +42,10 @@ def check(
 
     fitted = Coefficients.load(coefficients)
     origin = origin_of(table)
-    rows: Scan | SharedTable = Scan(table, fitted.classes, memory=memory)
+    rows: Scan | SharedTable = Scan(table, fitted.classes)
     with cluster.connect() as workers, live_progress("checking") as show:
         if workers is not None:
-            rows = SharedTable(table, workers, fitted.classes, memory)
+            rows = SharedTable(table, workers, fitted.classes)
         found = check_rows(
             rows,
             fitted,

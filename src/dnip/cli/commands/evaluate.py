@@ -30,7 +30,6 @@ def evaluate(
     ] = None,
     confidence: options.Confidence = options.DEFAULT_CONFIDENCE,
     target_prior: options.TargetPrior = None,
-    memory: options.Memory = options.DEFAULT_MEMORY,
     json: options.AsJson = False,
 ) -> None:
     """Score a table before and after coefficients.
@@ -64,7 +63,7 @@ def evaluate(
         check_picture(picture)
     fitted = None if coefficients is None else Coefficients.load(coefficients)
     names = options.split_classes(classes) or (None if fitted is None else fitted.classes)
-    chunks = Scan(table, names, memory=memory)
+    chunks = Scan(table, names)
     moved, target = None, None
     if target_prior is not None and fitted is not None:
         moved = move_to(target_prior, fitted, chunks)
@@ -80,7 +79,7 @@ def evaluate(
     with cluster.connect() as workers, live_progress("evaluating") as show:
         rows: Scan | SharedTable = chunks
         if workers is not None:
-            rows = SharedTable(table, workers, names, memory)
+            rows = SharedTable(table, workers, names)
         result = evaluate_table(
             rows,
             fitted,

@@ -1,1 +1,91 @@
-"""One file per table format: its reader and its writer. `registry` lists them by suffix."""
+"""The file formats of probability tables, by suffix."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import IO, Any, Protocol
+
+from dnip.base.errors import InvalidInputError
+from dnip.tables.formats.npz import NpzWriter, read_npz
+from dnip.tables.formats.parquet import ParquetWriter, count_groups, read_parquet
+from dnip.tables.formats.text import CsvWriter, JsonlWriter, read_csv, read_jsonl
+from dnip.tables.rows import Block, Share
+
+
+class BlockWriter(Protocol):
+    """Writes one file of some format; the caller closes the file."""
+
+    def write(self, block: Block) -> None:
+        """Add the rows of a block; all blocks have the same columns."""
+        ...
+
+    def finish(self) -> None:
+        """Write what is still held back; there was at least one block."""
+        ...
+
+    def discard(self) -> None:
+        """Stop writing: the file will be thrown away."""
+        ...
+
+
+@dataclass(frozen=True)
+class Format:
+    """How to read and to write one file format.
+
+    Parameters
+    ----------
+    read : callable
+        From path, class names or None, and rows per block at most, to a stream of blocks; with
+        ``others=True`` also the columns that mean nothing here.
+    open : callable
+        From a binary file, open for writing, to a writer.
+    count_groups : callable or None
+        From path to the number of pieces of which `read` leaves some unread if it is given a
+        ``share``; None if it reads all rows.
+    """
+
+    read: Callable[..., Iterator[Block]]
+    open: Callable[[IO[bytes]], BlockWriter]
+    count_groups: Callable[[Path], int] | None = None
+
+    def read_share(self, share: Share, *arguments: Any, **options: Any) -> Iterator[Block]:  # noqa: ANN401
+        """Read a share of a table; a format that cannot skip reads all and drops the rest."""
+        if self.count_groups is not None:
+            return self.read(*arguments, share=share, **options)
+        return share.pick(self.read(*arguments, **options))
+
+
+FORMATS = {
+    ".csv": Format(read_csv, CsvWriter),
+    ".csv.gz": Format(read_csv, partial(CsvWriter, compressed=True)),
+    ".jsonl": Format(read_jsonl, JsonlWriter),
+    ".jsonl.gz": Format(read_jsonl, partial(JsonlWriter, compressed=True)),
+    ".npz": Format(read_npz, NpzWriter),
+    ".parquet": Format(read_parquet, ParquetWriter, count_groups),
+}
+
+
+def format_of(path: Path) -> Format:
+    """Return the format of a file, by its suffix.
+
+    Raises
+    ------
+    InvalidInputError
+        For an unknown suffix; the message lists the known ones.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> format_of(Path("opt.CSV")) is FORMATS[".csv"]
+    True
+    """
+    for suffix, found in FORMATS.items():
+        if path.name.lower().endswith(suffix):
+            return found
+    raise InvalidInputError(
+        f"{path}: the suffix {path.suffix!r} stands for no known table format",
+        hint=f"The known suffixes are {', '.join(FORMATS)}",
+    )

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dnip.base.errors import InvalidInputError
 from dnip.base.optional import load_optional
 from dnip.base.validation import check_choice
-from dnip.tables.block import block_of
-from dnip.tables.cells import matrix_from_numbers
-from dnip.tables.chunk import RawChunk
-from dnip.tables.columns import ID, LABEL, resolve_columns
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from dnip.tables.chunk import Rows
+from dnip.tables.columns import resolve_columns
+from dnip.tables.rows import Block, as_list
 
 #: Libraries that data frames can be made with.
 LIBRARIES = ("pandas", "polars", "pyarrow")
@@ -27,7 +20,7 @@ LIBRARIES = ("pandas", "polars", "pyarrow")
 _SOURCE = "frame"
 
 
-def read_frame(frame: Any, classes: tuple[str, ...] | None) -> RawChunk:  # noqa: ANN401
+def read_frame(frame: Any, classes: tuple[str, ...] | None) -> Block:  # noqa: ANN401
     """Return the rows of a data frame; an index is ignored.
 
     Raises
@@ -35,23 +28,12 @@ def read_frame(frame: Any, classes: tuple[str, ...] | None) -> RawChunk:  # noqa
     InvalidInputError
         For anything but a data frame whose rows are in memory, and for columns that are missing.
     """
-    columns = _series_of(frame)
-    names = [str(series.name) for series in columns]
-    layout = resolve_columns(names, classes=classes, source=_SOURCE)
-    series_of = dict(zip(names, columns, strict=True))
-    cells = {name: _cells(series_of[name]) for name in layout.columns}
-    return RawChunk(
-        layout=layout,
-        numbers=matrix_from_numbers(
-            [cells[name] for name in layout.numbers],
-            layout.location(),
-        ),
-        labels=list(cells[LABEL]) if layout.has_labels else None,
-        ids=list(cells[ID]) if layout.has_ids else None,
-    )
+    series = {str(one.name): one for one in _series_of(frame)}
+    layout = resolve_columns(list(series), classes=classes, source=_SOURCE)
+    return Block(layout, {name: _cells(series[name]) for name in layout.columns})
 
 
-def make_frame(rows: Rows, library: str) -> Any:  # noqa: ANN401
+def make_frame(block: Block, library: str) -> Any:  # noqa: ANN401
     """Return rows as a data frame with the columns of a file.
 
     Raises
@@ -65,9 +47,10 @@ def make_frame(rows: Rows, library: str) -> Any:  # noqa: ANN401
     extra = "parquet" if library == "pyarrow" else library
     load_optional(library, purpose="make data frames", extra=extra)
     narwhals = load_optional("narwhals", purpose="make data frames", extra="pandas")
-    block = block_of(rows)
-    arrays = [*map(block.cells, block.leading), *block.probabilities.T]
-    columns = dict(zip(block.columns, arrays, strict=True))
+    columns = {
+        name: cells if name in block.layout.probabilities else as_list(cells)
+        for name, cells in block.columns.items()
+    }
     return narwhals.from_dict(columns, backend=library).to_native()
 
 

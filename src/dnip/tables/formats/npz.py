@@ -4,30 +4,16 @@ from __future__ import annotations
 
 import zipfile
 import zlib
-from typing import IO, TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import IO, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dnip.base.errors import InvalidInputError
-from dnip.tables.cells import matrix_from_numbers
-from dnip.tables.chunk import RawChunk
-from dnip.tables.columns import (
-    ID,
-    LABEL,
-    check_own_classes,
-    probability_columns,
-    reconcile_classes,
-    resolve_columns,
-)
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from dnip.tables.block import Block, LabelCell
-
+from dnip.tables.columns import ID, LABEL, default_classes, probability_columns, resolve_columns
+from dnip.tables.rows import Block, as_list
 
 _MATRICES = ("probabilities", "p")
 _CLASSES = "classes"
@@ -47,31 +33,26 @@ _DAMAGE = (
 
 
 def read_npz(
-    path: Path, classes: tuple[str, ...] | None, chunk_rows: int, *, others: bool = False
-) -> Iterator[RawChunk]:
+    path: Path, classes: tuple[str, ...] | None, block_rows: int, *, others: bool = False
+) -> Iterator[Block]:
     """Stream the rows of an NPZ file; the arrays are loaded whole, pickled objects never."""
     source = str(path)
     arrays = _load(path)
-    own = _own_classes(arrays.pop(_CLASSES, None), source)
+    own = arrays.pop(_CLASSES, None)
+    if own is not None and own.ndim != 1:
+        raise InvalidInputError(
+            f"{source}: array classes has shape {own.shape}",
+            hint="Give one axis: one name per class",
+        )
     columns = _columns(arrays, source)
     layout = resolve_columns(
-        list(columns), classes=reconcile_classes(own, classes, source), source=source
+        list(columns), classes=classes, source=source, own=None if own is None else own.tolist()
     )
     _check_lengths(columns, layout.probabilities[0], source)
-    numbers = matrix_from_numbers(
-        [columns[name] for name in layout.numbers],
-        layout.location(),
-    )
-    for start in range(0, len(numbers), chunk_rows):
-        rows = slice(start, start + chunk_rows)
-        yield RawChunk(
-            layout=layout,
-            numbers=numbers[rows],
-            labels=columns[LABEL][rows].tolist() if layout.has_labels else None,
-            ids=columns[ID][rows].tolist() if layout.has_ids else None,
-            first_row=start,
-            others={n: columns[n][rows].tolist() for n in layout.others} if others else None,
-        )
+    for start in range(0, len(columns[layout.probabilities[0]]), block_rows):
+        rows = slice(start, start + block_rows)
+        wanted = layout.wanted(others=others)
+        yield Block(layout, {name: columns[name][rows] for name in wanted}, start)
 
 
 def _load(path: Path) -> dict[str, NDArray[Any]]:
@@ -93,17 +74,6 @@ def _load(path: Path) -> dict[str, NDArray[Any]]:
             f"{path}: this is not a sound NPZ file ({error})",
             hint="Copy the file again, or write it with numpy.savez",
         ) from error
-
-
-def _own_classes(names: NDArray[Any] | None, source: str) -> tuple[str, ...] | None:
-    if names is None:
-        return None
-    if names.ndim != 1:
-        raise InvalidInputError(
-            f"{source}: array classes has shape {names.shape}",
-            hint="Give one axis: one name per class",
-        )
-    return check_own_classes(names.tolist(), source)
 
 
 def _columns(arrays: dict[str, NDArray[Any]], source: str) -> dict[str, NDArray[Any]]:
@@ -154,21 +124,23 @@ class NpzWriter:
 
     def finish(self) -> None:
         """Write all blocks."""
-        first = self._blocks[0]
-        arrays: dict[str, NDArray[np.generic]] = {
-            name: _array([cell for block in self._blocks for cell in block.cells(name)])
+        first, layout = self._blocks[0], self._blocks[0].layout
+        runs = {name: [block.columns[name] for block in self._blocks] for name in first.columns}
+        arrays = {
+            name: _array([cell for cells in runs[name] for cell in as_list(cells)])
             for name in first.leading
         }
-        arrays["probabilities"] = np.concatenate([block.probabilities for block in self._blocks])
-        if first.named:
-            arrays["classes"] = np.array(first.classes)
+        columns = [np.concatenate(runs[name]) for name in layout.probabilities]
+        arrays["probabilities"] = np.column_stack(columns)
+        if layout.classes != default_classes(len(layout.classes)):
+            arrays[_CLASSES] = np.array(layout.classes)
         np.savez_compressed(self._file, **arrays)  # type: ignore[arg-type]
 
     def discard(self) -> None:
         """Leave the file as it is."""
 
 
-def _array(cells: Sequence[LabelCell | float]) -> NDArray[np.generic]:
+def _array(cells: Sequence[object]) -> NDArray[Any]:
     """Return numbers as numbers; texts, and numbers with empty cells among them, as str."""
     if all(isinstance(cell, int) for cell in cells):
         return np.array(cells, dtype=np.int64)

@@ -3,47 +3,35 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from typing import IO, TYPE_CHECKING, Any
+from pathlib import Path
+from types import ModuleType
+from typing import IO, TYPE_CHECKING
 
 import numpy as np
 
 from dnip.base.errors import InvalidInputError
 from dnip.base.escaping import valid_unicode
 from dnip.base.optional import load_optional
-from dnip.tables.block import LABEL_COLUMNS
-from dnip.tables.cells import is_missing, matrix_from_numbers
-from dnip.tables.chunk import Codes, RawChunk, rows_per_chunk
 from dnip.tables.columns import (
     CLASSES_METADATA,
     FALLBACK,
     ID,
     LABEL,
     MASS,
+    PREDICTION,
     RESERVED,
     SAMPLES,
-    check_own_classes,
-    reconcile_classes,
+    Layout,
+    default_classes,
     resolve_columns,
 )
-from dnip.tables.share import WHOLE, Share
+from dnip.tables.rows import WHOLE, Block, Cells, Share, rows_per_block
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-    from types import ModuleType
-
     import pyarrow as pa
     import pyarrow.parquet as pq
-    from numpy.typing import NDArray
-
-    from dnip.tables.block import Block
-    from dnip.tables.chunk import Ids
-    from dnip.tables.columns import Layout
-
-
-# Bytes of a page, the usual size of writers.
-_PAGE = 1 << 20
 
 # Bytes of a column chunk that are read at a time.
 _BUFFER = 1 << 18
@@ -52,50 +40,28 @@ _BUFFER = 1 << 18
 def read_parquet(
     path: Path,
     classes: tuple[str, ...] | None,
-    chunk_rows: int,
+    block_rows: int,
     *,
     others: bool = False,
     share: Share = WHOLE,
-) -> Iterator[RawChunk]:
+) -> Iterator[Block]:
     """Stream the rows of a Parquet file or folder, a batch of a row group at a time."""
     parts = _parts(path)
-    if share.of == 1:
-        before = 0
-        for part in parts:
-            chunk = None
-            for chunk in _read_part(part, classes, chunk_rows, others=others, before=before):
-                yield chunk
-            before = before if chunk is None else chunk.table_row + len(chunk.numbers)
-        return
-    groups = [_group_sizes(part) for part in parts]
-    if sum(map(len, groups)) < share.of:  # not one for everyone
-        yield from share.pick(read_parquet(path, classes, chunk_rows, others=others))
+    if share.of > 1 and count_groups(path) < share.of:  # not one for everyone
+        yield from share.pick(read_parquet(path, classes, block_rows, others=others))
         return
     piece = before = 0
-    for part, sizes in zip(parts, groups, strict=True):
+    for part in parts:
+        sizes = _group_sizes(part)
         own = [g for g in range(len(sizes)) if share.holds(piece + g)]
-        yield from _read_part(part, classes, chunk_rows, own, others=others, before=before)
+        for row, groups in _runs(sizes, own):
+            yield from _read_part(part, classes, block_rows, groups, row, before, others=others)
         piece, before = piece + len(sizes), before + sum(sizes)
 
 
 def count_groups(path: Path) -> int:
     """Return the number of row groups of a table."""
     return sum(len(_group_sizes(part)) for part in _parts(path))
-
-
-def extra_memory(path: Path) -> int:
-    """Return about how many bytes the open pages take: one per column, packed and unpacked.
-
-    Parts are alike, so only the first is looked at. A damaged one is refused when it is read.
-    """
-    arrow, parquet = _libraries("read Parquet")
-    try:
-        metadata = parquet.read_metadata(_parts(path)[0])
-    except (arrow.ArrowException, OSError):
-        return 0
-    groups = [metadata.row_group(index) for index in range(metadata.num_row_groups)]
-    largest = max((group.total_byte_size for group in groups), default=0)
-    return int(min(2 * largest, metadata.num_columns * (2 * _PAGE + _BUFFER)))
 
 
 def _libraries(purpose: str) -> tuple[ModuleType, ModuleType]:
@@ -129,140 +95,71 @@ def _group_sizes(path: Path) -> list[int]:
     return [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
 
 
+def _runs(sizes: Sequence[int], own: Sequence[int]) -> Iterator[tuple[int, list[int]]]:
+    """Yield row groups that are read together, with the row that they begin at."""
+    if len(own) == len(sizes):
+        yield 0, list(own)
+        return
+    for group in own:
+        yield sum(sizes[:group]), [group]
+
+
 def _read_part(
     path: Path,
     classes: tuple[str, ...] | None,
-    chunk_rows: int,
-    groups: Sequence[int] | None = None,
+    block_rows: int,
+    groups: Sequence[int],
+    first_row: int,
+    rows_before: int,
     *,
     others: bool,
-    before: int,
-) -> Iterator[RawChunk]:
-    """Stream the rows of a file, or of some row groups; `before` rows are in the files before."""
+) -> Iterator[Block]:
+    """Stream the rows of some row groups of a file, which begin at a row of it."""
     arrow, parquet = _libraries("read Parquet")
-    damage = (arrow.ArrowException, OSError, UnicodeDecodeError)
+    damage = (arrow.ArrowException, OSError, ValueError)  # ValueError: no Unicode, say
     source = str(path)
     try:
-        metadata = parquet.read_metadata(path)
-        schema = metadata.schema.to_arrow_schema()
         # Without a buffer a whole row group is held, which may be as large as the file.
         file = parquet.ParquetFile(
-            path,
-            metadata=metadata,
-            buffer_size=_BUFFER,
-            pre_buffer=False,
-            page_checksum_verification=True,
-            read_dictionary=[name for name in schema.names if name == LABEL],
+            path, buffer_size=_BUFFER, pre_buffer=False, page_checksum_verification=True
         )
     except damage as error:
         raise _damaged(source, error) from error
     with file:
+        schema = file.schema_arrow
         layout = resolve_columns(
-            schema.names,
-            classes=reconcile_classes(_own_classes(schema, source), classes, source),
-            source=source,
+            schema.names, classes=classes, source=source, own=_own_classes(schema, source)
         )
-        wanted = [*layout.columns, *(layout.others if others else ())]
-        n_rows = rows_per_chunk(chunk_rows, len(wanted))
-        for row, own in _runs(metadata, groups):
-            first_row = row
-            batches = file.iter_batches(batch_size=n_rows, columns=wanted, row_groups=own)
-            while True:
-                try:
-                    batch = next(batches, None)
-                    if batch is None:
-                        break
-                    chunk = _chunk(batch, layout, first_row, before, others=others)
-                except damage as error:
-                    raise _damaged(source, error) from error
-                yield chunk
-                first_row += batch.num_rows
+        wanted = layout.wanted(others=others)
+        n_rows = rows_per_block(block_rows, len(wanted))
+        batches = file.iter_batches(batch_size=n_rows, columns=wanted, row_groups=groups)
+        while True:
+            try:
+                batch = next(batches, None)
+                if batch is None:
+                    return
+                columns = {name: _cells(batch.column(name)) for name in wanted}
+            except damage as error:
+                raise _damaged(source, error) from error
+            yield Block(layout, columns, first_row, rows_before)
+            first_row += batch.num_rows
 
 
-def _runs(
-    metadata: pq.FileMetaData, groups: Sequence[int] | None
-) -> Iterator[tuple[int, list[int]]]:
-    """Yield row groups that are read together, with the row that they begin at."""
-    sizes = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
-    if groups is None:
-        yield 0, list(range(len(sizes)))
-        return
-    for group in groups:
-        yield sum(sizes[:group]), [group]
-
-
-def _chunk(
-    batch: pa.RecordBatch, layout: Layout, first_row: int, before: int, *, others: bool
-) -> RawChunk:
-    return RawChunk(
-        layout=layout,
-        numbers=matrix_from_numbers(
-            [_cells(batch.column(name)) for name in layout.numbers],
-            layout.location(first_row),
-        ),
-        labels=_codes(batch.column(LABEL), len(layout.classes)) if layout.has_labels else None,
-        ids=_texts(batch.column(ID)) if layout.has_ids else None,
-        first_row=first_row,
-        rows_before=before,
-        others={n: batch.column(n).to_pylist() for n in layout.others} if others else None,
-    )
-
-
-def _codes(column: pa.Array, n_classes: int) -> Codes:
-    """Return labels as codes of their distinct values; class indices are their own codes."""
-    if not column.null_count and _is_integer(column):
-        numbers = _numbers(column)
-        if len(numbers) and numbers.min() >= 0 and numbers.max() < n_classes:
-            return Codes(range(n_classes), numbers)
-    encoded = column.dictionary_encode()
-    values = encoded.dictionary.to_pylist()
-    return Codes([*values, None], encoded.indices.fill_null(len(values)).to_numpy())
-
-
-def _texts(column: pa.Array) -> pa.Array:
-    """Return ids as texts, null where the cell is empty."""
+def _cells(column: pa.Array) -> Cells:
+    """Return an array where all cells are numbers, Python values elsewhere."""
     arrow, _ = _libraries("read Parquet")
-    types = arrow.types
-    if not (types.is_string(column.type) or types.is_large_string(column.type)):
-        if not _is_integer(column):
-            cells = (None if is_missing(cell) else str(cell) for cell in column.to_pylist())
-            return arrow.array(cells, arrow.large_string())
-        column = column.cast(arrow.string())
-    texts = column.cast(arrow.large_string())
-    texts.validate(full=True)
-    return texts
-
-
-def _is_integer(column: pa.Array) -> bool:
-    arrow, _ = _libraries("read Parquet")
-    return bool(arrow.types.is_integer(column.type))
-
-
-def _cells(column: pa.Array) -> NDArray[np.generic] | Sequence[object]:
-    """Return an array where the column has no empty cells, Python values where it has."""
-    if column.null_count:
+    kind = column.type
+    if column.null_count or not (arrow.types.is_floating(kind) or arrow.types.is_integer(kind)):
         cells: list[object] = column.to_pylist()
         return cells
-    arrow, _ = _libraries("read Parquet")
-    if arrow.types.is_floating(column.type) or _is_integer(column):
-        return np.asarray(_numbers(column))
-    return np.asarray(column.to_numpy(zero_copy_only=False))
+    return np.from_dlpack(column)  # without importing pandas, as `to_numpy` does
 
 
-def _numbers(column: pa.Array) -> Any:  # noqa: ANN401
-    """Return numbers as an array, without importing pandas as `to_numpy` does."""
-    return np.from_dlpack(column)
-
-
-def _own_classes(schema: pa.Schema, source: str) -> tuple[str, ...] | None:
-    text = (schema.metadata or {}).get(CLASSES_METADATA)
-    if text is None:
-        return None
+def _own_classes(schema: pa.Schema, source: str) -> object:
     try:
-        names = json.loads(text)
+        return json.loads((schema.metadata or {}).get(CLASSES_METADATA, "null"))
     except ValueError as error:
         raise _damaged(source, error) from error
-    return check_own_classes(names if isinstance(names, list) else [], source)
 
 
 def _damaged(source: str, error: Exception) -> InvalidInputError:
@@ -271,6 +168,8 @@ def _damaged(source: str, error: Exception) -> InvalidInputError:
         hint="Copy or write the file again",
     )
 
+
+_LABELS = (LABEL, PREDICTION)
 
 # The encoding of class indices: as short as a dictionary, and faster.
 _SMALL_NUMBERS = "DELTA_BINARY_PACKED"
@@ -289,27 +188,28 @@ class ParquetWriter:
 
     def write(self, block: Block) -> None:
         """Add the rows of a block."""
+        layout = block.layout
         if self._writer is None:
             # Probabilities hardly repeat: dictionaries and compression cost time and save nothing.
             # Columns that cannot be empty, in long batches, are encoded four times as fast.
-            plain = dict.fromkeys(block.class_columns, "none")
-            labels = [name for name in block.leading if name in LABEL_COLUMNS]
+            plain = dict.fromkeys(layout.probabilities, "none")
+            named = layout.classes != default_classes(len(layout.classes))
+            labels = [name for name in block.leading if name in _LABELS]
             self._writer = self._parquet.ParquetWriter(
                 self._file,
-                self._schema(block),
+                self._schema(block, named=named),
                 compression=dict.fromkeys(block.leading, "snappy") | plain,
-                use_dictionary=labels if block.named else False,
-                column_encoding=None if block.named else dict.fromkeys(labels, _SMALL_NUMBERS),
+                use_dictionary=labels if named else False,
+                column_encoding=None if named else dict.fromkeys(labels, _SMALL_NUMBERS),
                 write_batch_size=_BATCH_ROWS,
                 write_page_checksum=True,
             )
         schema = self._writer.schema
-        leading = [
-            self._column(name, values, block).cast(schema.field(name).type)
-            for name, values in block.leading.items()
+        arrays = [
+            self._arrow.array(_writable(name, cells, layout), schema.field(name).type)
+            for name, cells in block.columns.items()
         ]
-        columns = map(self._arrow.array, np.ascontiguousarray(block.probabilities.T))
-        self._writer.write_table(self._arrow.Table.from_arrays([*leading, *columns], schema=schema))
+        self._writer.write_table(self._arrow.Table.from_arrays(arrays, schema=schema))
 
     def finish(self) -> None:
         """Write the footer."""
@@ -321,25 +221,22 @@ class ParquetWriter:
         with suppress(self._arrow.ArrowException, OSError):
             self.finish()
 
-    def _column(self, name: str, values: Ids | NDArray[Any], block: Block) -> pa.Array:
-        if name not in RESERVED:
-            texts = [None if cell is None else valid_unicode(str(cell)) for cell in values]
-            return self._arrow.array(texts, self._arrow.string())
-        if name not in LABEL_COLUMNS:
-            return self._arrow.array(values)
-        indices = self._arrow.array(values, mask=values < 0)
-        return self._arrow.array(block.classes).take(indices) if block.named else indices
-
-    def _schema(self, block: Block) -> pa.Schema:
+    def _schema(self, block: Block, *, named: bool) -> pa.Schema:
         text, number, real = self._arrow.string(), self._arrow.int64(), self._arrow.float64()
         kinds = {ID: text, MASS: real, SAMPLES: number, FALLBACK: number}
-        other = text if block.named else number
-        field = self._arrow.field
-        fields = []
-        for name in block.leading:
-            own = name in RESERVED
-            kind = kinds.get(name, other) if own else text
-            fields.append(field(name, kind, nullable=name == LABEL or not own))
-        fields += [field(name, real, nullable=False) for name in block.class_columns]
-        metadata = {CLASSES_METADATA: json.dumps(block.classes)} if block.named else None
+        kinds |= dict.fromkeys(_LABELS, text if named else number)
+        kinds |= dict.fromkeys(block.layout.probabilities, real)
+        optional = {LABEL, *block.layout.others}
+        fields = [
+            self._arrow.field(name, kinds.get(name, text), nullable=name in optional)
+            for name in block.columns
+        ]
+        metadata = {CLASSES_METADATA: json.dumps(block.layout.classes)} if named else None
         return self._arrow.schema(fields, metadata=metadata)
+
+
+def _writable(name: str, cells: Cells, layout: Layout) -> Cells:
+    """Return the cells of a column, those of others as texts."""
+    if name in layout.columns or name in RESERVED:
+        return cells
+    return [None if cell is None else valid_unicode(str(cell)) for cell in cells]

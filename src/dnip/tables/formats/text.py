@@ -1,22 +1,155 @@
-"""Text files, plain or gzipped, for reading and for writing."""
+"""CSV and JSON lines, plain or gzipped."""
 
 from __future__ import annotations
 
+import csv
 import gzip
+import json
+import re
 import zlib
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import IO, TYPE_CHECKING, cast
+from itertools import islice
+from pathlib import Path
+from typing import IO, TypeAlias, cast
 
-from dnip.base.errors import InvalidInputError
+from dnip.base.errors import InvalidInputError, shown
+from dnip.tables.columns import CellLocation, resolve_columns
+from dnip.tables.rows import Block, as_list, rows_per_block
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+_Row: TypeAlias = dict[str, object]
+
+# zlib's window bits that ask for a gzip header, which it writes without time and name.
+_GZIP = 16 + zlib.MAX_WBITS
+
+_NEEDS_QUOTES = re.compile(r'[",\r\n]|^\s|\s$')
+
+
+def read_csv(
+    path: Path, classes: tuple[str, ...] | None, block_rows: int, *, others: bool = False
+) -> Iterator[Block]:
+    """Stream the rows of a CSV file; blank lines are skipped."""
+    source = str(path)
+    with open_text(path) as file:
+        rows = _csv_rows(file, source)
+        header = [name.strip() for name in next(rows, [])]
+        if not header:
+            raise empty_file(path)
+        layout = resolve_columns(header, classes=classes, source=source)
+        wanted = layout.wanted(others=others)
+        first_row = 0
+        while run := list(islice(rows, rows_per_block(block_rows, len(header)))):
+            _check_widths(run, header, layout.location(first_row))
+            columns = dict(zip(header, zip(*run, strict=True), strict=True))
+            yield Block(layout, {name: columns[name] for name in wanted}, first_row, as_text=True)
+            first_row += len(run)
+
+
+def _csv_rows(file: IO[str], source: str) -> Iterator[list[str]]:
+    reader = csv.reader(file, strict=True)
+    try:
+        yield from filter(None, reader)
+    except csv.Error as error:
+        raise InvalidInputError(
+            f"{source}: line {reader.line_num} is not valid CSV: {error}",
+            hint="Check the quotes there: a quoted cell ends in a quote, and holds them doubled",
+        ) from error
+
+
+def _check_widths(run: list[list[str]], header: list[str], location: CellLocation) -> None:
+    width = len(header)
+    for row, cells in enumerate(run):
+        if len(cells) < width:
+            raise InvalidInputError(
+                f"{location.named(row, header[len(cells)])}: the row ends after {len(cells)} of "
+                f"{width} cells",
+                hint="Give every row as many cells as the header",
+            )
+        if len(cells) > width:
+            raise InvalidInputError(
+                f"{location.cell(row)} has {len(cells)} cells, but the header has {width}; the "
+                f"first beyond column {header[-1]} is {shown(cells[width])}",
+                hint="Give every row as many cells as the header; quote cells that hold commas",
+            )
+
+
+def read_jsonl(
+    path: Path, classes: tuple[str, ...] | None, block_rows: int, *, others: bool = False
+) -> Iterator[Block]:
+    """Stream the rows of a JSON lines file; blank lines are skipped."""
+    source = str(path)
+    with open_text(path) as file:
+        rows = _json_rows(file, source)
+        first = next(rows, None)
+        if first is None:
+            raise empty_file(path)
+        layout = resolve_columns(list(first), classes=classes, source=source)
+        wanted = layout.wanted(others=others)
+        first_row = 0
+        n_rows = rows_per_block(block_rows, len(first))
+        run = [first, *islice(rows, n_rows - 1)]
+        while run:
+            _check_keys(run, first, layout.location(first_row))
+            yield Block(layout, {name: [row[name] for row in run] for name in wanted}, first_row)
+            first_row += len(run)
+            run = list(islice(rows, n_rows))
+
+
+def _json_rows(file: IO[str], source: str) -> Iterator[_Row]:
+    row = 0
+    for line in file:
+        if line.isspace():
+            continue
+        row += 1
+        where = f"{source}: row {row}"
+        try:
+            pairs = json.loads(line, object_pairs_hook=_Pairs)
+        except (ValueError, RecursionError) as error:
+            raise InvalidInputError(
+                f"{where} is not valid JSON: {error}",
+                hint='Write one object per line, such as {"label": 0, "p0": 0.9, "p1": 0.1}',
+            ) from error
+        if not isinstance(pairs, _Pairs):
+            raise InvalidInputError(
+                f"{where} is JSON of type {type(pairs).__name__}, but an object is needed",
+                hint='Write one object per line, such as {"label": 0, "p0": 0.9, "p1": 0.1}',
+            )
+        cells = {name: _plain(value) for name, value in pairs}
+        if len(cells) < len(pairs):
+            names = [name for name, _ in pairs]
+            name = next(name for name in names if names.count(name) > 1)
+            raise InvalidInputError(
+                f"{where}, column {name} appears twice", hint="Give every key of a row once"
+            )
+        yield cells
+
+
+class _Pairs(list[tuple[str, object]]):
+    """The keys and values of a JSON object, keys that appear twice included."""
+
+
+def _plain(cell: object) -> object:
+    """Return a cell with its objects as dicts."""
+    if isinstance(cell, _Pairs):
+        return {name: _plain(value) for name, value in cell}
+    return [_plain(value) for value in cell] if isinstance(cell, list) else cell
+
+
+def _check_keys(run: list[_Row], first: _Row, location: CellLocation) -> None:
+    for row, cells in enumerate(run):
+        if cells.keys() == first.keys():
+            continue
+        missing = [name for name in first if name not in cells]
+        name = missing[0] if missing else next(name for name in cells if name not in first)
+        raise InvalidInputError(
+            f"{location.named(row, name)} {'is missing' if missing else 'is not in row 1'}",
+            hint='Give all rows the same keys, and "label": null where there is no label',
+        )
 
 
 @contextmanager
-def open_text(path: Path, *, compressed: bool) -> Iterator[IO[str]]:
-    """Open a UTF-8 text file, with or without a byte order mark; line ends are kept.
+def open_text(path: Path) -> Iterator[IO[str]]:
+    """Open a UTF-8 text file, plain or .gz, with or without a byte order mark; line ends stay.
 
     Raises
     ------
@@ -24,6 +157,7 @@ def open_text(path: Path, *, compressed: bool) -> Iterator[IO[str]]:
         On opening or while reading inside the block: for a file that cannot be read, is not
         UTF-8, or is no sound gzip file.
     """
+    compressed = path.name.lower().endswith(".gz")
     try:
         with (
             gzip.open(path, "rt", encoding="utf-8-sig", newline="")
@@ -84,31 +218,64 @@ def _bad_byte(line: bytes) -> bytes:
     return b""
 
 
-#: zlib's window bits that ask for a gzip header, which it writes without time and name.
-_GZIP = 16 + zlib.MAX_WBITS
-
-
-class TextOutput:
+class _TextWriter:
     """Writes UTF-8 text to a file, the same bytes for the same text.
 
     Parameters
     ----------
     file : binary file
         Open for writing; the caller closes it.
-    compressed : bool
+    compressed : bool, default=False
         Whether to gzip the text.
     """
 
-    def __init__(self, file: IO[bytes], *, compressed: bool) -> None:
+    def __init__(self, file: IO[bytes], *, compressed: bool = False) -> None:
         self._file = file
         self._gzip = zlib.compressobj(wbits=_GZIP) if compressed else None
-
-    def write(self, text: str) -> None:
-        """Add text at the end."""
-        data = text.encode(errors="backslashreplace")  # as `valid_unicode`
-        self._file.write(data if self._gzip is None else self._gzip.compress(data))
 
     def finish(self) -> None:
         """Write what the compressor still holds back."""
         if self._gzip is not None:
             self._file.write(self._gzip.flush())
+
+    def discard(self) -> None:
+        """Leave the file as it is."""
+
+    def _add(self, text: str) -> None:
+        data = text.encode(errors="backslashreplace")  # as `valid_unicode`
+        self._file.write(data if self._gzip is None else self._gzip.compress(data))
+
+
+class CsvWriter(_TextWriter):
+    """Write blocks as lines; the header comes with the first."""
+
+    _has_header = False
+
+    def write(self, block: Block) -> None:
+        """Add the rows of a block."""
+        if not self._has_header:
+            self._add(",".join(map(_cell, block.columns)) + "\n")
+            self._has_header = True
+        columns = []
+        for name, cells in block.columns.items():
+            # repr gives the shortest text that reads back as the same float.
+            text = repr if name in block.layout.probabilities else _cell
+            columns.append(map(text, as_list(cells)))
+        lines = map(",".join, zip(*columns, strict=True))
+        self._add("".join(f"{line}\n" for line in lines))
+
+
+def _cell(value: str | float | None) -> str:
+    # The csv module of Python 3.11 does not quote a lone carriage return.
+    text = "" if value is None else str(value)
+    return '"' + text.replace('"', '""') + '"' if _NEEDS_QUOTES.search(text) else text
+
+
+class JsonlWriter(_TextWriter):
+    """Write blocks as one JSON object per row."""
+
+    def write(self, block: Block) -> None:
+        """Add the rows of a block."""
+        rows = zip(*map(as_list, block.columns.values()), strict=True)
+        objects = (dict(zip(block.columns, cells, strict=True)) for cells in rows)
+        self._add("".join(f"{json.dumps(o, ensure_ascii=False)}\n" for o in objects))

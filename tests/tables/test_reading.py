@@ -1,15 +1,66 @@
-"""Shares of a table: together they are the table, and each row says where it stands."""
+"""Tables read in blocks, whole or in shares."""
+
+import warnings
 
 import numpy as np
 import pytest
 
 from dnip import ProbabilityTable
-from dnip.base.errors import InvalidInputError
+from dnip.base.errors import DNIPWarning, InvalidInputError
 from dnip.tables import Scan
-from dnip.tables.reading import CHUNK_ROWS
-from dnip.tables.sampling import RowSample
-from dnip.tables.share import Share
-from dnip.tables.streaming import count_pieces
+from dnip.tables.reading import BLOCK_ROWS, count_pieces, read_rows
+from dnip.tables.rows import Share
+
+
+@pytest.fixture
+def percentages(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("p0,p1\n0.5,0.5\n" + "25,75\n" * 9)
+    return path
+
+
+@pytest.mark.parametrize("block_rows", [1, 3, 100])
+def test_normalised_rows_are_told_once_per_file(percentages, block_rows):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        chunks = list(read_rows(percentages, block_rows=block_rows))
+    assert [str(warning.message) for warning in caught] == [
+        f"{percentages}: 9 of 10 rows did not sum to 1 and were normalised "
+        f"(the first is {percentages}: row 2, sum 100)"
+    ]
+    assert chunks[-1].probabilities[-1].tolist() == [0.25, 0.75]
+
+
+def test_reading_tells_it_once_too(percentages):
+    with pytest.warns(DNIPWarning, match="9 of 10 rows") as caught:
+        table = ProbabilityTable.read(percentages)
+    assert len(caught) == 1
+    assert table.probabilities[1].tolist() == [0.25, 0.75]
+
+
+def test_the_path_and_the_arguments_are_checked_at_once(tmp_path, percentages):
+    with pytest.raises(InvalidInputError, match="no such file"):
+        read_rows(tmp_path / "no.csv")
+    with pytest.raises(InvalidInputError, match="block_rows must be a whole number"):
+        read_rows(percentages, block_rows=0)
+    with pytest.raises(InvalidInputError, match="at least 2 classes"):
+        read_rows(percentages, classes=["a"])
+
+
+def test_rows_before_a_bad_one_are_given(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("p0,p1\n0.5,0.5\n0.5,x\n")
+    chunks = read_rows(path, block_rows=1)
+    assert len(next(chunks)) == 1
+    with pytest.raises(InvalidInputError, match="row 2, column p1"):
+        next(chunks)
+
+
+def test_rows_of_many_classes_come_in_shorter_chunks(tmp_path, monkeypatch):
+    monkeypatch.setattr("dnip.tables.rows._MAX_CELLS", 10)
+    path = tmp_path / "t.csv"
+    path.write_text("label,p0,p1\n" + "0,0.5,0.5\n" * 7)
+    assert [len(chunk) for chunk in read_rows(path)] == [3, 3, 1]
 
 
 def table_of(n_rows, seed=0):
@@ -45,7 +96,7 @@ def test_shares_of_a_parquet_folder_are_its_row_groups(tmp_path, of):
 
 
 def test_a_format_that_cannot_skip_is_shared_in_chunks(tmp_path):
-    table = table_of(2 * CHUNK_ROWS + 10)
+    table = table_of(2 * BLOCK_ROWS + 10)
     table.write(tmp_path / "t.npz")
     rows, places = read_shares(tmp_path / "t.npz", 2)
     assert sorted(places.tolist()) == list(range(len(table)))
@@ -65,16 +116,3 @@ def test_a_table_is_divided_into_several_pieces_for_each_worker(tmp_path):
     write_groups(table_of(1000), tmp_path / "t.parquet", 10)
     assert count_pieces(tmp_path / "t.parquet", workers=2) == 8
     assert count_pieces(tmp_path / "t.parquet", workers=60) == 100
-
-
-@pytest.mark.parametrize("most", [5, 60, 1000])
-def test_samples_of_shares_make_the_sample_of_the_table(most):
-    rows = np.random.default_rng(1).random((200, 3))
-    whole = RowSample(most, seed=7)
-    shares = [RowSample(most, seed=7) for _ in range(3)]
-    for number, block in enumerate(np.split(rows, 20)):
-        whole.add(block)
-        shares[number % 3].add(block, first_row=10 * number)
-    joined = RowSample.joined(shares)
-    assert joined.n_seen == whole.n_seen == 200
-    assert (joined.rows == whole.rows).all()

@@ -1,0 +1,176 @@
+"""Rows on their way from a file to a table, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dnip.base.typing import Floats, Labels, Probabilities
+from dnip.tables.columns import CellLocation, Layout
+
+#: Cells of a column: of one type as an array, else one by one.
+Cells: TypeAlias = "Sequence[Any] | NDArray[Any]"
+
+# Cells that are held at once: rows of many classes come in shorter blocks.
+_MAX_CELLS = 1 << 20
+
+
+def rows_per_block(most: int, n_columns: int) -> int:
+    """Return how many rows to hold at once.
+
+    Examples
+    --------
+    >>> rows_per_block(65_536, 5), rows_per_block(65_536, 1_000)
+    (65536, 1048)
+    """
+    return max(1, min(most, _MAX_CELLS // max(1, n_columns)))
+
+
+def as_list(cells: Cells) -> Sequence[Any]:
+    """Return cells as values of Python."""
+    return cells.tolist() if isinstance(cells, np.ndarray) else cells
+
+
+class Share(NamedTuple):
+    """Every `of`-th piece of a table, beginning with piece `number`.
+
+    A piece is a row group of a Parquet table that has enough of them, and a block otherwise.
+
+    Attributes
+    ----------
+    number : int
+        From 0.
+    of : int
+        How many shares there are.
+
+    Examples
+    --------
+    >>> [Share(1, 3).holds(piece) for piece in range(5)]
+    [False, True, False, False, True]
+    """
+
+    number: int = 0
+    of: int = 1
+
+    def holds(self, piece: int) -> bool:
+        """Say whether a piece of the table is in this share."""
+        return piece % self.of == self.number
+
+    def pick(self, blocks: Iterable[Block]) -> Iterator[Block]:
+        """Yield every `of`-th block."""
+        return (block for number, block in enumerate(blocks) if self.holds(number))
+
+
+#: The share that is the whole table.
+WHOLE = Share()
+
+
+@dataclass(frozen=True)
+class Block:
+    """Some rows of a file as columns: as a reader found them, or ready to be written.
+
+    Parameters
+    ----------
+    layout : Layout
+        What each column holds.
+    columns : mapping of str to sequence of length M
+        The cells of the columns that are read or written, in the order of the file.
+    first_row : int, default=0
+        Which row of the file, counted from 0, is the first of these.
+    rows_before : int, default=0
+        Rows of the table in the files before this one.
+    as_text : bool, default=False
+        Whether numbers are texts.
+    """
+
+    layout: Layout
+    columns: Mapping[str, Cells]
+    first_row: int = 0
+    rows_before: int = 0
+    as_text: bool = False
+
+    @property
+    def location(self) -> CellLocation:
+        """How to name a cell in a message."""
+        return self.layout.location(self.first_row)
+
+    @property
+    def leading(self) -> tuple[str, ...]:
+        """Names of the columns that hold no probabilities of classes."""
+        return tuple(name for name in self.columns if name not in self.layout.probabilities)
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows after all checks: some of a file, or as a `ProbabilityTable` a set of examples.
+
+    Parameters
+    ----------
+    probabilities : ndarray of shape (M, N)
+        Rows sum to 1. In rows from a file each column is contiguous.
+    labels : ndarray of shape (M,) or None
+        Class indices, -1 for an unlabelled row; None where there is no label column.
+    ids : array of str, shape (M,), or None
+        A name for each row; None where there is no id column.
+    classes : tuple of str
+        Class names.
+    source : str
+        The table that the rows belong to, for messages.
+    mass : ndarray of shape (M,) or None
+        Captured mass of each row; None where there is no such column.
+    others : mapping of str to sequence of length M, or None
+        Cells of the columns that mean nothing here, where they are asked for.
+    columns : tuple of str or None
+        Names of the class columns in the file; None for rows that were not read from a file.
+    first_row : int or None
+        Which row of the table, counted from 0, is the first of these; None for rows that were not
+        read from a file.
+    """
+
+    probabilities: Probabilities
+    labels: Labels | None
+    ids: NDArray[np.object_] | None
+    classes: tuple[str, ...]
+    source: str
+    mass: Floats | None = None
+    others: Mapping[str, Sequence[object]] | None = None
+    columns: tuple[str, ...] | None = None
+    first_row: int | None = None
+
+    def __len__(self) -> int:
+        """Return the number of rows, M."""
+        return len(self.probabilities)
+
+    def with_probabilities(self, probabilities: Probabilities) -> Rows:
+        """Return the same rows with other probabilities, shape (M, N)."""
+        return Rows(
+            probabilities,
+            self.labels,
+            self.ids,
+            self.classes,
+            self.source,
+            self.mass,
+            self.others,
+            self.columns,
+            self.first_row,
+        )
+
+
+def joined(blocks: Iterable[Rows]) -> Rows:
+    """Return all rows together, their probabilities contiguous row by row."""
+    parts = list(blocks)
+    labels = [part.labels for part in parts if part.labels is not None]
+    ids = [part.ids for part in parts if part.ids is not None]
+    mass = [part.mass for part in parts if part.mass is not None]
+    return Rows(
+        np.ascontiguousarray(np.concatenate([part.probabilities for part in parts])),
+        np.concatenate(labels) if labels else None,
+        np.concatenate(ids) if ids else None,
+        parts[0].classes,
+        parts[0].source,
+        np.concatenate(mass) if mass else None,
+    )
