@@ -11,25 +11,25 @@ from dnip.base.cluster import Cluster
 from dnip.base.typing import Floats
 from dnip.fitting.sampled import ALL_ROWS, Count, count_table
 from dnip.method.coefficients import Coefficients
-from dnip.tables import Chunk, ProbabilityTable
+from dnip.tables import ProbabilityTable, Rows
 from dnip.tables.evaluation import Evaluation, evaluate
 from dnip.tables.hashing import DataHash
 from dnip.tables.on_cluster import SharedTable, add_up
-from dnip.tables.reading import read_chunks
+from dnip.tables.reading import read_rows
 from dnip.tables.sampling import Sample, Sampler
 
 
 def sample_on_cluster(
     path: Path, classes: Sequence[str] | None, rows: int | None, seed: int, *, cluster: Cluster
 ) -> Sample:
-    """Return the sample that `read_sample` returns, without ids; the workers draw it.
+    """Return the sample that `read_sample` returns; the workers draw it.
 
     Parameters and errors are those of `read_sample`. All nodes must see the table at `path`.
     """
     sampler = Sampler(ALL_ROWS if rows is None else rows, seed)
     sample = add_up(sampler, SharedTable(path, cluster, classes)).sample()
     of = sample.table
-    named = Chunk(of.probabilities, of.labels, None, of.classes, str(path), of.mass)
+    named = Rows(of.probabilities, of.labels, of.ids, of.classes, str(path), of.mass)
     return replace(sample, table=ProbabilityTable.trusted(named))
 
 
@@ -52,6 +52,6 @@ def count_on_cluster(sample: Sample, path: Path, cluster: Cluster) -> Count:
 
 def _hash(path: Path, classes: Sequence[str], n_rows: int) -> str:
     data_hash = DataHash(classes, labelled=True, n_rows=n_rows)
-    for chunk in read_chunks(path, classes, as_a_whole=False):
+    for chunk in read_rows(path, classes, as_a_whole=False):
         data_hash.add(chunk.probabilities, chunk.labels)
     return data_hash.hexdigest()
