@@ -19,6 +19,7 @@ HEAVY = [
     "pyarrow",
     "numba",
     "httpx2",
+    "openai",
     "jinja2",
     "pydantic",
 ]

@@ -173,10 +173,6 @@ def test_it_runs_inside_an_event_loop_too():
         assert len(asyncio.run(inside())) == 5
 
 
-def test_no_prompts_need_no_server():
-    assert score("http://127.0.0.1:1/v1", 0) == []
-
-
 def test_any_text_can_be_sent():
     with FailingServer(lambda _: completion({"prompt": "x"})) as server:
         one = Prompt("", "\udc80 \u2028 🙂 \x00")

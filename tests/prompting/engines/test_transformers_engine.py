@@ -12,7 +12,7 @@ from dnip.base.errors import BackendError, InvalidInputError  # noqa: E402
 from dnip.prompting.engines.base import Scoring  # noqa: E402
 from dnip.prompting.engines.transformers_engine import TransformersEngine  # noqa: E402
 from dnip.prompting.prompt import Prompt  # noqa: E402
-from dnip.prompting.task import Task, load_task  # noqa: E402
+from dnip.prompting.task import Task  # noqa: E402
 from plain_language_model import PlainLanguageModel  # noqa: E402
 from tiny_models import random_prompts, save_tokenizer  # noqa: E402
 
@@ -73,17 +73,6 @@ def test_models_without_position_ids_or_without_a_cache_to_share(tiny_model, ref
     for scoring in Scoring:
         expected = reference(kind).score(prompts, TASK, scoring)
         np.testing.assert_allclose(scores(engine, prompts, TASK, scoring), expected, atol=ATOL)
-
-
-def test_the_tokenizers_own_padding_side_changes_nothing(tiny_model, tmp_path):
-    prompts = random_prompts(TASK, 1, 5)
-    folder = shutil.copytree(tiny_model("llama"), tmp_path / "left")
-    tokenizer = transformers.AutoTokenizer.from_pretrained(folder, padding_side="left")
-    tokenizer.save_pretrained(folder)
-    one, other = (TransformersEngine(path) for path in (tiny_model("llama"), folder))
-    np.testing.assert_array_equal(
-        scores(one, prompts, TASK, Scoring.FIRST), scores(other, prompts, TASK, Scoring.FIRST)
-    )
 
 
 @pytest.mark.parametrize("scoring", list(Scoring))
@@ -249,13 +238,6 @@ def test_precisions(tiny_model, reference, dtype):
     assert engine.describe()["dtype"] == ("float32" if dtype == "auto" else dtype)
 
 
-def test_describes_itself_in_plain_values(tiny_model):
-    described = TransformersEngine(tiny_model("llama")).describe()
-    assert described["architecture"] == "LlamaForCausalLM"
-    assert described["transformers"] == transformers.__version__
-    assert all(v is None or isinstance(v, str | int | bool) for v in described.values())
-
-
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
@@ -301,13 +283,3 @@ def test_refuses_weights_that_are_not_all_there(tmp_path, tiny_model):
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
     with pytest.raises(InvalidInputError, match=r"lacks weights: model\.layers\.1"):
         TransformersEngine(folder)
-
-
-@pytest.mark.parametrize("name", ["agnews", "dbpedia"])
-def test_built_in_tasks(tiny_model, reference, name):
-    task = load_task(name)
-    prompts = random_prompts(task, 1, 4)
-    engine = TransformersEngine(tiny_model("gpt2"))
-    for scoring in (Scoring.SUM, Scoring.MEAN):
-        expected = reference("gpt2").score(prompts, task, scoring)
-        np.testing.assert_allclose(scores(engine, prompts, task, scoring), expected, atol=ATOL)

@@ -226,21 +226,3 @@ def test_a_recurrent_model_can_reason_too(case):
     folder, oracle, task = case("mamba")
     prompts = random_prompts(task, 1, 6, seed=8, chain_of_thought=True)
     assert_equal(engine_of(folder), oracle, prompts, task, Scoring.FIRST)
-
-
-def test_refuses_labels_that_begin_alike_under_first_token_scoring(case):
-    folder, _, task = case("llama")
-    alike = replace(task, label_words=("new:", "new phones", *task.label_words[2:]))
-    prompts = random_prompts(alike, 0, 2, chain_of_thought=True)
-    with pytest.raises(InvalidInputError, match="begin with the same token"):
-        engine_of(folder).score(prompts, alike)
-    assert np.isfinite(score(engine_of(folder), prompts, alike, Scoring.SUM)[0]).all()
-
-
-def test_describes_how_it_reasons(case):
-    described = engine_of(case("llama")[0], stop="\n\n").describe()
-    assert described["max_new_tokens"] == MOST
-    assert described["stop"] == "\n\n"
-    assert described["engine"] == "transformers"
-    with pytest.raises(InvalidInputError, match="max_new_tokens must be"):
-        TransformersReasoningEngine("nowhere", max_new_tokens=0)
