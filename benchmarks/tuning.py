@@ -8,13 +8,13 @@ from typing import NamedTuple
 import numpy as np
 
 from benchmarks.tables import Table, print_markdown
-from dnip import Objective, ProbabilityTable
+from dnip import ProbabilityTable
 from dnip.base.errors import DNIPWarning
 from dnip.base.typing import Floats, Labels
+from dnip.fitting.settings import FitSettings
 from dnip.fitting.tuning import Criterion, Grid, Settings
 from dnip.fitting.tuning.choice import choose
-from dnip.fitting.tuning.splits import fold_rows
-from dnip.fitting.tuning.trials import Fold, Workbench
+from dnip.fitting.tuning.trials import Fold, fold_rows, run_trials
 from dnip.metrics import accuracy, cobias, confusion_matrix
 
 ALL = 0  # labels: every row of the opt half
@@ -70,8 +70,8 @@ def _draw(table: Table, size: int, seed: int) -> Drawn:
     candidates = grid.candidates()
 
     def predict(parts: list[Fold]) -> dict[Settings, tuple[Labels, ...]]:
-        bench = Workbench(parts, Objective(), None, "coordinate", 0)
-        return bench.run(candidates).predictions
+        none = np.empty((0, few.n_classes))
+        return run_trials(candidates, parts, FitSettings(), none).predictions
 
     final = predict([Fold(p, y, table.test.probabilities)])
     return Drawn(

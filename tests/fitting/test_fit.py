@@ -9,8 +9,8 @@ import oracles
 from dnip import Coefficients, Objective, ProbabilityTable, solve
 from dnip.base.errors import DNIPWarning, InvalidInputError
 from dnip.fitting.fit import fit_table
-from dnip.fitting.robust import solve_robustly
 from problems import KNOWN
+from robustly import solve_robustly
 
 NAMES = ("bad", "okay", "good")
 PROBLEM = KNOWN["three classes"]

@@ -6,11 +6,11 @@ import pytest
 from dnip import Coefficients, Objective, ProbabilityTable
 from dnip.base.errors import CoefficientsFormatError, DNIPWarning, InvalidInputError
 from dnip.fitting.fit import fit_table
-from dnip.fitting.robust import solve_robustly
 from dnip.method.scales import DEFAULT_SCALE
 from dnip.metrics import accuracy, class_accuracies
 from dnip.priors import PriorEstimate
 from populations import biased_rows
+from robustly import solve_robustly
 
 
 def rows(seed=0, n=60, shares=(0.5, 0.25, 0.25), bias=(0.8, 0.0, -0.8)):

@@ -6,11 +6,13 @@ import json
 import numpy as np
 import pytest
 
-from dnip import Constraints, ProbabilityTable, fit_table
+from dnip import Constraints, ProbabilityTable, fit_table, tune
 from dnip.base.errors import DNIPWarning, InvalidInputError
 from dnip.fitting.fit import fit_file
+from dnip.fitting.pareto import trace_front
 from dnip.fitting.sampled import read_sample
 from dnip.fitting.settings import FitSettings
+from dnip.fitting.tuning import Grid
 
 CLASSES = ("a", "b", "c", "d")
 SIZES = (12_000, 4_000, 1_300, 3)
@@ -119,6 +121,27 @@ def test_a_warning_of_the_table_is_given_once(table, tmp_path):
     with pytest.warns(DNIPWarning, match="the labels capture less") as caught:
         fit_file(path, FitSettings(), rows=2_000)
     assert len(caught) == 1
+
+
+def test_tuning_and_the_front_take_the_same_sample(table, path, monkeypatch):
+    monkeypatch.setattr("dnip.fitting.sampled.read_sample.__defaults__", (None, 6_000, 0))
+    monkeypatch.setattr("dnip.fitting.sampled.sample_of.__defaults__", (None, 6_000, 0))
+    tuned = tune(path, grid=Grid((1.0, 2.7), (0.0,)), folds=2)
+    assert tuned.fit.notes[0].startswith("Fitted on a sample of 5,999 of 18,003 rows")
+    for candidate in tuned.candidates:
+        assert sum(fold.sum() for fold in candidate.folds) == pytest.approx(sum(SIZES))
+        scores = candidate.scores
+        score = scores["accuracy"] - scores["cobias"]
+        assert candidate.standing.score == pytest.approx(score, abs=1e-3)
+    found = trace_front(path, effort=0.05)
+    np.testing.assert_allclose(found.front.support, SIZES)
+    data = found.provenance["data"]
+    assert (data["sample"]["rows"], data["sha256"]) == (5_999, table.data_hash)
+    whole = trace_front(table, effort=0.05, cross="off").front.points[0].accuracy
+    assert found.front.points[0].accuracy == pytest.approx(whole, abs=0.02)
+    assert found.cross is None
+    with pytest.raises(InvalidInputError, match="the front is that of a sample"):
+        trace_front(path, cross="on")
 
 
 @pytest.mark.parametrize(

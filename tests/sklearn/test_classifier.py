@@ -30,10 +30,10 @@ from sklearn.utils.estimator_checks import check_estimator, parametrize_with_che
 import sklearn
 from dnip import Constraints, DNIPClassifier, Objective, solve
 from dnip.base.errors import DNIPWarning, InvalidInputError
-from dnip.fitting.robust import solve_robustly
 from dnip.metrics import class_accuracies
 from dnip.solvers import Coordinate
 from populations import biased_rows
+from robustly import solve_robustly
 
 WINES = np.array(["red", "rosé", "white"])  # sorted, as scikit-learn sorts classes
 

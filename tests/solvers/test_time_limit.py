@@ -8,10 +8,10 @@ import pytest
 from dnip import ProbabilityTable, solve
 from dnip.base.errors import InvalidInputError
 from dnip.fitting.fit import fit_table
-from dnip.fitting.robust import solve_robustly
 from dnip.method.solution import Status
 from dnip.solvers import landscape
 from dnip.solvers.anneal import Anneal
+from robustly import solve_robustly
 
 # Far more than a limit of half a second needs, far less than the search would take.
 _SECONDS = 10.0

@@ -226,9 +226,16 @@ def read_tables(
     """Return a table whole, and others of the same classes where they are given."""
     from dnip.tables import ProbabilityTable
 
-    return ProbabilityTable.read(table, classes), [
-        None if path is None else ProbabilityTable.read(path, classes) for path in others
-    ]
+    return ProbabilityTable.read(table, classes), read_others(classes, *others)
+
+
+def read_others(
+    classes: Sequence[str] | None, *paths: Path | None
+) -> list[ProbabilityTable | None]:
+    """Return tables that may be given beside another one, None for one that is not."""
+    from dnip.tables import ProbabilityTable
+
+    return [None if path is None else ProbabilityTable.read(path, classes) for path in paths]
 
 
 def model_files(*models: str | None) -> list[Path]:

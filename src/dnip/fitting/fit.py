@@ -27,8 +27,8 @@ from dnip.fitting.sampled import (
     note_on_sample,
     on_all_rows,
     read_sample,
+    sample_of,
     weights_of_labelled,
-    whole_table,
 )
 from dnip.fitting.settings import FitKeywords, FitSettings
 from dnip.method.coefficients import Coefficients
@@ -121,8 +121,7 @@ def fit_table(
     chosen = FitSettings(objective, **settings)
     if not isinstance(table, ProbabilityTable):
         table = ProbabilityTable.from_frame(table, classes)
-    sample = whole_table(table)
-    count = partial(count_table, sample, None)
+    sample, count = sample_of(table)
     return fit_sample(
         sample, chosen, count, unlabelled=unlabelled, evidence=evidence, progress=progress
     )

@@ -11,7 +11,7 @@ import numpy as np
 
 from dnip.base.escaping import valid_unicode
 from dnip.fitting.evidence import FitEvidence
-from dnip.fitting.robust import Decision
+from dnip.fitting.robust import Blend
 from dnip.method.coefficients import Coefficients
 from dnip.method.solution import Solution
 from dnip.priors import Calibration, TargetPrior
@@ -35,7 +35,7 @@ class Fit:
         What they were made of.
     evaluation : Evaluation
         Of the opt table itself, before and after.
-    decision : Decision or None
+    decision : Blend or None
         How the weights of a robust fit came about; None for the plain optimum.
     target : TargetPrior or None
         The class mix that the fit is for; None for that of the labelled rows.
@@ -48,7 +48,7 @@ class Fit:
     coefficients: Coefficients
     solution: Solution
     evaluation: Evaluation
-    decision: Decision | None = None
+    decision: Blend | None = None
     target: TargetPrior | None = None
     evidence: FitEvidence | None = None
     notes: tuple[str, ...] = ()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -70,11 +71,37 @@ def whole_table(table: ProbabilityTable) -> Sample:
     return Sample(table, len(table), sizes)
 
 
-def weights_of_labelled(sample: Sample) -> Floats | None:
-    """Return how many rows each labelled row stands for; None where the sample is whole."""
-    if sample.is_whole or sample.table.labels is None:
+def sample_of(
+    table: ProbabilityTable | Path,
+    classes: Sequence[str] | None = None,
+    rows: int | None = MOST_ROWS,
+    seed: int = 0,
+) -> tuple[Sample, Count]:
+    """Return what to fit on, and what counts the whole table.
+
+    A table in memory is taken whole; `classes`, `rows` and `seed` are for a file, as for
+    `read_sample`.
+    """
+    if isinstance(table, Path):
+        sample = read_sample(table, classes, rows, seed)
+        return sample, partial(count_table, sample, table)
+    sample = whole_table(table)
+    return sample, partial(count_table, sample, None)
+
+
+def class_weights(sample: Sample) -> Floats | None:
+    """Return how many rows a row of each class stands for, (N,); None where a sample is whole."""
+    labels = sample.table.labels
+    if sample.is_whole or labels is None:
         return None
-    return np.asarray(sample.weights[sample.table.labels != UNLABELLED])
+    drawn = np.bincount(labels[labels != UNLABELLED], minlength=sample.table.n_classes)
+    return np.asarray(sample.class_sizes / np.maximum(drawn, 1))
+
+
+def weights_of_labelled(sample: Sample) -> Floats | None:
+    """Return how many rows each labelled row stands for; None where a sample is whole."""
+    weight, labels = class_weights(sample), sample.table.labels
+    return None if weight is None or labels is None else weight[labels[labels != UNLABELLED]]
 
 
 def count_table(

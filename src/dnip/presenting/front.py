@@ -6,9 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnip.fitting.pareto.expectation import expected_cobias
-from dnip.fitting.pareto.left_out import FEW
-from dnip.fitting.pareto.rules import knee, place_on
+from dnip.fitting.pareto.rules import FEW, expected_cobias, knee, place_on
 from dnip.metrics import HEADLINE, METRICS, accuracy, class_accuracies, cobias, worst_class_accuracy
 from dnip.presenting.artefacts import Column, Table
 from dnip.presenting.drawing.front import front_figure

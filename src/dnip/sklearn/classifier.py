@@ -15,11 +15,12 @@ from dnip.base.errors import DNIPWarning, InvalidInputError, MissingDependencyEr
 from dnip.base.frames import check_column_names
 from dnip.base.typing import Floats, Integers, Labels, Probabilities
 from dnip.base.validation import check_choice, check_classes, check_integer
-from dnip.fitting.robust import solve_robustly, what_labels_tell
+from dnip.fitting.robust import fit_robustly, what_labels_tell
 from dnip.fitting.settings import FitKeywords, FitSettings
 from dnip.method.coefficients import Coefficients
 from dnip.method.constraints import Constraints, by_label
 from dnip.method.objective import ConfusionFunction, Objective, ObjectiveLike
+from dnip.method.problem import Problem
 from dnip.method.scales import DEFAULT_SCALE
 from dnip.priors import PriorLike, check_prior
 from dnip.solvers import Solver
@@ -63,7 +64,7 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         Name of a solver, or a solver with settings of its own.
     robust : {"auto", "on", "off"}, default="auto"
         ``"off"``: the plain optimum, which over-fits few labels; see
-        :func:`dnip.fitting.robust.solve_robustly`.
+        :func:`dnip.fitting.robust.fit_robustly`.
     target_prior : "uniform", dict or array-like of shape (N,), default=None
         The class mix to fit for, by class label or in the order of `classes_`: an example counts by
         target over observed share of its class. None: the mix of y.
@@ -95,7 +96,7 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         The deployable artefact; applying it needs no scikit-learn.
     solution_ : Solution
         What the solver found, on the out-of-fold probabilities.
-    decision_ : dnip.fitting.robust.Decision or None
+    decision_ : dnip.fitting.robust.Blend or None
         What a robust fit decided, and on which numbers.
     weight_indices_, weights_ : ndarray of shape (N,)
         ξ, whole numbers 1..K, and ω, which is ξ / K on a linear scale, in the order of `classes_`.
@@ -225,15 +226,9 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         target = None if target is None else check_prior(target, names)
         options["target_prior"] = target
         options["constraints"] = by_label(self.constraints, self.classes_.tolist())
-        found = solve_robustly(
-            p,
-            encoded,
-            goal,
-            unlabelled=None if unlabelled is None else self._probabilities(unlabelled),
-            sample_weight=counted,
-            classes=names,
-            **options,
-        )
+        more = p[:0] if unlabelled is None else self._probabilities(unlabelled)
+        problem = Problem.of(p, encoded, sample_weight=counted, classes=names)
+        found = fit_robustly(problem, FitSettings(goal, **options), more)
         self.solution_, self.decision_ = found.solution, found.decision
         learned = what_labels_tell(p, encoded, counted, target)
         self.coefficients_ = Coefficients.from_solution(self.solution_, names, provenance=learned)

@@ -5,8 +5,8 @@ import pytest
 
 from dnip import Objective, solve
 from dnip.comparing.baselines import AuthorsDNIP, OptSet, OurDNIP, PaperDNIP, PlainDNIP
-from dnip.fitting.robust import solve_robustly
 from dnip.solvers import Anneal
+from robustly import solve_robustly
 from strategies import random_probabilities
 
 

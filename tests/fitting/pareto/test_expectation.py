@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dnip.fitting.pareto.expectation import expected_cobias
+from dnip.fitting.pareto.rules import expected_cobias
 from dnip.metrics import cobias
 
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import oracles
-from dnip.fitting.pareto.explorer import Explorer
 from dnip.fitting.pareto.search import (
     BETAS,
     TAUS,
+    Explorer,
     Origin,
     into_gap,
     kicked,

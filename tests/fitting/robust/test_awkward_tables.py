@@ -11,7 +11,7 @@ import oracles
 from dnip import ProbabilityTable
 from dnip.base.errors import DNIPWarning
 from dnip.fitting.fit import fit_table
-from dnip.fitting.robust import solve_robustly
+from robustly import solve_robustly
 from strategies import KINDS, random_probabilities, seeded, tables
 
 

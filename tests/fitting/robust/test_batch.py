@@ -1,6 +1,6 @@
 import numpy as np
 
-from dnip.fitting.robust.batch import batch_shift
+from dnip.fitting.robust.smooth import batch_shift
 from populations import biased_rows
 
 

@@ -6,12 +6,16 @@ import pytest
 import oracles
 from dnip import Constraints
 from dnip.base.errors import DNIPWarning, InfeasibleError
-from dnip.fitting.robust import solve_robustly
-from dnip.fitting.robust.constraint_repair import ConstraintRepair, freeze, go_until_kept
-from dnip.fitting.robust.rounding import round_to_scale
+from dnip.fitting.robust.constraint_repair import (
+    ConstraintRepair,
+    freeze,
+    go_until_kept,
+    round_to_scale,
+)
 from dnip.method.problem import Problem
 from dnip.method.scales import WeightScale
 from populations import biased_rows
+from robustly import solve_robustly
 
 BIAS = [1.5, 0, 0, -1.5]
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dnip.fitting.robust.drift import find_drift
+from dnip.fitting.robust.calibrating import find_drift
 from populations import biased_rows
 
 BIAS = [0.7, 0, -0.7]

@@ -3,7 +3,7 @@ import itertools
 import numpy as np
 import pytest
 
-from dnip.fitting.robust.rounding import round_to_scale
+from dnip.fitting.robust.constraint_repair import round_to_scale
 from dnip.method.scales import WeightScale
 
 

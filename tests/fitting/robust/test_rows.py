@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dnip.fitting.robust.rows import CountedRows, draw_per_class
+from dnip.fitting.robust.smooth import CountedRows, draw_per_class
 from populations import biased_rows
 
 

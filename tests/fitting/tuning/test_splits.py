@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dnip.base.errors import InvalidInputError
-from dnip.fitting.tuning.splits import fold_rows, share_rows
+from dnip.fitting.tuning.trials import fold_rows, share_rows
 from strategies import seeded
 
 NAMES = ["World", "Sports", "Business", "Technology"]

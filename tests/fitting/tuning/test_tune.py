@@ -9,6 +9,7 @@ import pytest
 from dnip import Objective, ProbabilityTable, tune
 from dnip.base.errors import DNIPWarning, InvalidInputError
 from dnip.fitting.fit import fit_table
+from dnip.fitting.settings import FitSettings
 from dnip.fitting.tuning import Criterion, Grid, Settings
 from dnip.metrics import accuracy, cobias
 from selection_populations import skewed
@@ -24,7 +25,7 @@ def test_the_final_fit_is_that_of_the_chosen_settings_on_all_labels(scheme):
     assert found.chosen in SMALL.candidates()
     alone = fit_table(
         table,
-        found.chosen.of(Objective()),
+        found.chosen.of(FitSettings()).objective,
         robust=found.chosen.robust,
         unlabelled=more,
         scale=found.chosen.scale,

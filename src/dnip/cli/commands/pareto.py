@@ -79,12 +79,14 @@ def pareto(
     target = out or Path("coefficients.json")
     writes = {} if rule is None else {"out": target}
     check_files({"table": table, "test": test}, writes, FILES.within(folder))
-    rows, (held_out,) = options.read_tables(options.split_classes(classes), table, test)
+    names = options.split_classes(classes)
+    (held_out,) = options.read_others(names, test)
     FILES.prepare(folder)
     with live_progress("searching") as show:
         found = trace_front(
-            rows,
+            table,
             held_out,
+            classes=names,
             scale=scale,
             smoothing=smoothing,
             effort=effort,
@@ -104,6 +106,10 @@ def pareto(
         unseen = [found.classes[c] for c in found.test.missing]
         if unseen:
             complain("warning", f"{test}: no labelled row of class {listed(unseen)}: left out")
+    data = found.provenance["data"]
+    if "sample" in data:
+        drawn = data["sample"]["rows"]
+        complain("note", f"the front is that of a sample of {drawn:,} of {data['rows']:,} rows")
     summary = found.to_dict()
     if rule is not None:
         summary["chosen"] = {**found.choice(rule), "out": str(target)}

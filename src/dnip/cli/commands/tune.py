@@ -123,11 +123,12 @@ def tune(
         )
     check_files({"table": table, "dev": dev, "unlabelled": unlabelled}, {"out": out})
     names = options.split_classes(classes)
-    rows, (dev_rows, more) = options.read_tables(names, table, dev, unlabelled)
+    dev_rows, more = options.read_others(names, dev, unlabelled)
     with live_progress("tuning") as show:
         tuning = tune_table(
-            rows,
+            table,
             grid=grid,
+            classes=names,
             criterion=best_by,
             folds=folds,
             dev_share=dev_share,

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from dnip.base.errors import DNIPWarning
 from dnip.comparing.baselines.base import ClassWeights, Method
-from dnip.fitting.robust import solve_robustly
-from dnip.fitting.settings import AUTHORS, PAPER, Preset
+from dnip.fitting.robust import fit_robustly
+from dnip.fitting.settings import AUTHORS, PAPER, FitSettings, Preset
 from dnip.method.objective import Objective
+from dnip.method.problem import Problem
 from dnip.method.scales import DEFAULT_SCALE
 from dnip.solvers import solve
 
@@ -92,16 +93,9 @@ class OurDNIP(Method):
     def fit(self, opt: OptSet, seed: int = 0) -> ClassWeights:
         """Fit as ``dnip fit`` does."""
         with quiet_about_classes():
-            found, decision, _ = solve_robustly(
-                opt.probabilities,
-                opt.labels,
-                self.objective,
-                robust=self.robust,
-                unlabelled=opt.unlabelled if len(opt.unlabelled) else None,
-                scale=self.scale,
-                seed=seed,
-                classes=opt.classes,
-            )
+            problem = Problem.of(opt.probabilities, opt.labels, classes=opt.classes)
+            settings = FitSettings(self.objective, robust=self.robust, scale=self.scale, seed=seed)
+            found, decision, _ = fit_robustly(problem, settings, opt.unlabelled)
         return _as_weights(found, **({} if decision is None else {"robust": decision.to_dict()}))
 
 

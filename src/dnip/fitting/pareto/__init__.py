@@ -1,8 +1,6 @@
 """The front of accuracy and COBias: every trade-off that weights can make, and which to take."""
 
-from dnip.fitting.pareto.expectation import expected_cobias
-from dnip.fitting.pareto.left_out import CrossFit, cross_fit
-from dnip.fitting.pareto.rules import Rule
+from dnip.fitting.pareto.rules import CrossFit, Rule, cross_fit, expected_cobias
 from dnip.fitting.pareto.solve import Front, Point, front
 from dnip.fitting.pareto.trade_off import TradeOff, trace_front
 

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dnip.base.validation import check_integer, check_number
-from dnip.fitting.pareto.explorer import Explorer
-from dnip.fitting.pareto.search import Origin, fill, sweep, sweep_settings
+from dnip.fitting.pareto.search import Explorer, Origin, fill, sweep, sweep_settings
 from dnip.method.objective import Objective, term_values
 from dnip.method.problem import Problem
 from dnip.method.scales import DEFAULT_SCALE, Spacing, WeightScale

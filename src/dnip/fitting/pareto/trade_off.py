@@ -3,34 +3,31 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, get_args
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, get_args
 
 import numpy as np
 
+from dnip.base.errors import InvalidInputError
 from dnip.base.option import Switch
+from dnip.base.typing import Confusion, Counts
 from dnip.base.validation import check_choice
 from dnip.fitting.fit import calibrate_table
-from dnip.fitting.pareto.expectation import expected_cobias
-from dnip.fitting.pareto.left_out import FEW, CrossFit, cross_fit
-from dnip.fitting.pareto.rules import Rule
+from dnip.fitting.pareto.rules import FEW, CrossFit, Rule, cross_fit, expected_cobias
 from dnip.fitting.pareto.solve import Front, FrontProgress, Point, front
 from dnip.fitting.record import provenance_of
-from dnip.fitting.sampled import whole_table
+from dnip.fitting.sampled import sample_of, weights_of_labelled
 from dnip.method.coefficients import Coefficients
 from dnip.method.prediction import decide
 from dnip.method.scales import DEFAULT_SCALE
 from dnip.method.solution import Status
 from dnip.metrics import HEADLINE, scores
 from dnip.metrics.confusion import count_pairs
+from dnip.tables import ProbabilityTable
 from dnip.tables.guards import check_disjoint, scored_rows
 from dnip.tables.sketch import TableSample
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from dnip.base.typing import Confusion, Counts
-    from dnip.tables import ProbabilityTable
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,9 +219,10 @@ def _origin(point: Point) -> dict[str, Any]:
 
 
 def trace_front(
-    table: ProbabilityTable,
+    table: ProbabilityTable | Path,
     test: ProbabilityTable | None = None,
     *,
+    classes: Sequence[str] | None = None,
     scale: int | str = DEFAULT_SCALE,
     smoothing: float | None = None,
     effort: float = 1.0,
@@ -238,10 +236,13 @@ def trace_front(
 
     Parameters
     ----------
-    table : ProbabilityTable
-        The opt set; rows without a label are not used.
+    table : ProbabilityTable or Path
+        The opt set; rows without a label are not used. Of a file of more than 2,000,000 rows, a
+        sample is used, whose rows count by the exact class sizes.
     test : ProbabilityTable, optional
         Other rows of the same classes. It has no influence on the front.
+    classes : sequence of str, optional
+        Class names of a file.
     scale, smoothing, effort, seed, time_limit, progress
         As for :func:`front`.
     cross : {"auto", "on", "off"}, default="auto"
@@ -268,11 +269,18 @@ def trace_front(
     True
     """
     check_choice("cross_fit", cross, get_args(Switch))
-    labelled = scored_rows(table, "a fit")
+    sample, count = sample_of(table, classes, seed=seed)
+    opt, weight = sample.table, weights_of_labelled(sample)
+    labelled = scored_rows(opt, "a fit")
     held_out = None
     if test is not None:
         held_out = scored_rows(test)
-        check_disjoint(table, test)
+        check_disjoint(opt, test)
+    if cross == "on" and weight is not None:
+        raise InvalidInputError(
+            f"{opt.source} is so large that the front is that of a sample, which is not refitted",
+            hint="Give a test table instead",
+        )
     assert labelled.labels is not None
     found = front(
         labelled.probabilities,
@@ -281,22 +289,27 @@ def trace_front(
         smoothing=smoothing,
         effort=effort,
         seed=seed,
+        sample_weight=weight,
         time_limit=time_limit,
-        classes=table.classes,
+        classes=opt.classes,
         progress=progress,
     )
-    calibration = calibrate_table(labelled)
-    provenance = provenance_of(whole_table(table), table.data_hash, calibration, seed)
-    sample = TableSample.of(labelled.probabilities, labelled.labels, mass=labelled.mass)
-    provenance["sketch"] = sample.sketch().to_dict()
+    data_hash = opt.data_hash
+    if weight is not None:
+        data_hash = count(Coefficients(opt.classes, found.raw.weight_indices, found.scale), None)[1]
+    provenance = provenance_of(sample, data_hash, calibrate_table(labelled), seed)
+    p, labels = labelled.probabilities, labelled.labels
+    like = TableSample.of(p, labels, mass=labelled.mass, weight=weight)
+    provenance["sketch"] = like.sketch().to_dict()
     trade_off = TradeOff(
-        table.classes,
+        opt.classes,
         found,
         provenance,
         None if held_out is None else _score(held_out, found),
     )
     alone = found.support[found.support > 0].min() < 2
-    wanted = cross == "on" or (cross == "auto" and trade_off.few is not None and not alone)
+    usual = trade_off.few is not None and not alone and weight is None
+    wanted = cross == "on" or (cross == "auto" and usual)
     if not wanted or found.status is Status.INTERRUPTED:
         return trade_off
     try:
@@ -311,7 +324,7 @@ def trace_front(
         )
     except KeyboardInterrupt:
         checked = None
-    return TradeOff(table.classes, found, provenance, trade_off.test, checked)
+    return replace(trade_off, cross=checked)
 
 
 def _score(table: ProbabilityTable, found: Front) -> TestScores:

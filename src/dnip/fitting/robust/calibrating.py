@@ -1,16 +1,17 @@
-"""The calibration that coefficients carry: what labels say about the log-odds of each class."""
+"""The calibration that coefficients carry, and whether unlabelled rows are as it says."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dnip.fitting.robust.batch import batch_shift
-from dnip.fitting.robust.rows import draw_per_class
 from dnip.fitting.robust.shift import fit_shift
-from dnip.priors.calibration import log_probabilities
+from dnip.fitting.robust.smooth import batch_shift, draw_per_class
+from dnip.metrics.two_samples import smirnov_p_value
+from dnip.priors.calibration import centred, log_probabilities, softmax
+from dnip.priors.estimate import maximise_shares
 from dnip.tables.sketch import TableSample
 
 if TYPE_CHECKING:
@@ -111,3 +112,96 @@ def what_labels_tell(
         "calibration": calibrate(probabilities[drawn], labels[drawn], counted).to_dict(),
         "sketch": sample.sketch().to_dict(),
     }
+
+
+# Rows differ beyond chance if the p value over all classes is below this.
+_LEVEL = 0.01
+_MAX_ROUNDS, _TOLERANCE = 1_000, 1e-7
+
+
+class Drift(NamedTuple):
+    """Labelled rows moved to where the unlabelled ones are, and the p value of the test."""
+
+    probabilities: Probabilities  # (M, N) of the labelled rows
+    p_value: float
+
+
+def find_drift(
+    labelled: Probabilities,
+    labels: Labels,
+    unlabelled: Probabilities,
+    target: Floats | None = None,
+    counts: Floats | None = None,
+) -> Drift | None:
+    """Return moved labelled rows if the two sets differ beyond chance and class mix, else None.
+
+    Another class mix changes no class accuracy. So labelled rows first get weights for the mix that
+    the unlabelled ones probably have (Saerens et al. 2002). A difference that remains, by the test
+    of Kolmogorov and Smirnov on the probabilities of each class (Bonferroni's correction, 1 %), is
+    a change of the texts, the prompt or the model. Then the log-probabilities of the labelled rows
+    get the mean and the spread of the unlabelled ones.
+
+    Parameters
+    ----------
+    labelled : ndarray of shape (M, N)
+    labels : ndarray of shape (M,)
+    unlabelled : ndarray of shape (U, N)
+    target : ndarray of shape (N,), optional
+        The class mix of the unlabelled rows, if it is known.
+    counts : ndarray of shape (M,), optional
+        How often each labelled row counts.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.dirichlet([2, 1], 600)
+    >>> y = (rng.random(600) < p[:, 1]).astype(int)
+    >>> find_drift(p[:300], y[:300], p[300:]) is None
+    True
+    >>> other = p[300:] * [1, 9]
+    >>> found = find_drift(p[:300], y[:300], other / other.sum(axis=1, keepdims=True))
+    >>> bool(found.probabilities[:, 1].mean() > p[:300, 1].mean() + 0.1)
+    True
+    """
+    n_classes = labelled.shape[1]
+    log_u = log_probabilities(unlabelled)
+    if counts is None:
+        counts = np.ones(len(labels))
+    if target is None:
+        target = maximise_shares(
+            calibrate(labelled, labels, counts).posterior(log_u),
+            np.full(n_classes, 1 / n_classes),
+            np.full(n_classes, 0.5),
+            rounds=_MAX_ROUNDS,
+            tolerance=_TOLERANCE,
+        )
+    support = np.bincount(labels, counts, n_classes)
+    factor = (target / np.where(support > 0, support, 1.0))[labels]
+    weight = counts * factor
+    n_rows = float(weight.sum() ** 2 / (weight @ factor))  # effective number of rows
+    p_value = n_classes * min(
+        _smirnov(labelled[:, c], weight, n_rows, unlabelled[:, c]) for c in range(n_classes)
+    )
+    if p_value >= _LEVEL:
+        return None
+    here, there = (centred(log_p) for log_p in (log_probabilities(labelled), log_u))
+    away = here - np.average(here, axis=0, weights=counts)
+    variance = np.average(away**2, axis=0, weights=counts).mean()
+    spread = np.sqrt(there.var(axis=0).mean() / max(variance, 1e-12))
+    moved = away * spread + there.mean(axis=0)
+    return Drift(softmax(moved), float(p_value))
+
+
+def _smirnov(x: Floats, weight: Floats, n_rows: float, y: Floats) -> float:
+    """Return the p value of a weighted sample and another one having the same distribution.
+
+    The weighted one counts as `n_rows` rows of equal weight (Kish 1965).
+    """
+    order = np.argsort(x)
+    x, y = x[order], np.sort(y)
+    height = np.concatenate(([0.0], np.cumsum(weight[order]) / weight.sum()))
+    everywhere = np.concatenate([x, y])
+    below_x = height[np.searchsorted(x, everywhere, side="right")]
+    below_y = np.searchsorted(y, everywhere, side="right") / len(y)
+    distance = float(np.abs(below_x - below_y).max())
+    return smirnov_p_value(distance, n_rows, len(y))

@@ -2,18 +2,156 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
-from dnip.fitting.robust.batch import batch_shift
-from dnip.fitting.robust.rows import CountedRows, draw_per_class
 from dnip.fitting.robust.shift import fit_shift
-from dnip.priors.calibration import log_probabilities
+from dnip.method.problem import Problem
+from dnip.priors.calibration import log_probabilities, softmax
 from dnip.priors.estimate import maximise_shares
 
 if TYPE_CHECKING:
-    from dnip.base.typing import Booleans, Floats, Labels, Probabilities
+    from collections.abc import Sequence
+
+    from dnip.base.typing import Booleans, Floats, Integers, Labels, Probabilities
+
+# Rounds of balancing a batch of uneven class shares.
+_ROUNDS = 10
+
+
+def batch_shift(
+    probabilities: Probabilities, shares: Floats, weight: Floats | None = None
+) -> Floats:
+    """Return log-weights that make the classes of a batch equally likely on average.
+
+    Batch calibration (Zhou et al. 2024) divides by the mean probability of each class. That is
+    right for classes of equal shares. If `shares` are uneven, each row counts inversely to the
+    share of the class that it probably belongs to. The result is shrunk toward no change, by the
+    part of its spread that is chance in a batch of this size (James and Stein 1961).
+
+    Parameters
+    ----------
+    probabilities : ndarray of shape (M, N)
+    shares : ndarray of shape (N,)
+        Class shares of the batch.
+    weight : ndarray of shape (M,), optional
+        How often each row counts.
+
+    Returns
+    -------
+    ndarray of shape (N,)
+        Log-weights with mean 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> p = np.array([[0.9, 0.1], [0.7, 0.3]] * 50)
+    >>> batch_shift(p, np.array([0.5, 0.5])).round(2)
+    array([-0.68,  0.68])
+    """
+    if weight is None:
+        weight = np.ones(len(probabilities))
+    n_rows = weight.sum()
+    average = weight @ probabilities / n_rows
+    mean = _smooth(average, n_rows)
+    variance = weight @ (probabilities - average) ** 2 / n_rows
+    chance = float((variance / mean**2).mean()) / n_rows
+    shift = _against(mean)
+    if np.ptp(shares) > 0:
+        log_p = np.log(np.maximum(probabilities, np.finfo(np.float64).tiny))
+        for _ in range(_ROUNDS):
+            membership = weight[:, None] * softmax(log_p + shift + np.log(shares))
+            # the mean of the classes' means, in which every class counts alike
+            part = (membership / membership.sum(axis=0)).mean(axis=1)
+            shift = _against(_smooth(part @ probabilities, n_rows))
+    spread = float((shift**2).mean())
+    return np.asarray(shift * max(0.0, 1 - chance / spread) if spread > 0 else shift)
+
+
+def _smooth(mean: Floats, n_rows: float) -> Floats:
+    """Add half a row of each class, so that a class missing from the batch gets no huge weight."""
+    return np.asarray((n_rows * mean + 0.5) / (n_rows + len(mean) / 2))
+
+
+def _against(mean: Floats) -> Floats:
+    shift = -np.log(mean)
+    return np.asarray(shift - shift.mean())
+
+
+# How many labels the expected accuracy of a class counts as. Its error is about 0.09, as is that of
+# the accuracy on 30 labels.
+_EXPECTED_LABELS = 30.0
+# Smaller memberships are left out: they are many rows that hardly count.
+_LEAST_MEMBERSHIP = 0.005
+
+
+class CountedRows(NamedTuple):
+    """Rows, the class of each, and how many labels each counts as.
+
+    Examples
+    --------
+    >>> p = np.array([[0.8, 0.2], [0.4, 0.6]])
+    >>> labelled = CountedRows(p, np.array([0, 1]), np.ones(2))
+    >>> both = labelled.and_expected(p[:1], np.array([[0.75, 0.25]]), np.ones(1))
+    >>> both.labels, both.counts
+    (array([0, 1, 0, 1]), array([ 1.,  1., 30., 30.]))
+    """
+
+    probabilities: Probabilities  # (R, N)
+    labels: Labels  # (R,)
+    counts: Floats  # (R,)
+
+    def and_expected(
+        self, probabilities: Probabilities, membership: Probabilities, weight: Floats
+    ) -> Self:
+        """Add rows with known class probabilities: each counts for every class that it may be.
+
+        The accuracy of a class is then a mean of the accuracy on its labels and of the expected
+        accuracy on these rows, which counts as 30 labels.
+
+        Parameters
+        ----------
+        probabilities, membership : ndarray of shape (M, N)
+            Class probabilities of the rows, and how probably each is of each class.
+        weight : ndarray of shape (M,)
+            How much each row counts.
+        """
+        n_classes = membership.shape[1]
+        present = np.bincount(self.labels, minlength=n_classes) > 0
+        row, label = np.nonzero((membership >= _LEAST_MEMBERSHIP) & present)
+        part = membership[row, label] * weight[row]
+        counts = _EXPECTED_LABELS * part / np.bincount(label, part, n_classes)[label]
+        return type(self)(
+            np.concatenate([self.probabilities, probabilities[row]]),
+            np.concatenate([self.labels, label]),
+            np.concatenate([self.counts, counts]),
+        )
+
+    def as_problem(self, classes: Sequence[str], shares: Floats) -> Problem:
+        """Return the rows as a problem whose classes have the given shares."""
+        support = np.bincount(self.labels, self.counts, len(classes))
+        part = np.where(support > 0, shares, 0.0) / np.where(support > 0, support, 1.0)
+        counts = self.counts * part[self.labels] * (support.sum() / (part * support).sum())
+        return Problem.trusted(self.probabilities, self.labels, classes, counts)
+
+
+def draw_per_class(labels: Labels, n_classes: int, rng: np.random.Generator, most: int) -> Integers:
+    """Return row numbers in ascending order: all rows of a class, or a sample of `most`.
+
+    Examples
+    --------
+    >>> draw_per_class(np.array([0, 1, 1, 1]), 2, np.random.default_rng(0), most=1).size
+    2
+    """
+    drawn = []
+    for c in range(n_classes):
+        rows = np.flatnonzero(labels == c)
+        if len(rows) > most:
+            rows = rng.choice(rows, most, replace=False)
+        drawn.append(rows)
+    return np.sort(np.concatenate(drawn))
+
 
 #: Most labelled rows of a class that are used; and most labelled and unlabelled rows together.
 ROWS_PER_CLASS, _ROWS = 4_000, 4_000

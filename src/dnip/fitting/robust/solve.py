@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple, Unpack
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dnip.base.arrays import ArrayLocation, check_probabilities
-from dnip.base.errors import InvalidInputError
-from dnip.fitting.robust.constraint_repair import ConstraintRepair
-from dnip.fitting.robust.decision import Decision
-from dnip.fitting.robust.drift import find_drift
-from dnip.fitting.robust.rounding import lower, round_to_scale
+from dnip.fitting.robust.calibrating import find_drift
+from dnip.fitting.robust.constraint_repair import ConstraintRepair, lower, round_to_scale
 from dnip.fitting.robust.smooth import ROWS_PER_CLASS, fit_smooth
-from dnip.fitting.settings import FitKeywords, FitSettings
+from dnip.fitting.settings import FitSettings
 from dnip.method.objective import Objective, on_classes
 from dnip.method.problem import Problem
 from dnip.method.solution import Status
@@ -23,15 +19,95 @@ from dnip.priors import check_prior, weigh_rows
 from dnip.solvers import Coordinate, find_optimum
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import ArrayLike
-
     from dnip.base.typing import Floats, Labels, Probabilities
-    from dnip.fitting.robust.rounding import Rounded
-    from dnip.method.objective import ConfusionFunction, ObjectiveLike
+    from dnip.fitting.robust.constraint_repair import Rounded
+    from dnip.method.objective import ObjectiveLike
     from dnip.method.solution import Solution
     from dnip.solvers import Progress
+
+
+@dataclass(frozen=True, eq=False)
+class Blend:
+    """How the coefficients of a robust fit came about.
+
+    Attributes
+    ----------
+    n_unlabelled : int
+        Unlabelled rows that were given; only a sample is used if there are many.
+    support : ndarray of shape (N,)
+        Labels of each class.
+    trust : ndarray of shape (N,)
+        Part of the way from the smooth estimator to the optimum, 0..1.
+    shares : ndarray of shape (N,)
+        Class shares, given or estimated.
+    sharpness : float
+        Inverse temperature at which the probabilities are calibrated.
+    batch, smooth, optimum : ndarray of shape (N,)
+        Log-weights of the prior, of the smooth estimator, and of the optimum of labels and
+        unlabelled rows.
+    drift : float or None
+        The p value of the unlabelled rows being like the labelled ones, if it is so small that the
+        labelled ones were moved; else None.
+    toward_constraints : float
+        How far the weights went from there to the optimum that satisfies the constraints, 0..1.
+    """
+
+    n_unlabelled: int
+    support: Floats
+    trust: Floats
+    shares: Floats
+    sharpness: float
+    batch: Floats
+    smooth: Floats
+    optimum: Floats
+    drift: float | None
+    toward_constraints: float
+
+    @property
+    def sentence(self) -> str:
+        """What was decided and why, in a few lines of text."""
+        present = self.support > 0
+        labels = _span(self.support[present], "{:,.0f}")
+        part = _span(self.trust[present], "{:.0%}")
+        rows = f" and {self.n_unlabelled:,} unlabelled rows" if self.n_unlabelled else ""
+        noun = "label" if labels == "1" else "labels"
+        said = f"robust: with {labels} {noun} per class, the optimum of labels{rows} counts {part}"
+        said += "." if part == "100%" else ",\na smooth fit the rest."
+        if self.drift is not None:
+            said += (
+                f"\nThe unlabelled rows differ from the labelled ones beyond chance (p = "
+                f"{self.drift:.1g}), and not by their\nclass mix alone. The weights follow the "
+                "unlabelled rows: labelled ones were moved to where these lie."
+            )
+        if self.toward_constraints:
+            said += (
+                f"\nThe constraints were not kept there: {self.toward_constraints:.0%} of the way "
+                "to the optimum that keeps them was gone."
+            )
+        return said
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as a coefficients file records it."""
+        return {
+            "unlabelled_rows": self.n_unlabelled,
+            "labels": self.support.tolist(),
+            "trust": self.trust.tolist(),
+            "shares": self.shares.tolist(),
+            "sharpness": self.sharpness,
+            "log_weights": {
+                "batch": self.batch.tolist(),
+                "smooth": self.smooth.tolist(),
+                "optimum": self.optimum.tolist(),
+            },
+            "drift_p_value": self.drift,
+            "toward_constraints": self.toward_constraints,
+        }
+
+
+def _span(values: Floats, form: str) -> str:
+    low, high = form.format(values.min()), form.format(values.max())
+    return low if low == high else f"{low} to {high}"
+
 
 # Labels of a class at which it is halfway between the smooth estimator and the optimum.
 _HALFWAY = 4.0
@@ -42,26 +118,19 @@ _CUT_SHORT = (Status.TIME_LIMIT, Status.INTERRUPTED)
 
 
 class RobustSolution(NamedTuple):
-    """A solution, and the decision behind it; None for the plain optimum.
-
-    `moved` are the labelled rows, moved to where the unlabelled ones are, if these are different.
-    """
+    """What `fit_robustly` returns."""
 
     solution: Solution
-    decision: Decision | None
+    decision: Blend | None
     moved: Probabilities | None = None
 
 
-def solve_robustly(
-    probabilities: ArrayLike,
-    labels: ArrayLike,
-    objective: ObjectiveLike | ConfusionFunction | None = None,
+def fit_robustly(
+    given: Problem,
+    settings: FitSettings,
+    unlabelled: Probabilities,
     *,
-    unlabelled: ArrayLike | None = None,
-    sample_weight: ArrayLike | None = None,
-    classes: Sequence[str] | None = None,
     progress: Progress | None = None,
-    **settings: Unpack[FitKeywords],
 ) -> RobustSolution:
     """Find weights that hold on other rows, even with few labels.
 
@@ -73,40 +142,33 @@ def solve_robustly(
 
     Parameters
     ----------
-    probabilities, labels, objective
-        As for :func:`dnip.solve`.
-    unlabelled : array-like of shape (U, N), optional
-        Class probabilities of rows without a label, from where the weights will be used. If they
-        differ from the labelled ones by more than chance and class mix, the weights follow them.
-    sample_weight : array-like of shape (M,), optional
-        How often each example counts: 2 means the same as the example twice.
-    classes, progress
-        As for :func:`dnip.solve`.
-    **settings
-        ``scale``, ``solver``, ``seed`` and ``time_limit`` as for :func:`dnip.solve`, and:
-
-        robust : {"auto", "on", "off"}, default="auto"
-            ``"off"`` is :func:`dnip.solve`. ``"auto"`` means ``"off"`` for objectives without
-            COBias, for solvers other than coordinate, and for large tables (10 million cells, or
-            very many classes).
-        target_prior : mapping, sequence or "uniform", optional
-            Class shares where the weights will be used. Examples then count by the target share of
-            their class over the observed one. A class with share 0 gets the least weight.
-        constraints : Constraints, optional
-            What the weights must satisfy on the labelled rows. If those of a robust fit do not,
-            they go toward the optimum that does, until they do.
+    given : Problem
+        The labelled rows.
+    settings : FitSettings
+        ``robust="off"`` is the plain optimum. ``"auto"`` means ``"off"`` for objectives without
+        COBias, for solvers other than coordinate, and for large tables (10 million cells, or very
+        many classes). A target prior cannot be ``"estimate"`` here. If the weights of a robust fit
+        do not keep the constraints, they go toward the optimum that does, until they do.
+    unlabelled : ndarray of shape (U, N)
+        Class probabilities of rows without a label, from where the weights will be used; none of
+        them is an empty array. If they differ from the labelled ones by more than chance and class
+        mix, the weights follow them.
+    progress : callable, optional
+        Called with a :class:`~dnip.method.solution.TraceEntry` at every event.
 
     Returns
     -------
     solution : Solution
         Its value and terms are those of the final weights on the labelled rows.
-    decision : Decision or None
+    decision : Blend or None
         How the weights came about; None for the plain optimum.
+    moved : ndarray of shape (M, N) or None
+        The labelled rows, moved to where the unlabelled ones are, if these are different.
 
     Raises
     ------
     InvalidInputError
-        For input or settings that break their contract.
+        For a target prior or constraints that do not fit the classes.
     InfeasibleError
         If no weights on the scale satisfy the constraints, or none were found.
 
@@ -117,8 +179,9 @@ def solve_robustly(
 
     Examples
     --------
-    >>> p = [[0.9, 0.1], [0.6, 0.4], [0.8, 0.2], [0.55, 0.45]]
-    >>> found = solve_robustly(p, [0, 1, 0, 1], unlabelled=[[0.7, 0.3]] * 50)
+    >>> p = np.array([[0.9, 0.1], [0.6, 0.4], [0.8, 0.2], [0.55, 0.45]])
+    >>> problem, unlabelled = Problem.of(p, [0, 1, 0, 1]), np.array([[0.7, 0.3]] * 50)
+    >>> found = fit_robustly(problem, FitSettings(), unlabelled)
     >>> found.solution.weights.round(2)
     array([0.36, 1.  ])
     >>> print(found.decision.sentence)
@@ -126,36 +189,6 @@ def solve_robustly(
     a smooth fit the rest.
     """
     began = time.perf_counter()
-    chosen = FitSettings(objective, **settings)
-    problem = Problem.of(probabilities, labels, sample_weight=sample_weight, classes=classes)
-    others = _check_unlabelled(unlabelled, problem)
-    return fit_robustly(problem, chosen, others, began, progress=progress)
-
-
-def fit_robustly(
-    given: Problem,
-    settings: FitSettings,
-    unlabelled: Probabilities,
-    began: float | None = None,
-    *,
-    progress: Progress | None = None,
-) -> RobustSolution:
-    """Fit as :func:`solve_robustly` does, on checked input.
-
-    Parameters
-    ----------
-    given : Problem
-        The labelled rows.
-    settings : FitSettings
-    unlabelled : ndarray of shape (U, N)
-        None of them is an empty array.
-    began : float, optional
-        The ``time.perf_counter`` reading from which time counts; now by default.
-    progress : callable, optional
-        Called with a :class:`~dnip.method.solution.TraceEntry` at every event.
-    """
-    if began is None:
-        began = time.perf_counter()
     problem = given
     target: Floats | None = None
     absent: tuple[int, ...] = ()
@@ -202,7 +235,7 @@ def fit_robustly(
         settings.scale,
         absent,
     )
-    decision = Decision(
+    how = Blend(
         n_unlabelled=len(unlabelled),
         support=smooth.support,
         trust=trust,
@@ -215,7 +248,7 @@ def fit_robustly(
         toward_constraints=toward,
     )
     solution = _restate(found, weights, problem, goal, repair, began)
-    return RobustSolution(solution, decision, None if drift is None else drift.probabilities)
+    return RobustSolution(solution, how, None if drift is None else drift.probabilities)
 
 
 def _counted_rows(problem: Problem) -> tuple[Probabilities, Labels, Floats]:
@@ -267,18 +300,6 @@ def _weighed(problem: Problem, target: Floats) -> Problem:
 
 def _closes_gaps(goal: ObjectiveLike) -> bool:
     return isinstance(goal, Objective) and goal.beta > 0 and "cobias" in goal.terms
-
-
-def _check_unlabelled(unlabelled: ArrayLike | None, problem: Problem) -> Probabilities:
-    if unlabelled is None:
-        return np.empty((0, problem.n_classes))
-    others = check_probabilities(unlabelled, location=ArrayLocation("unlabelled"))
-    if others.shape[1] != problem.n_classes:
-        raise InvalidInputError(
-            f"unlabelled has {others.shape[1]} columns, but probabilities has {problem.n_classes}",
-            hint="Give unlabelled rows of the same classes",
-        )
-    return others
 
 
 def _restate(

@@ -16,7 +16,7 @@ from dnip.metrics import METRICS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dnip.base.typing import Confusion, Floats, Integers, Labels
+    from dnip.base.typing import Floats, Integers, Labels
     from dnip.fitting.tuning.settings import Settings
 
 #: Which of two candidates is better: by accuracy then COBias, the other way round, or by a sum.
@@ -125,6 +125,7 @@ def choose(
     *,
     seed: int,
     confidence: float = 0.9,
+    weight: Floats | None = None,
 ) -> Choice:
     """Choose the settings that are better beyond chance, or else the defaults.
 
@@ -152,6 +153,8 @@ def choose(
         Seed of the bootstrap.
     confidence : float, default=0.9
         Probability of keeping the defaults where all candidates are equal; 0 takes the best one.
+    weight : ndarray of shape (N,), optional
+        How many rows a dev row of each class stands for.
 
     Returns
     -------
@@ -167,7 +170,7 @@ def choose(
     5
     """
     candidates = sorted(predictions, key=lambda settings: settings.distance)
-    evidence = _Evidence(labels, [predictions[c] for c in candidates], n_classes, seed)
+    evidence = _Evidence(labels, [predictions[c] for c in candidates], n_classes, seed, weight)
     steps = [evidence.scores(weights) for weights in criterion.steps]
     first = _against(steps[0], 0)
     standings = {
@@ -234,11 +237,12 @@ class _Evidence:
         predictions: Sequence[Sequence[Labels]],
         n_classes: int,
         seed: int,
+        weight: Floats | None,
     ) -> None:
         rng = np.random.default_rng(seed)
         n_folds = len(labels)
         self._folds = [
-            _FoldEvidence(true, [parts[number] for parts in predictions], n_classes, rng)
+            _FoldEvidence(true, [parts[number] for parts in predictions], n_classes, rng, weight)
             for number, true in enumerate(labels)
         ]
         drawn = rng.multinomial(n_folds, np.full(n_folds, 1 / n_folds), SAMPLES)
@@ -264,8 +268,9 @@ class _FoldEvidence:
         predictions: Sequence[Labels],
         n_classes: int,
         rng: np.random.Generator,
+        weight: Floats | None,
     ) -> None:
-        self._n_classes = n_classes
+        self._n_classes, self._weight = n_classes, weight
         rows = np.column_stack([labels, *predictions])
         patterns, counts = np.unique(rows, axis=0, return_counts=True)
         self._true, self._predicted = patterns[:, 0], patterns[:, 1:]
@@ -293,15 +298,17 @@ class _FoldEvidence:
         rates, sizes = [], []
         for c in np.unique(self._true):
             own = self._true == c
-            sizes.append(self._counts[0, own].sum())
-            rates.append((self._counts[:, own] @ right[own]).T / sizes[-1])
+            size = self._counts[0, own].sum()
+            rates.append((self._counts[:, own] @ right[own]).T / size)
+            sizes.append(size if self._weight is None else size * self._weight[c])
         return np.stack(rates, axis=-1), np.array(sizes)
 
-    def _confusions(self, candidate: int) -> list[Confusion]:
+    def _confusions(self, candidate: int) -> list[Floats]:
         n = self._n_classes
         cells = self._true * n + self._predicted[:, candidate]
+        weight = np.ones(n) if self._weight is None else self._weight
         return [
-            np.bincount(cells, counts, n * n).astype(np.int64).reshape(n, n)
+            np.bincount(cells, counts, n * n).reshape(n, n) * weight[:, None]
             for counts in self._counts
         ]
 

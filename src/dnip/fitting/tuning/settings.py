@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from dnip.base.errors import InvalidInputError
 from dnip.base.validation import check_choice
-from dnip.fitting.settings import ROBUST
+from dnip.fitting.settings import ROBUST, FitSettings
 from dnip.method.objective import Objective, smoothing_name
 from dnip.method.scales import DEFAULT_SCALE, WeightScale
 
@@ -32,7 +32,7 @@ class Settings:
     smoothing : float, optional
         μ, above 0; 0.4·M if left out.
     robust : {"auto", "on", "off"}, default="auto"
-        As for :func:`dnip.fitting.robust.solve_robustly`.
+        As for :func:`dnip.fit_table`.
 
     Examples
     --------
@@ -58,9 +58,12 @@ class Settings:
             f"robust {self.robust}"
         )
 
-    def of(self, base: Objective) -> Objective:
-        """Return an objective with this β, τ and μ."""
-        return replace(base, beta=self.beta, tau=self.tau, smoothing=self.smoothing)
+    def of(self, base: FitSettings) -> FitSettings:
+        """Return the settings of a fit, with these of its own."""
+        assert isinstance(base.objective, Objective)
+        goal = replace(base.objective, beta=self.beta, tau=self.tau, smoothing=self.smoothing)
+        scale = WeightScale.of(self.scale)
+        return replace(base, objective=goal, scale=scale, robust=self.robust)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the settings by name; the scale as a number where it is K."""

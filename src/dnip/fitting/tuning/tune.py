@@ -4,33 +4,32 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dnip.base.errors import DNIPWarning, InvalidInputError, listed
+from dnip.base.typing import Counts, Floats, Labels
 from dnip.base.validation import check_number
-from dnip.fitting.fit import fit_table, unlabelled_rows
+from dnip.fitting.fit import fit_sample, unlabelled_rows
 from dnip.fitting.record import Fit
+from dnip.fitting.sampled import class_weights, sample_of, weights_of_labelled
+from dnip.fitting.settings import FitSettings
 from dnip.fitting.tuning.choice import Choice, Criterion, Standing, choose
 from dnip.fitting.tuning.settings import Grid, Settings
-from dnip.fitting.tuning.splits import fold_rows, share_rows
-from dnip.fitting.tuning.trials import Fold, Progress, Workbench
+from dnip.fitting.tuning.trials import Fold, Progress, fold_rows, run_trials, share_rows
+from dnip.method.coefficients import Coefficients
 from dnip.method.objective import Objective
 from dnip.metrics import METRICS, accuracy, cobias
 from dnip.metrics.confusion import count_pairs
+from dnip.solvers import Solver
 from dnip.tables import ProbabilityTable
 from dnip.tables.guards import check_disjoint, scored_rows
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import ArrayLike
-
-    from dnip.base.typing import Confusion, Labels
-    from dnip.method.coefficients import Coefficients
-    from dnip.solvers import Solver
+from dnip.tables.sampling import Sample
 
 # Part of the time limit in which candidates are tried; the rest is for the final fit.
 _TRIAL_SHARE = 0.8
@@ -50,7 +49,7 @@ class Candidate:
     """
 
     settings: Settings
-    folds: tuple[Confusion, ...]
+    folds: tuple[Counts, ...]
     standing: Standing
 
     @property
@@ -152,10 +151,11 @@ class Tuning:
 
 
 def tune(
-    table: ProbabilityTable | ArrayLike,
+    table: ProbabilityTable | Path | ArrayLike,
     labels: ArrayLike | None = None,
     grid: Grid | None = None,
     *,
+    classes: Sequence[str] | None = None,
     criterion: Criterion | str = "weighted",
     folds: int | None = None,
     dev_share: float | None = None,
@@ -176,12 +176,15 @@ def tune(
 
     Parameters
     ----------
-    table : ProbabilityTable or array-like of shape (M, N)
-        The opt set. Rows without a label are used by robust fits only.
+    table : ProbabilityTable, Path or array-like of shape (M, N)
+        The opt set. Rows without a label are used by robust fits only. Of a file of more than
+        2,000,000 rows, a sample is used.
     labels : array-like of shape (M,), optional
         Class indices, where `table` is a matrix; -1 for a row without one.
     grid : Grid, optional
         The candidates; ``Grid()`` by default.
+    classes : sequence of str, optional
+        Class names of a file.
     criterion : Criterion or str, default="weighted"
         What makes a candidate better.
     folds : int, optional
@@ -233,14 +236,15 @@ def tune(
     check_number("confidence", confidence, at_least=0, at_most=1)
     if time_limit is not None:
         check_number("time_limit", time_limit, at_least=0)
-    opt = _as_table(table, labels)
-    scheme, trial_folds, dev_labels = _set_apart(opt, folds, dev_share, dev, seed)
-    base = Objective() if objective is None else objective
+    sample, count = sample_of(_as_table(table, labels), classes, seed=seed)
+    opt = sample.table
+    scheme, trial_folds, dev_labels = _set_apart(sample, folds, dev_share, dev, seed)
+    weight = None if dev is not None else class_weights(sample)
+    base = FitSettings(objective, solver=solver, seed=seed)
     more = unlabelled_rows(opt, unlabelled)
-    workbench = Workbench(trial_folds, base, more if len(more) else None, solver, seed)
     planned = grid.candidates()
     deadline = None if time_limit is None else began + _TRIAL_SHARE * time_limit
-    trials = workbench.run(planned, deadline=deadline, progress=progress)
+    trials = run_trials(planned, trial_folds, base, more, deadline=deadline, progress=progress)
     if not trials.predictions and trials.interrupted:
         raise KeyboardInterrupt
     choice = Choice(planned[0], planned[0], {}, 0.0, ())
@@ -252,20 +256,17 @@ def tune(
             opt.n_classes,
             seed=seed,
             confidence=confidence,
+            weight=weight,
         )
     chosen = choice.chosen
     left = None if time_limit is None else max(0.0, began + time_limit - time.perf_counter())
-    fitted = fit_table(
-        opt,
-        chosen.of(base),
-        robust=chosen.robust,
+    fitted = fit_sample(
+        sample,
+        replace(chosen.of(base), time_limit=left),
+        count,
         unlabelled=None if chosen.robust == "off" else unlabelled,
-        scale=chosen.scale,
-        solver=solver,
-        seed=seed,
-        time_limit=left,
     )
-    candidates = _ranked(trials.predictions, choice, dev_labels, opt.n_classes)
+    candidates = _ranked(trials.predictions, choice, dev_labels, opt.n_classes, weight)
     tuning = {
         "criterion": criterion.to_dict(),
         "scheme": scheme,
@@ -287,20 +288,22 @@ def tune(
     )
 
 
-def _as_table(table: ProbabilityTable | ArrayLike, labels: ArrayLike | None) -> ProbabilityTable:
-    if not isinstance(table, ProbabilityTable):
+def _as_table(
+    table: ProbabilityTable | Path | ArrayLike, labels: ArrayLike | None
+) -> ProbabilityTable | Path:
+    if not isinstance(table, ProbabilityTable | Path):
         known = None if labels is None else np.asarray(labels)
         return ProbabilityTable(np.asarray(table), known)
     if labels is not None:
         raise InvalidInputError(
-            f"{table.source} has labels of its own, and others are given beside it",
+            f"{table} has labels of its own, and others are given beside it",
             hint="Give a matrix with labels, or a table alone",
         )
     return table
 
 
 def _set_apart(
-    opt: ProbabilityTable,
+    sample: Sample,
     folds: int | None,
     dev_share: float | None,
     dev: ProbabilityTable | None,
@@ -314,19 +317,24 @@ def _set_apart(
             f"{' and '.join(given)} are given, but candidates are scored in one way",
             hint="Keep one of them",
         )
+    opt = sample.table
     known = scored_rows(opt, "a fit")
-    p, y = known.probabilities, known.labels
+    p, y, weight = known.probabilities, known.labels, weights_of_labelled(sample)
     assert y is not None
     if dev is not None:
         scored = _check_dev(opt, dev)
         assert scored.labels is not None
-        return f"dev table {dev.source}", (Fold(p, y, scored.probabilities),), (scored.labels,)
+        fold = Fold(p, y, scored.probabilities, weight)
+        return f"dev table {dev.source}", (fold,), (scored.labels,)
     if dev_share is not None:
         scheme, splits = f"dev share {dev_share:g}", share_rows(y, known.classes, dev_share, seed)
     else:
         splits = fold_rows(y, known.classes, folds, seed)
         scheme = f"{len(splits)} folds"
-    parts = tuple(Fold(p[split.opt], y[split.opt], p[split.dev]) for split in splits)
+    parts = tuple(
+        Fold(p[rows], y[rows], p[left_out], None if weight is None else weight[rows])
+        for rows, left_out in splits
+    )
     return scheme, parts, tuple(y[split.dev] for split in splits)
 
 
@@ -351,13 +359,16 @@ def _ranked(
     choice: Choice,
     labels: Sequence[Labels],
     n_classes: int,
+    weight: Floats | None,
 ) -> tuple[Candidate, ...]:
     """Return the candidates with their counts, the best first."""
     candidates = []
     for settings, standing in choice.standings.items():
-        folds = tuple(
+        folds: list[Counts] = [
             count_pairs(true, predicted, n_classes, n_classes)
             for true, predicted in zip(labels, predictions[settings], strict=True)
-        )
-        candidates.append(Candidate(settings, folds, standing))
+        ]
+        if weight is not None:
+            folds = [fold * weight[:, None] for fold in folds]
+        candidates.append(Candidate(settings, tuple(folds), standing))
     return tuple(sorted(candidates, key=lambda found: -found.standing.score))

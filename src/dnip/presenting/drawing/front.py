@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnip.base.escaping import literal
-from dnip.fitting.pareto.expectation import expected_cobias
+from dnip.fitting.pareto.rules import expected_cobias
 from dnip.metrics import accuracy, class_accuracies, cobias, worst_class_accuracy
 from dnip.presenting.artefacts import Figure
 from dnip.presenting.drawing.style import BLACK, COLOURS, FAINT, FIXED, GREEN, GREY, tidy
