@@ -74,16 +74,11 @@ class Cluster:
             if isinstance(error.cause, DNIPError):
                 raise error.cause from None
             raise BackendError(f"a task failed: {first_line(error.cause)}") from error
-        except errors.OutOfMemoryError as error:
-            raise BackendError(
-                f"a worker ran out of memory: {first_line(error)}",
-                hint="Give fewer --workers, less --memory, or nodes with more memory",
-            ) from error
         except errors.RayError as error:
             raise BackendError(
                 f"the cluster failed: {first_line(error)}",
-                hint=f"A task is repeated {_RETRIES} times. If a worker ran out of memory, give "
-                "it more",
+                hint=f"A task is repeated {_RETRIES} times. If it ran out of memory, give fewer "
+                "--workers, or nodes with more memory",
                 retryable=True,
             ) from error
 

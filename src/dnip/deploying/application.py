@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dnip.base.errors import InvalidInputError
+from dnip.base.errors import InvalidInputError, OutputError
+from dnip.base.files import check_writable
+from dnip.method.coefficients import Coefficients
 from dnip.method.prediction import decide, reweight
-from dnip.priors import estimate_prior, most_rows
-from dnip.tables import Rows, ahead, open_writer
-from dnip.tables.captured_mass import MassCounts
+from dnip.priors import PriorEstimate, estimate_prior, most_rows
+from dnip.tables import Rows, Scan, ahead, open_writer
+from dnip.tables.captured_mass import CapturedMass, MassCounts
 from dnip.tables.evaluation import check_same_classes
+from dnip.tables.on_cluster import SharedTable
 from dnip.tables.sampling import RowSample
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Iterable, Iterator
-
-    from numpy.typing import NDArray
-
-    from dnip.method.coefficients import Coefficients
-    from dnip.priors import PriorEstimate
-    from dnip.tables.captured_mass import CapturedMass
 
 
 class Application(NamedTuple):
@@ -42,7 +42,7 @@ class Application(NamedTuple):
 
 
 def apply_stream(
-    chunks: Iterable[Rows],
+    chunks: Iterable[Rows] | SharedTable,
     coefficients: Coefficients,
     out: str | os.PathLike[str],
     *,
@@ -51,18 +51,18 @@ def apply_stream(
     """Write reweighted probabilities and predictions, holding a few chunks in memory.
 
     Labels, ids, captured mass and other columns are carried along, and class columns keep their
-    names. A chunk is written while the
-    next one is computed in another thread.
+    names. A chunk is written while the next one is computed in another thread.
 
     Parameters
     ----------
-    chunks : iterable of ProbabilityTable or Rows
+    chunks : iterable of ProbabilityTable or Rows, or SharedTable
         The table: a `Scan` of one on disk, ``[table]`` for one in memory.
     coefficients : Coefficients
         Fitted for the table's classes.
     out : path-like
         The table to write; its suffix names the format. It may be the file that `chunks` are read
-        from: it is replaced only when everything is written.
+        from: it is replaced only when everything is written. The workers of a cluster write a
+        folder of Parquet files, which hold the rows in the same order.
     progress : callable, optional
         Receives the number of rows done after each chunk.
 
@@ -79,6 +79,8 @@ def apply_stream(
     OutputError
         If `out` cannot be written.
     """
+    if isinstance(chunks, SharedTable):
+        return _apply_on_cluster(chunks, coefficients, Path(out).absolute(), progress)
     counts = AppliedCounts()
     with open_writer(out, coefficients.classes) as writer:
         for applied in ahead(reweighted(chunks, coefficients)):
@@ -182,3 +184,69 @@ def reweighted(chunks: Iterable[Rows], coefficients: Coefficients) -> Iterator[A
         predictions = decide(p, multipliers)
         rows = chunk.with_probabilities(reweight(p, multipliers))
         yield Applied(rows, predictions, int(np.count_nonzero(predictions != decide(p))))
+
+
+def _apply_on_cluster(
+    table: SharedTable,
+    coefficients: Coefficients,
+    folder: Path,
+    progress: Callable[[int], None] | None,
+) -> Application:
+    if folder.suffix not in ("", ".parquet"):
+        raise InvalidInputError(
+            f"{folder}: a cluster writes a folder of Parquet files, not {folder.suffix}",
+            hint="Give a name without a suffix, or with .parquet",
+        )
+    if folder.exists():
+        raise OutputError(
+            f"{folder} cannot be written: it exists", hint="Give another name, or delete it"
+        )
+    check_writable(folder)
+    whole = Scan(table.path.absolute(), table.classes)
+    check_ids = table.cluster.start(_read_if_ids, whole)
+    unfinished = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+    counts = AppliedCounts()
+    try:
+        for done in table.each(_apply_share, coefficients, unfinished, others=True):
+            counts.join(done)
+            if progress is not None:
+                progress(counts.n_rows)
+        table.cluster.get(check_ids)  # also refuses a table without rows
+        unfinished.chmod(0o755)
+        unfinished.rename(folder)
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)
+    return counts.application
+
+
+def _read_if_ids(scan: Scan) -> None:
+    """Read a table with ids as a whole, which refuses an id that appears twice."""
+    chunks = iter(scan)
+    if next(chunks).ids is not None:
+        for _ in chunks:
+            pass
+
+
+def _apply_share(scan: Scan, coefficients: Coefficients, folder: Path) -> AppliedCounts:
+    """Write a file for each run of rows that follow one another; its name is that of the first."""
+    counts = AppliedCounts()
+    for first_row, run in _runs(reweighted(scan, coefficients)):
+        with open_writer(folder / f"part-{first_row:015}.parquet", coefficients.classes) as writer:
+            for applied in run:
+                writer.write(applied.rows, applied.predictions, others=applied.rows.others)
+                counts.add(applied)
+    return counts
+
+
+def _runs(applied: Iterator[Applied]) -> Iterator[tuple[int, Iterator[Applied]]]:
+    """Group rows that follow one another in the table, by the first of them."""
+    begin = end = -1
+
+    def first_row(each: Applied) -> int:
+        nonlocal begin, end
+        place = each.rows.first_row or 0
+        begin = begin if place == end else place
+        end = place + len(each.rows)
+        return begin
+
+    return groupby(applied, first_row)

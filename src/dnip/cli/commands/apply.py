@@ -39,6 +39,7 @@ def apply(
     from dnip.deploying.application import apply_stream
     from dnip.method.coefficients import Coefficients
     from dnip.tables import Scan
+    from dnip.tables.on_cluster import SharedTable
 
     reads = {
         "table": table,
@@ -52,19 +53,11 @@ def apply(
     moved = None if target_prior is None else move_to(target_prior, fitted, chunks)
     if moved is not None:
         fitted = moved.coefficients
+    rows: Scan | SharedTable = chunks
     with cluster.connect() as workers, live_progress("applying") as show:
-
-        def report(n_rows: int) -> None:
-            show(f"{n_rows:,} rows")
-
-        if workers is None:
-            done = apply_stream(chunks, fitted, out, progress=report)
-        else:
-            from dnip.deploying.on_cluster import apply_on_cluster
-            from dnip.tables.on_cluster import SharedTable
-
-            shared = SharedTable(table, workers, names)
-            done = apply_on_cluster(shared, fitted, out, progress=report)
+        if workers is not None:
+            rows = SharedTable(table, workers, names)
+        done = apply_stream(rows, fitted, out, progress=lambda n: show(f"{n:,} rows"))
     mass = None if done.captured_mass is None else done.captured_mass.to_dict()
     content = {"n": done.n_rows, "changed": done.n_changed, "mass": mass, "out": str(out)}
     if moved is not None:
