@@ -50,15 +50,6 @@ def test_predictions_stand_in_a_column(dnip, table):
     assert found == oracles.predict(table.probabilities, INDICES).tolist()
 
 
-def test_chunks_write_the_same_bytes_as_the_whole(dnip, table, monkeypatch):
-    table.write("in.csv")
-    command = ("apply", "in.csv", "--coefficients", "c.json", "--out")
-    dnip(*command, "whole.csv")
-    monkeypatch.setattr("dnip.tables.rows._MAX_CELLS", 7 * 5)
-    dnip(*command, "chunked.csv")
-    assert Path("chunked.csv").read_bytes() == Path("whole.csv").read_bytes()
-
-
 def test_labels_are_not_needed_and_columns_may_be_named(dnip, table):
     Coefficients(["no", "maybe", "yes"], INDICES, 30).save("c.json")
     Path("in.csv").write_text("yes,no,maybe\n0.9,0.05,0.05\n")
@@ -83,21 +74,3 @@ def test_named_class_columns_keep_their_names_and_can_be_read_again(dnip, table,
     expected = Coefficients.load("c.json").apply(table.probabilities)
     np.testing.assert_array_equal(written.probabilities, expected)
     assert dnip("evaluate", out, "--coefficients", "c.json").status == 0
-
-
-@pytest.mark.parametrize("out", ["in.csv", "link.csv", "c.json"])
-def test_an_input_is_never_overwritten(dnip, table, out):
-    table.write("in.csv")
-    Path("link.csv").symlink_to("in.csv")
-    before = [Path(name).read_bytes() for name in ("in.csv", "c.json")]
-    run = dnip("apply", "in.csv", "--coefficients", "c.json", "--out", out)
-    run.assert_refused(f"{out} cannot be written", "are the same file")
-    assert [Path(name).read_bytes() for name in ("in.csv", "c.json")] == before
-
-
-def test_an_output_among_the_parts_of_the_input_is_refused(dnip, table):
-    Path("parts").mkdir()
-    table.write("parts/0.parquet")
-    run = dnip("apply", "parts", "--coefficients", "c.json", "--out", "parts/1.parquet")
-    run.assert_refused("parts/1.parquet cannot be written", "out and table lie one in the other")
-    assert [part.name for part in Path("parts").iterdir()] == ["0.parquet"]

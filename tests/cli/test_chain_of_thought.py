@@ -83,12 +83,6 @@ def test_an_interrupted_run_goes_on_to_the_very_same_table(dnip, job, folder, mo
     assert (folder / "t.csv").read_bytes() == whole
 
 
-def test_a_plain_run_is_another_run(dnip, job):
-    assert dnip(*job).status == 0
-    plain = [word for word in job if word not in ("--chain-of-thought", "--max-new-tokens", 12)]
-    dnip(*plain, "--scoring", "sum").assert_refused("another run", "engine.max_new_tokens")
-
-
 @pytest.mark.parametrize(
     ("change", "told"),
     [
@@ -101,17 +95,6 @@ def test_a_plain_run_is_another_run(dnip, job):
 def test_what_cannot_work_is_refused(dnip, job, change, told):
     words = [change.get(word, word) for word in job]
     dnip(*(word for word in words if word is not None)).assert_refused(*told)
-
-
-def test_a_class_without_a_rationale_cannot_be_shown(dnip, job, folder):
-    (folder / "mood.toml").write_text(TASK.replace('rationale = "A team won the cup."\n', ""))
-    dnip(*job, "--shots", "balanced").assert_refused("rationale", "'V'", "mood")
-
-
-def test_votes_have_a_length_of_their_own(dnip, job):
-    server = [word if "/" not in str(word) else "http://127.0.0.1:9/v1" for word in job]
-    run = dnip(*server, "--served-model", "m", "--votes", 3)
-    run.assert_refused("--max-new-tokens is for chain of thought", "not for votes")
 
 
 def test_an_audit_reads_the_labels_after_the_reasoning(dnip, job, folder):

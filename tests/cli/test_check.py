@@ -68,35 +68,6 @@ def test_json_is_one_object_with_its_keys(dnip):
 
 
 @pytest.mark.usefixtures("fitted")
-def test_alpha_is_the_level_of_the_test(dnip):
-    write("near.csv", 3, power=1.3)
-    rows = Path("near.csv").read_text().splitlines()
-    Path("near.csv").write_text("\n".join(row.split(",", 1)[1] for row in rows))  # no labels
-    p_value = dnip("check", "near.csv", "--coefficients", "c.json", "--json").json["distribution"][
-        "p_value"
-    ]
-    assert 0 < p_value < 0.9
-    for factor, status in ((0.99, 0), (1.01, 3)):
-        assert (
-            dnip(
-                "check", "near.csv", "--coefficients", "c.json", "--alpha", p_value * factor
-            ).status
-            == status
-        )
-    dnip("check", "new.csv", "--coefficients", "c.json", "--alpha", 0).assert_refused("alpha")
-
-
-@pytest.mark.usefixtures("fitted")
-def test_an_old_file_is_refused(dnip):
-    content = json.loads(Path("c.json").read_text())
-    del content["fit"]["sketch"]
-    Path("old.json").write_text(json.dumps(content))
-    dnip("check", "new.csv", "--coefficients", "old.json").assert_refused(
-        "sketch is missing", "Fit again"
-    )
-
-
-@pytest.mark.usefixtures("fitted")
 def test_bad_tables_are_refused(dnip):
     Path("bad.csv").write_text("p0,p1\nnan,0.5\n")
     dnip("check", "bad.csv", "--coefficients", "c.json").assert_refused("bad.csv: row 1")

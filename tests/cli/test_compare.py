@@ -41,21 +41,6 @@ def test_a_table_a_picture_and_json(dnip, tables):
     assert json.loads(Path("dnip-compare/results.json").read_text()) == summary
 
 
-def test_text_and_a_folder_of_ones_own(dnip, tables):
-    run = dnip("compare", "opt.csv", "--test", "test.csv", *QUICK, *PLAIN, "--out", "mine")
-    assert (run.status, run.err) == (0, "")
-    assert run.out.startswith("opt.csv → test.csv: 90 labels of 3 classes, 90 test rows\n\n")
-    assert "mine/comparison.png" in run.out
-
-
-def test_few_labels_leave_the_rest_unlabelled(dnip, tables):
-    settings = ("--labels", "9", "--seeds", "2", "--methods", "dnip")
-    summary = dnip("compare", "opt.csv", "--test", "test.csv", *settings, "--json").json
-    assert (summary["n_opt"], summary["n_unlabelled"], summary["seeds"]) == (9, 81, 2)
-    told = summary["methods"][1]["runs"][0]["correction"]["robust"]
-    assert told["unlabelled_rows"] == 81
-
-
 def test_without_a_library_a_method_is_left_out_unless_it_is_named(dnip, tables, monkeypatch):
     def find_spec(name):
         return None if name in ("scipy", "sklearn", "torch") else object()

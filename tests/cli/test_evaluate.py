@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dnip import Coefficients, ProbabilityTable
+from dnip import Coefficients
 
 KEYS = {
     "accuracy",
@@ -31,31 +31,12 @@ def test_json_has_the_promised_keys(dnip, files):
     assert summary["reweighted"]["confusion"] == [[2, 0], [0, 2]]
 
 
-def test_without_coefficients_there_is_one_side(dnip, files):
-    assert "reweighted" not in dnip("evaluate", "t.csv", "--json").json
-    text = dnip("evaluate", "t.csv").out
-    assert "\naccuracy     0.500 [" in text
-    assert "->" not in text
-    assert "change" not in text
-
-
 def test_with_coefficients_the_text_shows_both_sides(dnip, files):
     text = dnip("evaluate", "t.csv", "--coefficients", "c.json").out
     assert re.search(r"\naccuracy     0\.500 \[.*\] -> 1\.000 \[.*\]\n", text)
     assert re.search(r"\nCOBias       1\.000 \[.*\] -> 0\.000 \[.*\]\n", text)
     assert "\nchange       accuracy +0.500 [" in text
     assert "In brackets: 90 % intervals." in text
-
-
-def test_the_level_of_the_intervals_can_be_chosen(dnip, files):
-    command = ("evaluate", "t.csv", "--coefficients", "c.json", "--json", "--confidence")
-    wide, narrow = (dnip(*command, level).json for level in (0.95, 0.5))
-    assert (wide["confidence"], narrow["confidence"]) == (0.95, 0.5)
-    for side in ("raw", "reweighted", "difference"):
-        for metric in ("accuracy", "cobias"):
-            a, b = wide[side]["intervals"][metric], narrow[side]["intervals"][metric]
-            assert a[0] <= b[0] <= b[1] <= a[1]
-            assert a != b
 
 
 @pytest.mark.parametrize("level", ["0", "1", "90", "-1", "nan"])
@@ -71,13 +52,6 @@ def test_the_coefficients_name_the_classes(dnip, files):
     assert summary["reweighted"]["accuracy"] == 1.0
 
 
-def test_names_beyond_ascii_are_printed(dnip, files):
-    run = dnip("evaluate", "t.csv", "--classes", "négatif,正", "--json")
-    assert run.json["classes"] == ["négatif", "正"]
-    assert run.out.isascii()
-    assert "正" in dnip("evaluate", "t.csv", "--classes", "négatif,正").out
-
-
 def test_unlabelled_rows_are_not_counted(dnip, files):
     with Path("t.csv").open("a") as file:
         file.write(",0.5,0.5\n,0.1,0.9\n")
@@ -91,13 +65,6 @@ def test_a_class_without_rows_is_warned_of_and_null(dnip, folder):
     run = dnip("evaluate", "t.csv", "--json")
     assert run.err == "warning: no labelled row of class 1: left out\n"
     assert run.json["raw"]["class_accuracies"] == [1.0, None, 0.0]
-
-
-@pytest.mark.parametrize("suffix", ["csv.gz", "jsonl", "npz", "parquet"])
-def test_every_format_gives_the_same_answer(dnip, files, suffix):
-    ProbabilityTable.read("t.csv").write(f"t.{suffix}")
-    command = ("--coefficients", "c.json", "--json")
-    assert dnip("evaluate", f"t.{suffix}", *command).out == dnip("evaluate", "t.csv", *command).out
 
 
 def test_a_picture_of_the_odd_classes(dnip, files):
@@ -119,21 +86,3 @@ def test_a_picture_of_the_odd_classes(dnip, files):
 def test_a_picture_that_cannot_be_is_refused_before_the_work(dnip, files, unchanged, picture, told):
     with unchanged():
         dnip("evaluate", "t.csv", "--picture", picture).assert_refused(told)
-
-
-@pytest.mark.parametrize("command", [["evaluate"], ["fit"], ["pareto", "--effort", "0.1"]])
-def test_names_steer_no_terminal(dnip, files, command):
-    np = pytest.importorskip("numpy")
-    steering = "\x1b]0;PWNED\x07\x1b[2J"
-    p = np.array([[0.9, 0.1], [0.8, 0.2], [0.6, 0.4], [0.3, 0.7]] * 9)
-    labels = np.array([0, 0, 1, 1] * 9)
-    np.savez(
-        files / "n.npz", probabilities=p, labels=labels, classes=np.array([steering, "$5 to $"])
-    )
-    run = dnip(command[0], "n.npz", *command[1:])
-    assert run.status == 0, run.err
-    assert "\x1b" not in run.out + run.err
-    assert r"\x1b]0;PWNED\x07" in run.out
-    refused = dnip("fit", "n.npz", "--freeze", "\x1b[2J")
-    assert refused.status == 1
-    assert "\x1b" not in refused.err

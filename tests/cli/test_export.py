@@ -114,29 +114,6 @@ class TestLabelTokens:
         assert [tokenizer.decode([int(token)]) for token in bias] == [f" {c}" for c in TOPICS]
         assert list(bias.values()) == list(topics.logit_bias().values())
 
-    def test_the_largest_bias_is_0(self, dnip):
-        weights = [0.5, 1e-12, 0.25, 0.125]
-        Coefficients(TOPICS, [], "continuous", weights=weights).save("c.json")
-        bias = list(json.loads(self.export(dnip).out)["logit_bias"].values())
-        assert bias[0] == 0
-        assert -100 < bias[1] < bias[3] < bias[2] < 0
-
-    def test_transformers_takes_the_same_as_sequences(self, dnip):
-        bias = json.loads(self.export(dnip).out)["logit_bias"]
-        sequences = json.loads(self.export(dnip, to="transformers").out)["sequence_bias"]
-        assert sequences == [[[int(token)], value] for token, value in bias.items()]
-
-    def test_labels_of_several_tokens_are_refused(self, dnip):
-        run = self.export(dnip, "--labels", "World,Sports,Business,Antidisestablishment")
-        run.assert_refused("'Antidisestablishment' is ", " tokens", "--labels")
-
-    def test_labels_with_one_token_are_refused(self, dnip):
-        run = self.export(dnip, "--labels", "World,Sports,Business,World")
-        run.assert_refused("--labels: names must differ")
-
-    def test_labels_of_other_number_are_refused(self, dnip):
-        self.export(dnip, "--labels", "A,B").assert_refused("--labels has 2 names")
-
     def test_a_tokenizer_that_is_none_is_refused(self, dnip):
         run = dnip("export", "c.json", "--to", "logit-bias", "--tokenizer", "c.json")
         run.assert_refused("c.json")

@@ -10,7 +10,7 @@ import pytest
 
 import oracles
 from dnip import Coefficients, Objective, ProbabilityTable, solve
-from dnip.method.scales import DEFAULT_SCALE, WeightScale
+from dnip.method.scales import DEFAULT_SCALE
 from dnip.solvers import Exhaustive
 from problems import KNOWN
 
@@ -54,16 +54,6 @@ def test_json_has_the_promised_keys_and_the_file_agrees(dnip, opt):
     fitted = Coefficients.load("c.json")
     assert fitted.weight_indices.tolist() == summary["weight_indices"]
     assert fitted.fit["data"]["source"] == "opt.csv"
-
-
-def test_text_tells_every_class_and_where_the_file_is(dnip, opt):
-    run = dnip("fit", opt)
-    assert (run.status, run.err) == (0, "")
-    assert run.out.endswith("coefficients written to coefficients.json\n")
-    assert "weight" in run.out
-    assert "COBias" in run.out
-    stored = Coefficients.load("coefficients.json")
-    assert WeightScale(stored.spacing, stored.scale) == WeightScale.of(DEFAULT_SCALE)
 
 
 @pytest.mark.parametrize(
@@ -118,14 +108,6 @@ def test_the_preset_holds_where_no_option_stands_beside_it(
     assert (stored["smoothing"], stored["beta"]) == (smoothing, beta)
 
 
-def test_exhaustive_search_proves_the_optimum_of_two_classes(dnip, files):
-    summary = dnip("fit", "t.csv", "--solver", "exhaustive", "--json").json
-    assert summary["status"] == "optimal"
-    assert summary["gap"] == 0.0
-    assert summary["lower_bound"] == summary["objective"]
-    assert summary["terms"]["error"] == 0.0
-
-
 def test_the_exact_solver_proves_its_optimum(dnip, opt):
     proven = dnip("fit", opt, "--solver", "exact", "--json").json
     assert (proven["status"], proven["gap"]) == ("optimal", 0.0)
@@ -138,21 +120,6 @@ def test_the_exact_solver_stops_within_a_gap(dnip, opt):
     assert near["status"] == "within_gap"
     assert 0 < near["gap"] == near["objective"] - near["lower_bound"] <= 9
     assert "no weights below" in dnip("fit", opt, "--solver", "exact", "--gap", "9").out
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--gap", "0.1"], "gap is a setting of the exact solver; the solver is coordinate"),
-        (["--effort", "2", "--solver", "exact"], "effort is a setting of the coordinate solver"),
-        (["--gap", "-1", "--solver", "exact"], "gap must be a finite number at least 0"),
-    ],
-)
-def test_settings_of_another_solver_are_refused(dnip, opt, options, message):
-    run = dnip("fit", opt, *options)
-    assert run.status == 1
-    assert message in run.err
-    assert not Path("coefficients.json").exists()
 
 
 def test_a_spent_time_limit_is_an_answer_all_the_same(dnip, opt):
@@ -178,15 +145,6 @@ def test_ctrl_c_in_a_search_keeps_the_best_so_far(dnip, opt, monkeypatch):
         "Interrupted; this is the best found so far."
         in dnip("fit", opt, "--solver", "exhaustive", "--scale", "9").out
     )
-
-
-def test_the_same_seed_gives_the_same_weights(dnip, opt):
-    def summary():
-        found = dnip("fit", opt, "--json", "--solver", "anneal", "--seed", "5").json
-        del found["seconds"]
-        return found
-
-    assert summary() == summary()
 
 
 def test_the_trace_is_csv_that_ends_at_the_objective(dnip, opt):
@@ -239,14 +197,6 @@ def test_a_class_without_examples_is_warned_of_by_name(dnip, folder):
     assert json.loads(Path("coefficients.json").read_text())["fit"]["unfitted"] == ["maybe"]
 
 
-def test_rows_that_do_not_sum_to_one_are_normalised_and_told_once(dnip, folder):
-    Path("t.csv").write_text("label,p0,p1\n0,90,10\n0,80,20\n1,60,40\n")
-    run = dnip("fit", "t.csv", "--json")
-    assert run.status == 0
-    assert run.err.startswith("warning: t.csv: 3 of 3 rows did not sum to 1")
-    assert run.err.count("\n") == 1
-
-
 @pytest.mark.parametrize("stream", ["/dev/null", "/dev/full"])
 def test_a_device_takes_the_coefficients_where_it_can(dnip, files, stream):
     run = dnip("fit", "t.csv", "--out", stream, "--json")
@@ -254,12 +204,6 @@ def test_a_device_takes_the_coefficients_where_it_can(dnip, files, stream):
         assert (run.status, run.json["out"]) == (0, "/dev/null")
     else:
         run.assert_refused("/dev/full cannot be written: No space left on device. Free some space")
-
-
-def test_an_existing_file_is_replaced_whole(dnip, opt):
-    Path("c.json").write_text("x" * 100_000)
-    assert dnip("fit", opt, "--out", "c.json").status == 0
-    Coefficients.load("c.json")
 
 
 def test_a_sample_is_fitted_where_fewer_rows_are_asked_for(dnip, opt):
@@ -307,12 +251,6 @@ def test_unlabelled_rows_come_from_the_table_or_beside_it(dnip, opt):
     assert inside.json["weight_indices"] == beside.json["weight_indices"]
 
 
-def test_unlabelled_rows_that_a_plain_fit_does_not_use_are_noted(dnip, opt):
-    ProbabilityTable(np.full((5, 3), 1 / 3)).write("u.csv")
-    run = dnip("fit", opt, "--unlabelled", "u.csv", "--beta", "0")
-    assert (run.status, run.err) == (0, "note: the fit is plain, u.csv was not used\n")
-
-
 def test_unlabelled_rows_that_cannot_serve_are_refused(dnip, opt):
     ProbabilityTable(np.full((5, 2), 0.5)).write("two.csv")
     dnip("fit", opt, "--unlabelled", "two.csv").assert_refused(
@@ -324,11 +262,3 @@ def test_unlabelled_rows_that_cannot_serve_are_refused(dnip, opt):
     dnip("fit", opt, "--unlabelled", "two.csv", "--out", "two.csv").assert_refused(
         "unlabelled and out are the same file"
     )
-
-
-def test_the_presets_are_two_schedules(dnip, opt):
-    def annealed(*options):
-        return dnip("fit", opt, "--json", "--preset", *options).json["evaluations"]
-
-    assert annealed("authors") == annealed("authors", "--solver", "anneal") < 1000
-    assert annealed("paper") > 10_000

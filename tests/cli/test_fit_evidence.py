@@ -42,13 +42,6 @@ def test_the_text_tells_weights_totals_and_verdict(dnip, opt):
     assert "coefficients written to coefficients.json" in text
 
 
-def test_what_stands_before_is_the_same_in_both_tables(dnip, opt):
-    told = dnip("fit", opt, "--json").json
-    scored = dnip("evaluate", opt, "--coefficients", "coefficients.json", "--json").json
-    for metric in ("accuracy", "cobias", "class_accuracies"):
-        assert told["evidence"]["raw"][metric] == scored["raw"][metric]
-
-
 def test_it_can_be_left_out(dnip, opt):
     run = dnip("fit", opt, *PLAIN, "--no-evidence", "--json")
     assert (run.json["evidence"], run.err) == (None, "")
@@ -61,18 +54,3 @@ def test_it_waits_to_be_asked_for_where_it_would_take_long(dnip, opt, monkeypatc
     assert run.json["evidence"] is None
     assert "--evidence asks for it" in run.err
     assert dnip("fit", opt, *PLAIN, "--evidence", "--json").json["evidence"] is not None
-
-
-def test_a_dear_solver_is_judged_by_quick_refits(dnip, opt):
-    told = dnip("fit", opt, "--solver", "exhaustive", "--scale", "5", "--json").json
-    assert told["solver"] == "exhaustive"
-    assert told["evidence"]["folds"] == 5
-
-
-def test_notes_on_classes_are_part_of_the_result(dnip, opt):
-    assert dnip("fit", opt, "--json").json["notes"] == []
-
-
-def test_a_level_out_of_range_is_refused(dnip, opt):
-    dnip("fit", opt, "--confidence", "1").assert_refused("confidence must lie between 0 and 1")
-    assert not Path("coefficients.json").exists()

@@ -12,7 +12,6 @@ import pytest
 
 import oracles
 from dnip import Coefficients, ProbabilityTable
-from dnip.tables import Scan
 
 DNIP = str(Path(sys.executable).with_name("dnip"))
 INDICES = [30, 12, 17]
@@ -50,50 +49,6 @@ def test_a_folder_gives_what_memory_gives(dnip, fitted, kind):
     assert written["label"].to_pylist() == labels.tolist()
     in_memory = Coefficients.load("c.json").apply(ProbabilityTable.read("parts").probabilities)
     np.testing.assert_array_equal(ProbabilityTable.read("out.parquet").probabilities, in_memory)
-
-
-def test_label_columns_of_every_kind_count_alike(dnip, fitted):
-    _, labels = write_part("t.parquet", 300)
-    expected = dnip("evaluate", "t.parquet", "--json").json["raw"]
-    table = pq.read_table("t.parquet")
-    texts = pa.array([str(label) for label in labels])
-    for column in (
-        table["label"].cast(pa.int8()),
-        table["label"].cast(pa.float64()),
-        texts,
-        texts.dictionary_encode(),
-        pa.array([f" {label}" for label in labels]),
-    ):
-        pq.write_table(table.set_column(0, "label", column), "u.parquet", row_group_size=71)
-        assert dnip("evaluate", "u.parquet", "--json").json["raw"] == expected
-
-
-def test_empty_labels_of_every_kind_are_unlabelled_rows(dnip, fitted):
-    write_part("t.parquet", 4)
-    table = pq.read_table("t.parquet")
-    for cells in ([0, None, 1, 2], ["0", None, "1", ""], [0.0, float("nan"), 1.0, None]):
-        for column in (pa.array(cells), pa.array(cells).dictionary_encode()):
-            pq.write_table(table.set_column(0, "label", column), "u.parquet")
-            run = dnip("evaluate", "u.parquet", "--json")
-            assert run.json["n_unlabelled"] == sum(
-                cell in (None, "") or cell != cell for cell in cells
-            )
-
-
-def test_a_table_can_be_read_in_passes_and_is_told_of_once(folder, recwarn):
-    pq.write_table(pa.table({"p0": [25.0, 0.5], "p1": [75.0, 0.5]}), "t.parquet")
-    scan = Scan("t.parquet")
-    passes = [np.concatenate([chunk.probabilities for chunk in scan]) for _ in range(3)]
-    for rows in passes:
-        np.testing.assert_array_equal(rows, [[0.25, 0.75], [0.5, 0.5]])
-    assert len(recwarn) == 1
-
-
-def test_a_scan_that_is_left_early_can_be_taken_up_again(folder):
-    write_part("t.parquet", 200_000)
-    scan = Scan("t.parquet")
-    next(iter(scan))
-    assert sum(map(len, scan)) == 200_000
 
 
 def test_one_row_group_of_many_rows_and_ids_is_read_in_little_memory(fitted):
@@ -154,16 +109,3 @@ class TestOldOutputStands:
         for command in (["evaluate"], ["apply", "--out", "out.parquet"]):
             run = dnip(*command, "parts", "--coefficients", "c.json")
             run.assert_refused("parts/part-1.parquet: this is not a sound Parquet file")
-
-    def test_a_part_with_other_columns(self, dnip):
-        Path("parts").mkdir()
-        write_part("parts/0.parquet", 10)
-        table = pq.read_table("parts/0.parquet")
-        pq.write_table(table.drop_columns(["label"]), "parts/1.parquet")
-        run = dnip("apply", "parts", "--coefficients", "c.json", "--out", "out.parquet")
-        run.assert_refused("parts/1.parquet: the columns p0, p1, p2 differ from label, p0, p1, p2")
-
-    def test_a_folder_without_parts(self, dnip):
-        Path("parts").mkdir()
-        run = dnip("apply", "parts", "--coefficients", "c.json", "--out", "out.parquet")
-        run.assert_refused("parts: the folder holds no .parquet files")

@@ -69,14 +69,6 @@ def test_time_left_is_in_proportion():
     assert clock.text(3, 3, now=35.0) == ""
 
 
-def test_rows_of_an_earlier_run_took_no_time():
-    clock = TimeLeft()
-    assert clock.text(900, 1000, now=0.0) == ""
-    assert clock.text(901, 1000, now=100.0) == ", about 3 h left"
-    assert clock.text(0, 5, now=200.0) == ""  # another piece of work begins
-    assert clock.text(1, 5, now=260.0) == ", about 4 min left"
-
-
 class Terminal(io.StringIO):
     def isatty(self):
         return True

@@ -36,18 +36,3 @@ def test_low_mass_is_told(dnip, command):
     assert plain.json["mass"] is None
     if command == "evaluate":
         assert {**run.json, "mass": None} == plain.json
-
-
-@pytest.mark.usefixtures("low")
-def test_apply_carries_the_column(dnip):
-    dnip("apply", "low.csv", *COMMANDS["apply"])
-    lines = Path("out.csv").read_text().splitlines()
-    assert lines[0] == "label,prediction,mass,p0,p1"
-    assert [float(line.split(",")[2]) for line in lines[1:]] == MASSES
-
-
-@pytest.mark.usefixtures("low")
-def test_a_bad_mass_is_refused(dnip):
-    Path("low.csv").write_text("mass,label,p0,p1\n83,0,0.5,0.5\n")
-    run = dnip("evaluate", "low.csv")
-    run.assert_refused("low.csv: row 1, column mass", "is 83, outside 0..1", "leave the column out")

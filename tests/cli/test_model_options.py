@@ -35,36 +35,19 @@ def job(task, *options):
     ("options", "told"),
     [
         ((*HERE, "--timeout", "5"), ["--timeout is for a server", "Leave it out"]),
-        ((*HERE, "--votes", "5"), ["--votes is for votes of a server's answers"]),
         ((*HERE, "--fill", "zero"), ["--fill is for a server"]),
-        ((*HERE, "--sampling-seed", "0"), ["--sampling-seed is for votes of a server"]),
         ((*SERVER, "--chat"), ["--chat is for a model on this machine"]),
-        ((*SERVER, "--dtype", "auto"), ["--dtype is for a model on this machine"]),
         ((*SERVER, "--truncate"), ["--truncate is for a model on this machine"]),
         ((*SERVER, "--scoring", "sum"), ["--scoring is for a model on this machine"]),
-        ((*SERVER, "--temperature", "1"), ["--temperature is for votes"]),
-        (
-            (*VOTES, "--tokenizer", "t"),
-            ["--tokenizer is for a server's log-prob", "not for votes"],
-        ),
         (
             (*VOTES, "--fill", "zero"),
             ["--fill is for a server's log-prob", "not for votes"],
         ),
         ((*API, "--endpoint", "chat"), ["--endpoint is for", "not for a decision server"]),
-        ((*API, "--votes", "2"), ["--votes is for votes", "not for a decision server"]),
-        ((*API, "--fill", "zero"), ["--fill is for", "not for a decision server"]),
         ((*HERE, "--api", "systemone"), ["--api is for a decision server"]),
         (SERVER[:2], ["http://127.0.0.1:1/v1", "--served-model"]),
         ((*SERVER, "--extra-body", "[1]"), ["--extra-body must be a JSON object"]),
-        ((*SERVER, "--extra-body", "{"), ["--extra-body must be a JSON object"]),
         ((*SERVER, "--top-logprobs", "21"), ["top_logprobs", "21"]),
-        ((*SERVER, "--concurrency", "0"), ["concurrency", "0"]),
-        ((*SERVER, "--timeout", "0"), ["timeout", "0"]),
-        ((*SERVER, "--retries", "-1"), ["retries", "-1"]),
-        ((*SERVER, "--votes", "0"), ["samples", "0"]),
-        ((*VOTES, "--temperature", "0"), ["temperature", "0"]),
-        ((*VOTES, "--max-tokens", "0"), ["max_tokens", "0"]),
         (("--model", "http://u:secret@h/v1", "--served-model", "m"), ["no user name, password"]),
     ],
 )
@@ -73,13 +56,6 @@ def test_what_does_not_go_together_or_is_out_of_range_is_refused(dnip, task, fol
     run.assert_refused(*told)
     assert "secret" not in run.err
     assert not list(folder.glob("t.csv*"))
-
-
-def test_an_audit_refuses_the_same(dnip, task):
-    dnip("audit", task, *HERE, "--votes", "5").assert_refused("--votes is for votes of a server")
-    dnip("audit", task, *VOTES, "--scoring", "sum").assert_refused(
-        "--scoring is for a model on this"
-    )
 
 
 def happy(body):
@@ -115,13 +91,6 @@ def test_every_option_of_a_server_reaches_it(dnip, task, folder, monkeypatch):
     assert not any(b"sk-mine" in path.read_bytes() for path in folder.iterdir())
 
 
-def test_the_cap_on_retries_ends_a_run(dnip, task):
-    with FailingServer(happy, lambda _: "close") as server:
-        options = ("--model", server.url, "--served-model", "m", "--retries", 0)
-        dnip(*job(task, *options)).assert_refused("prompt", "no connection")
-    assert len(server.requests) <= 8
-
-
 def vote(body):
     """Two samples in three are happy; those of the last prompt are neither."""
     text = "no idea" if "test message 8" in body["messages"][0]["content"] else "So: happy"
@@ -146,13 +115,6 @@ def test_votes_are_counted_and_their_number_stands_in_the_table(dnip, task, fold
     assert table.probabilities[8] == pytest.approx([0, 1])
     settings = json.loads((folder / "t.csv.meta.json").read_text())["settings"]
     assert settings["engine"]["samples"] == 3
-
-
-def test_another_number_of_votes_is_not_mixed_in(dnip, task):
-    with FailingServer(vote) as server:
-        options = ("--model", server.url, "--served-model", "m", "--votes")
-        assert dnip(*job(task, *options, 3)).status == 0
-        dnip(*job(task, *options, 4)).assert_refused("engine.samples was 3, is 4")
 
 
 def test_a_server_is_audited_by_asking_it(dnip, task):

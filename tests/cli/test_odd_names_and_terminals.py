@@ -3,7 +3,6 @@
 import os
 import pty
 import subprocess
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -52,19 +51,6 @@ def test_names_do_not_break_the_lines(dnip, tables, command):
         assert ProbabilityTable.read("a.csv", NAMES).classes == NAMES
 
 
-def test_names_in_sql_stay_texts(dnip, tables, folder):
-    sql = dnip("export", "c.json", "--to", "sql").out
-    assert "'O''Neil\"; DROP TABLE x; --'" in sql
-    duckdb = pytest.importorskip("duckdb", reason="needs duckdb")
-    table = ProbabilityTable.read("o.npz")
-    dnip("apply", "o.npz", "--coefficients", "c.json", "--out", "a.csv")
-    table.write("o.csv")
-    base = duckdb.connect()
-    base.execute("CREATE TABLE probabilities AS SELECT * FROM 'o.csv'")
-    found = [row[-1] for row in base.execute(sql).fetchall()]
-    assert found == Coefficients.load("c.json").predict(table.probabilities, names=True).tolist()
-
-
 NOBODY = {"COLUMNS": "20", "NO_COLOR": "1", "PYTHONIOENCODING": "ascii", "LC_ALL": "C",
           "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}  # fmt: skip
 
@@ -94,38 +80,3 @@ def test_any_encoding_will_do(files, command):
 
 
 ONE, SINGLE = "label,p0,p1\n0,0.9,0.1\n", "label,p0,p1\n" + "0,0.9,0.1\n" * 40
-
-
-@pytest.mark.parametrize("table", [ONE, SINGLE])
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["fit", "few.csv", "--out", "new.json"],
-        ["evaluate", "few.csv", "--coefficients", "c.json"],
-        ["compare", "t.csv", "--test", "few.csv", "--methods", "raw", "--seeds", "1"],
-        ["compare", "few.csv", "--test", "t.csv", "--methods", "dnip-plain", "--seeds", "1"],
-        ["pareto", "few.csv", "--choose", "knee", "--out", "new.json"],
-        ["tune", "few.csv", "--out", "new.json"],
-        ["tune", "t.csv", "--dev", "few.csv", "--out", "new.json"],
-        ["report", "few.csv", "--out", "new.html"],
-    ],
-)
-def test_one_row_or_one_class_is_refused_with_the_class(dnip, files, arguments, table):
-    Path("few.csv").write_text(table)
-    dnip(*arguments).assert_refused("class 0 ")
-    assert not list(files.glob("new.*"))
-
-
-def test_one_row_is_decided(dnip, files):
-    Path("few.csv").write_text(ONE)
-    run = dnip("apply", "few.csv", "--coefficients", "c.json", "--out", "a.csv")
-    assert run.out == "1 row, 0 decisions changed, written to a.csv\n"
-
-
-@pytest.mark.parametrize("command", ["evaluate", "apply", "report"])
-def test_coefficients_of_other_classes_are_refused(dnip, files, command):
-    Coefficients(["a", "b", "c"], [1, 2, 3], 3).save("other.json")
-    out = [] if command == "evaluate" else ["--out", "new.csv"]
-    run = dnip(command, "t.csv", "--coefficients", "other.json", *out)
-    run.assert_refused("2 class columns, p0, p1, but 3 classes: a, b, c", "coefficients serve only")
-    assert not Path("new.csv").exists()

@@ -54,21 +54,6 @@ def test_a_chosen_point_can_be_applied(dnip, tables, rule):
     assert run.json["written"][-1] == "c.json"
 
 
-def test_coefficients_go_where_those_of_a_fit_go(dnip, tables):
-    assert dnip("pareto", "opt.csv", *QUICK, "--choose", "knee").status == 0
-    assert Coefficients.load("coefficients.json").fit["solver"] == "pareto"
-
-
-def test_text_says_what_was_chosen_and_written(dnip, tables):
-    run = dnip("pareto", "opt.csv", "--choose", "1", "--scale", "9", "--folder", "f")
-    assert (run.status, run.err) == (0, "")
-    assert "chosen by 1: point 1, accuracy" in run.out
-    assert "The same choice on rows left out: accuracy" in run.out
-    assert "written: f/pareto.json, f/pareto.csv, f/pareto.png, coefficients.json" in run.out
-    assert "Few labels" in run.out
-    assert "left out" in run.out
-
-
 def test_ctrl_c_keeps_the_front_so_far(dnip, tables, monkeypatch):
     def interrupted(_explorer):
         yield

@@ -43,16 +43,6 @@ def test_a_table_with_ids_labels_and_mass_is_written(dnip, job, folder):
     assert settings["shots"] == "balanced"
 
 
-def test_its_table_is_ready_to_be_fitted(dnip, job):
-    dnip(*job)
-    assert dnip("fit", "table.csv", "--classes", "happy,sad", "--out", "c.json").status == 0
-
-
-@pytest.mark.parametrize("split", ["train", "test"])
-def test_a_limit_takes_that_many_rows(dnip, job, split):
-    assert dnip(*job, "--split", split, "--limit", 4, "--json").json["n"] == 4
-
-
 def test_content_free_rows_calibrate_a_comparison(dnip, job, folder):
     assert dnip(*job, "--split", "content-free", "--json").json["n"] == 3
     for split in ("train", "test"):
@@ -91,19 +81,6 @@ def test_a_second_run_changes_nothing_and_another_one_is_refused(dnip, job, fold
 )
 def test_what_is_not_there_is_refused(dnip, job, change, told):
     dnip(*(change.get(word, word) for word in job)).assert_refused(*told)
-
-
-@pytest.mark.parametrize(
-    ("options", "told"),
-    [
-        (["--shots", "many"], ["shots", "'many'"]),
-        (["--shots", "99"], ["99 demonstrations", "10"]),
-        (["--seed", "-1"], ["seed"]),
-        (["--limit", "0"], ["limit"]),
-    ],
-)
-def test_settings_out_of_range_are_refused(dnip, job, options, told):
-    dnip(*job, *options).assert_refused(*told)
 
 
 @pytest.mark.parametrize(

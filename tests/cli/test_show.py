@@ -64,17 +64,6 @@ def test_what_differs_stands_side_by_side(dnip, first):
     assert found["reordered"] is True
 
 
-def test_a_file_does_not_differ_from_itself(dnip, first):
-    run = dnip("show", "a.json", "a.json")
-    assert run.out.endswith("Settings and records are the same.\n")
-
-
-def test_files_without_a_common_class(dnip, first):
-    Coefficients(["x", "y"], [30, 15], 30).save("b.json")
-    found = dnip("show", "a.json", "b.json", "--json").json
-    assert {one["ratio"] for one in found["weights"].values()} == {None}
-
-
 @pytest.mark.parametrize("command", [["show"], ["show", "a.json"]])
 def test_hostile_text_keeps_to_its_line_and_to_80_columns(dnip, first, command):
     fit = {name: {name: name} for name in HOSTILE}

@@ -8,7 +8,7 @@ import pytest
 
 from dnip import Coefficients, ProbabilityTable
 from dnip.fitting.fit import fit_table
-from dnip.metrics import accuracy, cobias
+from dnip.metrics import cobias
 from populations import biased_rows
 
 NAMES = ("bad", "okay", "good")
@@ -50,13 +50,6 @@ def test_fit_takes_every_form(dnip, tables, mix):
     np.testing.assert_allclose(Coefficients.load("coefficients.json").class_shares, shares)
 
 
-def test_fit_tells_the_mix_and_what_its_labels_are_worth(dnip, tables):
-    run = dnip("fit", "opt.npz", "--target-prior", MIX)
-    assert "target prior: bad 0.100, okay 0.200, good 0.700\n" in run.out
-    assert "accuracy is that of this mix, for which the 600 labels count as " in run.out
-    assert dnip("fit", "opt.npz", "--json").json["target_prior"] is None
-
-
 @pytest.mark.parametrize("robust", ["off", "auto"])
 def test_fit_estimates_from_unlabelled_rows(dnip, tables, robust):
     run = dnip(
@@ -91,38 +84,6 @@ def test_apply_multiplies_by_the_adjusted_weights(dnip, fitted, mix):
     assert run.json["changed"] == changed.sum()
 
 
-def test_an_estimate_does_not_depend_on_blocks_or_labels(dnip, fitted, monkeypatch):
-    monkeypatch.setattr("dnip.priors.estimate.MOST_ROWS", 500)
-    command = ("apply", "--coefficients", "c.json", "--target-prior", "estimate", "--json")
-    whole = dnip(*command, "new.csv", "--out", "whole.csv")
-    assert whole.json["target_prior"]["rows"] == 500
-    monkeypatch.setattr("dnip.tables.rows._MAX_CELLS", 7 * 5)
-    chunked = dnip(*command, "new.csv", "--out", "chunked.csv")
-    assert chunked.json["target_prior"] == whole.json["target_prior"]
-    assert Path("chunked.csv").read_bytes() == Path("whole.csv").read_bytes()
-    labelled = dnip(*command, "test.npz", "--out", "labelled.csv")
-    assert labelled.json["target_prior"] == whole.json["target_prior"]
-
-
-def test_the_mix_of_the_fit_changes_nothing(dnip, fitted):
-    own = ",".join(map(repr, fitted.class_shares.tolist()))
-    command = ("apply", "new.csv", "--coefficients", "c.json")
-    dnip(*command, "--out", "plain.csv")
-    run = dnip(*command, "--out", "same.csv", "--target-prior", own)
-    assert "the coefficients are unchanged" in run.err
-    assert Path("same.csv").read_bytes() == Path("plain.csv").read_bytes()
-
-
-def test_a_class_that_does_not_occur_is_not_predicted(dnip, fitted):
-    command = ("apply", "new.csv", "--coefficients", "c.json", "--out", "out.csv", "--json")
-    own = fitted.class_shares
-    mix = f"0,{own[1] / (own[1] + own[2])},{own[2] / (own[1] + own[2])}"
-    run = dnip(*command, "--target-prior", mix)
-    assert "stay as they are" not in run.err
-    assert run.json["target_prior"]["weights"]["bad"] == 1e-12
-    assert "bad" not in {line.split(",")[1] for line in Path("out.csv").read_text().split()[1:]}
-
-
 def test_evaluate_scores_a_population_of_the_mix(dnip, fitted):
     command = ("evaluate", "opt.npz", "--coefficients", "c.json", "--json")
     plain = dnip(*command).json
@@ -148,17 +109,6 @@ def test_evaluate_scores_a_population_of_the_mix(dnip, fitted):
     text = dnip(*command[:-1], "--target-prior", MIX).out
     assert text.splitlines()[0].split()[2:] == ["before", "after", "adjusted", "taken", "for"]
     assert f"-> {run.json['adjusted']['accuracy']:.3f} [" in text
-
-
-def test_evaluate_under_an_estimate_counts_rows_as_they_are(dnip, fitted):
-    run = dnip(
-        *("evaluate", "test.npz", "--coefficients", "c.json", "--json"),
-        *("--target-prior", "estimate"),
-    )
-    for name in ("raw", "reweighted", "adjusted"):
-        counts = np.array(run.json[name]["confusion"])
-        assert run.json[name]["accuracy"] == pytest.approx(accuracy(counts))
-    assert run.json["adjusted"]["accuracy"] > run.json["reweighted"]["accuracy"]
 
 
 def test_evaluate_without_coefficients(dnip, tables):

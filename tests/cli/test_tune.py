@@ -44,19 +44,6 @@ def test_the_text_shows_the_candidates_and_the_reason(dnip, opt):
     assert sum(line.startswith("*") for line in text.splitlines()) == 1
 
 
-@pytest.mark.parametrize(
-    ("arguments", "scheme"),
-    [
-        (("--folds", "3"), "3 folds"),
-        (("--dev-share", "0.25"), "dev share 0.25"),
-        (("--dev", "dev.csv"), "dev table dev.csv"),
-    ],
-)
-def test_ways_to_score(dnip, opt, arguments, scheme):
-    skewed(30, 1).write("dev.csv")
-    assert dnip("tune", "opt.csv", *QUICK, *arguments, "--json").json["scheme"] == scheme
-
-
 def test_every_setting_can_be_tried(dnip, opt):
     skewed(90, 2, unlabelled=90).write("more.csv")
     run = dnip(

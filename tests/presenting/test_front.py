@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from dnip import ProbabilityTable
-from dnip.base.errors import OutputError
 from dnip.fitting.pareto import Rule, expected_cobias, trace_front
 from dnip.presenting.drawing import save_figure
 from dnip.presenting.front import FILES, choose_shown, present_front
@@ -101,14 +100,6 @@ def test_without_matplotlib_the_data_goes_alone(found, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("suffix", "start"), [("png", b"\x89PNG\r\n\x1a\n"), ("svg", b"<?xml"), ("pdf", b"%PDF")]
-)
-def test_the_suffix_names_the_format(found, tmp_path, suffix, start):
-    draw(found, tmp_path / f"front.{suffix}", Rule.of("knee"))
-    assert (tmp_path / f"front.{suffix}").read_bytes().startswith(start)
-
-
-@pytest.mark.parametrize(
     "settings",
     [
         {"n_classes": 2, "test": False},
@@ -121,15 +112,3 @@ def test_all_kinds_of_fronts_can_be_drawn(tmp_path, settings):
         present_front(made(**settings), {}, Rule.of("min-cobias")).figure, tmp_path / "front.png"
     )
     assert (tmp_path / "front.png").stat().st_size > 5000
-
-
-@pytest.mark.filterwarnings("ignore::dnip.DNIPWarning")
-def test_a_class_without_rows_has_no_line(tmp_path):
-    draw(made(missing=(2,)), tmp_path / "front.svg")
-    assert (tmp_path / "front.svg").stat().st_size > 5000
-
-
-def test_a_folder_that_cannot_be_written_is_told_of_beforehand(tmp_path):
-    (tmp_path / "file").touch()
-    with pytest.raises(OutputError):
-        FILES.prepare(tmp_path / "file")

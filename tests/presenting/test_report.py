@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dnip import Coefficients, ProbabilityTable
-from dnip.base.errors import CoefficientsFormatError, DNIPWarning, InvalidInputError
+from dnip.base.errors import DNIPWarning, InvalidInputError
 from dnip.presenting.measures import BINS, measure
 from dnip.presenting.report import report_on
 from dnip.tables.evaluation import evaluate
@@ -81,11 +81,6 @@ def test_hostile_names_end_no_element():
     assert json.loads(data)["classes"] == names
 
 
-def test_many_classes_stay_small():
-    table = draw(2_000, classes=[f"class {c}" for c in range(100)])
-    assert len(report_on(table).to_html()) < 1_500_000
-
-
 def test_without_labels_it_says_what_changes():
     table = draw()
     unlabelled = ProbabilityTable(table.probabilities, classes=CLASSES)
@@ -133,17 +128,6 @@ def test_a_class_without_rows_is_left_out_of_the_scores():
         raw = report_on(present).data["choices"][0]
     assert len(warned) == 1
     assert raw["rates"][2] is None
-
-
-def test_coefficients_of_other_classes_are_refused():
-    with pytest.raises(CoefficientsFormatError, match="dog"):
-        report_on(draw(), coefficients=Coefficients(["a", "b", "c"], [1, 1, 1], 2))
-
-
-def test_rows_of_one_class_are_refused():
-    table = draw()
-    with pytest.raises(InvalidInputError, match="eel"):
-        report_on(table.take(table.labels == 2))
 
 
 def test_other_rows_than_those_of_the_fit_are_checked(report):

@@ -48,12 +48,6 @@ def test_the_whole_text(raw, reweighted, coefficients, expected):
     assert describe(evaluation, coefficients) == expected.lstrip("\n")
 
 
-def test_a_class_without_rows_shows_a_dash():
-    raw = np.array([[2, 0, 0], [1, 1, 0], [0, 0, 0]])
-    lines = describe(Evaluation(("x", "y", "z"), 4, 0, raw, None)).splitlines()
-    assert lines[3].split() == ["z", "0", "-"]
-
-
 def test_many_classes_with_one_floor_are_told_by_their_lowest():
     floors = dict.fromkeys("abcde", 0.5) | {"f": 0.7}
     reached = {"a": 0.9, "b": 0.6, "c": 0.55, "d": 0.8, "e": 0.51, "f": 0.75}

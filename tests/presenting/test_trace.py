@@ -5,7 +5,6 @@ import csv
 import pytest
 
 from dnip import solve
-from dnip.base.errors import OutputError
 from dnip.presenting.fit import write_trace
 from problems import KNOWN
 
@@ -31,16 +30,3 @@ def test_each_entry_is_a_line(tmp_path, solver):
     incumbents = [float(line["incumbent"]) for line in lines]
     assert incumbents == sorted(incumbents, reverse=True)
     assert incumbents[-1] == pytest.approx(solution.value)
-
-
-def test_annealing_tells_its_temperatures(tmp_path):
-    _, lines = trace_of(tmp_path / "trace.csv", "anneal")
-    temperatures = [float(line["temperature"]) for line in lines if line["temperature"]]
-    assert temperatures[0] == 200_000
-    assert temperatures == sorted(temperatures, reverse=True)
-
-
-def test_a_missing_folder_is_refused(tmp_path):
-    solution, _ = trace_of(tmp_path / "trace.csv", "coordinate")
-    with pytest.raises(OutputError, match="does not exist"):
-        write_trace(solution, tmp_path / "no" / "trace.csv")
