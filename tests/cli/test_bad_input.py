@@ -187,17 +187,13 @@ def test_settings_beyond_all_bounds_are_refused(dnip, files, options):
 
 @pytest.mark.parametrize("shares", [f'{{"0": {HUGE}, "1": 0}}', f"[{HUGE}, 0]"])
 def test_class_mixes_of_numbers_beyond_floats_are_refused(dnip, files, shares):
-    (files / "bad-mix.json").write_text(shares)
-    dnip("fit", "t.csv", "--target-prior", "bad-mix.json").assert_refused(
-        "target prior: not numbers"
-    )
+    (files / "bad.json").write_text(shares)
+    dnip("fit", "t.csv", "--target-prior", "bad.json").assert_refused("target prior: not numbers")
 
 
 def test_costs_beyond_floats_are_refused(dnip, files):
-    (files / "bad-costs.json").write_text(f"[[0, {HUGE}], [1, 0]]")
-    dnip("fit", "t.csv", "--costs", "bad-costs.json").assert_refused(
-        "bad-costs.json is not a matrix"
-    )
+    (files / "bad.json").write_text(f"[[0, {HUGE}], [1, 0]]")
+    dnip("fit", "t.csv", "--costs", "bad.json").assert_refused("bad.json is not a matrix")
 
 
 @pytest.mark.parametrize("shots", ["9" * 5000, "²"])
