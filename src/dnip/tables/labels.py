@@ -8,7 +8,7 @@ import numpy as np
 
 from dnip.base.errors import InvalidInputError, listed, shown
 from dnip.base.typing import Labels
-from dnip.tables.cells import is_missing
+from dnip.tables.cells import check_scalars, is_missing
 from dnip.tables.columns import LABEL, CellLocation
 from dnip.tables.rows import Cells
 
@@ -68,6 +68,7 @@ class LabelRule:
             if plain and len(cells) and cells.min() >= 0 and cells.max() < len(self._classes):
                 return cells.astype(np.int64)
             cells = cells.tolist()
+        check_scalars(cells, LABEL, location)
         # There are few different cells; each is read once, where it stands first.
         first: dict[object, int] = {}
         for row, cell in enumerate(cells):

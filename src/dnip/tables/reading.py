@@ -233,7 +233,6 @@ def check_blocks(
         sums.add(len(p), off, off_sums, location)
         labels = ids = mass = None
         if LABEL in columns:
-            check_scalars(columns[LABEL], LABEL, location)
             labels = rule.read(columns[LABEL], location)
         if ID in columns:
             check_scalars(columns[ID], ID, location)
