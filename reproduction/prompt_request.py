@@ -15,7 +15,7 @@ from dnip.prompting.engines.transformers_engine import TransformersEngine
 from dnip.prompting.models import ModelOptions, load_model, open_model
 from dnip.prompting.plan import make_plan
 from dnip.prompting.run import run_plan
-from dnip.tables.metadata import metadata_path
+from dnip.tables.provenance import metadata_path
 from reproduction.cell import TableRef
 from reproduction.fingerprints import hash_files, hash_values, installed_versions
 

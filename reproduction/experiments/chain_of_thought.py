@@ -11,7 +11,7 @@ from pydantic import Field
 
 from dnip.presenting.artefacts import Column, Spread, Table
 from dnip.prompting.engines.base import CUT_FALLBACK, FALLBACK
-from dnip.tables.metadata import metadata_path
+from dnip.tables.provenance import metadata_path
 from reproduction.cell import Cell
 from reproduction.degenerate import never_predicted
 from reproduction.experiment import Artefact, Claim, Experiment

@@ -11,7 +11,7 @@ from dnip.prompting.journal import open_journal
 from dnip.prompting.plan import make_plan
 from dnip.prompting.run import run_plan
 from dnip.tables import ProbabilityTable
-from dnip.tables.metadata import metadata_path
+from dnip.tables.provenance import metadata_path
 from fakes import TASK, FakeEngine, scores, write_data
 
 

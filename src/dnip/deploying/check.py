@@ -282,7 +282,7 @@ def check(
     alpha : float, default=0.05
         The probability of a false alarm that is accepted.
     origin : mapping, optional
-        Where the new rows come from; see `dnip.tables.metadata.origin_of`.
+        Where the new rows come from; see `dnip.tables.provenance.origin_of`.
     progress : callable, optional
         Receives the number of rows done after each chunk.
 

@@ -13,8 +13,8 @@ from dnip.fitting.sampled import ALL_ROWS, Count, count_table
 from dnip.method.coefficients import Coefficients
 from dnip.tables import ProbabilityTable, Rows
 from dnip.tables.evaluation import Evaluation, evaluate
-from dnip.tables.hashing import DataHash
 from dnip.tables.on_cluster import SharedTable, add_up
+from dnip.tables.provenance import DataHash
 from dnip.tables.reading import read_rows
 from dnip.tables.sampling import Sample, Sampler
 

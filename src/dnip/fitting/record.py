@@ -18,7 +18,7 @@ from dnip.priors import Calibration, TargetPrior
 from dnip.tables import ProbabilityTable
 from dnip.tables.captured_mass import CapturedMass
 from dnip.tables.evaluation import Evaluation
-from dnip.tables.metadata import origin_of
+from dnip.tables.provenance import origin_of
 from dnip.tables.sampling import Sample
 from dnip.tables.sketch import TableSample
 

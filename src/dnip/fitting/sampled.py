@@ -20,8 +20,8 @@ from dnip.method.objective import on_classes
 from dnip.method.solution import Solution, Status
 from dnip.tables import ProbabilityTable, Rows, ahead
 from dnip.tables.evaluation import Evaluation, evaluate
-from dnip.tables.hashing import DataHash
 from dnip.tables.labels import UNLABELLED
+from dnip.tables.provenance import DataHash
 from dnip.tables.reading import read_rows
 from dnip.tables.sampling import Sample, draw_sample
 

@@ -20,7 +20,7 @@ from dnip.prompting.journal import changed_settings, lock_path, open_journal
 from dnip.prompting.plan import Plan, hash_prompts
 from dnip.tables import ProbabilityTable, open_writer
 from dnip.tables.formats import format_of
-from dnip.tables.metadata import metadata_path
+from dnip.tables.provenance import metadata_path
 
 
 @dataclass(frozen=True)

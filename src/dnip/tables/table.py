@@ -16,8 +16,8 @@ from dnip.tables.captured_mass import CapturedMass
 from dnip.tables.cells import check_ids
 from dnip.tables.columns import default_classes
 from dnip.tables.formats.frame import make_frame, read_frame
-from dnip.tables.hashing import DataHash
 from dnip.tables.labels import UNLABELLED
+from dnip.tables.provenance import DataHash
 from dnip.tables.reading import check_blocks, read_rows
 from dnip.tables.rows import Rows, joined
 from dnip.tables.splitting import BALANCED_UP_TO, draw_rows, row_numbers, split_rows

@@ -37,8 +37,8 @@ def check(
     from dnip.method.coefficients import Coefficients
     from dnip.presenting.checking import describe_check
     from dnip.tables import Scan
-    from dnip.tables.metadata import origin_of
     from dnip.tables.on_cluster import SharedTable
+    from dnip.tables.provenance import origin_of
 
     fitted = Coefficients.load(coefficients)
     origin = origin_of(table)

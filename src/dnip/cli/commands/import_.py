@@ -80,7 +80,7 @@ def import_(
     from dnip.presenting.prompting import describe_import, notes_on_import
     from dnip.prompting.answers import read_answers, write_import
     from dnip.prompting.run import check_table_path
-    from dnip.tables.metadata import metadata_path
+    from dnip.tables.provenance import metadata_path
 
     check_table_path(out)
     check_files({"files": files, "gold": gold}, {"out": out, "metadata": metadata_path(out)})

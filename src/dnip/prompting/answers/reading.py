@@ -30,7 +30,7 @@ from dnip.tables import ProbabilityTable
 from dnip.tables.cells import check_ids
 from dnip.tables.columns import MASS
 from dnip.tables.labels import UNLABELLED, LabelRule
-from dnip.tables.metadata import metadata_path
+from dnip.tables.provenance import metadata_path
 
 #: A file of answers, or an answer (or a list of them) as parsed from JSON.
 Answers: TypeAlias = "str | os.PathLike[str] | dict[str, Any] | list[Any]"

@@ -1,16 +1,60 @@
-"""What stands beside a table that `dnip prompt` wrote: which model and prompt it came from."""
+"""Where a table comes from: the hash of its content, and what `dnip prompt` wrote beside it."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from dnip.base.escaping import valid_unicode
+from dnip.base.typing import Labels, Probabilities
 
 #: What makes a prompt, beside the text of the row.
 _PROMPT = ("task", "demonstrations", "scoring")
+
+
+class DataHash:
+    """SHA-256 of probabilities, labels and class names, the same in every file format.
+
+    Parameters
+    ----------
+    classes : sequence of str
+        Class names.
+    labelled : bool
+        Whether there is a label column.
+    n_rows : int
+        Rows in all the blocks that will come.
+
+    Examples
+    --------
+    >>> whole = DataHash(["no", "yes"], labelled=False, n_rows=1)
+    >>> whole.add(np.array([[0.5, 0.5]]), None)
+    >>> whole.hexdigest()[:12]
+    'a8882babdb2f'
+    """
+
+    def __init__(self, classes: Sequence[str], *, labelled: bool, n_rows: int) -> None:
+        header = {"classes": classes, "labelled": labelled, "shape": (n_rows, len(classes))}
+        self._digest = hashlib.sha256(json.dumps(header, sort_keys=True).encode())
+        self._kind = np.min_scalar_type(-len(classes))
+        self._labels: list[Labels] = []  # hashed after all probabilities
+
+    def add(self, probabilities: Probabilities, labels: Labels | None) -> None:
+        """Add the next rows."""
+        self._digest.update(np.ascontiguousarray(probabilities, "<f8").data)
+        if labels is not None:
+            self._labels.append(labels.astype(self._kind))
+
+    def hexdigest(self) -> str:
+        """Return the hash; no rows can be added after it."""
+        for labels in self._labels:
+            self._digest.update(labels.astype("<i8").data)
+        self._labels = []
+        return self._digest.hexdigest()
 
 
 def metadata_path(table: Path) -> Path:

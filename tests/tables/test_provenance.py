@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dnip.tables.metadata import origin_of
+from dnip.tables.provenance import origin_of
 
 SETTINGS = {
     "task": {"name": "mood", "template": "{{ text }}"},
