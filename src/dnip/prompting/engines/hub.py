@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from dnip.base.errors import BackendError, DNIPError, InvalidInputError
+from dnip.base.errors import BackendError, DNIPError, InvalidInputError, first_line
 from dnip.base.optional import load_optional
 from dnip.prompting.task import Task
 
@@ -87,29 +87,27 @@ def find_files(
     hub = load_optional("huggingface_hub", purpose=f"load a {what}", extra=EXTRA)
     errors = load_optional("huggingface_hub.errors", purpose=f"load a {what}", extra=EXTRA)
     try:
-        folder = hub.snapshot_download(
-            text, revision=revision, allow_patterns=patterns, ignore_patterns=_OTHERS
+        return Path(
+            hub.snapshot_download(
+                text, revision=revision, allow_patterns=patterns, ignore_patterns=_OTHERS
+            )
         )
-    except errors.GatedRepoError as error:
-        reason = f"the {what} {text!r} is open only to those whom its owner admits"
-        hint = "Ask for access on its page, and set HF_TOKEN"
-        raise InvalidInputError(reason, hint=hint) from error
     except errors.RevisionNotFoundError as error:
         reason = f"the {what} {text!r} has no revision {revision!r}"
-        hint = "Give a branch, a tag or a commit of it"
-        raise InvalidInputError(reason, hint=hint) from error
+        raise InvalidInputError(reason, hint="Give a branch, a tag or a commit of it") from error
     except (errors.RepositoryNotFoundError, errors.HFValidationError) as error:
-        reason = f"there is no {what} {text!r}, neither as a folder nor on the hub"
-        hint = "Check the name; a private model needs HF_TOKEN"
+        reason = (
+            f"there is no {what} {text!r} that you may read, neither as a folder nor on the hub"
+        )
+        hint = "Check the name; one that is private or gated needs HF_TOKEN"
         raise InvalidInputError(reason, hint=hint) from error
     except Exception as error:  # of the connection or the disk
-        reason = f"the {what} {text!r} cannot be downloaded: {_first_line(error)}"
-        hint = "Start again later, or give the folder of a model on this machine"
-        if isinstance(error, errors.LocalEntryNotFoundError | ConnectionError):
-            reason = f"the {what} {text!r} is not stored here, and the hub cannot be reached"
-            hint = "Check the network, or give the folder of a model on this machine"
-        raise BackendError(reason, hint=hint, retryable=True) from error
-    return Path(folder)
+        reason = f"the {what} {text!r} cannot be downloaded: {type(error).__name__}: "
+        raise BackendError(
+            reason + first_line(error),
+            hint="Check the network, or give the folder of a model on this machine",
+            retryable=True,
+        ) from error
 
 
 def commit_of(folder: Path) -> str | None:
@@ -138,14 +136,11 @@ def load(loader: Callable[..., Any], folder: Path, what: str, **options: Any) ->
         raise
     except Exception as error:  # the library raises whatever its own libraries raise
         raise InvalidInputError(
-            f"the {what} {str(folder)!r} cannot be loaded: {_first_line(error)}",
+            f"the {what} {str(folder)!r} cannot be loaded: "
+            f"{type(error).__name__}: {first_line(error)}",
             hint="Give a causal language model in the format of transformers, its weights as "
             ".safetensors, with its tokenizer",
         ) from error
-
-
-def _first_line(error: Exception) -> str:
-    return f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
 
 
 class HubTokenizer:

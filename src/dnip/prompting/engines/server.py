@@ -139,7 +139,7 @@ class Server:
             try:
                 sending.result()
             except BaseExceptionGroup as group:
-                raise _first(group) from None
+                raise group.exceptions[0] from None
 
     def _open(self, key: str | None) -> Any:
         """Return the client that sends requests."""
@@ -358,12 +358,6 @@ def _clean(text: str, key: str | None) -> str:
         text = text.replace(key, "***")
     text = " ".join(text.split())
     return text if len(text) <= _LONGEST else text[:_LONGEST] + "…"
-
-
-def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    """Return the first exception that workers raised; the others were stopped by it."""
-    first = group.exceptions[0]
-    return _first(first) if isinstance(first, BaseExceptionGroup) else first
 
 
 def _read_key(variable: str) -> str | None:
