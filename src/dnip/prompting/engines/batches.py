@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-
-#: Rows of a block: batches of similar lengths are found among so many, and a cluster hands out so
-#: many at a time.
+#: Rows of a block. Rows of similar length are sought within a block; a task of a cluster is one.
 BLOCK_ROWS = 2048
 
 

@@ -96,9 +96,7 @@ def find_files(
         reason = f"the {what} {text!r} has no revision {revision!r}"
         raise InvalidInputError(reason, hint="Give a branch, a tag or a commit of it") from error
     except (errors.RepositoryNotFoundError, errors.HFValidationError) as error:
-        reason = (
-            f"there is no {what} {text!r} that you may read, neither as a folder nor on the hub"
-        )
+        reason = f"there is no {what} {text!r} that may be read, as a folder or on the hub"
         hint = "Check the name; one that is private or gated needs HF_TOKEN"
         raise InvalidInputError(reason, hint=hint) from error
     except Exception as error:  # of the connection or the disk

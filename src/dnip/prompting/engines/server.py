@@ -274,6 +274,7 @@ class ServerEngine:
             "engine": self.NAME,
             "base_url": self.server.base_url,
             **own,
+            "endpoint": str(self.endpoint),
             "extra_body": dict(self.extra_body or {}),
             "versions": versions,
         }

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dnip.base.errors import BackendError, InvalidInputError
+from dnip.base.errors import BackendError, InvalidInputError, listed
 from dnip.base.typing import Floats
 from dnip.base.validation import check_integer
 from dnip.prompting.engines.base import ScoredRow, Scoring
@@ -23,9 +23,6 @@ from dnip.prompting.prompt import Prompt
 from dnip.prompting.task import Task
 
 T = TypeVar("T")
-
-#: So many rows are named in a message.
-_NAMED = 10
 
 
 class TransformersEngine:
@@ -167,13 +164,14 @@ class TransformersEngine:
         empty = [number for number, row in enumerate(rows) if not row]
         if empty:
             raise InvalidInputError(
-                f"the prompts of rows {few(empty)} are empty", hint="Give the task an instruction"
+                f"the prompts of rows {listed(list(map(str, empty)))} are empty",
+                hint="Give the task an instruction",
             )
         long = self._beyond(rows, answer_tokens)
         if long:
             raise InvalidInputError(
                 f"{len(long)} prompts are longer than the model's context of {self.context} "
-                f"tokens: rows {few(long)}",
+                f"tokens: rows {listed(list(map(str, long)))}",
                 hint="Shorten them (--truncate), show fewer demonstrations, or take a model of a "
                 "longer context",
             )
@@ -227,7 +225,7 @@ class TransformersEngine:
                 yield from self._in_memory(batch, compute)
 
     def _without_prefix(self, rows: list[list[int]]) -> tuple[Any, list[list[int]]]:
-        """Return the cache of what all rows begin with, None for none, and the rest of each row."""
+        """Return the cache of the rows' common beginning, if there is one, and the rest of each."""
         shared = shared_length(rows)
         past = self._model.prefix(rows[0][:shared])
         return (None, rows) if past is None else (past, [row[shared:] for row in rows])
@@ -252,7 +250,7 @@ class TransformersEngine:
         bad = numbers[~np.isfinite(captured).all(axis=1)]
         if len(bad):
             raise BackendError(
-                f"the model gives no probabilities for rows {few(bad.tolist())}",
+                f"the model gives no probabilities for rows {listed(list(map(str, bad)))}",
                 hint="Take the precision bfloat16 or float32",
             )
 
@@ -274,9 +272,3 @@ def mean_per_label(each: Floats, labels: LabelTokens) -> Floats:
     begins = np.cumsum([0, *map(len, labels.ids)])[:-1]
     sums: Floats = np.add.reduceat(each, begins, axis=-1)
     return sums / [len(ids) for ids in labels.ids]
-
-
-def few(rows: Sequence[int]) -> str:
-    """Name the first few rows, and how many there are beyond."""
-    more = f" and {len(rows) - _NAMED} more" if len(rows) > _NAMED else ""
-    return ", ".join(map(str, rows[:_NAMED])) + more

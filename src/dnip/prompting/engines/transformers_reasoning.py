@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dnip.base.errors import InvalidInputError
+from dnip.base.errors import InvalidInputError, listed
 from dnip.base.typing import Floats
 from dnip.base.validation import check_integer
 from dnip.prompting.engines.base import CUT_FALLBACK, FALLBACK, ScoredRow, Scoring
@@ -19,7 +19,6 @@ from dnip.prompting.engines.batches import pad
 from dnip.prompting.engines.causal_lm import cache_of, fork
 from dnip.prompting.engines.transformers_engine import (
     TransformersEngine,
-    few,
     mean_per_label,
 )
 from dnip.prompting.labels import LabelTokens, check_first_tokens, last_label
@@ -145,7 +144,7 @@ class TransformersReasoningEngine(TransformersEngine):
         if long:
             raise InvalidInputError(
                 f"{len(long)} prompts leave no room for answers of {self._most} tokens in the "
-                f"model's context of {self.context}: rows {few(long)}",
+                f"model's context of {self.context}: rows {listed(list(map(str, long)))}",
                 hint="Allow shorter answers (--max-new-tokens), shorten the prompts (--truncate), "
                 "show fewer demonstrations, or take a model of longer context",
             )
