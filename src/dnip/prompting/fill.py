@@ -133,7 +133,9 @@ def fill_rows(
     counts["n_one_class"] = int((np.count_nonzero(p, axis=1) == 1).sum())
     if places:  # with whole numbers, half a unit would be half of everything
         counts["n_raised"] = int((scores == 0).any(axis=1).sum())
-        p, *_ = normalise_rows(raise_zeros(scores, places), location)
+        # A rounded zero is anything up to half a unit of the last decimal. Left at zero, no weight
+        # could ever decide for the class.
+        p, *_ = normalise_rows(np.maximum(scores, 0.5 * 10.0**-places), location)
     n_tied = int((np.count_nonzero(p == p.max(axis=1, keepdims=True), axis=1) > 1).sum())
     return p, {**counts, "decimals": places, "n_tied": n_tied}
 
@@ -150,17 +152,3 @@ def decimals(probabilities: Probabilities) -> int | None:
         if np.allclose(probabilities, np.round(probabilities, places), rtol=0, atol=1e-9):
             return places
     return None
-
-
-def raise_zeros(probabilities: Probabilities, places: int) -> Probabilities:
-    """Return probabilities in which zeros are half a unit of the last decimal.
-
-    A rounded zero stands for anything up to that. Left at zero, no weight could ever decide for
-    the class.
-
-    Examples
-    --------
-    >>> raise_zeros(np.array([[0.0, 0.4, 0.6]]), 1)
-    array([[0.05, 0.4 , 0.6 ]])
-    """
-    return np.maximum(probabilities, 0.5 * 10.0**-places)
