@@ -42,34 +42,15 @@ CONTINUOUS = json.loads(
 
 @st.composite
 def coefficients(draw):
-    scale = draw(st.integers(1, 10_000))
     classes = draw(st.lists(names, min_size=2, max_size=6, unique=True))
-    indices = [draw(st.integers(1, scale)) for _ in classes]
     parts = st.dictionaries(st.sampled_from(["value", "terms", "seed"]), jsonable)
-    return Coefficients(classes, indices, scale, draw(parts), draw(parts))
-
-
-@st.composite
-def spaced_coefficients(draw):
-    classes = draw(st.lists(names, min_size=2, max_size=6, unique=True))
+    stored = draw(parts), draw(parts)
     if draw(st.booleans()):
-        size = draw(st.integers(1, 10_000))
-        indices = [draw(st.integers(1, size)) for _ in classes]
-        return Coefficients(classes, indices, f"log:{size}")
-    weights = [draw(st.floats(1e-6, 1)) for _ in classes]
-    return Coefficients(classes, [], "continuous", weights=weights)
-
-
-@seeded
-@given(spaced_coefficients())
-def test_other_scales_go_to_json_and_back_without_loss(before):
-    text = before.to_json()
-    after = Coefficients.from_json(text)
-    assert (after.spacing, after.scale) == (before.spacing, before.scale)
-    np.testing.assert_array_equal(after.weight_indices, before.weight_indices)
-    np.testing.assert_array_equal(after.multipliers, before.multipliers)
-    assert after.weights.tolist() == before.weights.tolist() == json.loads(text)["weights"]
-    assert after.to_json() == text
+        weights = [draw(st.floats(1e-6, 1)) for _ in classes]
+        return Coefficients(classes, [], "continuous", *stored, weights=weights)
+    size = draw(st.integers(1, 10_000))
+    indices = [draw(st.integers(1, size)) for _ in classes]
+    return Coefficients(classes, indices, draw(st.sampled_from([size, f"log:{size}"])), *stored)
 
 
 def test_a_file_of_another_scale_is_one_that_readers_of_linear_ones_refuse():
@@ -102,18 +83,12 @@ def test_free_weights_are_on_no_scale():
 def test_json_and_back_loses_nothing(before):
     after = Coefficients.from_json(before.to_json())
     assert after.classes == before.classes
-    assert after.scale == before.scale
+    assert (after.spacing, after.scale) == (before.spacing, before.scale)
     np.testing.assert_array_equal(after.weight_indices, before.weight_indices)
-    np.testing.assert_array_equal(after.weights, before.weights)
+    np.testing.assert_array_equal(after.multipliers, before.multipliers)
+    assert after.weights.tolist() == before.weights.tolist()
     assert (after.objective, after.fit) == (before.objective, before.fit)
     assert after.to_json() == before.to_json()
-
-
-def test_a_file_and_back_loses_nothing(tmp_path):
-    path = tmp_path / "coefficients.json"
-    before = Coefficients(["nég", "pos"], [7, 30], 30, {"value": -0.1}, {"seed": 3})
-    before.save(path)
-    assert Coefficients.load(path).to_json() == before.to_json() == path.read_text("utf-8")
 
 
 def test_the_file_says_what_the_interface_promises():
@@ -150,11 +125,6 @@ def test_prediction_and_reweighting_equal_numpy(kind):
         np.testing.assert_allclose(reweighted, expected, rtol=1e-12, atol=1e-300)
         chosen = reweighted[np.arange(len(p)), fitted.predict(p)]
         np.testing.assert_array_equal(chosen, reweighted.max(axis=1))
-
-
-def test_a_tie_goes_to_the_lowest_class():
-    fitted = Coefficients(["a", "b", "c"], [30, 15, 15], 30)
-    assert fitted.predict([[0.2, 0.4, 0.4], [0.0, 0.5, 0.5]]).tolist() == [0, 1]
 
 
 PETS = ("cat", "dog", "owl")
@@ -259,10 +229,6 @@ class TestImmutability:
         assert fitted.weight_indices.tolist() == [30, 15]
         assert (fitted.objective, fitted.fit) == ({"value": 1.0}, {"seed": 0})
 
-    def test_a_copy_by_pickle_predicts_alike(self):
-        fitted = Coefficients(["a", "b"], [30, 15], 30)
-        assert pickle.loads(pickle.dumps(fitted)).to_json() == fitted.to_json()
-
 
 @pytest.mark.parametrize(
     ("arguments", "told"),
@@ -306,7 +272,6 @@ def without(key):
         (SOUND | {"version": 3}, "version 3 is unknown.*Install the newer package"),
         (SOUND | {"version": 2}, "spacing missing"),
         (SOUND | {"version": 2, "spacing": "linear"}, '"spacing" is \'linear\', not "log"'),
-        (SOUND | {"version": 2, "spacing": ["log"]}, "\"spacing\" is \\['log'\\], not"),
         (SPACED | {"weights": [0.1, 0.5, 1.0]}, "weights do not equal those of weight_indices"),
         (SPACED | {"weight_indices": None}, '"weight_indices" is None, not a JSON array'),
         (SPACED | {"scale": 0}, "scale must be a whole number of at least 1"),
@@ -314,21 +279,17 @@ def without(key):
         (CONTINUOUS | {"weights": [1.0, 0.5, 0.0]}, "outside 1e-12..1"),
         (CONTINUOUS | {"weights": [1.0, 0.5, 1.5]}, "outside 1e-12..1"),
         (CONTINUOUS | {"weights": None}, '"weights" is None, not a JSON array'),
-        (SOUND | {"version": "1"}, "version '1' is unknown"),
         (without("classes"), "classes missing"),
         (without("weight_indices"), "weight_indices missing"),
         (without("scale"), "scale missing"),
         (SOUND | {"classes": "abc"}, "\"classes\" is 'abc', not a JSON array"),
         (SOUND | {"classes": ["a", "b"]}, "2 whole numbers"),
         (SOUND | {"classes": ["a", "b", 3]}, '"classes" holds other things than names'),
-        (SOUND | {"classes": ["a", "b", ["c"]]}, '"classes" holds other things than names'),
         (SOUND | {"classes": ["a", "b", "b"]}, "b appear twice"),
         (SOUND | {"classes": ["a", "b", "\ud800"]}, "valid Unicode"),
         (SOUND | {"weight_indices": [30, 30]}, "3 whole numbers"),
-        (SOUND | {"weight_indices": [30, 30, 31]}, "outside 1..30"),
         (SOUND | {"weight_indices": [0, 30, 30]}, "outside 1..30"),
         (SOUND | {"weight_indices": [30, 30, 30.5]}, "whole numbers"),
-        (SOUND | {"weight_indices": [30, 30, "30"]}, "whole numbers"),
         (SOUND | {"weight_indices": [30, 30, None]}, "whole numbers"),
         (SOUND | {"weight_indices": [30, 30, 10**30]}, "whole numbers"),
         (SOUND | {"weight_indices": [[30], [30], [3, 0]]}, "inhomogeneous"),
@@ -337,12 +298,10 @@ def without(key):
         (SOUND | {"scale": 30.0}, "scale must be a whole number"),
         (SOUND | {"scale": None}, "scale must be a whole number"),
         (SOUND | {"weights": [1, 1, 0.5]}, "weights do not equal those of weight_indices"),
-        (SOUND | {"weights": [1.0]}, "weights do not equal"),
         (SOUND | {"weights": 1.0}, "weights do not equal"),
         (SOUND | {"weights": [[1.0, 1.0, 1.0]]}, "weights do not equal"),
         (SOUND | {"weights": ["1", "1", "1"]}, "weights do not equal"),
         (SOUND | {"weights": None}, "weights do not equal"),
-        (SOUND | {"weights": {}}, "weights do not equal"),
         (SOUND | {"weights": [1, 1, math.nan]}, "NaN is no JSON number"),
         (SOUND | {"objective": {"value": math.inf}}, "Infinity is no JSON number"),
         (SOUND | {"objective": []}, '"objective" is .*, not a JSON object'),

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import oracles
 from dnip import Constraints, Objective, Status, solve
-from dnip.base.errors import DNIPWarning, InfeasibleError, InvalidInputError
+from dnip.base.errors import DNIPWarning, InfeasibleError
 from dnip.solvers import SOLVERS, Anneal, Coordinate
 from problems import KNOWN
 from strategies import KINDS, random_probabilities, seeded
@@ -213,16 +213,6 @@ def test_every_scale_keeps_to_constraints(scale):
     assert solution.weights.max() == 1.0
 
 
-@pytest.mark.parametrize("solver", ["coordinate", "exact"])
-def test_the_log_scale_equals_exhaustive_search(solver):
-    asked = Constraints(0.1, {1: 0.5}, freeze=[2])
-    found = [
-        solve(FOUR.p, FOUR.labels, scale="log:6", solver=name, constraints=asked).value
-        for name in (solver, "exhaustive")
-    ]
-    assert found[0] == pytest.approx(found[1], abs=1e-9)
-
-
 def test_repeated_rows_are_whole_weights_also_for_floors():
     weight = np.random.default_rng(0).integers(1, 4, FOUR.n_rows)
     asked = Constraints(0.01, {2: 0.55})
@@ -275,23 +265,6 @@ def test_a_search_cut_short_keeps_to_constraints_and_has_a_bound():
     raw = oracles.class_accuracies(oracles.confusion_at(p, labels, np.ones(8)))
     assert min(raw) < 0.3
     assert solution.trace[0].value == np.inf
-
-
-def test_fractional_weights_are_proven_too():
-    weight = np.random.default_rng(0).uniform(0.1, 3, FOUR.n_rows)
-    asked = Constraints(0.01, {1: 0.6})
-    both = [
-        solve(FOUR.p, FOUR.labels, scale=5, solver=name, sample_weight=weight, constraints=asked)
-        for name in ("exact", "exhaustive")
-    ]
-    assert both[0].value == pytest.approx(both[1].value, abs=1e-9)
-    assert both[0].constraints["accuracy_loss"] <= 0.01 + 1e-9
-    assert both[0].constraints["class_accuracies"]["1"] >= 0.6 - 1e-9
-
-
-def test_constraints_are_of_their_own_kind():
-    with pytest.raises(InvalidInputError, match="constraints must be a Constraints; got"):
-        solve(FOUR.p, FOUR.labels, constraints={"max_accuracy_loss": 0.1})
 
 
 @pytest.mark.parametrize(

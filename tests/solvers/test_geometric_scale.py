@@ -8,9 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oracles
-from dnip import Coefficients, Objective, ProbabilityTable, Status, solve
+from dnip import Objective, Status, solve
 from dnip.base.errors import DNIPWarning, InvalidInputError
-from dnip.fitting.fit import fit_table
 from dnip.method.problem import Problem
 from dnip.method.scales import WeightScale
 from dnip.solvers import SOLVERS, Coordinate, Landscape
@@ -87,26 +86,6 @@ class TestGeometric:
         solution = solve(p, labels, scale="log:9", solver="anneal")
         assert solution.value <= value_at(p, labels, np.ones(3))
         assert solution.value == pytest.approx(value_at(p, labels, solution.weights))
-
-
-@pytest.mark.parametrize("scale", ["log:30"])
-def test_counts_of_the_fit_are_those_of_the_evaluation(scale):
-    p, labels = random_problem(5, 3, "tied", n_rows=300)
-    fit = fit_table(ProbabilityTable(p, labels), scale=scale)
-    np.testing.assert_array_equal(fit.evaluation.reweighted, fit.solution.confusion)
-    read = Coefficients.from_json(fit.coefficients.to_json())
-    assert read.weights.tolist() == fit.solution.weights.tolist()
-    assert fit.solution.to_dict()["spacing"] == scale.partition(":")[0]
-
-
-@pytest.mark.parametrize("scale", ["log:1", "log:2", "log:30"])
-def test_a_weight_counts_an_example_so_often(scale):
-    p, labels = random_problem(9, 3, "tied")
-    often = np.random.default_rng(0).integers(1, 4, len(p))
-    weighted = solve(p, labels, scale=scale, sample_weight=often)
-    repeated = solve(np.repeat(p, often, axis=0), np.repeat(labels, often), scale=scale)
-    assert weighted.weights.tolist() == repeated.weights.tolist()
-    np.testing.assert_array_equal(weighted.confusion, repeated.confusion)
 
 
 @pytest.mark.parametrize("scale", ["log:30"])

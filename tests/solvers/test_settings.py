@@ -55,3 +55,14 @@ def test_a_solver_of_ones_own_declares_itself():
 def test_the_published_objective_allows_silence():
     assert SearchSettings(Objective.published()).constraints.allow_silence
     assert not SearchSettings().constraints.allow_silence
+
+
+@pytest.mark.parametrize("solver", [None, 1, object(), Coordinate])
+def test_what_is_no_solver_is_refused(solver):
+    with pytest.raises(InvalidInputError, match=r"solver must be the name.*Exact\(\)"):
+        SearchSettings(solver=solver)
+
+
+def test_constraints_are_of_their_own_kind():
+    with pytest.raises(InvalidInputError, match="constraints must be a Constraints; got"):
+        SearchSettings(constraints={"max_accuracy_loss": 0.1})

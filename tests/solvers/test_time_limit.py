@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from dnip import ProbabilityTable, solve
-from dnip.base.errors import InvalidInputError
 from dnip.fitting.fit import fit_table
 from dnip.method.solution import Status
 from dnip.solvers import landscape
@@ -61,14 +60,3 @@ def test_a_descent_in_steps_is_the_descent_in_one(monkeypatch):
     stepwise = solve(p, y)
     np.testing.assert_array_equal(stepwise.weight_indices, whole.weight_indices)
     assert (stepwise.value, stepwise.evaluations) == (whole.value, whole.evaluations)
-
-
-@pytest.mark.parametrize("solver", [None, 1, object(), Anneal])
-@pytest.mark.parametrize("entry", [solve, solve_robustly])
-def test_what_is_no_solver_is_refused(entry, solver):
-    p, y = draw(20, 3)
-    with pytest.raises(InvalidInputError, match="solver must be the name") as refused:
-        entry(p, y, solver=solver)
-    assert "Exact()" in refused.value.hint
-    with pytest.raises(InvalidInputError, match="solver must be the name"):
-        fit_table(ProbabilityTable(p, y), solver=solver)
