@@ -10,7 +10,6 @@ from dnip.fitting.fit import fit_table
 from dnip.method.solution import Status
 from dnip.solvers import landscape
 from dnip.solvers.anneal import Anneal
-from robustly import solve_robustly
 
 # Far more than a limit of half a second needs, far less than the search would take.
 _SECONDS = 10.0

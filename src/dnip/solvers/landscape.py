@@ -211,6 +211,8 @@ class Landscape:
 
     def keeps_floors(self, point: WeightIndices | Floats) -> bool:
         """Whether enough rows are right at a point, held classes included."""
+        if not len(self.floors.correct):
+            return True
         return not self._shortfall(self._passes.count(point.astype(np.float64)))
 
     def _is_over(self) -> bool:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dnip.base.errors import DNIPWarning, InfeasibleError, InvalidInputError, listed
+from dnip.base.typing import Floats
 from dnip.method.constraints import Constraints, Demands
 from dnip.method.objective import ConfusionFunction, ObjectiveLike, on_classes
 from dnip.method.problem import Problem
@@ -173,13 +174,12 @@ def find_optimum(
         point[c] = index
     if not landscape.keeps_floors(point):
         point = best.point  # the last step of the middle was one too far
-    raw = landscape.confusion(landscape.equal_weights())
-    confusion = landscape.confusion(point)
-    if not landscape.keeps_floors(point):
-        is_proven = status is Status.OPTIMAL and not unfitted
-        raise _infeasible(demands.missed(confusion, raw), is_proven=is_proven)
+        if not landscape.keeps_floors(point):
+            is_proven = status is Status.OPTIMAL and not unfitted
+            raise _infeasible(landscape, demands, point, is_proven=is_proven)
 
     # the plain objective of the final point, whatever the solver did inside
+    confusion = landscape.confusion(point)
     value = goal(confusion)
     bound = None if best.lower_bound == -math.inf else best.lower_bound
     ruled = (*unfitted, *absent)
@@ -188,7 +188,9 @@ def find_optimum(
         status = Status.FINISHED if status in (Status.OPTIMAL, Status.WITHIN_GAP) else status
     if bound is not None:  # the two values of one point may differ by rounding
         bound = value if status is Status.OPTIMAL else min(bound, value)
-    asked = demands.are_asked or demands.frozen
+    kept = None
+    if demands.are_asked or demands.frozen:
+        kept = demands.to_dict(confusion, landscape.confusion(landscape.equal_weights()))
     return Solution(
         weight_indices=point.astype(np.int64),
         scale=scale.size,
@@ -206,7 +208,7 @@ def find_optimum(
         trace=trace,
         unfitted=ruled,
         spacing=scale.spacing,
-        constraints=demands.to_dict(confusion, raw) if asked else None,
+        constraints=kept,
     )
 
 
@@ -231,14 +233,17 @@ def _find_unfitted(problem: Problem, demands: Demands, absent: Collection[int]) 
     return unfitted
 
 
-def _infeasible(missed: list[str], *, is_proven: bool) -> InfeasibleError:
-    known = "no weights on this scale" if is_proven else "no weights were found that"
+def _infeasible(
+    landscape: Landscape, demands: Demands, nearest: Floats, *, is_proven: bool
+) -> InfeasibleError:
+    """Return the error of demands that were missed, by least at the point `nearest`."""
+    raw = landscape.confusion(landscape.equal_weights())
+    missed = demands.missed(landscape.confusion(nearest), raw)
     more = f"; and {len(missed) - _MOST_MISSED} more" if len(missed) > _MOST_MISSED else ""
-    hint = "Ask for less"
-    if not is_proven:
-        hint += ", or take the exact solver to know for sure"
+    known = "no weights on this scale" if is_proven else "no weights were found that"
+    unsure = "" if is_proven else ", or take the exact solver to know for sure"
     return InfeasibleError(
         f"{known} satisfy all constraints on the labelled rows; where they are missed by least, "
         f"{'; '.join(missed[:_MOST_MISSED])}{more}",
-        hint=hint,
+        hint=f"Ask for less{unsure}",
     )
