@@ -3,26 +3,11 @@ import pickle
 import pytest
 
 from dnip.base.errors import (
-    CoefficientsFormatError,
     DNIPError,
     InvalidInputError,
     MissingDependencyError,
     OutputError,
 )
-
-
-@pytest.mark.parametrize(
-    ("error", "builtin"),
-    [
-        (InvalidInputError("m"), ValueError),
-        (CoefficientsFormatError("m"), InvalidInputError),
-        (OutputError("m"), OSError),
-        (MissingDependencyError("polars", purpose="x", extra="polars"), ImportError),
-    ],
-)
-def test_each_error_is_of_the_tree_and_of_the_builtin_kind(error, builtin):
-    assert isinstance(error, DNIPError)
-    assert isinstance(error, builtin)
 
 
 @pytest.mark.parametrize("kind", [DNIPError, InvalidInputError, OutputError])

@@ -130,20 +130,6 @@ class TestStreams:
             assert str(target) == "/dev/null"
         assert Path("/dev/null").is_char_device()
 
-    def test_its_folder_need_not_be_writable(self, monkeypatch):
-        def only_null(path, _mode):
-            return str(path) == "/dev/null"
-
-        monkeypatch.setattr("dnip.base.files.os.access", only_null)
-        assert str(check_writable("/dev/null")) == "/dev/null"
-
-    def test_a_full_device_is_told_like_a_full_disk(self):
-        with (
-            pytest.raises(OutputError, match=r"/dev/full cannot be written: No space"),
-            atomic_path("/dev/full") as target,
-        ):
-            target.write_text("x")
-
     def test_a_named_pipe_gives_its_reader_the_bytes(self, tmp_path):
         pipe = tmp_path / "pipe"
         os.mkfifo(pipe)
@@ -238,15 +224,6 @@ def test_a_second_writer_is_refused_and_a_killed_one_leaves_the_old_file(old_fil
     write(old_file)
     assert old_file.read_text() == "new"
     assert sorted(path.name for path in old_file.parent.iterdir()) == ["other.txt", "out.txt"]
-
-
-def test_where_there_are_no_locks_writers_go_on(old_file, monkeypatch):
-    def no_locks(*_):
-        raise OSError(errno.ENOLCK, "No locks available")
-
-    monkeypatch.setattr("fcntl.flock", no_locks)
-    write(old_file)
-    assert old_file.read_text() == "new"
 
 
 def test_a_file_that_another_process_has_just_finished_is_not_written_to(old_file, monkeypatch):

@@ -66,10 +66,6 @@ def test_the_extra_of_a_template_is_that_of_the_model(monkeypatch):
         assert "jinja2" in installed_by(extra)
 
 
-def test_a_library_that_is_there_is_loaded():
-    assert load_optional("json", purpose="test", extra="test") is sys.modules["json"]
-
-
 def test_a_missing_submodule_names_its_library(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)

@@ -21,7 +21,6 @@ from dnip.base.validation import (
     check_scale,
     check_weight_indices,
 )
-from dnip.tables.cells import check_ids
 
 
 class TestProbabilities:
@@ -45,14 +44,6 @@ class TestProbabilities:
         with pytest.raises(InvalidInputError) as caught:
             check_probabilities(bad)
         assert told in str(caught.value)
-
-    def test_sound_input_is_not_copied(self):
-        p = np.array([[0.25, 0.75]])
-        assert check_probabilities(p) is p
-
-    def test_rows_within_the_tolerance_stay_as_they_are(self):
-        p = np.array([[0.3333333, 0.3333333, 0.3333333]])
-        assert check_probabilities(p) is p
 
     def test_rows_off_are_normalised_and_told(self):
         p = np.array([[0.5, 0.5], [30.0, 10.0]])
@@ -105,29 +96,6 @@ class TestLabels:
         assert y.dtype == np.int64
 
 
-class TestIds:
-    @pytest.mark.parametrize(
-        ("bad", "told"),
-        [
-            (["a"], "has 1 entries, but there are 2 rows"),
-            (["a", "a"], "ids[1]: the id 'a' is already at ids[0]"),
-            (["a", ""], "ids[1]: the id is empty"),
-            (["a", None], "ids[1]: the id is empty"),
-            ([math.nan, "a"], "ids[0]: the id is empty"),
-            (["a", "\ud800"], "ids[1]: the id '\\ud800' holds a character"),
-            (["a", "b\0"], "ids[1]"),
-        ],
-    )
-    def test_bad_ids_are_refused(self, bad, told):
-        with pytest.raises(InvalidInputError) as caught:
-            check_ids(bad, n_examples=2)
-        assert told in str(caught.value)
-
-    def test_numbers_and_arrays_become_plain_texts(self):
-        assert check_ids(np.array([7, 8]), n_examples=2).tolist() == ["7", "8"]
-        assert type(check_ids(np.array(["x"]), n_examples=1)[0]) is str
-
-
 class TestClasses:
     @pytest.mark.parametrize(
         ("bad", "told"),
@@ -175,9 +143,3 @@ def test_a_setting_out_of_range_is_told_with_name_range_and_value(call, told):
     with pytest.raises(InvalidInputError) as caught:
         call()
     assert told in str(caught.value)
-
-
-def test_settings_in_range_come_back_as_plain_numbers():
-    assert type(check_number("tau", np.float32(0.5))) is float
-    assert type(check_integer("seed", np.int64(3), at_least=0)) is int
-    assert check_number("tau", 0, at_least=0) == 0

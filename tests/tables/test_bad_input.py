@@ -160,13 +160,6 @@ def test_npz_that_is_something_else(tmp_path):
     assert_refused(path, ["column p0 has shape ()"])
 
 
-def test_npz_with_bad_class_names_is_named(tmp_path):
-    path = tmp_path / "t.npz"
-    np.savez(path, p=P, classes=np.array(["a", "a"]))
-    with pytest.raises(InvalidInputError, match=r"t\.npz: class names must differ"):
-        ProbabilityTable.read(path)
-
-
 @pytest.mark.parametrize(
     ("columns", "told"),
     [
@@ -198,17 +191,6 @@ def test_damaged_parquet(tmp_path, table):
     for data in [b"", b"junk", whole[: len(whole) // 2], whole[:-20], bytes(flipped)]:
         path.write_bytes(data)
         assert_refused(path, ["not a sound Parquet file", "again"])
-
-
-def test_parquet_with_damaged_class_names(tmp_path):
-    path = tmp_path / "t.parquet"
-    for names in ["{", "3", '["a"]']:
-        schema = pa.table({"p0": [1.0], "p1": [0.0]}).replace_schema_metadata(
-            {"dnip.classes": names}
-        )
-        pq.write_table(schema, path)
-        with pytest.raises(InvalidInputError, match=r"t\.parquet"):
-            ProbabilityTable.read(path)
 
 
 class TestParquetFolder:

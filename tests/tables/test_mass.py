@@ -3,8 +3,6 @@
 import warnings
 
 import numpy as np
-import pandas as pd
-import polars as pl
 import pytest
 
 from dnip import Coefficients
@@ -13,7 +11,7 @@ from dnip.deploying.application import apply_stream
 from dnip.fitting.fit import fit_file, fit_table
 from dnip.fitting.settings import FitSettings
 from dnip.tables import ProbabilityTable, Scan, open_writer
-from dnip.tables.captured_mass import CapturedMass
+from dnip.tables.captured_mass import LOW_MASS, CapturedMass, MassCounts
 from dnip.tables.evaluation import evaluate
 from dnip.tables.reading import read_rows
 
@@ -29,23 +27,6 @@ def low_table(n_rows=40, n_low=30):
     return ProbabilityTable(
         rng.dirichlet(np.ones(3), n_rows), rng.integers(3, size=n_rows), mass=rng.permutation(mass)
     )
-
-
-def bad_file(folder, suffix, cell):
-    """A table whose second mass is this."""
-    path = folder / f"bad.{suffix}"
-    if suffix == "csv":
-        path.write_text(f"label,mass,p0,p1\n0,1,0.5,0.5\n1,{cell},0.5,0.5\n")
-    elif suffix == "jsonl":
-        row = '{{"label": 0, "p0": 0.5, "mass": {}, "p1": 0.5}}\n'
-        path.write_text(row.format(1) + row.format("NaN" if cell == "nan" else cell))
-    else:
-        columns = {"p0": [0.5] * 2, "p1": [0.5] * 2, "mass": np.array([1, float(cell)])}
-        if suffix == "npz":
-            np.savez(path, **columns)
-        else:
-            pd.DataFrame(columns).to_parquet(path)
-    return path
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
@@ -100,14 +81,6 @@ def test_low_mass_is_told_once_whole_and_in_chunks(tmp_path, suffix, block_rows)
         assert np.concatenate([part.mass for part in parts]).tolist() == table.mass.tolist()
 
 
-@pytest.mark.parametrize("n_low", [0, 3])
-def test_a_few_low_rows_are_counted_but_not_told(tmp_path, n_low):
-    path = tmp_path / "t.csv"
-    low_table(n_low=n_low).write(path)
-    found = ProbabilityTable.read(path)  # a warning would be an error
-    assert found.captured_mass == CapturedMass(40, n_low, 0.8)
-
-
 @pytest.mark.filterwarnings("ignore::dnip.DNIPWarning")
 def test_fit_evaluation_and_application_count_the_same_rows(tmp_path):
     table, path = low_table(), tmp_path / "low.csv"
@@ -138,34 +111,22 @@ def test_parts_of_a_table_keep_their_mass():
         assert back.mass.tolist() == table.mass.tolist()
 
 
-@pytest.mark.parametrize("suffix", ["csv", "jsonl", "npz", "parquet"])
-@pytest.mark.parametrize("cell", ["-0.25", "nan", "1.5"])
-def test_what_no_mass_can_be_is_refused_by_its_cell(tmp_path, suffix, cell):
-    path = bad_file(tmp_path, suffix, cell)
+@pytest.mark.parametrize(
+    ("cell", "told"),
+    [
+        ("-0.25", "the captured mass is -0.25, outside 0..1"),
+        ("nan", "the captured mass is nan, outside 0..1"),
+        ("1.5", "the captured mass is 1.5, outside 0..1"),
+        ("", "the cell is empty"),
+        ("much", "'much' is not a number"),
+    ],
+)
+def test_what_no_mass_can_be_is_refused_by_its_cell(tmp_path, cell, told):
+    path = tmp_path / "bad.csv"
+    path.write_text(f"label,mass,p0,p1\n0,1,0.5,0.5\n1,{cell},0.5,0.5\n")
     with pytest.raises(InvalidInputError) as caught:
         ProbabilityTable.read(path)
-    where = f"{path}: row 2, column mass"
-    if cell == "nan" and suffix == "parquet":  # pandas writes NaN as an empty cell
-        assert str(caught.value).startswith(f"{where}: the cell is empty")
-    else:
-        told = f"{where}: the captured mass is {cell}, outside 0..1"
-        assert str(caught.value).startswith(told)
-        assert "leave the column out" in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("cell", "told"), [("", "the cell is empty"), ("much", "'much' is not a number")]
-)
-def test_a_mass_that_is_no_number_is_refused_by_its_cell(tmp_path, cell, told):
-    with pytest.raises(InvalidInputError, match=f"row 2, column mass: {told}"):
-        ProbabilityTable.read(bad_file(tmp_path, "csv", cell))
-
-
-@pytest.mark.parametrize("frames", [pd, pl])
-def test_a_bad_mass_in_a_frame_is_refused_by_its_cell(frames):
-    frame = frames.DataFrame({"p0": [0.5, 0.5], "mass": [0.5, 7.0], "p1": [0.5, 0.5]})
-    with pytest.raises(InvalidInputError, match=r"frame: row 2, column mass: .* is 7, outside"):
-        ProbabilityTable.from_frame(frame)
+    assert str(caught.value).startswith(f"{path}: row 2, column mass: {told}")
 
 
 def test_a_mass_just_above_one_is_rounding():
@@ -189,3 +150,31 @@ def test_mass_may_be_the_name_of_a_class(tmp_path):
     assert table.mass.tolist() == [0.9, 0.8]
     path.write_text("label,p0,p1\nmass,0.75,0.25\nenergy,0.5,0.5\n")
     assert ProbabilityTable.read(path, ["mass", "energy"]).mass is None
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_chunks_give_what_the_whole_gives(seed):
+    rng = np.random.default_rng(seed)
+    mass = rng.random(rng.integers(1, 2000)) ** rng.integers(1, 6)
+    counts = MassCounts()
+    for chunk in np.array_split(mass, 7):
+        counts.add(chunk)
+    assert counts.summary == CapturedMass.of(mass)
+    assert counts.summary.rows == len(mass)
+    assert counts.summary.low == np.count_nonzero(mass < LOW_MASS)
+    middle = np.sort(mass)[(len(mass) - 1) // 2]
+    assert counts.summary.median == pytest.approx(middle, rel=6e-3)
+
+
+@pytest.mark.parametrize("value", [0.0, -0.0, 1.0, 1.0004])
+def test_the_ends_of_the_range_are_counted(value):
+    assert CapturedMass.of([value]).median == pytest.approx(value, abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("low", "told", "at_fault"), [(0, False, False), (9, False, False), (10, True, False),
+                                  (50, True, False), (51, True, True)]
+)  # fmt: skip
+def test_a_tenth_is_told_and_more_than_half_is_a_fault(low, told, at_fault):
+    mass = CapturedMass(100, low, 0.5)
+    assert (mass.worth_telling, mass.at_fault) == (told, at_fault)

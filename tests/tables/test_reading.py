@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dnip import ProbabilityTable
-from dnip.base.errors import DNIPWarning, InvalidInputError
+from dnip.base.errors import InvalidInputError
 from dnip.tables import Scan
 from dnip.tables.reading import BLOCK_ROWS, count_pieces, read_rows
 from dnip.tables.rows import Share
@@ -31,13 +31,6 @@ def test_normalised_rows_are_told_once_per_file(percentages, block_rows):
     assert chunks[-1].probabilities[-1].tolist() == [0.25, 0.75]
 
 
-def test_reading_tells_it_once_too(percentages):
-    with pytest.warns(DNIPWarning, match="9 of 10 rows") as caught:
-        table = ProbabilityTable.read(percentages)
-    assert len(caught) == 1
-    assert table.probabilities[1].tolist() == [0.25, 0.75]
-
-
 def test_the_path_and_the_arguments_are_checked_at_once(tmp_path, percentages):
     with pytest.raises(InvalidInputError, match="no such file"):
         read_rows(tmp_path / "no.csv")
@@ -45,15 +38,6 @@ def test_the_path_and_the_arguments_are_checked_at_once(tmp_path, percentages):
         read_rows(percentages, block_rows=0)
     with pytest.raises(InvalidInputError, match="at least 2 classes"):
         read_rows(percentages, classes=["a"])
-
-
-def test_rows_before_a_bad_one_are_given(tmp_path):
-    path = tmp_path / "t.csv"
-    path.write_text("p0,p1\n0.5,0.5\n0.5,x\n")
-    chunks = read_rows(path, block_rows=1)
-    assert len(next(chunks)) == 1
-    with pytest.raises(InvalidInputError, match="row 2, column p1"):
-        next(chunks)
 
 
 def test_rows_of_many_classes_come_in_shorter_chunks(tmp_path, monkeypatch):

@@ -4,7 +4,6 @@ import json
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -101,16 +100,6 @@ def test_a_stream_is_the_table_in_pieces(tmp_path, table, assert_same, suffix, b
     assert_same(ProbabilityTable.read(copy, table.classes), table)
 
 
-@pytest.mark.parametrize("suffix", SUFFIXES)
-def test_predictions_are_written_as_labels_are_and_ignored_on_reading(
-    tmp_path, assert_same, table, suffix
-):
-    path = tmp_path / f"t.{suffix}"
-    with open_writer(path, table.classes) as writer:
-        writer.write(table, predictions=table.probabilities.argmax(axis=1))
-    assert_same(ProbabilityTable.read(path, table.classes), table)
-
-
 @pytest.mark.parametrize("name", ["id", "p1", "2", " b", "gold"])
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_names_that_could_be_read_as_something_else_are_no_column(tmp_path, suffix, name):
@@ -177,11 +166,6 @@ class TestColumnsAsWritten:
         file = pq.read_table(self.write(self.named, tmp_path / "t.parquet"))
         assert file["label"].to_pylist() == ["yes", None]
 
-    def test_npz(self, tmp_path):
-        with np.load(self.write(self.named, tmp_path / "t.npz")) as file:
-            assert sorted(file.files) == ["classes", "id", "label", "prediction", "probabilities"]
-            assert file["label"].tolist() == ["yes", ""]
-
 
 class TestOtherPeoplesFiles:
     def test_pandas_writes_labels_with_gaps_as_floats(self, tmp_path):
@@ -197,17 +181,6 @@ class TestOtherPeoplesFiles:
         table = ProbabilityTable.read(path)
         assert table.probabilities.tolist() == [[0.75, 0.25]]
         assert table.labels.tolist() == [1]
-
-    def test_whole_numbers_half_precision_and_categories_in_parquet(self, tmp_path):
-        frame = pl.DataFrame(
-            {"id": [3, 4], "label": ["b", None], "a": [1, 0], "b": [0.0, 1.0]},
-            schema_overrides={"label": pl.Categorical, "b": pl.Float32},
-        )
-        frame.write_parquet(tmp_path / "t.parquet")
-        table = ProbabilityTable.read(tmp_path / "t.parquet", classes=["b", "a"])
-        assert table.probabilities.tolist() == [[0, 1], [1, 0]]
-        assert table.labels.tolist() == [0, -1]
-        assert table.ids.tolist() == ["3", "4"]
 
     @pytest.mark.parametrize(
         "arrays",

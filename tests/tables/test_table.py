@@ -7,7 +7,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from dnip.base.errors import DNIPWarning, InvalidInputError, MissingDependencyError
+from dnip.base.errors import InvalidInputError, MissingDependencyError
 from dnip.tables import ProbabilityTable
 
 P = np.array([[0.25, 0.75], [1, 0], [0.5, 0.5]])
@@ -29,23 +29,6 @@ def test_the_constructor_checks_all(arguments, told):
     with pytest.raises(InvalidInputError) as caught:
         ProbabilityTable(**{"probabilities": P, **arguments})
     assert told in str(caught.value)
-
-
-def test_the_constructor_normalises_and_tells():
-    with pytest.warns(DNIPWarning, match="1 of 1 rows"):
-        table = ProbabilityTable(np.array([[1.0, 3.0]]))
-    assert table.probabilities.tolist() == [[0.25, 0.75]]
-
-
-def test_columns_come_in_their_canonical_types():
-    table = ProbabilityTable(P.astype(np.float32), [1, 0, -1], ["a", "b", "c"], ["x", "y"])
-    assert table.probabilities.dtype == np.float64
-    assert table.labels.dtype == np.int64
-    assert table.ids.dtype == object
-    assert table.classes == ("x", "y")
-    assert ProbabilityTable(P).classes == ("0", "1")
-    assert len(table) == 3
-    assert table.n_classes == 2
 
 
 def test_one_line_describes_it(table):
@@ -86,18 +69,10 @@ class TestRows:
             self.table.take(rows)
         assert told in str(caught.value)
 
-    def test_a_table_without_ids_takes_rows_twice(self):
-        assert len(ProbabilityTable(P).take([0, 0, 1])) == 3
-
     def test_labelled_and_unlabelled_divide_the_table(self):
         assert self.table.labelled().labels.tolist() == [1, 0]
         assert self.table.unlabelled().ids.tolist() == ["b"]
         assert self.table.unlabelled().labels is None
-
-    def test_without_a_label_column_all_rows_are_unlabelled(self):
-        table = ProbabilityTable(P)
-        assert len(table.labelled()) == 0
-        assert table.unlabelled() is table
 
 
 def test_the_hash_is_of_the_data_and_of_nothing_else():
@@ -152,10 +127,6 @@ class TestFrames:
         frame = pd.DataFrame([[0.5, 0.5, 0.5]], columns=["p0", "p1", "p1"])
         with pytest.raises(InvalidInputError, match="frame: two columns have the same name"):
             ProbabilityTable.from_frame(frame)
-
-    def test_an_unknown_library_is_refused(self, table):
-        with pytest.raises(InvalidInputError, match="library must be one of pandas, polars"):
-            table.to_frame("dask")
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])

@@ -1,8 +1,3 @@
-import errno
-import signal
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 
@@ -36,44 +31,6 @@ def test_an_exception_in_the_middle_leaves_the_old_file(old, table, assert_same,
     with pytest.raises(stop):
         write_until(stop, old, table)
     assert_untouched(old, table, assert_same)
-
-
-def test_a_full_disk_leaves_the_old_file_and_says_so(old, table, assert_same):
-    with pytest.raises(OutputError, match=r"No space left on device\. Free some space"):
-        write_until(OSError(errno.ENOSPC, "No space left on device"), old, table)
-    assert_untouched(old, table, assert_same)
-
-
-_ENDLESS_WRITE = """
-import sys
-import numpy as np
-from dnip.tables import ProbabilityTable, open_writer
-chunk = ProbabilityTable(np.full((1000, 3), 1 / 3), classes=tuple(sys.argv[2:]))
-with open_writer(sys.argv[1], chunk.classes) as writer:
-    for number in range(10**6):
-        writer.write(chunk)
-        if number == 3:
-            print("writing", flush=True)
-"""
-
-
-def test_a_killed_process_leaves_the_old_file(tmp_path, table, assert_same):
-    path = tmp_path / "t.csv.gz"
-    table.take([0, 1]).write(path)
-    with subprocess.Popen(
-        [sys.executable, "-c", _ENDLESS_WRITE, str(path), *table.classes],
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as process:
-        assert process.stdout.readline() == "writing\n"
-        process.send_signal(signal.SIGKILL)
-    assert_same(ProbabilityTable.read(path, table.classes), table.take([0, 1]))
-
-
-def test_a_table_can_be_rewritten_in_place(old, table, assert_same):
-    rows = ProbabilityTable.read(old, table.classes)
-    rows.take([1]).write(old)
-    assert_same(ProbabilityTable.read(old, table.classes), rows.take([1]))
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
