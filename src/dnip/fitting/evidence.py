@@ -6,20 +6,18 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from dnip.base.errors import DNIPWarning, listed
+from dnip.base.typing import Confusion, Floats, Integers, Labels, Probabilities
 from dnip.method.prediction import decide
 from dnip.metrics import class_accuracies, cobias, worst_class_accuracy
 from dnip.metrics.cobias import cobias_of
 from dnip.metrics.confusion import count_pairs
+from dnip.tables.captured_mass import CapturedMass
 from dnip.tables.evaluation import Evaluation
-
-if TYPE_CHECKING:
-    from dnip.base.typing import Confusion, Floats, Integers, Labels, Probabilities
-    from dnip.tables.captured_mass import CapturedMass
 
 #: Folds where nothing else is asked for.
 USUAL_FOLDS = 5

@@ -14,10 +14,9 @@ import numpy as np
 from dnip.base.cluster import Cluster
 from dnip.base.errors import InfeasibleError, InvalidInputError
 from dnip.base.typing import Floats, Integers, Probabilities
-from dnip.fitting.class_notes import notes_on_classes
 from dnip.fitting.evidence import USUAL_FOLDS, FitEvidence, gather
 from dnip.fitting.on_cluster import count_on_cluster, sample_on_cluster
-from dnip.fitting.record import Fit, provenance_of, recorded
+from dnip.fitting.record import Fit, notes_on_classes, provenance_of, recorded
 from dnip.fitting.robust import RobustSolution, fit_robustly
 from dnip.fitting.robust.calibrating import calibrate, rows_per_class
 from dnip.fitting.sampled import (
@@ -32,7 +31,7 @@ from dnip.fitting.sampled import (
 )
 from dnip.fitting.settings import FitKeywords, FitSettings
 from dnip.method.coefficients import Coefficients
-from dnip.method.objective import Objective
+from dnip.method.objective import ConfusionFunction, Objective, ObjectiveLike
 from dnip.method.problem import Problem
 from dnip.method.solution import Status
 from dnip.priors import (
@@ -54,8 +53,6 @@ from dnip.tables.sketch import LEAST_ROWS, TableSample
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame
-
-    from dnip.method.objective import ConfusionFunction, ObjectiveLike
 
 # Rows times squared classes of a table whose refits are quick: they are made without being asked.
 _MOST_PRODUCTS = 5_000_000

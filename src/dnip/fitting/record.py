@@ -1,7 +1,8 @@
-"""What a fit returns, and what a coefficients file records of it."""
+"""What a fit returns, what is told of single classes, and what a coefficients file records."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -9,10 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from dnip.base.errors import listed
 from dnip.base.escaping import valid_unicode
+from dnip.base.typing import Booleans, Integers
 from dnip.fitting.evidence import FitEvidence
 from dnip.fitting.robust import Blend
 from dnip.method.coefficients import Coefficients
+from dnip.method.problem import Problem
+from dnip.method.scales import Spacing
 from dnip.method.solution import Solution
 from dnip.priors import Calibration, TargetPrior
 from dnip.tables import ProbabilityTable
@@ -21,6 +26,95 @@ from dnip.tables.evaluation import Evaluation
 from dnip.tables.provenance import origin_of
 from dnip.tables.sampling import Sample
 from dnip.tables.sketch import TableSample
+
+# Names in one note.
+_MOST_NAMES = 8
+
+
+def notes_on_classes(
+    problem: Problem, solution: Solution, evaluation: Evaluation
+) -> tuple[str, ...]:
+    """Return notes on single classes, one sentence each; none if all is well.
+
+    Parameters
+    ----------
+    problem : Problem
+        The labelled rows, or a sample of them that counts for all.
+    solution : Solution
+        Of a fit to these rows.
+    evaluation : Evaluation
+        Of all labelled rows, before and after.
+
+    Examples
+    --------
+    >>> from dnip import Coefficients, ProbabilityTable, evaluate, solve
+    >>> p, y = np.array([[0.9, 0.1], [0.6, 0.4], [0.8, 0.2]]), np.array([0, 1, 0])
+    >>> found = solve(p, y)
+    >>> coefficients = Coefficients.from_solution(found, ["ham", "spam"])
+    >>> evaluation = evaluate(ProbabilityTable(p, y, classes=["ham", "spam"]), coefficients)
+    >>> print(*notes_on_classes(Problem.of(p, y), found, evaluation))
+    Silent before, awake now: spam is right on 1 of 1 rows now.
+    """
+    names = evaluation.classes
+    assert evaluation.reweighted is not None
+    rows = evaluation.raw.sum(axis=1)
+    before, after = np.diag(evaluation.raw), np.diag(evaluation.reweighted)
+    notes = []
+    silent = (rows > 0) & (before == 0)
+    positive, reachable = _at_best(problem, solution, silent)
+    hopeless = silent & (positive == 0)
+    if hopeless.any():
+        notes.append(
+            f"No weight can lift class {_named(names, hopeless)}: its probability is 0 in all of "
+            "its labelled rows."
+        )
+    woken = silent & (after > 0)
+    if woken.any():
+        counts = "; ".join(
+            f"{names[c]} is right on {after[c]:,} of {rows[c]:,} rows now"
+            for c in np.flatnonzero(woken)[:_MOST_NAMES].tolist()
+        )
+        notes.append(f"Silent before, awake now: {counts}.")
+    asleep = silent & (after == 0) & ~hopeless
+    beyond = asleep & (reachable == 0)
+    if beyond.any():
+        notes.append(
+            f"Out of reach: class {_named(names, beyond)}. No weights on this scale make any of "
+            "its labelled rows right."
+        )
+    asleep &= reachable > 0
+    if asleep.any():
+        counts = "; ".join(
+            f"{names[c]} (weights could make {reachable[c]:,} of {rows[c]:,} rows right)"
+            for c in np.flatnonzero(asleep)[:_MOST_NAMES].tolist()
+        )
+        notes.append(f"Silent before and after: {counts}.")
+    end = np.isin(np.arange(len(names)), solution.at_the_end) & (rows > 0)
+    if end.any() and solution.spacing is Spacing.LOG:
+        notes.append(
+            f"At the end of the scale {solution.spacing}:{solution.scale}: class "
+            f"{_named(names, end)}. --scale log:10000 goes further."
+        )
+    return tuple(notes)
+
+
+def _at_best(problem: Problem, solution: Solution, silent: Booleans) -> tuple[Integers, Integers]:
+    """Return on how many rows silent classes are above 0, and right by as much weight as can be."""
+    chosen = np.flatnonzero(silent[problem.labels])
+    p, labels = problem.probabilities[chosen], problem.labels[chosen]
+    count = problem.counts[chosen] * problem.unit
+    places = np.arange(len(labels)), labels
+    own = p[places].copy()
+    p[places] = 0
+    right = own * float(solution.scale) > p.max(axis=1)
+    above, reached = (
+        np.bincount(labels, count * which, problem.n_classes) for which in (own > 0, right)
+    )
+    return np.ceil(above).astype(np.int64), np.rint(reached).astype(np.int64)
+
+
+def _named(names: Sequence[str], chosen: Booleans) -> str:
+    return listed([names[c] for c in np.flatnonzero(chosen).tolist()])
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Unpack, get_args
+from typing import NamedTuple, Unpack, get_args
 
 from dnip.base.option import Switch
 from dnip.base.validation import check_choice
-from dnip.method.objective import Objective
+from dnip.method.objective import ConfusionFunction, Objective, ObjectiveLike
 from dnip.method.scales import DEFAULT_SCALE
+from dnip.priors import PriorLike
 from dnip.solvers import Anneal, SearchKeywords, SearchSettings, Solver
-
-if TYPE_CHECKING:
-    from dnip.method.objective import ConfusionFunction, ObjectiveLike
-    from dnip.priors import PriorLike
 
 #: When to fit robustly: where it is quick, always, or never.
 ROBUST: tuple[str, ...] = get_args(Switch)

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import ArrayLike
 
+from dnip.base.typing import Floats
 from dnip.metrics.confusion import as_counts
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from dnip.base.typing import Floats
 
 
 def accuracy(confusion: ArrayLike) -> float:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from dnip.base.typing import Counts, Floats, Integers
 from dnip.base.validation import check_level
 from dnip.metrics.accuracy import (
     accuracy,
@@ -27,9 +28,6 @@ from dnip.metrics.intervals import (
     macro_f1_interval,
     worst_class_interval,
 )
-
-if TYPE_CHECKING:
-    from dnip.base.typing import Counts, Floats, Integers
 
 
 @dataclass(frozen=True)

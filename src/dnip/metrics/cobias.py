@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import ArrayLike
 
+from dnip.base.typing import Floats, Integers
 from dnip.metrics.accuracy import class_accuracies
 from dnip.metrics.confusion import as_counts
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from dnip.base.typing import Floats, Integers
 
 
 def cobias(confusion: ArrayLike) -> float:

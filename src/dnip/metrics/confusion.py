@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from dnip.base.arrays import ArrayLocation, check_labels
 from dnip.base.errors import InvalidInputError
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    from dnip.base.typing import Confusion, Floats, Labels
+from dnip.base.typing import Confusion, Floats, Labels
 
 
 def confusion_matrix(labels: Labels, predictions: Labels, n_classes: int) -> Confusion:

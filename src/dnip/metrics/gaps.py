@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import erfc, sqrt
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from dnip.base.typing import Counts, Floats
+from dnip.base.typing import Counts, Floats
 
 # Standard deviations that true class accuracies may have among each other, on the angular scale
 # (0 to π/2); all are equally likely.

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from dnip.base.typing import Counts, Floats
 from dnip.base.validation import check_level
 from dnip.metrics.cobias import cobias_of, odd_classes
 from dnip.metrics.gaps import GapTest, difference_of, draw_accuracies, gap_correlation
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from dnip.base.typing import Counts, Floats
 
 
 def z_score(level: float) -> float:

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import ArrayLike
 
+from dnip.base.typing import Floats
 from dnip.base.validation import check_number
 from dnip.metrics.confusion import as_counts
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from dnip.base.typing import Floats
-
 
 # μ as a part of the examples: the published 4000 at the paper's 10,000.
 _PART = 0.4

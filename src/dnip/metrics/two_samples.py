@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from math import exp, lgamma, log, log1p
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from dnip.base.typing import Floats
+from dnip.base.typing import Floats
 
 # Terms of the series of Kolmogorov's distribution: the next is below 1e-80.
 _TERMS = np.arange(1, 11)

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from dnip.base.errors import DNIPWarning, InvalidInputError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from dnip.base.typing import Booleans, Floats, Labels, Probabilities
+from dnip.base.typing import Booleans, Floats, Labels, Probabilities
 
 # A calibration does not distinguish probabilities below this.
 _LEAST_PROBABILITY = 1e-7

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dnip.base.arrays import check_probabilities
 from dnip.base.errors import InvalidInputError
-from dnip.priors.calibration import log_probabilities
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import ArrayLike
-
-    from dnip.base.typing import Booleans, Floats, Probabilities
-    from dnip.priors.calibration import Calibration
-
+from dnip.base.typing import Booleans, Floats, Probabilities
+from dnip.priors.calibration import Calibration, log_probabilities
 
 #: Rows and cells that are used at most; of larger tables, a sample.
 MOST_ROWS, MOST_CELLS = 20_000, 500_000

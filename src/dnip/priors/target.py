@@ -7,21 +7,15 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dnip.base.errors import InvalidInputError, listed
 from dnip.base.files import read_text
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import ArrayLike
-
-    from dnip.base.typing import Floats
-    from dnip.priors.estimate import PriorEstimate
-
+from dnip.base.typing import Floats
+from dnip.priors.estimate import PriorEstimate
 
 #: Equal shares.
 UNIFORM = "uniform"

@@ -1,14 +1,17 @@
-"""Rules choose on the opt set, and say what is nearest where no point obeys."""
+"""Rules choose on the opt set, say what is nearest, and are scored on rows left out."""
 
 import numpy as np
 import pytest
 
+import oracles
 from dnip.base.errors import InvalidInputError
-from dnip.fitting.pareto import Front, Point, Rule
-from dnip.fitting.pareto.rules import knee
+from dnip.fitting.pareto import Front, Point, Rule, cross_fit, front
+from dnip.fitting.pareto.rules import expected_cobias, knee
 from dnip.fitting.pareto.search import Origin
 from dnip.method.scales import WeightScale
 from dnip.method.solution import Status
+from dnip.metrics import accuracy, cobias
+from strategies import random_probabilities
 
 
 def made_point(accuracy, cobias):
@@ -106,3 +109,123 @@ def test_what_is_no_rule_is_refused(text, told):
 def test_a_rule_is_printed_as_it_is_read(text):
     assert str(Rule.of(text)) == text
     assert Rule.of(Rule.of(text)) == Rule.of(text)
+
+
+def noise(n_rows, n_classes=3, seed=0):
+    """Probabilities that know nothing of the labels: any front is luck."""
+    rng = np.random.default_rng(seed)
+    return random_probabilities(rng, n_rows, n_classes), np.arange(n_rows) % n_classes
+
+
+def test_every_row_is_scored_once_by_the_front_without_its_fold():
+    p, labels = noise(45)
+    found = front(p, labels, scale=6)
+    checked = cross_fit(p, labels, found)
+    assert sorted(np.bincount(checked.folds)) == [9] * 5
+    for c in range(3):
+        assert (np.bincount(checked.folds[labels == c], minlength=5) == 3).all()
+    for fold, without in enumerate(checked.fronts):
+        kept = checked.folds != fold
+        again = front(p[kept], labels[kept], scale=6)
+        assert [point.weight_indices.tolist() for point in again.points] == [
+            point.weight_indices.tolist() for point in without.points
+        ]
+    expected = np.zeros((3, 3), np.int64)
+    for fold, without in enumerate(checked.fronts):
+        left_out = checked.folds == fold
+        indices = without.points[-1].weight_indices
+        expected += oracles.confusion_at(p[left_out], labels[left_out], indices)
+    np.testing.assert_array_equal(checked.score(Rule.of("min-cobias")), expected)
+    np.testing.assert_array_equal(checked.confusions[-1], expected)
+    assert len(checked.confusions) == len(found.points)
+    assert all(confusion.sum() == 45 for confusion in checked.confusions)
+
+
+def test_luck_does_not_last():
+    p, labels = noise(60)
+    found = front(p, labels, scale=30)
+    checked = cross_fit(p, labels, found)
+    assert found.points[0].accuracy > 0.41
+    assert accuracy(checked.confusions[0]) < 0.36
+    assert cobias(checked.confusions[-1]) > found.points[-1].cobias + 0.05
+
+
+def test_a_rule_that_a_fold_cannot_obey_takes_the_nearest():
+    p, labels = noise(45)
+    found = front(p, labels, scale=6)
+    checked = cross_fit(p, labels, found)
+    best = checked.score(Rule.of("max-accuracy"))
+    np.testing.assert_array_equal(checked.score(Rule.of("accuracy>=1")), best)
+
+
+def test_small_classes_make_fewer_folds():
+    p, labels = noise(30)
+    labels[:] = np.arange(30) % 2
+    labels[:2] = 2
+    found = front(p, labels, scale=6)
+    checked = cross_fit(p, labels, found)
+    assert len(checked.fronts) == 2
+    assert sorted(checked.folds[labels == 2]) == [0, 1]
+
+
+def test_a_class_of_one_row_cannot_be_left_out():
+    p, labels = noise(30)
+    labels[:] = np.arange(30) % 2
+    labels[0] = 2
+    with pytest.raises(InvalidInputError, match="a single labelled row"):
+        cross_fit(p, labels, front(p, labels, scale=6))
+
+
+def test_ctrl_c_ends_it(monkeypatch):
+    p, labels = noise(30)
+    found = front(p, labels, scale=6)
+
+    def interrupt(_explorer):
+        yield
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("dnip.fitting.pareto.solve._every_line", interrupt)
+    assert cross_fit(p, labels, found) is None
+
+
+def counts_of(correct, size):
+    """A confusion matrix of two or more classes, errors going to the next class."""
+    confusion = np.diag(correct)
+    confusion += np.roll(np.diag(np.asarray(size) - correct), 1, axis=1)
+    return confusion
+
+
+@pytest.mark.parametrize("correct", [[6, 6, 6], [3, 6, 9], [0, 5, 10]])
+def test_is_the_mean_over_what_the_accuracies_may_be(correct):
+    size = np.array([10, 12, 20])
+    confusion = counts_of(correct, size)
+    hedged = (np.array(correct) + 1) / (size + 2)
+    deviation = np.sqrt(hedged * (1 - hedged) / size)
+    rng = np.random.default_rng(0)
+    may_be = np.array(correct) / size + deviation * rng.standard_normal((200_000, 3))
+    pairs = [(0, 1), (0, 2), (1, 2)]
+    mean = np.mean([np.abs(may_be[:, i] - may_be[:, j]).mean() for i, j in pairs])
+    assert expected_cobias(confusion) == pytest.approx(mean, abs=1e-3)
+
+
+def test_weights_that_make_few_rows_equal_leave_new_rows_apart():
+    """Classes of one true accuracy, each measured on its own: the measured gap is noise, too."""
+    rng = np.random.default_rng(1)
+    told, met = [], []
+    for _ in range(400):
+        true = np.clip(0.6 + 0.1 * rng.standard_normal(4), 0, 1)  # what a fit on 24 rows leaves
+        met.append(np.mean([abs(a - b) for n, a in enumerate(true) for b in true[:n]]))
+        equal = counts_of([14, 14, 14, 14], [24, 24, 24, 24])
+        told.append(expected_cobias(equal))
+    assert np.mean(told) == pytest.approx(np.mean(met), rel=0.1)
+    assert cobias(equal) == pytest.approx(0, abs=1e-12)
+
+
+def test_many_rows_leave_the_measured_gap():
+    confusion = counts_of([300_000, 600_000], [1_000_000, 1_000_000])
+    assert expected_cobias(confusion) == pytest.approx(0.3, abs=1e-6)
+
+
+def test_classes_without_rows_are_left_out():
+    confusion = counts_of([6, 6, 0], [10, 10, 0])
+    assert expected_cobias(confusion) == pytest.approx(expected_cobias(counts_of([6, 6], [10, 10])))

@@ -1,8 +1,13 @@
+"""The smooth fit against a general optimiser; its curvature against the whole matrix."""
+
+import time
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from dnip.fitting.robust.shift import fit_shift
+from dnip.fitting.robust import shift
+from dnip.fitting.robust.shift import Curvature, fit_shift
 from populations import biased_rows
 
 PULL = 20.0
@@ -92,3 +97,32 @@ def test_weights_count_as_repetitions():
         np.repeat(log_p, times, axis=0), np.repeat(rows.labels, times), np.ones(times.sum()), prior
     )
     np.testing.assert_allclose(weighed.log_weights, repeated.log_weights, atol=1e-6)
+
+
+def draw(n_rows, n_classes, *, held):
+    rng = np.random.default_rng(0)
+    q = rng.dirichlet(np.ones(n_classes), n_rows)
+    weighted = rng.uniform(0.5, 2.0, (n_rows, 1)) * q
+    scores = rng.normal(size=(n_rows, n_classes))
+    apart = scores - (q * scores).sum(axis=1)[:, None]
+    return Curvature(
+        (weighted * apart**2).sum() + 1.0,
+        (weighted * apart).sum(axis=0),
+        weighted.sum(axis=0) + 3.0,
+        weighted,
+        q,
+        held=held,
+    )
+
+
+@pytest.mark.parametrize("held", [False, True])
+@pytest.mark.parametrize(("n_rows", "n_classes"), [(5, 40), (60, 20)])
+def test_products_solve_what_the_matrix_solves(monkeypatch, n_rows, n_classes, held):
+    given = draw(n_rows, n_classes, held=held)
+    gradient = np.random.default_rng(1).normal(size=n_classes + 1)
+    whole, determinant = given.solve(gradient), given.log_determinant()
+    monkeypatch.setattr(shift, "_MOST_CLASSES", 1)
+    np.testing.assert_allclose(given.solve(gradient), whole, rtol=1e-6, atol=1e-9)
+    assert given.log_determinant() == pytest.approx(determinant, rel=1e-9)
+    cut = given.solve(gradient, time.perf_counter())
+    assert cut @ gradient > 0

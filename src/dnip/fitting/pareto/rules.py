@@ -6,25 +6,20 @@ import itertools
 import math
 import re
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dnip.base.errors import DNIPWarning, InvalidInputError
+from dnip.base.typing import Confusion, Counts, Floats, Integers, Labels, Probabilities
 from dnip.base.validation import check_number
 from dnip.fitting.evidence import USUAL_FOLDS, deal_folds
-from dnip.fitting.pareto.solve import Front, front
+from dnip.fitting.pareto.solve import Front, Point, front
 from dnip.method.prediction import decide
 from dnip.method.solution import Status
 from dnip.metrics import class_accuracies
 from dnip.metrics.confusion import count_pairs
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from dnip.base.typing import Confusion, Counts, Floats, Integers, Labels, Probabilities
-    from dnip.fitting.pareto.solve import Front, Point
 
 #: What a rule may look like, for messages and help.
 FORMS = (

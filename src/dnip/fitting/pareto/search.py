@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dnip.base.typing import Booleans, Confusion, Floats, Integers, WeightIndices
 from dnip.method.objective import Objective
+from dnip.method.problem import Problem
+from dnip.method.scales import WeightScale
 from dnip.metrics import cobias
 from dnip.solvers.kernels.descent import new_lines
 from dnip.solvers.kernels.fronts import (
@@ -24,13 +27,6 @@ from dnip.solvers.kernels.fronts import (
 from dnip.solvers.kernels.values import new_memo
 from dnip.solvers.landscape import compile_terms, levels_of
 from dnip.solvers.passes import Passes
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from dnip.base.typing import Booleans, Confusion, Floats, Integers, WeightIndices
-    from dnip.method.problem import Problem
-    from dnip.method.scales import WeightScale
 
 # Points kept at most, which resolves accuracy to a ten-thousandth.
 _MOST = 10_000

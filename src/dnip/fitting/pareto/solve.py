@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from dnip.base.typing import Counts, Floats, WeightIndices
 from dnip.base.validation import check_integer, check_number
 from dnip.fitting.pareto.search import Explorer, Origin, fill, sweep, sweep_settings
 from dnip.method.objective import Objective, term_values
@@ -18,13 +19,6 @@ from dnip.method.scales import DEFAULT_SCALE, Spacing, WeightScale
 from dnip.method.solution import Status
 from dnip.metrics import class_accuracies
 from dnip.solvers import SearchSettings, find_optimum
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import ArrayLike
-
-    from dnip.base.typing import Counts, Floats, WeightIndices
 
 #: Called with lines visited, lines in all, and points on the front.
 FrontProgress = Callable[[int, int, int], None]

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from dnip.base.typing import Floats, Labels, Probabilities
 from dnip.fitting.robust.shift import fit_shift
 from dnip.fitting.robust.smooth import batch_shift, draw_per_class
 from dnip.metrics.two_samples import smirnov_p_value
+from dnip.priors import Calibration
 from dnip.priors.calibration import centred, log_probabilities, softmax
 from dnip.priors.estimate import maximise_shares
 from dnip.tables.sketch import TableSample
-
-if TYPE_CHECKING:
-    from dnip.base.typing import Floats, Labels, Probabilities
-    from dnip.priors import Calibration
 
 # Rows of each class that a calibration is learned from, and cells in all. That is enough for its
 # few parameters, and takes milliseconds.

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from dnip.base.typing import Floats, Integers, WeightIndices
 from dnip.method.constraints import Constraints
+from dnip.method.problem import Problem
+from dnip.method.scales import WeightScale
+from dnip.method.solution import Solution
 from dnip.priors.calibration import log_probabilities
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from dnip.base.typing import Floats, Integers, WeightIndices
-    from dnip.method.problem import Problem
-    from dnip.method.scales import WeightScale
-    from dnip.method.solution import Solution
 
 
 class Rounded(NamedTuple):

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from dnip.base.typing import Floats, Labels
 from dnip.priors.calibration import Calibration, softmax
-
-if TYPE_CHECKING:
-    from dnip.base.typing import Floats, Labels
 
 # Precisions of the prior on the shift to choose from: standard deviations of 3 to 0.1 in log-odds.
 _PULLS = (100.0, 10.0, 1.0, 0.1)

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Self
+from collections.abc import Sequence
+from typing import NamedTuple, Self
 
 import numpy as np
 
+from dnip.base.typing import Booleans, Floats, Integers, Labels, Probabilities
 from dnip.fitting.robust.shift import fit_shift
 from dnip.method.problem import Problem
 from dnip.priors.calibration import log_probabilities, softmax
 from dnip.priors.estimate import maximise_shares
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from dnip.base.typing import Booleans, Floats, Integers, Labels, Probabilities
 
 # Rounds of balancing a batch of uneven class shares.
 _ROUNDS = 10

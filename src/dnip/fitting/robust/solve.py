@@ -4,26 +4,20 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from dnip.base.typing import Floats, Labels, Probabilities
 from dnip.fitting.robust.calibrating import find_drift
-from dnip.fitting.robust.constraint_repair import ConstraintRepair, lower, round_to_scale
+from dnip.fitting.robust.constraint_repair import ConstraintRepair, Rounded, lower, round_to_scale
 from dnip.fitting.robust.smooth import ROWS_PER_CLASS, fit_smooth
 from dnip.fitting.settings import FitSettings
-from dnip.method.objective import Objective, on_classes
+from dnip.method.objective import Objective, ObjectiveLike, on_classes
 from dnip.method.problem import Problem
-from dnip.method.solution import Status
+from dnip.method.solution import Solution, Status
 from dnip.priors import check_prior, weigh_rows
-from dnip.solvers import Coordinate, find_optimum
-
-if TYPE_CHECKING:
-    from dnip.base.typing import Floats, Labels, Probabilities
-    from dnip.fitting.robust.constraint_repair import Rounded
-    from dnip.method.objective import ObjectiveLike
-    from dnip.method.solution import Solution
-    from dnip.solvers import Progress
+from dnip.solvers import Coordinate, Progress, find_optimum
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, get_args
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 
 from dnip.base.errors import InvalidInputError
 from dnip.base.option import CriterionName
+from dnip.base.typing import Floats, Integers, Labels
 from dnip.base.validation import check_choice, check_number
+from dnip.fitting.tuning.settings import Settings
 from dnip.metrics import METRICS
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from dnip.base.typing import Floats, Integers, Labels
-    from dnip.fitting.tuning.settings import Settings
 
 #: Which of two candidates is better: by accuracy then COBias, the other way round, or by a sum.
 CRITERIA: tuple[str, ...] = get_args(CriterionName)

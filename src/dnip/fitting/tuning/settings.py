@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dnip.base.errors import InvalidInputError
 from dnip.base.validation import check_choice
 from dnip.fitting.settings import ROBUST, FitSettings
 from dnip.method.objective import Objective, smoothing_name
 from dnip.method.scales import DEFAULT_SCALE, WeightScale
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,51 @@
-"""Labelled rows, and unlabelled ones in expectation."""
+"""The smooth estimator: batch calibration, rows counted by expectation."""
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 
-from dnip.fitting.robust.smooth import CountedRows, draw_per_class
+from dnip.fitting.robust.smooth import (
+    CountedRows,
+    batch_shift,
+    draw_per_class,
+    label_shares,
+    update_shares,
+)
 from populations import biased_rows
+
+
+def centred_log(p):
+    log = np.log(p)
+    return log - log.mean()
+
+
+def test_a_large_batch_of_equal_shares_is_batch_calibration():
+    rows = biased_rows(np.random.default_rng(0), 20_000, bias=[2.0, 0, -1.0])
+    shift = batch_shift(rows.probabilities, np.full(3, 1 / 3))
+    expected = -centred_log(rows.probabilities.mean(axis=0))
+    np.testing.assert_allclose(shift, expected, rtol=1e-3)
+
+
+def test_uneven_shares_are_not_taken_for_bias():
+    shares = np.array([0.85, 0.1, 0.05])
+    rows = biased_rows(np.random.default_rng(1), 20_000, bias=np.zeros(3), shares=shares)
+    told = batch_shift(rows.probabilities, shares)
+    untold = batch_shift(rows.probabilities, np.full(3, 1 / 3))
+    assert np.abs(told).max() < 0.2
+    assert np.abs(untold).max() > 0.6
+
+
+def test_what_is_chance_is_left_alone():
+    rng = np.random.default_rng(2)
+    certain = np.eye(50)[rng.integers(50, size=300)] + 1e-6
+    shift = batch_shift(certain / certain.sum(axis=1, keepdims=True), np.full(50, 1 / 50))
+    untouched = centred_log(np.bincount(certain.argmax(axis=1), minlength=50) + 0.5)
+    assert shift.std() < 0.6 * untouched.std()
+
+
+def test_classes_that_are_equally_likely_stay():
+    p = np.full((10, 4), 0.25)
+    np.testing.assert_array_equal(batch_shift(p, np.full(4, 0.25)), np.zeros(4))
 
 
 @pytest.fixture
@@ -71,3 +112,38 @@ def test_draws_are_of_every_class_and_no_more_than_there_are():
     drawn = draw_per_class(labels, 6, np.random.default_rng(0), most=50)
     assert np.bincount(labels[drawn], minlength=6).tolist() == [50] * 5 + [0]
     assert (np.diff(drawn) > 0).all()
+
+
+def test_a_draw_class_by_class_tells_nothing_of_the_shares():
+    np.testing.assert_array_equal(label_shares(np.array([25.0, 25, 26])), np.full(3, 1 / 3))
+
+
+def test_other_draws_tell_the_shares_and_rule_out_no_class():
+    shares = label_shares(np.array([85.0, 10, 5, 0]))
+    np.testing.assert_allclose(shares, np.array([85.5, 10.5, 5.5, 0.5]) / 102)
+
+
+def test_unlabelled_rows_show_their_shares():
+    truth = np.array([0.7, 0.2, 0.1])
+    rng = np.random.default_rng(0)
+    rows = biased_rows(rng, 20_000, bias=np.zeros(3), shares=truth)
+    balanced = rows.posterior / truth
+    balanced /= balanced.sum(axis=1, keepdims=True)
+    shares = update_shares(balanced, np.full(3, 1 / 3), np.full(3, 1e9))
+    np.testing.assert_allclose(shares, truth, atol=0.01)
+
+
+@pytest.mark.parametrize("support", [3.0, 30.0, 300.0])
+def test_the_shares_maximise_likelihood_times_prior(support):
+    rng = np.random.default_rng(1)
+    balanced = rng.dirichlet(np.ones(3), 50)
+    prior = np.array([0.5, 0.3, 0.2])
+
+    def loss(z):
+        shares = np.exp(z) / np.exp(z).sum()
+        pull = 50 * 30 / support * (prior @ np.log(shares))
+        return -np.log(balanced @ shares).sum() - pull
+
+    best = np.exp(minimize(loss, np.log(prior), method="BFGS").x)
+    found = update_shares(balanced, prior, np.full(3, support))
+    np.testing.assert_allclose(found, best / best.sum(), atol=1e-4)
