@@ -128,7 +128,8 @@ def run_trials(
         finally:
             stopped.set()
     for future in started:
-        found |= future.result()
+        if future.exception() is None:  # a search that was stopped at its very start raises
+            found |= future.result()
     finished = {
         settings: tuple(found[settings, number] for number in numbers)
         for settings in candidates
