@@ -41,15 +41,3 @@ def test_a_model_that_says_anything_but_the_labels_does_not_pass(dnip, task, mod
     assert (run.status, run.json["passed"]) == (1, False)
     assert run.err.startswith("error: ")
     assert "no weight can mend" in run.err
-
-
-def test_labels_that_begin_alike_are_refused_under_first_token_scoring(dnip, folder, model):
-    text = TASK.replace('name = "sad"', 'name = "happily"')
-    (folder / "alike.toml").write_text(text.replace('name = "happy"', 'name = "happ"'))
-    run = dnip("audit", "alike.toml", "--model", model)
-    assert run.status == 1
-    assert "happ" in run.err
-
-
-def test_a_model_that_is_not_there_is_refused(dnip, task, folder):
-    dnip("audit", task, "--model", folder / "nowhere").assert_refused("nowhere")

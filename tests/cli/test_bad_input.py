@@ -118,6 +118,7 @@ def test_a_device_is_no_table(dnip, files):
     ("options", "told"),
     [
         (["--beta", "-1"], "beta must be a finite number at least 0; got -1"),
+        (["--scale", "continuous"], "continuous weights are no longer searched. Take log:1000"),
         (["--scale", "0"], "scale must be a whole number of at least 1 and at most 10000; got 0"),
         (["--smoothing", "0"], "smoothing must be a finite number above 0"),
         (["--terms", "error,fairness"], "terms must be one of error, cobias, pmi; got 'fairness'"),

@@ -83,20 +83,6 @@ def test_an_interrupted_run_goes_on_to_the_very_same_table(dnip, job, folder, mo
     assert (folder / "t.csv").read_bytes() == whole
 
 
-@pytest.mark.parametrize(
-    ("change", "told"),
-    [
-        ({"--chain-of-thought": None}, ["--max-new-tokens is for chain of thought"]),
-        ({12: 0}, ["max_new_tokens must be"]),
-        ({12: 2000}, ["no room for answers of 2000 tokens", "--max-new-tokens"]),
-        ({"--out": "--shots=balanced", "t.csv": "--out=t.txt"}, ["t.txt"]),
-    ],
-)
-def test_what_cannot_work_is_refused(dnip, job, change, told):
-    words = [change.get(word, word) for word in job]
-    dnip(*(word for word in words if word is not None)).assert_refused(*told)
-
-
 def test_an_audit_reads_the_labels_after_the_reasoning(dnip, job, folder):
     task = job[1:-4]
     run = dnip("audit", *task, "--max-new-tokens", 12, "--prompts", 12, "--json")

@@ -53,28 +53,6 @@ def test_without_a_library_a_method_is_left_out_unless_it_is_named(dnip, tables,
     named.assert_refused("scipy is needed to run the method vector-scaling", "dnip[sklearn]")
 
 
-@pytest.mark.parametrize("carried", ["apart", "by id"])
-def test_content_free_rows(dnip, tables, carried):
-    free = "label,id,p0,p1,p2\n,content-free-0,0.5,0.4,0.1\n,content-free-1,0.6,0.3,0.1\n"
-    options = ()
-    if carried == "apart":
-        Path("free.csv").write_text(free)
-        options = ("--content-free", "free.csv")
-    else:
-        lines = Path("test.csv").read_text().splitlines()
-        order = [lines[0].split(",").index(name) for name in ("label", "id", "p0", "p1", "p2")]
-        for line in free.splitlines()[1:]:
-            cells = dict(zip(order, line.split(","), strict=True))
-            lines.append(",".join(cells[place] for place in sorted(cells)))
-        Path("test.csv").write_text("\n".join(lines) + "\n")
-    settings = ("--methods", "contextual-calibration", *QUICK, *options)
-    run = dnip("compare", "opt.csv", "--test", "test.csv", *settings, "--json")
-    summary = run.json
-    assert (summary["n_content_free"], summary["n_test"]) == (2, 90)
-    weights = summary["methods"][1]["runs"][0]["correction"]["weights"]
-    assert weights == pytest.approx([0.1 / 0.55, 0.1 / 0.35, 1.0])
-
-
 def test_ctrl_c_keeps_what_is_finished(dnip, tables, monkeypatch):
     def interrupt(_method, _opt, seed):
         raise KeyboardInterrupt

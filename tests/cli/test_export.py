@@ -1,5 +1,4 @@
 import json
-import sqlite3
 from pathlib import Path
 
 import pytest
@@ -26,27 +25,6 @@ def test_text_goes_to_standard_output_or_to_a_file(dnip, topics, form):
     assert Path("out").read_text() == printed.out
     assert "note: " in printed.err
     assert written.out.startswith("written to out. ")
-
-
-def test_json_holds_the_content(dnip, topics):
-    run = dnip("export", "c.json", "--to", "json-bias", "--json")
-    assert run.json["to"] == "json-bias"
-    assert run.json["out"] is None
-    assert json.loads(run.json["content"])["bias"] == topics.logit_bias()
-    assert (
-        dnip("export", "c.json", "--to", "sql", "--out", "q.sql", "--json").json["out"] == "q.sql"
-    )
-
-
-def test_sql_is_for_the_table_that_is_named(dnip, topics):
-    run = dnip(
-        "export", "c.json", "--to", "sql", "--dialect", "sqlite", "--table-name", "t", "--columns",
-        "a,b,c,d",
-    )  # fmt: skip
-    with sqlite3.connect(":memory:") as database:
-        database.execute("CREATE TABLE t (a REAL, b REAL, c REAL, d REAL)")
-        database.execute("INSERT INTO t VALUES (0.3, 0.7, 0, 0), (0.1, 0.2, 0.3, 0.4)")
-        assert [row[-1] for row in database.execute(run.out)] == ["Sports", "World"]
 
 
 def test_a_binary_format_needs_a_file(dnip, topics):

@@ -81,45 +81,11 @@ def test_options_reach_the_objective(dnip, opt, options, objective):
     assert stored.items() >= objective.to_dict().items()
 
 
-@pytest.mark.parametrize(
-    ("options", "solver", "smoothing", "beta"),
-    [
-        (["--preset", "paper"], "anneal", 4000.0, 2.7),
-        (["--preset", "authors"], "anneal", 4000.0, 2.7),
-        (["--preset", "paper", "--smoothing", "2"], "anneal", 2.0, 2.7),
-        (["--preset", "paper", "--solver", "coordinate"], "coordinate", 4000.0, 2.7),
-        (["--preset", "paper", "--beta", "1"], "anneal", 4000.0, 1.0),
-        (["--solver", "anneal"], "anneal", None, 2.7),
-        (["--robust", "off"], "coordinate", None, 2.7),
-        (["--effort", "0.5"], "coordinate", None, 2.7),
-        (
-            ["--effort", "0.5", "--preset", "paper", "--solver", "coordinate"],
-            "coordinate",
-            4e3,
-            2.7,
-        ),
-    ],
-)
-def test_the_preset_holds_where_no_option_stands_beside_it(
-    dnip, opt, options, solver, smoothing, beta
-):
-    assert dnip("fit", opt, "--json", *options).json["solver"] == solver
-    stored = Coefficients.load("coefficients.json").objective
-    assert (stored["smoothing"], stored["beta"]) == (smoothing, beta)
-
-
 def test_the_exact_solver_proves_its_optimum(dnip, opt):
     proven = dnip("fit", opt, "--solver", "exact", "--json").json
     assert (proven["status"], proven["gap"]) == ("optimal", 0.0)
     assert proven["lower_bound"] == proven["objective"]
     assert "Proven optimal" in dnip("fit", opt, "--solver", "exact").out
-
-
-def test_the_exact_solver_stops_within_a_gap(dnip, opt):
-    near = dnip("fit", opt, "--solver", "exact", "--gap", "9", "--json").json
-    assert near["status"] == "within_gap"
-    assert 0 < near["gap"] == near["objective"] - near["lower_bound"] <= 9
-    assert "no weights below" in dnip("fit", opt, "--solver", "exact", "--gap", "9").out
 
 
 def test_a_spent_time_limit_is_an_answer_all_the_same(dnip, opt):
@@ -153,28 +119,6 @@ def test_the_trace_is_csv_that_ends_at_the_objective(dnip, opt):
         lines = list(csv.DictReader(file))
     assert float(lines[-1]["incumbent"]) == pytest.approx(run.json["objective"])
     assert "temperature" in lines[0]
-
-
-@pytest.mark.parametrize(
-    ("head", "labels"),
-    [
-        ("label,p0,p1", "001"),
-        ("label,p0,p1", ["no", "no", "yes"]),
-        ("label,no,yes", ["no", "no", "yes"]),
-        ("yes,no,label", None),
-    ],
-    ids=["indices", "names", "named columns", "named columns in another order"],
-)
-def test_classes_name_labels_and_columns(dnip, folder, head, labels):
-    if labels is None:
-        rows = ["0.1,0.9,no", "0.2,0.8,no", "0.4,0.6,yes"]
-    else:
-        cells = ["0.9,0.1", "0.8,0.2", "0.6,0.4"]
-        rows = [f"{label},{cell}" for label, cell in zip(labels, cells, strict=True)]
-    Path("t.csv").write_text("\n".join([head, *rows]))
-    run = dnip("fit", "t.csv", "--classes", "no, yes", "--json")
-    assert (run.status, run.json["terms"]["error"]) == (0, 0.0)
-    assert Coefficients.load("coefficients.json").classes == ("no", "yes")
 
 
 def test_unlabelled_rows_are_noted_and_not_used_where_a_plain_fit_is_asked_for(dnip, files):

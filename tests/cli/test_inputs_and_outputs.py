@@ -180,8 +180,3 @@ def test_a_run_may_be_repeated_beside_its_input(dnip, files):
             == 1
         )
         assert dnip("apply", "t.csv", "--coefficients", "c.json", "--out", "o.csv").status == 0
-
-
-def test_names_that_differ_in_case_only_are_not_relied_on(dnip, files):
-    run = dnip("fit", "t.csv", "--out", "made.json", "--trace", "MADE.json")
-    run.assert_refused("out and trace are the same file")

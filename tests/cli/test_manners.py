@@ -82,16 +82,6 @@ def test_a_log_has_a_line_now_and_then(monkeypatch, capsys):
     assert capsys.readouterr().err.startswith("progress: tuning 2 of 9 fits, about ")
 
 
-@pytest.mark.parametrize("stream", [io.StringIO(), Terminal()])
-def test_no_progress_in_a_quiet_run(monkeypatch, stream):
-    monkeypatch.setattr(Verbosity, "quiet", True)
-    monkeypatch.setattr("dnip.cli.console._LOG_SECONDS", 0.0)
-    monkeypatch.setattr(sys, "stderr", stream)
-    with live_progress("tuning") as show:
-        show("2 of 9 fits", 2, 9)
-    assert stream.getvalue() == ""
-
-
 def test_progress_on_a_terminal(monkeypatch):
     monkeypatch.setattr(sys, "stderr", Terminal())
     with live_progress("tuning") as show:

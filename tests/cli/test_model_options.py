@@ -2,7 +2,6 @@
 
 import json
 import math
-from pathlib import Path
 
 import pytest
 
@@ -125,36 +124,3 @@ def test_a_server_is_audited_by_asking_it(dnip, task):
     assert run.json["n_measured"] == 8
     assert run.json["mass"] == pytest.approx(0.9)
     assert [one["ids"] for one in run.json["classes"]] == [[], []]
-
-
-@pytest.mark.parametrize("endpoint", ["completions", "chat"])
-def test_with_its_tokenizer_labels_are_asked_for_by_id(dnip, task, tmp_path_factory, endpoint):
-    pytest.importorskip("transformers", reason="a tokenizer needs it")
-    from transformers import AutoTokenizer
-
-    from tiny_models import add_chat_template, save_tokenizer
-
-    folder = tmp_path_factory.mktemp("tokenizer")
-    save_tokenizer(folder)
-    add_chat_template(folder, "{% for m in messages %}<s>{{ m.content }}</s>{% endfor %}<s>")
-    prefix = "" if endpoint == "chat" else " "
-    split = AutoTokenizer.from_pretrained(folder)
-    Path(task).write_text(TASK.replace('"happy"', '"World"').replace('"sad"', '"Sports"'))
-    words = [
-        split(prefix + word, add_special_tokens=False)["input_ids"] for word in ("World", "Sports")
-    ]
-
-    def answer(body):
-        asked = body["logprob_token_ids"]
-        assert asked == [ids[0] for ids in words]
-        logs = {f"token_id:{i}": math.log(p) for i, p in zip(asked, (0.2, 0.5), strict=True)}
-        if endpoint == "completions":
-            return {"choices": [{"logprobs": {"tokens": ["x"], "top_logprobs": [logs]}}]}
-        top = [{"token": token, "logprob": p} for token, p in logs.items()]
-        return {"choices": [{"logprobs": {"content": [{**top[0], "top_logprobs": top}]}}]}
-
-    with FailingServer(answer) as server:
-        options = ("--model", server.url, "--served-model", "m", "--endpoint", endpoint, "--json")
-        run = dnip(*job(task, *options, "--tokenizer", folder))
-    assert (run.status, run.json["n_open"]) == (0, 0)
-    assert run.json["mean_mass"] == pytest.approx(0.7)

@@ -65,11 +65,6 @@ def test_a_reader_that_leaves_early_is_no_error_worth_a_word(files, command):
     assert shell(f"{command} | head -1").stderr == ""
 
 
-def test_a_stream_that_knows_only_ascii_gets_sound_json(files):
-    run = shell("dnip evaluate t.csv --classes é,正 --json", PYTHONIOENCODING="ascii")
-    assert json.loads(run.stdout)["classes"] == ["é", "正"]
-
-
 def test_a_path_that_is_no_unicode(files):
     odd = os.fsdecode(b"\xff.csv")
     Path("t.csv").rename(odd)

@@ -81,39 +81,3 @@ def test_a_second_run_changes_nothing_and_another_one_is_refused(dnip, job, fold
 )
 def test_what_is_not_there_is_refused(dnip, job, change, told):
     dnip(*(change.get(word, word) for word in job)).assert_refused(*told)
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "told"),
-    [
-        ('name = "mood"\n', "", ["name is missing"]),
-        ('name = "mood"', 'name = "mood"\ncolour = "red"', ["unknown key colour"]),
-        ("[[classes]]", "[classes", ["not valid TOML"]),
-        ('fields = ["text"]', 'fields = "text"', ["fields must be a list"]),
-        ('name = "sad"', 'name = "sad"\nlabel_word = "happy"', ["same label word"]),
-        ('name = "sad"', 'name = "happy"', ["happy appear twice"]),
-        ("{{ text }}", "{{ text", ["template"]),
-        ("{{ text }}", "{{ txt }}", ["template of the example fails", "'txt'", "may use text"]),
-        ("{{ text }}", "{{ text / 2 }}", ["template of the example fails"]),
-        ('fields = ["text"]', 'fields = ["body"]', ["line 1", "no body"]),
-    ],
-)
-def test_a_broken_task_file_is_refused(dnip, job, folder, old, new, told):
-    (folder / "mood.toml").write_text(TASK.replace(old, new, 1))
-    dnip(*job).assert_refused(*told)
-
-
-@pytest.mark.parametrize(
-    ("rows", "told"),
-    [
-        ("", ["no rows"]),
-        ('{"text": "a", "label": "angry"}\n', ["line 1", "'angry'"]),
-        ('{"text": "a", "label": 2}\n', ["line 1", "2"]),
-        ('{"text": "a", "label": 0}\n{"label": 0}\n', ["line 2", "no text"]),
-        ('{"text": "a", "label": 0}\n{"text": ', ["test.jsonl: line 2", "not valid JSON"]),
-        ("[1]\n", ["line 1", "not a JSON object"]),
-    ],
-)
-def test_broken_data_are_refused(dnip, job, folder, rows, told):
-    (folder / "test.jsonl").write_text(rows)
-    dnip(*job).assert_refused(*told)

@@ -57,13 +57,6 @@ def test_a_tokenizer_without_a_template_is_refused(dnip, job, folder, model):
     assert not list(folder.glob("t.csv*"))
 
 
-def test_an_audit_shows_the_tokens_in_the_template(dnip, job, chat_model):
-    run = dnip("audit", "mood.toml", "--model", chat_model, "--chat", "--scoring", "sum", "--json")
-    assert "".join(run.json["classes"][0]["texts"]) == "happy"
-    assert run.json["chat"] is True
-    assert "other tokens than after the bare prompt" in run.err
-
-
 def test_a_prompt_beyond_the_context_is_named_or_shortened(dnip, job, folder, model):
     rows = [{"text": "é " * n, "label": 0} for n in (3, 900, 4, 800)]
     (folder / "test.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))

@@ -62,6 +62,7 @@ def test_one_word_for_one_thing(command):
         (["fit", "t.csv", "u.csv"], "unexpected extra argument"),
         (["fit", "t.csv", "--terms"], "'--terms' requires an argument"),
         (["fit", "t.csv", "--scale", "2.5"], "Invalid value for '--scale'"),
+        (["fit", "t.csv", "--scale", "log:"], "'log:' is not K or log:K"),
         (["fit", "t.csv", "--seed", "x"], "Invalid value for '--seed'"),
         (["fit", "t.csv", "--beta", "much"], "Invalid value for '--beta'"),
         (["fit", "t.csv", "--solver", "magic"], "'coordinate', 'exact', 'anneal'"),

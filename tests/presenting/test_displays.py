@@ -89,13 +89,6 @@ def test_probabilities_alone_will_do(display):
     assert shown.figure_.axes[0] is shown.ax_
 
 
-def test_classes_may_be_called_by_numbers():
-    p = [[0.9, 0.1], [0.3, 0.7], [0.8, 0.2]]
-    shown = OddClassDisplay.from_predictions([3, 7, 7], p)
-    assert shown.evaluation.classes == ("3", "7")
-    assert shown.evaluation.raw.tolist() == [[1, 0], [1, 1]]
-
-
 def test_bad_input_is_refused():
     p, y = [[0.9, 0.1], [0.3, 0.7]], ["a", "b"]
     with pytest.raises(InvalidInputError, match="'c' is no class"):

@@ -123,16 +123,6 @@ def test_the_least_accurate_of_many_classes_are_drawn(tmp_path, monkeypatch):
     assert figure.axes[0].get_xlabel() == "The 30 least accurate of 40 classes"
 
 
-@pytest.mark.parametrize(
-    ("suffix", "start"), [("png", b"\x89PNG\r\n\x1a\n"), ("svg", b"<?xml"), ("pdf", b"%PDF")]
-)
-def test_the_suffix_names_the_format(tmp_path, suffix, start):
-    path = tmp_path / f"flows.{suffix}"
-    save_figure(odd_class_figure(evaluation(3)), path)
-    assert path.read_bytes().startswith(start)
-    assert list(tmp_path.iterdir()) == [path]
-
-
 def test_what_cannot_be_drawn_leaves_the_old_file(tmp_path, monkeypatch):
     path = tmp_path / "flows.png"
     path.write_bytes(b"old")

@@ -10,7 +10,7 @@ import pytest
 from dnip import ProbabilityTable
 from dnip.fitting.pareto import Rule, expected_cobias, trace_front
 from dnip.presenting.drawing import save_figure
-from dnip.presenting.front import FILES, choose_shown, present_front
+from dnip.presenting.front import FILES, present_front
 from strategies import random_probabilities
 
 
@@ -67,13 +67,6 @@ def test_few_labels_are_told_of():
     assert "'left out' scores each row under a front found without it" in few
     assert "no rows were left out to check them" in shown(made(3, 60, cross="off"))
     assert "Few labels" not in shown(made(2, 400))
-
-
-def test_the_points_shown_are_spread(found):
-    places = choose_shown(found.front, {3})
-    assert places == sorted(set(places))
-    assert (places[0], places[-1]) == (0, len(found.front.points) - 1)
-    assert 3 in places
 
 
 def test_the_files_hold_every_point(found, tmp_path):

@@ -95,13 +95,6 @@ def test_without_labels_it_says_what_changes():
         report_on(unlabelled)
 
 
-def test_a_test_table_without_labels_shows_what_the_fit_changes():
-    table, other = draw(), draw(200, seed=1)
-    found = report_on(table, ProbabilityTable(other.probabilities, classes=CLASSES))
-    changed = found.coefficients.predict(other.probabilities) != other.probabilities.argmax(axis=1)
-    assert f"{changed.sum():,} of 200" in found.verdict
-
-
 def test_one_row_will_do_without_a_label_and_not_with_one():
     row = draw().take(np.arange(1))
     coefficients = Coefficients(CLASSES, [1, 2, 2], 2)
@@ -113,12 +106,6 @@ def test_one_row_will_do_without_a_label_and_not_with_one():
     )
     with pytest.raises(InvalidInputError, match="at least 2 classes"):
         report_on(row, coefficients=coefficients)
-
-
-def test_coefficients_that_set_classes_apart_are_advised_against():
-    found = report_on(draw(), coefficients=Coefficients(CLASSES, [30, 1, 1], 30))
-    assert found.verdict.startswith("Keep the most probable class")
-    assert "is the weakest, with 0 %" in found.verdict
 
 
 def test_a_class_without_rows_is_left_out_of_the_scores():

@@ -82,7 +82,7 @@ def present_front(found: TradeOff, summary: dict[str, Any], rule: Rule | None = 
 
 
 def describe_choice(found: TradeOff, rule: Rule) -> str:
-    """Return which point a rule chooses, and what it comes to where it chooses on other rows."""
+    """Return which point a rule chooses, and what the same rule scores on rows left out."""
     place = rule.choose(found.front)
     text = f"chosen by {rule}: point {place + 1}, {found.front.points[place]}."
     counts = found.cross_fitted(rule)
