@@ -10,7 +10,6 @@ import polars as pl
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import load_wine
-from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import (
@@ -18,7 +17,6 @@ from sklearn.model_selection import (
     GroupKFold,
     PredefinedSplit,
     cross_val_predict,
-    cross_val_score,
 )
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
@@ -197,11 +195,6 @@ def test_a_fitted_estimator_may_know_more_classes_than_y(X, y, shy):
     assert classifier.solution_.unfitted == (2,)
 
 
-def test_cv_prefit_needs_a_fitted_estimator(X, y, shy):
-    with pytest.raises(NotFittedError):
-        DNIPClassifier(shy, cv="prefit").fit(X, y)
-
-
 @pytest.mark.filterwarnings("ignore:The least populated class")
 def test_a_class_of_one_example_cannot_be_fitted_and_is_named(X, y, shy):
     rows = np.r_[np.flatnonzero(y != "rosé"), np.flatnonzero(y == "rosé")[:1]]
@@ -358,15 +351,6 @@ def test_grid_search_over_the_objective_and_the_estimator(X, y, shy):
     grid = {"beta": [0.0, 2.7], "estimator__logisticregression__C": [1e-3, 1.0]}
     search = GridSearchCV(DNIPClassifier(shy), grid, scoring="balanced_accuracy", cv=3).fit(X, y)
     assert search.best_score_ > 0.9
-
-
-def test_inside_a_pipeline_and_scored(X, y):
-    pipeline = make_pipeline(StandardScaler(), DNIPClassifier(LogisticRegression(C=1e-3)))
-    raw = make_pipeline(StandardScaler(), LogisticRegression(C=1e-3))
-    for scoring in ("balanced_accuracy", "f1_macro"):
-        scores = cross_val_score(pipeline, X, y, scoring=scoring)
-        assert scores.mean() > cross_val_score(raw, X, y, scoring=scoring).mean() + 0.1
-    assert np.isfinite(cross_val_score(pipeline, X, y, scoring="neg_log_loss")).all()
 
 
 # What an import loads

@@ -34,13 +34,6 @@ def test_a_partition_gives_what_cross_val_predict_gives(cv, n_folds):
     np.testing.assert_array_equal(p, expected[rows])
 
 
-def test_columns_follow_the_classes_that_are_asked_for():
-    p, rows = out_of_fold()
-    backwards, same = out_of_fold(classes=WINES[::-1])
-    np.testing.assert_array_equal(backwards, p[:, ::-1])
-    np.testing.assert_array_equal(same, rows)
-
-
 def test_folds_shrink_to_the_smallest_class():
     few = np.r_[np.flatnonzero(Y != "rosé"), np.flatnonzero(Y == "rosé")[:3]]
     p, rows = out_of_fold(X=X[few], y=Y[few])
