@@ -174,12 +174,6 @@ def mean_over(results: Results, way: str, metric: str) -> float:
     return fmean(group_means(datasets, [cells.mean(way, metric) for cells in by_task]))
 
 
-def relative(results: Results, way: str, metric: str) -> float | None:
-    """Return the mean change in parts of the mean before, None where that is 0."""
-    before, after = mean_over(results, RAW, metric), mean_over(results, way, metric)
-    return (after - before) / before if before else None
-
-
 def _key(labels: Any) -> tuple[str, str]:  # noqa: ANN401 - the mapping of labels
     return str(labels.get("model")), str(labels["task"])
 

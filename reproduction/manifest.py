@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any
 from dnip.base.errors import InvalidInputError
 from dnip.presenting.results import write_json
 from dnip.prompting.journal import changed_settings
-from reproduction.fingerprints import hash_file, installed_versions
+from reproduction.fingerprints import installed_versions
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Sequence
 
     from reproduction.plan import ReproductionPlan
     from reproduction.sources import Sources
@@ -85,15 +84,12 @@ def end_manifest(
     manifest: dict[str, Any],
     found: dict[str, Any],
     traces: dict[str, str],
-    results: Sequence[Path],
-    *,
     jobs: int,
 ) -> Path:
     """Add what a run came to, write the manifest and return its path."""
     of_folder, of_run = ("missing", "failures"), ("experiments", "cells", "cells_reused", "tables")
     manifest |= {name: found[name] for name in of_folder}
     manifest["traces"] = traces
-    manifest["results_sha256"] = {path.name: hash_file(path) for path in results}
     manifest["runs"].append(
         {
             "command": sys.argv,

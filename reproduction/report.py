@@ -14,7 +14,6 @@ from dnip.presenting.drawing import save_figure
 from dnip.presenting.formats import with_title
 from dnip.presenting.results import write_json, write_text
 from reproduction.experiment import Claim, Text
-from reproduction.formats import to_csv
 from reproduction.naming import shots_title
 from reproduction.published import citation, paper_table, published
 
@@ -161,9 +160,8 @@ def _of_paper(section: Section) -> Iterator[str]:
 def _present(folder: Path, artefact: Artefact, written: list[Path]) -> Iterator[str]:
     match artefact:
         case Table():
-            target = make_folder(folder / TABLES)
-            for suffix, text in (("md", with_title(artefact) + "\n"), ("csv", to_csv(artefact))):
-                written.append(write_text(target / f"{artefact.name}.{suffix}", text))
+            path = make_folder(folder / TABLES) / f"{artefact.name}.md"
+            written.append(write_text(path, with_title(artefact) + "\n"))
             yield with_title(artefact)
         case Figure():
             try:

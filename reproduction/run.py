@@ -255,7 +255,7 @@ def reproduce(
             "failures": outcome.failures,
             "seconds": outcome.seconds,
         }
-        path = end_manifest(folder, manifest, found, outcome.traces, results, jobs=jobs)
+        path = end_manifest(folder, manifest, found, outcome.traces, jobs)
         written = [*results, path, *write_report(folder, sections, manifest)]
     return {**found, "written": [str(path) for path in written]}
 

@@ -130,17 +130,11 @@ def _statement(cells: Results, *, trained: bool) -> Claim:
         for metric in ("accuracy", "cobias")
     }
     rows = min(cells.numbers("n"))
-    why = ""
-    if trained:
-        why = "; the model was trained to answer these prompts at once, and cannot reason"
-    elif rows < _LEAST_ROWS:
-        why = f"; {rows} rows of a task are too few"
     return Claim(
         "1-shot chain of thought leads to more uniform but unreliable predictions, lowering COBias "
         "at the cost of accuracy; matching label tokens are often missing",
         "Gemma-2-2B: accuracy −18.4 points, COBias −8.2 points",
         f"accuracy {100 * change['accuracy']:+.1f} points, COBias {100 * change['cobias']:+.1f} "
-        f"points on {rows} rows and more of each task; {cells.mean('fallbacks'):.0%} of the "
-        f"answers hold no label, {cells.mean('cut_fallbacks'):.0%} were cut before one came{why}",
-        None if why else change["accuracy"] < 0 and change["cobias"] < 0,
+        f"points on {rows} rows and more; no label in {cells.mean('fallbacks'):.0%} of the answers",
+        None if trained or rows < _LEAST_ROWS else max(change.values()) < 0,
     )

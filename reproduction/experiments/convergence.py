@@ -9,7 +9,6 @@ from pydantic import Field
 
 from dnip.base.toml_models import Several
 from dnip.presenting.artefacts import Column, Table
-from dnip.presenting.drawing import Curve, Look, Panel, curve_figure
 from reproduction.experiment import Artefact, Claim, Experiment, Text
 from reproduction.experiments.annealing_runs import measure_convergence
 from reproduction.experiments.scale_sizes import (
@@ -17,20 +16,16 @@ from reproduction.experiments.scale_sizes import (
     measure_scales,
     scales_table,
 )
-from reproduction.methods import METHOD_TITLES, PAPER
 from reproduction.results import Results
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dnip.presenting.artefacts import Figure
     from reproduction.cell import Cell
     from reproduction.sources import Sources
 
 # The label of cells on all values of K.
 _ALL_SCALES = "all"
-# Below this gap the axis is linear, so that it can show 0.
-_LINEAR = 1e-3
 _Scale = Annotated[int, Field(ge=2)]
 _Factor = Annotated[float, Field(gt=0)]
 
@@ -86,14 +81,13 @@ class Convergence(Experiment):
         return [*annealed, *scaled]
 
     def present(self, results: Results) -> Sequence[Artefact]:
-        """Return gaps as table and figure, exponents, and what the paper says of both."""
+        """Return gaps, scales, and what the paper says of both."""
         annealed = Results(tuple(r for r in results if r.labels["scale"] != _ALL_SCALES))
         scaled = results.where(scale=_ALL_SCALES)
         found: list[Artefact] = [Text("No task has few enough classes for a proof.")]
         if len(annealed):
             found = [
                 self._gaps(annealed),
-                self._curves(annealed),
                 _judge(annealed, max(self.options.factors)),
             ]
         if len(scaled):
@@ -128,23 +122,6 @@ class Convergence(Experiment):
             columns,
             rows,
             caption="Where a proof is missing, the best value found stands for the optimum.",
-        )
-
-    def _curves(self, results: Results) -> Figure:
-        largest = max(results.values("scale"))
-        curves = {}
-        for title, row in results.where(scale=largest).titled():
-            runs = row.result["annealing"]
-            gaps = [fmean(run["gaps"]) for run in runs]
-            curves[title] = Curve([run["evaluations"] for run in runs], gaps)
-        return curve_figure(
-            self.name,
-            f"Mean gap to the optimum, K = {largest}",
-            [Panel(METHOD_TITLES[PAPER], curves)],
-            x_label="objective values",
-            y_label="Z above the optimum",
-            look=Look(log_x=True, linear_below=_LINEAR, marked=True),
-            caption="λ grows along each curve. 0 is the optimum.",
         )
 
 

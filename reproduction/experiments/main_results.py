@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dnip.presenting.artefacts import Column, Spread, Table
 from reproduction.degenerate import never_predicted
 from reproduction.experiment import Artefact, Experiment
 from reproduction.experiments.main_claims import claims
 from reproduction.headline import (
-    counted,
     headline_table,
-    mean_over,
-    relative,
     tasks_table,
 )
-from reproduction.methods import METHOD_TITLES, RAW, TITLES, debias_cell
+from reproduction.methods import TITLES, debias_cell
 from reproduction.naming import (
     COMPARED,
     HEADINGS,
@@ -54,7 +51,7 @@ class MainResults(Experiment):
         return [debias_cell(self, source) for source in sources]
 
     def present(self, results: Results) -> Sequence[Artefact]:
-        """Return the headline, the paper's table, changes, and what the paper says of them."""
+        """Return the headline, the paper's table, and what the paper says of them."""
         if not len(results):
             return []
         found = [tasks_table(results), headline_table(results)]
@@ -63,8 +60,6 @@ class MainResults(Experiment):
         return [
             *found,
             _paper_table(results),
-            _changes(results, "task"),
-            _changes(results, "shots"),
             *claims(results, self.plan),
         ]
 
@@ -124,38 +119,3 @@ def _saved_tables(results: Results) -> Table:
         rows,
         caption=f"Test scores (%) on saved tables. {_CAPTION}",
     )
-
-
-def _changes(results: Results, label: str) -> Table:
-    """Return average changes by task or by setting, and over all."""
-    rows: list[Row] = []
-    for value in (*results.values(label), None):
-        cells, _ = counted(results if value is None else results.where(**{label: value}))
-        line: list[Value] = ["All" if value is None else _name(label, value), len(cells)]
-        if not len(cells):
-            rows.append([*line, *[None] * (len(HEADINGS) * (1 + 2 * len(METHOD_TITLES)))])
-            continue
-        for metric in HEADINGS:
-            line.append(mean_over(cells, RAW, metric))
-            for way in METHOD_TITLES:
-                line += [mean_over(cells, way, metric), relative(cells, way, metric)]
-        rows.append(line)
-    columns = []
-    for metric in HEADINGS.values():
-        columns.append(Column(TITLES[RAW], percent=True, group=metric))
-        for title in METHOD_TITLES.values():
-            columns.append(Column(title, percent=True, group=metric))
-            columns.append(Column("change", percent=True, group=metric, signed=True))
-    what = "task" if label == "task" else "setting"
-    return Table(
-        f"main-by-{what}",
-        f"Relative changes by {what}",
-        [Column(what.capitalize()), Column("Cells"), *columns],
-        rows,
-        caption=f"Means over the cells of a {what} in which no method is a constant classifier, in "
-        "%, test rows only; change is relative to the raw argmax, below 0 for a reduction.",
-    )
-
-
-def _name(label: str, value: Any) -> str:  # noqa: ANN401
-    return short_task(value) if label == "task" else shots_title(value)

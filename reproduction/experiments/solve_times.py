@@ -173,24 +173,20 @@ class SolveTimes(Experiment):
         return [self._seconds(results), self._reached(results), *_judge(results)]
 
     def _seconds(self, results: Results) -> Table:
-        ratios = {way: title for way, title in _WAYS.items() if way != "loops"}
         columns = [Column(title) for title in ("Task", "Rows", "NK")]
         columns += [Column(title, digits=3, group="Seconds") for title in _WAYS.values()]
-        columns += [Column(title, digits=1, group="Loops / this") for title in ratios.values()]
         rows = [
             (
                 title,
                 row.result["rows"],
                 row.result["variable_space"],
                 *(row.get("ways", way, "seconds") for way in _WAYS),
-                *(_ratio(row, way) for way in ratios),
             )
             for title, row in results.titled()
         ]
         return Table(
             self.name,
-            f"{self.title} at K = {PAPER_SCALE}: seconds, and how many times less than the "
-            "authors' loops",
+            f"{self.title} at K = {PAPER_SCALE}, in seconds",
             columns,
             rows,
             caption="Authors' loops: plain loops by the schedule of the authors' code, six moves "
@@ -222,11 +218,6 @@ class SolveTimes(Experiment):
         )
 
 
-def _ratio(row: CellResult, way: str) -> float | None:
-    loops = row.get("ways", "loops", "seconds")
-    return None if loops is None else float(loops / row.get("ways", way, "seconds"))
-
-
 def _certificate(row: CellResult) -> str:
     found = row.result["ways"]["exact"]
     if found["status"] == "optimal":
@@ -240,7 +231,7 @@ def _judge(results: Results) -> list[Claim]:
         way: [row.result["ways"][way]["seconds"] for row in rows if way in row.result["ways"]]
         for way in _WAYS
     }
-    seconds_of_ways = ", ".join(
+    ranges = ", ".join(
         f"{_WAYS[way]} {min(seconds):.3g} to {max(seconds):.3g} s"
         for way, seconds in taken.items()
         if way != "exact" and seconds
@@ -250,8 +241,7 @@ def _judge(results: Results) -> list[Claim]:
         Claim(
             "For all datasets, optimization finishes in minutes",
             "203 to 2,584 s, machine unknown",
-            f"{seconds_of_ways}; minutes are taken as less than {_MINUTES / 60:g}, as the paper's "
-            "longest time is 43",
+            f"{ranges}; asked for: less than {_MINUTES / 60:g} minutes",
             slowest < _MINUTES,
         )
     ]

@@ -9,7 +9,6 @@ from benchmarks.race import PEERS, choose, race
 from benchmarks.race.arena import Arena, Stop
 from benchmarks.race.contestants import OURS
 from benchmarks.race.evaluations import evaluate_in_numpy
-from benchmarks.race.peers import published
 from dnip import Objective, ProbabilityTable
 from problems import KNOWN
 
@@ -54,15 +53,6 @@ def test_what_is_recorded_is_the_objective_at_indices_of_the_scale(name, problem
     assert optimum_of(known) - 1e-12 <= moments[-1].value < moments[0].value
 
 
-@pytest.mark.parametrize("name", [name for name, peer in PEERS.items() if peer.evaluate])
-def test_on_kernels_too(name):
-    known = KNOWN["three classes, ties"]
-    last = run(name, known, kernels=True)
-    assert last.contestant == f"{name} (kernels)"
-    counts = oracles.confusion_at(known.p, known.labels, last.course[-1].indices)
-    assert last.best == pytest.approx(z(counts), abs=1e-12)
-
-
 @pytest.mark.parametrize("beta", [0.0, 2.7])
 @pytest.mark.parametrize("tau", [0.0, 0.2])
 @pytest.mark.parametrize("problem", ["two classes, ties", "three classes, near ties"])
@@ -99,19 +89,3 @@ def test_a_search_that_excludes_the_rest_proves_its_best(name):
     proven = run(name, known, time_limit=60.0)
     assert proven.lower_bound == pytest.approx(proven.best, abs=1e-12)
     assert proven.best == pytest.approx(optimum_of(known), abs=1e-12)
-
-
-def test_the_published_loops_note_what_they_evaluate():
-    known = KNOWN["three classes"]
-    noted = []
-    annealed = published.anneal(
-        known.p.tolist(),
-        known.labels.tolist(),
-        scale=known.scale,
-        smoothing=1.0,
-        note=lambda indices, value: noted.append((value, indices)),
-    )
-    assert len(noted) == annealed.evaluations
-    assert noted[0][1] == [known.scale] * 3
-    best, indices = min(noted, key=lambda entry: entry[0])
-    assert (annealed.value, annealed.indices) == (pytest.approx(best), indices)

@@ -5,10 +5,8 @@ import sys
 import numpy as np
 import pytest
 
-import oracles
 from dnip import Coefficients
-from dnip.base.errors import OutputError
-from dnip.comparing.demonstration import CLASSES, bundled_table, run_demonstration
+from dnip.comparing.demonstration import CLASSES, run_demonstration
 from dnip.metrics import scores
 
 PNG_START, PNG_END = b"\x89PNG\r\n\x1a\n", b"IEND\xaeB`\x82"
@@ -27,31 +25,12 @@ def no_matplotlib(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
 
 
-def test_the_bundled_halves_share_no_row():
-    opt, test = bundled_table("opt"), bundled_table("test")
-    assert opt.classes == test.classes == CLASSES
-    for half in (opt, test):
-        assert np.bincount(half.labels).tolist() == [950] * 4
-    rows = {row.tobytes() for row in opt.probabilities}
-    shared = sum(row.tobytes() in rows for row in test.probabilities)
-    assert shared < 10  # printed to six digits, a few rows of different texts agree
-    assert len({*opt.ids, *test.ids}) == 7600
-
-
 def test_classes_come_closer_and_accuracy_rises(demonstration):
     result, _ = demonstration
     before, after = scores(result.test.raw), scores(result.test.reweighted)
     assert after["cobias"] < before["cobias"] / 2
     assert after["accuracy"] > before["accuracy"]
     assert after["worst_class_accuracy"] > before["worst_class_accuracy"]
-
-
-def test_the_score_is_that_of_the_other_half(demonstration):
-    result, _ = demonstration
-    other = bundled_table("test")
-    weights = result.fit.coefficients.weights
-    expected = oracles.confusion_at(other.probabilities, other.labels, weights)
-    np.testing.assert_array_equal(result.test.reweighted, expected)
 
 
 def test_three_files_are_written(demonstration):
@@ -86,12 +65,3 @@ def test_it_runs_without_matplotlib_and_finds_the_same_weights(
     np.testing.assert_array_equal(
         result.fit.solution.weight_indices, demonstration[0].fit.solution.weight_indices
     )
-
-
-def test_a_folder_that_cannot_be_made_is_refused(tmp_path):
-    file = tmp_path / "file"
-    file.write_text("old")
-    for folder in (file, file / "inside"):
-        with pytest.raises(OutputError, match="cannot make the folder"):
-            run_demonstration(folder)
-    assert file.read_text() == "old"

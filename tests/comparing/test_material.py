@@ -81,11 +81,3 @@ def test_unlabelled_rows_must_not_be_test_rows():
     test = table(seed=1, source="test.csv")
     with pytest.raises(InvalidInputError, match="hold the same rows"):
         Material.of(table(), test, unlabelled=test)
-
-
-def test_more_labels_than_there_are():
-    material = Material.of(table(), table(seed=1))
-    with pytest.raises(InvalidInputError, match=r"labels must be .* at most 60; got 61"):
-        material.draw(61, 0)
-    with pytest.raises(InvalidInputError, match="labels must be a whole number of at least 2"):
-        material.draw(1, 0)

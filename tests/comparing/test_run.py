@@ -6,12 +6,11 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from dnip import Coefficients, ProbabilityTable
+from dnip import ProbabilityTable
 from dnip.base.errors import DNIPWarning, InvalidInputError, MissingDependencyError
 from dnip.comparing import Material, compare
-from dnip.comparing.baselines import ClassWeights, OurDNIP, PlainDNIP, RawArgmax, choose
+from dnip.comparing.baselines import ClassWeights, OurDNIP, PlainDNIP
 from dnip.metrics import accuracy, cobias, confusion_matrix
-from dnip.tables.evaluation import evaluate
 from strategies import random_probabilities
 
 
@@ -73,22 +72,6 @@ def test_figures_are_those_of_a_fit_by_hand():
     assert raw.differences == {}
 
 
-def test_intervals_are_those_of_an_evaluation_on_the_same_rows():
-    given = material()
-    result = compare(given, [PlainDNIP(scale=30)], n_seeds=1, confidence=0.8)
-    fitted = PlainDNIP(scale=30).fit(given.draw(None, 0), 0)
-    coefficients = Coefficients(["0", "1", "2"], fitted.weights.astype(int), 30)
-    table = ProbabilityTable(given.test, given.true)
-    told = evaluate([table], coefficients).to_dict(0.8)
-    found = result.of("dnip-plain")
-    for metric in ("accuracy", "cobias", "worst_class_accuracy", "macro_f1"):
-        expected = told["reweighted"][metric], *told["reweighted"]["intervals"][metric]
-        assert found.estimates[metric] == pytest.approx(expected)
-    for metric in ("accuracy", "cobias"):
-        expected = told["difference"][metric], *told["difference"]["intervals"][metric]
-        assert found.differences[metric] == pytest.approx(expected)
-
-
 def test_all_methods_see_the_same_rows_and_seeds():
     methods = [Fake("one"), Fake("two")]
     result = compare(material(), methods, n_labels=9, n_seeds=3)
@@ -130,14 +113,6 @@ def test_ctrl_c_keeps_what_is_finished():
     assert [outcome.name for outcome in result.methods] == ["raw", "done"]
 
 
-def test_ctrl_c_at_once_leaves_nothing():
-    def interrupt(_what, _number, _total):
-        raise KeyboardInterrupt
-
-    result = compare(material(), [Fake()], progress=interrupt)
-    assert (result.interrupted, result.methods) == (True, ())
-
-
 def test_a_class_without_labels_is_told_once():
     given = material(labels=lambda true: np.where(true == 2, 1, true))
     with pytest.warns(DNIPWarning) as told:
@@ -146,15 +121,6 @@ def test_a_class_without_labels_is_told_once():
         "some draw of opt.csv: no label of class 2; nothing is learned of it there",
         "test.csv: no labelled row of class 2: left out",
     ]
-
-
-def test_everything_can_be_told_as_json():
-    result = compare(material(), [RawArgmax(), OurDNIP()], n_labels=20, n_seeds=2)
-    told = result.to_dict()["methods"][1]
-    assert told["cobias"].keys() == {"value", "low", "high", "spread", "difference"}
-    assert sum(told["runs"][0]["correction"]["robust"]["labels"]) == 20
-    values = [run["cobias"] for run in told["runs"]]
-    assert told["cobias"]["spread"] == pytest.approx(np.std(values, ddof=1))
 
 
 @pytest.mark.parametrize(
@@ -168,10 +134,3 @@ def test_everything_can_be_told_as_json():
 def test_bad_settings(settings, told):
     with pytest.raises(InvalidInputError, match=told):
         compare(material(), **{"methods": [Fake()], **settings})
-
-
-def test_methods_are_chosen_by_name():
-    assert choose()[0].name == choose("dnip")[0].name == "raw"
-    assert [method.name for method in choose("dnip,raw,dnip")] == ["raw", "dnip"]
-    with pytest.raises(InvalidInputError, match="methods must be one of raw, batch-calibration"):
-        choose("dnip,magic")

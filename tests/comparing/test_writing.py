@@ -2,18 +2,13 @@
 
 import csv
 import json
-import sys
 
 import numpy as np
-import pytest
 
-from dnip.base.errors import OutputError
 from dnip.comparing import Comparison, MethodScores, ScoredFit
-from dnip.comparing.baselines import all_methods
 from dnip.comparing.presentation import FILES, present_comparison
 from dnip.metrics.intervals import PAIRED
 from dnip.presenting.artefacts import Estimate
-from dnip.presenting.drawing import save_figure
 
 
 def outcome(name, accuracy, cobias, reads=("labels",)):
@@ -59,11 +54,6 @@ def test_the_page_says_all():
     assert lines[-1] == "Left out, linear-adapter: torch is not installed."
 
 
-def test_tables_of_two_folders_are_named_by_file():
-    assert comparison(opt="a/x.csv", test="b/y.csv").title == "x.csv → y.csv"
-    assert comparison(opt="x.csv", test="y.csv").title == "x.csv → y.csv"
-
-
 def test_the_folder_holds_results_runs_picture_and_page(tmp_path):
     FILES.prepare(tmp_path / "new" / "folder")
     written = FILES.write(tmp_path / "new" / "folder", present_comparison(WHOLE))
@@ -84,31 +74,3 @@ def test_the_folder_holds_results_runs_picture_and_page(tmp_path):
     page = written[3].read_text()
     assert page.startswith(present_comparison(WHOLE).to_markdown())
     assert "(comparison.png)" in page
-
-
-def test_without_matplotlib_or_methods_the_page_goes_without_its_picture(tmp_path, monkeypatch):
-    assert len(FILES.write(tmp_path, present_comparison(comparison()))) == 3
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    written = FILES.write(tmp_path, present_comparison(WHOLE))
-    assert [path.name for path in written] == ["results.json", "runs.csv", "results.md"]
-    assert "comparison.png" not in written[-1].read_text()
-
-
-def test_a_folder_that_cannot_be_written_is_told_first(tmp_path):
-    (tmp_path / "runs.csv").mkdir()
-    with pytest.raises(OutputError, match="it is a folder"):
-        FILES.prepare(tmp_path)
-
-
-def test_every_method_is_named_in_the_picture_and_no_name_covers_another(tmp_path):
-    names = [f"method-{i}" for i in range(16)]
-    crowded = comparison(*(outcome(name, 0.7 + 1e-4 * i, 0.1) for i, name in enumerate(names)))
-    save_figure(present_comparison(crowded).figure, tmp_path / "picture.svg")
-    picture = (tmp_path / "picture.svg").read_text()
-    assert all(f"<!-- {name} -->" in picture for name in names)
-
-
-def test_a_line_fits_on_a_terminal():
-    long = comparison(*(outcome(name, 0.7, 0.3) for name in all_methods()))
-    table = present_comparison(long).to_text().split("\n\n")[1]
-    assert max(map(len, table.splitlines())) <= 80

@@ -5,7 +5,7 @@ import pytest
 from fake_cells import describe, draw, fake
 from reproduction import cell as cell_room
 from reproduction.cell import TableRef
-from reproduction.fingerprints import hash_files, hash_package, hash_sources
+from reproduction.fingerprints import hash_sources
 
 TABLE = TableRef("t", "5e11", "t.csv", 100, ("no", "yes"))
 
@@ -46,29 +46,3 @@ def test_the_hash_of_sources_is_that_of_names_and_contents_at_any_depth(tmp_path
     assert hash_sources.__wrapped__(tmp_path) == before
     edit(tmp_path)
     assert hash_sources.__wrapped__(tmp_path) != before
-
-
-def test_the_hash_of_the_package_covers_the_solvers(monkeypatch):
-    seen = []
-    monkeypatch.setattr(
-        "reproduction.fingerprints.hash_file",
-        lambda path: seen.append(path.as_posix()) or "0",
-    )
-    hash_sources.cache_clear()
-    hash_package()
-    hash_sources.cache_clear()
-    for part in ("solvers/coordinate.py", "solvers/kernels/jit.py", "fitting/fit.py"):
-        assert any(path.endswith(part) for path in seen)
-
-
-def test_a_large_file_is_hashed_by_its_ends_and_size(tmp_path, monkeypatch):
-    monkeypatch.setattr("reproduction.fingerprints._WHOLE", 10)
-    monkeypatch.setattr("reproduction.fingerprints._EDGE", 4)
-    path = tmp_path / "weights"
-    hashes = set()
-    for content in (b"abcd-------efgh", b"abcX-------efgh", b"abcd--------efgh"):
-        path.write_bytes(content)
-        hashes.add(hash_files([path]))
-    assert len(hashes) == 3
-    path.write_bytes(b"abcd---X---efgh")
-    assert hash_files([path]) in hashes

@@ -3,7 +3,6 @@
 from statistics import fmean, stdev
 
 import pytest
-from matplotlib.figure import Figure as Canvas
 
 from dnip.presenting.artefacts import Spread
 from reproduction.comparison import ALL, VariantComparison
@@ -34,22 +33,6 @@ def test_all_is_empty_where_a_variant_lacks_a_task(compared):
     assert compared.spread("z", ALL, "accuracy") is None
     assert compared.spread("z", "a", "accuracy") == Spread.of([0.6, 0.9])
     assert compared.spread("z", "b", "accuracy") is None
-
-
-def test_table_and_figure_hold_every_task_and_variant(compared):
-    table, figure = compared.artefacts("t", "Title", ["accuracy"])
-    assert [column.title for column in table.columns] == ["Task", "raw", "z"]
-    assert [row if isinstance(row, str) else row[0] for row in table.rows] == [
-        "Accuracy",
-        "a",
-        "b",
-        "All",
-    ]
-    canvas = Canvas()
-    figure.draw(canvas)
-    heights = [bar.get_height() for bar in canvas.axes[0].patches]
-    assert heights[:3] == pytest.approx([60, 15, 37.5])
-    assert len(heights) == 6
 
 
 def runs(*values, constant=()):
@@ -91,9 +74,3 @@ def test_a_constant_classifier_is_no_improvement():
     assert not one.is_lower("z", "base", "x")
     nothing = VariantComparison(("a",), {"base": runs(0.5), "z": runs(0.1, constant="a")})
     assert not nothing.is_lower("z", "base", "x")
-
-
-def test_a_raw_argmax_that_always_says_one_class_may_be_improved_on():
-    raw, better = runs(0.5, constant="a"), runs(0.2)
-    one = VariantComparison(("a",), {"raw argmax": raw, "z": better})
-    assert one.is_lower("z", "raw argmax", "x")

@@ -262,7 +262,7 @@ def test_times_and_their_claims():
     seconds, reached = of_kind(
         presented("time", timed(60, 100), timed(120, 400, 40.0, gap=0.05)), Table
     )
-    assert seconds.rows[0][-5:] == (20.0, 20.0, 20.0, 10.0, 20.0)
+    assert seconds.rows[0] == ("60", 100, 60, 10.0, 0.5, 0.5, 0.5, 1.0, 0.5)
     assert [row[-1] for row in reached.rows] == ["proven optimal", "within 0.05"]
     assert verdicts(presented("time", timed(60, 100))) == [True]
     assert verdicts(presented("time", timed(60, 100, loops=3601.0))) == [False]  # an hour
@@ -281,7 +281,7 @@ def test_loops_are_left_out_where_a_class_has_no_rows():
         )
     assert "loops" not in found["ways"]
     seconds, _ = of_kind(presented("time", ({"task": "t"}, found)), Table)
-    assert seconds.rows[0][-5:] == (None,) * 5
+    assert seconds.rows[0][3] is None
 
 
 def test_the_optimum_is_that_of_enumeration_and_gaps_are_zero_where_it_was_reached():

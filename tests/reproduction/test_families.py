@@ -49,15 +49,6 @@ def test_a_family_of_local_models(name, tmp_path, tiny_model):
         assert settings["shots"] in plan.models[0].shots
 
 
-def test_chain_of_thought_of_a_family(tmp_path, tiny_model):
-    plan = in_little(load_plan("gemma-2-2b"), model=str(tiny_model("gemma2")))
-    done = reproduce("cot", plan, tmp_path / "out", data=write_texts(tmp_path / "data"))
-    assert done["failures"] == {}
-    (only,) = json.loads((tmp_path / "out/results/cot.json").read_text())["cells"]
-    assert only["result"]["n"] == 4
-    assert 0 <= only["result"]["fallbacks"] <= 1
-
-
 def test_demonstrations_are_shortened_where_they_leave_no_room(tmp_path, tiny_model):
     model = tiny_model("gpt2")  # a context of 1,024 tokens
     plan = in_little(load_plan("gpt2-xl"), model=str(model), shots=(5,))
@@ -99,15 +90,3 @@ def test_the_family_behind_a_server(tmp_path, monkeypatch):
     assert done["tables"] == 2
     assert {body["model"] for body in server.requests} == {"meta-llama/Llama-2-70b-hf"}
     assert len(server.requests) == 60
-
-
-def test_a_model_that_cannot_be_loaded_fails_its_cells_and_says_why(tmp_path):
-    pytest.importorskip("torch")
-    pytest.importorskip("transformers")
-    (tmp_path / "model").mkdir()
-    (tmp_path / "model" / "config.json").write_text("{}")
-    plan = in_little(load_plan("gpt2-xl"), model=str(tmp_path / "model"))
-    done = reproduce("main", plan, tmp_path / "out", data=write_texts(tmp_path / "data"))
-    assert len(done["failures"]) == 2 + 1
-    assert any("config" in why or "model" in why for why in done["failures"].values())
-    assert (tmp_path / "out" / "report.md").exists()

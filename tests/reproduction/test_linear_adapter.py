@@ -52,17 +52,6 @@ def test_the_seed_says_all(monkeypatch):
     assert (first.matrix != other.matrix).any()
 
 
-def test_training_leaves_the_threads_of_torch_as_they_were(monkeypatch):
-    monkeypatch.setattr("reproduction.linear_adapter._MAX_STEPS", 2)
-    before = torch.get_num_threads()
-    try:
-        torch.set_num_threads(2)
-        LinearAdapter().fit(starved(40))
-        assert torch.get_num_threads() == 2
-    finally:
-        torch.set_num_threads(before)
-
-
 @pytest.mark.parametrize("labels", [[0, 1, 2], [0, 2] * 8, [0] * 14 + [1, 1, 2, 2]])
 def test_few_labels_and_a_missing_class(labels, monkeypatch):
     monkeypatch.setattr("reproduction.linear_adapter._MAX_STEPS", 20)

@@ -9,7 +9,7 @@ import oracles
 from dnip import Objective, solve
 from dnip.base.errors import InvalidInputError
 from dnip.comparing.baselines import OptSet
-from reproduction.membership import TRIANGLES, Choices, Membership, MembershipCorrection
+from reproduction.membership import TRIANGLES, Choices, Membership
 from strategies import random_probabilities
 
 #: Left corner, peak, right corner of the nineteen functions, by the intervals of the reference;
@@ -28,15 +28,6 @@ def score(p, choice, scale):
         return (choice + 1) * p
     corners = [c for c in CORNERS if c != (0, 1, 2)][choice - scale]
     return scale * max(float(np.interp(p, corners, (0, 1, 0))), 0.0)
-
-
-def predict(p, chosen, scale):
-    """The rule, row by row: the highest score, the lowest class on a tie, raw where all are 0."""
-    predictions = []
-    for row in p.tolist():
-        scores = [score(value, choice, scale) for value, choice in zip(row, chosen, strict=True)]
-        predictions.append(int(np.argmax(scores if any(scores) else row)))
-    return np.array(predictions)
 
 
 def confusion_of(labels, predictions, n_classes):
@@ -60,47 +51,6 @@ def test_there_are_nineteen_functions_with_p_itself():
     assert len(Choices(30)) == 48
 
 
-@pytest.mark.parametrize("scale", [1, 7, 30])
-def test_every_choice_is_the_function_through_its_corners(scale):
-    # eighths and what lies between: all of these are exact numbers
-    column = np.arange(129) / 128
-    values = Choices(scale).values(column)
-    for choice in range(len(Choices(scale))):
-        expected = [score(p, choice, scale) for p in column]
-        assert values[choice] == pytest.approx(expected, abs=1e-12), Choices(scale).name(choice)
-    assert (values[scale - 1] == scale * column).all()
-
-
-def test_scores_are_the_values_of_the_choices():
-    p, _ = problem(5, 40)
-    choices = Choices(6)
-    chosen = np.array([0, 5, 6, 14, 23])
-    columns = [choices.values(p[:, c])[choice] for c, choice in enumerate(chosen)]
-    assert (choices.scores(p, chosen) == np.stack(columns, axis=1)).all()
-
-
-@pytest.mark.parametrize("kind", ["random", "tied", "decimal", "one-hot", "tiny"])
-def test_predictions_follow_the_rule(kind):
-    rng = np.random.default_rng(8)
-    p = random_probabilities(rng, 60, 3, kind)
-    for _ in range(40):
-        chosen = rng.integers(4 + 18, size=3)
-        correction = MembershipCorrection(Choices(4), chosen, {})
-        if kind in ("tied", "one-hot"):  # whose scores are exact
-            assert (correction.predict(p) == predict(p, chosen, 4)).all()
-        scores = correction.scores(p)
-        assert (correction.predict(p) == scores.argmax(axis=1)).all()
-        silent = ~Choices(4).scores(p, chosen).any(axis=1)
-        assert (scores[silent] == p[silent]).all()
-
-
-def test_weights_alone_decide_as_dnip_does():
-    p, _ = problem(4, 300, "tied")
-    indices = np.array([3, 30, 10, 29])
-    correction = MembershipCorrection(Choices(30), indices - 1, {})
-    assert (correction.predict(p) == oracles.predict(p, indices)).all()
-
-
 TINY = [(2, 40, 4, "random"), (2, 30, 3, "tied"), (3, 30, 2, "random"), (3, 24, 2, "one-hot")]
 
 
@@ -121,14 +71,6 @@ def test_the_search_finds_the_optimum_of_all_choices(n_classes, n_rows, scale, k
     reached = oracles.objective(confusion_of(labels, fitted.predict(p), n_classes))
     assert fitted.notes["objective"] == pytest.approx(reached, abs=1e-12)
     assert reached == pytest.approx(best, abs=1e-9)
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_the_objective_is_never_above_that_of_weights_alone(seed):
-    p, labels = problem(4, 200, "mixed", seed)
-    alone = solve(p, labels, scale=10)
-    fitted = Membership(scale=10).fit(OptSet.of(p, labels), seed)
-    assert fitted.notes["objective"] <= alone.value + 1e-12
 
 
 def test_a_class_without_labels_keeps_its_weight():

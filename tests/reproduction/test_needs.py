@@ -42,20 +42,3 @@ def test_needs_are_those_of_the_prompts(asked):
     seconds += needs["prompts"] * 5e-4
     assert needs["hours"]["A100"] == pytest.approx(seconds / 3600)
     assert needs["reasoning_tokens"] == 0
-
-
-def test_reasoning_takes_time_of_its_own(asked):
-    model, sources = asked
-    plain = needs_of(model, sources.requests.values())
-    sources.reasoned(5, 16)
-    both = needs_of(model, sources.requests.values())
-    assert both["reasoning_tokens"] == 16 * 5 * 4
-    assert both["hours"]["A100"] > plain["hours"]["A100"]
-
-
-def test_a_model_on_the_hub_says_how_large_it_is(asked):
-    model, _ = asked
-    unknown = needs_of(model.model_copy(update={"model": "some/model"}), [])
-    assert unknown["hours"] is unknown["memory_gb"] is None
-    known = model.model_copy(update={"model": "some/model", "parameters": 7e9, "dtype": "bfloat16"})
-    assert needs_of(known, [])["memory_gb"] == pytest.approx(7 * 2 * 1.2)

@@ -23,7 +23,7 @@ PLAN = ReproductionPlan(
         ("single", [f"single-{method}" for method in sorted(METHODS)], 2),
         ("kde", ["kde", "kde-weights"], 2),
         ("overview", ["overview", "overview-classes"], 1),
-        ("convergence", ["convergence", "convergence-scales"], 1),
+        ("convergence", ["convergence", "convergence-scales"], 0),
     ],
 )
 def test_from_tables_to_report(tmp_path, name, tables, figures):
@@ -35,7 +35,7 @@ def test_from_tables_to_report(tmp_path, name, tables, figures):
     out = tmp_path / "out"
     done = reproduce(name, PLAN, out, tables=folder)
     assert done["failures"] == {}
-    found = sorted(path.stem for path in (out / "tables").glob("*.csv"))
+    found = sorted(path.stem for path in (out / "tables").glob("*.md"))
     assert found == tables
     assert len(list((out / "figures").glob("*.png"))) == figures
     assert json.loads((out / "claims.json").read_text())

@@ -1,5 +1,3 @@
-from importlib.resources import files
-
 import pytest
 
 from dnip.base.errors import InvalidInputError
@@ -28,14 +26,6 @@ def test_bundled_plans_are_sound_and_say_what_they_are_for(name):
     assert set(plan.tasks) <= {"agnews", "dbpedia", "sst5", "trec", "rte", "ddi", "pubmedqa"}
     for model in plan.models:
         assert bool(model.parameters) == bool(plan.data) == (name not in ("small", "quick"))
-
-
-def test_what_a_plan_leaves_out_has_a_default(plan_of):
-    plan = plan_of(MINIMAL)
-    assert plan.seeds == (0,)
-    assert plan.models[0].shots == (1,)
-    assert plan.grid.beta == (2.7,)
-    assert plan.rows.of("agnews", "opt") is None
 
 
 def test_rows_of_a_task_win_over_rows_of_all(plan_of):
@@ -114,40 +104,12 @@ def test_an_unknown_plan_is_refused_with_the_known_ones():
         load_plan("huge")
 
 
-def test_a_plan_file_that_is_not_there():
-    with pytest.raises(InvalidInputError, match="cannot be read"):
-        load_plan("nowhere.toml")
-
-
 def test_the_command_line_names_the_model_of_a_plan(plan_of):
     plan = plan_of(MINIMAL).with_model("models/small/")
     assert [(model.name, model.model) for model in plan.models] == [("small", "models/small/")]
     several = plan_of(MINIMAL + '[[models]]\nmodel = "a"\n[[models]]\nmodel = "b"\n')
     with pytest.raises(InvalidInputError, match="2 models"):
         several.with_model("c")
-
-
-def test_a_name_that_the_plan_gives_stays_with_another_model(plan_of):
-    named = plan_of(MINIMAL + '[[models]]\nname = "Large"\n').with_model("http://localhost/v1")
-    assert (named.models[0].name, named.models[0].model) == ("Large", "http://localhost/v1")
-    unnamed = plan_of(MINIMAL + '[[models]]\nmodel = "a/first"\n').with_model("b/second")
-    assert unnamed.models[0].name == "second"
-
-
-def test_rows_of_a_task_file_are_those_under_the_name_of_its_task(plan_of, tmp_path):
-    text = (files("dnip.prompting") / "tasks" / "agnews.toml").read_text()
-    (tmp_path / "own.toml").write_text(text.replace('name = "agnews"', 'name = "mine"'))
-    plan = plan_of(f'tasks = ["{tmp_path / "own.toml"}"]\n[rows]\nopt = 9\nmine = {{ opt = 5 }}')
-    assert plan.rows.of("mine", "opt") == 5
-
-
-def test_the_plan_of_table_2_has_the_paper_s_settings():
-    plan = load_plan("table-2")
-    settings = [(model.name, shots) for model in plan.models for shots in model.shots]
-    assert len(settings) == 7
-    assert {name for name, _ in settings} == {
-        *("GPT-2-XL", "Gemma-2-2B", "Llama-2-7B", "Llama-2-13B", "Llama-2-70B")
-    }
 
 
 def test_a_recipe_names_every_class_of_its_task():

@@ -65,12 +65,6 @@ def test_an_opt_pool_from_the_test_split_shares_no_row_with_the_test_table(plan,
     assert not rows & {tuple(row) for row in test.probabilities.tolist()}
 
 
-def test_an_opt_pool_from_the_training_split_is_a_table_of_its_own(plan, tmp_path):
-    write_texts(tmp_path / "data")
-    source = next(iter(sources_of(plan.model_copy(update={"opt_split": "train"}), tmp_path)))
-    assert source.opt.key != source.test.key
-
-
 def test_a_run_needs_one_of_its_models(plan, tmp_path):
     write_texts(tmp_path / "data")
     (there,) = plan.models
@@ -107,12 +101,6 @@ def test_options_that_do_not_go_together_are_refused_in_terms_of_the_plan(tmp_pa
     plan = load_plan("quick").with_model("http://127.0.0.1:9/v1")
     with pytest.raises(InvalidInputError, match=r"needs the name of its model.*served_model = "):
         sources_of(plan, tmp_path)
-
-
-def test_a_plan_without_a_model_is_refused(tmp_path):
-    write_texts(tmp_path / "data")
-    with pytest.raises(InvalidInputError, match="Give --model"):
-        sources_of(load_plan("quick"), tmp_path)
 
 
 def test_saved_tables_are_sources_and_bad_folders_are_named(tmp_path):
@@ -174,11 +162,3 @@ def test_a_plan_chooses_how_label_words_are_read(plan, tmp_path):
         sources = sources_of(plan.model_copy(update={"models": models}), tmp_path)
         keys |= set(sources.requests)
     assert not read[Scoring.FIRST] & read[Scoring.MEAN]
-
-
-def test_a_server_reports_the_first_token_only(plan, tmp_path):
-    write_texts(tmp_path / "data")
-    server = {"model": "http://127.0.0.1:1/v1", "served_model": "m", "scoring": Scoring.MEAN}
-    models = tuple(model.model_copy(update=server) for model in plan.models)
-    with pytest.raises(InvalidInputError, match="scoring"):
-        sources_of(plan.model_copy(update={"models": models}), tmp_path)

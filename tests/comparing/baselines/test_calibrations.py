@@ -6,12 +6,9 @@ import pytest
 from dnip.base.errors import InvalidInputError
 from dnip.comparing.baselines import (
     BatchCalibration,
-    BatchCalibrationOnOpt,
-    ClassWeights,
     ContextualCalibration,
     OptSet,
     PriorDivision,
-    RawArgmax,
     all_methods,
 )
 from strategies import random_probabilities
@@ -30,30 +27,11 @@ def divided(p, prior):
     return [max(range(len(row)), key=lambda c: (row[c] / prior[c], -c)) for row in p.tolist()]
 
 
-def test_raw_is_the_argmax():
-    opt = opt_set()
-    assert (RawArgmax().fit(opt).predict(opt.probabilities) == opt.probabilities.argmax(1)).all()
-
-
 def test_batch_calibration_divides_by_the_mean_of_the_batch():
     batch = random_probabilities(np.random.default_rng(1), 5000, 4) ** 3 * [1, 2, 3, 4]
     batch /= batch.sum(axis=1, keepdims=True)
     fitted = BatchCalibration().fit(opt_set(batch=batch))
     assert fitted.predict(batch).tolist() == divided(batch, batch.mean(axis=0))
-
-
-def test_batch_calibration_of_opt_rows_reads_no_label_and_no_test_row():
-    opt = opt_set(batch=[[1.0, 0, 0, 0]] * 9, unlabelled=[[0.7, 0.1, 0.1, 0.1]] * 5000)
-    other = OptSet.of(opt.probabilities, opt.labels[::-1], unlabelled=opt.unlabelled)
-    fitted = BatchCalibrationOnOpt().fit(opt)
-    assert (fitted.weights == BatchCalibrationOnOpt().fit(other).weights).all()
-    rows = np.vstack([opt.probabilities, opt.unlabelled])
-    assert fitted.weights == pytest.approx(rows.mean(0).min() / rows.mean(0))
-
-
-def test_a_class_that_no_row_holds_possible_is_not_boosted_without_end():
-    fitted = BatchCalibration().fit(opt_set(n_classes=2, batch=[[1.0, 0.0]] * 99))
-    assert fitted.weights.tolist() == [2.0**-24, 1.0]
 
 
 def test_contextual_calibration_divides_by_the_mean_of_content_free_rows():
@@ -68,19 +46,6 @@ def test_prior_division_makes_the_mean_probability_the_label_share_where_one_ste
     opt = OptSet.of([[0.9, 0.1]] * 4000, [0] * 1000 + [1] * 3000)
     scores = PriorDivision().fit(opt).scores(opt.probabilities[:1])
     assert scores[0] / scores.sum() == pytest.approx([0.25, 0.75], abs=1e-3)
-
-
-def test_prior_division_rules_no_class_out():
-    opt = OptSet.of([[0.4, 0.3, 0.3]] * 20, [0, 1] * 10)
-    assert (PriorDivision().fit(opt).weights > 0).all()
-
-
-def test_weights_decide_as_the_rule_of_the_package_does():
-    p = random_probabilities(np.random.default_rng(3), 500, 5, "tied")
-    weights = np.array([3.0, 1.0, 2.0, 3.0, 6.0])
-    correction = ClassWeights(weights)
-    assert (correction.predict(p) == np.argmax(weights * p, axis=1)).all()
-    assert (correction.predict(np.asfortranarray(p)) == np.argmax(weights * p, axis=1)).all()
 
 
 @pytest.mark.parametrize("method", [BatchCalibration(), ContextualCalibration()])

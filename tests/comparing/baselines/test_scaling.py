@@ -26,23 +26,6 @@ def opt_set(seed=0, n_rows=600, n_classes=4):
     return OptSet.of(p, labels)
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_the_temperature_is_the_best_of_a_fine_grid(seed):
-    opt = opt_set(seed)
-    fitted = TemperatureScaling().fit(opt)
-    z = np.log(opt.probabilities)
-    rows = np.arange(len(z))
-
-    def loss(temperature):
-        q = np.exp(z / temperature)
-        return -np.log(q[rows, opt.labels] / q.sum(axis=1)).mean()
-
-    grid = np.geomspace(0.1, 10, 2001)
-    best = grid[np.argmin([loss(t) for t in grid])]
-    assert fitted.temperature == pytest.approx(best, rel=0.003)
-    assert fitted.scores(opt.probabilities).sum(axis=1) == pytest.approx(1)
-
-
 def test_the_temperature_is_that_of_scikit_learn():
     calibration = pytest.importorskip("sklearn.calibration")
     frozen = pytest.importorskip("sklearn.frozen")
@@ -91,21 +74,6 @@ def test_the_gradient_is_that_of_small_steps():
         step[cell] = 1e-6
         slope = (log_loss(scores + step, labels)[0] - log_loss(scores - step, labels)[0]) / 2e-6
         assert gradient[cell] == pytest.approx(slope, abs=1e-8)
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_no_small_change_of_the_vector_is_better(seed):
-    opt = opt_set(seed)
-    told = VectorScaling().fit(opt).to_dict()
-    slopes, shifts = np.array(told["slopes"]), np.array(told["shifts"])
-    z = np.log(opt.probabilities)
-    best = log_loss(slopes * z + shifts, opt.labels)[0]
-    assert best < log_loss(z, opt.labels)[0]
-    for c in range(opt.n_classes):
-        step = 0.02 * np.eye(opt.n_classes)[c]
-        for sign in (-1, 1):
-            assert log_loss((slopes + sign * step) * z + shifts, opt.labels)[0] > best - 1e-7
-            assert log_loss(slopes * z + shifts + sign * step, opt.labels)[0] > best - 1e-7
 
 
 def test_a_class_without_labels_keeps_its_log_probability():
