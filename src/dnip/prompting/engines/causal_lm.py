@@ -92,7 +92,10 @@ class CausalLM:
             )
         self.model.to(self.device).eval()
         if self.device.type == "cpu":
-            _keep_freed_memory(self._torch)
+            # glibc gives freed memory back to the system beyond twice the largest block that was
+            # ever mapped and freed, 32 MiB at most; fetching it page by page again costs a batch up
+            # to a sixth of its time. So one such block is made, and freed.
+            self._torch.empty((32 << 20) - (1 << 16), dtype=self._torch.uint8)
         text = self.model.config.get_text_config()
         self.context: int | None = getattr(text, "max_position_embeddings", None)
         self.closing = _closing(self.model)
@@ -331,16 +334,6 @@ def _closing(model: Any) -> frozenset[int]:
         found = getattr(settings, "eos_token_id", None)
         tokens.update(found if isinstance(found, list) else [] if found is None else [found])
     return frozenset(tokens)
-
-
-def _keep_freed_memory(torch: Any) -> None:
-    """Let the C library keep the memory of one batch for the next one.
-
-    glibc gives freed memory back to the system beyond twice the largest block that was ever mapped
-    and freed, 32 MiB at most; fetching it page by page again costs a batch up to a sixth of its
-    time.
-    """
-    torch.empty((32 << 20) - (1 << 16), dtype=torch.uint8)
 
 
 def cache_of(output: Any) -> Any | None:

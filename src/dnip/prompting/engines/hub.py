@@ -208,7 +208,11 @@ class HubTokenizer:
                 verbose=False,
             )["input_ids"]
         except (TypeError, UnicodeEncodeError) as error:
-            bad = [row for row, text in enumerate(texts) if not _is_unicode(text)]
+            bad = [
+                row
+                for row, text in enumerate(texts)
+                if text != text.encode(errors="replace").decode()
+            ]
             raise InvalidInputError(
                 f"prompts {bad[:10]} are no valid Unicode", hint="Clean these rows of the data"
             ) from error
@@ -300,11 +304,3 @@ class HubTokenizer:
                 f"the chat template of {self.name!r} fails: {type(error).__name__}: {error}",
                 hint="Score the prompts without it",
             ) from error
-
-
-def _is_unicode(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True

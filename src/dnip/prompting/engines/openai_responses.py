@@ -270,7 +270,9 @@ def _from_position(position: dict[str, Any]) -> Reported:
         raise KeyError(f"no {', '.join(_LISTS)}")
     tokens = [_entry(entry) for entry in listed]
     text = position.get("token", position.get("content"))
-    sampled = next((token for token in tokens if text in (token.text, _written(token))), None)
+    sampled = next(
+        (token for token in tokens if text in (token.text, f"{_ID_PREFIX}{token.token_id}")), None
+    )
     if sampled is None and "logprob" in position:
         sampled = _entry(position)
         tokens.append(sampled)
@@ -293,10 +295,6 @@ def _token(text: str, logprob: float, token_id: int | None = None) -> Token:
     if text.startswith(_ID_PREFIX):
         return Token("", min(value, 0.0), int(text.removeprefix(_ID_PREFIX)))
     return Token(text, min(value, 0.0), token_id)
-
-
-def _written(token: Token) -> str:
-    return f"{_ID_PREFIX}{token.token_id}"
 
 
 def _reported(tokens: Iterable[Token], sampled: Token | None) -> Reported:

@@ -54,8 +54,10 @@ class Ballot:
                 f"label words must differ, and none may be empty; got {self.words!r}"
             )
 
-    def read(self, text: str) -> int | None:
-        """Return the class that the text votes for, or None."""
+    def read(self, text: str | None) -> int | None:
+        """Return the class that a text votes for; None for no vote, or an answer that was cut."""
+        if text is None:
+            return None
         pattern, labels = self._pattern
         last = deque(pattern.finditer(text), maxlen=1)
         return labels[(last[0].lastindex or 0) - 1] if last else None
@@ -148,7 +150,7 @@ class VotingEngine(ServerEngine):
             for sample in range(self.samples)
         )
         votes: dict[int, list[int | None]] = {}
-        for row, vote in self._ask(bodies, lambda answer: _read_vote(answer, ballot)):
+        for row, vote in self._ask(bodies, lambda answer: ballot.read(read_text(answer))):
             cast = votes.setdefault(row, [])
             cast.append(vote)
             if len(cast) == self.samples:
@@ -156,9 +158,3 @@ class VotingEngine(ServerEngine):
                 counts = np.bincount(labels, minlength=task.n_classes)
                 details = {SAMPLES: self.samples, "unmatched": self.samples - len(labels)}
                 yield ScoredRow(row, counts / self.samples, details=details)
-
-
-def _read_vote(answer: object, ballot: Ballot) -> int | None:
-    """Return the class that a sampled answer votes for, None for one that was cut or names none."""
-    text = read_text(answer)
-    return None if text is None else ballot.read(text)
