@@ -242,24 +242,6 @@ def _open_alone(path: Path, busy: OutputError) -> IO[bytes]:
         file.close()  # another process had just finished it, and moved or removed it
 
 
-def temporary_folder(beside: str | os.PathLike[str]) -> Path | None:
-    """Return the folder for large temporary files: that of TMPDIR, or that of an output.
-
-    Parameters
-    ----------
-    beside : path-like
-        The output.
-
-    Returns
-    -------
-    pathlib.Path or None
-        None for the default of :mod:`tempfile`, where TMPDIR is set or the output is a stream.
-    """
-    if "TMPDIR" in os.environ or _is_stream(Path(beside)):
-        return None
-    return check_writable(beside).parent
-
-
 def check_files(
     reads: Mapping[str, Inputs],
     writes: Mapping[str, str | os.PathLike[str] | None],

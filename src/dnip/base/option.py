@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, get_origin
 
 #: How to search for weights; each name is a module of :mod:`dnip.solvers`.
 SolverName: TypeAlias = Literal["coordinate", "exact", "anneal", "exhaustive"]
@@ -52,12 +52,3 @@ def option_of(hint: object) -> Option | None:
         return None
     found = (extra for extra in getattr(hint, "__metadata__", ()) if isinstance(extra, Option))
     return next(found, None)
-
-
-def options_in(settings: type, group: str) -> tuple[str, ...]:
-    """Return the names of the fields under one heading."""
-    options = {
-        name: option_of(hint)
-        for name, hint in get_type_hints(settings, include_extras=True).items()
-    }
-    return tuple(name for name, option in options.items() if option and option.group == group)
