@@ -3,7 +3,6 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 SERVER ?= $(HOME)/.cache/dnip-integration/venv
-NEWS   := World,Sports,Business,Technology
 FUZZ   ?= 30
 DATA   ?= ../shared/datasets
 PLAN   ?= quick
@@ -20,8 +19,8 @@ demo-llm: $(VENV)/.llm       ## from texts to better class accuracies with the s
 	$(BIN)/dnip audit agnews --model models/small --data examples/news
 	$(BIN)/dnip prompt agnews --model models/small --data examples/news --split opt --out dnip-demo/news-opt.csv
 	$(BIN)/dnip prompt agnews --model models/small --data examples/news --split test --out dnip-demo/news-test.csv
-	$(BIN)/dnip fit dnip-demo/news-opt.csv --classes $(NEWS) --out dnip-demo/news-coefficients.json
-	$(BIN)/dnip evaluate dnip-demo/news-test.csv --classes $(NEWS) --coefficients dnip-demo/news-coefficients.json
+	$(BIN)/dnip fit dnip-demo/news-opt.csv --out dnip-demo/news-coefficients.json
+	$(BIN)/dnip evaluate dnip-demo/news-test.csv --coefficients dnip-demo/news-coefficients.json
 
 test: $(VENV)/.dev           ## all tests, docstring examples included
 	$(BIN)/python -m pytest -n 2 --dist worksteal

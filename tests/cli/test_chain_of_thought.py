@@ -81,14 +81,3 @@ def test_an_interrupted_run_goes_on_to_the_very_same_table(dnip, job, folder, mo
     run = dnip(*words, "--json")
     assert run.json["n_resumed"] == 4
     assert (folder / "t.csv").read_bytes() == whole
-
-
-def test_an_audit_reads_the_labels_after_the_reasoning(dnip, job, folder):
-    task = job[1:-4]
-    run = dnip("audit", *task, "--max-new-tokens", 12, "--prompts", 12, "--json")
-    assert [one["texts"] for one in run.json["classes"]] == [["V"], ["D"]]
-    assert 0 < run.json["fallbacks"] < run.json["n_measured"] == 12
-    short = dnip("audit", *task, "--max-new-tokens", 1, "--prompts", 12)
-    assert short.status == 1
-    assert "answers without a label: 1" in short.out
-    assert "answers hold no label" in short.err

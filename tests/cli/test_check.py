@@ -68,18 +68,6 @@ def test_json_is_one_object_with_its_keys(dnip):
 
 
 @pytest.mark.usefixtures("fitted")
-def test_bad_tables_are_refused(dnip):
-    Path("bad.csv").write_text("p0,p1\nnan,0.5\n")
-    dnip("check", "bad.csv", "--coefficients", "c.json").assert_refused("bad.csv: row 1")
-    Path("one.csv").write_text("p0,p1\n0.5,0.5\n")
-    dnip("check", "one.csv", "--coefficients", "c.json").assert_refused(
-        "new rows: 1", "Give 30 rows at least"
-    )
-    dnip("check", "missing.csv", "--coefficients", "c.json").assert_refused("missing.csv")
-    dnip("check", "new.csv", "--coefficients", "new.csv").assert_refused("new.csv: not valid JSON")
-
-
-@pytest.mark.usefixtures("fitted")
 def test_the_origin_of_both_tables_is_compared(dnip):
     for name, model in (("opt.csv", "small"), ("new.csv", "large")):
         settings = {

@@ -98,14 +98,3 @@ class TestOldOutputStands:
         assert (
             run.stderr == "error: out.parquet cannot be written: File too large. Write elsewhere\n"
         )
-
-    @pytest.mark.parametrize("content", [b"", b"junk", None])
-    def test_a_broken_part(self, dnip, content):
-        Path("parts").mkdir()
-        for number in range(3):
-            write_part(f"parts/part-{number}.parquet", 1000, number)
-        whole = Path("parts/part-1.parquet").read_bytes()
-        Path("parts/part-1.parquet").write_bytes(whole[:-9] if content is None else content)
-        for command in (["evaluate"], ["apply", "--out", "out.parquet"]):
-            run = dnip(*command, "parts", "--coefficients", "c.json")
-            run.assert_refused("parts/part-1.parquet: this is not a sound Parquet file")
