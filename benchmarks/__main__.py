@@ -20,6 +20,7 @@ from benchmarks import (
     prompting,
     proofs,
     quality,
+    sampled,
     scale,
     scores,
     settings,
@@ -58,6 +59,7 @@ BENCHMARKS = {
     "kills": kills.run,
     "streaming": streaming.run,
     "scale": scale.run,
+    "sampled": sampled.run,
 }
 
 if sys.argv[1:2] == ["race"]:

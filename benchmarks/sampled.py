@@ -47,7 +47,7 @@ def run(_tables: list[Table]) -> None:
 
 def _fits(path: Path) -> list[str]:
     seconds, peaks, objectives = [], [], []
-    for rows in ("2000000", "all"):
+    for rows in ("1000000", "all"):
         out = path.with_name("coefficients.json")
         command = [DNIP, "fit", str(path), "--rows", rows, "--out", str(out), "--robust", "off"]
         taken, peak = measure([*command, "--no-evidence"])

@@ -6,30 +6,23 @@ import json
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
-from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from benchmarks.one_fit import synthetic_table
-from benchmarks.streaming import DNIP, measure
 from benchmarks.tables import Table, print_markdown
-from dnip import Coefficients, solve
+from dnip import solve
 
 LARGE = ((1_000_000, 14), (50_000, 1_000))
 # Fits of fewer seconds are measured more often.
 SHORT, REPEATS, MOST_REPEATS = 2.0, 3, 7
-PARTS, PART_ROWS, MEMORIES = 10, 1_000_000, ("500MB", "1G", "20G")
 
 
 def run(_tables: list[Table]) -> None:
     """Print the tables."""
     _large()
     _growth()
-    _passes()
 
 
 def _large() -> None:
@@ -112,35 +105,3 @@ def _seconds(kind: str, n_rows: int, n_classes: int) -> tuple[float, float]:
         times.append((time.perf_counter() - began[0], time.process_time() - began[1]))
     wall, processor = zip(*times, strict=True)
     return statistics.median(wall), statistics.median(processor)
-
-
-def _passes() -> None:
-    rows, found = [], []
-    with tempfile.TemporaryDirectory() as folder:
-        parts = Path(folder, "parts")
-        _write_parts(parts)
-        for memory in MEMORIES:
-            out = f"{folder}/{memory}.json"
-            command = [DNIP, "fit", str(parts), "--out", out, "--memory", memory]
-            seconds, peak = measure(command)
-            fitted = Coefficients.load(out)
-            found.append((fitted.weight_indices.tolist(), fitted.objective, fitted.fit["data"]))
-            rows.append([memory, f"{seconds:.0f}", f"{peak:,.0f}", "yes"])
-            assert found[-1] == found[0], "the fits differ"
-    print_markdown(
-        f"dnip fit on {PARTS * PART_ROWS:,} rows × 5 classes in {PARTS} Parquet files "
-        "(whole processes)",
-        ["--memory", "s", "peak memory, MB", "same result"],
-        rows,
-    )
-
-
-def _write_parts(folder: Path) -> None:
-    folder.mkdir()
-    whole = synthetic_table("clear", PART_ROWS, 5, "float64")
-    for number in range(PARTS):
-        order = np.random.default_rng(number).permutation(PART_ROWS)
-        p, labels = (cells[order] for cells in whole)
-        columns = {f"p{index}": np.ascontiguousarray(column) for index, column in enumerate(p.T)}
-        table = pa.table({"label": labels, **columns})
-        pq.write_table(table, folder / f"part-{number}.parquet", row_group_size=250_000)

@@ -1,6 +1,5 @@
 """A fit of a very large table: on a sample whose rows count for all, and told of all rows."""
 
-import dataclasses
 import json
 
 import numpy as np
@@ -48,7 +47,8 @@ def told(fit):
 
 
 def test_a_table_within_the_limit_is_fitted_whole(table, path):
-    whole = dataclasses.replace(table, source=str(path))
+    of = table.probabilities, table.labels, table.ids
+    whole = ProbabilityTable(*of, CLASSES, source=str(path), mass=table.mass)
     for rows in (None, len(table), 10 * len(table)):
         fit = fit_file(path, FitSettings(seed=3), rows=rows)
         assert told(fit) == told(fit_table(whole, seed=3))
@@ -117,7 +117,8 @@ def test_evidence_of_a_sample_is_for_the_mix_of_all_rows(path):
 
 def test_a_warning_of_the_table_is_given_once(table, tmp_path):
     path = tmp_path / "low.npz"
-    dataclasses.replace(table, mass=table.mass / 20).write(path)
+    mass = table.mass / 20
+    ProbabilityTable(table.probabilities, table.labels, classes=CLASSES, mass=mass).write(path)
     with pytest.warns(DNIPWarning, match="the labels capture less") as caught:
         fit_file(path, FitSettings(), rows=2_000)
     assert len(caught) == 1

@@ -121,7 +121,7 @@ def parse_memory(text: str | int) -> int:
 
 
 #: Text, as on a command line.
-DEFAULT_ROWS: Any = "2000000"
+DEFAULT_ROWS: Any = "1000000"
 
 
 def parse_rows(text: str) -> int | None:
@@ -134,8 +134,8 @@ def parse_rows(text: str) -> int | None:
 
     Examples
     --------
-    >>> parse_rows("2000000"), parse_rows("all")
-    (2000000, None)
+    >>> parse_rows("1000000"), parse_rows("all")
+    (1000000, None)
     """
     if text == "all":
         return None

@@ -147,7 +147,7 @@ def fit_file(
         ``"off"`` for a sample.
     classes : sequence of str, optional
         Class names.
-    rows : int or None, default=2_000_000
+    rows : int or None, default=1_000_000
         Rows to fit on at most; None: all.
     unlabelled : Path, optional
         A table with more rows without a label, of which at most `rows` are used.

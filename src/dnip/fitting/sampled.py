@@ -28,8 +28,10 @@ from dnip.tables.sampling import Sample, draw_sample
 #: Counts a whole table under coefficients, for a class mix, and returns the table's hash.
 Count = Callable[[Coefficients, Floats | None], tuple[Evaluation, str]]
 
-#: Rows of a table file that are fitted at most; a larger table is sampled.
-MOST_ROWS = 2_000_000
+#: Rows of a table file that are fitted at most; a larger table is sampled. With 10 million rows,
+#: such a fit takes a sixth to a third of the processor time of a fit on all, and its objective on
+#: all rows is higher by .002 at most.
+MOST_ROWS = 1_000_000
 
 #: More rows than any table has.
 ALL_ROWS = 2**60
@@ -47,7 +49,7 @@ def read_sample(
     ----------
     path, classes
         As for :meth:`dnip.ProbabilityTable.read`.
-    rows : int or None, default=2_000_000
+    rows : int or None, default=1_000_000
         Rows to keep at most; None: all.
     seed : int, default=0
         The same seed gives the same sample.

@@ -237,7 +237,7 @@ def trace_front(
     Parameters
     ----------
     table : ProbabilityTable or Path
-        The opt set; rows without a label are not used. Of a file of more than 2,000,000 rows, a
+        The opt set; rows without a label are not used. Of a file of more than 1,000,000 rows, a
         sample is used, whose rows count by the exact class sizes.
     test : ProbabilityTable, optional
         Other rows of the same classes. It has no influence on the front.

@@ -178,7 +178,7 @@ def tune(
     ----------
     table : ProbabilityTable, Path or array-like of shape (M, N)
         The opt set. Rows without a label are used by robust fits only. Of a file of more than
-        2,000,000 rows, a sample is used.
+        1,000,000 rows, a sample is used.
     labels : array-like of shape (M,), optional
         Class indices, where `table` is a matrix; -1 for a row without one.
     grid : Grid, optional
