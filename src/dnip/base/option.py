@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, get_origin
 
-#: How to search for weights; each name is a module of :mod:`dnip.solvers`.
+#: How to search for weights: the keys of `dnip.solvers.SOLVERS`.
 SolverName: TypeAlias = Literal["coordinate", "exact", "anneal", "exhaustive"]
 
 #: The pairs of classes that COBias is the mean of: all pairs, or each class and its odd class.
