@@ -72,7 +72,8 @@ def test_a_page_of_a_reproduction_names_no_paths_and_drops_pictures_it_no_longer
     for name in ("kept", "left"):
         image.new("RGB", (1200, 10)).save(run / "figures" / f"{name}.png")
     (run / "report.md").write_text(
-        "# Title\n\n```text\ndnip reproduce all --model /a/b/models/small --data '/a/my data' "
+        "# Title\n\n```text\npython -m reproduction all --model /a/b/models/small "
+        "--data '/a/my data' "
         "--out=/c/d --jobs 2\n```\n\n## One\n\n![Kept](figures/kept.png)\n\n"
         "![Left](figures/left.png)\n\n## Other\n\nText.\n"
     )
@@ -82,7 +83,8 @@ def test_a_page_of_a_reproduction_names_no_paths_and_drops_pictures_it_no_longer
     tool = [sys.executable, str(ROOT / "tools" / "make_reproduction_page.py")]
     subprocess.run([*tool, str(run), str(page), "--skip", "left", "Other"], check=True)
     text = page.read_text()
-    assert "dnip reproduce all --model models/small --data DATASETS --out=reproduction" in text
+    told = "python -m reproduction all --model models/small --data DATASETS --out=reproduction"
+    assert told in text
     assert "![Kept](images/page-kept.png)" in text
     assert "Other" not in text
     assert [path.name for path in (docs / "images").iterdir()] == ["page-kept.png"]

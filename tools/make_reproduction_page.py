@@ -1,4 +1,4 @@
-"""Make a documentation page of a folder that ``dnip reproduce`` has written.
+"""Make a documentation page of a folder that ``python -m reproduction`` has written.
 
 python tools/make_reproduction_page.py FOLDER docs/reproduction-tables.md --skip confusion kde-1 …
 
@@ -59,7 +59,7 @@ def without_paths(text: str) -> str:
             command = re.sub(rf"(--{option}[ =])('[^']*'|\S+)", rf"\g<1>{name}", command)
         return re.sub(r"(--model[ =])\S*/(models/)", r"\g<1>\g<2>", command)
 
-    return re.sub(r"(?m)^dnip reproduce .*$", named, text)
+    return re.sub(r"(?m)^python -m reproduction .*$", named, text)
 
 
 def shrink(source: Path, target: Path) -> None:
