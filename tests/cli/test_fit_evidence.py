@@ -49,7 +49,7 @@ def test_it_can_be_left_out(dnip, opt):
 
 
 def test_it_waits_to_be_asked_for_where_it_would_take_long(dnip, opt, monkeypatch):
-    monkeypatch.setattr("dnip.fitting.whole._MOST_PRODUCTS", 10)
+    monkeypatch.setattr("dnip.fitting.fit._MOST_PRODUCTS", 10)
     run = dnip("fit", opt, *PLAIN, "--json")
     assert run.json["evidence"] is None
     assert "--evidence asks for it" in run.err
