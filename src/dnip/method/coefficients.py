@@ -136,11 +136,7 @@ class Coefficients:
 
     @classmethod
     def from_solution(
-        cls,
-        solution: Solution,
-        classes: Sequence[str],
-        *,
-        provenance: dict[str, Any] | None = None,
+        cls, solution: Solution, classes: Sequence[str], *, provenance: dict[str, Any] | None = None
     ) -> Coefficients:
         """Make coefficients of a solution.
 
@@ -331,7 +327,17 @@ class Coefficients:
         >>> Coefficients.from_json(coefficients.to_json()).weight_indices
         array([30, 15])
         """
-        return file.to_text(self)
+        return file.to_text(
+            {
+                "classes": list(self.classes),
+                "weight_indices": self.weight_indices.tolist() or None,
+                "scale": self.scale or None,
+                "spacing": self.spacing.value,
+                "weights": self.weights.tolist(),
+                "objective": self.objective,
+                "fit": self.fit,
+            }
+        )
 
     @classmethod
     def from_json(cls, text: str, *, source: str = "coefficients") -> Coefficients:

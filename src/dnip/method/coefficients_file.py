@@ -6,7 +6,7 @@ import json
 import math
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -16,9 +16,6 @@ from dnip.base.typing import Floats
 from dnip.base.validation import check_scale
 from dnip.method.scales import Spacing, WeightScale
 from dnip.priors import Calibration
-
-if TYPE_CHECKING:
-    from dnip.method.coefficients import Coefficients
 
 FORMAT = "dnip-coefficients"
 #: Of files with weights ξ/K; every version of the package reads it.
@@ -35,21 +32,12 @@ REFIT = "Give the coefficients.json that `dnip fit` wrote, or fit again"
 _JSON_KINDS = {list: "array", dict: "object"}
 
 
-def to_text(coefficients: Coefficients) -> str:
-    """Return coefficients as JSON text."""
-    linear = coefficients.spacing is Spacing.LINEAR
-    content = {
-        "format": FORMAT,
-        "version": VERSION if linear else SPACED_VERSION,
-        "classes": list(coefficients.classes),
-        "weight_indices": coefficients.weight_indices.tolist() or None,
-        "scale": coefficients.scale or None,
-        **({} if linear else {"spacing": coefficients.spacing.value}),
-        "weights": coefficients.weights.tolist(),
-        "objective": coefficients.objective,
-        "fit": coefficients.fit,
-    }
-    return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+def to_text(content: dict[str, Any]) -> str:
+    """Return the content of coefficients as JSON text; a linear scale goes without its spacing."""
+    linear = content["spacing"] == Spacing.LINEAR.value
+    head = {"format": FORMAT, "version": VERSION if linear else SPACED_VERSION}
+    kept = {name: value for name, value in content.items() if name != "spacing" or not linear}
+    return json.dumps({**head, **kept}, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def read(path: str | os.PathLike[str]) -> str:
