@@ -30,7 +30,7 @@ Count = Callable[[Coefficients, Floats | None], tuple[Evaluation, str]]
 
 #: Rows of a table file that are fitted at most; a larger table is sampled. With 10 million rows of
 #: 14 classes such a fit takes a sixth to a third of the processor time of a fit on all, and its
-#: objective on all rows is higher by .0012 (even shares) and .0016 (`python -m benchmarks sampled`).
+#: objective on all rows is higher by .0012 (even shares) and .0016 (python -m benchmarks sampled).
 MOST_ROWS = 1_000_000
 
 #: More rows than any table has.
