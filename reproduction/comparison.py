@@ -198,7 +198,7 @@ class VariantComparison:
         return f"{metric_title(metric)} {in_percent(means)}"
 
     def _units(self) -> str:
-        """Say what a mean over all is, where several tables are of the same texts."""
+        """Say how tables of the same texts count in a mean over all."""
         n = len(set(self.datasets.values()))
         if n == len(self.datasets):
             return ""

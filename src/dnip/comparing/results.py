@@ -47,8 +47,8 @@ class ScoredFit:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values, all metrics among them."""
-        told = {"seed": self.seed, "seconds": self.seconds, **scores(self.confusion)}
-        return {**told, "correction": self.correction}
+        values = {"seed": self.seed, "seconds": self.seconds, **scores(self.confusion)}
+        return {**values, "correction": self.correction}
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,16 +93,17 @@ class MethodScores:
         raw : MethodScores or None
             Of the raw argmax; None for itself.
         """
-        told = [{m: METRICS[m].of(fit.confusion) for m in COMPARED} for fit in fits]
+        found = [{m: METRICS[m].of(fit.confusion) for m in COMPARED} for fit in fits]
         bounds = [metric_intervals(fit.confusion, confidence) for fit in fits]
         estimates = {
-            m: Estimate.mean([one[m] for one in told], [one[m] for one in bounds]) for m in COMPARED
+            m: Estimate.mean([one[m] for one in found], [one[m] for one in bounds])
+            for m in COMPARED
         }
         differences = {}
         if raw is not None:
             changes = [difference_intervals(fit.agreement, confidence) for fit in fits]
             for m in PAIRED:
-                values = [one[m] - raw.estimates[m].value for one in told]
+                values = [one[m] - raw.estimates[m].value for one in found]
                 differences[m] = Estimate.mean(values, [change[m] for change in changes])
         about = method.name, method.summary, method.reads
         return cls(*about, estimates, differences, tuple(fits))

@@ -330,7 +330,7 @@ class RowSample:
 
     @classmethod
     def joined(cls, samples: Iterable[RowSample]) -> Self:
-        """Return the sample of a stream from those of its shares, which have one seed."""
+        """Join samples of the shares of a stream, drawn with one seed, to the sample of the stream."""
         parts = list(samples)
         whole = cls(parts[0]._most)
         for part in parts:

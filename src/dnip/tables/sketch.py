@@ -323,7 +323,7 @@ class TableSample:
 
     @classmethod
     def joined(cls, samples: Iterable[TableSample]) -> Self:
-        """Return the sample of a stream from those of its shares."""
+        """Join samples of the shares of a stream to the sample of the stream."""
         parts = list(samples)
         whole = cls(parts[0]._n_classes)
         whole._extra = next((part._extra for part in parts if len(part)), ())

@@ -39,7 +39,7 @@ class Instance(NamedTuple):
     rows: BoxRows
     scale: Scale
     terms: Terms
-    shortfall: Terms  # of what is missing of floors alone, while no feasible point is known
+    shortfall: Terms  # only the shortfall, to be minimised while no feasible point is known
     least_top: int  # points without a position this high are copies of others, and left out
     margin: float  # points that are better by less do not count
 
