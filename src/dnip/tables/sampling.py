@@ -330,7 +330,7 @@ class RowSample:
 
     @classmethod
     def joined(cls, samples: Iterable[RowSample]) -> Self:
-        """Join samples of the shares of a stream, drawn with one seed, to the sample of the stream."""
+        """Join samples of shares, drawn with one seed, to the sample of the whole stream."""
         parts = list(samples)
         whole = cls(parts[0]._most)
         for part in parts:
