@@ -30,14 +30,6 @@ def test_on_a_table_of_ones_own(bench, files):
     assert Path("results/bench.md").read_text().splitlines()[0] == "### t.csv: 4 × 2"
 
 
-def test_a_missing_library_is_named_with_its_remedy(bench, files, monkeypatch):
-    monkeypatch.setattr("dnip.base.optional.find_spec", lambda _name: None)
-    run = bench("t.csv", *QUICK, "--solvers", "coordinate", "--peers", "cp-sat")
-    assert run.status == 0
-    assert "Left out, cp-sat: ortools is needed" in run.out
-    assert "pip install 'dnip[bench]'" in run.out
-
-
 def test_ctrl_c_keeps_what_is_finished(bench, files, monkeypatch):
     from benchmarks.race import PEERS
     from benchmarks.race.contestants import Contestant

@@ -44,19 +44,10 @@ def test_everyone_runs_with_every_seed_in_order():
         n_seeds=2,
         progress=lambda *what: told.append(what),
     )
-    assert [(run.contestant, run.seed) for run in result.runs] == [
-        ("a", 0),
-        ("a", 1),
-        ("b", 0),
-        ("b", 1),
-    ]
+    runs = [(run.contestant, run.seed) for run in result.runs]
+    assert runs == [("a", 0), ("a", 1), ("b", 0), ("b", 1)]
     assert seeds == [0, 0, 1, 0, 0, 1]  # a rehearsal with seed 0 before each contestant's runs
-    assert told == [
-        ("a", 1, 4),
-        ("a", 2, 4),
-        ("b", 3, 4),
-        ("b", 4, 4),
-    ]
+    assert told == [("a", 1, 4), ("a", 2, 4), ("b", 3, 4), ("b", 4, 4)]
     assert [run.evaluations for run in result.runs] == [1, 1, 1, 1]  # none of the rehearsals'
 
 
@@ -71,21 +62,6 @@ def test_a_proof_spares_the_others_their_time():
     assert result.is_proven
     assert result.lower_bound == result.best_known
     assert result.of("waiting")[0].evaluations == 1
-
-
-def test_ctrl_c_keeps_what_is_finished():
-    calls = []
-
-    def search(arena, seed):
-        calls.append(seed)
-        arena.value(np.array(RAW))
-        if calls.count(1) == 1:
-            raise KeyboardInterrupt
-        raise Stop
-
-    result = race(TABLE, [contestant("a", search), contestant("b", search)], n_seeds=3)
-    assert result.interrupted
-    assert [(run.contestant, run.seed) for run in result.runs] == [("a", 0)]
 
 
 def test_who_is_not_installed_and_who_cannot_is_left_out():

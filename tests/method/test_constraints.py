@@ -109,11 +109,6 @@ def test_constraints_that_do_not_fit_the_classes(settings, message):
         Constraints(**settings).on(CLASSES, np.array([True, True, False]))
 
 
-def test_a_class_without_labels_can_be_frozen():
-    present = np.array([True, True, False])
-    assert Constraints(freeze=["bird"]).on(CLASSES, present).frozen == (2,)
-
-
 def test_what_is_told_holds_what_was_asked_for_and_what_was_reached():
     demands = Constraints(0.1, {"dog": 0.5}, ["cat"]).on(CLASSES, ALL_PRESENT)
     raw = np.array([[5, 0, 0], [4, 1, 0], [0, 0, 10]])

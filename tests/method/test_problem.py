@@ -11,13 +11,6 @@ P = np.array([[0.9, 0.1, 0.0], [0.6, 0.4, 0.0], [0.2, 0.3, 0.5], [0.25, 0.5, 0.2
 Y = [0, 1, 2, 1]
 
 
-def test_every_example_counts_once():
-    problem = Problem.of(P, Y)
-    assert (problem.n_examples, problem.n_classes, problem.unit) == (4, 3, 1)
-    assert problem.class_counts.tolist() == [1, 2, 1]
-    assert problem.present.all()
-
-
 def test_whole_weights_count_as_they_are():
     problem = Problem.of(P, Y, sample_weight=[2.0, 0.0, 2.0**30, 3.0])
     assert problem.unit == 1
@@ -34,11 +27,6 @@ def test_other_weights_count_in_fine_steps_of_a_power_of_two(largest):
     assert np.frexp(problem.unit)[0] == 0.5
     np.testing.assert_allclose(problem.counts * problem.unit, weight, rtol=0, atol=2**-30 * largest)
     assert problem.n_examples == pytest.approx(weight.sum(), rel=1e-7)
-
-
-def test_a_class_without_mass_is_not_present():
-    problem = Problem.of(P, Y, sample_weight=[1, 0, 1, 0])
-    assert problem.present.tolist() == [True, False, True]
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import oracles
 from dnip import Constraints, Objective, Status, solve
 from dnip.base.errors import DNIPWarning, InfeasibleError
-from dnip.solvers import SOLVERS, Anneal, Coordinate
+from dnip.solvers import SOLVERS, Anneal
 from problems import KNOWN
 from strategies import KINDS, random_probabilities, seeded
 
@@ -110,12 +110,6 @@ def test_exhaustive_search_equals_enumeration(seed, kind):
     assert all(solution.weight_indices[c] == case.scale for c in case.frozen)
 
 
-@pytest.fixture
-def blind(monkeypatch):
-    """Let coordinate search find nothing, so that the optimum is up to branch and bound."""
-    monkeypatch.setattr(Coordinate, "search", lambda self, landscape, rng: iter(()))
-
-
 @pytest.mark.usefixtures("blind")
 @settings(seeded, max_examples=50)
 @each_case
@@ -171,15 +165,6 @@ def test_without_constraints_nothing_is_said_of_them():
         assert solution.sentence == solution.status.sentence
 
 
-def test_the_price_of_a_constraint_never_falls():
-    values = [
-        solve(FOUR.p, FOUR.labels, scale=5, solver="exact", constraints=Constraints(max_loss)).value
-        for max_loss in (1.0, 0.1, 0.05, 0.02, 0.0)
-    ]
-    assert values == sorted(values)
-    assert values[0] == solve(FOUR.p, FOUR.labels, scale=5, solver="exact").value < values[-1]
-
-
 @pytest.mark.parametrize("solver", ["coordinate", "exhaustive", "anneal"])
 def test_functions_of_ones_own_keep_to_constraints(solver):
     def undefined_at_the_raw_argmax(confusion):
@@ -213,16 +198,6 @@ def test_every_scale_keeps_to_constraints(scale):
     assert solution.weights.max() == 1.0
 
 
-def test_repeated_rows_are_whole_weights_also_for_floors():
-    weight = np.random.default_rng(0).integers(1, 4, FOUR.n_rows)
-    asked = Constraints(0.01, {2: 0.55})
-    weighted = solve(FOUR.p, FOUR.labels, scale=5, sample_weight=weight, constraints=asked)
-    p, labels = np.repeat(FOUR.p, weight, axis=0), np.repeat(FOUR.labels, weight)
-    repeated = solve(p, labels, scale=5, constraints=asked)
-    assert weighted.weight_indices.tolist() == repeated.weight_indices.tolist()
-    assert weighted.constraints == repeated.constraints
-
-
 @each_solver
 def test_a_class_without_examples_stays_in_the_middle_or_is_frozen(solver):
     rows = FOUR.labels != 2
@@ -235,18 +210,6 @@ def test_a_class_without_examples_stays_in_the_middle_or_is_frozen(solver):
     assert oracles.keeps(solution.confusion, raw, max_loss=0.03)
     frozen = solve(p, labels, scale=5, solver=solver, constraints=Constraints(0.03, freeze=[2]))
     assert (frozen.unfitted, frozen.weight_indices[2]) == ((), 5)
-
-
-def test_proofs_with_a_frozen_class_are_proofs():
-    frozen = Constraints(freeze=[0, 2])
-    proven = solve(FOUR.p, FOUR.labels, scale=12, solver="exact", constraints=frozen)
-    least = min(
-        oracles.objective(oracles.confusion_at(FOUR.p, FOUR.labels, [12, a, 12, b]))
-        for a in range(1, 13)
-        for b in range(1, 13)
-    )
-    assert proven.status is Status.OPTIMAL
-    assert proven.lower_bound == pytest.approx(least, abs=1e-12)
 
 
 def test_a_search_cut_short_keeps_to_constraints_and_has_a_bound():
@@ -287,17 +250,3 @@ def test_constraints_that_cannot_be_kept_are_named_with_what_is_reached(solver, 
         if all(f"{accuracies[int(c)]:.4f}" == rate for c, rate in told.items())
     ]
     assert reached  # there are such weights
-
-
-def test_the_first_of_many_missed_constraints_is_the_one_missed_by_most():
-    with pytest.raises(InfeasibleError) as refused:
-        solve(
-            FOUR.p,
-            FOUR.labels,
-            scale=5,
-            solver="exact",
-            constraints=Constraints(None, {"all": 1.0}),
-        )
-    rates = [float(r) for r in re.findall(r"an accuracy of ([0-9.]+)", str(refused.value))]
-    assert rates == sorted(rates)
-    assert rates[0] < 1

@@ -1,16 +1,11 @@
 """Coordinate search: the optimum, wherever it is known."""
 
-import itertools
-import math
-
 import numpy as np
 import pytest
 
 import oracles
 from dnip import Objective, solve
-from dnip.base.errors import InvalidInputError
-from dnip.method.problem import Problem
-from dnip.solvers import Coordinate, Landscape
+from dnip.solvers import Coordinate
 from problems import KNOWN
 from strategies import random_probabilities
 
@@ -53,28 +48,9 @@ def test_many_skewed_classes_come_to_the_same_with_every_seed(instance):
     assert max(values) - min(values) < 0.005
 
 
-def test_every_proposal_is_a_local_optimum():
-    rng = np.random.default_rng(0)
-    p = random_probabilities(rng, 200, 4)
-    labels = np.where(rng.random(200) < 0.6, p.argmax(axis=1), rng.integers(4, size=200))
-    landscape = Landscape(Problem.of(p, labels), Objective(), scale=10, held={})
-    for proposal in itertools.islice(Coordinate().search(landscape, rng), 10):
-        for c, k in itertools.product(range(4), range(1, 11)):
-            there = proposal.point.copy()
-            there[c] = k
-            z = oracles.objective(oracles.confusion_at(p, labels, there))
-            assert z >= proposal.value - 1e-12
-
-
 def test_effort_is_the_work_done():
     rng = np.random.default_rng(0)
     p, labels = random_probabilities(rng, 100, 5), rng.integers(5, size=100)
     little, much = (solve(p, labels, solver=Coordinate(effort=effort)) for effort in (0.1, 1.0))
     assert little.evaluations < much.evaluations / 5
     assert much.value <= little.value
-
-
-@pytest.mark.parametrize("effort", [0, -1, math.nan, math.inf, "1"])
-def test_refuses_bad_settings(effort):
-    with pytest.raises(InvalidInputError, match="effort must be a finite number above 0"):
-        Coordinate(effort=effort)

@@ -52,12 +52,6 @@ def play():
     return play
 
 
-def test_the_raw_argmax_is_the_first_incumbent(play):
-    best, _, trace = play(Script())
-    assert best.point.tolist() == RAW
-    assert trace[0].value == trace[0].incumbent == pytest.approx(THREE.raw)
-
-
 def test_the_best_proposal_wins_and_the_first_of_equals(play):
     proposals = [
         proposal([1, 2, 3], -90),
@@ -85,22 +79,6 @@ def test_a_solver_may_go_on_from_the_point_that_it_proposed(play):
     assert play(Walker())[0].point.tolist() == [1, 2, 3]
 
 
-def test_statistics_are_traced_also_without_improvement(play):
-    seen = []
-    script = Script([proposal([1, 2, 3], -90, level=1), proposal([1, 2, 4], 7, level=2)])
-    _, _, trace = play(script, progress=seen.append)
-    assert [entry.statistics for entry in trace] == [{}, {"level": 1}, {"level": 2}]
-    assert [entry.incumbent for entry in trace[1:]] == [-90, -90]
-    assert tuple(seen) == trace
-
-
-def test_the_clock_stops_a_search(play):
-    proposals = [proposal([1, 1, k % 9 + 1], -k) for k in range(1000)]
-    _, status, trace = play(Script(proposals, pause=0.01), deadline=time.perf_counter() + 0.1)
-    assert status is Status.TIME_LIMIT
-    assert 1 < len(trace) < 100
-
-
 def test_an_interrupted_search_returns_its_best_and_the_bound_so_far(play):
     proposals = [bounded([1, 2, 3], -90, -95), bounded([2, 2, 3], -80, -93)]
     best, status, _ = play(Script(proposals, KeyboardInterrupt()))
@@ -112,11 +90,6 @@ def test_an_interrupted_search_returns_its_best_and_the_bound_so_far(play):
 def test_other_errors_are_not_swallowed(play):
     with pytest.raises(ZeroDivisionError):
         play(Script(error=ZeroDivisionError()))
-
-
-def test_a_search_that_ends_without_a_bound_proves_nothing(play):
-    best, status, _ = play(Script([proposal([1, 2, 3], -90)]))
-    assert (status, best.lower_bound) == ("finished", -np.inf)
 
 
 def test_only_a_bound_that_the_best_value_reaches_proves_it(play):

@@ -24,12 +24,6 @@ def random_problem(seed, n_classes, kind, n_rows=60):
     return p, labels
 
 
-@pytest.fixture
-def blind(monkeypatch):
-    """Let coordinate search find nothing, so that the optimum is up to branch and bound."""
-    monkeypatch.setattr(Coordinate, "search", lambda self, landscape, rng: iter(()))
-
-
 @pytest.mark.usefixtures("blind")
 @pytest.mark.parametrize("objective", OBJECTIVES, ids=str)
 @settings(seeded, max_examples=10)
@@ -48,18 +42,6 @@ def test_equals_exhaustive_search(objective, seed, n_classes, kind):
     assert (solution.lower_bound, solution.gap) == (solution.value, 0.0)
     counted = oracles.confusion_at(p, labels, solution.weight_indices)
     np.testing.assert_array_equal(solution.confusion, counted)
-
-
-@seeded
-@given(seed=st.integers(0, 2**32 - 1), kind=st.sampled_from(KINDS))
-def test_with_sample_weights_equals_exhaustive_search(seed, kind):
-    p, labels = random_problem(seed, 3, kind)
-    weight = np.random.default_rng(seed).uniform(0.1, 3, len(p))
-    both = [
-        solve(p, labels, scale=12, solver=name, sample_weight=weight).value
-        for name in ("exact", "exhaustive")
-    ]
-    assert both[0] == pytest.approx(both[1], abs=1e-9)
 
 
 def test_with_a_class_missing_proves_nothing():
@@ -116,14 +98,11 @@ def test_the_number_of_threads_changes_nothing(monkeypatch):
     assert several.evaluations == alone.evaluations
 
 
-def test_large_scales_and_scales_of_one_point():
+def test_large_scales():
     known = KNOWN["two classes"]
     fine = solve(known.p, known.labels, scale=10_000, solver="exact")
     assert fine.status is Status.OPTIMAL
     assert fine.value <= solve(known.p, known.labels, scale=100, solver="exact").value
-    alone = solve(known.p, known.labels, scale=1, solver="exact")
-    assert alone.weight_indices.tolist() == [1, 1]
-    assert alone.status is Status.OPTIMAL
 
 
 @pytest.mark.parametrize(
@@ -145,12 +124,6 @@ def test_a_function_of_ones_own_has_no_bound():
     known = KNOWN["two classes"]
     with pytest.raises(InvalidInputError, match="bounds the terms of an Objective"):
         solve(known.p, known.labels, lambda confusion: 0.0, solver="exact")
-
-
-@pytest.mark.parametrize("settings", [{"gap": -0.1}, {"gap": np.nan}, {"max_open": 0}])
-def test_settings_outside_their_range(settings):
-    with pytest.raises(InvalidInputError, match=next(iter(settings))):
-        Exact(**settings)
 
 
 @pytest.mark.usefixtures("blind")

@@ -53,21 +53,8 @@ def test_with_a_class_missing_equals_enumeration_of_the_others(seed, kind):
         assert solution.value >= optimum - 1e-12
 
 
-def test_counts_every_point():
-    known = KNOWN["three classes"]
-    solution = solve(known.p, known.labels, scale=known.scale, solver="exhaustive")
-    lines = known.scale**2
-    assert lines * known.scale <= solution.evaluations <= lines * (known.scale + 1) + 2
-
-
 def test_refuses_more_points_than_it_may_try():
     known = KNOWN["four classes"]
     with pytest.raises(InvalidInputError, match=r"5\^4 = 625 .*max_points = 624.*coordinate"):
         solve(known.p, known.labels, scale=5, solver=Exhaustive(max_points=624))
     solve(known.p, known.labels, scale=5, solver=Exhaustive(max_points=625))
-
-
-@pytest.mark.parametrize("max_points", [0, 1.5, True])
-def test_refuses_bad_settings(max_points):
-    with pytest.raises(InvalidInputError, match="max_points must be a whole number"):
-        Exhaustive(max_points=max_points)

@@ -8,13 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oracles
-from dnip import Objective, Status, solve
+from dnip import Status, solve
 from dnip.base.errors import DNIPWarning, InvalidInputError
-from dnip.method.problem import Problem
 from dnip.method.scales import WeightScale
-from dnip.solvers import SOLVERS, Coordinate, Landscape
-from dnip.solvers.exact import least_top
-from dnip.solvers.kernels.boxes import lay_out_boxes
+from dnip.solvers import SOLVERS
 from strategies import KINDS, random_probabilities, seeded
 
 SIZES = {2: 12, 3: 6, 4: 4}
@@ -29,12 +26,6 @@ def random_problem(seed, n_classes, kind, n_rows=40):
 
 def value_at(p, labels, weights):
     return oracles.objective(oracles.confusion_at(p, labels, weights))
-
-
-@pytest.fixture
-def blind(monkeypatch):
-    """Let coordinate search find nothing, so that the optimum is up to branch and bound."""
-    monkeypatch.setattr(Coordinate, "search", lambda self, landscape, rng: iter(()))
 
 
 class TestGeometric:
@@ -71,15 +62,6 @@ class TestGeometric:
         oracle = solve(p, labels, scale=f"log:{size}", solver="exhaustive")
         assert solution.status is Status.OPTIMAL
         assert solution.value == pytest.approx(oracle.value, abs=1e-9)
-
-    @pytest.mark.parametrize(("kind", "least"), [("random", 8), ("tied", 0)])
-    def test_copies_are_left_out_where_no_row_may_tie(self, kind, least):
-        p, labels = random_problem(0, 3, kind)
-        scale = WeightScale.of("log:9")  # its steps are 9^(1/8): four of them a factor of 3
-        landscape = Landscape(Problem.of(p, labels), Objective(), scale, {})
-        levels = landscape.levels
-        rows = lay_out_boxes(p, labels, np.ones(len(p)), np.full(3, levels[0]), np.ones(3))
-        assert least_top(landscape, rows) == least
 
     def test_annealing_walks_on_it(self):
         p, labels = random_problem(0, 3, "random")

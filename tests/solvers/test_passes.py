@@ -1,6 +1,5 @@
 """Passes: the same counts and solutions in every layout, over any number of threads."""
 
-import time
 import tracemalloc
 
 import numpy as np
@@ -11,12 +10,11 @@ from hypothesis import strategies as st
 import oracles
 from dnip import Objective, solve
 from dnip.method.problem import Problem
-from dnip.solvers import Coordinate, Landscape, passes
+from dnip.solvers import Coordinate, passes
 from dnip.solvers.kernels.flips import walk
-from dnip.solvers.kernels.rows import DenseRows, SparseRows
 from dnip.solvers.landscape import levels_of
 from dnip.solvers.passes import Passes, lay_out
-from layouts import LAYOUTS, each_layout, lay_out_as, take_layout, weights_of
+from layouts import LAYOUTS, each_layout, take_layout, weights_of
 from strategies import KINDS, TINY, random_probabilities, seeded, tables
 
 #: A layout in one piece, or divided among three threads.
@@ -81,30 +79,6 @@ def test_a_settled_row_is_predicted_alike_at_every_point(table, scale):
             assert len(predictions) > 1
 
 
-@each_layout
-@seeded
-@given(table=tables(), scale=st.integers(1, 40))
-def test_all_mass_is_settled_or_open(layout, table, scale):
-    rows, _ = lay_out_as(layout, *table, scale)
-    by_class = np.zeros(table.p.shape[1], np.int64)
-    np.add.at(by_class, table.labels, table.mass)
-    opened = np.zeros_like(by_class)
-    np.add.at(opened, rows.label, rows.counts)
-    np.testing.assert_array_equal(rows.settled.sum(axis=1) + opened, by_class)
-    assert (rows.counts > 0).all()
-
-
-@pytest.mark.parametrize(
-    ("n_classes", "scale", "layout"),
-    [(4, 30, DenseRows), (60, 3, SparseRows), (100, 30, DenseRows)],
-)
-def test_the_cheaper_layout_is_chosen(n_classes, scale, layout):
-    rng = np.random.default_rng(0)
-    p = random_probabilities(rng, 300, n_classes)
-    rows = lay_out(p, rng.integers(n_classes, size=300), np.ones(300, np.int64), scale)
-    assert isinstance(rows, layout)
-
-
 def solutions(p, labels, **settings):
     return [solve(p, labels, Objective(), seed=seed, **settings) for seed in range(2)]
 
@@ -160,18 +134,6 @@ def test_edges_of_the_input(force, layout, n_threads, scale, edge):
     np.testing.assert_array_equal(solution.confusion, oracles.confusion_at(p, labels, weights))
     raw = oracles.objective(oracles.confusion_at(p, labels, [1, 1, 1]))
     assert solution.value <= raw + 1e-12
-
-
-def test_the_clock_stops_a_descent_over_many_rows(force):
-    force("dense", 3)
-    rng = np.random.default_rng(8)
-    p, labels = random_probabilities(rng, 300, 6), rng.integers(6, size=300)
-    landscape = Landscape(Problem.of(p, labels), Objective(), 30, {})
-    landscape.deadline = time.perf_counter()
-    reached = landscape.descend(np.full(6, 30), np.arange(6))
-    assert landscape.line_searches == 1
-    confusion = oracles.confusion_at(p, labels, reached.point)
-    assert reached.value == pytest.approx(oracles.objective(confusion), abs=1e-12)
 
 
 @pytest.mark.parametrize(("dtype", "scale"), [(np.float64, 30), (np.float32, "log:1000")])

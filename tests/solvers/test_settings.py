@@ -1,12 +1,20 @@
 """The settings of a fit: what a solver declares is checked against them, once."""
 
-from dataclasses import replace
+import math
 
 import pytest
 
-from dnip import Constraints, CustomObjective, Objective
+from dnip import CustomObjective, Objective
 from dnip.base.errors import InvalidInputError
-from dnip.solvers import SOLVERS, Coordinate, SearchSettings, Solver
+from dnip.solvers import (
+    SOLVERS,
+    Anneal,
+    Coordinate,
+    Exact,
+    Exhaustive,
+    SearchSettings,
+    Solver,
+)
 
 
 class Plain(Solver):
@@ -25,15 +33,6 @@ class Undeclared:
 
     def search(self, landscape, rng):
         yield from ()
-
-
-def test_settings_hold_what_their_forms_stand_for():
-    settings = SearchSettings(scale=30)
-    assert isinstance(settings.objective, Objective)
-    assert settings.scale.size == 30
-    assert settings.solver == Coordinate()
-    assert settings.constraints == Constraints()
-    assert replace(settings, seed=3).scale == settings.scale
 
 
 @pytest.mark.parametrize("name", SOLVERS)
@@ -66,3 +65,33 @@ def test_what_is_no_solver_is_refused(solver):
 def test_constraints_are_of_their_own_kind():
     with pytest.raises(InvalidInputError, match="constraints must be a Constraints; got"):
         SearchSettings(constraints={"max_accuracy_loss": 0.1})
+
+
+@pytest.mark.parametrize(
+    ("solver", "settings", "message"),
+    [
+        (Anneal, {"t_max": 0}, "t_max must be a finite number above 0; got 0"),
+        (Anneal, {"t_max": 100, "t_min": 200}, "t_min must be .* at most 100; got 200"),
+        (Anneal, {"t_min": 0}, "t_min must be .* above 0"),
+        (Anneal, {"cooling": 0}, "cooling must be .* above 0"),
+        (Anneal, {"cooling": 1}, "cooling must be below 1; got 1"),
+        (Anneal, {"chain": 0}, "chain must be a finite number above 0; got 0"),
+        (Anneal, {"examples": 0}, "examples must be a whole number of at least 1; got 0"),
+        (Anneal, {"max_generated": 0}, "max_generated must be a whole number of at least 1"),
+        (Anneal, {"max_accepted": 2.5}, "max_accepted must be a whole number"),
+        (Coordinate, {"effort": 0}, "effort must be a finite number above 0"),
+        (Coordinate, {"effort": -1}, "effort must be a finite number above 0"),
+        (Coordinate, {"effort": math.nan}, "effort must be a finite number above 0"),
+        (Coordinate, {"effort": math.inf}, "effort must be a finite number above 0"),
+        (Coordinate, {"effort": "1"}, "effort must be a finite number above 0"),
+        (Exact, {"gap": -0.1}, "gap"),
+        (Exact, {"gap": math.nan}, "gap"),
+        (Exact, {"max_open": 0}, "max_open"),
+        (Exhaustive, {"max_points": 0}, "max_points must be a whole number"),
+        (Exhaustive, {"max_points": 1.5}, "max_points must be a whole number"),
+        (Exhaustive, {"max_points": True}, "max_points must be a whole number"),
+    ],
+)
+def test_refuses_bad_settings(solver, settings, message):
+    with pytest.raises(InvalidInputError, match=message):
+        solver(**settings)

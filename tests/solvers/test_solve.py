@@ -1,7 +1,6 @@
 """Solving: what holds of every solver on every problem."""
 
 import math
-import time
 
 import numpy as np
 import pytest
@@ -9,8 +8,9 @@ import pytest
 import oracles
 from dnip import Constraints, CustomObjective, Objective, Status, solve
 from dnip.base.errors import DNIPWarning, InvalidInputError
+from dnip.method.problem import Problem
 from dnip.metrics import macro_f1
-from dnip.solvers import SOLVERS, Anneal, Solver
+from dnip.solvers import SOLVERS, Landscape, Solver
 from problems import KNOWN
 
 PROVING = {"exact", "exhaustive"}
@@ -98,14 +98,6 @@ def test_no_time_still_gives_the_raw_argmax_or_better(solver):
     assert solution.status is Status.TIME_LIMIT
     assert solution.value <= FOUR.raw + 1e-12
     assert (solution.lower_bound, solution.gap) == (None, None)
-
-
-def test_the_time_limit_is_kept():
-    began = time.perf_counter()
-    slow = Anneal(cooling=0.999999)
-    solution = solve(FOUR.p, FOUR.labels, solver=slow, time_limit=0.2)
-    assert solution.status is Status.TIME_LIMIT
-    assert time.perf_counter() - began < 5
 
 
 class Interrupted(Solver):
@@ -221,15 +213,6 @@ def test_a_class_whose_examples_weigh_nothing_is_not_fitted():
     assert solution.unfitted == (2,)
 
 
-def test_twice_the_scale_is_never_worse():
-    p, labels = THREE.p, THREE.labels
-    coarse = solve(p, labels, scale=5, solver="exhaustive")
-    fine = solve(p, labels, scale=10, solver="exhaustive")
-    doubled = oracles.confusion_at(p, labels, 2 * coarse.weight_indices)
-    np.testing.assert_array_equal(doubled, coarse.confusion)
-    assert fine.value <= coarse.value
-
-
 @each_calling_solver
 def test_any_function_of_the_confusion_matrix_can_be_minimised(solver):
     def worst_class(confusion):
@@ -274,6 +257,18 @@ def test_the_best_macro_f1_is_found(solver):
     assert solution.value == pytest.approx(best, abs=1e-12)
 
 
+def test_an_objective_that_changes_its_argument_harms_no_count():
+    def greedy(confusion):
+        z = -float(confusion[0, 0])
+        confusion[:] = 0
+        return z
+
+    landscape = Landscape(Problem.of(FOUR.p, FOUR.labels), CustomObjective(greedy), 5, {})
+    proposal = landscape.descend([1, 1, 1, 1], landscape.free)
+    recount = oracles.confusion_at(FOUR.p, FOUR.labels, proposal.point)
+    assert proposal.value == -recount[0, 0] < 0
+
+
 # The error rate alone is the same number in both, to the bit.
 @each_calling_solver
 @each_problem
@@ -285,17 +280,6 @@ def test_a_called_objective_is_searched_like_a_compiled_one(solver, name):
         for objective in (error, CustomObjective(error))
     )
     assert called.value == compiled.value
-
-
-@pytest.mark.parametrize("solver", ["coordinate", "exhaustive"])
-@pytest.mark.parametrize("gap", ["pairwise", "single"])
-def test_the_whole_objective_called_has_the_same_optimum(gap, solver):
-    objective = Objective(gap=gap)
-    compiled, called = (
-        solve(FOUR.p, FOUR.labels, goal, scale=5, solver=solver)
-        for goal in (objective, objective.__call__)
-    )
-    assert called.value == pytest.approx(compiled.value, abs=1e-12)
 
 
 def test_the_callers_arrays_are_left_alone():

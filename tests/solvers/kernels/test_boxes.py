@@ -92,17 +92,6 @@ def test_the_last_open_row_of_a_point_is_settled(seed, n_classes, kind):
     np.testing.assert_array_equal(settled, expected)
 
 
-@seeded
-@each_case
-def test_contests_are_sorted_within_their_pair(seed, n_classes, kind):
-    contests = Case(seed, n_classes, kind, n_rows=300).narrow()[2]
-    pairs = contests.pair[: contests.n_pairs[0]]
-    assert len(set(pairs)) == len(pairs)
-    for first, last in itertools.pairwise(contests.start[: len(pairs) + 1]):
-        assert last > first
-        assert (np.diff(contests.threshold[first:last]) >= 0).all()
-
-
 @pytest.mark.parametrize("objective", [*OBJECTIVES, "costs"], ids=str)
 @pytest.mark.parametrize("floored", [False, True], ids=["free", "floored"])
 @seeded
@@ -142,26 +131,3 @@ def test_no_point_of_a_box_is_below_its_bound(objective, floored, seed, n_classe
         missed = min(shortfall(np.diag(c).copy(), floors, true) for c in points)
         relaxation = relaxation._replace(terms=shortfall_terms, dearest=1.0)
         assert raise_bound(relaxation, *seen, missed + 1) <= missed + 1e-9
-
-
-@seeded
-@each_case
-def test_the_bound_of_a_point_comes_near_its_value(seed, n_classes, kind):
-    case = Case(seed, n_classes, kind)
-    case.box = Box(case.box.low, case.box.low)
-    problem = Problem.of(case.p, case.labels, sample_weight=case.mass)
-    objective = Objective()
-    terms = compile_terms(objective, problem)
-    memo = new_memo(problem.class_counts, terms.smoothing)
-    _, settled, contests = case.narrow()
-    multipliers = Multipliers(
-        np.zeros(n_classes),
-        np.diag(settled).astype(float),
-        settled.sum(axis=0) * 1.0,
-        np.zeros(n_classes + 1),
-    )
-    relaxed = new_relaxed(len(case.rows.label), n_classes)
-    here = objective(settled)
-    relaxation = Relaxation(terms, memo, WEIGHTS, contests, relaxed, np.inf, 3_000)
-    bound = raise_bound(relaxation, case.box, settled, multipliers, here)
-    assert here - 0.01 <= bound <= here + 1e-9

@@ -80,17 +80,6 @@ def test_a_full_memory_takes_no_more_lines():
     assert np.count_nonzero(tiny.key) == tiny.size[0]
 
 
-def test_only_the_classes_of_the_order_move():
-    p, labels, starts = random_table("random")
-    rows, workspace = lay_out_as("dense", p, labels, np.ones(60, np.int64), SCALE)
-    memo = new_memo(np.bincount(labels), 1.0)
-    for start in starts:
-        here = start.astype(np.float64)
-        setup = Setup(rows, LEVELS, workspace, Z, memo, new_lines(100))
-        descend(setup, begin(here, np.array([2, 0])), 10_000)
-        assert here[1] == start[1]
-
-
 def assert_finds_the_best_index(layout, table, scale, indices, terms):
     """Search class after class; before each, try all of its indices with the twin."""
     p, labels, mass = table
@@ -147,19 +136,3 @@ def test_finds_the_best_index_over_many_rows(layout, kind, n_classes, scale):
     for terms in (Z, ERROR):
         indices = rng.integers(1, scale + 1, n_classes)
         assert_finds_the_best_index(layout, table, scale, indices, terms)
-
-
-@each_layout
-@pytest.mark.parametrize(("start", "end"), [(1, 2), (2, 2), (3, 3), (4, 2), (5, 2), (6, 6), (9, 9)])
-def test_stays_among_the_best_and_else_goes_to_the_lowest(layout, start, end):
-    # class 1 wins the rows from indices 2, 4 and 6 on; 2, 3 and from 6 on only one is wrong
-    p = np.array([[0.6, 0.4], [0.78, 0.22], [0.84, 0.16]])
-    labels = np.array([1, 0, 1])
-    rows, workspace = lay_out_as(layout, p, labels, np.ones(3, np.int64), 10)
-    here = np.array([1.0, start])
-    confusion = oracles.confusion_at(p, labels, here)
-    find_flips(rows, here, 1, levels_of(10), workspace)
-    memo = new_memo(np.array([1, 2]), 1.0)
-    z = settle(workspace.flips, ERROR, memo, here, confusion, confusion.sum(axis=0), 1, 10)
-    assert here.tolist() == [1, end]
-    assert z == pytest.approx(1 / 3)

@@ -56,28 +56,3 @@ def test_walking_over_many_rows_equals_recounting(layout, kind, n_classes, size,
         indices = rng.integers(1, size + 1, n_classes)
         stops = [1, size, *rng.integers(1, size + 1, 6)]
         assert_walks_to_recounts(layout, table, scale, indices, c, stops)
-
-
-@each_layout
-def test_the_workspace_serves_one_class_after_another(layout):
-    rng = np.random.default_rng(3)
-    p, labels = random_probabilities(rng, 200, 3), rng.integers(3, size=200)
-    table = p, labels, np.ones(200, np.int64)
-    rows, used = lay_out_as(layout, *table, 9)
-    levels, weights = levels_of(9), np.array([4.0, 7.0, 2.0])
-    for c in (0, 2, 1, 0):
-        find_flips(rows, weights, c, levels, used)
-        _, fresh = lay_out_as(layout, *table, 9)
-        find_flips(rows, weights, c, levels, fresh)
-        np.testing.assert_array_equal(used.flips.start[1:], fresh.flips.start[1:])
-        n_flips = fresh.flips.start[10]
-        for mine, theirs in zip(used.flips[1:], fresh.flips[1:], strict=True):
-            np.testing.assert_array_equal(mine[:n_flips], theirs[:n_flips])
-
-
-@each_layout
-def test_a_tie_goes_to_the_lowest_class(layout):
-    p = np.array([[0.2, 0.4, 0.4], [0.25, 0.25, 0.5]])
-    rows, _ = lay_out_as(layout, p, np.array([2, 2]), np.array([1, 1]), 10)
-    assert count(rows, np.array([1.0, 1.0, 1.0]))[2].tolist() == [0, 1, 1]
-    assert count(rows, np.array([2.0, 1.0, 1.0]))[2].tolist() == [2, 0, 0]

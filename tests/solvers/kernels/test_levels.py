@@ -12,7 +12,6 @@ from dnip.solvers.kernels.levels import (
     first_winning_indices,
     listed_levels,
     nearest,
-    weights_at,
 )
 from dnip.solvers.landscape import levels_of
 from strategies import TINY, probability, scales, seeded
@@ -45,16 +44,6 @@ def test_first_winning_index_of_close_races(name, data, ties_win):
     assert first_winning_index(p, rival_score, ties_win, levels_of(scale)) == expected
 
 
-@seeded
-@given(p=probability, q=st.floats(1e-3, 1), j=st.integers(1, 40), scale=scales(40))
-def test_first_winning_index_equals_brute_force(p, q, j, scale):
-    weights = WeightScale.of(scale).levels
-    rival_score = float(weights[min(j, len(weights)) - 1]) * q
-    for ties_win in (False, True):
-        expected = oracles.first_winning_index(p, rival_score, ties_win, weights)
-        assert first_winning_index(p, rival_score, ties_win, levels_of(scale)) == expected
-
-
 @pytest.mark.parametrize("scale", [1, 30, 10_000, "log:1", "log:30", "log:10000"])
 def test_a_tiny_probability_never_wins_and_overflows_nothing(scale):
     levels = levels_of(scale)
@@ -80,13 +69,6 @@ def test_many_rows_equal_one_by_one(name, size):
     assert found.tolist() == expected
 
 
-def test_a_bucket_leaves_one_weight_in_doubt():
-    for size in (*range(1, 40), 100, 255, 256, 257, 1000, 4096, 10_000):
-        lowest = levels_of(f"log:{size}").lowest.astype(int)
-        assert len(lowest) <= 8 * max(size, 2) * (1 + np.log2(size))
-        assert set(np.diff(lowest)) <= {0, 1}, size
-
-
 def test_any_ascending_weights_will_do():
     weights = np.array([0.1, 0.11, 0.2, 1 / 3, 1.0, 7.0, 1000.0])
     levels = listed_levels(weights)
@@ -107,10 +89,3 @@ def test_the_nearest_weight_is_found(scale, weight):
     else:
         apart = np.abs(np.log(weights / weight))
         assert apart[k - 1] == pytest.approx(apart.min(), abs=1e-9)
-
-
-@pytest.mark.parametrize("scale", [30, "log:30"])
-def test_weights_are_those_of_the_scale(scale):
-    indices = np.array([1.0, 7.0, 30.0])
-    expected = WeightScale.of(scale).multipliers(indices.astype(int))
-    assert weights_at(levels_of(scale), indices).tolist() == expected.tolist()
