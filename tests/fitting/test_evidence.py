@@ -5,7 +5,6 @@ from dnip import Objective, ProbabilityTable, solve
 from dnip.fitting.evidence import FEWEST, NEEDED, USUAL_FOLDS, gather
 from dnip.fitting.fit import fit_table
 from dnip.metrics import cobias, confusion_matrix
-from dnip.presenting.fit import describe_evidence
 from dnip.tables.captured_mass import LOW_MASS
 from populations import biased_rows
 
@@ -104,14 +103,6 @@ def test_a_prompt_at_fault_stands_against_it():
     assert "prompt" in found.objections[0]
 
 
-def test_a_fit_is_judged_where_that_is_quick_or_asked_for():
-    p, y = rows_of(120)
-    table = ProbabilityTable(p, y, classes=CLASSES)
-    assert fit_table(table).evidence is None
-    assert fit_table(table, evidence=None).evidence is not None
-    assert fit_table(table, evidence=True).evidence.apply
-
-
 def test_another_mix_counts_errors_by_its_shares():
     p, y = rows_of(120)
     target = np.array([0.1, 0.1, 0.8])
@@ -119,14 +110,6 @@ def test_another_mix_counts_errors_by_its_shares():
     rates = np.diag(found.evaluation.raw) / found.evaluation.raw.sum(axis=1)
     gap = cobias(found.evaluation.raw)
     assert found.before == pytest.approx(1 - rates @ target + 2.7 * gap)
-
-
-def test_the_text_says_what_the_numbers_say():
-    found = judge(*rows_of(300))
-    told = describe_evidence(found, 0.9)
-    assert "verdict: apply" in told
-    assert f"{found.before:.3f} -> {found.after:.3f}" in told
-    assert "100%" not in told
 
 
 def test_refits_follow_the_objective():

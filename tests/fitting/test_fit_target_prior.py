@@ -7,10 +7,9 @@ from dnip import Coefficients, Objective, ProbabilityTable
 from dnip.base.errors import CoefficientsFormatError, DNIPWarning, InvalidInputError
 from dnip.fitting.fit import fit_table
 from dnip.method.scales import DEFAULT_SCALE
-from dnip.metrics import accuracy, class_accuracies
+from dnip.metrics import accuracy
 from dnip.priors import PriorEstimate
 from populations import biased_rows
-from robustly import solve_robustly
 
 
 def rows(seed=0, n=60, shares=(0.5, 0.25, 0.25), bias=(0.8, 0.0, -0.8)):
@@ -56,27 +55,6 @@ def test_weights_that_are_whole_give_the_resampled_counts_bit_for_bit():
     np.testing.assert_array_equal(weighed.weight_indices, plain.weight_indices)
     np.testing.assert_array_equal(weighed.confusion, plain.confusion)
     assert (weighed.value, weighed.terms) == (plain.value, plain.terms)
-
-
-def test_the_mix_changes_error_and_pmi_but_no_class_accuracy():
-    p, labels = rows()
-    table = ProbabilityTable(p, labels)
-    fits = [
-        fit_table(table, Objective(tau=0.0), robust="off", target_prior=mix)
-        for mix in ([0.8, 0.1, 0.1], [0.1, 0.1, 0.8])
-    ]
-    for fit in fits:
-        counts = fit.evaluation.reweighted
-        weighted = fit.evaluation.in_population(counts)
-        np.testing.assert_allclose(class_accuracies(weighted), class_accuracies(counts))
-        assert fit.solution.terms["error"] == pytest.approx(1 - accuracy(weighted))
-    pull = [
-        fit_table(table, Objective(beta=0.0, tau=0.0), robust="off", target_prior=mix)
-        for mix in ([0.8, 0.1, 0.1], [0.1, 0.1, 0.8])
-    ]
-    first, last = (class_accuracies(fit.evaluation.reweighted) for fit in pull)
-    assert first[0] > last[0]
-    assert first[2] < last[2]
 
 
 def test_what_coefficients_keep():
@@ -137,37 +115,12 @@ def test_a_class_with_share_and_without_labels_is_told():
     assert sizes[0] == pytest.approx(sizes[1])
 
 
-@pytest.mark.parametrize(
-    ("mix", "told"),
-    [
-        ([0.5, 0.5], "2 shares for 3 classes"),
-        ([0.5, 0.5, 0.5], "sum to 1.5"),
-        ([1.0, 0.0, 0.0], "all rows are of class 0"),
-        ("estimate", "no rows without a label"),
-        ("even", "'even' is no class mix"),
-    ],
-)
-def test_bad_mixes(mix, told):
-    p, labels = rows()
-    with pytest.raises(InvalidInputError, match=told):
-        fit_table(ProbabilityTable(p, labels), target_prior=mix)
-
-
 @pytest.mark.filterwarnings("ignore::dnip.DNIPWarning")
 def test_all_of_the_mix_without_labels():
     p, labels = rows()
     table = ProbabilityTable(p[labels != 2], labels[labels != 2])
     with pytest.raises(InvalidInputError, match="fewer than two classes have both"):
         fit_table(table, target_prior=[0.5, 0.0, 0.5])
-
-
-def test_a_robust_fit_weighs_labels_of_a_class_alike_whatever_the_mix():
-    p, labels = rows(n=90)
-    support = np.bincount(labels)
-    for mix in ([0.9, 0.05, 0.05], [0.2, 0.2, 0.6]):
-        decision = solve_robustly(p, labels, robust="on", target_prior=mix).decision
-        np.testing.assert_array_equal(decision.support, support)
-        np.testing.assert_array_equal(decision.shares, mix)
 
 
 def test_a_robust_fit_goes_where_the_mix_is():
@@ -188,6 +141,9 @@ def test_a_robust_fit_goes_where_the_mix_is():
         )
         gain = accuracy_in(mix, there.coefficients) - accuracy_in(mix, here.coefficients)
         assert gain > 0.02
+
+
+SOUND = {"log_weights": [0.5, 0.0, -0.5], "sharpness": 0.8, "labels": [3.0, 4.0, 5.0]}
 
 
 @pytest.fixture(scope="module")
@@ -217,13 +173,6 @@ class TestAdjusted:
     def test_its_own_mix_leaves_it_as_it_is(self, fitted):
         assert fitted.adjusted(fitted.class_shares) is fitted
 
-    def test_an_estimate_of_its_own(self, fitted):
-        p, labels = rows(6, n=4_000, shares=(0.1, 0.2, 0.7))
-        found = fitted.estimate_prior(p)
-        np.testing.assert_allclose(found.shares, np.bincount(labels) / 4_000, atol=0.05)
-        with pytest.raises(InvalidInputError, match="2 classes, but the coefficients"):
-            fitted.estimate_prior([[0.5, 0.5]])
-
     def test_of_an_estimate_only_classes_outside_the_interval_have_changed(self, fitted):
         own = fitted.class_shares
         near = own * [1.05, 0.95, 0.95] / (own * [1.05, 0.95, 0.95]).sum()
@@ -251,8 +200,22 @@ class TestAdjusted:
             ("class_shares", ["a", "b", "c"]),
             ("class_shares", [0.5, 0.6, -0.1]),
             ("class_shares", None),
-            ("calibration", {"sharpness": 1.0}),
             ("calibration", "none"),
+            ("calibration", []),
+            *(
+                ("calibration", SOUND | change)
+                for change in (
+                    {"log_weights": [0.5, 0.5]},
+                    {"log_weights": [0.5, 0.5, None]},
+                    {"log_weights": ["a", "b", "c"]},
+                    {"labels": [1.0, 1.0, -1.0]},
+                    {"labels": 3},
+                    {"sharpness": 0},
+                    {"sharpness": "sharp"},
+                    {"sharpness": float("nan")},
+                )
+            ),
+            ("calibration", {name: SOUND[name] for name in ("log_weights", "sharpness")}),
         ],
     )
     def test_a_damaged_file(self, fitted, name, value):

@@ -25,16 +25,8 @@ def test_equals_scikit_learn():
     rng = np.random.default_rng(0)
     y, guess = rng.integers(5, size=(2, 200))
     np.testing.assert_array_equal(
-        confusion_matrix(y, guess, n_classes=5), other.confusion_matrix(y, guess)
+        confusion_matrix(y, guess, n_classes=6), other.confusion_matrix(y, guess, labels=range(6))
     )
-
-
-def test_rows_are_true_and_classes_unseen_still_count():
-    assert confusion_matrix([0, 0, 1], [0, 1, 1], n_classes=3).tolist() == [
-        [1, 1, 0],
-        [0, 1, 0],
-        [0, 0, 0],
-    ]
 
 
 @pytest.mark.parametrize(
@@ -72,10 +64,3 @@ def test_prediction_ratios_are_predicted_over_true():
 def test_refuses_what_is_no_confusion_matrix(metric, confusion, message):
     with pytest.raises(InvalidInputError, match=message):
         metric(confusion)
-
-
-@pytest.mark.parametrize("metric", OF_A_CONFUSION_MATRIX)
-def test_leaves_its_argument_alone(metric):
-    confusion = np.array([[8.0, 2.0], [4.0, 6.0]])
-    metric(confusion)
-    assert confusion.tolist() == [[8, 2], [4, 6]]

@@ -38,19 +38,6 @@ def test_the_interval_holds_the_true_gap_as_often_as_it_says(accuracies, n):
     assert held >= in_percentiles - 0.06 * REPEATS
 
 
-def test_the_percentile_bootstrap_would_miss_small_gaps():
-    """The reason why it is not used: chance sets equal classes apart, twice."""
-    rng = np.random.default_rng(2)
-    true, n = np.array([0.52, 0.5, 0.48, 0.5]), 25
-    held = 0
-    for _ in range(REPEATS):
-        hits = rng.binomial(n, true)
-        resampled = cobias_of(rng.binomial(n, hits / n, (200, 4)) / n)
-        low, high = np.quantile(resampled, [0.05, 0.95])
-        held += low <= cobias_of(true) <= high
-    assert held / REPEATS < 0.5
-
-
 @pytest.mark.parametrize(
     ("hits", "sizes"),
     [
@@ -83,13 +70,6 @@ def test_a_hundred_classes_are_quick_and_corrected_for_chance():
     assert bounds.low < 0.02
 
 
-def test_a_difference_adds_deviations_in_squares():
-    first, second = Bounds(0.3, 0.4, 0.43), Bounds(0.1, 0.2, 0.24)
-    assert difference_of(first, second) == pytest.approx(
-        (-0.2 - np.hypot(0.1, 0.03), -0.2, -0.2 + np.hypot(0.04, 0.1))
-    )
-
-
 def test_gaps_on_the_same_rows_go_together_as_far_as_the_rows_agree():
     rng = np.random.default_rng(0)
     same = np.array([[[20, 0], [0, 80]], [[60, 0], [0, 40]]])
@@ -104,31 +84,7 @@ def test_gaps_on_the_same_rows_go_together_as_far_as_the_rows_agree():
     assert narrow.high - narrow.low < 0.5 * (wide.high - wide.low)
 
 
-def test_many_rows_leave_no_doubt():
-    hits, sizes = np.array([9e6, 5e6, 2e6]), np.full(3, 1e7)
-    draws = draw_accuracies(hits, sizes, 200, np.random.default_rng(0))
-    np.testing.assert_allclose(draws, np.tile(hits / sizes, (200, 1)), atol=2e-3)
-
-
-def test_a_gap_that_chance_explains_is_shrunk_and_a_clear_one_is_kept():
-    few, many = (
-        draw_accuracies(n * np.array([0.8, 0.6]), np.full(2, n), 4000, np.random.default_rng(0))
-        for n in (5.0, 500.0)
-    )
-    assert (few[:, 0] - few[:, 1]).mean() < 0.12
-    assert (many[:, 0] - many[:, 1]).mean() == pytest.approx(0.2, abs=0.02)
-
-
-def test_an_optimum_shows_no_chance_so_its_true_accuracies_scatter_by_all_of_it():
-    """κ = 1: the angles are those observed plus chance of variance 1 / (4n + 2)."""
-    hits, sizes = np.array([12.0, 12.0, 12.0]), np.full(3, 20.0)
-    draws = draw_accuracies(hits, sizes, 20_000, np.random.default_rng(0), followed=1.0)
-    angles = np.arcsin(np.sqrt(draws))
-    np.testing.assert_allclose(angles.mean(axis=0), np.arcsin(np.sqrt(12.375 / 20.75)), atol=5e-3)
-    np.testing.assert_allclose(angles.var(axis=0), 1 / 82, rtol=0.05)
-
-
-@pytest.mark.parametrize("followed", [0.0, 0.5, 0.9])
+@pytest.mark.parametrize("followed", [0.0, 0.5, 0.9, 1.0])
 def test_draws_hold_the_true_gap_of_weights_that_followed_the_rows(followed):
     """Simulated: accuracies d - κe are true where d + (1 - κ)e is seen."""
     rng = np.random.default_rng(4)

@@ -22,12 +22,6 @@ def test_nothing_is_known_of_a_class_without_rows():
     assert np.isnan(paired_bounds([0], [0], [0], 0.9)).all()
 
 
-def test_of_one_proportion_the_mean_has_its_wilson_interval():
-    assert mean_bounds(np.array([7.0]), np.array([9.0]), 0.9) == pytest.approx(
-        wilson([7], [9], 0.9)[0]
-    )
-
-
 @pytest.mark.parametrize("n", [8, 25, 125])
 def test_means_and_differences_hold_their_level(n):
     rng = np.random.default_rng(0)
@@ -72,14 +66,6 @@ def test_intervals_hold_as_often_as_they_say(n):
         assert hits / repeats >= 0.77, metric
 
 
-def test_the_intervals_of_a_table_hold_its_own_scores():
-    confusion = (1000 * CHANCES).astype(int)
-    told, intervals = scores(confusion), metric_intervals(confusion)
-    for metric in METRICS:
-        low, high = intervals[metric]
-        assert low < told[metric] < high, metric
-
-
 def test_cobias_single_leaves_out_a_class_whose_odd_class_has_no_rows():
     confusion = np.array([[60, 40, 0], [0, 0, 0], [10, 0, 90]])
     low, high = metric_intervals(confusion)["cobias_single"]
@@ -111,10 +97,3 @@ def test_a_level_outside_0_to_1_is_refused(level):
     ):
         with pytest.raises(InvalidInputError, match="confidence must lie between 0 and 1"):
             function(counts, level)
-
-
-def test_many_classes_take_no_time_and_little_memory():
-    rng = np.random.default_rng(0)
-    confusion = np.diag(rng.integers(1, 30, 300)) + rng.integers(0, 2, (300, 300))
-    intervals = metric_intervals(confusion)
-    assert 0 <= intervals["cobias"][0] < intervals["cobias"][1] < 1

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from dnip.base.errors import DNIPWarning, InvalidInputError
 from dnip.priors import Calibration, adjust, effective_rows, weigh_rows
 from dnip.priors.calibration import log_probabilities
 
@@ -17,28 +16,6 @@ def test_a_calibration_survives_its_file():
     odds = (np.maximum(p, 1e-7) * np.exp(SOUND["log_weights"])) ** 0.8
     expected = odds / odds.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(read.posterior(log_probabilities(p)), expected)
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        None,
-        [],
-        {},
-        SOUND | {"log_weights": [0.5]},
-        SOUND | {"log_weights": [0.5, None]},
-        SOUND | {"log_weights": ["a", "b"]},
-        SOUND | {"labels": [1.0, -1.0]},
-        SOUND | {"labels": 3},
-        SOUND | {"sharpness": 0},
-        SOUND | {"sharpness": "sharp"},
-        SOUND | {"sharpness": float("nan")},
-        {name: SOUND[name] for name in ("log_weights", "sharpness")},
-    ],
-)
-def test_anything_else_is_refused(content):
-    with pytest.raises(ValueError, match=r"missing|number|sharpness"):
-        Calibration.from_dict(content, 2)
 
 
 def population(rng, n_classes, n_kinds=400):
@@ -143,17 +120,3 @@ def test_the_effective_number_is_that_of_the_weights():
     expected = weight.sum() ** 2 / (weight**2).sum()
     assert effective_rows(np.bincount(LABELS), target) == pytest.approx(expected)
     assert effective_rows(np.bincount(LABELS), np.array([0.6, 0.3, 0.1])) == pytest.approx(10)
-
-
-def test_a_class_without_share_does_not_count_and_one_without_labels_is_told():
-    weight = weigh_rows(LABELS, np.array([0.5, 0, 0.5]), NAMES)
-    np.testing.assert_allclose(weight, [5 / 6] * 6 + [0] * 3 + [5])
-    with pytest.warns(DNIPWarning, match=r"20.0% of the target prior is of class c, which has no"):
-        weight = weigh_rows(LABELS[:9], np.array([0.4, 0.4, 0.2]), NAMES)
-    np.testing.assert_allclose(np.bincount(LABELS[:9], weight), [4.5, 4.5])
-
-
-@pytest.mark.filterwarnings("ignore::dnip.DNIPWarning")
-def test_two_classes_must_count():
-    with pytest.raises(InvalidInputError, match="fewer than two classes"):
-        weigh_rows(np.array([0, 0, 1]), np.array([0.5, 0, 0.5]), NAMES)

@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import minimize
 
 from dnip.base.errors import InvalidInputError
-from dnip.priors import Calibration, estimate_prior, most_rows
+from dnip.priors import Calibration, estimate_prior
 
 
 def gaussian_rows(rng, n_rows, shares, *, sharpness, bias):
@@ -95,8 +95,3 @@ def test_bad_rows():
         estimate_prior(np.empty((0, 3)), known())
     with pytest.raises(InvalidInputError, match="negative"):
         estimate_prior([[0.5, 0.6, -0.1]], known())
-
-
-def test_the_sample_is_bounded_for_any_number_of_classes():
-    assert all(most_rows(n) * n <= 500_000 for n in (50, 1_000, 100_000))
-    assert most_rows(2) == 20_000

@@ -5,7 +5,7 @@ import pytest
 
 import oracles
 from dnip import Objective, Status, solve
-from dnip.base.errors import DNIPWarning, InvalidInputError
+from dnip.base.errors import DNIPWarning
 from dnip.fitting.pareto import front
 from dnip.fitting.pareto.solve import beta_ranges
 from dnip.method.problem import Problem
@@ -82,12 +82,6 @@ def test_of_weights_on_a_geometric_scale():
         assert beaten.any()
 
 
-def test_searches_a_geometric_scale_where_not_all_weights_can_be_tried():
-    found = front(MEDIUM.p, MEDIUM.labels, scale="log:9", effort=0.15)
-    assert found.status is Status.FINISHED
-    assert_sound(found, MEDIUM.p, MEDIUM.labels)
-
-
 def test_a_table_divided_among_threads_has_the_front_of_the_whole(monkeypatch):
     rng = np.random.default_rng(3)
     p = random_probabilities(rng, 200, 4)
@@ -154,23 +148,6 @@ def test_a_time_limit_and_ctrl_c_keep_the_front_so_far():
     assert_sound(found, MEDIUM.p, MEDIUM.labels)
 
 
-def test_progress_is_told_in_lines():
-    told = []
-    front(MEDIUM.p, MEDIUM.labels, progress=lambda *now: told.append(now), effort=0.1)
-    assert told
-    assert all(done > 0 and total == 400 and points >= 1 for done, total, points in told)
-
-
-def test_origins_name_the_settings_that_a_search_began_with():
-    found = front(MEDIUM.p, MEDIUM.labels, scale=9, effort=0.15)
-    assert {point.origin.start for point in found.points} <= {
-        "raw argmax",
-        "default optimum",
-        "sweep",
-    }
-    assert any(point.origin.beta is not None for point in found.points)
-
-
 def test_ranges_of_beta_name_the_least_sum():
     rng = np.random.default_rng(9)
     error = np.sort(rng.random(30))
@@ -195,20 +172,7 @@ def test_a_fit_with_a_beta_of_its_range_reaches_the_point():
             assert solution.value == pytest.approx(z, abs=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("settings", "told"),
-    [
-        ({"scale": "continuous"}, "continuous weights are no longer searched"),
-        ({"effort": 0}, "effort must be a finite number above 0; got 0"),
-        ({"seed": -1}, "seed must be a whole number of at least 0; got -1"),
-        ({"smoothing": 0}, "smoothing must be a finite number above 0; got 0"),
-    ],
-)
-def test_bad_settings_are_refused(settings, told):
-    with pytest.raises(InvalidInputError, match=told):
-        front(MEDIUM.p, MEDIUM.labels, **settings)
-
-
-def test_one_class_alone_is_refused():
-    with pytest.raises(InvalidInputError, match="only class 0 has labelled examples"):
-        front([[0.5, 0.5], [0.4, 0.6]], [0, 0])
+def test_searches_a_geometric_scale_where_not_all_weights_can_be_tried():
+    found = front(MEDIUM.p, MEDIUM.labels, scale="log:9", effort=0.15)
+    assert found.status is Status.FINISHED
+    assert_sound(found, MEDIUM.p, MEDIUM.labels)

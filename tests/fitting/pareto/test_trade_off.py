@@ -1,26 +1,22 @@
 """The front of a table: test scores, coefficients of a point, tables that do not go together."""
 
-import json
-
 import numpy as np
 import pytest
 
 import oracles
 from dnip import Coefficients, ProbabilityTable
 from dnip.base.errors import InvalidInputError
-from dnip.comparing.demonstration import bundled_table
 from dnip.fitting.pareto import Rule, expected_cobias, trace_front
 from strategies import random_probabilities
 
 
-def table(n_rows=90, n_classes=3, seed=0, ids=None, **changes):
+def table(n_rows=90, n_classes=3, seed=0, **changes):
     rng = np.random.default_rng(seed)
     p = random_probabilities(rng, n_rows, n_classes)
     follows = rng.random(n_rows) < 0.6
     labels = np.where(follows, (p * np.arange(1, n_classes + 1)).argmax(axis=1), 0)
     labels[:n_classes] = np.arange(n_classes)
-    names = None if ids is None else np.array([f"{ids}{n}" for n in range(n_rows)], object)
-    settings = {"probabilities": p, "labels": labels, "ids": names, "source": f"t{seed}.csv"}
+    settings = {"probabilities": p, "labels": labels, "source": f"t{seed}.csv"}
     return ProbabilityTable(**{**settings, **changes})
 
 
@@ -39,21 +35,6 @@ def test_every_point_is_scored_on_the_test_table_and_can_be_deployed():
             assert (predictions == rows.labels).sum() == np.trace(counts)
     raw = oracles.confusion_at(test.probabilities, test.labels, [1, 1, 1])
     np.testing.assert_array_equal(found.test.raw, raw)
-
-
-def test_coefficients_tell_where_they_come_from():
-    opt = table()
-    found = trace_front(opt, scale=8, cross="off")
-    coefficients = found.coefficients(Rule.of("min-cobias"))
-    assert coefficients.objective["chosen_by"] == "min-cobias"
-    assert coefficients.objective["term_values"] == found.front.points[-1].terms
-    assert coefficients.fit["data"]["sha256"] == opt.data_hash
-    assert coefficients.fit["data"]["labelled_rows"] == 90
-    assert (coefficients.fit["solver"], coefficients.fit["points"]) == (
-        "pareto",
-        len(found.front.points),
-    )
-    assert coefficients.fit["point"] == len(found.front.points)
 
 
 def test_the_choice_does_not_look_at_the_test_table():
@@ -98,27 +79,12 @@ def test_unlabelled_rows_are_left_aside():
     assert other.provenance["data"]["rows"] == 92
 
 
-def test_the_summary_is_strict_json():
-    found = trace_front(table(), table(seed=1), scale=8)
-    summary = json.loads(json.dumps(found.to_dict(), allow_nan=False))
-    first = summary["points"][0]
-    assert (first["number"], first["accuracy"]) == (1, found.front.points[0].accuracy)
-    assert first["beta_range"][0] == 0
-    assert summary["points"][-1]["beta_range"][1] is None
-    assert len(first["opt"]["class_accuracies"]) == 3
-    assert {"opt", "test"} == summary["raw"].keys()
-    assert summary["few_labels"]
-
-
 @pytest.mark.parametrize(
     ("opt", "test", "told"),
     [
-        (table(), table(n_classes=4, seed=1), "t1.csv has the classes 0, 1, 2, 3, but t0.csv"),
-        (table(ids="a"), table(seed=1, ids="a"), "90 ids stand in both t0.csv and t1.csv"),
         (table(), table(), "hold the same rows"),
         (table(labels=None), None, "t0.csv: no row has a label"),
         (table(), table(seed=1, labels=None), "t1.csv: no row has a label"),
-        (table(labels=np.zeros(90, int)), None, "only class 0 has labelled rows"),
         (table(), table(seed=1, labels=np.ones(90, int)), "t1.csv: only class 1 has labelled rows"),
     ],
 )
@@ -126,10 +92,3 @@ def test_tables_that_do_not_go_together_are_refused(opt, test, told):
     with pytest.raises(InvalidInputError) as refused:
         trace_front(opt, test)
     assert told in str(refused.value)
-
-
-def test_on_the_bundled_table():
-    found = trace_front(bundled_table("opt"), bundled_table("test"))
-    assert found.cross is None
-    assert found.front.points[0].accuracy > found.front.raw.accuracy + 0.05
-    assert found.front.points[-1].cobias < found.front.optimum.cobias + 1e-12

@@ -8,13 +8,7 @@ import pytest
 import oracles
 from dnip import Constraints
 from dnip.base.errors import DNIPWarning, InfeasibleError
-from dnip.fitting.robust.constraint_repair import (
-    ConstraintRepair,
-    freeze,
-    go_until_kept,
-    round_to_scale,
-)
-from dnip.method.problem import Problem
+from dnip.fitting.robust.constraint_repair import go_until_kept, round_to_scale
 from dnip.method.scales import WeightScale
 from populations import biased_rows
 from robustly import solve_robustly
@@ -96,58 +90,6 @@ def test_a_class_without_labels_is_told_once(pool):
     assert found.solution.constraints["accuracy_loss"] <= 0.1 + 1e-9
 
 
-def test_without_constraints_nothing_is_said_of_them(pool):
-    found = solve_robustly(*few(pool))
-    assert found.decision.toward_constraints == 0.0
-    assert "constraints" not in found.decision.sentence
-    assert found.solution.constraints is None
-
-
-def repair_of(p, labels, **constraints):
-    return ConstraintRepair(Constraints(**constraints), Problem.of(p, labels))
-
-
-def test_a_silenced_class_wakes_by_the_row_that_needs_least():
-    p = np.array([[0.8, 0.2], [0.6, 0.4], [0.3, 0.7], [0.1, 0.9]])
-    repair = repair_of(p, [0, 0, 1, 1])
-    silencing = np.log([10.0, 1.0])
-    assert not repair.keeps(np.exp(silencing))
-    awake = repair.wake(silencing)
-    assert awake[0] == silencing[0]
-    assert awake[1] == pytest.approx(np.log(10 / 9), abs=0.03)  # the last row just wins
-    assert awake[1] > np.log(10 / 9)
-    assert repair.keeps(np.exp(awake))
-
-
-def test_waking_leaves_alone_who_is_awake_who_never_was_and_who_may_be_silent():
-    p = np.array([[0.8, 0.1, 0.1], [0.6, 0.4, 0.0], [0.2, 0.7, 0.1], [0.5, 0.4, 0.1]])
-    labels = [0, 0, 1, 2]  # the raw argmax is never right on the last class
-    np.testing.assert_array_equal(repair_of(p, labels).wake(np.zeros(3)), np.zeros(3))
-    silencing = np.log([10.0, 1.0, 1.0])
-    allowed = repair_of(p, labels, allow_silence=True)
-    assert allowed.wake(silencing) is silencing
-
-
-def test_freezing_lays_weights_on_the_frozen_ones():
-    log_weights = np.log([0.5, 0.25, 1.0])
-    assert freeze(log_weights, ()) is log_weights
-    np.testing.assert_allclose(np.exp(freeze(log_weights, [0])), [1.0, 0.5, 1.0])
-    np.testing.assert_allclose(np.exp(freeze(log_weights, [0, 2])), [1, 0.25 / 0.5**0.5, 1])
-
-
-def test_the_first_weights_on_the_way_that_keep_are_taken():
-    scale = WeightScale.of(100)
-    start, end = (round_to_scale(np.log([1.0, w]), scale) for w in (1.0, 0.25))
-
-    def keeps(multipliers):
-        return multipliers[1] / multipliers[0] <= 0.5
-
-    weights, part = go_until_kept(start, end, keeps, scale)
-    assert (weights.multipliers[1] / weights.multipliers[0], part) == (0.5, 0.5)
-    assert go_until_kept(end, start, keeps, scale) == (end, 0.0)
-    assert go_until_kept(start, end, lambda _: False, scale) == (end, 1.0)
-
-
 def error(log_rounded, log_weights):
     difference = log_rounded - log_weights
     return ((difference - difference.mean()) ** 2).sum()
@@ -177,12 +119,14 @@ def test_indices_come_back(name):
         np.testing.assert_allclose(ratios, ratios[0])
 
 
-def test_the_highest_of_equals_is_taken():
-    found = round_to_scale(np.log([0.2, 0.1]), WeightScale.of(30))
-    np.testing.assert_array_equal(found.indices, [30, 15])
-    np.testing.assert_array_equal(round_to_scale(np.zeros(2), WeightScale.of(30)).indices, [30, 30])
+def test_the_first_weights_on_the_way_that_keep_are_taken():
+    scale = WeightScale.of(100)
+    start, end = (round_to_scale(np.log([1.0, w]), scale) for w in (1.0, 0.25))
 
+    def keeps(multipliers):
+        return multipliers[1] / multipliers[0] <= 0.5
 
-def test_ratios_wider_than_the_scale_end_at_its_ends():
-    found = round_to_scale(np.array([0.0, -9.0]), WeightScale.of(30))
-    np.testing.assert_array_equal(found.indices, [30, 1])
+    weights, part = go_until_kept(start, end, keeps, scale)
+    assert (weights.multipliers[1] / weights.multipliers[0], part) == (0.5, 0.5)
+    assert go_until_kept(end, start, keeps, scale) == (end, 0.0)
+    assert go_until_kept(start, end, lambda _: False, scale) == (end, 1.0)

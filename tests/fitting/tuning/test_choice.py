@@ -126,20 +126,6 @@ def test_without_the_defaults_the_nearest_candidate_stands_for_them():
     assert (found.chosen, found.reference, found.alike) == (OTHER, OTHER, ())
 
 
-def test_fits_that_err_to_another_side_in_each_fold_are_not_flattered():
-    y = np.repeat([0, 1], 50)
-    labels = [y, y]
-    to_one_side, to_the_other = np.zeros_like(y), np.ones_like(y)
-    found = choose(
-        labels,
-        {DEFAULT: [y, y], OTHER: [to_one_side, to_the_other]},
-        Criterion("weighted", {"cobias": 1}),
-        2,
-        seed=0,
-    )
-    assert found.standings[OTHER].score == -1.0  # 0 if the counts were added up
-
-
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [

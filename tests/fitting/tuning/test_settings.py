@@ -2,11 +2,6 @@
 
 from itertools import product
 
-import pytest
-
-from dnip import Objective
-from dnip.base.errors import InvalidInputError
-from dnip.fitting.settings import FitSettings
 from dnip.fitting.tuning import Grid, Settings
 from dnip.method.scales import DEFAULT_SCALE
 
@@ -34,30 +29,3 @@ def test_the_nearest_to_the_defaults_come_first():
     one = [s for s, n in zip(order, differing, strict=True) if n == 1]
     assert [s.beta for s in one if s.beta != 2.7] == [2.0, 10.0, 0.0]
     assert [s.scale for s in one if s.scale != DEFAULT_SCALE] == ["log:30", "30", "10"]
-
-
-def test_settings_make_their_objective():
-    base = Objective(gap="single", terms=("error", "cobias"))
-    made = Settings(1.0, 0.5, "10", 3.0, "off").of(FitSettings(base, seed=3))
-    assert made.objective == Objective(1.0, 0.5, 3.0, ("error", "cobias"), "single")
-    assert (str(made.scale), made.robust, made.seed) == ("10", "off", 3)
-    assert Settings(scale="10").to_dict()["scale"] == 10
-    assert Settings(scale="log:10").to_dict()["scale"] == "log:10"
-
-
-@pytest.mark.parametrize(
-    ("lists", "told"),
-    [
-        ({"betas": ()}, "betas is empty"),
-        ({"scales": []}, "scales is empty"),
-        ({"betas": (-1.0,)}, "beta must be a finite number at least 0; got -1.0"),
-        ({"taus": (float("nan"),)}, "tau must be"),
-        ({"smoothings": (0.0,)}, "smoothing must be a finite number above 0"),
-        ({"scales": ("wide",)}, "scale is 'wide'"),
-        ({"scales": (0,)}, "scale must be"),
-        ({"robust_modes": ("maybe",)}, "robust must be one of auto, on, off; got 'maybe'"),
-    ],
-)
-def test_what_cannot_be_tried_is_refused(lists, told):
-    with pytest.raises(InvalidInputError, match=told):
-        Grid(**lists)

@@ -10,8 +10,7 @@ from dnip import Objective, ProbabilityTable, tune
 from dnip.base.errors import DNIPWarning, InvalidInputError
 from dnip.fitting.fit import fit_table
 from dnip.fitting.settings import FitSettings
-from dnip.fitting.tuning import Criterion, Grid, Settings
-from dnip.metrics import accuracy, cobias
+from dnip.fitting.tuning import Grid, Settings
 from selection_populations import skewed
 
 SMALL = Grid((1.0, 2.7), (0.2,), (30,))
@@ -50,22 +49,6 @@ def test_the_file_says_how_the_settings_came_about(tmp_path):
     }
     assert stored["data"]["sha256"] == skewed(60).data_hash
     assert stored["robust"]["mode"] == "auto"
-
-
-def test_scores_are_means_over_the_folds():
-    found = tune(skewed(62), grid=SMALL, folds=4)
-    for candidate in found.candidates:
-        rows = [int(fold.sum()) for fold in candidate.folds]
-        assert len(rows) == 4
-        assert sum(rows) == 62
-        told = candidate.to_dict()
-        for name, metric in (("accuracy", accuracy), ("cobias", cobias)):
-            values = [metric(fold) for fold in candidate.folds]
-            assert [fold[name] for fold in told["folds"]] == values
-            assert told[name] == pytest.approx(np.average(values, weights=rows))
-        assert told["score"] == pytest.approx(told["accuracy"] - told["cobias"])
-    scores = [candidate.standing.score for candidate in found.candidates]
-    assert scores == sorted(scores, reverse=True)
 
 
 def rare_class(n):
@@ -159,8 +142,6 @@ TABLE = skewed(30, ids=True)
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        ({"folds": 11}, "class 0 has 10 labelled rows, too few for 11 folds"),
-        ({"dev_share": 0.01}, "class 0 has 10 labelled rows: a dev share of 0.01"),
         ({"folds": 2, "dev_share": 0.5}, "folds and a dev share are given"),
         ({"dev_share": 0.1, "dev": skewed(30, 1)}, "a dev share and a dev table are given"),
         (
@@ -183,24 +164,7 @@ def test_what_makes_no_sense_is_refused(arguments, told):
         tune(TABLE, **({"grid": ONE} | arguments))
 
 
-def test_rows_without_ids_that_are_the_same_are_refused():
-    with pytest.raises(InvalidInputError, match="hold the same rows"):
-        tune(skewed(30), grid=ONE, dev=skewed(30))
-
-
 @pytest.mark.parametrize("labels", [None, np.full(30, -1)])
 def test_a_table_without_labels_is_refused(labels):
     with pytest.raises(InvalidInputError, match="no row has a label, and a fit needs labels"):
         tune(ProbabilityTable(skewed(30).probabilities, labels))
-
-
-def test_one_class_alone_is_refused():
-    table = skewed(30)
-    with pytest.raises(InvalidInputError, match="class"):
-        tune(table.take(table.labels == 1))
-
-
-def test_a_weighting_of_other_metrics_is_scored_by_them():
-    found = tune(skewed(60), grid=SMALL, criterion=Criterion("weighted", {"macro_f1": 1}))
-    for candidate in found.candidates:
-        assert candidate.standing.score == pytest.approx(candidate.scores["macro_f1"])
