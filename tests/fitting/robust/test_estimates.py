@@ -1,0 +1,198 @@
+"""What labels and other rows tell of each class, against optimisers and known populations."""
+
+import time
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from dnip.fitting.robust import shift
+from dnip.fitting.robust.calibrating import calibrate, find_drift
+from dnip.fitting.robust.shift import Curvature, fit_shift
+from dnip.fitting.robust.smooth import (
+    batch_shift,
+    update_shares,
+)
+from dnip.priors.calibration import log_probabilities
+from populations import biased_rows
+
+
+def test_many_labels_of_any_mix_undo_bias_and_temperature():
+    rng = np.random.default_rng(0)
+    rows = biased_rows(rng, 20_000, bias=[1.0, 0, -1.0], sharpness=0.5, shares=[0.8, 0.1, 0.1])
+    found = calibrate(rows.probabilities, rows.labels)
+    assert found.sharpness == pytest.approx(2, abs=0.15)
+    np.testing.assert_allclose(found.log_weights, [-1, 0, 1], atol=0.15)
+    np.testing.assert_array_equal(found.labels, np.bincount(rows.labels))
+    posterior = found.posterior(log_probabilities(rows.probabilities))
+    equal = rows.posterior / [0.8, 0.1, 0.1]
+    np.testing.assert_allclose(posterior, equal / equal.sum(axis=1, keepdims=True), atol=0.06)
+
+
+def test_a_class_without_labels_stands_in_the_middle():
+    rows = biased_rows(np.random.default_rng(3), 300, bias=[0.5, 0, -0.5], shares=[0.5, 0.5, 1e-9])
+    found = calibrate(rows.probabilities, rows.labels)
+    assert found.log_weights[2] == pytest.approx(found.log_weights[:2].mean())
+    assert found.labels[2] == 0
+
+
+BIAS = [0.7, 0, -0.7]
+
+
+def rows(seed, n_rows=400, **settings):
+    return biased_rows(np.random.default_rng(seed), n_rows, bias=BIAS, **settings)
+
+
+@pytest.fixture
+def here():
+    return rows(0)
+
+
+def moved(p, shift, sharpness=1.0):
+    scores = p**sharpness * np.exp(shift)
+    return scores / scores.sum(axis=1, keepdims=True)
+
+
+def test_other_rows_of_one_population_seldom_have():
+    found = []
+    for seed in range(1, 41):
+        labelled, others = rows(seed), rows(1_000 + seed)
+        found.append(find_drift(labelled.probabilities, labelled.labels, others.probabilities))
+    assert sum(drift is not None for drift in found) <= 1
+
+
+@pytest.mark.parametrize("shares", [[0.8, 0.1, 0.1], [0.1, 0.3, 0.6]])
+def test_another_class_mix_alone_is_no_drift(here, shares):
+    others = rows(1, 2_000, shares=shares)
+    assert find_drift(here.probabilities, here.labels, others.probabilities) is None
+    known = np.array(shares)
+    assert find_drift(here.probabilities, here.labels, others.probabilities, known) is None
+
+
+@pytest.mark.parametrize(("shift", "sharpness"), [([1.5, 0, -1.5], 1.0), ([1, 0, -2], 0.5)])
+def test_labelled_rows_move_to_where_the_others_lie(here, shift, sharpness):
+    others = moved(rows(1, 2_000).probabilities, shift, sharpness)
+    drift = find_drift(here.probabilities, here.labels, others)
+    assert drift.p_value < 0.01
+    expected = moved(here.probabilities, shift, sharpness)
+    before = np.abs(here.probabilities - expected).mean()
+    assert np.abs(drift.probabilities - expected).mean() < 0.2 * before
+    np.testing.assert_allclose(drift.probabilities.sum(axis=1), 1)
+
+
+PULL = 20.0
+
+
+def loss(x, scores, labels, weight):
+    """Class-balanced log-loss and the two pulls, written out row by row."""
+    n_classes = scores.shape[1]
+    total = 0.0
+    n_present = len(np.unique(labels))
+    for row, label, w in zip(scores, labels, weight, strict=True):
+        z = x[0] * row + x[1:]
+        of_class = weight[labels == label].sum()
+        balanced = w / of_class * weight.sum() / n_present
+        total += balanced * (np.log(np.exp(z - z.max()).sum()) + z.max() - z[label])
+    return total + PULL / 2 * (x[1 : n_classes + 1] ** 2).sum() + 1.0 / 2 * (x[0] - 1) ** 2
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_the_minimum_is_that_of_a_general_optimiser(n_classes):
+    rng = np.random.default_rng(n_classes)
+    rows = biased_rows(rng, 60, bias=rng.normal(0, 1, n_classes), sharpness=0.6)
+    log_p, prior = np.log(rows.probabilities), rng.normal(0, 0.3, n_classes)
+    weight = rng.uniform(0.5, 2, 60)
+    fitted = fit_shift(log_p, rows.labels, weight, prior, PULL)
+    start = np.r_[1.0, np.zeros(n_classes)]
+    arguments = (log_p + prior, rows.labels, weight)
+    best = minimize(loss, start, arguments, method="BFGS", options={"gtol": 1e-7}).x
+    expected = prior + best[1:] / best[0]
+    assert fitted.sharpness == pytest.approx(best[0], abs=1e-4)
+    np.testing.assert_allclose(fitted.log_weights, expected - expected.mean(), atol=1e-4)
+
+
+def test_labels_that_contradict_the_probabilities_do_not_turn_their_order_around():
+    p = np.array([[0.99, 0.01], [0.01, 0.99]] * 200)
+    fitted = fit_shift(np.log(p), np.array([1, 0] * 200), np.ones(400), np.zeros(2))
+    assert fitted.sharpness == 0.1
+    assert np.isfinite(fitted.log_weights).all()
+
+
+def test_the_labels_choose_how_strong_the_pull_is():
+    rng = np.random.default_rng(4)
+    prior = np.array([0.5, 0, -0.5])
+    told, surprised = np.zeros(3), np.array([2.0, 0, -2.0])
+    distances = []
+    for truth in (told, surprised):  # the first is what the prior makes up for
+        rows = biased_rows(rng, 40, bias=truth - prior)
+        log_p = np.log(rows.probabilities)
+        chosen = fit_shift(log_p, rows.labels, np.ones(40), prior)
+        strong = fit_shift(log_p, rows.labels, np.ones(40), prior, pull=100.0)
+        distances.append(np.abs(chosen.log_weights - strong.log_weights).max())
+    assert distances[0] < 0.2 < 1.0 < distances[1]
+
+
+def draw(n_rows, n_classes, *, held):
+    rng = np.random.default_rng(0)
+    q = rng.dirichlet(np.ones(n_classes), n_rows)
+    weighted = rng.uniform(0.5, 2.0, (n_rows, 1)) * q
+    scores = rng.normal(size=(n_rows, n_classes))
+    apart = scores - (q * scores).sum(axis=1)[:, None]
+    return Curvature(
+        (weighted * apart**2).sum() + 1.0,
+        (weighted * apart).sum(axis=0),
+        weighted.sum(axis=0) + 3.0,
+        weighted,
+        q,
+        held=held,
+    )
+
+
+@pytest.mark.parametrize("held", [False, True])
+@pytest.mark.parametrize(("n_rows", "n_classes"), [(5, 40), (60, 20)])
+def test_products_solve_what_the_matrix_solves(monkeypatch, n_rows, n_classes, held):
+    given = draw(n_rows, n_classes, held=held)
+    gradient = np.random.default_rng(1).normal(size=n_classes + 1)
+    whole, determinant = given.solve(gradient), given.log_determinant()
+    monkeypatch.setattr(shift, "_MOST_CLASSES", 1)
+    np.testing.assert_allclose(given.solve(gradient), whole, rtol=1e-6, atol=1e-9)
+    assert given.log_determinant() == pytest.approx(determinant, rel=1e-9)
+    cut = given.solve(gradient, time.perf_counter())
+    assert cut @ gradient > 0
+
+
+def centred_log(p):
+    log = np.log(p)
+    return log - log.mean()
+
+
+def test_a_large_batch_of_equal_shares_is_batch_calibration():
+    rows = biased_rows(np.random.default_rng(0), 20_000, bias=[2.0, 0, -1.0])
+    shift = batch_shift(rows.probabilities, np.full(3, 1 / 3))
+    expected = -centred_log(rows.probabilities.mean(axis=0))
+    np.testing.assert_allclose(shift, expected, rtol=1e-3)
+
+
+def test_uneven_shares_are_not_taken_for_bias():
+    shares = np.array([0.85, 0.1, 0.05])
+    rows = biased_rows(np.random.default_rng(1), 20_000, bias=np.zeros(3), shares=shares)
+    told = batch_shift(rows.probabilities, shares)
+    untold = batch_shift(rows.probabilities, np.full(3, 1 / 3))
+    assert np.abs(told).max() < 0.2
+    assert np.abs(untold).max() > 0.6
+
+
+@pytest.mark.parametrize("support", [3.0, 30.0, 300.0])
+def test_the_shares_maximise_likelihood_times_prior(support):
+    rng = np.random.default_rng(1)
+    balanced = rng.dirichlet(np.ones(3), 50)
+    prior = np.array([0.5, 0.3, 0.2])
+
+    def loss(z):
+        shares = np.exp(z) / np.exp(z).sum()
+        pull = 50 * 30 / support * (prior @ np.log(shares))
+        return -np.log(balanced @ shares).sum() - pull
+
+    best = np.exp(minimize(loss, np.log(prior), method="BFGS").x)
+    found = update_shares(balanced, prior, np.full(3, support))
+    np.testing.assert_allclose(found, best / best.sum(), atol=1e-4)

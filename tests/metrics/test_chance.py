@@ -1,0 +1,240 @@
+"""Intervals hold their level, of accuracies and of gaps; tests of two samples equal SciPy's."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from dnip.base.errors import InvalidInputError
+from dnip.metrics import METRICS, metric_intervals, scores
+from dnip.metrics.cobias import cobias_of
+from dnip.metrics.gaps import Bounds, GapTest, difference_of, draw_accuracies, gap_correlation
+from dnip.metrics.intervals import difference_intervals, mean_bounds, paired_bounds, wilson
+from dnip.metrics.two_samples import f_tail, hotelling_p_value, smirnov_p_value
+
+
+@pytest.mark.parametrize("level", [0.5, 0.9, 0.99])
+def test_wilson_is_that_of_scipy(level):
+    for n in (1, 5, 40, 1000):
+        for k in {0, 1, n // 3, n}:
+            interval = stats.binomtest(k, n).proportion_ci(level, method="wilson")
+            np.testing.assert_allclose(wilson([k], [n], level)[0], interval, atol=1e-12)
+
+
+def test_nothing_is_known_of_a_class_without_rows():
+    assert np.isnan(wilson([0, 1], [0, 2], 0.9)).tolist() == [[True, True], [False, False]]
+    assert np.isnan(paired_bounds([0], [0], [0], 0.9)).all()
+
+
+@pytest.mark.parametrize("n", [8, 25, 125])
+def test_means_and_differences_hold_their_level(n):
+    rng = np.random.default_rng(0)
+    chances = np.array([0.1, 0.3, 0.1, 0.5])  # neither, second only, first only, both
+    true_difference, accuracies = 0.2, np.array([0.9, 0.3, 0.6])
+    in_difference = in_mean = 0
+    for _ in range(2000):
+        _, gained, lost, _ = rng.multinomial(n, chances)
+        low, high = paired_bounds([gained], [lost], [n], 0.9)[0]
+        in_difference += low <= true_difference <= high
+        low, high = mean_bounds(rng.binomial(n, accuracies).astype(float), np.full(3, n), 0.9)
+        in_mean += low <= accuracies.mean() <= high
+    assert 0.87 <= in_difference / 2000 <= 0.96
+    assert 0.87 <= in_mean / 2000 <= 0.94
+
+
+CHANCES = np.array([[0.7, 0.2, 0.1], [0.3, 0.5, 0.2], [0.1, 0.3, 0.6]])
+
+
+@pytest.mark.parametrize("n", [30, 100])
+def test_intervals_hold_as_often_as_they_say(n):
+    rng = np.random.default_rng(0)
+    shares = np.array([0.5, 0.3, 0.2])
+    truth = scores(CHANCES * shares[:, None])
+    repeats = 80
+    held = dict.fromkeys((*METRICS, "class_accuracies"), 0.0)
+    for _ in range(repeats):
+        confusion = rng.multinomial(n, (CHANCES * shares[:, None]).ravel()).reshape(3, 3)
+        intervals = metric_intervals(confusion)
+        for metric in held.keys() - {"class_accuracies"}:
+            low, high = intervals[metric]
+            held[metric] += low <= truth[metric] <= high
+        held["class_accuracies"] += np.mean(
+            [
+                low <= value <= high
+                for (low, high), value in zip(
+                    intervals["class_accuracies"], truth["class_accuracies"], strict=True
+                )
+            ]
+        )
+    for metric, hits in held.items():
+        assert hits / repeats >= 0.77, metric
+
+
+def test_cobias_single_leaves_out_a_class_whose_odd_class_has_no_rows():
+    confusion = np.array([[60, 40, 0], [0, 0, 0], [10, 0, 90]])
+    low, high = metric_intervals(confusion)["cobias_single"]
+    assert low < scores(confusion)["cobias_single"] < high
+
+
+def test_without_any_error_intervals_are_still_intervals():
+    intervals = metric_intervals(np.diag([5, 5, 5]))
+    assert intervals["cobias_single"] == [0, 0]
+    for metric in ("accuracy", "macro_f1"):
+        low, high = intervals[metric]
+        assert 0.5 < low < high == 1
+    assert intervals["cobias"][1] > 0.05
+
+
+def test_classes_without_rows_are_left_out():
+    full = difference_intervals(np.array([[[2, 2], [8, 8]], [[3, 4], [2, 8]]]))
+    gap = difference_intervals(np.array([[[2, 2], [8, 8]], [[0, 0], [0, 0]], [[3, 4], [2, 8]]]))
+    assert gap["class_accuracies"][1] is None
+    assert [gap["class_accuracies"][c] for c in (0, 2)] == full["class_accuracies"]
+    assert (gap["accuracy"], gap["cobias"]) == (full["accuracy"], full["cobias"])
+
+
+@pytest.mark.parametrize("level", [0.0, 1.0, 1.5, float("inf"), "0.9"])
+def test_a_level_outside_0_to_1_is_refused(level):
+    for function, counts in (
+        (metric_intervals, np.diag([5, 5])),
+        (difference_intervals, np.ones((2, 2, 2), int)),
+    ):
+        with pytest.raises(InvalidInputError, match="confidence must lie between 0 and 1"):
+            function(counts, level)
+
+
+REPEATS = 80
+
+
+def bounds_of(hits, sizes, level=0.9):
+    counts = (np.asarray(values, float) for values in (hits, sizes))
+    return GapTest(*counts, cobias_of, np.random.default_rng(0), level).bounds(level)
+
+
+@pytest.mark.parametrize(
+    ("accuracies", "n"),
+    [
+        ((0.75, 0.75, 0.25, 0.3), 8),
+        ((0.6, 0.58, 0.55, 0.5), 60),
+        ((0.9, 0.5), 60),
+        ((0.7, 0.7), 8),
+    ],
+)
+def test_the_interval_holds_the_true_gap_as_often_as_it_says(accuracies, n):
+    rng = np.random.default_rng(1)
+    true = cobias_of(np.array(accuracies))
+    held = in_percentiles = 0
+    for _ in range(REPEATS):
+        hits = rng.binomial(n, accuracies)
+        bounds = bounds_of(hits, np.full(len(hits), n))
+        held += bounds.low <= true <= bounds.high
+        resampled = cobias_of(rng.binomial(n, hits / n, (200, len(hits))) / n)
+        low, high = np.quantile(resampled, [0.05, 0.95])
+        in_percentiles += low <= true <= high
+    assert 0.78 <= held / REPEATS <= 1
+    assert held >= in_percentiles - 0.06 * REPEATS
+
+
+@pytest.mark.parametrize(
+    ("hits", "sizes"),
+    [
+        ([5, 5], [5, 5]),
+        ([0, 0, 0], [1, 1, 1]),
+        ([1, 0], [1, 1]),
+        ([7, 7, 7], [10, 10, 10]),
+        ([500] * 20, [1000] * 20),
+    ],
+)
+def test_equal_and_extreme_accuracies_have_an_interval_too(hits, sizes):
+    low, middle, high = bounds_of(hits, sizes)
+    assert 0 <= low <= middle <= high <= 1
+    assert high > 0
+
+
+def test_more_rows_and_less_confidence_narrow_it():
+    wide, many = bounds_of([6, 4, 5], [10, 10, 10]), bounds_of([60, 40, 50], [100, 100, 100])
+    unsure = bounds_of([6, 4, 5], [10, 10, 10], level=0.5)
+    assert many.high - many.low < wide.high - wide.low
+    assert unsure.high - unsure.low < wide.high - wide.low
+
+
+def test_a_hundred_classes_are_quick_and_corrected_for_chance():
+    rng = np.random.default_rng(3)
+    accuracies = np.full(100, 0.7)
+    hits = rng.binomial(25, accuracies)
+    bounds = bounds_of(hits, np.full(100, 25))
+    assert cobias_of(hits / 25) > 0.08
+    assert bounds.low < 0.02
+
+
+def test_gaps_on_the_same_rows_go_together_as_far_as_the_rows_agree():
+    rng = np.random.default_rng(0)
+    same = np.array([[[20, 0], [0, 80]], [[60, 0], [0, 40]]])
+    apart = np.array([[[4, 16], [16, 64]], [[36, 24], [24, 16]]])  # right independently
+    closed = np.array([[[20, 20], [20, 40]], [[20, 20], [20, 40]]])
+    assert gap_correlation(same, 0.4, 0.4, cobias_of, rng) > 0.99
+    assert gap_correlation(apart, 0.4, 0.4, cobias_of, rng) < 0.15
+    assert gap_correlation(closed, 0.0, 0.0, cobias_of, rng) < 0.3
+    # a correlation takes from the width of a difference
+    one, other = Bounds(0.3, 0.4, 0.5), Bounds(0.2, 0.3, 0.4)
+    wide, narrow = difference_of(one, other), difference_of(one, other, 0.9)
+    assert narrow.high - narrow.low < 0.5 * (wide.high - wide.low)
+
+
+@pytest.mark.parametrize("followed", [0.0, 0.5, 0.9, 1.0])
+def test_draws_hold_the_true_gap_of_weights_that_followed_the_rows(followed):
+    """Simulated: accuracies d - κe are true where d + (1 - κ)e is seen."""
+    rng = np.random.default_rng(4)
+    n, held = 30, 0
+    for _ in range(300):
+        middle = 0.95 + rng.normal(0, 0.1, 4)
+        chance = rng.normal(0, (4 * n + 2) ** -0.5, 4)
+        true = np.sin(middle - followed * chance) ** 2
+        seen = np.sin(middle + (1 - followed) * chance) ** 2
+        draws = draw_accuracies(n * seen, np.full(4, n), 500, rng, followed=followed)
+        low, high = np.quantile(cobias_of(draws), [0.05, 0.95])
+        held += low <= cobias_of(true) <= high
+    assert 0.83 <= held / 300 <= 0.97
+
+
+@pytest.mark.parametrize("ratio", [0.0, 1e-6, 0.3, 1.0, 4.0, 300.0])
+@pytest.mark.parametrize("first", [1, 3, 99])
+@pytest.mark.parametrize("second", [2, 30, 2_001])
+def test_the_tail_of_f(ratio, first, second):
+    expected = stats.f.sf(ratio, first, second)
+    assert f_tail(ratio, first, second) == pytest.approx(expected, rel=1e-8, abs=1e-300)
+
+
+@pytest.mark.parametrize("distance", [0.0, 0.02, 0.05, 0.1, 0.4])
+def test_the_p_value_of_kolmogorov_and_smirnov(distance):
+    root = np.sqrt(400 * 900 / 1_300)
+    expected = stats.kstwobign.sf(distance * (root + 0.12 + 0.11 / root))
+    assert smirnov_p_value(distance, 400, 900) == pytest.approx(expected, rel=1e-6)
+
+
+def test_hotelling_of_one_column_is_the_t_test():
+    rows = np.random.default_rng(0).normal(0.1, 1, (80, 1))
+    expected = stats.ttest_1samp(rows[:, 0], 0).pvalue
+    assert hotelling_p_value(np.zeros(1), 1e15, rows) == pytest.approx(expected)
+
+
+def test_hotelling_does_not_depend_on_the_basis():
+    rng = np.random.default_rng(1)
+    rows, mean, mixing = rng.normal(size=(60, 4)), rng.normal(0, 0.2, 4), rng.normal(size=(4, 6))
+    plain = hotelling_p_value(mean, 100, rows)
+    # six columns, two of which follow from the others
+    assert hotelling_p_value(mean @ mixing, 100, rows @ mixing) == pytest.approx(plain)
+
+
+def test_hotelling_keeps_its_level():
+    rng = np.random.default_rng(2)
+    found = [
+        hotelling_p_value(rng.normal(size=(200, 5)).mean(axis=0), 200, rng.normal(size=(100, 5)))
+        for _ in range(1_000)
+    ]
+    assert stats.kstest(found, "uniform").pvalue > 0.01
+
+
+def test_without_rows_to_spare_hotelling_tells_nothing():
+    rows = np.eye(4)[:, :3]
+    assert hotelling_p_value(np.ones(3), 100, rows) == 1.0
+    assert hotelling_p_value(np.ones(2), 100, np.zeros((50, 2))) == 1.0
