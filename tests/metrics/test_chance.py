@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dnip.base.errors import InvalidInputError
 from dnip.metrics import METRICS, metric_intervals, scores
 from dnip.metrics.cobias import cobias_of
 from dnip.metrics.gaps import Bounds, GapTest, difference_of, draw_accuracies, gap_correlation
@@ -90,16 +89,6 @@ def test_classes_without_rows_are_left_out():
     assert gap["class_accuracies"][1] is None
     assert [gap["class_accuracies"][c] for c in (0, 2)] == full["class_accuracies"]
     assert (gap["accuracy"], gap["cobias"]) == (full["accuracy"], full["cobias"])
-
-
-@pytest.mark.parametrize("level", [0.0, 1.0, 1.5, float("inf"), "0.9"])
-def test_a_level_outside_0_to_1_is_refused(level):
-    for function, counts in (
-        (metric_intervals, np.diag([5, 5])),
-        (difference_intervals, np.ones((2, 2, 2), int)),
-    ):
-        with pytest.raises(InvalidInputError, match="confidence must lie between 0 and 1"):
-            function(counts, level)
 
 
 REPEATS = 80

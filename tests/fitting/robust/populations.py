@@ -25,6 +25,15 @@ def biased_rows(rng, n_rows, *, bias, sharpness=1.0, shares=None, noise=1.0):
     return Rows(_softmax(sharpness * log_odds + bias), labels, _softmax(log_odds + np.log(shares)))
 
 
+def few(pool, per_class, seed=0):
+    """As many labelled rows of each class."""
+    rng = np.random.default_rng(seed)
+    classes = range(pool.posterior.shape[1])
+    chosen = [rng.choice(np.flatnonzero(pool.labels == c), per_class, False) for c in classes]
+    rows = np.concatenate(chosen)
+    return pool.probabilities[rows], pool.labels[rows]
+
+
 def _softmax(scores):
     exponentials = np.exp(scores - scores.max(axis=1, keepdims=True))
     return exponentials / exponentials.sum(axis=1, keepdims=True)

@@ -10,7 +10,7 @@ from dnip import Constraints
 from dnip.base.errors import DNIPWarning, InfeasibleError
 from dnip.fitting.robust.constraint_repair import go_until_kept, round_to_scale
 from dnip.method.scales import WeightScale
-from populations import biased_rows
+from populations import biased_rows, few
 from robustly import solve_robustly
 
 BIAS = [1.5, 0, 0, -1.5]
@@ -21,18 +21,11 @@ def pool():
     return biased_rows(np.random.default_rng(0), 6_000, bias=BIAS, noise=1.3)
 
 
-def few(pool, per_class=15, seed=0):
-    rng = np.random.default_rng(seed)
-    chosen = [rng.choice(np.flatnonzero(pool.labels == c), per_class, False) for c in range(4)]
-    rows = np.concatenate(chosen)
-    return pool.probabilities[rows], pool.labels[rows]
-
-
 @pytest.mark.parametrize(
     ("scale", "seed"), [*((30, seed) for seed in range(4)), ("log:30", 0), ("log:1000", 3)]
 )
 def test_a_blend_goes_toward_the_constrained_optimum_until_it_keeps_them(pool, scale, seed):
-    p, labels = few(pool, seed=seed)
+    p, labels = few(pool, 15, seed)
     raw = oracles.confusion_at(p, labels, np.ones(4))
     asked = Constraints(0.0, {0: 0.7, 3: 0.5})
     found = solve_robustly(
@@ -56,7 +49,7 @@ def test_a_blend_goes_toward_the_constrained_optimum_until_it_keeps_them(pool, s
 def test_some_blends_have_to_go_and_some_do_not(pool):
     gone = []
     for seed in range(4):
-        p, labels = few(pool, seed=seed)
+        p, labels = few(pool, 15, seed)
         asked = Constraints(0.0, {0: 0.7, 3: 0.5})
         found = solve_robustly(p, labels, constraints=asked)
         gone.append(found.decision.toward_constraints)
@@ -65,7 +58,7 @@ def test_some_blends_have_to_go_and_some_do_not(pool):
 
 @pytest.mark.parametrize("scale", [30, "log:30"])
 def test_frozen_classes_keep_their_weight(pool, scale):
-    p, labels = few(pool)
+    p, labels = few(pool, 15)
     for asked in (Constraints(freeze=[1, 2]), Constraints(0.05, freeze=[1, 2])):
         found = solve_robustly(p, labels, scale=scale, constraints=asked)
         assert found.solution.weights[[1, 2]].tolist() == [1.0, 1.0]
@@ -75,14 +68,14 @@ def test_frozen_classes_keep_their_weight(pool, scale):
 
 @pytest.mark.parametrize("robust", ["auto", "on", "off"])
 def test_constraints_that_cannot_be_kept_are_refused_in_every_mode(pool, robust):
-    p, labels = few(pool)
+    p, labels = few(pool, 15)
     asked = Constraints(None, {"all": 0.99})
     with pytest.raises(InfeasibleError, match=r"at least 0\.99 is asked"):
         solve_robustly(p, labels, robust=robust, constraints=asked)
 
 
 def test_a_class_without_labels_is_told_once(pool):
-    p, labels = few(pool)
+    p, labels = few(pool, 15)
     rows = labels != 2
     with pytest.warns(DNIPWarning) as told:
         found = solve_robustly(p[rows], labels[rows], constraints=Constraints(0.1))

@@ -14,7 +14,7 @@ from dnip import DNIPClassifier, Objective, ProbabilityTable, solve
 from dnip.base.errors import DNIPWarning
 from dnip.fitting.fit import fit_table
 from dnip.metrics import accuracy, cobias, confusion_matrix
-from populations import Rows, biased_rows
+from populations import Rows, biased_rows, few
 from robustly import solve_robustly
 from strategies import seeded, tables
 
@@ -35,13 +35,6 @@ def scores(rows, weights):
     predicted = (weights * rows.probabilities).argmax(axis=1)
     confusion = confusion_matrix(rows.labels, predicted, rows.probabilities.shape[1])
     return accuracy(confusion), cobias(confusion)
-
-
-def few(pool, per_class, seed=0):
-    rng = np.random.default_rng(seed)
-    chosen = [rng.choice(np.flatnonzero(pool.labels == c), per_class, False) for c in range(4)]
-    rows = np.concatenate(chosen)
-    return pool.probabilities[rows], pool.labels[rows]
 
 
 def test_off_is_the_plain_optimum(pool):
