@@ -6,7 +6,6 @@ import re
 import numpy as np
 import pytest
 
-import oracles
 from dnip import Coefficients, DNIPClassifier, Objective, ProbabilityTable, solve
 from dnip.base.errors import InvalidInputError
 from dnip.comparing.demonstration import bundled_table
@@ -34,14 +33,6 @@ def test_the_fit_is_what_solve_finds(table):
     assert fit.solution.value == solution.value
     assert fit.coefficients.weight_indices.tolist() == solution.weight_indices.tolist()
     assert fit.coefficients.classes == NAMES
-
-
-def test_the_optimum_is_found_and_the_evaluation_is_that_of_the_coefficients(table):
-    fit = fit_table(table, scale=9, solver="exhaustive")
-    assert fit.solution.value == pytest.approx(PROBLEM.optimum)
-    confusion = oracles.confusion_at(PROBLEM.p, PROBLEM.labels, fit.coefficients.weight_indices)
-    np.testing.assert_array_equal(fit.evaluation.reweighted, confusion)
-    assert oracles.objective(confusion) == pytest.approx(fit.solution.value)
 
 
 def test_the_artefact_remembers_data_and_settings(table):

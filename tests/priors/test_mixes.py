@@ -5,19 +5,7 @@ import pytest
 from scipy.optimize import minimize
 
 from dnip.base.errors import InvalidInputError
-from dnip.priors import Calibration, adjust, effective_rows, estimate_prior, weigh_rows
-from dnip.priors.calibration import log_probabilities
-
-SOUND = {"log_weights": [0.5, -0.5], "sharpness": 0.8, "labels": [3.0, 4.0]}
-
-
-def test_a_calibration_survives_its_file():
-    read = Calibration.from_dict(SOUND, 2)
-    assert read.to_dict() == SOUND
-    p = np.array([[0.9, 0.1], [0.0, 1.0]])
-    odds = (np.maximum(p, 1e-7) * np.exp(SOUND["log_weights"])) ** 0.8
-    expected = odds / odds.sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(read.posterior(log_probabilities(p)), expected)
+from dnip.priors import Calibration, adjust, estimate_prior, weigh_rows
 
 
 def population(rng, n_classes, n_kinds=400):
@@ -114,14 +102,6 @@ def test_sample_weights_keep_their_proportions_within_a_class():
     assert weight.sum() == pytest.approx(own.sum())
     np.testing.assert_allclose(np.bincount(LABELS, weight) / weight.sum(), target)
     np.testing.assert_allclose(weight[:6] / weight[0], own[:6] / own[0])
-
-
-def test_the_effective_number_is_that_of_the_weights():
-    target = np.array([0.1, 0.1, 0.8])
-    weight = weigh_rows(LABELS, target, NAMES)
-    expected = weight.sum() ** 2 / (weight**2).sum()
-    assert effective_rows(np.bincount(LABELS), target) == pytest.approx(expected)
-    assert effective_rows(np.bincount(LABELS), np.array([0.6, 0.3, 0.1])) == pytest.approx(10)
 
 
 def gaussian_rows(rng, n_rows, shares, *, sharpness, bias):

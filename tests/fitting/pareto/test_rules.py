@@ -172,11 +172,6 @@ def test_is_the_mean_over_what_the_accuracies_may_be(correct):
     assert expected_cobias(confusion) == pytest.approx(mean, abs=1e-3)
 
 
-def test_classes_without_rows_are_left_out():
-    confusion = counts_of([6, 6, 0], [10, 10, 0])
-    assert expected_cobias(confusion) == pytest.approx(expected_cobias(counts_of([6, 6], [10, 10])))
-
-
 def test_ctrl_c_ends_it(monkeypatch):
     p, labels = noise(30)
     found = front(p, labels, scale=6)

@@ -7,7 +7,7 @@ import pytest
 
 import oracles
 from dnip import Constraints
-from dnip.base.errors import DNIPWarning, InfeasibleError
+from dnip.base.errors import InfeasibleError
 from dnip.fitting.robust.constraint_repair import go_until_kept, round_to_scale
 from dnip.method.scales import WeightScale
 from populations import biased_rows, few
@@ -72,15 +72,6 @@ def test_constraints_that_cannot_be_kept_are_refused_in_every_mode(pool, robust)
     asked = Constraints(None, {"all": 0.99})
     with pytest.raises(InfeasibleError, match=r"at least 0\.99 is asked"):
         solve_robustly(p, labels, robust=robust, constraints=asked)
-
-
-def test_a_class_without_labels_is_told_once(pool):
-    p, labels = few(pool, 15)
-    rows = labels != 2
-    with pytest.warns(DNIPWarning) as told:
-        found = solve_robustly(p[rows], labels[rows], constraints=Constraints(0.1))
-    assert [str(one.message)[:36] for one in told] == ["no labelled example of class 2: not "]
-    assert found.solution.constraints["accuracy_loss"] <= 0.1 + 1e-9
 
 
 def error(log_rounded, log_weights):
