@@ -141,12 +141,6 @@ def test_in_the_chat_template_its_own_tokens_are_scored():
     assert "begin with the same token" in first.problems[0]
 
 
-def test_without_a_tokenizer_mass_alone_is_measured():
-    found = look(MOODS, None)
-    assert [(c.word, c.ids) for c in found.classes] == [("happy", ()), ("sad", ())]
-    assert found.classes[0].mass == pytest.approx(0.6 * (1 + 1 / 2 + 1 / 3) / 3)
-
-
 def test_a_chat_template_that_fails_is_a_note():
     def fails(prompt):
         raise InvalidInputError("the chat template fails")

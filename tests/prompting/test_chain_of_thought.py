@@ -5,10 +5,9 @@ from dataclasses import replace
 import pytest
 
 from dnip.base.errors import InvalidInputError
-from dnip.prompting.plan import hash_prompts, make_plan
 from dnip.prompting.prompt import PromptBuilder
 from dnip.prompting.task import ChainOfThought, built_in_tasks, load_task
-from fakes import TASK, write_data
+from fakes import TASK
 
 TOML = """
 name = "mood"
@@ -55,12 +54,6 @@ def test_a_task_without_a_wording_of_its_own_gets_the_general_one():
     made = prompt(TASK)
     assert made.text.endswith("Message: ha\nMood: Think step by step before answering.")
     assert made.lead.endswith("So the answer is")
-
-
-def test_plain_prompts_are_as_ever(task):
-    made = PromptBuilder(task, [({"text": "hoho"}, 0)]).prompt({"text": "ha"})
-    assert made.text.endswith("Message: hoho\nMood: happy\n\nMessage: ha\nMood:")
-    assert made.lead == ""
 
 
 def test_an_answer_ends_with_the_separator_where_demonstrations_show_it(task):
@@ -121,21 +114,3 @@ def test_built_in_tasks_show_reasoning_for_every_class(name):
         assert made.prefix.count(f"{reason}{made.lead[1:]}{task.answer(label)}\n\n") == 1
         # A rationale that names a label would be taken for the answer.
         assert not any(f" {word}" in f" {reason}" for word in task.label_words)
-
-
-def test_the_plan_records_the_wording_where_the_prompts_depend_on_it(tmp_path, task):
-    write_data(tmp_path)
-    other = replace(task, chain_of_thought=replace(task.chain_of_thought, template="{{ text }}?"))
-    plain, same = (make_plan(t, tmp_path, shots=0) for t in (task, other))
-    assert plain.settings == same.settings
-    assert hash_prompts(plain.prompts) == hash_prompts(same.prompts)
-    reasoned, changed = (
-        make_plan(t, tmp_path, shots=0, chain_of_thought=True) for t in (task, other)
-    )
-    assert reasoned.settings["task"]["chain_of_thought"]["rationales"] == (
-        "The writer laughs.",
-        None,
-    )
-    assert reasoned.settings != changed.settings
-    assert hash_prompts(reasoned.prompts) != hash_prompts(changed.prompts)
-    assert hash_prompts(reasoned.prompts) != hash_prompts(plain.prompts)

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from dnip.base.arrays import check_probabilities
-from dnip.base.errors import InvalidInputError
 from dnip.prompting.fill import Fill, fill_unreported, open_decisions
 
 #: Few values, so that ties are common; all exact in binary.
@@ -53,8 +52,3 @@ def test_filled_rows_are_probabilities(box, policy):
 def test_a_row_that_says_nothing_is_uniform():
     assert fill_unreported([[0, 0], [5e-324, 0]], None).tolist() == [[0.5, 0.5], [1, 0]]
     assert not open_decisions([[0.1, 0.2], [0.0, 0.0]], None).any()
-
-
-def test_an_unknown_policy_is_refused():
-    with pytest.raises(InvalidInputError, match="fill must be one of zero, half, ceiling"):
-        fill_unreported([[0.1]], None, "most")

@@ -59,10 +59,6 @@ def bias(tokenizer, **options):
     return json.loads(LogitBias(tokenizer, **options).render(COEFFICIENTS))["logit_bias"]
 
 
-def test_the_space_belongs_to_the_token():
-    assert list(bias("Words")) == ["2", "3"]
-
-
 def test_a_reply_in_a_chat_begins_without_it():
     assert list(bias("Words", chat=True)) == ["4", "5"]
 

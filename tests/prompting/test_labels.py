@@ -81,11 +81,6 @@ def test_prompt_and_answer_tokens_make_up_the_whole(prompt, pair, prefix, encode
         assert found.ids == tuple(tuple(map(ord, prefix + word)) for word in pair)
 
 
-def test_refuses_an_answer_without_tokens():
-    with pytest.raises(InvalidInputError, match="'World' has no token of its own"):
-        label_tokens(lambda text: letters(text.replace(" World", "")), "x:", task("World", "b"))
-
-
 def test_refuses_answers_of_the_same_tokens():
     def unknown(text):
         return [0 if word in ("cat", "dog") else 1 for word in text.split()]
@@ -102,20 +97,6 @@ def test_refuses_labels_that_depend_on_the_prompt():
         after_all(greedy, [], task("b", "c"))
 
 
-def test_few_prompts_are_tokenised():
-    seen = []
-
-    def counted(text):
-        seen.append(text)
-        return letters(text)
-
-    after_all(counted, [f"{n}\nTopic:" for n in range(1000)], task("b", "c"))
-    assert len(seen) == 2 * 3
-    seen.clear()
-    after_all(counted, [str(n) for n in range(1000, 2000)], task("b", "c"))
-    assert len(seen) == 32 * 3
-
-
 def test_first_tokens_must_differ():
     labels = LabelTokens(("one", "two", "three"), ((1,), (2, 3), (2, 4)))
     assert (labels.first, labels.split, labels.longest) == ((1, 2, 2), (1, 2), 2)
@@ -124,18 +105,3 @@ def test_first_tokens_must_differ():
         InvalidInputError, match=r"'two' and 'three' .* token 2 \('t'\).* sum or per-token"
     ):
         check_first_tokens(labels, lambda tokens: "t")
-
-
-@pytest.mark.parametrize(("begin", "end"), [(False, False), (True, False), (True, True)])
-def test_a_real_tokenizer(tmp_path, begin, end):
-    pytest.importorskip("transformers")
-    from dnip.prompting.engines.hub import HubTokenizer
-    from tiny_models import save_tokenizer
-
-    save_tokenizer(tmp_path, begin=begin, end=end)
-    tokenizer = HubTokenizer(tmp_path)
-    asked = task("World", "Business", "new phones")
-    found = after_all(tokenizer.encode, ["Article: x\nTopic:", "y\nTopic:"], asked)
-    assert [tokenizer.decode(ids) for ids in found.ids] == [" World", " Business", " new phones"]
-    assert found.merged == 0
-    assert tokenizer.encode_all([]) == []

@@ -84,14 +84,6 @@ def test_labels_beside_answers_are_read_unless_there_is_a_gold_file(tmp_path):
     assert table.labels.tolist() == [-1, 0, -1]
 
 
-def test_an_id_beside_the_envelope_counts_where_a_batch_names_none():
-    tokens = {"ham": -0.5, "spam": -1.5}
-    answer = {"choices": [{"text": "ham", "logprobs": {"top_logprobs": [tokens]}}]}
-    lines = [{"id": "a", "response": answer}, {"id": "x", "custom_id": "b", "response": answer}]
-    table, _ = read_answers(lines, CLASSES)
-    assert table.ids.tolist() == ["a", "b"]
-
-
 @pytest.mark.parametrize("suffix", ["csv", "jsonl"])
 def test_the_columns_have_the_names_of_the_classes_and_tell_them(tmp_path, suffix):
     rows = [{**row, "label": "spam", "text": "a, b", "length": 7} for row in ROWS]

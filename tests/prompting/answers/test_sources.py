@@ -101,13 +101,6 @@ def chat(text, *positions, reason="stop", **message):
     }
 
 
-def test_variants_of_a_label_are_added_up():
-    tokens = {"Spam": 0.3, " SPAM": 0.15, "ham": 0.1, " Ham": 0.05, "!": 0.01}
-    table, _ = read_answers([chat("Spam", ("Spam", tokens))], CLASSES)
-    np.testing.assert_allclose(table.probabilities, [[0.25, 0.75]])
-    np.testing.assert_allclose(table.mass, [0.6])
-
-
 def test_the_last_label_of_a_longer_answer_is_read():
     first = ("It", {"It": 0.5, "spam": 0.25, "ham": 0.2})
     label = (" ham", {" ham": 0.6, " spam": 0.2, " a": 0.1})

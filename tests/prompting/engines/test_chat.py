@@ -100,20 +100,6 @@ def test_equals_one_chat_at_a_time(chat_model, template):
         np.testing.assert_allclose(found, expected, atol=1e-5, rtol=0)
 
 
-def test_the_template_is_told_so_that_another_is_no_resumption(chat_model):
-    plain, one, other = (
-        TransformersEngine(chat_model(template), chat=template is not None).describe()
-        for template in (None, TURNS, SPACED)
-    )
-    assert plain["chat_template"] is None
-    assert one["chat_template"] != other["chat_template"]
-
-
-def test_refuses_a_tokenizer_without_a_template(chat_model):
-    with pytest.raises(InvalidInputError, match="has no chat template"):
-        TransformersEngine(chat_model(None), chat=True)
-
-
 def test_refuses_a_template_that_fails(chat_model):
     with pytest.raises(InvalidInputError, match=r"chat template of .* fails: .*no chats"):
         TransformersEngine(chat_model("{{ raise_exception('no chats') }}"), chat=True)

@@ -27,80 +27,35 @@ def report(*tokens):
 
 
 @pytest.mark.parametrize(
-    ("endpoint", "tokens", "captured", "ceiling", "ambiguous"),
+    ("chat", "tokens", "captured", "ceiling", "ambiguous"),
     [
         # one token each, space and case as written
-        (
-            "completions",
-            [(" good", 0.5), (" bad", 0.2), (" great", 0.1), (" Good", 0.05)],
-            [0.5, 0.1, 0.2],
-            None,
-            0,
-        ),
-        (
-            "completions",
-            [(" good", 0.5), ("bad", 0.2), (" Great", 0.1)],
-            [0.5, 0, 0],
-            [0.5, 0.1, 0.1],
-            0,
-        ),
+        (0, [(" good", 0.5), ("bad", 0.2), (" Great", 0.1)], [0.5, 0, 0], [0.5, 0.1, 0.1], 0),
         # the beginning of one label's answer is its first token
-        (
-            "completions",
-            [(" go", 0.5), (" gr", 0.25), (" ba", 0.125)],
-            [0.5, 0.25, 0.125],
-            None,
-            0,
-        ),
+        (0, [(" go", 0.5), (" gr", 0.25), (" ba", 0.125)], [0.5, 0.25, 0.125], None, 0),
         # the longest is the answer's token; the others begin other words
-        ("completions", [(" good", 0.5), (" go", 0.25)], [0.5, 0, 0], [0.5, 0.25, 0.25], 0),
+        (0, [(" good", 0.5), (" go", 0.25)], [0.5, 0, 0], [0.5, 0.25, 0.25], 0),
         # the beginning of two answers is none's
-        (
-            "completions",
-            [(" g", 0.5), (" bad", 0.25), (" ", 0.1)],
-            [0, 0, 0.25],
-            [0.1, 0.1, 0.25],
-            0.6,
-        ),
+        (0, [(" g", 0.5), (" bad", 0.25), (" ", 0.1)], [0, 0, 0.25], [0.1, 0.1, 0.25], 0.6),
         # a longer word is another word
-        ("completions", [(" goodness", 0.5), (" badly", 0.3)], [0, 0, 0], [0.2, 0.2, 0.2], 0),
+        (0, [(" goodness", 0.5), (" badly", 0.3)], [0, 0, 0], [0.2, 0.2, 0.2], 0),
         # distinct tokens that are written alike add up
-        (
-            "completions",
-            [(" good", 0.5, 1), (" good", 0.125, 2)],
-            [0.625, 0, 0],
-            [0.625, 0.125, 0.125],
-            0,
-        ),
+        (0, [(" good", 0.5, 1), (" good", 0.125, 2)], [0.625, 0, 0], [0.625, 0.125, 0.125], 0),
         # a reply begins afresh: with the space and without it are two tokens
-        (
-            "chat",
-            [("good", 0.5), (" good", 0.25), ("bad", 0.0625)],
-            [0.75, 0, 0.0625],
-            [0.75, 0.0625, 0.0625],
-            0,
-        ),
-        ("chat", [("g", 0.5), ("gr", 0.25)], [0, 0.25, 0], [0.25, 0.25, 0.25], 0.5),
+        (1, [("good", 0.5), (" good", 0.25)], [0.75, 0, 0], [0.75, 0.25, 0.25], 0),
+        (1, [("g", 0.5), ("gr", 0.25)], [0, 0.25, 0], [0.25, 0.25, 0.25], 0.5),
         # a lone letter may be the first token, but hardly is: it only raises the ceiling
-        ("completions", [(" b", 0.5), (" good", 0.25)], [0.25, 0, 0], [0.25, 0.25, 0.5], 0),
-        (
-            "completions",
-            [(" b", 0.5), (" bad", 0.25)],
-            [0, 0, 0.25],
-            [0.25, 0.25, 0.25],
-            0,
-        ),
-        ("chat", [("b", 0.25), (" b", 0.25)], [0, 0, 0], [0.25, 0.25, 0.5], 0),
+        (0, [(" b", 0.5), (" good", 0.25)], [0.25, 0, 0], [0.25, 0.25, 0.5], 0),
+        (0, [(" b", 0.5), (" bad", 0.25)], [0, 0, 0.25], [0.25, 0.25, 0.25], 0),
+        (1, [("b", 0.25), (" b", 0.25)], [0, 0, 0], [0.25, 0.25, 0.5], 0),
         # tokens without text are no one's
-        ("completions", [("", 0.5), (" good", 0.25)], [0.25, 0, 0], [0.25, 0.25, 0.25], 0),
+        (0, [("", 0.5), (" good", 0.25)], [0.25, 0, 0], [0.25, 0.25, 0.25], 0),
     ],
 )
-def test_labels_are_found(endpoint, tokens, captured, ceiling, ambiguous):
-    match = LabelMatcher.for_task(TASK, chat=endpoint == "chat").match(report(*tokens))
+def test_labels_are_found(chat, tokens, captured, ceiling, ambiguous):
+    match = LabelMatcher.for_task(TASK, chat=bool(chat)).match(report(*tokens))
     assert match.captured == pytest.approx(captured)
-    assert (match.ceiling is None) == (ceiling is None)
-    if ceiling is not None:
-        assert match.ceiling == pytest.approx(ceiling)
+    assert match.ceiling == (None if ceiling is None else pytest.approx(ceiling))
     assert match.ambiguous == pytest.approx(ambiguous)
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from dnip.base.errors import BackendError, InvalidInputError
 from dnip.prompting.engines.openai_engine import OpenAIEngine, OpenAIReasoningEngine
+from dnip.prompting.engines.openai_responses import Reported, Token, read_reported, read_text
 from dnip.prompting.engines.server import Server
 from dnip.prompting.prompt import Prompt
 from dnip.prompting.task import Task
@@ -41,12 +42,6 @@ TOKENIZER = SimpleNamespace(
 #: Of labels at one place: reported, unreported where 0.
 SURE = {" good": 0.5, " great": 0.25, " bad": 0.125}
 TORN = {" bad": 0.5, " good": 0.25}
-
-
-@pytest.fixture(autouse=True)
-def no_proxy(monkeypatch):
-    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
-        monkeypatch.delenv(name, raising=False)
 
 
 def place(token, top=None):
@@ -171,12 +166,6 @@ def test_a_token_that_ends_the_sequence_is_not_the_last_one(endpoint, shape):
     assert row.details["new_tokens"] == 1
 
 
-def test_labels_outside_the_report_are_bounded():
-    row, _ = asked(completion(place(" bad", TORN)))
-    np.testing.assert_allclose(row.captured, [0.25, 0, 0.5])
-    np.testing.assert_allclose(row.ceiling, [0.25, 0.25, 0.5])
-
-
 def test_an_empty_answer_tells_nothing():
     empty = {"choices": [{"text": "", "finish_reason": "stop", "logprobs": None}]}
     row, _ = asked(empty)
@@ -251,7 +240,85 @@ def test_labels_are_found_by_id_where_the_server_tells_ids():
     assert asked(told(7, 8), tokenizer=TOKENIZER)[0].details["fallback"] == 1
 
 
-def test_a_server_without_log_probabilities_is_told_of_votes():
-    answer = {"choices": [{"text": " good", "finish_reason": "stop", "logprobs": None}]}
-    with pytest.raises(BackendError, match=r"no log-probabilities\..* count votes"):
-        asked(answer)
+# --- the JSON of servers ------------------------------------------------------------------------
+
+
+def one_place(top):
+    return {"choices": [{"logprobs": {"top_logprobs": [top]}}]}
+
+
+def test_a_log_probability_that_is_rounded_above_0_is_0():
+    assert read_reported(one_place({" a": 1e-6})).tokens == (Token(" a", 0.0),)
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        {"choices": [{"text": " a"}]},
+        {"choices": [{"text": " a", "logprobs": None}]},
+        {"choices": [{"logprobs": {"content": []}}]},
+        {"choices": [{"logprobs": {"top_logprobs": None, "tokens": [" a"]}}]},
+        {"choices": [{"logprobs": {"top_logprobs": []}}]},
+    ],
+)
+def test_a_server_without_logprobs_is_told_at_once(payload):
+    with pytest.raises(BackendError, match=r"no log-probabilities.*votes") as caught:
+        read_reported(payload)
+    assert not caught.value.retryable
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        None,
+        [],
+        {"choices": []},
+        {"choices": [3]},
+        {"choices": [{"logprobs": {"content": [{"token": "a"}]}}]},
+        {"choices": [{"logprobs": {"content": [{"top_logprobs": [{"token": "a"}]}]}}]},
+        {"completion_probabilities": []},
+        {"error": "overloaded"},
+        one_place({" a": "NaN"}),
+        one_place({" a": 0.5}),
+        one_place({}),
+        one_place({" a": 10**400}),
+        one_place({"token_id:x": -1.0}),
+    ],
+)
+def test_broken_answers_may_be_asked_again(payload):
+    with pytest.raises(BackendError, match="not understood") as caught:
+        read_reported(payload)
+    assert caught.value.retryable
+
+
+@pytest.mark.parametrize(
+    ("probabilities", "sampled", "bound"),
+    [
+        ((0.5, 0.25), 0, 0.25),  # the smallest reported
+        ((0.9, 0.06), 0, 0.04),  # the left-over mass
+        ((0.75, 0.25), 0, 0.0),
+        ((0.8, 0.3), 0, 0.0),  # rounded above 1
+        ((0.5, 0.25, 0.01), 2, 0.24),  # chosen at random and appended: tells nothing of the others
+        ((0.3,), 0, 0.3),
+        ((0.9,), 0, 0.1),
+    ],
+)
+def test_unreported_tokens_are_bounded(probabilities, sampled, bound):
+    tokens = tuple(Token(str(i), math.log(p)) for i, p in enumerate(probabilities))
+    assert Reported(tokens, tokens[sampled]).bound == pytest.approx(bound)
+
+
+@pytest.mark.parametrize(
+    ("choice", "text"),
+    [
+        ({"text": " yes"}, " yes"),
+        ({"message": {"content": "yes"}, "finish_reason": "stop"}, "yes"),
+        ({"message": {"content": "<think>no, no</think>\nyes"}}, "\nyes"),
+        ({"message": {"content": "<think>no, no"}}, ""),
+        ({"message": {"content": "no</think>yes <think>"}}, "yes <think>"),
+        ({"message": {"content": None, "reasoning_content": "no"}}, ""),
+        ({"message": {"content": "no, so"}, "finish_reason": "length"}, None),
+    ],
+)
+def test_sampled_answers_are_read(choice, text):
+    assert read_text({"choices": [choice]}) == text

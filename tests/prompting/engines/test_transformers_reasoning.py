@@ -97,10 +97,7 @@ def several_rounds(monkeypatch):
     monkeypatch.setattr(transformers_reasoning, "_ROUND", 5)
 
 
-KINDS = ["llama", "gpt2", "gemma2", "gemma3", "bloom"]
-
-
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ["llama", "gpt2", "gemma2", "gemma3", "bloom", "mamba"])
 @pytest.mark.parametrize("shots", [0, 1, 5])
 def test_equals_one_prompt_at_a_time(case, kind, shots):
     folder, oracle, task = case(kind)
@@ -220,9 +217,3 @@ def test_refuses_prompts_that_leave_no_room_to_reason(case):
     fits.scoring = Scoring.SUM
     with pytest.raises(InvalidInputError, match="no room"):
         fits.score(prompts, task)  # another label may be longer than the one named
-
-
-def test_a_recurrent_model_can_reason_too(case):
-    folder, oracle, task = case("mamba")
-    prompts = random_prompts(task, 1, 6, seed=8, chain_of_thought=True)
-    assert_equal(engine_of(folder), oracle, prompts, task, Scoring.FIRST)
