@@ -101,16 +101,6 @@ def test_split_words_are_problems_of_first_token_scoring_alone():
     assert look(MOODS, Words("happy"), Scoring.MEAN).passed
 
 
-def test_a_label_without_tokens_is_a_problem():
-    class Deaf(Words):
-        def encode(self, text):
-            return super().encode(text.replace(" sad", ""))
-
-    found = look(MOODS, Deaf(), Scoring.SUM, says=(1, 0))
-    assert found.classes == []
-    assert "'sad' has no token of its own" in found.problems[0]
-
-
 def test_drift_through_the_chat_template():
     steady = Words(template=lambda prompt: f"<user> {prompt} <bot>")
     found = look(MOODS, steady)

@@ -8,8 +8,6 @@ from hypothesis import strategies as st
 
 from dnip.base.errors import InvalidInputError
 from dnip.prompting.labels import (
-    LabelTokens,
-    check_first_tokens,
     label_tokens,
     prompt_label_tokens,
 )
@@ -95,13 +93,3 @@ def test_refuses_labels_that_depend_on_the_prompt():
     assert after_all(greedy, ["x:", "ya:"], task("b", "c", prefix="")).merged == 0
     with pytest.raises(InvalidInputError, match="at least one prompt"):
         after_all(greedy, [], task("b", "c"))
-
-
-def test_first_tokens_must_differ():
-    labels = LabelTokens(("one", "two", "three"), ((1,), (2, 3), (2, 4)))
-    assert (labels.first, labels.split, labels.longest) == ((1, 2, 2), (1, 2), 2)
-    assert labels.collisions == ((1, 2, 2),)
-    with pytest.raises(
-        InvalidInputError, match=r"'two' and 'three' .* token 2 \('t'\).* sum or per-token"
-    ):
-        check_first_tokens(labels, lambda tokens: "t")

@@ -13,6 +13,9 @@ from dnip.prompting.answers import read_answers
 from dnip.prompting.answers.registry import SOURCES
 
 CLASSES = ["ham", "spam"]
+#: Written by lm-evaluation-harness 0.4.13 with models/small: the prompts of the task agnews.
+SAMPLES = Path(__file__).with_name("data") / "samples_news.jsonl"
+NEWS = ["World", "Sports", "Business", "Technology"]
 SHAPES_FILE = Path(__file__).with_name("data") / "shapes.jsonl"
 #: Answers of every kind that all give 0.25 to ham and 0.75 to spam, as their services write them.
 ALL = [
@@ -40,6 +43,24 @@ def test_an_answer_is_recognised_and_read(source, answer):
         assert table.mass is None
     if source in ("lm-eval", "lighteval"):
         assert (table.ids.tolist(), table.labels.tolist()) == (["7"], [1])
+
+
+@pytest.mark.parametrize(
+    ("path", "shape"),
+    [
+        ("openai.types.decision.Decision", "decisions: OpenAI"),
+        ("openai.types.completion.Completion", "logprobs: completions"),
+        ("openai.types.chat.chat_completion.ChatCompletion", "logprobs: chat"),
+        ("openai.types.responses.response.Response", "logprobs: Responses"),
+    ],
+)
+def test_what_the_openai_client_writes_of_its_own_types_is_read(path, shape):
+    module, _, name = path.rpartition(".")
+    type_ = getattr(pytest.importorskip(module), name)
+    written = type_.construct(**SHAPES[shape]).model_dump(mode="json")
+    assert written.keys() > SHAPES[shape].keys()  # with what the service left out
+    table, _ = read_answers([written], CLASSES)
+    np.testing.assert_allclose(table.probabilities, [[0.25, 0.75]])
 
 
 def test_every_source_has_a_shape():
@@ -241,3 +262,59 @@ def test_a_target_that_may_be_a_place_or_a_text_is_refused():
     answer["arguments"] = [["?", " 1"], ["?", " 2"]]
     with pytest.raises(InvalidInputError, match="the place of a choice, or its text"):
         read_answers([answer], ["1", "2"])
+
+
+# --- real writers -------------------------------------------------------------------------------
+
+
+def test_pipelines_of_transformers(tmp_path):
+    torch = pytest.importorskip("torch")
+    transformers = pytest.importorskip("transformers")
+    from tiny_models import save_tokenizer
+
+    save_tokenizer(tmp_path)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(tmp_path)
+    names = ["ham", "entailment", "spam"]
+    torch.manual_seed(0)
+    model = transformers.GPT2ForSequenceClassification(
+        transformers.GPT2Config(
+            vocab_size=400, n_embd=32, n_layer=1, n_head=2, pad_token_id=1,
+            id2label=dict(enumerate(names)), label2id={name: i for i, name in enumerate(names)},
+        )
+    ).eval()  # fmt: skip
+    texts = ["the market fell", "a team won the cup"]
+    parts = {"model": model, "tokenizer": tokenizer, "device": "cpu"}
+    found = transformers.pipeline("text-classification", **parts)(texts, top_k=None)
+    table, summary = read_answers([found], names)
+    with torch.inference_mode():
+        logits = [model(**tokenizer(text, return_tensors="pt")).logits[0] for text in texts]
+    expected = torch.stack(logits).softmax(dim=1).numpy()
+    np.testing.assert_allclose(table.probabilities, expected, rtol=1e-5)
+    assert summary.source == "hugging-face"
+    found = transformers.pipeline("zero-shot-classification", **parts)(texts, NEWS)
+    table, _ = read_answers([found], NEWS)
+    assert [NEWS[row.argmax()] for row in table.probabilities] == [f["labels"][0] for f in found]
+
+
+def test_samples_of_lm_evaluation_harness_are_as_our_own_scores():
+    pytest.importorskip("torch")
+    pytest.importorskip("transformers")
+    from dnip.prompting.engines.transformers_engine import TransformersEngine
+    from dnip.prompting.prompt import PromptBuilder
+    from dnip.prompting.task import load_task
+
+    task = load_task("agnews")
+    folder = Path(__file__).parents[3] / "models" / "small"
+    samples = [json.loads(line) for line in SAMPLES.read_text().splitlines()]
+    texts = [sample["doc"]["prompt"].split("Article: ")[1] for sample in samples]
+    texts = [text.removesuffix("\nTopic:") for text in texts]
+    prompts = [PromptBuilder(task).prompt({"text": text}) for text in texts]
+    assert [prompt.text for prompt in prompts] == [sample["doc"]["prompt"] for sample in samples]
+    engine = TransformersEngine(folder, device="cpu")
+    scored = sorted(engine.score(prompts, task), key=lambda one: one.row)
+    own = np.array([one.captured for one in scored])
+    table, _ = read_answers([SAMPLES], NEWS, on="id")
+    np.testing.assert_allclose(table.probabilities, own / own.sum(axis=1, keepdims=True), atol=1e-4)
+    np.testing.assert_allclose(table.mass, own.sum(axis=1), atol=1e-4)
+    assert table.ids.tolist() == ["a", "b", "c", "d"]
+    assert [NEWS[label] for label in table.labels] == [sample["target"] for sample in samples]

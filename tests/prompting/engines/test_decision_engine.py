@@ -20,30 +20,6 @@ TASK = Task(
     classes=("positive", "neutral", "negative"),
     label_words=("good", "neutral", "bad"),
 )
-SYSTEM_ONE = {
-    "answers": {
-        "mood": {
-            "type": "choice",
-            "choice": "positive",
-            "probabilities": {"negative": 0.1, "neutral": 0.2, "positive": 0.7},
-        }
-    },
-    "diagnostics": {"mood": {"label_mass": 0.5}},
-}
-OPENAI = {
-    "answers": [
-        {
-            "type": "choice",
-            "name": "mood",
-            "choice": "positive",
-            "probabilities": [
-                {"value": "negative", "probability": 0.1},
-                {"value": "neutral", "probability": 0.2},
-                {"value": "positive", "probability": 0.7},
-            ],
-        }
-    ]
-}
 
 
 def ask(answer, **settings):
@@ -54,26 +30,31 @@ def ask(answer, **settings):
     return row, server.requests[0]
 
 
+QUESTION = {"type": "choice", "instructions": "Tell the mood."}
+SHARES = {"negative": 0.1, "neutral": 0.2, "positive": 0.7}
+
+
 def test_system_one_is_asked_for_a_choice_among_the_classes():
-    row, request = ask(SYSTEM_ONE, extra_body={"cache_salt": "x"})
+    answer = {"type": "choice", "choice": "positive", "probabilities": SHARES}
+    told = {"answers": {"mood": answer}, "diagnostics": {"mood": {"label_mass": 0.5}}}
+    row, request = ask(told, extra_body={"cache_salt": "x"})
     described = {"positive": "good", "neutral": None, "negative": "bad"}
-    question = {"type": "choice", "instructions": "Tell the mood.", "criteria": described}
-    text = "Tell. It rains."
-    asked = {"model": "small", "state": text, "questions": {"mood": question}}
-    assert request == asked | {"cache_salt": "x"}
+    asked = {"state": "Tell. It rains.", "questions": {"mood": QUESTION | {"criteria": described}}}
+    assert request == {"model": "small", "cache_salt": "x"} | asked
     np.testing.assert_allclose(row.captured, [0.35, 0.1, 0.05])
     assert (row.ceiling, row.details) == (None, {})
 
 
 def test_openai_is_asked_for_a_choice_among_the_classes():
-    row, request = ask(OPENAI, endpoint="decisions")
+    shares = [{"value": value, "probability": p} for value, p in SHARES.items()]
+    answer = {"type": "choice", "name": "mood", "choice": "positive", "probabilities": shares}
+    row, request = ask({"answers": [answer]}, endpoint="decisions")
     choices = [
         {"value": "positive", "description": "good"},
         {"value": "neutral"},
         {"value": "negative", "description": "bad"},
     ]
-    named = {"type": "choice", "name": "mood", "instructions": "Tell the mood."}
-    question = {**named, "choices": choices}
+    question = QUESTION | {"name": "mood", "choices": choices}
     assert request == {"model": "small", "input": "Tell. It rains.", "questions": [question]}
     np.testing.assert_allclose(row.captured, [0.7, 0.2, 0.1])
 
@@ -86,12 +67,7 @@ def test_a_refusal_captures_nothing():
 
 @pytest.mark.parametrize(
     ("answer", "told"),
-    [
-        ({"answers": {}}, "0 answers to 'mood'"),
-        ({"choices": []}, "'answers'"),
-        ({"answers": {"mood": {"type": "noul", "noul": 0.5}}}, "false, true"),
-        ({"answers": {"mood": {"type": "choice", "choice": "good"}}}, "'probabilities' is None"),
-    ],
+    [({"choices": []}, "'answers'"), ({"answers": {"mood": {"type": "noul"}}}, "false, true")],
 )
 def test_an_answer_that_is_none_ends_the_run(answer, told):
     with pytest.raises(BackendError, match=f"prompt 0.*not understood.*{told}"):

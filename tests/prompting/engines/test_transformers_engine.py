@@ -1,6 +1,8 @@
 """The engine against one prompt at a time: full forward, no cache, no batching, float32."""
 
 import shutil
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -9,12 +11,15 @@ torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
 from dnip.base.errors import BackendError, InvalidInputError  # noqa: E402
+from dnip.prompting.data import Examples  # noqa: E402
 from dnip.prompting.engines.base import Scoring  # noqa: E402
+from dnip.prompting.engines.hub import HubTokenizer  # noqa: E402
 from dnip.prompting.engines.transformers_engine import TransformersEngine  # noqa: E402
-from dnip.prompting.prompt import Prompt  # noqa: E402
+from dnip.prompting.plan import Plan  # noqa: E402
+from dnip.prompting.prompt import Prompt, PromptBuilder  # noqa: E402
 from dnip.prompting.task import Task  # noqa: E402
 from plain_language_model import PlainLanguageModel  # noqa: E402
-from tiny_models import random_prompts, save_tokenizer  # noqa: E402
+from tiny_models import add_chat_template, random_prompts, save_tokenizer  # noqa: E402
 
 ATOL = 1e-5
 
@@ -84,23 +89,13 @@ def test_prefixes_may_differ_between_prompts(tiny_model, reference):
     np.testing.assert_allclose(found, expected, atol=ATOL)
 
 
-def test_equal_prompts_and_a_single_one(tiny_model, reference):
-    engine = TransformersEngine(tiny_model("gpt2"))
-    prompt = random_prompts(TASK, 1, 1)[0]
-    expected = reference("gpt2").score([prompt], TASK, Scoring.SUM)
-    for number in (1, 3):
-        found = scores(engine, [prompt] * number, TASK, Scoring.SUM)
-        np.testing.assert_allclose(found, np.repeat(expected, number, axis=0), atol=ATOL)
-    assert not list(engine.score([], TASK))
-
-
 @pytest.mark.parametrize("scoring", [Scoring.FIRST, Scoring.SUM])
 def test_a_prompt_that_ends_in_the_answers_space(tiny_model, scoring):
     """The space then merges into the answer's first token: the very same question."""
     engine = TransformersEngine(tiny_model("llama"))
     prompts = random_prompts(TASK, 1, 5)
     spaced = [Prompt(p.prefix, p.example + " ") for p in prompts]
-    bare = Task(**{**TASK.__dict__, "answer_prefix": ""})
+    bare = replace(TASK, answer_prefix="")
     np.testing.assert_allclose(
         scores(engine, spaced, bare, scoring), scores(engine, prompts, TASK, scoring), atol=1e-7
     )
@@ -134,7 +129,7 @@ def test_the_context_is_used_to_its_last_token(tiny_model):
 
 
 def test_refuses_labels_that_begin_alike_under_first_token_scoring(tiny_model):
-    task = Task(**{**TASK.__dict__, "label_words": ("new phones", "cup", "Business", "new chips")})
+    task = replace(TASK, label_words=("new phones", "cup", "Business", "new chips"))
     engine = TransformersEngine(tiny_model("llama"))
     prompts = random_prompts(task, 0, 2)
     with pytest.raises(InvalidInputError, match=r"'new phones' and 'new chips' .* token \d+ \("):
@@ -226,3 +221,114 @@ def test_refuses_weights_that_are_not_all_there(tmp_path, tiny_model):
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
     with pytest.raises(InvalidInputError, match=r"lacks weights: model\.layers\.1"):
         TransformersEngine(folder)
+
+
+# --- in a chat template -------------------------------------------------------------------------
+
+TURNS = (
+    "{% for m in messages %}{{ '<s>' + m.role + '\\n' + m.content + '</s>\\n' }}{% endfor %}"
+    "{% if add_generation_prompt %}{{ '<s>assistant\\n' }}{% endif %}"
+)
+SPACED = (
+    "{% for m in messages %}{% if m.role == 'user' %}{{ '<s>[INST] ' + m.content + ' [/INST]' }}"
+    "{% else %}{{ ' ' + m.content + ' </s>' }}{% endif %}{% endfor %}"
+)
+THOUGHTFUL = (
+    "{% for m in messages %}{{ '<s>' + m.role + '\\n' }}"
+    "{% if m.role == 'assistant' %}{{ '<think>\\n\\n</think>\\n\\n' }}{% endif %}"
+    "{{ m.content + '</s>\\n' }}{% endfor %}"
+    "{% if add_generation_prompt %}{{ '<s>assistant\\n' }}{% endif %}"
+)
+#: It takes no conversation that ends in a reply.
+STRICT = TURNS.replace(
+    "{% for", "{% if messages|length > 1 %}{{ raise_exception('no') }}{% endif %}{% for", 1
+)
+#: Its turns of the assistant do not begin as it opens one.
+ODD = TURNS.replace("'<s>assistant\\n'", "'<s>assistant\\n<think>'")
+
+
+@pytest.fixture(scope="module")
+def chat_model(tiny_model, tmp_path_factory):
+    """A function from a template to the folder of a tiny model that has it."""
+
+    def folder(template):
+        made = tmp_path_factory.mktemp("chat") / "model"
+        shutil.copytree(tiny_model("llama"), made)
+        if template is not None:
+            add_chat_template(made, template)
+        return made
+
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("template", "opening", "answer"),
+    [
+        (TURNS, "<s>user\nMood?</s>\n<s>assistant\n", "cup"),
+        (SPACED, "<s>[INST] Mood? [/INST]", " cup"),
+        (THOUGHTFUL, "<s>user\nMood?</s>\n<s>assistant\n<think>\n\n</think>\n\n", "cup"),
+        (STRICT, "<s>user\nMood?</s>\n<s>assistant\n", "cup"),
+        (ODD, "<s>user\nMood?</s>\n<s>assistant\n<think>", "cup"),
+    ],
+)
+def test_an_answer_begins_as_the_template_writes_a_reply(chat_model, template, opening, answer):
+    tokenizer = HubTokenizer(chat_model(template))
+    assert tokenizer.chat("Mood?") == opening
+    assert tokenizer.in_chat(TASK).answer(1) == answer
+    assert tokenizer.encode_chat(opening)[0] == 0  # the template's own special token, once
+    assert tokenizer.encode_chat(opening)[1] != 0
+
+
+@pytest.mark.parametrize("template", [TURNS, SPACED])
+def test_equals_one_chat_at_a_time(chat_model, template):
+    folder = chat_model(template)
+    engine = TransformersEngine(folder, batch_tokens=200, chat=True)
+    prompts = random_prompts(TASK, 1, 6)
+    in_chat = engine.tokenizer.in_chat(TASK)
+    chats = [Prompt("", engine.tokenizer.chat(prompt.text)) for prompt in prompts]
+    for scoring in Scoring:
+        expected = PlainLanguageModel(folder).score(chats, in_chat, scoring)
+        np.testing.assert_allclose(scores(engine, prompts, TASK, scoring), expected, atol=ATOL)
+
+
+def test_refuses_a_template_that_fails(chat_model):
+    with pytest.raises(InvalidInputError, match=r"chat template of .* fails: .*no chats"):
+        TransformersEngine(chat_model("{{ raise_exception('no chats') }}"), chat=True)
+
+
+@pytest.mark.parametrize("chat", [False, True])
+@pytest.mark.parametrize("scoring", list(Scoring))
+def test_what_is_shortened_leaves_room_for_the_answer(chat_model, chat, scoring):
+    engine = TransformersEngine(chat_model(TURNS), chat=chat, scoring=scoring)
+    builder = PromptBuilder(replace(TASK, label_words=("World talks on and on", "cup", "x", "y")))
+
+    def plan(*n_words):
+        rows = tuple({"text": " ".join(["é"] * n)} for n in n_words)
+        return Plan(
+            builder.task, Examples(rows, np.zeros(len(rows), int), ("r",) * len(rows)), builder, {}
+        )
+
+    # Every length around the limit, so that one lies between the context and the room of an answer.
+    longest = plan(*range(300, 345))
+    with pytest.raises(InvalidInputError, match="longer than the model's context"):
+        list(engine.score(longest.prompts, longest.task))
+    fitting = longest.shortened(partial(engine.too_long, task=longest.task))
+    assert len(list(engine.score(fitting.prompts, longest.task))) == 45
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "{{ cycler.__init__.__globals__.os.mkdir('PWNED') }}",
+        "{{ messages.__class__.__mro__[1].__subclasses__() }}",
+        "{{ messages.append(1) }}",
+        "{% include 'config.json' %}",
+    ],
+)
+def test_a_template_reads_and_runs_nothing(chat_model, template, monkeypatch):
+    folder = chat_model(template)
+    before = sorted(path.name for path in folder.iterdir())
+    monkeypatch.chdir(folder)  # where there is a file to read
+    with pytest.raises(InvalidInputError, match=r"chat template of .* fails"):
+        HubTokenizer(folder).chat("Mood?")
+    assert sorted(path.name for path in folder.iterdir()) == before

@@ -1,6 +1,5 @@
 import pytest
 
-from dnip.base.errors import InvalidInputError
 from dnip.prompting.engines.server import Server
 from dnip.prompting.engines.votes import Ballot, VotingEngine
 from dnip.prompting.prompt import Prompt
@@ -34,12 +33,6 @@ MOODS = ("good", "bad", "not good")
 )
 def test_the_last_label_word_is_the_vote(words, text, vote):
     assert Ballot(words).read(text) == vote
-
-
-@pytest.mark.parametrize("words", [(), ("a", ""), ("a", "a "), ("a", "  ")])
-def test_words_that_cannot_be_told_apart_are_refused(words):
-    with pytest.raises(InvalidInputError, match="must differ"):
-        Ballot(words)
 
 
 def spoken(body):
