@@ -67,7 +67,10 @@ def test_a_refusal_captures_nothing():
 
 @pytest.mark.parametrize(
     ("answer", "told"),
-    [({"choices": []}, "'answers'"), ({"answers": {"mood": {"type": "noul"}}}, "false, true")],
+    [
+        ({"choices": []}, "'answers'"),
+        ({"answers": {"mood": {"type": "noul", "noul": 0.5}}}, "false, true"),
+    ],
 )
 def test_an_answer_that_is_none_ends_the_run(answer, told):
     with pytest.raises(BackendError, match=f"prompt 0.*not understood.*{told}"):
