@@ -166,14 +166,6 @@ def test_bounds_hold_for_labels_that_are_not_reported(server, reference):
     assert 0 < n_reported < n_all / 2
 
 
-def test_a_chat_is_scored(server):
-    task = load_task("sst5")
-    engine = OpenAIEngine("small", Server(server, concurrency=2), endpoint="chat")
-    rows = sorted(engine.score(prompts(task, 0), task), key=lambda row: row.row)
-    assert [row.row for row in rows] == list(range(len(TEXTS)))
-    assert all(0 <= row.captured_mass <= 1 for row in rows)
-
-
 def test_an_exported_bias_makes_the_server_decide_as_the_coefficients_do(server, folder, reference):
     import httpx2
 

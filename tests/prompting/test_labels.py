@@ -1,12 +1,15 @@
-"""Label tokens with toy tokenizers, and with a real one."""
+"""Label tokens, and biases on them, with toy tokenizers that bring out every refusal."""
 
+import json
 from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dnip import Coefficients
 from dnip.base.errors import InvalidInputError
+from dnip.prompting.label_bias import LogitBias
 from dnip.prompting.labels import (
     label_tokens,
     prompt_label_tokens,
@@ -37,19 +40,6 @@ def after_all(encode, prompts, task):
 
 def letters(text):
     return [ord(letter) for letter in text]
-
-
-def test_the_space_belongs_to_the_answer():
-    assert label_tokens(greedy, "Topic:", task("World", "Bz")).ids == ((0,), (3, 222))
-    bare = label_tokens(greedy, "Topic:", task("World", "Bz", prefix=""))
-    assert bare.ids == ((2,), (166, 222))
-
-
-def test_a_space_at_the_prompts_end_merges_into_the_answer():
-    plain = label_tokens(greedy, "Topic:", task("World", "Bz"))
-    merged = label_tokens(greedy, "Topic: ", task("World", "Bz", prefix=""))
-    assert (plain.merged, merged.merged) == (0, 1)
-    assert merged.ids == plain.ids
 
 
 def test_all_labels_are_scored_after_the_same_tokens():
@@ -93,3 +83,82 @@ def test_refuses_labels_that_depend_on_the_prompt():
     assert after_all(greedy, ["x:", "ya:"], task("b", "c", prefix="")).merged == 0
     with pytest.raises(InvalidInputError, match="at least one prompt"):
         after_all(greedy, [], task("b", "c"))
+
+
+# --- biases -------------------------------------------------------------------------------------
+
+COEFFICIENTS = Coefficients(["no", "yes"], [30, 15], 30)
+
+
+class Words:
+    """One token per word with the space before it; unknown words are token 0."""
+
+    known = ("?", "Answer:", " no", " yes", "no", "yes", " A", " B")
+    has_chat = True
+
+    def __init__(self, name):
+        self.name = name
+
+    def encode(self, text):
+        if not text:
+            return []
+        parts = text.replace(" ", "\0 ").split("\0")
+        return [self.known.index(one) if one in self.known else 0 for one in parts]
+
+    encode_chat = encode
+
+    def chat(self, prompt):
+        return ""
+
+    def in_chat(self, task):
+        return type(task)(**{**vars(task), "answer_prefix": ""})
+
+
+class Letters(Words):
+    def encode(self, text):
+        return letters(text)
+
+
+class Merging(Words):
+    """Makes one token of the colon and what follows it."""
+
+    def encode(self, text):
+        rest = text.removeprefix("Answer:")
+        return [1, 100 + len(rest)] if rest else [1, 2]
+
+
+@pytest.fixture
+def bias(monkeypatch):
+    """A function from the name of a tokenizer above, and options, to the bias on each token."""
+    monkeypatch.setattr(
+        "dnip.prompting.label_bias.HubTokenizer", lambda name: globals()[name](name)
+    )
+
+    def made(tokenizer, **options):
+        return json.loads(LogitBias(tokenizer, **options).render(COEFFICIENTS))["logit_bias"]
+
+    return made
+
+
+def test_a_bias_stands_on_the_words_as_they_are_said(bias):
+    assert list(bias("Words", chat=True)) == ["4", "5"]  # a reply begins without the space
+    assert bias("Words", labels="A,B") == {"6": 0.0, "7": pytest.approx(-0.6931471805599453)}
+
+
+def test_no_other_token_can_win_where_only_labels_may(bias):
+    held = bias("Words", only_labels=True)
+    assert held == {token: value + 100 for token, value in bias("Words").items()}
+
+
+@pytest.mark.parametrize(
+    ("tokenizer", "options", "told"),
+    [
+        ("Letters", {}, "'no' is 3 tokens, 'yes' is 4 tokens"),
+        ("Words", {"labels": "maybe,perhaps"}, "cannot tell the label words 'maybe' and 'perhaps'"),
+        ("Merging", {}, "they take in the end of 'Answer:'"),
+        (None, {}, "Give --tokenizer"),
+    ],
+)
+def test_what_a_bias_cannot_do_is_refused(bias, tokenizer, options, told):
+    with pytest.raises(InvalidInputError, match=told):
+        bias(tokenizer, **options)

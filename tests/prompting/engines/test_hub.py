@@ -77,8 +77,6 @@ def test_failures_of_the_hub_are_told_in_our_words(download, error, kind, told):
 def test_without_a_network_a_stored_model_is_found(monkeypatch, tmp_path):
     monkeypatch.setattr(hub.constants, "HF_HUB_OFFLINE", True)
     monkeypatch.setattr(hub.constants, "HF_HUB_CACHE", str(tmp_path))
-    with pytest.raises(BackendError, match=r"'a/b' cannot be downloaded: .*Check the network"):
-        find_files("a/b", "model", FILES)
     stored = tmp_path / "models--a--b"
     (stored / "refs").mkdir(parents=True)
     (stored / "refs" / "main").write_text("abc123")

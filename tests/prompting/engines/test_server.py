@@ -240,17 +240,6 @@ def test_a_missing_key_is_named_and_no_other_is_sent(monkeypatch):
     assert server.authorizations == {None}
 
 
-def test_rows_before_the_server_went_are_kept():
-    rows = []
-    with FailingServer(completion) as server:
-        stream = engine(server.url, retries=2, concurrency=2).score(prompts(3_000), TASK)
-        rows += [next(stream) for _ in range(10)]
-        server.stop()
-        with pytest.raises(BackendError, match="no connection"):
-            rows.extend(stream)
-    assert 10 <= len({row.row for row in rows}) == len(rows) < 3_000
-
-
 @pytest.mark.parametrize(
     "url",
     ["http://a..b/v1", f"http://{'a' * 70}/v1", f"http://127.0.0.1:{free_port()}/v1"],
