@@ -21,6 +21,11 @@ def old_file(tmp_path):
     return path
 
 
+def assert_untouched(old_file):
+    assert old_file.read_text() == "old"
+    assert list(old_file.parent.iterdir()) == [old_file]
+
+
 def test_the_file_appears_when_the_block_ends(tmp_path):
     path = tmp_path / "out.txt"
     with atomic_path(path) as temporary:
@@ -41,8 +46,7 @@ def test_whatever_stops_the_block_leaves_the_old_file_and_nothing_else(old_file,
 
     with pytest.raises(stop):
         write_half()
-    assert old_file.read_text() == "old"
-    assert list(old_file.parent.iterdir()) == [old_file]
+    assert_untouched(old_file)
 
 
 def test_a_full_disk_is_told_as_such(old_file):
@@ -51,8 +55,7 @@ def test_a_full_disk_is_told_as_such(old_file):
         atomic_path(old_file),
     ):
         raise OSError(errno.ENOSPC, "No space left on device")
-    assert old_file.read_text() == "old"
-    assert list(old_file.parent.iterdir()) == [old_file]
+    assert_untouched(old_file)
 
 
 def test_a_step_of_our_own_that_fails_is_an_output_error(old_file, monkeypatch):
@@ -63,8 +66,7 @@ def test_a_step_of_our_own_that_fails_is_an_output_error(old_file, monkeypatch):
     with pytest.raises(OutputError, match="Input/output error"), atomic_path(old_file):
         pass
     monkeypatch.undo()
-    assert old_file.read_text() == "old"
-    assert list(old_file.parent.iterdir()) == [old_file]
+    assert_untouched(old_file)
 
 
 def test_the_mode_of_an_existing_file_is_kept_and_a_new_one_follows_the_umask(tmp_path):

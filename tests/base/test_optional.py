@@ -1,4 +1,7 @@
+"""Libraries that need not be there, and the errors that name them."""
+
 import ast
+import pickle
 import re
 import sys
 import tomllib
@@ -6,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dnip.base.errors import MissingDependencyError
+from dnip.base.errors import InvalidInputError, MissingDependencyError, OutputError
 from dnip.base.optional import load_optional
 from dnip.prompting.models import ModelOptions
 
@@ -69,5 +72,23 @@ def test_the_extra_of_a_template_is_that_of_the_model(monkeypatch):
 def test_a_missing_submodule_names_its_library(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
-    with pytest.raises(MissingDependencyError, match=r"pyarrow is needed.*dnip\[parquet\]"):
+    with pytest.raises(MissingDependencyError) as caught:
         load_optional("pyarrow.parquet", purpose="read Parquet", extra="parquet")
+    assert str(caught.value) == (
+        "pyarrow is needed to read Parquet and is not installed. "
+        "Install it with: pip install 'dnip[parquet]'"
+    )
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        InvalidInputError("bad", hint="mend"),
+        OutputError("bad", hint="mend"),
+        MissingDependencyError("pyarrow", purpose="read Parquet", extra="parquet"),
+    ],
+)
+def test_errors_survive_the_way_back_from_a_worker_process(error):
+    copy = pickle.loads(pickle.dumps(error))
+    assert type(copy) is type(error)
+    assert str(copy) == str(error)

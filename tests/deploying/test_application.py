@@ -1,15 +1,14 @@
-"""Streamed reweighting: the same as in memory, in every format and for every chunk length."""
+"""Streamed reweighting: the same as in memory, and nothing written where it fails."""
 
 import numpy as np
 import pytest
 
 from dnip import Coefficients, ProbabilityTable
-from dnip.base.errors import CoefficientsFormatError, InvalidInputError, OutputError
+from dnip.base.errors import CoefficientsFormatError, InvalidInputError
 from dnip.deploying.application import apply_stream
 from dnip.tables.reading import read_rows
 from strategies import random_probabilities
 
-SUFFIXES = ["csv", "csv.gz", "jsonl", "jsonl.gz", "npz", "parquet"]
 NAMES = ("bad", "so, so", 'go"od')
 FITTED = Coefficients(NAMES, [30, 12, 7], 30)
 
@@ -22,33 +21,17 @@ def table():
     return ProbabilityTable(p, labels, [f"row {i}" for i in range(50)], NAMES)
 
 
-def applied(table, path, block_rows=None):
-    """Apply a table, or a file of it in chunks, and read back what was written."""
-    out = path.with_name(f"out-{path.name}")
-    chunks = [table] if block_rows is None else read_rows(path, NAMES, block_rows=block_rows)
-    counts = apply_stream(chunks, FITTED, out)
-    return counts, ProbabilityTable.read(out, NAMES), out
-
-
-@pytest.mark.parametrize("suffix", SUFFIXES)
-def test_streamed_equals_in_memory_in_every_format(tmp_path, table, suffix):
-    path = tmp_path / f"t.{suffix}"
+def test_a_file_can_be_applied_in_place(tmp_path, table):
+    path = tmp_path / "t.csv"
     table.write(path)
-    counts, written, _ = applied(table, path, block_rows=7)
+    counts = apply_stream(read_rows(path, NAMES, block_rows=7), FITTED, path)
+    written = ProbabilityTable.read(path, NAMES)
     np.testing.assert_array_equal(written.probabilities, FITTED.apply(table.probabilities))
     np.testing.assert_array_equal(written.labels, table.labels)
     assert written.ids.tolist() == table.ids.tolist()
     changed = FITTED.predict(table.probabilities) != table.probabilities.argmax(axis=1)
     assert counts == (50, changed.sum(), None)
     assert 0 < counts[1] < 50
-
-
-def test_a_file_can_be_applied_in_place(tmp_path, table):
-    path = tmp_path / "t.csv"
-    table.write(path)
-    apply_stream(read_rows(path, NAMES, block_rows=7), FITTED, path)
-    written = ProbabilityTable.read(path, NAMES)
-    np.testing.assert_array_equal(written.probabilities, FITTED.apply(table.probabilities))
 
 
 class TestRefusals:
@@ -77,17 +60,3 @@ class TestRefusals:
         path.write_text("p0,p1,p2\n" + "0.5,0.25,0.25\n" * 10 + "0.5,0.25,-1\n")
         with pytest.raises(InvalidInputError, match=r"row 11, column p2.*negative"):
             apply_stream(read_rows(path, NAMES, block_rows=2), FITTED, old)
-
-    def test_an_interruption(self, old, table):
-        def interrupted():
-            yield table
-            raise KeyboardInterrupt
-
-        with pytest.raises(KeyboardInterrupt):
-            apply_stream(interrupted(), FITTED, old)
-
-    def test_an_output_that_cannot_be(self, old, table):
-        with pytest.raises(OutputError, match="does not exist"):
-            apply_stream([table], FITTED, old.with_name("no") / "out.csv")
-        with pytest.raises(InvalidInputError, match=r"suffix '\.xlsx'"):
-            apply_stream([table], FITTED, old.with_suffix(".xlsx"))

@@ -74,12 +74,6 @@ def test_a_few_rows_are_refused(fitted, new):
     assert check([new.take(np.arange(30))], fitted).holds
 
 
-def test_other_classes_are_refused(fitted):
-    other = ProbabilityTable(np.full((40, 2), 0.5))
-    with pytest.raises(CoefficientsFormatError, match="has the classes 0, 1, but the coefficients"):
-        check([other], fitted)
-
-
 def test_coefficients_made_by_hand_are_refused(new):
     by_hand = Coefficients(new.classes, [1, 1, 1, 1], 30)
     with pytest.raises(CoefficientsFormatError, match=r"fit\.sketch is missing"):

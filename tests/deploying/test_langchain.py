@@ -1,11 +1,10 @@
 """Coefficients within LangChain, around a small decision model."""
 
 import asyncio
-import sys
 
 import pytest
 
-from dnip import Coefficients, CoefficientsFormatError, MissingDependencyError
+from dnip import Coefficients, CoefficientsFormatError
 
 try:
     from langchain_core.decisions import BaseDecisionModel, Choice, ClassifierResponse, Noul, Score
@@ -135,10 +134,3 @@ def test_coefficients_may_be_files(tmp_path):
     assert model.invoke(ask("0.6")).choices["topic"].choice == "world"
     with pytest.raises(CoefficientsFormatError, match=r"none\.json: cannot be read"):
         Reweighted(Fake(), coefficients={"topic": tmp_path / "none.json"})
-
-
-def test_a_missing_library_is_named_with_its_extra(monkeypatch):
-    monkeypatch.setitem(sys.modules, "langchain_core.decisions", None)
-    monkeypatch.delitem(sys.modules, "dnip.deploying.langchain")
-    with pytest.raises(MissingDependencyError, match=r"pip install 'dnip\[langchain\]'"):
-        import dnip.deploying.langchain  # noqa: F401

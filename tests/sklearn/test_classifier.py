@@ -165,15 +165,6 @@ def test_coefficients_are_fitted_out_of_fold_and_the_estimator_on_all_data(X, y,
     )
 
 
-def test_it_lifts_the_starving_class(X, y, shy):
-    classifier = DNIPClassifier(shy).fit(X[::2], y[::2])
-    raw = classifier.estimator_.predict(X[1::2])
-    reweighted = classifier.predict(X[1::2])
-    accuracies = [[(p == y[1::2])[y[1::2] == c].mean() for c in WINES] for p in (raw, reweighted)]
-    assert min(accuracies[0]) < 0.2
-    assert min(accuracies[1]) > 0.7
-
-
 @pytest.mark.parametrize("make", [FrozenEstimator, lambda fitted: fitted])
 def test_a_fitted_estimator_is_used_as_it_is(X, y, shy, make):
     fitted = make(shy.fit(X[::2], y[::2]))

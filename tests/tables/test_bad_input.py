@@ -195,10 +195,6 @@ class TestParquetFolder:
         (folder / "part-1.parquet").write_bytes(b"junk")
         assert_refused(folder, ["part-1.parquet: this is not a sound Parquet file"])
 
-    def test_an_id_that_stands_in_two_parts_is_told(self, folder, table):
-        table.take(range(5, 8)).write(folder / "part-3.parquet")
-        assert_refused(folder, ["part-3.parquet: row 1: the id 'row 5' is already"])
-
     def test_parts_with_other_columns_are_refused(self, folder):
         ProbabilityTable(np.array([[0.5, 0.25, 0.25]])).write(folder / "part-3.parquet")
         assert_refused(folder, ["part-3.parquet: the columns p0, p1, p2 differ", "part-0.parquet"])

@@ -52,31 +52,6 @@ def test_chunks_count_as_the_whole():
     assert evaluate(chunks, FITTED).to_dict() == evaluate([table], FITTED).to_dict()
 
 
-def test_the_summary_is_what_the_interface_promises():
-    summary = evaluate([random_table()], FITTED).to_dict()
-    assert {
-        "n",
-        "n_classes",
-        "n_unlabelled",
-        "classes",
-        "mass",
-        "raw",
-        "reweighted",
-        "difference",
-    } == summary.keys()
-    for side in ("raw", "reweighted"):
-        assert {
-            "accuracy",
-            "cobias",
-            "cobias_single",
-            "class_accuracies",
-            "odd_classes",
-            "confusion",
-        } <= summary[side].keys()
-    assert "reweighted" not in evaluate([random_table()]).to_dict()
-    assert json.loads(json.dumps(summary, allow_nan=False)) == summary
-
-
 def test_agreement_counts_rows_that_both_got_right():
     table = random_table()
     result = evaluate([table], FITTED)
@@ -115,16 +90,6 @@ def test_a_class_without_rows_has_no_interval():
     assert summary["difference"]["class_accuracies"][1] is None
 
 
-@pytest.mark.parametrize("confidence", [0, 1, -0.5, 90, float("nan"), None])
-def test_a_level_outside_0_to_1_is_refused(confidence):
-    result = evaluate([random_table()])
-    if confidence is None:
-        assert "confidence" not in result.to_dict(confidence)
-        return
-    with pytest.raises(InvalidInputError, match="confidence must lie between 0 and 1"):
-        result.to_dict(confidence)
-
-
 @pytest.mark.parametrize("n_missing", [0, 1, 2])
 def test_scores_are_those_of_the_definitions_and_strict_json(n_missing):
     rng = np.random.default_rng(1)
@@ -140,16 +105,6 @@ def test_scores_are_those_of_the_definitions_and_strict_json(n_missing):
         assert summary["worst_class_accuracy"] == min(present)
         assert summary["odd_classes"] == [oracles.odd_class(confusion, i) for i in range(5)]
         assert summary["confusion"] == confusion.tolist()
-
-
-def test_a_class_without_labelled_rows_has_no_accuracy_and_is_named():
-    table = ProbabilityTable(np.eye(3)[[0, 1, 2]], np.array([0, 1, 1]), classes=NAMES)
-    result = evaluate([table], FITTED)
-    assert result.missing == ("good",)
-    summary = result.to_dict()["raw"]
-    assert summary["class_accuracies"] == [1.0, 0.5, None]
-    assert summary["prediction_ratios"] == [1.0, 0.5, None]
-    assert summary["cobias"] == 0.5
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import pytest
 
 from dnip.base.errors import InvalidInputError
 from dnip.tables import ProbabilityTable
-from dnip.tables.guards import check_disjoint, labelled_rows, scored_rows
+from dnip.tables.guards import check_disjoint
 
 
 def table(seed=0, **parts):
@@ -22,22 +22,3 @@ def test_content_free_rows_may_have_the_same_ids():
 def test_the_same_rows_with_other_labels_are_the_same_rows():
     with pytest.raises(InvalidInputError, match=r"t0.csv and copy.csv hold the same rows"):
         check_disjoint(table(labels=[0, 1, 0]), table(labels=[1, 1, 0], source="copy.csv"))
-
-
-def test_a_table_that_is_labelled_throughout_is_not_copied():
-    whole = table(labels=[0, 1, 0])
-    assert labelled_rows(whole) is whole
-    assert len(scored_rows(table(labels=[0, 1, -1]))) == 2
-
-
-@pytest.mark.parametrize(
-    ("labels", "told"),
-    [
-        (None, "t0.csv: no row has a label, and a score needs labels"),
-        ([-1, -1, -1], "no row has a label"),
-        ([1, -1, 1], "t0.csv: only class 1 has labelled rows"),
-    ],
-)
-def test_rows_of_fewer_than_two_classes_cannot_be_scored(labels, told):
-    with pytest.raises(InvalidInputError, match=told):
-        scored_rows(table(labels=labels))

@@ -94,9 +94,3 @@ def test_a_share_may_be_empty_but_a_table_may_not(tmp_path):
     (tmp_path / "t.csv").write_text("label,p0,p1\n")
     with pytest.raises(InvalidInputError, match="there are no rows"):
         list(Scan(tmp_path / "t.csv"))
-
-
-def test_a_table_is_divided_into_several_pieces_for_each_worker(tmp_path):
-    write_groups(table_of(1000), tmp_path / "t.parquet", 10)
-    assert count_pieces(tmp_path / "t.parquet", workers=2) == 8
-    assert count_pieces(tmp_path / "t.parquet", workers=60) == 100

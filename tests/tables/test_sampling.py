@@ -118,12 +118,6 @@ def sampled(rows, most, cuts, seed=0):
     return sample.rows
 
 
-@pytest.mark.parametrize("cuts", [[], [1], [500], [3, 4, 10, 999], list(range(10, 1000, 10))])
-def test_the_sample_does_not_depend_on_the_blocks(cuts):
-    rows = np.arange(2000.0).reshape(1000, 2)
-    np.testing.assert_array_equal(sampled(rows, 50, cuts), sampled(rows, 50, [250]))
-
-
 def test_a_short_stream_stays_whole_and_in_order():
     rows = np.asfortranarray(np.arange(20, dtype=np.float32).reshape(10, 2))
     np.testing.assert_array_equal(sampled(rows, 10, [4]), rows)

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dnip import InvalidInputError
 from dnip.base.errors import CoefficientsFormatError
 from dnip.tables.sketch import ColumnSketch, Sketch
 
@@ -116,8 +115,3 @@ def test_a_damaged_sketch_is_refused(damage, told):
     damage(content)
     with pytest.raises(CoefficientsFormatError, match=f"fit.sketch is damaged: .*{told}"):
         Sketch.from_fit({"sketch": content}, CLASSES)
-
-
-def test_an_old_file_is_refused_with_the_remedy():
-    with pytest.raises(InvalidInputError, match=r"fit\.sketch is missing.*Fit again with `dnip"):
-        Sketch.from_fit({}, CLASSES)

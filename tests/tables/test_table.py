@@ -17,8 +17,9 @@ P = np.array([[0.25, 0.75], [1, 0], [0.5, 0.5]])
     ("arguments", "told"),
     [
         ({"probabilities": P[:, :1]}, "at least 2 classes"),
-        ({"labels": [0, 1]}, "labels has shape (2,), but 3 examples"),
-        ({"labels": [0, 1, 2]}, "labels[2]: label 2 is outside 0..1"),
+        ({"mass": [0.5]}, "mass has shape"),
+        ({"mass": [0.5, -1, 1]}, "mass[1]: "),
+        ({"mass": ["a", "b", "c"]}, "not a list"),
         ({"labels": [0, 1, -2]}, "labels[2]: label -2 is outside"),
         ({"ids": ["a", "b", "a"]}, "ids[2]: the id 'a' is already at ids[0]"),
         ({"classes": ("a", "b", "c")}, "2 columns, but there are 3 classes: a, b, c"),
@@ -29,11 +30,6 @@ def test_the_constructor_checks_all(arguments, told):
     with pytest.raises(InvalidInputError) as caught:
         ProbabilityTable(**{"probabilities": P, **arguments})
     assert told in str(caught.value)
-
-
-def test_one_line_describes_it(table):
-    assert repr(table) == "<ProbabilityTable: 40 rows, 3 classes, 29 labelled, from table>"
-    assert "no label column" in repr(ProbabilityTable(P))
 
 
 class TestRows:
