@@ -61,7 +61,7 @@ VARYING = [
     ),
     (re.compile(rb"(?m)^[0-9]+\.[0-9]{6},|(?<=,)[0-9]+\.[0-9]{6}(?=,)"), b"-,"),  # seconds in CSV
     (re.compile(rb"(?m)^(fit\.seconds|seconds) +[0-9.e-]+$"), rb"\1 -"),
-    (re.compile(rb"[0-9.]+(?: |\xc2\xa0|\xe2\x80\xaf)?(s|ms|seconds|minutes)\b"), rb"- \1"),
+    (re.compile(rb"[0-9.]+(?: |\xc2\xa0|\xe2\x80\xaf)?(?:s|ms|seconds|minutes)\b"), b"-"),
 ]
 
 
