@@ -15,11 +15,15 @@ TABLE = "label,p0,p1\n" + "0,0.9,0.1\n0,0.8,0.2\n1,0.6,0.4\n1,0.55,0.45\n" * 5
 
 
 @cache
-def sound(scale):
-    """What a fit on some scale writes, with a calibration, as JSON."""
+def sound(kind):
+    """What a fit on some scale writes, with a calibration, as JSON; or moved to another mix."""
     with workshop({"t.csv": TABLE}):
+        scale = 30 if kind == "moved" else kind
         fitted = fit_table(ProbabilityTable.read("t.csv"), scale=scale, evidence=False)
-    return json.loads(fitted.coefficients.to_json())
+    coefficients = fitted.coefficients
+    if kind == "moved":  # its weights are on no scale
+        coefficients = coefficients.adjusted([0.2, 0.8])
+    return json.loads(coefficients.to_json())
 
 
 LINES = [
@@ -33,7 +37,9 @@ LINES = [
     ["show", "c.json", "c.json"],
 ]
 lines = st.sampled_from(LINES)
-contents = st.sampled_from([30, "log:1000", "continuous"]).flatmap(lambda s: damaged_json(sound(s)))
+contents = st.sampled_from([30, "log:1000", "moved"]).flatmap(
+    lambda kind: damaged_json(sound(kind))
+)
 
 
 @fuzzed(30)
