@@ -34,10 +34,11 @@ def test_rows_go_where_they_belong():
     assert material.true.tolist() == [0, 1, 2] * 5
 
 
-def test_content_free_rows_that_are_given_apart_count_alone():
-    ids = [f"opt-{i}" for i in range(9)] + ["content-free-0"]
+def test_content_free_rows_that_are_given_apart_count_alone_and_may_have_the_same_ids():
+    ids = [f"{i}" for i in range(9)] + ["content-free-0"]
+    other = table(9, seed=1, ids=[f"test-{i}" for i in range(8)] + ["content-free-0"])
     free = table(3, seed=3)
-    material = Material.of(table(10, ids=ids), table(9, seed=1), content_free=free)
+    material = Material.of(table(10, ids=ids), other, content_free=free)
     assert (material.opt.content_free == free.probabilities).all()
     assert len(material.opt.labels) == 9
 
@@ -65,7 +66,7 @@ def test_a_draw_hides_the_labels_of_the_rest():
             {"ids": [f"row-{i + 57}" for i in range(60)]},
             "3 ids stand in both opt.csv and test.csv, the first is .row-57.. Give a test table",
         ),
-        ({}, {"seed": 0}, "hold the same rows"),
+        ({}, {"seed": 0, "labels": [1, 2, 0] * 20}, "hold the same rows"),
         ({"labels": [-1] * 60}, {}, "opt.csv: no row has a label, and a fit needs labels"),
         ({}, {"labels": [-1] * 60}, "test.csv: no row has a label, and a score needs labels"),
         ({}, {"labels": [1] * 60}, "test.csv: only class b has labelled rows"),
@@ -75,9 +76,3 @@ def test_a_draw_hides_the_labels_of_the_rest():
 def test_tables_that_do_not_go_together_are_refused(opt, test, told):
     with pytest.raises(InvalidInputError, match=told):
         Material.of(table(**opt), table(**{"seed": 1, "source": "test.csv", **test}))
-
-
-def test_unlabelled_rows_must_not_be_test_rows():
-    test = table(seed=1, source="test.csv")
-    with pytest.raises(InvalidInputError, match="hold the same rows"):
-        Material.of(table(), test, unlabelled=test)

@@ -4,7 +4,8 @@ from collections import Counter, defaultdict
 
 import pytest
 
-from fuzzing import BUDGET, COUNTS
+from failing_server import FailingServer
+from fuzzing import BUDGET, COUNTS, happy
 
 GROUPS = defaultdict(Counter)
 COLUMNS = ("cases", "internal errors", "tracebacks", "inputs changed", "parts left", "without end")
@@ -24,6 +25,13 @@ def _alone(monkeypatch):
     for name in ("OPENAI_API_KEY", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+
+
+@pytest.fixture(scope="session")
+def url():
+    """A server that answers every prompt alike."""
+    with FailingServer(happy) as server:
+        yield server.url
 
 
 def pytest_runtest_logreport(report):

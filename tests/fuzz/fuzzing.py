@@ -1,6 +1,7 @@
 """Run the command on hostile input, and look at what it says and what it leaves behind."""
 
 import io
+import math
 import os
 import signal
 import sys
@@ -157,3 +158,11 @@ def pipe(path, content):
     finally:
         done.set()
         thread.join(2)
+
+
+def happy(body):
+    """Answer happy with probability 0.6, sad with 0.3."""
+    if "messages" in body:
+        return {"choices": [{"message": {"content": "happy"}}]}
+    logs = {" happy": math.log(0.6), " sad": math.log(0.3)}
+    return {"choices": [{"logprobs": {"tokens": [" happy"], "top_logprobs": [logs]}}]}

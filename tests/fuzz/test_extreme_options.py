@@ -1,13 +1,10 @@
 """Extreme values of every option of every command; the options are found, not listed."""
 
-import math
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dnip import ProbabilityTable, fit_table
-from failing_server import FailingServer
 from fuzzing import STOPPED, fuzzed, run, workshop
 from mutations import NUMBERS, TEXTS
 from test_inputs_and_outputs import COMMANDS, READS, WRITES
@@ -50,8 +47,6 @@ FILES = {
     "mood.toml": TASK,
     "train.csv": ROWS,
     "test.csv": ROWS,
-    "tables/news/opt.csv": TABLE,
-    "tables/news/test.csv": TABLE,
 }
 values = st.sampled_from(
     [str(number) for number in NUMBERS] + ["9" * 5000, "1_0", "0x1", "²", "-0"]
@@ -74,20 +69,6 @@ def options(command):
 
 def line(command, url):
     return [part.format(url=url) for part in LINES[command]]
-
-
-def happy(body):
-    """Answer happy with probability 0.6, sad with 0.3."""
-    if "messages" in body:
-        return {"choices": [{"message": {"content": "happy"}}]}
-    logs = {" happy": math.log(0.6), " sad": math.log(0.3)}
-    return {"choices": [{"logprobs": {"tokens": [" happy"], "top_logprobs": [logs]}}]}
-
-
-@pytest.fixture(scope="module")
-def url():
-    with FailingServer(happy) as server:
-        yield server.url
 
 
 @pytest.mark.parametrize("command", ENDING)

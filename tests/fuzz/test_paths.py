@@ -2,11 +2,9 @@
 
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dnip import Coefficients
 from fuzzing import fuzzed, pipe, run, workshop
 from mutations import TEXTS
 from test_extreme_options import ENDING, FILES, LINES, OUTPUTS
@@ -69,11 +67,3 @@ def test_odd_places(choice, place, suffix):
         odd = place in TEXTS or len(place) > 200
         path = place + suffix if odd else as_link(place, suffix)
         run(*line(*choice, path), outputs=(*OUTPUTS, path) if path else OUTPUTS)
-
-
-@pytest.mark.parametrize("command", ["evaluate", "fit", "apply"])
-def test_outputs_to_devices_are_streams(command):
-    with workshop({**FILES, "c.json": Coefficients(["0", "1"], [15, 30], 30).to_json()}):
-        for device in ("/dev/null", "/dev/full"):
-            out = {"evaluate": "--picture"}.get(command, "--out")
-            run(*line(command, out[2:], device))

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from failing_server import FAULTS, FailingServer
-from fuzzing import fuzzed, run, workshop
+from fuzzing import fuzzed, happy, run, workshop
 from mutations import TEXTS, damaged, damaged_json
-from test_extreme_options import ROWS, happy
+from test_extreme_options import ROWS
 from test_prompt import TASK
 
 JOB = ["mood.toml", "--data", ".", "--served-model", "m", "--retries", "2", "--timeout", "1"]
@@ -21,25 +21,9 @@ LINES = [
     ["prompt", *JOB, "--out", "o.csv", "--votes", "2"],
     ["audit", *JOB],
 ]
-CHAT = {
-    "choices": [
-        {
-            "message": {"content": "happy"},
-            "logprobs": {
-                "content": [
-                    {
-                        "token": "happy",
-                        "logprob": -0.5,
-                        "top_logprobs": [
-                            {"token": "happy", "logprob": -0.5, "bytes": [104]},
-                            {"token": "sad", "logprob": -1.2},
-                        ],
-                    }
-                ]
-            },
-        }
-    ]
-}
+TOP = [{"token": "happy", "logprob": -0.5, "bytes": [104]}, {"token": "sad", "logprob": -1.2}]
+TOKEN = {"token": "happy", "logprob": -0.5, "top_logprobs": TOP}
+CHAT = {"choices": [{"message": {"content": "happy"}, "logprobs": {"content": [TOKEN]}}]}
 SOUND = st.sampled_from([CHAT, happy({}), happy({"messages": []})])
 PACKED = {"Content-Encoding": "gzip"}
 BODIES = [
@@ -69,15 +53,13 @@ def ask(line, answer, fault=lambda _: None):
 lines = st.sampled_from(LINES)
 
 
-@fuzzed(6)
-@given(lines, SOUND.flatmap(damaged_json))
+changed_values = SOUND.flatmap(damaged_json).map(json.dumps)
+changed_bytes = SOUND.map(lambda content: json.dumps(content).encode()).flatmap(damaged)
+
+
+@fuzzed(9)
+@given(lines, changed_values | changed_bytes)
 def test_changed_answers(line, answer):
-    ask(line, lambda _: (200, {}, json.dumps(answer)))
-
-
-@fuzzed(3)
-@given(lines, SOUND.map(lambda content: json.dumps(content).encode()).flatmap(damaged))
-def test_changed_bytes(line, answer):
     ask(line, lambda _: (200, {}, answer))
 
 

@@ -3,14 +3,11 @@
 import json
 import tomllib
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from failing_server import FailingServer
 from fuzzing import fuzzed, run, workshop
 from mutations import damaged, damaged_json, texts
-from test_extreme_options import happy
 from test_prompt import TASK
 
 ROWS = [{"id": f"r{n}", "text": f"message {n}", "label": n % 2} for n in range(4)]
@@ -34,12 +31,6 @@ PIECES = [
     *("{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}", "{{ text | batch(0) }}", "{{ -1 }}"),
     *("{{ (((((((((text))))))))) }}", "{{ 'a'.center(10**9) }}", "{{ text.format(text) }}"),
 ]
-
-
-@pytest.fixture(scope="module")
-def url():
-    with FailingServer(happy) as server:
-        yield server.url
 
 
 def try_task(url, line, task=TASK, rows=None, suffix=".jsonl"):

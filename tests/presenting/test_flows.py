@@ -16,7 +16,7 @@ from dnip.base.errors import MissingDependencyError, OutputError
 from dnip.metrics import class_accuracies
 from dnip.presenting.drawing import save_figure
 from dnip.presenting.drawing.flows import MOST_CLASSES, flows
-from dnip.presenting.evaluation import odd_class_figure
+from dnip.presenting.evaluation import class_accuracy_figure, odd_class_figure
 from dnip.tables.evaluation import Evaluation
 from strategies import seeded
 
@@ -59,6 +59,15 @@ def drawn(result, tmp_path, monkeypatch):
     monkeypatch.setattr(Figure, "savefig", keep)
     save_figure(odd_class_figure(result), tmp_path / "flows.png")
     return figures[0]
+
+
+@pytest.mark.parametrize("n_classes", [2, 12, 40])
+@pytest.mark.parametrize("reweighted", [True, False])
+def test_accuracies_of_few_and_many_classes_are_drawn(tmp_path, n_classes, reweighted):
+    result = evaluation(n_classes, reweighted=reweighted)
+    result.raw[n_classes // 2] = 0  # a class without rows
+    save_figure(class_accuracy_figure(result), tmp_path / "picture.png")
+    assert (tmp_path / "picture.png").stat().st_size > 1000
 
 
 @pytest.mark.parametrize(

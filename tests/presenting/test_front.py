@@ -34,10 +34,6 @@ def shown(found, rule=None):
     return present_front(found, {}, rule).to_text()
 
 
-def draw(found, path, rule=None):
-    save_figure(present_front(found, {}, rule).figure, path)
-
-
 @pytest.fixture(scope="module")
 def found():
     return made()

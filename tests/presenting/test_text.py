@@ -1,11 +1,19 @@
-"""An evaluation as text: the right numbers in aligned columns."""
+"""Tables, numbers and evaluations as text: in Markdown, and on a terminal of 80 columns."""
+
+import math
 
 import numpy as np
 import pytest
+from hypothesis import given
+from rich.cells import cell_len
 
 from dnip import Coefficients
+from dnip.presenting.artefacts import Column, Spread, Table
 from dnip.presenting.evaluation import describe, describe_constraints
+from dnip.presenting.formats import show, to_markdown
+from dnip.presenting.terminal import WIDTH, to_text, wrapped
 from dnip.tables.evaluation import Evaluation
+from strategies import result_tables, unescaped
 
 NAMES = ("a", "long name")
 RAW, AFTER = np.array([[8, 2], [4, 6]]), np.array([[7, 3], [3, 7]])
@@ -56,3 +64,64 @@ def test_many_classes_with_one_floor_are_told_by_their_lowest():
         "constraints kept: e 0.510, c 0.550, b 0.600 and 2 more (at least 0.5); "
         "f 0.750 (at least 0.7)"
     )
+
+
+@given(result_tables())
+def test_markdown_has_the_same_number_of_cells_on_every_line(table):
+    lines = to_markdown(table).split("\n")
+    assert len(lines) == len(table.rows) + 2
+    assert {unescaped(line, "|") for line in lines} == {len(table.columns) + 1}
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (0.0, "0.0"),
+        (-0.0004, "0.0"),
+        (-0.428, "−42.8"),
+        (math.nan, "–"),
+        (math.inf, "–"),
+        (None, "–"),
+        (True, "1"),
+        (-1234, "−1,234"),
+        (12.345, "1,234.5"),
+        (Spread(0.5), "50.0"),
+        (Spread(0.5, 0.0), "50.0 ± 0.0"),
+    ],
+)
+def test_numbers_as_they_are_shown(value, shown):
+    assert show(value, Column("rate", percent=True)) == shown
+
+
+COLUMNS = [Column("class"), Column("rows"), Column("rate", 3), Column("taken for")]
+
+
+def lines(*names):
+    rows = [(name, 9, 0.5, other) for name, other in zip(names, reversed(names), strict=True)]
+    return to_text(Table("", "", COLUMNS, rows)).splitlines()
+
+
+@pytest.mark.parametrize("name", ["x" * 10_000, "正" * 100, "🦊" * 50])
+def test_long_names_are_cut_where_the_table_would_be_too_wide(name):
+    header, first, second = lines("short", name)
+    assert max(map(cell_len, (header, first, second))) == WIDTH
+    assert second.count("…") == 1
+    assert second.split()[-3:-1] == ["9", "0.500"] or second.split()[1:3] == ["9", "0.500"]
+
+
+def test_names_of_a_few_letters_are_never_cut():
+    rows = [("of 12 letter", *[0.5] * 15)]
+    text = to_text(Table("", "", [Column("class"), *[Column("rate", 3)] * 15], rows))
+    assert "of 12 letter  0.500" in text
+
+
+def test_wide_letters_take_two_columns():
+    header, first, second = lines("正正", "ab")
+    assert header.index("rows") + 3 == first.index("9") + 2 == second.index("9")
+
+
+def test_sentences_are_wrapped_between_words_and_paths_stay_whole():
+    path = "folder-of-results/" * 6
+    text = wrapped(f"{'some words ' * 10}\n\nwritten: {path}")
+    assert max(map(len, text.split("\n\n")[0].splitlines())) <= WIDTH
+    assert text.split("\n")[-1] == path

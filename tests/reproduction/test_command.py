@@ -79,17 +79,6 @@ def test_another_plan_in_the_same_folder_is_refused_unless_wanted(work, reproduc
     assert results_of(work / "out") != before
 
 
-def test_results_of_an_older_version_are_refused_and_not_used(work, reproduce):
-    assert reproduce("confusion", *SAVED).status == 0
-    path = work / "out/manifest.json"
-    manifest = json.loads(path.read_text())
-    manifest["inputs"]["package_version"] = "0.0.1"
-    path.write_text(json.dumps(manifest))
-    refused = reproduce("confusion", *SAVED)
-    refused.assert_refused('package_version was "0.0.1"', "--replan")
-    assert reproduce("confusion", *SAVED, "--replan").status == 0
-
-
 def test_other_tables_in_the_same_folder_are_refused(work, reproduce):
     assert reproduce("confusion", *SAVED).status == 0
     path = work / "tables/news/opt.csv.gz"

@@ -64,13 +64,3 @@ def test_tables_of_the_same_texts_count_as_one():
     assert apart.mean("down", "All", "x") == pytest.approx((0.3 + 0.1 + 0.7) / 3)
     assert together.mean("down", "All", "x") == pytest.approx((0.2 + 0.7) / 2)
     assert together.direction("down", "base", "x") == 0
-
-
-def test_a_constant_classifier_is_no_improvement():
-    base = runs(0.5, 0.5, 0.5, 0.5)
-    always = runs(0.1, 0.5, 0.5, 0.5, constant="a")
-    one = VariantComparison(tuple("abcd"), {"base": base, "z": always})
-    assert one.differences("z", "base", "x") == {"b": 0, "c": 0, "d": 0}
-    assert not one.is_lower("z", "base", "x")
-    nothing = VariantComparison(("a",), {"base": runs(0.5), "z": runs(0.1, constant="a")})
-    assert not nothing.is_lower("z", "base", "x")

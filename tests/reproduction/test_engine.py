@@ -1,4 +1,4 @@
-"""Cells are computed once and kept, whatever fails or is killed in between."""
+"""Cells are computed once and kept by what they depend on, whatever fails or is killed."""
 
 import os
 import signal
@@ -19,8 +19,13 @@ from fake_cells import (
     fill_disk,
     no_number,
 )
+from reproduction import cell as cell_room
+from reproduction.cell import TableRef
 from reproduction.engine import Cache, run_cells
+from reproduction.fingerprints import hash_sources
 from reproduction.run import long_cells
+
+TABLE = TableRef("t", "5e11", "t.csv", 100, ("no", "yes"))
 
 
 def run(cells, folder, requests=(), **settings):
@@ -148,11 +153,10 @@ def test_no_more_processes_hold_a_model_than_the_plan_allows(tmp_path):
     assert lines[-1] == ("4 of 4 cells", 4, 4)
 
 
-def test_cells_that_take_hours_are_named_before_they_start(tmp_path):
-    table = FakeRequest(str(tmp_path / "t.csv")).table
-    many = type(table)("t", "key", "t.csv", 5000, tuple(map(str, range(100))))
+def test_cells_that_take_hours_are_named_before_they_start():
+    many = TableRef("t", "key", "t.csv", 5000, tuple(map(str, range(100))))
     few, long = (
-        fake(draw, n, {"opt": of}, chains=60, seed=0) for n, of in enumerate([table, many])
+        fake(draw, n, {"opt": of}, chains=60, seed=0) for n, of in enumerate([TABLE, many])
     )
     assert long_cells([few]) == []
     told = long_cells([few, long])
@@ -204,3 +208,41 @@ def _assert_that_workers_end(session):
             return
         time.sleep(0.1)
     raise AssertionError(f"processes left: {left}")
+
+
+def test_labels_are_no_part_of_the_work_and_settings_and_tables_are():
+    one = fake(describe, "one", {"table": TABLE}, factor=1)
+    assert one.key == fake(describe, "two", {"table": TABLE}, factor=1).key
+    others = [
+        fake(describe, "one", {"table": TABLE}, factor=2),
+        fake(describe, "one", {"table": TABLE.side("opt", 0.5)}, factor=1),
+        fake(describe, "one", {"table": TABLE.side("opt", 0.4)}, factor=1),
+        fake(draw, "one", {"table": TABLE}, factor=1),
+    ]
+    assert len({one.key, *(other.key for other in others)}) == 5
+
+
+def test_an_edit_anywhere_in_the_package_is_other_work(monkeypatch):
+    before = fake(draw, "a", seed=1).key
+    assert fake(draw, "a", seed=1).key == before
+    monkeypatch.setattr(cell_room, "hash_package", lambda: "edited")
+    assert fake(draw, "a", seed=1).key != before
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        lambda folder: (folder / "deep" / "b.py").write_text("y = 2"),
+        lambda folder: (folder / "a.py").rename(folder / "c.py"),
+        lambda folder: (folder / "deep" / "new.py").touch(),
+    ],
+)
+def test_the_hash_of_sources_is_that_of_names_and_contents_at_any_depth(tmp_path, edit):
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "a.py").write_text("x = 1")
+    (tmp_path / "deep" / "b.py").write_text("y = 1")
+    before = hash_sources.__wrapped__(tmp_path)
+    (tmp_path / "notes.txt").write_text("no code")
+    assert hash_sources.__wrapped__(tmp_path) == before
+    edit(tmp_path)
+    assert hash_sources.__wrapped__(tmp_path) != before

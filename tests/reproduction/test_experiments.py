@@ -8,16 +8,14 @@ from matplotlib.figure import Figure as Canvas
 
 import oracles
 from dnip import Objective, ProbabilityTable, solve
-from dnip.base.errors import DNIPWarning
 from dnip.fitting.fit import fit_table
 from dnip.metrics import confusion_matrix, scores
 from dnip.presenting.artefacts import Figure, Spread, Table
 from dnip.solvers import Anneal
 from dnip.tables.evaluation import evaluate
 from reproduction.experiment import Text
-from reproduction.experiments.annealing_runs import gap_above, measure_convergence, reached_after
+from reproduction.experiments.annealing_runs import measure_convergence
 from reproduction.experiments.chain_of_thought import compare_answers
-from reproduction.experiments.costs import power_law
 from reproduction.experiments.densities import density, measure_densities
 from reproduction.experiments.objectives import measure_objectives
 from reproduction.experiments.opt_sizes import FULL, debias_on_draw
@@ -116,14 +114,6 @@ def test_claims_on_cobias_single(changes, expected):
     assert verdicts(objectives("single", {**OF_SINGLE, **changes})) == expected
 
 
-def test_a_constant_answer_bears_nothing_out_and_is_shown_as_it_is():
-    artefacts = objectives("ablation", AS_SAID, constant="no")
-    assert verdicts(artefacts)[1:4] == [False, False, False]
-    tables = [f"ablation-{method}" for method in METHODS]
-    assert [table.name for table in of_kind(artefacts, Table)] == tables
-    assert len(of_kind(artefacts, Figure)) == 2
-
-
 # Table 1 and figure 6: confusion matrices
 
 
@@ -189,14 +179,6 @@ def test_densities_are_of_the_probability_of_the_true_class_before_and_after():
     assert verdicts(presented("kde", ({"task": "t"}, backwards))) == [False, False]
     always = {**found, "paper": {**found["paper"], "constant": "a"}}
     assert verdicts(presented("kde", ({"task": "u"}, always))) == []
-
-
-def test_a_class_without_test_rows_has_no_curve_and_is_drawn_without():
-    found = measure_densities(OPT, TEST.take(TEST.labels != 1), dev_share=0.1, seed=0)
-    assert found["raw"]["densities"][1] is None
-    canvas = Canvas()
-    of_kind(presented("kde", ({"task": "t"}, found)), Figure)[0].draw(canvas)
-    assert [len(axes.lines) for axes in canvas.axes] == [2, 2, 2]
 
 
 # Figure 3: prior methods
@@ -273,17 +255,6 @@ def test_times_and_their_claims():
     assert verdicts(presented("time", *as_rows))[1] is False
 
 
-def test_loops_are_left_out_where_a_class_has_no_rows():
-    opt = starving_table(60, 2)
-    with pytest.warns(DNIPWarning, match="no labelled example of class b"):
-        found = measure_solve_times(
-            opt.take(opt.labels != 1), dev_share=0.1, seed=0, time_limit=1.0
-        )
-    assert "loops" not in found["ways"]
-    seconds, _ = of_kind(presented("time", ({"task": "t"}, found)), Table)
-    assert seconds.rows[0][3] is None
-
-
 def test_the_optimum_is_that_of_enumeration_and_gaps_are_zero_where_it_was_reached():
     found = measure_convergence(
         starving_table(80, 4), scale=5, dev_share=0.1, factors=[0.2, 2.0], n_seeds=2, time_limit=60
@@ -297,17 +268,6 @@ def test_the_optimum_is_that_of_enumeration_and_gaps_are_zero_where_it_was_reach
         for gap, reached in zip(run["gaps"], run["reached_after"], strict=True):
             assert gap >= 0
             assert (gap == 0) == (reached is not None)
-
-
-def test_reached_after_is_the_first_entry_at_the_value():
-    table = starving_table(60, 1)
-    solution = solve(table.probabilities, table.labels, scale=9, solver=Anneal())
-    first = next(one for one in solution.trace if one.incumbent < solution.value + 1e-9)
-    assert reached_after(solution, solution.value) == first.evaluations
-    assert reached_after(solution, solution.value - 1) is None
-    assert gap_above(solution, solution.value - 1e-12) == 0
-    assert gap_above(solution, solution.value - 0.5) == pytest.approx(0.5)
-    assert np.isnan(power_law([4, 4], [1, 2])).all()
 
 
 @pytest.mark.parametrize(("gap", "expected"), [(0.0, True), (0.1, None)])

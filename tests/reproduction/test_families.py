@@ -49,27 +49,6 @@ def test_a_family_of_local_models(name, tmp_path, tiny_model):
         assert settings["shots"] in plan.models[0].shots
 
 
-def test_demonstrations_are_shortened_where_they_leave_no_room(tmp_path, tiny_model):
-    model = tiny_model("gpt2")  # a context of 1,024 tokens
-    plan = in_little(load_plan("gpt2-xl"), model=str(model), shots=(5,))
-    data = write_texts(tmp_path / "data", words=150)
-    done = reproduce("main", plan, tmp_path / "out", data=data)
-    assert done["failures"] == {}
-    kept = {settings["demonstration_words"] for settings in settings_of(tmp_path / "out")}
-    assert kept <= {10, 15, 25, 35, 50, 75}
-
-
-def test_a_model_that_is_too_small_for_the_prompts_fails_its_tables_and_says_why(
-    tmp_path, tiny_model
-):
-    little = {"model": str(tiny_model("gpt2")), "shots": (5,), "truncate": False}
-    plan = in_little(load_plan("gpt2-xl"), **little)
-    data = write_texts(tmp_path / "data", words=300)
-    done = reproduce("main", plan, tmp_path / "out", data=data)
-    assert len(done["failures"]) == 2 + 1
-    assert any("longer than the model's context" in why for why in done["failures"].values())
-
-
 def answer(body):
     """One token's probabilities, by the text's length."""
     first = 0.1 + (len(body["prompt"]) % 7) / 10

@@ -11,7 +11,6 @@ from reproduction.methods import (
     choose_on_dev,
     cut,
     debias,
-    fit_by,
     scores_after,
 )
 from results import METHODS, starving_table
@@ -68,9 +67,3 @@ def test_every_method_is_a_plain_fit_on_the_same_rows():
     for method, fit in fits.items():
         assert found[method]["weights"] == fit.coefficients.weights.tolist()
         assert found[method]["confusion"] == evaluate([test], fit.coefficients).reweighted.tolist()
-
-
-def test_the_plain_optimum_is_no_worse_than_annealing():
-    rows = starving_table(200, 5)
-    values = {method: fit_by(method, rows, 0).solution.value for method in METHODS[:3]}
-    assert values["optimum"] <= min(values["paper"], values["authors"]) + 1e-9

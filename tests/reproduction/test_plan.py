@@ -43,20 +43,16 @@ def test_options_of_an_experiment_are_its_defaults_and_what_the_plan_says(plan_o
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("", "tasks is missing"),
-        ("tasks = []", "tasks must be a list of one or more"),
         ('tasks = ["agnew"]', "tasks[0]: there is no built-in task 'agnew'"),
         ('tasks = ["agnews", "agnews"]', "tasks must not have a value twice"),
         (MINIMAL + "sedes = [1]", "unknown key sedes. Keys here are name, note, tasks, data"),
         (MINIMAL + "seeds = [0, -1]", "seeds[1] must be 0 or more; got -1"),
         (MINIMAL + "seeds = [0, 0]", "seeds must not have a value twice"),
-        (MINIMAL + "seeds = [true]", "seeds[0] must be a whole number; got True"),
         (MINIMAL + 'shots = ["many"]', "shots[0] must be 0, a number above it or 'balanced'"),
         (MINIMAL + "dev_share = 1.0", "dev_share must be below 1; got 1.0"),
         (MINIMAL + 'opt_split = "dev"', "opt_split must be 'train' or 'test'; got 'dev'"),
         (MINIMAL + "[rows]\nopt = 0", "rows.opt must be 1 or more; got 0"),
         (MINIMAL + "[rows]\ntrec = { opt = 5 }", "unknown key rows.trec"),
-        (MINIMAL + "[rows]\nagnews = 5", "rows.agnews must be a table; got 5"),
         (
             MINIMAL + "[rows]\nagnews = { all = 5 }",
             "unknown key rows.agnews.all. Keys here are opt",
@@ -66,15 +62,10 @@ def test_options_of_an_experiment_are_its_defaults_and_what_the_plan_says(plan_o
         (MINIMAL + "[grid]\ntau = [-1]", "grid.tau[0] must be 0 or more"),
         (MINIMAL + "[grid]\nsmoothing = [0]", "grid.smoothing[0] must be above 0"),
         (MINIMAL + "[grid]\ngamma = [1]", "unknown key grid.gamma. Keys here are beta, tau"),
-        (MINIMAL + "models = 3", "models must be a list; got 3"),
-        (MINIMAL + '[[models]]\nmodel = "m"\ntemperatur = 1', "unknown key models[0].temperatur"),
-        (MINIMAL + '[[models]]\nmodel = "m"\ndtype = 16', "models[0].dtype must be text; got 16"),
-        (MINIMAL + '[[models]]\nmodel = "m"\nmax_new_tokens = 1', "unknown key models[0].max_new"),
         (MINIMAL + '[[models]]\nmodel = "a/m"\n[[models]]\nmodel = "b/m"', "the same name"),
         (MINIMAL + '[[models]]\nmodel = "m"\nscoring = "last"', "models[0].scoring must be"),
         (MINIMAL + 'data = "eight"', "data: there is no built-in recipe of data 'eight'"),
         (MINIMAL + '[data.agnews]\nsource = "here"', "data.agnews.source must begin with hf:"),
-        (MINIMAL + "experiments = 3", "experiments must be a table; got 3"),
         (MINIMAL + "seeds = [", "not valid TOML"),
     ],
 )
@@ -97,11 +88,6 @@ def test_wrong_options_are_refused_whatever_experiment_is_asked_for(plan_of, tex
     with pytest.raises(InvalidInputError, match="plan plan: ") as caught:
         load_experiments("confusion", plan_of(MINIMAL + text))
     assert told in str(caught.value)
-
-
-def test_an_unknown_plan_is_refused_with_the_known_ones():
-    with pytest.raises(InvalidInputError, match=r"no built-in plan 'huge'.*small"):
-        load_plan("huge")
 
 
 def test_the_command_line_names_the_model_of_a_plan(plan_of):

@@ -80,22 +80,6 @@ def test_a_run_needs_one_of_its_models(plan, tmp_path):
         check(elsewhere)
 
 
-def test_a_task_without_data_is_left_out_and_named(plan, tmp_path):
-    write_texts(tmp_path / "data", tasks=("agnews",))
-    sources = sources_of(plan, tmp_path)
-    assert {row.task for row in sources} == {"agnews"}
-    assert list(sources.missing) == ["trec"]
-    assert "no train.jsonl" in sources.missing["trec"]
-
-
-def test_no_task_with_data_is_refused(plan, tmp_path):
-    with pytest.raises(InvalidInputError, match="no such folder"):
-        sources_of(plan, tmp_path)
-    (tmp_path / "data").mkdir()
-    with pytest.raises(InvalidInputError, match="no task of the plan has data there"):
-        sources_of(plan, tmp_path)
-
-
 def test_options_that_do_not_go_together_are_refused_in_terms_of_the_plan(tmp_path):
     write_texts(tmp_path / "data")
     plan = load_plan("quick").with_model("http://127.0.0.1:9/v1")
@@ -133,13 +117,6 @@ def test_tables_of_one_task_by_their_meta_file_are_one_dataset(tmp_path):
         path.write_text(json.dumps(known))
     sources = saved_sources(folder)
     assert {row.labels["dataset"] for row in sources} == {"news"}
-
-
-def test_no_saved_table_is_refused(tmp_path):
-    with pytest.raises(InvalidInputError, match="no folder in it holds"):
-        saved_sources(tmp_path)
-    with pytest.raises(InvalidInputError, match="no such folder"):
-        saved_sources(tmp_path / "none")
 
 
 def test_class_names_that_are_not_for_the_table_are_not_taken(tmp_path):

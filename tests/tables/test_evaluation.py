@@ -8,10 +8,9 @@ import pytest
 
 import oracles
 from dnip import Coefficients, ProbabilityTable, fit_table
-from dnip.base.errors import CoefficientsFormatError, InvalidInputError
-from dnip.metrics import scores
+from dnip.base.errors import InvalidInputError
 from dnip.tables.evaluation import evaluate
-from strategies import KINDS, random_confusion, random_probabilities
+from strategies import KINDS, random_probabilities
 
 NAMES = ("bad", "okay", "good")
 FITTED = Coefficients(NAMES, [30, 12, 7], 30)
@@ -90,50 +89,9 @@ def test_a_class_without_rows_has_no_interval():
     assert summary["difference"]["class_accuracies"][1] is None
 
 
-@pytest.mark.parametrize("n_missing", [0, 1, 2])
-def test_scores_are_those_of_the_definitions_and_strict_json(n_missing):
-    rng = np.random.default_rng(1)
-    for _ in range(20):
-        confusion = random_confusion(rng, 5, n_missing, size=4)
-        summary = scores(confusion)
-        json.dumps(summary, allow_nan=False)
-        assert summary["accuracy"] == pytest.approx(np.trace(confusion) / confusion.sum())
-        assert summary["cobias"] == pytest.approx(oracles.cobias(confusion))
-        assert summary["cobias_single"] == pytest.approx(oracles.cobias_single(confusion))
-        assert summary["class_accuracies"] == oracles.class_accuracies(confusion)
-        present = [a for a in summary["class_accuracies"] if a is not None]
-        assert summary["worst_class_accuracy"] == min(present)
-        assert summary["odd_classes"] == [oracles.odd_class(confusion, i) for i in range(5)]
-        assert summary["confusion"] == confusion.tolist()
-
-
-@pytest.mark.parametrize(
-    ("labels", "told"),
-    [
-        ([0, 0, 0], "only class bad has labelled rows"),
-        ([-1, -1, 1], "only class okay has labelled rows"),
-        ([-1, -1, -1], "no class has labelled rows"),
-        (None, "no class has labelled rows"),
-    ],
-)
-def test_a_table_without_two_labelled_classes_is_refused(labels, told):
-    labels = None if labels is None else np.array(labels)
-    table = ProbabilityTable(np.full((3, 3), 1 / 3), labels, classes=NAMES, source="t.csv")
-    with pytest.raises(InvalidInputError, match=f"t.csv: {told}.*label column"):
-        evaluate([table])
-
-
 def test_no_rows_at_all_are_refused():
     with pytest.raises(InvalidInputError, match="no rows to evaluate"):
         evaluate([])
-
-
-@pytest.mark.parametrize(
-    "classes", [("bad", "good", "okay"), ("bad", "okay"), ("0", "1", "2"), (*NAMES, "great")]
-)
-def test_coefficients_for_other_classes_are_refused(classes):
-    with pytest.raises(CoefficientsFormatError, match="but the coefficients were fitted for"):
-        evaluate([random_table()], Coefficients(classes, [1] * len(classes), 1))
 
 
 def test_scores_for_another_mix_weigh_rows_and_keep_their_counts():

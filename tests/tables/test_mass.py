@@ -5,13 +5,11 @@ import warnings
 import numpy as np
 import pytest
 
+from dnip import Coefficients
 from dnip.base.errors import DNIPWarning, InvalidInputError
 from dnip.deploying.application import apply_stream
-from dnip.fitting.fit import fit_file, fit_table
-from dnip.fitting.settings import FitSettings
-from dnip.tables import ProbabilityTable, Scan, open_writer
+from dnip.tables import ProbabilityTable, open_writer
 from dnip.tables.captured_mass import LOW_MASS, CapturedMass, MassCounts
-from dnip.tables.evaluation import evaluate
 from dnip.tables.reading import read_rows
 
 SUFFIXES = ["csv", "csv.gz", "jsonl", "npz", "parquet"]
@@ -61,23 +59,14 @@ def test_low_mass_is_told_once_whole_and_in_chunks(tmp_path, suffix, block_rows)
 
 
 @pytest.mark.filterwarnings("ignore::dnip.DNIPWarning")
-def test_fit_evaluation_and_application_count_the_same_rows(tmp_path):
-    table, path = low_table(), tmp_path / "low.csv"
-    table.write(path)
-    counted = CapturedMass(40, 30, 0.02)
-    fitted = fit_table(table)
-    assert fitted.captured_mass == fit_file(path, FitSettings()).captured_mass == counted
-    assert evaluate(Scan(path)).captured_mass == counted
-    out = tmp_path / "out.csv"
-    assert apply_stream(Scan(path), fitted.coefficients, out).captured_mass == counted
-    assert ProbabilityTable.read(out).mass.tolist() == table.mass.tolist()
-
-
-def test_parts_of_a_table_keep_their_mass():
+def test_parts_and_copies_of_a_table_keep_their_mass(tmp_path):
     table = low_table()
     assert table.take([3, 1]).mass.tolist() == table.mass[[3, 1]].tolist()
     part = ProbabilityTable(table.probabilities, np.full(40, -1), mass=table.mass).unlabelled()
     assert part.mass.tolist() == table.mass.tolist()
+    coefficients = Coefficients(["0", "1", "2"], [1, 2, 3], 3)
+    apply_stream([table], coefficients, tmp_path / "out.npz")
+    assert ProbabilityTable.read(tmp_path / "out.npz").mass.tolist() == table.mass.tolist()
     for library in ("pandas", "polars"):
         with pytest.warns(DNIPWarning, match="frame: the labels capture"):
             back = ProbabilityTable.from_frame(table.to_frame(library))

@@ -1,4 +1,4 @@
-"""Membership or weight: the functions against their corners, the search against enumeration."""
+"""The linear adapter and membership functions: each search against what it should reach."""
 
 import itertools
 
@@ -7,10 +7,65 @@ import pytest
 
 import oracles
 from dnip import Objective, solve
-from dnip.base.errors import InvalidInputError
 from dnip.comparing.baselines import OptSet
+from dnip.metrics import cobias, confusion_matrix
+from reproduction.linear_adapter import LinearAdapter, smooth_objective
 from reproduction.membership import TRIANGLES, Choices, Membership
-from strategies import random_probabilities
+from strategies import random_confusion, random_probabilities
+
+
+@pytest.fixture
+def torch():
+    return pytest.importorskip("torch")
+
+
+def starved(n_rows=400, seed=0):
+    """Labels that follow the probabilities once the last class is boosted."""
+    rng = np.random.default_rng(seed)
+    fair = random_probabilities(rng, n_rows, 3)
+    p = fair * [3.0, 2.0, 0.5]
+    return OptSet.of(p / p.sum(axis=1, keepdims=True), fair.argmax(axis=1))
+
+
+@pytest.mark.parametrize("n_missing", [0, 1])
+@pytest.mark.parametrize("terms", [("error", "cobias", "pmi"), ("error",), ("cobias", "pmi")])
+def test_the_smooth_objective_of_whole_counts_is_z(torch, terms, n_missing):
+    confusion = random_confusion(np.random.default_rng(0), 5, n_missing)
+    objective = Objective(1.3, 0.4, 2.0, terms)
+    value = smooth_objective(torch, torch.tensor(confusion, dtype=torch.float64), objective)
+    assert float(value) == pytest.approx(objective(confusion), abs=1e-12)
+
+
+@pytest.mark.usefixtures("torch")
+def test_training_closes_the_gap():
+    opt, test = starved(), starved(seed=1)
+    fitted = LinearAdapter().fit(opt)
+    before = confusion_matrix(test.labels, test.probabilities.argmax(axis=1), 3)
+    after = confusion_matrix(test.labels, fitted.predict(test.probabilities), 3)
+    assert cobias(before) > 0.3
+    assert cobias(after) < 0.1
+    assert fitted.to_dict()["dev_rows"] == 80
+
+
+def test_the_seed_says_all(torch, monkeypatch):
+    monkeypatch.setattr("reproduction.linear_adapter._MAX_STEPS", 30)
+    opt = starved()
+    torch.manual_seed(5)
+    first = LinearAdapter().fit(opt, seed=3)
+    torch.manual_seed(6)
+    again, other = LinearAdapter().fit(opt, seed=3), LinearAdapter().fit(opt, seed=4)
+    assert (first.matrix == again.matrix).all()
+    assert (first.matrix != other.matrix).any()
+
+
+@pytest.mark.usefixtures("torch")
+@pytest.mark.parametrize("labels", [[0, 1, 2], [0, 2] * 8, [0] * 14 + [1, 1, 2, 2]])
+def test_few_labels_and_a_missing_class(labels, monkeypatch):
+    monkeypatch.setattr("reproduction.linear_adapter._MAX_STEPS", 20)
+    p = random_probabilities(np.random.default_rng(2), len(labels), 3)
+    scores = LinearAdapter(width=8).fit(OptSet.of(p, labels)).scores(p)
+    assert np.isfinite(scores).all()
+
 
 #: Left corner, peak, right corner of the nineteen functions, by the intervals of the reference;
 #: the corners of the steep ones lie an eighth apart.
@@ -28,12 +83,6 @@ def score(p, choice, scale):
         return (choice + 1) * p
     corners = [c for c in CORNERS if c != (0, 1, 2)][choice - scale]
     return scale * max(float(np.interp(p, corners, (0, 1, 0))), 0.0)
-
-
-def confusion_of(labels, predictions, n_classes):
-    counts = np.zeros((n_classes, n_classes), np.int64)
-    np.add.at(counts, (labels, predictions), 1)
-    return counts
 
 
 def problem(n_classes, n_rows, kind="random", seed=0):
@@ -66,9 +115,9 @@ def test_the_search_finds_the_optimum_of_all_choices(n_classes, n_rows, scale, k
     for chosen in itertools.product(range(scale + 18), repeat=n_classes):
         scores = np.stack([values[c][choice] for c, choice in enumerate(chosen)], axis=1)
         predicted = np.where(scores.any(axis=1), scores.argmax(axis=1), raw)
-        best = min(best, oracles.objective(confusion_of(labels, predicted, n_classes)))
+        best = min(best, oracles.objective(confusion_matrix(labels, predicted, n_classes)))
     fitted = Membership(scale=scale).fit(OptSet.of(p, labels))
-    reached = oracles.objective(confusion_of(labels, fitted.predict(p), n_classes))
+    reached = oracles.objective(confusion_matrix(labels, fitted.predict(p), n_classes))
     assert fitted.notes["objective"] == pytest.approx(reached, abs=1e-12)
     assert reached == pytest.approx(best, abs=1e-9)
 
@@ -79,11 +128,3 @@ def test_a_class_without_labels_keeps_its_weight():
     with pytest.warns(match="no labelled example of class 2"):
         alone = solve(p, opt.labels, scale=30)
     assert Membership().fit(opt).chosen[2] == alone.weight_indices[2] - 1
-
-
-def test_bad_settings():
-    with pytest.raises(InvalidInputError, match="scale must be"):
-        Membership(scale=0)
-    p, labels = problem(2, 20)
-    with pytest.raises(InvalidInputError, match="COBias over pairs"):
-        Membership(Objective(gap="single")).fit(OptSet.of(p, labels))
