@@ -10,8 +10,7 @@ from dnip import ProbabilityTable
 from dnip.fitting.fit import fit_table
 from fuzzing import fuzzed, run, workshop
 from mutations import damaged, damaged_json
-
-TABLE = "label,p0,p1\n" + "0,0.9,0.1\n0,0.8,0.2\n1,0.6,0.4\n1,0.55,0.45\n" * 5
+from test_extreme_options import TABLE
 
 
 @cache

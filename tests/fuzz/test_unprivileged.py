@@ -14,11 +14,9 @@ from fuzzing import BUDGET, COUNTS, workshop
 from test_extreme_options import FILES
 
 SOURCES = os.pathsep.join(str(Path(file).parents[1]) for file in (package, numpy.__file__))
-QUICK = {
-    "apply": (["t.csv", "--coefficients", "c.json", "--out", "mine/o.csv"], 0),
-}
 #: The last of these compile all kernels, in memory, since there is no place to keep them.
-SLOW = {
+CASES = {
+    "apply": (["t.csv", "--coefficients", "c.json", "--out", "mine/o.csv"], 0),
     "evaluate": (["t.csv", "--coefficients", "c.json"], 0),
     "evaluate --picture": (["t.csv", "--picture", "mine/p.png"], 0),
     "apply elsewhere": (["t.csv", "--coefficients", "c.json", "--out", "o.csv"], 1),
@@ -26,10 +24,7 @@ SLOW = {
     "fit secrets": (["secret.csv", "--out", "mine/o.json"], 1),
     "evaluate --coefficients": (["t.csv", "--coefficients", "secret.csv"], 1),
     "fit": (["t.csv", "--out", "mine/o.json"], 0),
-    "pareto": (
-        ["t.csv", "--choose", "knee", "--folder", "mine/o", "--out", "mine/c.json"],
-        0,
-    ),
+    "pareto": (["t.csv", "--choose", "knee", "--folder", "mine/o", "--out", "mine/c.json"], 0),
     "demo": (["--out", "mine/demo"], 0),
 }
 
@@ -63,9 +58,9 @@ def python():
     pytest.skip("the user nobody may not run this Python")
 
 
-@pytest.mark.parametrize("name", [*QUICK, *(SLOW if BUDGET > 1 else ())])
+@pytest.mark.parametrize("name", CASES if BUDGET > 1 else ["apply"])
 def test_a_user_who_owns_nothing(python, name):
-    options, status = (QUICK | SLOW)[name]
+    options, status = CASES[name]
     with workshop(FILES | {"secret.csv": FILES["t.csv"]}) as folder:
         folder.chmod(0o755)
         (folder / "secret.csv").chmod(0o600)

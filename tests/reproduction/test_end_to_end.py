@@ -1,12 +1,14 @@
-"""Every experiment with the small language model on made-up texts: texts to report."""
+"""Every experiment with the small model on made-up texts, and the plans of the paper's families."""
 
 import json
+import math
 import re
 from pathlib import Path
 
 import pytest
 
-from reproduction.plan import Rows, load_plan
+from failing_server import FailingServer
+from reproduction.plan import DevGrid, Rows, load_plan
 from reproduction.registry import EXPERIMENTS
 from reproduction.run import reproduce
 from texts import write_texts
@@ -33,3 +35,64 @@ def test_the_reduced_plan_from_texts_to_report(tmp_path):
         assert (tmp_path / "out" / picture).is_file()
     again = reproduce("all", plan, tmp_path / "out", data=data, jobs=2)
     assert again["cells_reused"] == again["cells"] == done["cells"]
+
+
+ARCHITECTURES = {
+    "gpt2-xl": "gpt2",
+    "gemma-2-2b": "gemma2",
+    "llama-2-13b": "llama",  # and the 7B of fewer shots
+}
+
+
+def in_little(plan, **model):
+    """The plan with another model, one task, one seed and few rows."""
+    (only,) = plan.models
+    return plan.model_copy(
+        update={
+            "models": (only.model_copy(update=model),),
+            "tasks": ("agnews",),
+            "seeds": (0,),
+            "rows": Rows(opt=40, test=20),
+            "grid": DevGrid(smoothing=(1.0, 4000.0)),
+            "dev_share": 0.2,
+            "experiments": {"cot": {"rows": 4, "max_new_tokens": 4}},
+        }
+    )
+
+
+def settings_of(folder):
+    paths = (folder / "prompts").glob("*.meta.json")
+    return [json.loads(path.read_text())["settings"] for path in paths]
+
+
+@pytest.mark.parametrize("name", ARCHITECTURES)
+def test_a_family_of_local_models(name, tmp_path, tiny_model):
+    plan = in_little(load_plan(name), model=str(tiny_model(ARCHITECTURES[name])))
+    done = reproduce("main", plan, tmp_path / "out", data=write_texts(tmp_path / "data"))
+    assert done["failures"] == {}
+    assert done["cells"] == len(plan.models[0].shots)
+    for settings in settings_of(tmp_path / "out"):
+        assert settings["engine"]["dtype"] == "bfloat16"
+        assert settings["shots"] in plan.models[0].shots
+
+
+def answer(body):
+    """One token's probabilities, by the text's length."""
+    first = 0.1 + (len(body["prompt"]) % 7) / 10
+    labels = {" World": first, " Sports": 0.1, " Business": 0.05, " Technology": 0.02}
+    top = {label: math.log(p) for label, p in labels.items()}
+    return {"choices": [{"logprobs": {"tokens": [" World"], "top_logprobs": [top]}}]}
+
+
+def test_the_family_behind_a_server(tmp_path, monkeypatch):
+    pytest.importorskip("httpx2")
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    plan = load_plan("llama-2-70b")
+    with FailingServer(answer) as server:
+        little = in_little(plan, model=server.url, tokenizer=None)
+        done = reproduce("main", little, tmp_path / "out", data=write_texts(tmp_path / "data"))
+    assert done["failures"] == {}
+    assert done["tables"] == 2
+    assert {body["model"] for body in server.requests} == {"meta-llama/Llama-2-70b-hf"}
+    assert len(server.requests) == 60

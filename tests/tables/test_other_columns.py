@@ -1,23 +1,143 @@
-"""Columns that mean nothing here: read with one warning, and carried through apply."""
+"""What travels beside the probabilities: mass, samples, fall-backs, and columns of no meaning."""
 
 import json
+import warnings
 
 import numpy as np
 import pytest
 
-from dnip import Coefficients, DNIPWarning, ProbabilityTable
+from dnip import Coefficients
+from dnip.base.errors import DNIPWarning, InvalidInputError
 from dnip.deploying.application import apply_stream
-from dnip.tables import Scan, open_writer
+from dnip.tables import ProbabilityTable, Scan, open_writer
+from dnip.tables.captured_mass import LOW_MASS, CapturedMass, MassCounts
+from dnip.tables.reading import read_rows
+
+SUFFIXES = ["csv", "csv.gz", "jsonl", "npz", "parquet"]
+TABLE = ProbabilityTable(
+    np.array([[0.25, 0.75], [0.5, 0.5]]), np.array([1, -1]), classes=("no", "yes")
+)
+
+
+def low_table(n_rows=40, n_low=30):
+    rng = np.random.default_rng(0)
+    mass = np.where(np.arange(n_rows) < n_low, 0.02, 0.8)
+    return ProbabilityTable(
+        rng.dirichlet(np.ones(3), n_rows), rng.integers(3, size=n_rows), mass=rng.permutation(mass)
+    )
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_a_table_with_them_reads_back_as_the_table(tmp_path, suffix):
+    path = tmp_path / f"table.{suffix}"
+    with open_writer(path, TABLE.classes) as writer:
+        writer.write(TABLE, mass=[1.0004, 0.1 + 0.2], samples=[16, 15], fallback=[0, 1])
+    back = ProbabilityTable.read(path, TABLE.classes)
+    assert back.data_hash == TABLE.data_hash
+    assert back.mass.tolist() == [1.0004, 0.1 + 0.2]  # just above one is rounding
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize("block_rows", [1, 7, 100])
+def test_low_mass_is_told_once_whole_and_in_chunks(tmp_path, suffix, block_rows):
+    table = low_table()
+    path = tmp_path / f"low.{suffix}"
+    table.write(path)
+    for read in (
+        ProbabilityTable.read,
+        lambda path: list(read_rows(path, block_rows=block_rows)),
+    ):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            rows = read(path)
+        assert [str(warning.message) for warning in caught] == [
+            f"{path}: the labels capture less than 0.1 of the probability in 75% of the rows "
+            "(30 of 40; median mass 0.02): the prompt or the label words are at fault, "
+            "coefficients cannot mend that. Look at both with `dnip audit`"
+        ]
+        parts = [rows] if isinstance(rows, ProbabilityTable) else rows
+        assert np.concatenate([part.mass for part in parts]).tolist() == table.mass.tolist()
+
+
+@pytest.mark.filterwarnings("ignore::dnip.DNIPWarning")
+def test_parts_and_copies_of_a_table_keep_their_mass(tmp_path):
+    table = low_table()
+    assert table.take([3, 1]).mass.tolist() == table.mass[[3, 1]].tolist()
+    part = ProbabilityTable(table.probabilities, np.full(40, -1), mass=table.mass).unlabelled()
+    assert part.mass.tolist() == table.mass.tolist()
+    coefficients = Coefficients(["0", "1", "2"], [1, 2, 3], 3)
+    apply_stream([table], coefficients, tmp_path / "out.npz")
+    assert ProbabilityTable.read(tmp_path / "out.npz").mass.tolist() == table.mass.tolist()
+    for library in ("pandas", "polars"):
+        with pytest.warns(DNIPWarning, match="frame: the labels capture"):
+            back = ProbabilityTable.from_frame(table.to_frame(library))
+        assert back.mass.tolist() == table.mass.tolist()
+
+
+@pytest.mark.parametrize(
+    ("cell", "told"),
+    [
+        ("-0.25", "the captured mass is -0.25, outside 0..1"),
+        ("nan", "the captured mass is nan, outside 0..1"),
+        ("1.5", "the captured mass is 1.5, outside 0..1"),
+        ("", "the cell is empty"),
+        ("much", "'much' is not a number"),
+    ],
+)
+def test_what_no_mass_can_be_is_refused_by_its_cell(tmp_path, cell, told):
+    path = tmp_path / "bad.csv"
+    path.write_text(f"label,mass,p0,p1\n0,1,0.5,0.5\n1,{cell},0.5,0.5\n")
+    with pytest.raises(InvalidInputError) as caught:
+        ProbabilityTable.read(path)
+    assert str(caught.value).startswith(f"{path}: row 2, column mass: {told}")
+
+
+def test_mass_may_be_the_name_of_a_class(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("label,mass,p0,p1\nmass,0.9,0.75,0.25\nenergy,0.8,0.5,0.5\n")
+    table = ProbabilityTable.read(path, ["mass", "energy"])
+    assert table.labels.tolist() == [0, 1]
+    assert table.mass.tolist() == [0.9, 0.8]
+    path.write_text("label,p0,p1\nmass,0.75,0.25\nenergy,0.5,0.5\n")
+    assert ProbabilityTable.read(path, ["mass", "energy"]).mass is None
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_chunks_give_what_the_whole_gives(seed):
+    rng = np.random.default_rng(seed)
+    mass = rng.random(rng.integers(1, 2000)) ** rng.integers(1, 6)
+    counts = MassCounts()
+    for chunk in np.array_split(mass, 7):
+        counts.add(chunk)
+    assert counts.summary == CapturedMass.of(mass)
+    assert counts.summary.rows == len(mass)
+    assert counts.summary.low == np.count_nonzero(mass < LOW_MASS)
+    middle = np.sort(mass)[(len(mass) - 1) // 2]
+    assert counts.summary.median == pytest.approx(middle, rel=6e-3)
+
+
+@pytest.mark.parametrize("value", [0.0, -0.0, 1.0, 1.0004])
+def test_the_ends_of_the_range_are_counted(value):
+    assert CapturedMass.of([value]).median == pytest.approx(value, abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("low", "told", "at_fault"), [(0, False, False), (9, False, False), (10, True, False),
+                                  (50, True, False), (51, True, True)]
+)  # fmt: skip
+def test_a_tenth_is_told_and_more_than_half_is_a_fault(low, told, at_fault):
+    mass = CapturedMass(100, low, 0.5)
+    assert (mass.worth_telling, mass.at_fault) == (told, at_fault)
+
 
 TEXTS = ["plain", 'a "quote", a comma', "line\nend", "", "🐟"]
-SUFFIXES = (".csv", ".csv.gz", ".jsonl", ".npz", ".parquet")
 
 
 @pytest.fixture(params=SUFFIXES)
 def path(request, tmp_path):
     """A table with a column of texts."""
     table = ProbabilityTable(np.array([[0.75, 0.25]] * 5), np.array([0, 1, 0, 1, -1]))
-    found = tmp_path / f"opt{request.param}"
+    found = tmp_path / f"opt.{request.param}"
     with open_writer(found, table.classes) as writer:
         writer.write(table, others={"text": TEXTS})
     return found
@@ -32,7 +152,7 @@ def test_they_are_named_once_and_not_read(path):
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_apply_carries_them_to_every_format(path, suffix, tmp_path):
-    out = tmp_path / f"new{suffix}"
+    out = tmp_path / f"new.{suffix}"
     apply_stream(Scan(path, others=True), Coefficients(["0", "1"], [1, 4], 4), out)
     (chunk,) = Scan(out, others=True)
     assert list(chunk.others["text"]) == TEXTS
@@ -48,7 +168,7 @@ def test_nested_cells_of_json_stay_as_they_are(tmp_path):
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_texts_that_are_no_unicode_are_escaped(suffix, tmp_path):
-    path, out = tmp_path / "opt.jsonl", tmp_path / f"new{suffix}"
+    path, out = tmp_path / "opt.jsonl", tmp_path / f"new.{suffix}"
     path.write_text('{"p0": 0.5, "p1": 0.5, "text": "\\ud800", "none": null}\n')
     apply_stream(Scan(path, others=True), Coefficients(["0", "1"], [1, 1], 1), out)
     (chunk,) = Scan(out, others=True)
