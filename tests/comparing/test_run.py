@@ -37,6 +37,7 @@ class Fake:
     summary: ClassVar[str] = "a fake"
     reads: ClassVar[tuple[str, ...]] = ()
     library: ClassVar[str] = ""
+    extra: ClassVar[str] = ""
     seeded: bool = True
     fits: list = field(default_factory=list)
 
