@@ -3,18 +3,7 @@
 import re
 from pathlib import Path
 
-import pytest
-
-from dnip import Coefficients
-
-KEYS = {
-    "accuracy",
-    "cobias",
-    "cobias_single",
-    "class_accuracies",
-    "odd_classes",
-    "confusion",
-}
+KEYS = {"accuracy", "cobias", "cobias_single", "class_accuracies", "odd_classes", "confusion"}
 
 
 def test_json_has_the_promised_keys(dnip, files):
@@ -39,19 +28,6 @@ def test_with_coefficients_the_text_shows_both_sides(dnip, files):
     assert "In brackets: 90 % intervals." in text
 
 
-@pytest.mark.parametrize("level", ["0", "1", "90", "-1", "nan"])
-def test_a_level_outside_0_to_1_is_refused(dnip, files, level):
-    run = dnip("evaluate", "t.csv", "--json", "--confidence", level)
-    run.assert_refused("confidence must lie between 0 and 1")
-
-
-def test_the_coefficients_name_the_classes(dnip, files):
-    Coefficients(["no", "yes"], [15, 30], 30).save("c.json")
-    summary = dnip("evaluate", "t.csv", "--coefficients", "c.json", "--json").json
-    assert summary["classes"] == ["no", "yes"]
-    assert summary["reweighted"]["accuracy"] == 1.0
-
-
 def test_unlabelled_rows_are_not_counted(dnip, files):
     with Path("t.csv").open("a") as file:
         file.write(",0.5,0.5\n,0.1,0.9\n")
@@ -73,16 +49,3 @@ def test_a_picture_of_the_odd_classes(dnip, files):
     assert Path("flows.png").read_bytes().startswith(b"\x89PNG")
     text = dnip("evaluate", "t.csv", "--picture", "flows.svg").out
     assert text.endswith("\npicture written to flows.svg\n")
-
-
-@pytest.mark.parametrize(
-    ("picture", "told"),
-    [
-        ("flows.bmp", "its suffix must be one of .png, .svg, .pdf"),
-        ("none/flows.png", "none/flows.png cannot be written"),
-        ("t.csv", "table and picture are the same file"),
-    ],
-)
-def test_a_picture_that_cannot_be_is_refused_before_the_work(dnip, files, unchanged, picture, told):
-    with unchanged():
-        dnip("evaluate", "t.csv", "--picture", picture).assert_refused(told)

@@ -15,29 +15,13 @@ COMMANDS = {name: app.commands.get_command(None, name) for name in app.COMMANDS}
 
 #: Options that name what is read, and how the path of a file there is made of the option's value.
 READS = {
-    **dict.fromkeys(
-        (
-            "opt",
-            "other",
-            "test",
-            "table",
-            "unlabelled",
-            "dev",
-            "content_free",
-            "files",
-            "gold",
-        ),
-        "",
-    ),
-    **dict.fromkeys(("coefficients", "logit_bias"), ""),
-    "costs": "",
+    **dict.fromkeys(("opt", "other", "test", "table", "unlabelled", "dev", "content_free"), ""),
+    **dict.fromkeys(("files", "gold", "coefficients", "logit_bias", "costs"), ""),
     "target_prior": ".json",
     "task": ".toml",
-    "plan": ".toml",
     "model": "/config.json",
     "tokenizer": "/config.json",
     "data": "/test.jsonl",
-    "tables": "/news/test.csv",
 }
 #: Options that name what is written: the suffix of a file, or the files in a folder.
 WRITES = {
@@ -171,12 +155,3 @@ def test_an_input_table_may_not_become_a_part_of_the_outputs(dnip, folder):
     run = dnip("fit", "parts", "--out", "parts/c.json")
     run.assert_refused("out and table lie one in the other")
     dnip("fit", "/", "--out", "c.json").assert_refused("out and table lie one in the other")
-
-
-def test_a_run_may_be_repeated_beside_its_input(dnip, files):
-    for _ in range(2):
-        assert (
-            dnip("compare", "t.csv", "--test", "t2.csv", "--methods", "raw", "--out", ".").status
-            == 1
-        )
-        assert dnip("apply", "t.csv", "--coefficients", "c.json", "--out", "o.csv").status == 0

@@ -12,8 +12,8 @@ import pytest
 
 import oracles
 from dnip import Coefficients, ProbabilityTable
+from test_process import DNIP
 
-DNIP = str(Path(sys.executable).with_name("dnip"))
 INDICES = [30, 12, 17]
 
 
@@ -74,27 +74,18 @@ def test_one_row_group_of_many_rows_and_ids_is_read_in_little_memory(fitted):
         assert int(run.stdout.split()[-1]) * 1024 < 600e6
 
 
-class TestOldOutputStands:
-    """Whatever goes wrong, the output of an earlier day stays, and nothing is left beside it."""
+def test_a_disk_that_fills_leaves_the_old_output_and_nothing_beside_it(fitted):
+    write_part("t.parquet", 100_000)
+    Path("out.parquet").write_bytes(b"old")
 
-    @pytest.fixture(autouse=True)
-    def _unharmed(self, fitted):
-        Path("out.parquet").write_bytes(b"old")
-        yield
-        assert Path("out.parquet").read_bytes() == b"old"
-        assert not list(Path().glob(".dnip-*"))
+    def limit():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (500_000, 500_000))
 
-    def test_a_disk_that_fills(self):
-        write_part("t.parquet", 100_000)
-
-        def limit():
-            resource.setrlimit(resource.RLIMIT_FSIZE, (500_000, 500_000))
-
-        command = [DNIP, "apply", "t.parquet", "--coefficients", "c.json", "--out", "out.parquet"]
-        run = subprocess.run(
-            command, preexec_fn=limit, timeout=60, capture_output=True, text=True, check=False
-        )
-        assert (run.returncode, run.stdout) == (1, "")
-        assert (
-            run.stderr == "error: out.parquet cannot be written: File too large. Write elsewhere\n"
-        )
+    command = [DNIP, "apply", "t.parquet", "--coefficients", "c.json", "--out", "out.parquet"]
+    run = subprocess.run(
+        command, preexec_fn=limit, timeout=60, capture_output=True, text=True, check=False
+    )
+    told = "error: out.parquet cannot be written: File too large. Write elsewhere\n"
+    assert (run.returncode, run.stdout, run.stderr) == (1, "", told)
+    assert Path("out.parquet").read_bytes() == b"old"
+    assert not list(Path().glob(".dnip-*"))

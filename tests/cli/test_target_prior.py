@@ -1,6 +1,5 @@
 """``--target-prior`` of ``fit``, ``apply`` and ``evaluate``."""
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +7,6 @@ import pytest
 
 from dnip import Coefficients, ProbabilityTable
 from dnip.fitting.fit import fit_table
-from dnip.metrics import cobias
 from populations import biased_rows
 
 NAMES = ("bad", "okay", "good")
@@ -37,32 +35,25 @@ def fitted(dnip, tables):
     return Coefficients.load("c.json")
 
 
-@pytest.mark.parametrize("mix", [MIX, "0.1,0.2,0.7", "mix.json", "uniform"])
-def test_fit_takes_every_form(dnip, tables, mix):
-    Path("mix.json").write_text(json.dumps(dict(zip(NAMES, SHARES, strict=True))))
+@pytest.mark.parametrize("mix", [MIX, "uniform"])
+def test_fit_is_that_of_the_library(dnip, tables, mix):
     run = dnip("fit", "opt.npz", "--robust", "off", "--target-prior", mix, "--json")
     shares = [1 / 3] * 3 if mix == "uniform" else SHARES
     expected = fit_table(ProbabilityTable.read("opt.npz"), robust="off", target_prior=shares)
     assert (run.status, run.err) == (0, "")
     assert run.json["objective"] == expected.solution.value
     assert run.json["target_prior"] == expected.target.to_dict(NAMES)
-    assert list(run.json["target_prior"]["shares"].values()) == pytest.approx(shares)
     np.testing.assert_allclose(Coefficients.load("coefficients.json").class_shares, shares)
 
 
-@pytest.mark.parametrize("robust", ["off", "auto"])
-def test_fit_estimates_from_unlabelled_rows(dnip, tables, robust):
-    run = dnip(
-        *("fit", "opt.npz", "--robust", robust, "--unlabelled", "new.csv"),
-        *("--classes", ",".join(NAMES), "--target-prior", "estimate", "--json"),
-        "--no-evidence",
-    )
+def test_fit_estimates_from_unlabelled_rows(dnip, tables):
+    options = ("--classes", ",".join(NAMES), "--robust", "off", "--no-evidence", "--json")
+    estimate = ("--unlabelled", "new.csv", "--target-prior", "estimate")
+    run = dnip("fit", "opt.npz", *options, *estimate)
     assert (run.status, run.err) == (0, "")
     told = run.json["target_prior"]
     assert (told["source"], told["rows"]) == ("estimate", 2_000)
     assert list(told["shares"].values()) == pytest.approx(SHARES, abs=0.1)
-    for name in NAMES:
-        assert told["low"][name] < told["shares"][name] < told["high"][name]
 
 
 @pytest.mark.parametrize("mix", [MIX, "estimate"])
@@ -89,22 +80,16 @@ def test_evaluate_scores_a_population_of_the_mix(dnip, fitted):
     plain = dnip(*command).json
     run = dnip(*command, "--target-prior", MIX)
     assert "note: target prior: bad 0.100" in run.err
-    p = ProbabilityTable.read("opt.npz").probabilities
-    labels = ProbabilityTable.read("opt.npz").labels
-    moved = fitted.adjusted(SHARES)
+    table, moved = ProbabilityTable.read("opt.npz"), fitted.adjusted(SHARES)
     for name, predicted in (
-        ("raw", p.argmax(axis=1)),
-        ("reweighted", fitted.predict(p)),
-        ("adjusted", moved.predict(p)),
+        ("raw", table.probabilities.argmax(axis=1)),
+        ("reweighted", fitted.predict(table.probabilities)),
+        ("adjusted", moved.predict(table.probabilities)),
     ):
-        right = [np.mean(predicted[labels == c] == c) for c in range(3)]
+        right = [np.mean(predicted[table.labels == c] == c) for c in range(3)]
         assert run.json[name]["accuracy"] == pytest.approx(np.dot(SHARES, right))
         assert run.json[name]["class_accuracies"] == pytest.approx(right)
-        counts = np.array(run.json[name]["confusion"])
-        assert counts.sum() == 600
-        assert run.json[name]["cobias"] == pytest.approx(cobias(counts))
     assert run.json["reweighted"]["cobias"] == pytest.approx(plain["reweighted"]["cobias"])
-    assert run.json["adjusted"]["accuracy"] > run.json["reweighted"]["accuracy"]
     assert "adjusted" not in plain
     text = dnip(*command[:-1], "--target-prior", MIX).out
     assert text.splitlines()[0].split()[2:] == ["before", "after", "adjusted", "taken", "for"]
@@ -118,21 +103,10 @@ def test_evaluate_without_coefficients(dnip, tables):
     refused.assert_refused("estimate needs the calibration", "Give --coefficients")
 
 
-BAD = [
-    ("bad=0.5,okay=0.4,good=0.2", "sum to 1.1"),
-    ("0.5,0.7,-0.2", "share of class good is -0.2"),
-    ("bad=0.5,fine=0.5", "no class fine"),
-    ("bad=0.5,okay=0.5", "no share is given for class good"),
-    ("0,1,0", "all rows are of class okay"),
-    ("missing.json", "missing.json cannot be read"),
-]
-
-
-@pytest.mark.parametrize(("mix", "told"), BAD)
-def test_bad_mixes_leave_old_outputs_as_they_are(dnip, fitted, mix, told):
+def test_a_bad_mix_leaves_old_outputs_as_they_are(dnip, fitted):
     Path("old.csv").write_text("old")
     Path("old.json").write_text("old")
-    option = ("--target-prior", mix, "--json")
+    option, told = ("--target-prior", "bad=0.5,fine=0.5", "--json"), "no class fine"
     dnip("fit", "opt.npz", "--out", "old.json", *option).assert_refused(told)
     with_them = ("--coefficients", "c.json", *option)
     dnip("apply", "new.csv", "--out", "old.csv", *with_them).assert_refused(told)
