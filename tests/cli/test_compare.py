@@ -1,12 +1,13 @@
-"""``dnip compare``: all methods from the shell."""
+"""``dnip compare``: all methods from the shell. ``dnip demo``: the main job."""
 
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from dnip import ProbabilityTable
+from dnip import Coefficients, ProbabilityTable
 from strategies import random_probabilities
 
 QUICK = ("--seeds", "1")
@@ -67,15 +68,10 @@ def test_ctrl_c_keeps_what_is_finished(dnip, tables, monkeypatch):
     ("arguments", "told"),
     [
         (["opt.csv", "--test", "opt.csv"], "90 ids stand in both opt.csv and opt.csv"),
-        (["opt.csv", "--test", "two.csv"], "two.csv has the classes 0, 1, but opt.csv has 0, 1, 2"),
         (["opt.csv", "--test", "test.csv", "--methods", "magic"], "methods must be one of raw"),
         (
             ["opt.csv", "--test", "test.csv", "--methods", "contextual-calibration"],
             "contextual-calibration needs content-free rows, and there are none",
-        ),
-        (
-            ["opt.csv", "--test", "test.csv", "--labels", "91"],
-            "at least 2 and at most 90; got 91",
         ),
         (["opt.csv", "--test", "test.csv", "--unlabelled", "test.csv"], "90 ids stand in both"),
         (
@@ -85,6 +81,32 @@ def test_ctrl_c_keeps_what_is_finished(dnip, tables, monkeypatch):
     ],
 )
 def test_bad_input(dnip, tables, arguments, told):
-    Path("two.csv").write_text("label,p0,p1\n0,0.9,0.1\n1,0.6,0.4\n")
     dnip("compare", "--json", *QUICK, *arguments).assert_refused(told)
     assert not list(Path("dnip-compare").glob("*"))
+
+
+def test_the_demo_holds_the_fit_the_test_and_the_files(dnip, folder):
+    run = dnip("demo", "--json")
+    assert (run.status, run.err) == (0, "")
+    summary = run.json
+    names = ["coefficients.json", "class_accuracies.png", "report.md"]
+    assert summary["written"] == [f"dnip-demo/{name}" for name in names]
+    assert summary["test"]["reweighted"]["cobias"] < summary["test"]["raw"]["cobias"] / 2
+    assert summary["test"]["reweighted"]["accuracy"] > summary["test"]["raw"]["accuracy"]
+    fitted = Coefficients.load("dnip-demo/coefficients.json")
+    assert fitted.weight_indices.tolist() == summary["weight_indices"]
+
+
+def test_without_matplotlib_the_demo_says_how_to_get_the_picture(dnip, folder, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    run = dnip("demo", "--out", "results")
+    assert run.status == 0
+    assert "written: results/coefficients.json, results/report.md\n" in run.out
+    assert run.err == "note: the picture needs matplotlib: pip install 'dnip[plot]'\n"
+
+
+@pytest.mark.parametrize("out", ["file", "file/folder"])
+def test_a_folder_that_cannot_be_made(dnip, folder, out):
+    Path("file").write_text("old")
+    dnip("demo", "--out", out).assert_refused(f"{out}: cannot make the folder", "--out")
+    assert Path("file").read_text() == "old"

@@ -3,13 +3,17 @@
 import re
 from pathlib import Path
 
+from dnip import Coefficients
+
 KEYS = {"accuracy", "cobias", "cobias_single", "class_accuracies", "odd_classes", "confusion"}
 
 
 def test_json_has_the_promised_keys(dnip, files):
+    Coefficients(["no", "yes"], [15, 30], 30).save("c.json")
     run = dnip("evaluate", "t.csv", "--coefficients", "c.json", "--json")
     assert (run.status, run.err) == (0, "")
     summary = run.json
+    assert summary["classes"] == ["no", "yes"]
     assert (summary["n"], summary["n_classes"], summary["n_unlabelled"]) == (4, 2, 0)
     assert summary["raw"].keys() >= KEYS
     assert summary["reweighted"].keys() >= KEYS

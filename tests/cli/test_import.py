@@ -51,10 +51,7 @@ def test_answers_are_imported_and_fitted(dnip, write, folder):
         "note: probabilities are rounded to 0.001; rows with ties for the best class: "
         f"{(p_ham == 0.5).sum()}; rows in which 0.0005 stands for zeros: 0\n"
     )
-    found = {key: run.json[key] for key in ("n", "n_labelled", "source", "model", "question")}
-    assert found == {
-        "n": 60, "n_labelled": 60, "source": "decisions", "model": "m", "question": "kind"
-    }  # fmt: skip
+    assert (run.json["n"], run.json["n_labelled"], run.json["source"]) == (60, 60, "decisions")
     table = ProbabilityTable.read("t.csv", ["ham", "spam"])
     np.testing.assert_array_equal(table.labels, truth)
     np.testing.assert_allclose(table.probabilities[:, 0], p_ham, rtol=1e-12)
@@ -63,8 +60,6 @@ def test_answers_are_imported_and_fitted(dnip, write, folder):
     assert meta["summary"]["files"] == ["a.jsonl", "b.json.gz"]
     assert {**meta["summary"], "out": "t.csv"} == run.json
     assert dnip("fit", "t.csv", "--classes", "ham,spam", "--out", "c.json").status == 0
-    run = dnip("evaluate", "t.csv", "--coefficients", "c.json", "--json")
-    assert run.json["reweighted"]["cobias"] <= run.json["raw"]["cobias"]
 
 
 def test_what_is_missing_is_counted_and_named(dnip, write):
@@ -80,13 +75,11 @@ def test_what_is_missing_is_counted_and_named(dnip, write):
     write("gold.jsonl", lines({"id": "a", "label": 1}, {"id": "z", "label": None}))
     question = ("--question", "kind", "--gold", "gold.jsonl")
     run = dnip("import", "batch.jsonl", *CLASSES, *question)
-    assert (run.status, run.out.splitlines()) == (
-        0,
-        [
-            "2 rows written to t.csv, 1 of them with a label",
-            "source decisions, model m, question kind",
-        ],
-    )
+    assert run.status == 0
+    assert run.out.splitlines() == [
+        "2 rows written to t.csv, 1 of them with a label",
+        "source decisions, model m, question kind",
+    ]
     assert run.err.splitlines() == [
         "note: refusals, which are not in the table: 1 (e)",
         "note: failed requests, which are not in the table: 2 (b, c)",

@@ -1,21 +1,14 @@
-"""Quiet runs, defaults of a project, files that are replaced, and the time that is left."""
-
-import io
-import sys
-import time
+"""Quiet runs, defaults of a project, files that are replaced, progress, and low mass."""
 
 import pytest
 
 from dnip import Coefficients
-from dnip.cli.console import TimeLeft, Verbosity, live_progress
+from dnip.cli.console import Verbosity, live_progress
 
 
 @pytest.fixture
-def table(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    path = tmp_path / "opt.csv"
-    path.write_text("label,p0,p1\n0,0.9,0.1\n0,0.8,0.2\n1,0.6,0.4\n1,0.55,0.45\n")
-    yield path
+def table(files):
+    yield files / "t.csv"
     Verbosity.quiet = False
 
 
@@ -62,18 +55,6 @@ def test_a_damaged_pyproject_is_left_to_other_tools(dnip, table):
     assert dnip("fit", table).status == 0
 
 
-def test_time_left_is_in_proportion():
-    clock = TimeLeft()
-    assert clock.text(0, 3, now=5.0) == ""
-    assert clock.text(1, 3, now=15.0) == ", about 20 s left"
-    assert clock.text(3, 3, now=35.0) == ""
-
-
-class Terminal(io.StringIO):
-    def isatty(self):
-        return True
-
-
 def test_a_log_has_a_line_now_and_then(monkeypatch, capsys):
     with live_progress("tuning") as show:
         show("1 of 9 fits", 1, 9)
@@ -82,11 +63,29 @@ def test_a_log_has_a_line_now_and_then(monkeypatch, capsys):
     assert capsys.readouterr().err.startswith("progress: tuning 2 of 9 fits, about ")
 
 
-def test_progress_on_a_terminal(monkeypatch):
-    monkeypatch.setattr(sys, "stderr", Terminal())
-    with live_progress("tuning") as show:
-        show("[2] of 9 fits")
-        time.sleep(0.3)  # a line is drawn a few times a second
-        shown = sys.stderr.getvalue()
-    assert "tuning [2] of 9 fits" in shown
-    assert shown.isascii()
+LOW = (
+    "warning: low.csv: the labels capture less than 0.1 of the probability in 75% of the rows "
+    "(3 of 4; median mass 0.02): the prompt or the label words are at fault, coefficients cannot "
+    "mend that. Look at both with `dnip audit`\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("command", "options"),
+    [
+        ("fit", ("--out", "fitted.json")),
+        ("evaluate", ("--coefficients", "c.json")),
+        ("apply", ("--coefficients", "c.json", "--out", "out.csv")),
+    ],
+)
+def test_low_mass_is_told_and_changes_nothing_else(dnip, files, command, options):
+    head, *rows = (files / "t.csv").read_text().splitlines()
+    rows = [f"{row},{mass}" for row, mass in zip(rows, (0.02, 0.01, 0.03, 0.5), strict=True)]
+    (files / "low.csv").write_text("\n".join([f"{head},mass", *rows, ""]))
+    plain = dnip(command, "t.csv", *options, "--json")
+    run = dnip(command, "low.csv", *options, "--json")
+    assert (run.status, run.err.count(LOW), plain.err) == (0, 1, run.err.replace(LOW, ""))
+    assert run.json["mass"] == {"rows": 4, "low": 3, "median": 0.02, "threshold": 0.1}
+    assert plain.json["mass"] is None
+    if command == "evaluate":
+        assert {**run.json, "mass": None} == plain.json

@@ -9,6 +9,7 @@ import pytest
 from rich.cells import cell_len
 
 from dnip import Coefficients, ProbabilityTable
+from dnip.cli.app import COMMANDS
 from strategies import random_probabilities
 from test_process import DNIP, shell
 
@@ -18,37 +19,64 @@ NAMES = (
     "🦊🏳️‍🌈",
     "עברית \u202etxt",
     "正" * 10_000,
+    "Life",
+    "Weather",
 )
+TUNE = ("--betas", "1", "--taus", "0", "--folds", "2")
 RUNS = {
-    "fit": ("o.npz", "--out", "d.json"),
+    "fit": ("o.npz", "--out", "d.json", "--evidence"),
     "evaluate": ("o.npz", "--coefficients", "c.json"),
     "apply": ("o.npz", "--coefficients", "c.json", "--out", "a.csv"),
     "compare": ("o.npz", "--test", "t.npz", "--methods", "raw,dnip-plain", "--seeds", "1"),
     "pareto": ("o.npz", "--test", "t.npz", "--effort", "0.01", "--choose", "knee"),
-    "tune": ("o.npz", "--betas", "1", "--taus", "0", "--folds", "2"),
+    "tune": ("o.npz", "--out", "d.json", *TUNE),
     "report": ("o.npz", "--test", "t.npz"),
+    "check": ("o.npz", "--coefficients", "d.json"),
+    "export": ("c.json", "--to", "json-bias"),
     "show": ("c.json",),
 }
+#: They need a model, a server or minutes, and are tried in files of their own.
+ELSEWHERE = {"demo", "audit", "prompt", "import", "serve"}
 
 
 @pytest.fixture
 def tables(folder):
     rng = np.random.default_rng(0)
     for name in ("o.npz", "t.npz"):
-        p = random_probabilities(rng, 60, 5, "mixed")
-        ProbabilityTable(p, np.arange(60) % 5, classes=NAMES).write(name)
-    Coefficients(NAMES, [30, 12, 7, 30, 20], 30).save("c.json")
+        p = random_probabilities(rng, 70, 7, "mixed")
+        ProbabilityTable(p, np.arange(70) % 7, classes=NAMES).write(name)
+    Coefficients(NAMES, [30, 12, 7, 30, 30, 20, 30], 30).save("c.json")
+
+
+def has_a_list_per_class(content):
+    parts = content.values() if isinstance(content, dict) else content
+    if isinstance(content, list) and len(content) == len(NAMES):
+        return True
+    nested = isinstance(content, dict | list)
+    return nested and any(map(has_a_list_per_class, parts))
+
+
+def test_every_command_is_tried():
+    assert set(COMMANDS) == RUNS.keys() | ELSEWHERE
 
 
 @pytest.mark.parametrize("command", RUNS)
-def test_names_do_not_break_the_lines(dnip, tables, command):
+def test_names_do_not_break_the_lines_and_stand_beside_lists_per_class(dnip, tables, command):
+    if command == "check":
+        dnip("fit", *RUNS["fit"])
     run = dnip(command, *RUNS[command])
     assert run.status == 0, run.err
     assert "\u202e" not in run.out + run.err
     prose = [line for line in run.out.splitlines() if "正" not in line or "  " in line]
-    assert max(map(cell_len, prose)) <= 80
+    assert command == "export" or max(map(cell_len, prose)) <= 80
     if command == "apply":
         assert ProbabilityTable.read("a.csv", NAMES).classes == NAMES
+    told = dnip(command, *RUNS[command], "--json")
+    assert told.status == 0, told.err
+    content = told.json
+    named = content.pop("classes", None)
+    if has_a_list_per_class(content):
+        assert named == list(NAMES)
 
 
 NOBODY = {"COLUMNS": "20", "NO_COLOR": "1", "PYTHONIOENCODING": "ascii", "LC_ALL": "C",
@@ -77,6 +105,3 @@ def test_any_encoding_will_do(files, command):
     run = shell(f"{command} 2>&1 | cat", **NOBODY)
     assert run.returncode == 0, run.stdout
     assert "Traceback" not in run.stdout
-
-
-ONE, SINGLE = "label,p0,p1\n0,0.9,0.1\n", "label,p0,p1\n" + "0,0.9,0.1\n" * 40

@@ -127,15 +127,9 @@ def test_apply_writes_the_same_rows_though_a_worker_is_killed(address, fitted, d
     assert {path.name for path in fitted.iterdir()} == {"c.json", "t.parquet", *WRITTEN}
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("evaluate", "t.parquet", "--coefficients", "c.json"),
-        ("check", "t.parquet", "--coefficients", "c.json"),
-    ],
-    ids=["evaluate", "check"],
-)
-def test_scores_are_the_same_though_a_worker_is_killed(address, fitted, dnip, words):
+@pytest.mark.parametrize("command", ["evaluate", "check"])
+def test_scores_are_the_same_though_a_worker_is_killed(address, fitted, dnip, command):
+    words = command, "t.parquet", "--coefficients", "c.json"
     here = dnip(*words, "--json")
     with Killed("ray::_run"):
         there = dnip(*words, "--json", "--on", address, "--workers", 2)
@@ -159,7 +153,7 @@ def test_prompts_are_scored_the_same_though_a_worker_is_killed(address, folder, 
         ("columns", "the columns found are id, label, red, green, blue"),
     ],
 )
-def test_a_part_that_is_damaged_is_named(address, fitted, dnip, damage, told):
+def test_a_damaged_part_and_a_single_output_file_are_refused(address, fitted, dnip, damage, told):
     Path("parts").mkdir()
     shutil.copy("t.parquet", "parts/a.parquet")
     if damage == "bytes":
@@ -170,14 +164,9 @@ def test_a_part_that_is_damaged_is_named(address, fitted, dnip, damage, told):
     on = "--on", address, "--workers", 2
     dnip("apply", "parts", "--coefficients", "c.json", "--out", "out", *on).assert_refused(told)
     dnip("check", "parts", "--coefficients", "c.json", *on).assert_refused(told)
-    assert {path.name for path in fitted.iterdir()} == {"c.json", "t.parquet", "parts"}
-
-
-def test_what_a_cluster_cannot_do_is_refused(address, fitted, dnip):
-    on = "--on", address, "--workers", 2
     apply = "apply", "t.parquet", "--coefficients", "c.json", *on
     dnip(*apply, "--out", "out.csv").assert_refused("a cluster writes a folder of Parquet files")
-    assert {path.name for path in fitted.iterdir()} == {"c.json", "t.parquet"}
+    assert {path.name for path in fitted.iterdir()} == {"c.json", "t.parquet", "parts"}
 
 
 def test_a_worker_that_runs_out_of_memory_again_and_again_ends_the_command(tables):
@@ -200,9 +189,8 @@ def test_a_cluster_must_be_there_and_have_room(address, tables, dnip):
     too_many.assert_refused("the cluster has room for 2 workers; 9 are asked for")
     dnip(*evaluate, "--on", "dask").assert_refused("--on is 'dask'")
     dnip(*evaluate, "--workers", 2).assert_refused("--workers is for a cluster")
-    dnip("tune", "t.parquet", "--on", "ray").assert_wrong_usage(
-        "settings are chosen on this machine"
-    )
+    tune = dnip("tune", "t.parquet", "--on", "ray")
+    tune.assert_wrong_usage("settings are chosen on this machine")
     dnip(*evaluate, "--on", "ray:127.0.0.1:1").assert_refused("no cluster that answers")
 
 

@@ -1,11 +1,13 @@
-"""``dnip prompt``: from texts to a table, refused where anything is amiss."""
+"""``dnip prompt``: from texts to a table; which model the options choose, and what is refused."""
 
 import json
+import math
 
 import pytest
 
 from dnip import ProbabilityTable
 from dnip.cli.commands import prompt as command
+from failing_server import FailingServer
 from fakes import FakeEngine, write_data
 
 TASK = """
@@ -20,15 +22,29 @@ name = "sad"
 """
 
 
+SERVER = ("--model", "http://127.0.0.1:1/v1", "--served-model", "m")
+HERE = ("--model", "here")
+API = (*SERVER, "--api", "systemone")
+VOTES = (*SERVER, "--votes", "3")
+
+
 @pytest.fixture
-def job(folder, monkeypatch):
-    """A task, data and a fake model, as arguments."""
+def task(folder, monkeypatch):
+    """A task and data; no key, no proxy."""
     (folder / "mood.toml").write_text(TASK)
     write_data(folder)
+    for name in ("OPENAI_API_KEY", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    return "mood.toml"
+
+
+@pytest.fixture
+def job(task, monkeypatch):
+    """A task, data and a fake model, as arguments."""
     monkeypatch.setattr(
         command, "open_model", lambda options, *_, **__: FakeEngine(name=options.model)
     )
-    return ("prompt", "mood.toml", "--data", ".", "--model", "fake", "--out", "table.csv")
+    return ("prompt", task, "--data", ".", "--model", "fake", "--out", "table.csv")
 
 
 def test_a_table_with_ids_labels_and_mass_is_written(dnip, job, folder):
@@ -64,3 +80,98 @@ def test_content_free_rows_calibrate_a_comparison(dnip, job, folder):
 )
 def test_what_is_not_there_is_refused(dnip, job, change, told):
     dnip(*(change.get(word, word) for word in job)).assert_refused(*told)
+
+
+def words(task, *options):
+    return ("prompt", task, "--data", ".", "--out", "t.csv", *map(str, options))
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ((*HERE, "--timeout", "5"), ["--timeout is for a server", "Leave it out"]),
+        ((*HERE, "--fill", "zero"), ["--fill is for a server"]),
+        ((*SERVER, "--chat"), ["--chat is for a model on this machine"]),
+        ((*SERVER, "--truncate"), ["--truncate is for a model on this machine"]),
+        ((*SERVER, "--scoring", "sum"), ["--scoring is for a model on this machine"]),
+        ((*VOTES, "--fill", "zero"), ["--fill is for a server's log-prob", "not for votes"]),
+        ((*API, "--endpoint", "chat"), ["--endpoint is for", "not for a decision server"]),
+        ((*HERE, "--api", "systemone"), ["--api is for a decision server"]),
+        (SERVER[:2], ["http://127.0.0.1:1/v1", "--served-model"]),
+        ((*SERVER, "--extra-body", "[1]"), ["--extra-body must be a JSON object"]),
+        ((*SERVER, "--top-logprobs", "21"), ["top_logprobs", "21"]),
+        (("--model", "http://u:secret@h/v1", "--served-model", "m"), ["no user name, password"]),
+    ],
+)
+def test_what_does_not_go_together_or_is_out_of_range_is_refused(dnip, task, folder, options, told):
+    run = dnip(*words(task, *options))
+    run.assert_refused(*told)
+    assert "secret" not in run.err
+    assert not list(folder.glob("t.csv*"))
+
+
+def happy(body):
+    """Happy with probability 0.6, sad with 0.3; in both endpoints."""
+    texts = {" happy": 0.6, " sad": 0.3, " the": 0.1}
+    if "messages" in body:
+        top = [{"token": text.strip(), "logprob": math.log(p)} for text, p in texts.items()]
+        return {"choices": [{"logprobs": {"content": [{**top[0], "top_logprobs": top}]}}]}
+    logs = {text: math.log(p) for text, p in texts.items()}
+    return {"choices": [{"logprobs": {"tokens": [" happy"], "top_logprobs": [logs]}}]}
+
+
+def test_every_option_of_a_server_reaches_it(dnip, task, folder, monkeypatch):
+    monkeypatch.setenv("MY_KEY", "sk-mine")
+    with FailingServer(happy) as server:
+        run = dnip(
+            *words(task, "--model", server.url, "--served-model", "m", "--endpoint", "chat"),
+            *("--top-logprobs", 5, "--key-variable", "MY_KEY", "--concurrency", 2),
+            *("--timeout", 9, "--retries", 7, "--extra-body", '{"user": "u", "temperature": null}'),
+            *("--fill", "ceiling", "--json"),
+        )
+    assert (run.status, run.json["n"]) == (0, 9)
+    assert run.json["mean_mass"] == pytest.approx(0.9)
+    assert set(server.paths) == {"/v1/chat/completions"}
+    assert server.authorizations == {"Bearer sk-mine"}
+    assert server.most_under_way <= 2
+    body = server.requests[0]
+    assert (body["model"], body["top_logprobs"], body["user"]) == ("m", 5, "u")
+    assert "temperature" not in body
+    settings = json.loads((folder / "t.csv.meta.json").read_text())["settings"]
+    assert settings["fill"] == "ceiling"
+    assert settings["engine"]["endpoint"] == "chat"
+    assert not any(b"sk-mine" in path.read_bytes() for path in folder.iterdir())
+
+
+def vote(body):
+    """Two samples in three are happy; those of the last prompt are neither."""
+    text = "no idea" if "test message 8" in body["messages"][0]["content"] else "So: happy"
+    return {"choices": [{"message": {"content": "I am sad" if body["seed"] == 7 else text}}]}
+
+
+def test_votes_are_counted_and_their_number_stands_in_the_table(dnip, task, folder):
+    with FailingServer(vote) as server:
+        run = dnip(
+            *words(task, "--model", server.url, "--served-model", "m", "--votes", 3),
+            *("--temperature", 0.7, "--max-tokens", 9, "--sampling-seed", 5),
+        )
+    assert run.status == 0
+    assert run.err == "note: sampled answers that end in no label: 2 of 27\n"
+    assert {(body["temperature"], body["max_tokens"]) for body in server.requests} == {(0.7, 9)}
+    assert sorted({body["seed"] for body in server.requests}) == [5, 6, 7]
+    lines = (folder / "t.csv").read_text().splitlines()
+    assert lines[0] == "id,label,mass,samples,happy,sad"
+    assert [line.split(",")[3] for line in lines[1:]] == ["3"] * 9
+    shares = [[float(share) for share in line.split(",")[4:]] for line in lines[1:]]
+    assert shares[0] == pytest.approx([2 / 3, 1 / 3])
+    assert shares[8] == pytest.approx([0, 1])
+
+
+def test_a_server_is_audited_by_asking_it(dnip, task):
+    with FailingServer(happy) as server:
+        options = ("--model", server.url, "--served-model", "m", "--data", ".", "--json")
+        run = dnip("audit", task, *options)
+    assert run.status == 0
+    assert run.json["n_measured"] == 8
+    assert run.json["mass"] == pytest.approx(0.9)
+    assert [one["ids"] for one in run.json["classes"]] == [[], []]

@@ -30,8 +30,6 @@ def test_page_and_figures_are_written(dnip, folder):
     ("arguments", "told"),
     [
         (["--test", "no.csv"], "no.csv: there is no such file"),
-        (["--out", "opt.csv"], "opt.csv"),
-        (["--out", "no/report.html"], "no"),
         (["--coefficients", "test.csv"], "not valid JSON"),
         (["--test", "opt.csv"], "opt.csv"),
     ],

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from dnip.cli.app import COMMANDS, GROUPS, commands
+from dnip.cli.app import COMMANDS, GROUPS
 
 
 def test_the_version_is_that_of_the_package(dnip):
@@ -30,23 +30,6 @@ def test_every_command_has_help(dnip, command):
     [about] = [names[command] for names in GROUPS.values() if command in names]
     assert about in " ".join(run.out.split())
     assert command == "serve" or "--json" in run.out  # a server has no result
-
-
-#: The words of usage lines and options, each for one thing.
-WORDS = {
-    *("OPT", "TEST", "TABLE", "COEFFICIENTS", "TASK", "OTHER"),  # arguments
-    "CLUSTER",
-    *("FILE", "DIR", "MODEL", "URL", "NAME", "TEXT", "JSON", "SOURCE", "ID", "LABEL", "RULE"),
-    *("N", "NUMBER", "SIZE", "LEVEL", "RATE", "MU", "MIX", "K"),
-    *("A,B,C", "CLASS=NAME", "CLASS=RATE", "METRIC=W,…", "QUESTION=FILE"),
-}
-
-
-@pytest.mark.parametrize("command", COMMANDS)
-def test_one_word_for_one_thing(command):
-    for option in commands.get_command(None, command).params:
-        word = option.metavar
-        assert word in WORDS or (option.is_flag if word is None else "|" in word), option.name
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,121 @@
+"""``dnip prompt`` and ``dnip audit`` on tiny models: plain, in a chat, and with reasoning."""
+
+import csv
+import json
+import shutil
+
+import pytest
+
+from dnip import ProbabilityTable
+from dnip.base.errors import DNIPWarning
+from fakes import write_data
+from test_prompt import TASK
+
+pytest.importorskip("torch", reason="a model runs through torch")
+pytest.importorskip("transformers", reason="a model runs through transformers")
+
+CHATML = (
+    "{% for m in messages %}{{ '<s>' + m.role + '\\n' + m.content + '</s>\\n' }}{% endfor %}"
+    "{% if add_generation_prompt %}{{ '<s>assistant\\n' }}{% endif %}"
+)
+REASONING = """
+name = "mood"
+instruction = "Is the message up or down?"
+fields = ["text"]
+template = "Message: {{ text }}\\nMood:"
+answer_prefix = ""
+[chain_of_thought]
+demonstration = "{{ prompt }} {{ rationale }}\\nMood:{{ answer }}"
+[[classes]]
+name = "V"
+rationale = "A team won the cup."
+[[classes]]
+name = "D"
+rationale = "The market fell."
+"""
+
+
+@pytest.fixture
+def model(tiny_model):
+    return tiny_model("llama")
+
+
+@pytest.fixture
+def chat_model(model, tmp_path_factory):
+    from tiny_models import add_chat_template
+
+    folder = shutil.copytree(model, tmp_path_factory.mktemp("chat") / "model")
+    add_chat_template(folder, CHATML)
+    return folder
+
+
+@pytest.fixture
+def audit(folder):
+    (folder / "mood.toml").write_text(TASK)
+    write_data(folder)
+    return ("audit", "mood.toml", "--scoring", "sum")
+
+
+@pytest.fixture
+def job(audit):
+    return ("prompt", *audit[1:], "--data", ".", "--out", "t.csv")
+
+
+def test_an_audit_shows_every_class_with_its_tokens(dnip, audit, model):
+    run = dnip(*audit, "--model", model)
+    assert run.out.splitlines()[0].split()[:2] == ["happy", "happy"]
+    assert "captured mass" in run.out
+
+
+def test_a_model_that_says_anything_but_the_labels_does_not_pass(dnip, audit, model):
+    run = dnip(*audit, "--model", model, "--data", ".", "--json")
+    assert (run.status, run.json["passed"]) == (1, False)
+    assert run.err.startswith("error: ")
+    assert "no weight can mend" in run.err
+    assert run.json["n_measured"] == 8
+    assert 0 <= run.json["lowest_mass"] <= run.json["mass"] <= 1
+    assert [one["word"] for one in run.json["classes"]] == ["happy", "sad"]
+
+
+def test_a_run_begun_without_the_template_does_not_go_on_with_it(dnip, job, folder, chat_model):
+    assert dnip(*job, "--model", chat_model).status == 0
+    plain = (folder / "t.csv").read_bytes()
+    dnip(*job, "--model", chat_model, "--chat").assert_refused("engine.chat_template was null")
+    (folder / "t.csv").unlink()
+    assert dnip(*job, "--model", chat_model, "--chat").status == 0
+    assert (folder / "t.csv").read_bytes() != plain
+    settings = json.loads((folder / "t.csv.meta.json").read_text())["settings"]
+    assert len(settings["engine"]["chat_template"]) == 64
+
+
+def test_a_tokenizer_without_a_template_is_refused(dnip, job, audit, folder, model):
+    dnip(*job, "--model", model, "--chat").assert_refused("has no chat template")
+    dnip(*audit, "--model", model, "--chat").assert_refused("has no chat template")
+    assert not list(folder.glob("t.csv*"))
+
+
+def test_a_prompt_beyond_the_context_is_named_or_shortened(dnip, job, folder, model):
+    rows = [{"text": "é " * n, "label": 0} for n in (3, 900, 4, 800)]
+    (folder / "test.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    dnip(*job, "--model", model).assert_refused("2 prompts are longer", "rows 1, 3", "--truncate")
+    run = dnip(*job, "--model", model, "--truncate", "--json")
+    assert (run.status, run.json["n"]) == (0, 4)
+
+
+def test_reasoned_answers_without_a_label_are_marked_and_counted(dnip, folder, tiny_model):
+    (folder / "mood.toml").write_text(REASONING)
+    write_data(folder, n_test=12)
+    task = ("mood.toml", "--data", ".", "--model", tiny_model("gpt2"), "--chain-of-thought")
+    run = dnip("prompt", *task, "--max-new-tokens", 12, "--out", "t.csv", "--json")
+    with (folder / "t.csv").open() as file:
+        marks = [int(row["fallback"]) for row in csv.DictReader(file)]
+    assert 0 < sum(marks) < len(marks) == 12
+    assert run.json["details"]["fallback"] == sum(marks)
+    assert f"of which the last token is scored: {sum(marks)} of 12" in run.err
+    content = json.loads((folder / "t.csv.meta.json").read_text())
+    assert content["summary"]["details"]["fallback"] == sum(marks)
+    assert content["settings"]["engine"]["max_new_tokens"] == 12
+    assert content["settings"]["engine"]["stop"] == "\n\n"
+    assert content["settings"]["task"]["chain_of_thought"]["rationales"][1] == "The market fell."
+    with pytest.warns(DNIPWarning, match="the labels capture less"):  # the model is random
+        assert len(ProbabilityTable.read(folder / "t.csv", ["V", "D"])) == 12
