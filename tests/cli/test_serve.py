@@ -30,6 +30,7 @@ UP = ("serve", "--upstream", "http://127.0.0.1:9")
         ((*UP, "--coefficients", "topic=half.json"), ["half.json", "not valid JSON"]),
         (("serve", "--upstream", "h", "--coefficients", "q=c.json"), ["upstream must begin with"]),
         ((*UP, "--coefficients", "q=c.json", "--timeout", "0"), ["timeout must be"]),
+        ((*UP, "--coefficients", "q=c.json", "--max-body", "0"), ["max_body must be"]),
         ((*UP, "--coefficients", "q=c.json", "--port", "70000"), ["cannot listen", "--port"]),
         ((*UP, "--coefficients", "q=c.json", "--host", "no.such.host.invalid"), ["cannot listen"]),
     ],
