@@ -12,11 +12,11 @@ from collections import Counter
 from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import NamedTuple
 
 from hypothesis import HealthCheck, Phase, settings
 
 from dnip.cli import main
+from outcomes import Outcome
 
 #: How many times the examples of an everyday run: 1, or what ``make fuzz`` says.
 BUDGET = int(os.environ.get("DNIP_FUZZ", "1"))
@@ -40,14 +40,6 @@ def fuzzed(examples):
         print_blob=True,
         suppress_health_check=list(HealthCheck),
     )
-
-
-class Outcome(NamedTuple):
-    """What a run of the command came to."""
-
-    status: int
-    out: str
-    err: str
 
 
 @contextmanager

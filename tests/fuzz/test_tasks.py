@@ -42,18 +42,12 @@ def try_task(url, line, task=TASK, rows=None, suffix=".jsonl"):
         run(line[0], "mood.toml", *model, *line[1:], outputs=OUTPUTS)
 
 
-@fuzzed(8)
-@given(lines, damaged(TASK.encode()))
-def test_changed_bytes_of_a_task(url, line, task):
-    try_task(url, line, task)
-
-
-@fuzzed(8)
-@given(lines, damaged_json(tomllib.loads(TASK)))
-def test_changed_values_of_a_task(url, line, task):
-    try_task(
-        url, line, as_toml(task) if isinstance(task, dict) else f"{task}".encode("utf-8", "replace")
-    )
+@fuzzed(16)
+@given(lines, damaged(TASK.encode()) | damaged_json(tomllib.loads(TASK)))
+def test_changed_bytes_and_values_of_a_task(url, line, task):
+    if isinstance(task, dict):
+        task = as_toml(task)
+    try_task(url, line, task if isinstance(task, bytes) else f"{task}".encode("utf-8", "replace"))
 
 
 @fuzzed(8)

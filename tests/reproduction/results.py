@@ -51,13 +51,3 @@ def of_kind(artefacts, kind):
 def verdicts(artefacts):
     """Verdicts of the claims among artefacts."""
     return [artefact.holds for artefact in of_kind(artefacts, Claim)]
-
-
-def as_folder(folder, **tables):
-    """Write opt and test tables by name, as `--tables` takes them."""
-    for name, (opt, test) in tables.items():
-        (folder / name).mkdir(parents=True)
-        for part, table in (("opt", opt), ("test", test)):
-            unnamed = ProbabilityTable(table.probabilities, table.labels)
-            unnamed.write(folder / name / f"{part}.csv")
-    return folder

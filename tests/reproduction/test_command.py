@@ -3,8 +3,10 @@ import json
 import numpy as np
 import pytest
 
+from dnip import ProbabilityTable
 from dnip.comparing.demonstration import bundled_table
 from reproduction.plan import load_plan
+from results import METHODS, starving_table
 from texts import write_tables, write_texts
 
 #: Cheap, and the same for every test here.
@@ -18,6 +20,11 @@ sizes = [10, 100]
 [experiments.cot]
 rows = 4
 max_new_tokens = 4
+[experiments.convergence]
+scales = [4]
+factors = [0.2]
+runs = 1
+finer = [4, 30]
 """
 
 
@@ -49,6 +56,31 @@ def test_an_experiment_on_saved_tables_leaves_results_and_a_manifest(work, repro
     assert manifest["inputs"]["plan"]["tasks"] == ["agnews", "trec"]
     assert manifest["inputs"]["package_version"]
     assert len(manifest["runs"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "tables", "figures"),
+    [
+        ("ablation", [f"ablation-{method}" for method in sorted(METHODS)], 2),
+        ("single", [f"single-{method}" for method in sorted(METHODS)], 2),
+        ("kde", ["kde", "kde-weights"], 2),
+        ("overview", ["overview", "overview-classes"], 1),
+        ("convergence", ["convergence", "convergence-scales"], 0),
+    ],
+)
+def test_an_experiment_goes_from_tables_to_report(folder, reproduce, name, tables, figures):
+    for n_classes in (3, 4):
+        (folder / f"tables/{n_classes}").mkdir(parents=True)
+        for part, rows, seed in (("opt", 120, n_classes), ("test", 150, 2 * n_classes)):
+            table = starving_table(rows, seed, n_classes)
+            unnamed = ProbabilityTable(table.probabilities, table.labels)
+            unnamed.write(folder / f"tables/{n_classes}/{part}.csv")
+    (folder / "plan.toml").write_text(PLAN.replace("[0]", "[0, 1]", 1))
+    found = reproduce(name, *SAVED, "--json")
+    assert (found.status, found.json["failures"]) == (0, {})
+    assert sorted(path.stem for path in (folder / "out/tables").glob("*.md")) == tables
+    assert len(list((folder / "out/figures").glob("*.png"))) == figures
+    assert json.loads((folder / "out/claims.json").read_text())
 
 
 def test_raw_scores_equal_those_of_an_evaluation(work, reproduce):

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from dnip import InvalidInputError, ProbabilityTable
+from dnip import ProbabilityTable
 from dnip.tables import Scan
 from dnip.tables.rows import Share
 from dnip.tables.sampling import ClassSample, RowSample, Sampler, draw_sample
@@ -101,13 +101,6 @@ def test_a_table_without_labels_is_sampled_as_one_class(table):
     assert sample.table.labels is None
     assert len(sample.table) == 10
     assert sample.weights.tolist() == [9.7] * 10
-
-
-def test_fewer_rows_than_classes_are_refused(table):
-    with pytest.raises(InvalidInputError, match="3 rows is too small for 4 classes"):
-        draw_sample([table], 3)
-    with pytest.raises(InvalidInputError, match="no rows"):
-        draw_sample([], 3)
 
 
 def sampled(rows, most, cuts, seed=0):
