@@ -52,7 +52,7 @@ def test_a_folder_gives_what_memory_gives(dnip, fitted, kind):
 
 
 def test_one_row_group_of_many_rows_and_ids_is_read_in_little_memory(fitted):
-    """The columns alone take 140 MB when they are read, the ids as much again."""
+    """The columns alone take 140 MB when they are read; two million ids to compare take 200 MB."""
     n_rows = 3_000_000
     ids = pa.array(np.arange(n_rows)).cast(pa.string())
     p = pa.array(np.full(n_rows, 0.25))
@@ -71,7 +71,7 @@ def test_one_row_group_of_many_rows_and_ids_is_read_in_little_memory(fitted):
         arguments = [sys.executable, "-c", code, DNIP, *command, *options]
         run = subprocess.run(arguments, check=True, capture_output=True, text=True)
         assert "3000000 of 3000000 rows did not sum to 1" in run.stdout
-        assert int(run.stdout.split()[-1]) * 1024 < 600e6
+        assert int(run.stdout.split()[-1]) * 1024 < 500e6
 
 
 def test_a_disk_that_fills_leaves_the_old_output_and_nothing_beside_it(fitted):
