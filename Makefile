@@ -6,6 +6,7 @@ SERVER ?= $(HOME)/.cache/dnip-integration/venv
 FUZZ   ?= 30
 DATA   ?= ../shared/datasets
 PLAN   ?= quick
+KERNELS := setup.py $(wildcard src/dnip/solvers/kernels/compiled/*.p*)
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .PHONY: demo demo-llm test torch fuzz kills floors integration lint types examples bench reproduce docs clean
@@ -66,15 +67,15 @@ $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed, this is " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.demo: pyproject.toml | $(VENV)/bin/python
+$(VENV)/.demo: pyproject.toml $(KERNELS) | $(VENV)/bin/python
 	$(PIP) --editable '.[plot,report]'
 	@touch $@
 
-$(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
+$(VENV)/.dev: pyproject.toml $(KERNELS) | $(VENV)/bin/python
 	$(PIP) --editable '.[dev]'
 	@touch $@ $(VENV)/.demo
 
-$(VENV)/.torch: pyproject.toml | $(VENV)/bin/python
+$(VENV)/.torch: pyproject.toml $(KERNELS) | $(VENV)/bin/python
 	$(PIP) --editable '.[dev-prompting]'
 	@touch $@ $(VENV)/.dev $(VENV)/.demo $(VENV)/.llm
 
@@ -88,11 +89,11 @@ $(VENV)-floors/.done: pyproject.toml tools/floors.py
 	$(VENV)-floors/bin/python -m pip install --quiet --disable-pip-version-check --constraint $(VENV)-floors/constraints.txt --editable '.[all]' pytest pytest-xdist pytest-timeout hypothesis
 	@touch $@
 
-$(VENV)/.llm: pyproject.toml | $(VENV)/bin/python
+$(VENV)/.llm: pyproject.toml $(KERNELS) | $(VENV)/bin/python
 	$(PIP) --editable '.[transformers]'
 	@touch $@
 
-$(VENV)/.integration: pyproject.toml | $(VENV)/bin/python
+$(VENV)/.integration: pyproject.toml $(KERNELS) | $(VENV)/bin/python
 	$(PIP) --editable '.[integration]'
 	@touch $@
 
@@ -101,6 +102,6 @@ $(SERVER)/.built:
 	nice $(SERVER)/bin/python -m pip install --disable-pip-version-check 'llama-cpp-python[server]>=0.3'
 	@touch $@
 
-$(VENV)/.docs: pyproject.toml | $(VENV)/bin/python
+$(VENV)/.docs: pyproject.toml $(KERNELS) | $(VENV)/bin/python
 	$(PIP) --editable '.[docs]'
 	@touch $@

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 MANIFEST = "manifest.json"
 # Libraries whose versions the manifest names.
-_LIBRARIES = ("numpy", "numba", "scipy", "scikit-learn", "matplotlib", "torch", "transformers")
+_LIBRARIES = ("numpy", "scipy", "scikit-learn", "matplotlib", "torch", "transformers")
 # How many changes of a plan a message names.
 _NAMED = 3
 

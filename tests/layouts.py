@@ -6,7 +6,6 @@ import pytest
 from dnip.method.scales import WeightScale
 from dnip.solvers import passes
 from dnip.solvers.kernels import flips
-from dnip.solvers.kernels.rows import DenseRows, SparseRows
 from dnip.solvers.landscape import levels_of
 
 #: What a dense row costs, and how many cells of a tally are worth a row: their flips are tallied or
@@ -31,7 +30,7 @@ def lay_out_as(layout, p, labels, mass, scale):
         rows = passes.lay_out(p, labels, mass, levels.span)
         workspace = flips.new_workspace(rows, levels.size)
     if len(rows.label):
-        assert isinstance(rows, SparseRows if layout == "sparse" else DenseRows)
+        assert rows.is_dense == (layout != "sparse")
         assert (len(workspace.tally) > 0) == (layout == "dense")
     return rows, workspace
 

@@ -51,7 +51,7 @@ def python():
         pytest.skip("only root can become another user")
     for one in (sys.executable, f"/usr/bin/python3.{sys.version_info.minor}"):
         try:
-            if as_nobody(one, "-c", "import dnip.cli.app, numba").returncode == 0:
+            if as_nobody(one, "-c", "import dnip.cli.app, numpy").returncode == 0:
                 return one
         except OSError:  # it may not be run
             continue

@@ -1,6 +1,5 @@
 """Branch and bound against exhaustive search: the optimum, the bound, the gap."""
 
-import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,7 +8,7 @@ from hypothesis import strategies as st
 import oracles
 from dnip import Objective, Status, solve
 from dnip.base.errors import DNIPWarning, InvalidInputError
-from dnip.solvers import Coordinate, Exact
+from dnip.solvers import Coordinate, Exact, exact
 from objectives import OBJECTIVES
 from problems import KNOWN
 from strategies import KINDS, random_probabilities, seeded
@@ -92,7 +91,7 @@ def test_a_short_queue_finds_the_same(blind):
 def test_the_number_of_threads_changes_nothing(monkeypatch):
     p, labels = random_problem(2, 4, "random", n_rows=300)
     several = solve(p, labels, solver="exact")
-    monkeypatch.setattr(numba.config, "NUMBA_NUM_THREADS", 1)
+    monkeypatch.setattr(exact, "n_cores", lambda: 1)
     alone = solve(p, labels, solver="exact")
     assert several.weight_indices.tolist() == alone.weight_indices.tolist()
     assert several.evaluations == alone.evaluations

@@ -31,7 +31,7 @@ def force(monkeypatch):
         take_layout(monkeypatch, layout)
         monkeypatch.setattr(passes, "_SHARED", 0)
         monkeypatch.setattr(passes, "_FEWEST_CELLS", 1)
-        monkeypatch.setattr(passes.numba.config, "NUMBA_NUM_THREADS", n_threads)
+        monkeypatch.setattr(passes, "n_cores", lambda: n_threads)
 
     return force
 

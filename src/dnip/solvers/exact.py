@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar, NamedTuple
 
-import numba
 import numpy as np
 
 from dnip.base.typing import Floats, Integers
@@ -22,8 +21,10 @@ from dnip.solvers.coordinate import Coordinate
 from dnip.solvers.driver import Solver
 from dnip.solvers.kernels.boxes import BoxRows, Scale, lay_out_boxes
 from dnip.solvers.kernels.branching import Instance, new_stack, search_depth_first
+from dnip.solvers.kernels.door import Struct
 from dnip.solvers.kernels.values import MISSED, Terms, new_memo
 from dnip.solvers.landscape import Landscape, Proposal, compile_terms
+from dnip.solvers.passes import n_cores
 
 # Values nearer than this count as equal: far above the rounding of Z, far below one example.
 _ROUNDING = 1e-10
@@ -89,7 +90,7 @@ class Exact(Solver):
         queue = _Queue(self.max_open)
         queue.push([_root(landscape, best)])
         reported_gap = math.inf
-        with ThreadPoolExecutor(min(_SEARCHES, numba.config.NUMBA_NUM_THREADS), "dnip") as pool:
+        with ThreadPoolExecutor(min(_SEARCHES, n_cores()), "dnip") as pool:
             while queue.bound < best.value - max(self.gap, _ROUNDING):
                 search = partial(searcher.search, best.value)
                 for end in pool.map(search, range(_SEARCHES), queue.pop()):
@@ -226,14 +227,14 @@ class _DepthFirst:
         rows, n_levels = self._instance.rows, len(self._instance.scale.weight)
         true, smoothing = landscape.problem.class_counts, self._instance.terms.smoothing
         self._stacks = [
-            new_stack(rows, n_levels, new_memo(true, smoothing)) for _ in range(_SEARCHES)
+            Struct(new_stack(rows, n_levels, new_memo(true, smoothing))) for _ in range(_SEARCHES)
         ]
         self._n_boxes = max(min(_MOST_ROWS // max(len(rows.label), 1), _MOST_BOXES), 1)
 
     def search(self, best_value: float, place: int, node: _Node) -> _SearchEnd:
         """Search a box for points better than `best_value`; return what is left of it."""
         stack = self._stacks[place]
-        nodes, incumbent = stack.nodes, stack.incumbent
+        nodes, incumbent = stack.record.nodes, stack.record.incumbent
         nodes.low[0], nodes.high[0], nodes.bound[0] = node.low, node.high, node.bound
         nodes.multipliers[0], nodes.price[0] = node.multipliers, node.price
         incumbent.value[0] = best_value

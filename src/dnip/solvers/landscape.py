@@ -29,6 +29,7 @@ from dnip.solvers.kernels.descent import (
     set_counts,
     settle,
 )
+from dnip.solvers.kernels.door import Struct
 from dnip.solvers.kernels.flips import Flips, walk
 from dnip.solvers.kernels.levels import Levels, linear_levels, listed_levels
 from dnip.solvers.kernels.values import MISSED, Floors, Terms, new_memo, no_floors, shortfall, value
@@ -102,7 +103,7 @@ class Landscape:
         Objective values computed so far.
     line_searches : int
         Lines searched so far.
-    setup : Setup or None
+    setup : Struct or None
         For searches that run compiled as a whole; None where they cannot.
     most_lines : int
         Lines or points that compiled code may look at between two looks at the clock.
@@ -131,7 +132,7 @@ class Landscape:
         self._passes = Passes(problem, self._kernel_levels)
         self._lines = new_lines(_EXPECTED_LINES)
         self.floors = self._count_floors(demands)
-        self.setup: Setup | None = None
+        self.setup: Struct | None = None
         self._compiled = isinstance(objective, Objective)
         if isinstance(objective, Objective):
             self._terms = compile_terms(objective, problem, self.floors)
@@ -139,7 +140,7 @@ class Landscape:
             if self._passes.whole is not None:
                 rows, workspace = self._passes.whole
                 own = rows, self._kernel_levels, workspace
-                self.setup = Setup(*own, self._terms, self._memo, self._lines)
+                self.setup = Struct(Setup(*own, self._terms, self._memo, self._lines))
         # a line reads every row, and all classes where a row flips
         n_rows = len(problem.labels)
         per_line = n_rows + self.n_classes * (1 + min(n_rows, self.scale))

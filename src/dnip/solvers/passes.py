@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import reduce
@@ -9,23 +10,22 @@ from itertools import pairwise
 from operator import add
 from typing import TypeVar
 
-import numba
 import numpy as np
 
 from dnip.base.typing import Confusion, Floats, Integers, Labels, Probabilities
 from dnip.method.problem import Problem
+from dnip.solvers.kernels.door import Struct
 from dnip.solvers.kernels.flips import (
     Flips,
     Workspace,
-    add_flips,
     count,
-    end_flips,
     find_flips,
+    join_flips,
     new_flips,
     new_workspace,
 )
 from dnip.solvers.kernels.levels import Levels, weights_at
-from dnip.solvers.kernels.rows import DenseRows, Rows, SparseRows, fill_sparse, survey
+from dnip.solvers.kernels.rows import Rows, fill_sparse, new_rows, survey
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -68,14 +68,16 @@ class Passes:
 
         n_parts = 1
         if p.nbytes > _SHARED:
-            n_parts = max(min(numba.config.NUMBA_NUM_THREADS, p.size // _FEWEST_CELLS), 1)
+            n_parts = max(min(n_cores(), p.size // _FEWEST_CELLS), 1)
         bounds = pairwise(len(p) * i // n_parts for i in range(n_parts + 1))
         self._levels = levels
         self._pool = ThreadPoolExecutor(n_parts, "dnip") if n_parts > 1 else None
-        self._parts = self._run(lay_out_part, [*bounds])
-        self.whole = self._parts[0] if n_parts == 1 else None
+        parts = self._run(lay_out_part, [*bounds])
+        self.whole = parts[0] if n_parts == 1 else None
+        self._workspaces = [workspace for _, workspace in parts]
+        self._parts = [(Struct(rows), Struct(workspace)) for rows, workspace in parts]
         if n_parts > 1:
-            most = sum(len(workspace.flips.true) for _, workspace in self._parts)
+            most = sum(len(workspace.flips.true) for workspace in self._workspaces)
             self._joined = new_flips(levels.size, most)
 
     def count(self, indices: Floats) -> Confusion:
@@ -90,20 +92,16 @@ class Passes:
         """
         weights = weights_at(self._levels, indices)
 
-        def find(part: tuple[Rows, Workspace]) -> Flips:
+        def find(part: tuple[Struct, Struct]) -> None:
             rows, workspace = part
             find_flips(rows, weights, c, self._levels, workspace)
-            return workspace.flips
 
-        found = self._run(find, self._parts)
+        self._run(find, self._parts)
+        found = [workspace.flips for workspace in self._workspaces]
         if len(found) == 1:
             return found[0]
-        joined = self._joined
-        joined.start[:] = np.sum([flips.start for flips in found], axis=0)
-        for flips in found:
-            add_flips(flips, self._levels.size, joined)
-        end_flips(self._levels.size, joined.start)
-        return joined
+        join_flips(found, self._levels.size, self._joined)
+        return self._joined
 
     def _run(self, work: Callable[[S], T], parts: Sequence[S]) -> list[T]:
         return list(map(work, parts) if self._pool is None else self._pool.map(work, parts))
@@ -121,17 +119,12 @@ def lay_out(p: Probabilities, labels: Labels, counts: Integers, span: float) -> 
         columns = np.empty((n_classes, n_open))
         for n in range(n_classes):  # a copy of the rows would take as much memory again
             columns[n] = p[is_open, n]
-        return DenseRows(columns, label, own_counts, settled)
-    rows = SparseRows(
-        row_start=np.zeros(n_open + 1, np.int64),
-        row_class=np.empty(n_entries, np.uint32),
-        row_p=np.empty(n_entries),
-        class_start=np.concatenate(([0], np.cumsum(class_size))),
-        class_row=np.empty(n_entries, np.uint32),
-        class_p=np.empty(n_entries),
-        label=label,
-        counts=own_counts,
-        settled=settled,
-    )
+        return new_rows(label, own_counts, settled, columns=columns)
+    rows = new_rows(label, own_counts, settled, class_size=class_size)
     fill_sparse(p, is_open, span, rows)
     return rows
+
+
+def n_cores() -> int:
+    """Return how many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

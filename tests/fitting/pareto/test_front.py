@@ -89,7 +89,7 @@ def test_a_table_divided_among_threads_has_the_front_of_the_whole(monkeypatch):
     whole = front(p, labels, scale=12, effort=0.02)
     for name, value in (("_SHARED", 0), ("_FEWEST_CELLS", 1)):
         monkeypatch.setattr(passes, name, value)
-    monkeypatch.setattr(passes.numba.config, "NUMBA_NUM_THREADS", 3)
+    monkeypatch.setattr(passes, "n_cores", lambda: 3)
     assert passes.Passes(Problem.of(p, labels), levels_of(12)).whole is None
     divided = front(p, labels, scale=12, effort=0.02)
     assert [point.weight_indices.tolist() for point in divided.points] == [

@@ -11,8 +11,7 @@ import oracles
 from dnip import Objective
 from dnip.method.problem import Problem
 from dnip.solvers.kernels.boxes import Box, Scale, lay_out_boxes, narrow, new_contests
-from dnip.solvers.kernels.relaxation import Multipliers, raise_bound
-from dnip.solvers.kernels.sweep import Relaxation, new_relaxed
+from dnip.solvers.kernels.relaxation import Multipliers, Relaxation, new_relaxed, raise_bound
 from dnip.solvers.kernels.values import Floors, Terms, new_memo, no_floors, shortfall
 from dnip.solvers.landscape import compile_terms
 from objectives import OBJECTIVES

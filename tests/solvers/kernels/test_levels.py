@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 import oracles
 from dnip.method.scales import WeightScale
 from dnip.solvers.kernels.levels import (
-    first_winning_index,
     first_winning_indices,
     listed_levels,
     nearest,
@@ -19,6 +18,14 @@ from strategies import TINY, probability, scales, seeded
 positive = probability.filter(lambda p: p > 0)
 SIZES = [1, 2, 5, 7, 30, 1000, 10_000]
 each_name = pytest.mark.parametrize("name", ["{}", "log:{}"])
+
+
+def first_winning_index(p, rival_score, ties_win, levels):
+    """The kernel, on one row; class 0 wins ties against class 1, not against itself."""
+    slot = np.zeros(1, np.uint32)
+    rival = np.array([int(ties_win)], np.uint32)
+    first_winning_indices(np.array([p]), np.array([rival_score]), rival, 0, levels, slot)
+    return slot[0]
 
 
 @st.composite

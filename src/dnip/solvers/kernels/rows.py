@@ -9,81 +9,76 @@ however many classes there are.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
+from typing import NamedTuple
 
 import numpy as np
-from numba import types
-from numba.extending import overload
 
-from dnip.solvers.kernels.jit import jit
+from dnip.base.typing import (
+    Booleans,
+    Confusion,
+    Floats,
+    Integers,
+    Labels,
+    Probabilities,
+    SmallIntegers,
+)
+from dnip.solvers.kernels.door import call, kernels
 
-if TYPE_CHECKING:
-    from dnip.base.typing import (
-        Booleans,
-        Confusion,
-        Floats,
-        Integers,
-        Labels,
-        Probabilities,
-        SmallIntegers,
-    )
+#: Dense rows are worked on in blocks that stay in the processor's first cache.
+BLOCK = 512
+# Rows that are converted at a time where a table is not of contiguous float64.
+_PART = 1 << 16
 
 
-class DenseRows(NamedTuple):
-    """R open rows, class by class: for many candidates per row."""
+class Rows(NamedTuple):
+    """R open rows, class by class (dense), or as T entries of a row and a candidate (sparse).
 
-    columns: Floats  # (N, R) each class's probabilities
+    Dense rows are for many candidates per row, sparse ones for few. The arrays of the other layout
+    are empty.
+    """
+
     label: SmallIntegers  # (R,) true class
     counts: Integers  # (R,) how many examples the row counts as
     settled: Confusion  # (N, N) counts of the settled rows
-
-
-class SparseRows(NamedTuple):
-    """R open rows as T (row, candidate) entries, by row and by class: for few candidates."""
-
-    row_start: Integers  # (R + 1,) where each row's entries start
+    columns: Floats  # (N, R) dense: each class's probabilities
+    row_start: Integers  # (R + 1,) sparse: where each row's entries start
     row_class: SmallIntegers  # (T,) candidates, ascending within a row
     row_p: Floats  # (T,) their probabilities
     class_start: Integers  # (N + 1,) where each class's entries start
     class_row: SmallIntegers  # (T,) open rows that the class can win, ascending
     class_p: Floats  # (T,) the class's probabilities there
-    label: SmallIntegers  # (R,) true class
-    counts: Integers  # (R,) how many examples the row counts as
-    settled: Confusion  # (N, N) counts of the settled rows
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether the rows are laid out class by class."""
+        return len(self.columns) > 0
 
 
-#: Rows that compiled searches work on.
-Rows: TypeAlias = DenseRows | SparseRows
-
-T = TypeVar("T")
-
-#: Dense rows are worked on in blocks that stay in the processor's first cache.
-BLOCK = 512
-
-
-def by_layout(*, dense: Callable[..., T], sparse: Callable[..., T]) -> Callable[..., T]:
-    """Return one function for the kernels of two layouts; its first argument, the rows, decides.
-
-    In compiled code the choice is made at compile time, elsewhere at each call.
-    """
-
-    def dispatch(rows: Rows, *arguments: object) -> T:
-        return (dense if isinstance(rows, DenseRows) else sparse)(rows, *arguments)
-
-    def choose(rows: types.NamedTuple, *_: types.Type) -> Callable[..., T]:
-        kernel = dense if rows.instance_class is DenseRows else sparse
-
-        def call(rows: Rows, *arguments: object) -> T:
-            return kernel(rows, *arguments)
-
-        return call
-
-    overload(dispatch, strict=False)(choose)
-    return dispatch
+def new_rows(
+    label: SmallIntegers,
+    counts: Integers,
+    settled: Confusion,
+    *,
+    columns: Floats | None = None,
+    class_size: Integers | None = None,
+) -> Rows:
+    """Return dense rows with their columns, or room for sparse ones of so many entries a class."""
+    sizes = np.zeros(0, np.int64) if class_size is None else class_size
+    n_entries = int(sizes.sum())
+    return Rows(
+        label,
+        counts,
+        settled,
+        np.empty((0, 0)) if columns is None else columns,
+        np.zeros(1 if class_size is None else len(label) + 1, np.int64),
+        np.empty(n_entries, np.uint32),
+        np.empty(n_entries),
+        np.concatenate(([0], np.cumsum(sizes))),
+        np.empty(n_entries, np.uint32),
+        np.empty(n_entries),
+    )
 
 
-@jit
 def survey(
     p: Probabilities, labels: Labels, counts: Integers, span: float
 ) -> tuple[Booleans, Integers, Confusion]:
@@ -113,43 +108,34 @@ def survey(
     class_size = np.zeros(n_classes, np.int64)
     settled = np.zeros((n_classes, n_classes), np.int64)
     weighted = len(counts) > 1
-    for m in range(n_rows):
-        row = p[m]
-        top = 0
-        for n in range(1, n_classes):
-            if row[n] > row[top]:
-                top = n
-        count = 0
-        for n in range(n_classes):
-            count += span * row[n] >= row[top]
-        weight = counts[m if weighted else 0]
-        if count == 1:
-            settled[labels[m], top] += weight
-        elif weight > 0:
-            is_open[m] = True
-            for n in range(n_classes):
-                class_size[n] += span * row[n] >= row[top]
+    labels = np.ascontiguousarray(labels, np.int64)
+    counts = np.ascontiguousarray(counts)
+    for first in range(0, n_rows, _PART):
+        part = slice(first, first + _PART)
+        rows = np.ascontiguousarray(p[part], np.float64)
+        own = counts[part] if weighted else counts
+        found = is_open[part], class_size, settled
+        call(
+            kernels.survey_part,
+            rows,
+            labels[part],
+            own,
+            len(rows),
+            n_classes,
+            weighted,
+            span,
+            *found,
+        )
     return is_open, class_size, settled
 
 
-@jit
-def fill_sparse(p: Probabilities, is_open: Booleans, span: float, rows: SparseRows) -> None:
+def fill_sparse(p: Probabilities, is_open: Booleans, span: float, rows: Rows) -> None:
     """List the candidates of the open rows of a table of shape (M, N)."""
     class_end = rows.class_start[:-1].copy()
-    r = 0
-    entry = 0
-    for m in range(p.shape[0]):
-        if not is_open[m]:
-            continue
-        row = p[m]
-        top = row.max()
-        for n in range(p.shape[1]):
-            if span * row[n] >= top:
-                rows.row_class[entry] = n
-                rows.row_p[entry] = row[n]
-                rows.class_row[class_end[n]] = r
-                rows.class_p[class_end[n]] = row[n]
-                class_end[n] += 1
-                entry += 1
-        r += 1
-        rows.row_start[r] = entry
+    filled = 0
+    for first in range(0, len(p), _PART):
+        part = slice(first, first + _PART)
+        own = np.ascontiguousarray(p[part], np.float64)
+        filled = call(
+            kernels.fill_part, own, is_open[part], len(own), span, rows, class_end, filled
+        )

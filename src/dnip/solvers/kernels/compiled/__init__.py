@@ -1,0 +1,1 @@
+"""The kernels: written here, compiled when the package is built."""

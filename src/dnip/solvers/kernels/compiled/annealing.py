@@ -1,0 +1,50 @@
+"""A chain of annealing: moves of one class at a time, at one temperature."""
+
+import cython
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def walk_chain(
+    setup: Setup, here: Walk, moves: Moves, n_examples: cython.double, temperature: cython.double
+) -> cython.void:
+    """Make the moves, one after another; the temperature is on the scale of M·Z."""
+    indices, n_classes, room = here.indices, here.n_indices, setup.workspace
+    for i in range(moves.n_moves):
+        c = moves.classes[i]
+        before = indices[c]
+        indices[c] = moves.others[i] + (1.0 if moves.others[i] >= before else 0.0)
+        weights_at(setup.levels, indices, n_classes, room.weights)
+        count(setup.rows, room.weights, room.confusion)
+        sum_columns(room.confusion, n_classes, room.predicted)
+        reached = value(room.confusion, room.predicted, setup.terms, setup.memo)
+        delta = n_examples * (reached - here.value[0])
+        # the appendix's sign; the listing prints exp(Δz/T), which accepts everything
+        if not (delta <= 0.0 or moves.chances[i] < exp(-delta / temperature)):
+            indices[c] = before
+            continue
+        here.accepted[0] += 1
+        here.improved[0] += delta < 0.0
+        here.value[0] = reached
+        if reached < here.best_value[0]:
+            here.best_value[0] = reached
+            memcpy(here.best, indices, n_classes * 8)
+
+
+def walk_chain_of(
+    setup: uintptr_t,
+    here: uintptr_t,
+    moves: uintptr_t,
+    n_examples: cython.double,
+    temperature: cython.double,
+) -> None:
+    """Call `walk_chain` from Python."""
+    with cython.nogil:
+        walk_chain(
+            cython.cast(Setup, setup),
+            cython.cast(Walk, here),
+            cython.cast(Moves, moves),
+            n_examples,
+            temperature,
+        )

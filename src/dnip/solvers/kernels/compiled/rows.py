@@ -1,0 +1,126 @@
+"""Rows laid out for search: settled rows counted once, the candidates of open rows listed."""
+
+import cython
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def survey(
+    p: Floats,
+    labels: Integers,
+    counts: Integers,
+    n_rows: int64_t,
+    n_classes: int64_t,
+    weighted: cython.bint,
+    span: cython.double,
+    is_open: Booleans,
+    class_size: Integers,
+    settled: Confusion,
+) -> cython.void:
+    """Mark open rows, add their candidates to the class sizes, and count the settled rows."""
+    for m in range(n_rows):
+        row = p + m * n_classes
+        top: int64_t = 0
+        for n in range(1, n_classes):
+            if row[n] > row[top]:
+                top = n
+        count: int64_t = 0
+        for n in range(n_classes):
+            count += span * row[n] >= row[top]
+        weight = counts[m if weighted else 0]
+        is_open[m] = count > 1 and weight > 0
+        if count == 1:
+            settled[labels[m] * n_classes + top] += weight
+        elif weight > 0:
+            for n in range(n_classes):
+                class_size[n] += span * row[n] >= row[top]
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def fill_sparse(
+    p: Floats,
+    is_open: Booleans,
+    n_table_rows: int64_t,
+    span: cython.double,
+    rows: Rows,
+    class_end: Integers,
+    filled: int64_t,
+) -> int64_t:
+    """List the candidates of the open rows of a part of a table; return how many are filled.
+
+    `filled` open rows are in `rows` already, and `class_end` says where each class goes on.
+    """
+    n_classes = rows.n_classes
+    entry = rows.row_start[filled]
+    for m in range(n_table_rows):
+        if not is_open[m]:
+            continue
+        row = p + m * n_classes
+        top = row[0]
+        for n in range(1, n_classes):
+            top = row[n] if row[n] > top else top
+        for n in range(n_classes):
+            if span * row[n] >= top:
+                rows.row_class[entry] = cython.cast(uint32_t, n)
+                rows.row_p[entry] = row[n]
+                rows.class_row[class_end[n]] = cython.cast(uint32_t, filled)
+                rows.class_p[class_end[n]] = row[n]
+                class_end[n] += 1
+                entry += 1
+        filled += 1
+        rows.row_start[filled] = entry
+    return filled
+
+
+def survey_part(
+    p: uintptr_t,
+    labels: uintptr_t,
+    counts: uintptr_t,
+    n_rows: int64_t,
+    n_classes: int64_t,
+    weighted: cython.bint,
+    span: cython.double,
+    is_open: uintptr_t,
+    class_size: uintptr_t,
+    settled: uintptr_t,
+) -> None:
+    """Call `survey` from Python."""
+    with cython.nogil:
+        survey(
+            cython.cast(Floats, p),
+            cython.cast(Integers, labels),
+            cython.cast(Integers, counts),
+            n_rows,
+            n_classes,
+            weighted,
+            span,
+            cython.cast(Booleans, is_open),
+            cython.cast(Integers, class_size),
+            cython.cast(Confusion, settled),
+        )
+
+
+def fill_part(
+    p: uintptr_t,
+    is_open: uintptr_t,
+    n_table_rows: int64_t,
+    span: cython.double,
+    rows: uintptr_t,
+    class_end: uintptr_t,
+    filled: int64_t,
+) -> int:
+    """Call `fill_sparse` from Python."""
+    with cython.nogil:
+        filled = fill_sparse(
+            cython.cast(Floats, p),
+            cython.cast(Booleans, is_open),
+            n_table_rows,
+            span,
+            cython.cast(Rows, rows),
+            cython.cast(Integers, class_end),
+            filled,
+        )
+    return filled
