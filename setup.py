@@ -3,13 +3,17 @@
 All else about the package is in pyproject.toml.
 """
 
+import ast
 import platform
+from pathlib import Path
 
 from Cython.Build import cythonize
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
-FOLDER = "src/dnip/solvers/kernels/compiled"
+KERNELS = Path("src/dnip/solvers/kernels")
+FOLDER = KERNELS / "compiled"
+NUMBERS = {"int": "int64_t", "bool": "int64_t", "float": "double"}
 # One build serves all versions of Python from 3.11 on. Products and sums are rounded one by one, so
 # that all builds give the same bits.
 MACROS = [("Py_LIMITED_API", "0x030B0000"), ("CYTHON_LIMITED_API", "1")]
@@ -33,11 +37,38 @@ class BuildKernels(build_ext):
 
 def kernels(name, source):
     """Return the extension that is compiled from a file of the folder."""
-    return Extension(name, [f"{FOLDER}/{source}"], define_macros=MACROS, py_limited_api=True)
+    path = (FOLDER / source).as_posix()
+    return Extension(name, [path], define_macros=MACROS, py_limited_api=True)
 
 
+def structs():
+    """Yield the C structs of the records, the named tuples of the kernels, eight bytes a field.
+
+    An array is a pointer. Its length stands behind it if its annotation gives the length a name. A
+    record within a record is a pointer, too.
+    """
+    records = [
+        node
+        for file in sorted(KERNELS.glob("*.py"))
+        for node in ast.parse(file.read_text("utf-8")).body
+        if isinstance(node, ast.ClassDef) and "NamedTuple" in map(ast.unparse, node.bases)
+    ]
+    for record in records:
+        yield f"cdef struct {record.name}Record\nctypedef {record.name}Record *{record.name}"
+    for record in records:
+        yield f"cdef struct {record.name}Record:"
+        for field in (node for node in record.body if isinstance(node, ast.AnnAssign)):
+            kind = ast.unparse(field.annotation)
+            if kind.startswith("Annotated"):
+                kind, length = (ast.unparse(part) for part in field.annotation.slice.elts)
+                yield f"    {kind} {field.target.id}\n    int64_t {length[1:-1]}"
+            else:
+                yield f"    {NUMBERS.get(kind, kind)} {field.target.id}"
+
+
+(FOLDER / "records.pxi").write_text("\n".join(structs()), "utf-8")
 package = "dnip.solvers.kernels.compiled"
-extensions = cythonize([kernels(f"{package}.unit", "unit.pyx")], language_level=3)
+extensions = cythonize([kernels(f"{package}.unit", "unit.pyx")])
 if platform.machine() in ("x86_64", "AMD64"):
     extensions.append(kernels(f"{package}.wide.unit", "unit.c"))
 setup(ext_modules=extensions, cmdclass={"build_ext": BuildKernels})

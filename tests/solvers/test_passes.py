@@ -62,7 +62,7 @@ def test_walking_over_divided_rows_equals_recounting(force, layout, kind, dtype,
             np.testing.assert_array_equal(predicted, recount.sum(axis=0))
             c, index = int(rng.integers(n_classes)), int(rng.integers(1, size + 1))
             flips = divided.find_flips(here, c)
-            walk(flips, c, int(here[c]), index, confusion, predicted)
+            walk(flips, c, int(here[c]), index, confusion, predicted, n_classes)
             here[c] = index
 
 

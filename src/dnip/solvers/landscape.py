@@ -135,12 +135,13 @@ class Landscape:
         self.setup: Struct | None = None
         self._compiled = isinstance(objective, Objective)
         if isinstance(objective, Objective):
-            self._terms = compile_terms(objective, problem, self.floors)
-            self._memo = new_memo(problem.class_counts, self._terms.smoothing)
+            terms = compile_terms(objective, problem, self.floors)
+            memo = new_memo(problem.class_counts, terms.smoothing)
+            self._terms, self._memo = Struct(terms), Struct(memo)
             if self._passes.whole is not None:
                 rows, workspace = self._passes.whole
                 own = rows, self._kernel_levels, workspace
-                self.setup = Struct(Setup(*own, self._terms, self._memo, self._lines))
+                self.setup = Struct(Setup(*own, terms, memo, self._lines))
         # a line reads every row, and all classes where a row flips
         n_rows = len(problem.labels)
         per_line = n_rows + self.n_classes * (1 + min(n_rows, self.scale))
@@ -231,7 +232,7 @@ class Landscape:
         if not len(self.floors.correct):
             return 0.0
         correct = np.ascontiguousarray(np.diag(confusion))
-        return float(shortfall(correct, self.floors, self.problem.class_counts))
+        return shortfall(correct, self.floors, self.problem.class_counts)
 
     def _with_held(self, point: WeightIndices | Floats) -> Floats:
         here = np.array(point, np.float64)
@@ -256,20 +257,20 @@ class Landscape:
         values = np.full(self.scale + 1, np.inf)
         for k in range(1, self.scale + 1):
             if k == 1 or flips.start[k] < flips.start[k + 1]:
-                walk(flips, c, stands, k, *counts)
+                walk(flips, c, stands, k, *counts, self.n_classes)
                 stands = k
                 values[k] = self._value(*counts)
             else:
                 values[k] = values[k - 1]
         best = now if values[now] <= values.min() else int(values.argmin())
-        walk(flips, c, stands, best, *counts)
+        walk(flips, c, stands, best, *counts, self.n_classes)
         indices[c] = best
         return float(values[best])
 
     def _value(self, confusion: Confusion, predicted: Integers) -> float:
         self.evaluations += 1
         if self._compiled:
-            return float(value(confusion, predicted, self._terms, self._memo))
+            return value(confusion, predicted, self._terms, self._memo)
         if missing := self._shortfall(confusion):
             return MISSED * (1 + missing)
         counts = self.problem.in_examples(confusion)

@@ -70,7 +70,7 @@ class Passes:
         if p.nbytes > _SHARED:
             n_parts = max(min(n_cores(), p.size // _FEWEST_CELLS), 1)
         bounds = pairwise(len(p) * i // n_parts for i in range(n_parts + 1))
-        self._levels = levels
+        self._levels = Struct(levels)
         self._pool = ThreadPoolExecutor(n_parts, "dnip") if n_parts > 1 else None
         parts = self._run(lay_out_part, [*bounds])
         self.whole = parts[0] if n_parts == 1 else None
@@ -82,7 +82,7 @@ class Passes:
 
     def count(self, indices: Floats) -> Confusion:
         """Return the confusion counts of shape (N, N) at weight indices of shape (N,)."""
-        weights = weights_at(self._levels, indices)
+        weights = weights_at(self._levels.record, indices)
         return reduce(add, self._run(lambda part: count(part[0], weights), self._parts))
 
     def find_flips(self, indices: Floats, c: int) -> Flips:
@@ -90,7 +90,7 @@ class Passes:
 
         The next call uses the same memory.
         """
-        weights = weights_at(self._levels, indices)
+        weights = weights_at(self._levels.record, indices)
 
         def find(part: tuple[Struct, Struct]) -> None:
             rows, workspace = part
@@ -100,7 +100,7 @@ class Passes:
         found = [workspace.flips for workspace in self._workspaces]
         if len(found) == 1:
             return found[0]
-        join_flips(found, self._levels.size, self._joined)
+        join_flips(found, self._levels.record.size, self._joined)
         return self._joined
 
     def _run(self, work: Callable[[S], T], parts: Sequence[S]) -> list[T]:

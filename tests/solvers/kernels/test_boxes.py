@@ -48,7 +48,7 @@ class Case:
         confusion = self.rows.settled.copy()
         contests = new_contests(n_rows, len(self.rows.row_p), n_classes)
         rows = np.arange(n_rows, dtype=np.uint32)
-        n_kept = narrow(self.rows, WEIGHTS, self.box, rows, rows, confusion, contests)
+        n_kept = narrow(self.rows, WEIGHTS, self.box, rows, n_rows, rows, confusion, contests)
         return rows[:n_kept], confusion, contests
 
 

@@ -24,7 +24,7 @@ def assert_walks_to_recounts(layout, table, scale, indices, c, stops):
     np.testing.assert_array_equal(confusion, recount)
     predicted = confusion.sum(axis=0)
     for stop in stops:
-        walk(workspace.flips, c, here[c], stop, confusion, predicted)
+        walk(workspace.flips, c, here[c], stop, confusion, predicted, len(here))
         here[c] = stop
         recount = oracles.confusion_at(p, labels, weights_of(scale, here), mass)
         np.testing.assert_array_equal(confusion, recount)

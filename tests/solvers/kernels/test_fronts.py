@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import oracles
-from dnip.solvers.kernels.descent import new_lines
+from dnip.solvers.kernels.descent import begin, new_lines
 from dnip.solvers.kernels.fronts import FrontTerms, Scalarisation, Visit, new_cells, visit_lines
 from dnip.solvers.kernels.values import Terms, new_memo
 from dnip.solvers.landscape import levels_of
@@ -35,9 +35,9 @@ class Walk:
 
     def visit(self, indices, goal=GOALS["sum"], stay=True):
         here = np.array(indices, np.float64)
-        order = np.arange(len(here))
+        descent = begin(here, np.arange(len(here)))
         visit = Visit(self.terms, goal, self.cells, self.lines, 7, stay)
-        count = visit_lines(visit, self.rows, self.levels, self.workspace, here, order)
+        count = visit_lines(visit, self.rows, self.levels, self.workspace, descent)
         return here, count
 
     def confusion(self, indices):

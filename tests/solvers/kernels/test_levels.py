@@ -1,20 +1,32 @@
 """A class first wins exactly where the products say so, on linear and geometric scales."""
 
+from types import NoneType
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import oracles
+from dnip.base.typing import Floats, SmallIntegers
 from dnip.method.scales import WeightScale
-from dnip.solvers.kernels.levels import (
-    first_winning_indices,
-    listed_levels,
-    nearest,
-)
+from dnip.solvers.kernels.door import kernel
+from dnip.solvers.kernels.levels import Levels, listed_levels
 from dnip.solvers.landscape import levels_of
 from strategies import TINY, probability, scales, seeded
 
+first_winning_indices = kernel(
+    "first_winning_indices",
+    NoneType,
+    Floats,
+    Floats,
+    SmallIntegers,
+    int,
+    Levels,
+    SmallIntegers,
+    int,
+)
+nearest = kernel("nearest", float, float, Levels)
 positive = probability.filter(lambda p: p > 0)
 SIZES = [1, 2, 5, 7, 30, 1000, 10_000]
 each_name = pytest.mark.parametrize("name", ["{}", "log:{}"])
@@ -24,7 +36,7 @@ def first_winning_index(p, rival_score, ties_win, levels):
     """The kernel, on one row; class 0 wins ties against class 1, not against itself."""
     slot = np.zeros(1, np.uint32)
     rival = np.array([int(ties_win)], np.uint32)
-    first_winning_indices(np.array([p]), np.array([rival_score]), rival, 0, levels, slot)
+    first_winning_indices(np.array([p]), np.array([rival_score]), rival, 0, levels, slot, 1)
     return slot[0]
 
 
@@ -68,7 +80,7 @@ def test_many_rows_equal_one_by_one(name, size):
     score = rng.choice(levels.weight[1:-1], 400) * rng.choice(rng.random(5), 400)
     rival = rng.integers(3, size=400).astype(np.uint32)
     found = np.empty(400, np.uint32)
-    first_winning_indices(p, score, rival, 1, levels, found)
+    first_winning_indices(p, score, rival, 1, levels, found, len(found))
     expected = [
         oracles.first_winning_index(*race, rival[i] > 1, levels.weight[1:-1])
         for i, race in enumerate(zip(p, score, strict=True))

@@ -13,7 +13,7 @@ from dnip.method.objective import Objective
 from dnip.method.problem import Problem
 from dnip.method.scales import WeightScale
 from dnip.metrics import cobias
-from dnip.solvers.kernels.descent import new_lines
+from dnip.solvers.kernels.descent import begin, new_lines
 from dnip.solvers.kernels.fronts import (
     FrontTerms,
     Scalarisation,
@@ -109,6 +109,7 @@ class Explorer:
             0,
             int(indices[0]),
             origin,
+            len(indices),
         )
 
     def descend(self, indices: Floats, goal: Scalarisation, order: Integers, origin: int) -> None:
@@ -161,7 +162,8 @@ class Explorer:
         visit = Visit(self._terms, goal, self._cells, self._lines, origin, stay)
         if passes.whole is not None:
             rows, workspace = passes.whole
-            self.n_lines += visit_lines(visit, rows, self._levels, workspace, indices, order)
+            descent = begin(indices, order)
+            self.n_lines += visit_lines(visit, rows, self._levels, workspace, descent)
             return
         confusion = passes.count(indices).copy()
         predicted = confusion.sum(axis=0)
@@ -169,7 +171,7 @@ class Explorer:
         while unmoved < len(order):
             c = int(order[turn % len(order)])
             turn, unmoved = turn + 1, unmoved + 1
-            if not is_new_line(self._lines, indices, c) and stay:
+            if not is_new_line(self._lines, indices, c, len(indices)) and stay:
                 continue
             flips = passes.find_flips(indices, c)
             now = indices[c]

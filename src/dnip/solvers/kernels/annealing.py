@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from types import NoneType
+from typing import Annotated, NamedTuple
 
 from dnip.base.typing import Floats, Integers
 from dnip.solvers.kernels.descent import Setup
-from dnip.solvers.kernels.door import Struct, call, kernels
+from dnip.solvers.kernels.door import kernel
 
 
 class Moves(NamedTuple):
     """L moves, drawn before they are made."""
 
-    classes: Integers  # (L,) the class that moves
+    classes: Annotated[Integers, "n_moves"]  # (L,) the class that moves
     others: Integers  # (L,) where it goes, of its K - 1 other indices: 1..K-1
     chances: Floats  # (L,) in [0, 1); a worse point is accepted if its probability is above
 
@@ -20,7 +21,7 @@ class Moves(NamedTuple):
 class Walk(NamedTuple):
     """Where a chain stands. Single numbers are arrays of one element, so that they can change."""
 
-    indices: Floats  # (N,)
+    indices: Annotated[Floats, "n_classes"]  # (N,)
     value: Floats  # (1,)
     best: Floats  # (N,) the best point so far
     best_value: Floats  # (1,)
@@ -28,8 +29,5 @@ class Walk(NamedTuple):
     improved: Integers  # (1,)
 
 
-def walk_chain(
-    setup: Setup | Struct, walk: Walk, moves: Moves, n_examples: float, temperature: float
-) -> None:
-    """Make the moves, one after another; the temperature is on the scale of M·Z."""
-    call(kernels.walk_chain_of, setup, walk, moves, n_examples, temperature)
+#: Make the moves, one after another; the temperature is on the scale of M·Z.
+walk_chain = kernel("walk_chain", NoneType, Setup, Walk, Moves, float, float)

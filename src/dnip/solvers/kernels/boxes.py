@@ -8,12 +8,12 @@ two weights alone, and the bounds are built on that (see `relaxation`).
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from dnip.base.typing import Confusion, Floats, Integers, Labels, Probabilities, SmallIntegers
-from dnip.solvers.kernels.door import call, kernels
+from dnip.solvers.kernels.door import kernel
 
 
 class BoxRows(NamedTuple):
@@ -23,15 +23,15 @@ class BoxRows(NamedTuple):
     row_class: SmallIntegers  # (T,) candidates, ascending within a row
     row_p: Floats  # (T,) their probabilities
     row_log_p: Floats  # (T,)
-    label: SmallIntegers  # (R,) true class
+    label: Annotated[SmallIntegers, "n_rows"]  # (R,) true class
     counts: Integers  # (R,) how many examples the row counts as
-    settled: Confusion  # (N, N) counts of the settled rows
+    settled: Annotated[Confusion, "n_classes"]  # (N, N) counts of the settled rows
 
 
 class Box(NamedTuple):
     """Intervals of weights, one per class, ends included."""
 
-    low: Integers  # (N,) positions on the scale, 0..K-1
+    low: Annotated[Integers, "n_classes"]  # (N,) positions on the scale, 0..K-1
     high: Integers  # (N,)
 
 
@@ -127,18 +127,7 @@ def lay_out_boxes(
     )
 
 
-def narrow(
-    rows: BoxRows,
-    scale: Scale,
-    box: Box,
-    source: SmallIntegers,
-    kept: SmallIntegers,
-    confusion: Confusion,
-    contests: Contests,
-) -> int:
-    """Count the rows of `source` that `box` settles, keep the open ones, and list their contests.
-
-    `kept` may be the same memory as `source`. Returns how many rows are kept.
-    """
-    given = rows, scale, box, source, len(source), kept, confusion, contests
-    return int(call(kernels.narrow_box, *given))
+#: Count the rows of a list that a box settles, keep the open ones, and list their contests.
+narrow = kernel(
+    "narrow", int, BoxRows, Scale, Box, SmallIntegers, int, SmallIntegers, Confusion, Contests
+)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from dnip.base.typing import Confusion, Floats, Integers, SmallIntegers
 from dnip.solvers.kernels.boxes import BoxRows, Contests, Scale, new_contests
-from dnip.solvers.kernels.door import Struct, call, kernels
+from dnip.solvers.kernels.door import kernel
 from dnip.solvers.kernels.relaxation import Relaxed, new_relaxed
 from dnip.solvers.kernels.values import Memo, Terms
 
@@ -32,7 +32,7 @@ class Nodes(NamedTuple):
 
     low: Integers  # (D, N)
     high: Integers  # (D, N)
-    bound: Floats  # (D,)
+    bound: Annotated[Floats, "n_nodes"]  # (D,)
     multipliers: Floats  # (D, 3, N): v, correct, wrong
     price: Floats  # (D, N + 1)
 
@@ -57,7 +57,7 @@ class NodeStack(NamedTuple):
     first: Integers  # (D,) where each node's open rows start in `rows`
     n_rows: Integers  # (D,)
     end: Integers  # (D,) from where `rows` is free while the node is the next one
-    rows: SmallIntegers  # open rows of all nodes
+    rows: Annotated[SmallIntegers, "room"]  # open rows of all nodes
     contests: Contests
     relaxed: Relaxed
     trial: Integers  # (N,) room
@@ -98,9 +98,5 @@ def new_stack(rows: BoxRows, n_levels: int, memo: Memo) -> NodeStack:
     )
 
 
-def search_depth_first(instance: Instance | Struct, stack: NodeStack | Struct, n_boxes: int) -> int:
-    """Search the box in node 0 for points better than the best value.
-
-    Returns how many nodes are left after `n_boxes` boxes, from node 0 on.
-    """
-    return int(call(kernels.search_box, instance, stack, n_boxes))
+#: Search the box in node 0 for points better than the best value.
+search_depth_first = kernel("search_depth_first", int, Instance, NodeStack, int)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypeAlias
+from types import NoneType
+from typing import Annotated, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dnip.base.typing import Booleans, Confusion, Floats, Integers, SmallIntegers
-from dnip.solvers.kernels.door import Struct, call, kernels
+from dnip.solvers.kernels.door import Struct, kernel
 from dnip.solvers.kernels.flips import Flips, Workspace
 from dnip.solvers.kernels.levels import Levels
 from dnip.solvers.kernels.rows import Rows
@@ -23,7 +24,7 @@ _LARGEST = 1 << 20
 class Lines(NamedTuple):
     """A hash table with linear probing; once half full it takes no more."""
 
-    key: Hashes  # (C,) 0 where empty
+    key: Annotated[Hashes, "capacity"]  # (C,) 0 where empty
     best: SmallIntegers  # (C,) a best index of the line
     value: Floats  # (C,) the objective there
     size: Integers  # (1,) lines held
@@ -56,8 +57,8 @@ class Setup(NamedTuple):
 class Descent(NamedTuple):
     """The state of a descent. Single numbers are arrays of one element, so that they can change."""
 
-    indices: Floats  # (N,)
-    order: Integers  # (classes to search,)
+    indices: Annotated[Floats, "n_classes"]  # (N,)
+    order: Annotated[Integers, "n_order"]  # (classes to search,)
     confusion: Confusion  # (N, N) counts at `indices`, if `counted`
     predicted: Integers  # (N,) their column sums
     hash: Hashes  # (1,) of all indices
@@ -67,23 +68,20 @@ class Descent(NamedTuple):
     value: Floats  # (1,) the objective at `indices`, infinite until a line is known
 
 
-def settle(
-    flips: Flips,
-    terms: Terms,
-    memo: Memo,
-    indices: Floats,
-    confusion: Confusion,
-    predicted: Integers,
-    c: int,
-    scale: int,
-) -> float:
-    """Walk the line of class `c`, stop at its best index, and return the objective there.
+#: Walk the line of a class, stop at its best index, and return the objective there.
+settle = kernel("settle", float, Flips, Terms, Memo, Floats, Confusion, Integers, int, int)
+#: Follow the lines searched before; return the first class with an unknown line, or -1 at the end.
+next_class = kernel("next_class", int, Descent, Lines)
+#: Record the line that `next_class` asked for: its class has gone from an index to its best.
+pass_class = kernel("pass_class", NoneType, Descent, Lines, int, float)
+#: Search the classes in turn until a whole round moves none, or enough lines are searched.
+descend = kernel("descend", int, Setup, Descent, int)
 
-    Indices and counts change in place. A class that is already at one of its best indices stays
-    there; otherwise it goes to the lowest of them.
-    """
-    counts = confusion, predicted
-    return float(call(kernels.settle_line, flips, terms, memo, indices, *counts, c, scale))
+_begin = kernel("begin", NoneType, Descent)
+_explore = kernel(
+    "explore", int, Setup, Descent, Floats, Floats, Floats, Floats, Integers, int, int
+)
+_kick = kernel("kick", NoneType, Floats, Floats, float, Integers, int, Levels, int, Floats)
 
 
 def begin(indices: Floats, order: Integers) -> Descent:
@@ -100,22 +98,8 @@ def begin(indices: Floats, order: Integers) -> Descent:
         np.zeros(1, np.bool_),
         np.zeros(1),
     )
-    call(kernels.begin_descent, descent)
+    _begin(descent)
     return descent
-
-
-def next_class(descent: Descent, lines: Lines) -> int:
-    """Follow the lines that were searched before; return the first class with an unknown line.
-
-    The classes take turns in their order. When a whole round has moved none, the descent is at its
-    end, and -1 is returned.
-    """
-    return int(call(kernels.next_class_of, descent, lines))
-
-
-def pass_class(descent: Descent, lines: Lines, now: int, value: float) -> None:
-    """Record the line that `next_class` asked for: its class has gone from `now` to its best."""
-    call(kernels.pass_class_of, descent, lines, now, value)
 
 
 def set_counts(descent: Descent, confusion: Confusion) -> None:
@@ -123,16 +107,6 @@ def set_counts(descent: Descent, confusion: Confusion) -> None:
     descent.confusion[:] = confusion
     descent.predicted[:] = confusion.sum(axis=0)
     descent.counted[0] = True
-
-
-def descend(setup: Setup | Struct, descent: Descent, most: int) -> int:
-    """Search the classes in turn until a whole round moves none, or `most` lines are searched.
-
-    A class that is at one of its best indices stays there. A line that was searched before is not
-    searched again. Returns how many lines were searched; fewer than `most` mean that the descent
-    is at its end.
-    """
-    return int(call(kernels.descend_from, setup, descent, most))
 
 
 def kick(indices: Floats, factors: Floats, top: float, order: Integers, levels: Levels) -> Floats:
@@ -146,8 +120,7 @@ def kick(indices: Floats, factors: Floats, top: float, order: Integers, levels: 
         The index that the largest weight gets; 0 leaves it as it is.
     """
     kicked = np.empty_like(indices)
-    sizes = len(order), levels, len(indices)
-    call(kernels.kick_from, indices, factors, top, order, *sizes, kicked)
+    _kick(indices, factors, top, order, len(order), levels, len(indices), kicked)
     return kicked
 
 
@@ -184,7 +157,5 @@ def explore(
     trial = begin(indices.copy(), orders[0].copy())
     reached = np.array([value])
     kicks = factors, tops, orders
-    n_searches = call(
-        kernels.explore_from, setup, trial, indices, reached, *kicks, len(tops), enough
-    )
-    return float(reached[0]), int(n_searches)
+    n_searches = _explore(setup, trial, indices, reached, *kicks, len(tops), enough)
+    return float(reached[0]), n_searches

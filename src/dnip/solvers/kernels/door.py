@@ -1,41 +1,33 @@
 """The one door to compiled code: arrays become addresses, records become C structs of addresses.
 
 Kernels see no Python objects and check nothing. Here every array is checked for its type and its
-layout. A *record* is a named tuple of arrays, numbers and records. Its struct has the same fields
-in the same order, eight bytes each: an array is its address and its length, a record its address.
+layout. A *record* is a named tuple of numbers, arrays and records. Its struct has the same fields
+in the same order, eight bytes each: an array is its address, and its length if the annotation gives
+that a name; a record is the address of its own struct.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from ctypes import CFUNCTYPE, c_double, c_int64, c_void_p
 from functools import cache
-from typing import Any, TypeVar
+from types import NoneType
+from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dnip.solvers.kernels.compiled import unit as plain
+import dnip.solvers.kernels.compiled.unit as plain
 
 try:
-    from dnip.solvers.kernels.compiled.wide import unit as wide
+    import dnip.solvers.kernels.compiled.wide.unit as wide
 except ImportError:  # not built for this kind of processor
     wide = plain
 
 T = TypeVar("T")
 
-#: The kernels, with the widest instructions that this processor has.
-kernels: Any = wide if plain.has_wide_instructions() else plain
-
-#: What arrays hold, by the annotation of their field in a record.
-_TYPES = {
-    "Floats": np.dtype(np.float64),
-    "Integers": np.dtype(np.int64),
-    "Confusion": np.dtype(np.int64),
-    "SmallIntegers": np.dtype(np.uint32),
-    "ShortIntegers": np.dtype(np.uint16),
-    "Booleans": np.dtype(np.bool_),
-    "Hashes": np.dtype(np.uint64),
-}
+_ADDRESSES = (wide if plain.HAS_WIDE else plain).ADDRESSES
+_NUMBERS: dict[Any, Any] = {int: c_int64, bool: c_int64, float: c_double, NoneType: None}
 
 
 class Struct:
@@ -44,11 +36,6 @@ class Struct:
     Parameters
     ----------
     record : named tuple
-
-    Attributes
-    ----------
-    address : int
-        What kernels are given.
 
     Raises
     ------
@@ -60,44 +47,77 @@ class Struct:
         self.record = record
         self._within: list[Struct] = []
         self._slots = np.array([*self._fill()], np.int64)
-        self.address: int = self._slots.ctypes.data
+        self._as_parameter_: int = self._slots.ctypes.data
 
     def _fill(self) -> Iterator[int]:
-        for (name, kind), value in zip(_fields(type(self.record)), self.record, strict=True):
-            if isinstance(value, np.ndarray):
-                yield _address(value, _TYPES[kind], name)
-                yield len(value)
-            elif isinstance(value, tuple):
-                self._within.append(Struct(value))
-                yield self._within[-1].address
-            elif kind == "float":
-                yield int(np.float64(value).view(np.int64))
+        fields = _fields(type(self.record))
+        for value, (name, kind, has_length) in zip(self.record, fields, strict=True):
+            if kind in _NUMBERS:
+                yield int(np.float64(value).view(np.int64)) if kind is float else int(value)
+            elif isinstance(kind, np.dtype):
+                yield _address(value, kind, name)
             else:
-                yield int(value)
+                self._within.append(_struct(value, kind))
+                yield self._within[-1]._as_parameter_
+            if has_length:
+                yield len(value)
 
 
-@cache
-def _fields(record: Any) -> list[tuple[str, str]]:
-    """Return the names of a record's fields, and what they are annotated with."""
-    return [(name, kind.__forward_arg__) for name, kind in record.__annotations__.items()]
+def kernel(name: str, gives: type[T], *takes: Any) -> Callable[..., T]:  # noqa: ANN401
+    """Return a kernel as a function of numbers, arrays, and records or their structs.
+
+    Parameters
+    ----------
+    name : str
+    gives : type
+        What it returns: a number, or None.
+    *takes : type
+        What it takes: int, float, a type of arrays or of records.
+    """
+    kinds = [_kind(annotation) for annotation in takes]
+    types: list[Any] = [_NUMBERS.get(kind, c_void_p) for kind in kinds]
+    function = CFUNCTYPE(_NUMBERS[gives], *types)(_ADDRESSES[name])
+
+    def call(*given: Any) -> T:  # noqa: ANN401
+        arguments = [_argument(value, kind) for value, kind in zip(given, kinds, strict=True)]
+        result: T = function(*arguments)
+        return result
+
+    return call
 
 
-def call(kernel: Callable[..., T], *arguments: Any) -> T:  # noqa: ANN401
-    """Call a kernel; arrays of float64 and int64 may be given as they are, and records, too."""
-    kept = [Struct(given) if isinstance(given, tuple) else given for given in arguments]
-    return kernel(
-        *(
-            given.address
-            if isinstance(given, Struct)
-            else _address(given, given.dtype, "an array")
-            if isinstance(given, np.ndarray)
-            else given
-            for given in kept
-        )
-    )
+def _argument(value: Any, kind: Any) -> Any:  # noqa: ANN401
+    if kind in _NUMBERS:
+        return value
+    return _address(value, kind, "an array") if isinstance(kind, np.dtype) else _struct(value, kind)
 
 
 def _address(array: NDArray[Any], kind: np.dtype[Any], name: str) -> int:
     if array.dtype != kind or not array.flags.c_contiguous:
-        raise TypeError(f"{name} must be a contiguous array of {kind}; got {array.dtype}")
+        raise TypeError(f"{name} must be contiguous and of {kind}; got {array.dtype}")
     return array.ctypes.data
+
+
+def _struct(record: Any, kind: type) -> Struct:  # noqa: ANN401
+    struct = record if isinstance(record, Struct) else Struct(record)
+    if not isinstance(struct.record, kind):
+        raise TypeError(f"a kernel takes {kind.__name__} here; got {type(struct.record).__name__}")
+    return struct
+
+
+@cache
+def _fields(record: type) -> list[tuple[str, Any, bool]]:
+    """Return the name and kind of each field, and whether its length goes along."""
+    return [
+        (name, _kind(annotation), get_origin(annotation) is Annotated)
+        for name, annotation in get_type_hints(record, include_extras=True).items()
+    ]
+
+
+def _kind(annotation: Any) -> Any:  # noqa: ANN401
+    """Return a type of numbers or records as it is, and for one of arrays what these hold."""
+    if get_origin(annotation) is Annotated:
+        annotation = get_args(annotation)[0]
+    if get_origin(annotation) is np.ndarray:
+        return np.dtype(get_args(get_args(annotation)[1])[0])
+    return annotation

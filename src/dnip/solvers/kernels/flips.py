@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from types import NoneType
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from dnip.base.typing import Confusion, Floats, Integers, SmallIntegers
-from dnip.solvers.kernels.door import Struct, call, kernels
+from dnip.solvers.kernels.door import Struct, kernel
 from dnip.solvers.kernels.levels import Levels
 from dnip.solvers.kernels.rows import BLOCK, Rows
 
@@ -19,7 +20,7 @@ _CELLS_PER_ROW = 8
 class Flips(NamedTuple):
     """Flips of one class in order of index: those at k are ``start[k]`` to ``start[k + 1]``."""
 
-    start: Integers  # (K + 2,)
+    start: Annotated[Integers, "n_starts"]  # (K + 2,)
     true: SmallIntegers  # (F,) label of the flipping rows
     rival: SmallIntegers  # (F,) class that they leave
     counts: Integers  # (F,) how many examples they count as
@@ -32,7 +33,9 @@ class Workspace(NamedTuple):
     rival: SmallIntegers  # (B,) each row's rival, for a block of rows or all that a class can win
     score: Floats  # (B,) the rival's score
     slot: SmallIntegers  # (B,) the index at which the row flips
-    tally: Integers  # (K + 2, N, N), flat: counts per index, true class and rival; none if listed
+    tally: Annotated[
+        Integers, "n_cells"
+    ]  # (K + 2, N, N), flat: counts per index, true class and rival; none if listed
     weights: Floats  # (N,) room
     confusion: Confusion  # (N, N) room
     predicted: Integers  # (N,) room
@@ -74,34 +77,29 @@ def new_workspace(rows: Rows, scale: int) -> Workspace:
     )
 
 
+_count = kernel("count", NoneType, Rows, Floats, Confusion)
+_add_flips = kernel("add_flips", NoneType, Flips, int, Flips)
+_end_flips = kernel("end_flips", NoneType, int, Integers)
+
+
 def count(rows: Rows | Struct, weights: Floats) -> Confusion:
     """Return confusion counts of shape (N, N) of rows at weights of shape (N,)."""
     confusion = np.empty((len(weights), len(weights)), np.int64)
-    call(kernels.count_rows, rows, weights, confusion)
+    _count(rows, weights, confusion)
     return confusion
 
 
-def find_flips(
-    rows: Rows | Struct,
-    weights: Floats,
-    c: int,
-    levels: Levels | Struct,
-    workspace: Workspace | Struct,
-) -> None:
-    """Fill the workspace with the flips of class `c`, the others having weights of shape (N,)."""
-    call(kernels.find_flips_of, rows, weights, c, levels, workspace)
+#: Fill the workspace with the flips of a class, the others having weights of shape (N,).
+find_flips = kernel("find_flips", NoneType, Rows, Floats, int, Levels, Workspace)
 
 
 def join_flips(parts: list[Flips], scale: int, joined: Flips) -> None:
     """Put the flips of parts of a table together; `joined` must have room for all."""
     joined.start[:] = np.sum([flips.start for flips in parts], axis=0)
     for flips in parts:
-        call(kernels.add_flips, flips, scale, joined)
-    call(kernels.end_joined_flips, scale, joined.start)
+        _add_flips(flips, scale, joined)
+    _end_flips(scale, joined.start)
 
 
-def walk(
-    flips: Flips, c: int, origin: int, target: int, confusion: Confusion, predicted: Integers
-) -> None:
-    """Change the counts, in place, as class `c` goes from index `origin` to index `target`."""
-    call(kernels.walk_flips, flips, c, origin, target, len(predicted), confusion, predicted)
+#: Change the counts, in place, as a class goes from one index to another.
+walk = kernel("walk", NoneType, Flips, int, int, int, Confusion, Integers, int)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from types import NoneType
 from typing import NamedTuple
 
 import numpy as np
 
 from dnip.base.typing import Confusion, Floats, Integers, ShortIntegers
-from dnip.solvers.kernels.descent import Lines, begin
-from dnip.solvers.kernels.door import Struct, call, kernels
+from dnip.solvers.kernels.descent import Descent, Lines
+from dnip.solvers.kernels.door import kernel
 from dnip.solvers.kernels.flips import Flips, Workspace
 from dnip.solvers.kernels.levels import Levels
 from dnip.solvers.kernels.rows import Rows
@@ -70,46 +71,17 @@ def new_cells(total: int, n_classes: int, most: int) -> Cells:
     )
 
 
-def offer(
-    cells: Cells, correct: int, cobias: float, indices: Floats, c: int, k: int, origin: int
-) -> None:
-    """Keep the point `indices`, class `c` standing at `k`, if it is the best of its cell."""
-    call(kernels.offer_point, cells, correct, cobias, indices, len(indices), c, k, origin)
+#: Keep a point if it is the best of its cell.
+offer = kernel("offer", NoneType, Cells, int, float, Floats, int, int, int, int)
 
 
-def visit_line(
-    visit: Visit, flips: Flips, indices: Floats, confusion: Confusion, predicted: Integers, c: int
-) -> None:
-    """Walk the line of class `c`, offer its points, and stop where the goal is best.
-
-    Indices and counts change in place. A class that already stands at one of its best indices
-    stays there; otherwise it goes to the lowest of them. With `stay` it stays in any case.
-    """
-    call(kernels.visit_line_of, visit, flips, indices, confusion, predicted, c)
+#: Walk the line of a class, offer its points, and stop where the goal is best.
+visit_line = kernel("visit_line", NoneType, Visit, Flips, Floats, Confusion, Integers, int)
 
 
-def is_new_line(lines: Lines, indices: Floats, c: int) -> bool:
-    """Say whether the line of class `c` was never visited, and note that it is now."""
-    return bool(call(kernels.is_new_line_of, lines, indices, len(indices), c))
+#: Say whether the line of a class was never visited, and note that it is now.
+is_new_line = kernel("is_new_line", int, Lines, Floats, int, int)
 
 
-def visit_lines(
-    visit: Visit,
-    rows: Rows | Struct,
-    levels: Levels,
-    workspace: Workspace | Struct,
-    indices: Floats,
-    order: Integers,
-) -> int:
-    """Visit the lines through a point, or descend from it, and return how many lines it took.
-
-    Parameters
-    ----------
-    visit : Visit
-    indices : ndarray of shape (N,)
-        Where to start; a descent changes it in place.
-    order : ndarray
-        The classes whose lines to visit. A descent goes round and round through them until a
-        whole round moves none.
-    """
-    return int(call(kernels.visit_lines_of, visit, rows, levels, workspace, begin(indices, order)))
+#: Visit the lines through a point, or descend from it, and return how many lines it took.
+visit_lines = kernel("visit_lines", int, Visit, Rows, Levels, Workspace, Descent)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from dnip.base.typing import Floats, ShortIntegers, SmallIntegers
-from dnip.solvers.kernels.door import call, kernels
+from dnip.base.typing import Floats, ShortIntegers
 
 # Room for rounding: a class that rounding may let win a row is a candidate of that row.
 _ROUNDING = 1 + 1e-9
@@ -21,7 +20,9 @@ class Levels(NamedTuple):
     size: int  # K
     weight: Floats  # (K + 2,) at positions 1..K; infinite at K + 1
     span: float  # largest ratio of two weights, with room for rounding
-    lowest: ShortIntegers  # (B,) least position that may win, by bucket; (0,) if linear
+    lowest: Annotated[
+        ShortIntegers, "n_buckets"
+    ]  # (B,) least position that may win, by bucket; (0,) if linear
     shift: int  # bits of a float64 that do not tell its bucket
     first: int  # the leading bits of the first bucket
     least: float  # quotients below share the first bucket
@@ -57,20 +58,3 @@ def listed_levels(weights: Floats) -> Levels:
 def weights_at(levels: Levels, indices: Floats) -> Floats:
     """Return the weights at positions of shape (N,)."""
     return levels.weight[indices.astype(np.int64)]
-
-
-def first_winning_indices(
-    p: Floats,
-    rival_score: Floats,
-    rival: SmallIntegers,
-    c: int,
-    levels: Levels,
-    slot: SmallIntegers,
-) -> None:
-    """Fill `slot` with the first winning index of class `c` in each of many rows."""
-    call(kernels.first_winning_indices_of, p, rival_score, rival, c, levels, slot, len(slot))
-
-
-def nearest(weight: float, levels: Levels) -> float:
-    """Return the position of the nearest weight: by ratio if the steps of the scale are ratios."""
-    return float(call(kernels.nearest_of, weight, levels))

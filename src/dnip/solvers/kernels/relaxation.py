@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from dnip.base.typing import Confusion, Floats, Integers
 from dnip.solvers.kernels.boxes import Box, Contests, Scale
-from dnip.solvers.kernels.door import call, kernels
+from dnip.solvers.kernels.door import kernel
 from dnip.solvers.kernels.values import Memo, Terms
 
 
 class Multipliers(NamedTuple):
     """What the linear function below Z is made with; passed on from a box to its parts."""
 
-    v: Floats  # (N,) of COBias
+    v: Annotated[Floats, "n_classes"]  # (N,) of COBias
     correct: Floats  # (N,) counts at which the planes below -PMI touch it
     wrong: Floats  # (N,)
     price: Floats  # (N + 1,) of missing the floor of each class, and of all together, in rates
@@ -76,11 +76,5 @@ def new_relaxed(n_rows: int, n_classes: int) -> Relaxed:
     )
 
 
-def raise_bound(
-    relaxation: Relaxation, box: Box, confusion: Confusion, multipliers: Multipliers, goal: float
-) -> float:
-    """Bound Z over a box from below; improve the multipliers until the bound reaches `goal`.
-
-    Points that miss floors are left out of it. `confusion` counts the rows that the box settles.
-    """
-    return float(call(kernels.raise_bound_of, relaxation, box, confusion, multipliers, goal))
+#: Bound Z over a box from below; improve the multipliers until the bound reaches a goal.
+raise_bound = kernel("raise_bound", float, Relaxation, Box, Confusion, Multipliers, float)

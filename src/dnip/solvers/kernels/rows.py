@@ -9,7 +9,8 @@ however many classes there are.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from types import NoneType
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
@@ -22,7 +23,7 @@ from dnip.base.typing import (
     Probabilities,
     SmallIntegers,
 )
-from dnip.solvers.kernels.door import call, kernels
+from dnip.solvers.kernels.door import kernel
 
 #: Dense rows are worked on in blocks that stay in the processor's first cache.
 BLOCK = 512
@@ -37,10 +38,10 @@ class Rows(NamedTuple):
     are empty.
     """
 
-    label: SmallIntegers  # (R,) true class
+    label: Annotated[SmallIntegers, "n_rows"]  # (R,) true class
     counts: Integers  # (R,) how many examples the row counts as
-    settled: Confusion  # (N, N) counts of the settled rows
-    columns: Floats  # (N, R) dense: each class's probabilities
+    settled: Annotated[Confusion, "n_classes"]  # (N, N) counts of the settled rows
+    columns: Annotated[Floats, "n_columns"]  # (N, R) dense: each class's probabilities
     row_start: Integers  # (R + 1,) sparse: where each row's entries start
     row_class: SmallIntegers  # (T,) candidates, ascending within a row
     row_p: Floats  # (T,) their probabilities
@@ -52,6 +53,13 @@ class Rows(NamedTuple):
     def is_dense(self) -> bool:
         """Whether the rows are laid out class by class."""
         return len(self.columns) > 0
+
+
+_survey = kernel(
+    *("survey", NoneType, Floats, Integers, Integers, int, int, int, float),
+    *(Booleans, Integers, Confusion),
+)
+_fill_sparse = kernel("fill_sparse", int, Floats, Booleans, int, float, Rows, Integers, int)
 
 
 def new_rows(
@@ -114,18 +122,8 @@ def survey(
         part = slice(first, first + _PART)
         rows = np.ascontiguousarray(p[part], np.float64)
         own = counts[part] if weighted else counts
-        found = is_open[part], class_size, settled
-        call(
-            kernels.survey_part,
-            rows,
-            labels[part],
-            own,
-            len(rows),
-            n_classes,
-            weighted,
-            span,
-            *found,
-        )
+        sizes = len(rows), n_classes, weighted, span
+        _survey(rows, labels[part], own, *sizes, is_open[part], class_size, settled)
     return is_open, class_size, settled
 
 
@@ -136,6 +134,4 @@ def fill_sparse(p: Probabilities, is_open: Booleans, span: float, rows: Rows) ->
     for first in range(0, len(p), _PART):
         part = slice(first, first + _PART)
         own = np.ascontiguousarray(p[part], np.float64)
-        filled = call(
-            kernels.fill_part, own, is_open[part], len(own), span, rows, class_end, filled
-        )
+        filled = _fill_sparse(own, is_open[part], len(own), span, rows, class_end, filled)

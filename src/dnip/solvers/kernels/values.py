@@ -5,12 +5,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from dnip.base.typing import Confusion, Floats, Integers
-from dnip.solvers.kernels.door import call, kernels
+from dnip.solvers.kernels.door import kernel
 
 #: A point that misses a floor has the value MISSED·(1 + shortfall). That is far above any
 #: objective, and the values of all other points are not changed by a single bit.
@@ -20,7 +20,9 @@ MISSED = 2.0**1000
 class Floors(NamedTuple):
     """Correct counts that must be reached, 0 where none is asked for."""
 
-    correct: Integers  # (N,) of each class; (0,) where nothing at all is asked for
+    correct: Annotated[
+        Integers, "n_floors"
+    ]  # (N,) of each class; (0,) where nothing at all is asked for
     total: int  # of all classes together
 
 
@@ -37,21 +39,25 @@ class Terms(NamedTuple):
     single: float  # factor of the mean over odd classes: β or 0
     tau: float  # factor of ΣPMI
     smoothing: float  # μ, in the unit of the counts
-    costs: Floats = np.zeros((0, 0))  # (N, N) of true and predicted class; (0, 0): none
+    costs: Annotated[Floats, "n_costs"] = np.zeros(
+        (0, 0)
+    )  # (N, N) of true and predicted class; (0, 0): none
     floors: Floors = no_floors()
 
 
 class Memo(NamedTuple):
     """What one evaluation can reuse from the one before, because few classes change between two."""
 
-    true: Integers  # (N,) examples of each class
+    true: Annotated[Integers, "n_classes"]  # (N,) examples of each class
     total: float  # of all classes
     pmi_constant: Floats  # (N,) the part of PMI_j that no prediction changes
     correct: Integers  # (N,) correct counts that `accuracy` and `pmi` were computed for
     predicted: Integers  # (N,) predicted counts that `pmi` was computed for
     accuracy: Floats  # (N,)
     pmi: Floats  # (N,)
-    ranking: Integers  # (classes with examples,) in ascending order of accuracy
+    ranking: Annotated[
+        Integers, "n_present"
+    ]  # (classes with examples,) in ascending order of accuracy
 
 
 def new_memo(true: Integers, smoothing: float) -> Memo:
@@ -77,11 +83,9 @@ def new_memo(true: Integers, smoothing: float) -> Memo:
     )
 
 
-def value(confusion: Confusion, predicted: Integers, terms: Terms, memo: Memo) -> float:
-    """Z of confusion counts of shape (N, N) whose column sums are `predicted`."""
-    return float(call(kernels.z_of, confusion, predicted, terms, memo))
+#: Z of confusion counts of shape (N, N), whose column sums are given, too.
+value = kernel("value", float, Confusion, Integers, Terms, Memo)
 
 
-def shortfall(correct: Integers, floors: Floors, true: Integers) -> float:
-    """By how much correct counts of shape (N,) miss their floors: the sum, in rates."""
-    return float(call(kernels.shortfall_of, correct, floors, true))
+#: By how much correct counts of shape (N,) miss their floors, given the class counts.
+shortfall = kernel("shortfall", float, Integers, Floors, Integers)

@@ -10,7 +10,7 @@ def walk_chain(
     setup: Setup, here: Walk, moves: Moves, n_examples: cython.double, temperature: cython.double
 ) -> cython.void:
     """Make the moves, one after another; the temperature is on the scale of M·Z."""
-    indices, n_classes, room = here.indices, here.n_indices, setup.workspace
+    indices, n_classes, room = here.indices, here.n_classes, setup.workspace
     for i in range(moves.n_moves):
         c = moves.classes[i]
         before = indices[c]
@@ -30,21 +30,3 @@ def walk_chain(
         if reached < here.best_value[0]:
             here.best_value[0] = reached
             memcpy(here.best, indices, n_classes * 8)
-
-
-def walk_chain_of(
-    setup: uintptr_t,
-    here: uintptr_t,
-    moves: uintptr_t,
-    n_examples: cython.double,
-    temperature: cython.double,
-) -> None:
-    """Call `walk_chain` from Python."""
-    with cython.nogil:
-        walk_chain(
-            cython.cast(Setup, setup),
-            cython.cast(Walk, here),
-            cython.cast(Moves, moves),
-            n_examples,
-            temperature,
-        )

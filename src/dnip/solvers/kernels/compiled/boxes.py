@@ -211,26 +211,3 @@ def shell_sort(contests: Contests, first: int64_t, last: int64_t) -> cython.void
             contests.counts[at] = size
             contests.crowd[at] = crowd
         stride //= 3
-
-
-def narrow_box(
-    rows: uintptr_t,
-    scale: uintptr_t,
-    box: uintptr_t,
-    source: uintptr_t,
-    n_source: int64_t,
-    kept: uintptr_t,
-    confusion: uintptr_t,
-    contests: uintptr_t,
-) -> int:
-    """Call `narrow` from Python."""
-    return narrow(
-        cython.cast(BoxRows, rows),
-        cython.cast(Scale, scale),
-        cython.cast(Box, box),
-        cython.cast(SmallIntegers, source),
-        n_source,
-        cython.cast(SmallIntegers, kept),
-        cython.cast(Confusion, confusion),
-        cython.cast(Contests, contests),
-    )

@@ -79,14 +79,12 @@ def bound_node(
     scale, terms, contests = instance.scale, instance.terms, stack.contests
     n = instance.rows.n_classes
     box: BoxRecord
-    box.n_classes = box.n_high = n
     box.low, box.high = nodes.low + d * n, nodes.high + d * n
     multipliers: MultipliersRecord
-    multipliers.n_classes = multipliers.n_correct = multipliers.n_wrong = n
+    box.n_classes = multipliers.n_classes = n
     multipliers.v = nodes.multipliers + d * 3 * n
     multipliers.correct, multipliers.wrong = multipliers.v + n, multipliers.v + 2 * n
     multipliers.price = nodes.price + d * (n + 1)
-    multipliers.n_prices = n + 1
     relaxation: RelaxationRecord
     relaxation.memo, relaxation.scale = memo, scale
     relaxation.contests, relaxation.relaxed = contests, stack.relaxed
@@ -253,12 +251,3 @@ def copy_node(stack: NodeStack, source: int64_t, target: int64_t) -> cython.void
     stack.first[target] = stack.first[source]
     stack.n_rows[target] = stack.n_rows[source]
     stack.end[target] = stack.end[source]
-
-
-def search_box(instance: uintptr_t, stack: uintptr_t, n_boxes: int64_t) -> int:
-    """Call `search_depth_first` from Python."""
-    with cython.nogil:
-        left = search_depth_first(
-            cython.cast(Instance, instance), cython.cast(NodeStack, stack), n_boxes
-        )
-    return left

@@ -68,14 +68,14 @@ def settle(
     """
     n_classes = memo.n_classes
     now = cython.cast(int64_t, indices[c])
-    walk(flips, c, now, 1, n_classes, confusion, predicted)
+    walk(flips, c, now, 1, confusion, predicted, n_classes)
     best: int64_t = 1
     best_value = value(confusion, predicted, terms, memo)
     here = best_value
     now_value = best_value
     for k in range(2, scale + 1):
         if flips.start[k] < flips.start[k + 1]:
-            walk(flips, c, k - 1, k, n_classes, confusion, predicted)
+            walk(flips, c, k - 1, k, confusion, predicted, n_classes)
             here = value(confusion, predicted, terms, memo)
             if here < best_value:
                 best = k
@@ -84,7 +84,7 @@ def settle(
             now_value = here
     if now_value <= best_value:
         best = now
-    walk(flips, c, scale, best, n_classes, confusion, predicted)
+    walk(flips, c, scale, best, confusion, predicted, n_classes)
     indices[c] = cython.cast(cython.double, best)
     return best_value
 
@@ -274,103 +274,4 @@ def explore(
             memcpy(indices, trial.indices, n_classes * 8)
         if n_searches >= enough:
             break
-    return n_searches
-
-
-def begin_descent(descent: uintptr_t) -> None:
-    """Call `begin` from Python."""
-    begin(cython.cast(Descent, descent))
-
-
-def next_class_of(descent: uintptr_t, lines: uintptr_t) -> int:
-    """Call `next_class` from Python."""
-    return next_class(cython.cast(Descent, descent), cython.cast(Lines, lines))
-
-
-def pass_class_of(
-    descent: uintptr_t, lines: uintptr_t, now: int64_t, reached: cython.double
-) -> None:
-    """Call `pass_class` from Python."""
-    pass_class(cython.cast(Descent, descent), cython.cast(Lines, lines), now, reached)
-
-
-def settle_line(
-    flips: uintptr_t,
-    terms: uintptr_t,
-    memo: uintptr_t,
-    indices: uintptr_t,
-    confusion: uintptr_t,
-    predicted: uintptr_t,
-    c: int64_t,
-    scale: int64_t,
-) -> float:
-    """Call `settle` from Python."""
-    with cython.nogil:
-        reached = settle(
-            cython.cast(Flips, flips),
-            cython.cast(Terms, terms),
-            cython.cast(Memo, memo),
-            cython.cast(Floats, indices),
-            cython.cast(Confusion, confusion),
-            cython.cast(Integers, predicted),
-            c,
-            scale,
-        )
-    return reached
-
-
-def descend_from(setup: uintptr_t, descent: uintptr_t, most: int64_t) -> int:
-    """Call `descend` from Python."""
-    with cython.nogil:
-        n_searches = descend(cython.cast(Setup, setup), cython.cast(Descent, descent), most)
-    return n_searches
-
-
-def kick_from(
-    indices: uintptr_t,
-    factors: uintptr_t,
-    top: cython.double,
-    order: uintptr_t,
-    n_order: int64_t,
-    levels: uintptr_t,
-    n_classes: int64_t,
-    kicked: uintptr_t,
-) -> None:
-    """Call `kick` from Python."""
-    kick(
-        cython.cast(Floats, indices),
-        cython.cast(Floats, factors),
-        top,
-        cython.cast(Integers, order),
-        n_order,
-        cython.cast(Levels, levels),
-        n_classes,
-        cython.cast(Floats, kicked),
-    )
-
-
-def explore_from(
-    setup: uintptr_t,
-    trial: uintptr_t,
-    indices: uintptr_t,
-    reached: uintptr_t,
-    factors: uintptr_t,
-    tops: uintptr_t,
-    orders: uintptr_t,
-    n_kicks: int64_t,
-    enough: int64_t,
-) -> int:
-    """Call `explore` from Python."""
-    with cython.nogil:
-        n_searches = explore(
-            cython.cast(Setup, setup),
-            cython.cast(Descent, trial),
-            cython.cast(Floats, indices),
-            cython.cast(Floats, reached),
-            cython.cast(Floats, factors),
-            cython.cast(Floats, tops),
-            cython.cast(Integers, orders),
-            n_kicks,
-            enough,
-        )
     return n_searches

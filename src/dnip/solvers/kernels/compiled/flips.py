@@ -251,6 +251,16 @@ def add_flip(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def add_flips(part: Flips, scale: int64_t, flips: Flips) -> cython.void:
+    """Put each flip of a part of a table in its place; ``flips.start`` must have room for it."""
+    for k in range(1, scale + 1):
+        for i in range(part.start[k], part.start[k + 1]):
+            add_flip(flips, k, part.true[i], part.rival[i], part.counts[i])
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def end_flips(scale: int64_t, start: Integers) -> cython.void:
     """Move each start back: filling has moved it to its end."""
     k = scale + 1
@@ -268,9 +278,9 @@ def walk(
     c: int64_t,
     origin: int64_t,
     target: int64_t,
-    n_classes: int64_t,
     confusion: Confusion,
     predicted: Integers,
+    n_classes: int64_t,
 ) -> cython.void:
     """Change the counts, in place, as class `c` goes from index `origin` to index `target`."""
     low, high = (origin, target) if origin < target else (target, origin)
@@ -283,60 +293,3 @@ def walk(
         predicted[rival] -= size
         gained += size
     predicted[c] += gained
-
-
-def count_rows(rows: uintptr_t, weights: uintptr_t, confusion: uintptr_t) -> None:
-    """Call `count` from Python."""
-    with cython.nogil:
-        count(
-            cython.cast(Rows, rows), cython.cast(Floats, weights), cython.cast(Confusion, confusion)
-        )
-
-
-def find_flips_of(
-    rows: uintptr_t, weights: uintptr_t, c: int64_t, levels: uintptr_t, workspace: uintptr_t
-) -> None:
-    """Call `find_flips` from Python."""
-    with cython.nogil:
-        find_flips(
-            cython.cast(Rows, rows),
-            cython.cast(Floats, weights),
-            c,
-            cython.cast(Levels, levels),
-            cython.cast(Workspace, workspace),
-        )
-
-
-def add_flips(part: uintptr_t, scale: int64_t, flips: uintptr_t) -> None:
-    """Put each flip of a part in its place; ``flips.start`` must have room for it."""
-    source, target = cython.cast(Flips, part), cython.cast(Flips, flips)
-    with cython.nogil:
-        for k in range(1, scale + 1):
-            for i in range(source.start[k], source.start[k + 1]):
-                add_flip(target, k, source.true[i], source.rival[i], source.counts[i])
-
-
-def end_joined_flips(scale: int64_t, start: uintptr_t) -> None:
-    """Call `end_flips` from Python."""
-    end_flips(scale, cython.cast(Integers, start))
-
-
-def walk_flips(
-    flips: uintptr_t,
-    c: int64_t,
-    origin: int64_t,
-    target: int64_t,
-    n_classes: int64_t,
-    confusion: uintptr_t,
-    predicted: uintptr_t,
-) -> None:
-    """Call `walk` from Python."""
-    walk(
-        cython.cast(Flips, flips),
-        c,
-        origin,
-        target,
-        n_classes,
-        cython.cast(Confusion, confusion),
-        cython.cast(Integers, predicted),
-    )

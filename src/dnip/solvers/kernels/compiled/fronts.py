@@ -18,10 +18,10 @@ def offer(
     correct: int64_t,
     gap: cython.double,
     indices: Floats,
-    n_classes: int64_t,
     c: int64_t,
     k: int64_t,
     origin: int64_t,
+    n_classes: int64_t,
 ) -> cython.void:
     """Keep the point `indices`, class `c` standing at `k`, if it is the best of its cell."""
     cell = correct // cells.width[0]
@@ -57,7 +57,7 @@ def visit_line(
     scale = flips.n_starts - 2
     total = terms.cobias_memo.total
     now = cython.cast(int64_t, indices[c])
-    walk(flips, c, now, 1, n_classes, confusion, predicted)
+    walk(flips, c, now, 1, confusion, predicted, n_classes)
     best: int64_t = 1
     best_value = INFINITY
     here = INFINITY
@@ -65,12 +65,12 @@ def visit_line(
     for k in range(1, scale + 1):
         if k == 1 or flips.start[k] < flips.start[k + 1]:
             if k > 1:
-                walk(flips, c, k - 1, k, n_classes, confusion, predicted)
+                walk(flips, c, k - 1, k, confusion, predicted, n_classes)
             correct: int64_t = 0
             for j in range(n_classes):
                 correct += confusion[j * n_classes + j]
             gap = value(confusion, predicted, terms.cobias, terms.cobias_memo)
-            offer(visit.cells, correct, gap, indices, n_classes, c, k, visit.origin)
+            offer(visit.cells, correct, gap, indices, c, k, visit.origin, n_classes)
             if visit.stay:
                 continue
             error = 1.0 - correct / total
@@ -87,14 +87,14 @@ def visit_line(
             now_value = here
     if visit.stay or now_value <= best_value:
         best = now
-    walk(flips, c, scale, best, n_classes, confusion, predicted)
+    walk(flips, c, scale, best, confusion, predicted, n_classes)
     indices[c] = cython.cast(cython.double, best)
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def is_new_line(lines: Lines, indices: Floats, n_classes: int64_t, c: int64_t) -> cython.bint:
+def is_new_line(lines: Lines, indices: Floats, c: int64_t, n_classes: int64_t) -> int64_t:
     """Say whether the line of class `c` was never visited, and note that it is now."""
     key = mix(c, 0)
     for n in range(n_classes):
@@ -129,7 +129,7 @@ def visit_lines(
         c = order[place % descent.n_order]
         place += 1
         unmoved += 1
-        if not is_new_line(visit.lines, indices, n_classes, c) and visit.stay:
+        if not is_new_line(visit.lines, indices, c, n_classes) and visit.stay:
             continue
         weights_at(levels, indices, n_classes, workspace.weights)
         find_flips(rows, workspace.weights, c, levels, workspace)
@@ -139,71 +139,3 @@ def visit_lines(
         if indices[c] != now:
             unmoved = 1
     return n_lines
-
-
-def offer_point(
-    cells: uintptr_t,
-    correct: int64_t,
-    gap: cython.double,
-    indices: uintptr_t,
-    n_classes: int64_t,
-    c: int64_t,
-    k: int64_t,
-    origin: int64_t,
-) -> None:
-    """Call `offer` from Python."""
-    offer(
-        cython.cast(Cells, cells),
-        correct,
-        gap,
-        cython.cast(Floats, indices),
-        n_classes,
-        c,
-        k,
-        origin,
-    )
-
-
-def visit_line_of(
-    visit: uintptr_t,
-    flips: uintptr_t,
-    indices: uintptr_t,
-    confusion: uintptr_t,
-    predicted: uintptr_t,
-    c: int64_t,
-) -> None:
-    """Call `visit_line` from Python."""
-    with cython.nogil:
-        visit_line(
-            cython.cast(Visit, visit),
-            cython.cast(Flips, flips),
-            cython.cast(Floats, indices),
-            cython.cast(Confusion, confusion),
-            cython.cast(Integers, predicted),
-            c,
-        )
-
-
-def is_new_line_of(lines: uintptr_t, indices: uintptr_t, n_classes: int64_t, c: int64_t) -> bool:
-    """Call `is_new_line` from Python."""
-    return is_new_line(cython.cast(Lines, lines), cython.cast(Floats, indices), n_classes, c)
-
-
-def visit_lines_of(
-    visit: uintptr_t, rows: uintptr_t, levels: uintptr_t, workspace: uintptr_t, descent: uintptr_t
-) -> int:
-    """Call `visit_lines` from Python."""
-    with cython.nogil:
-        n_lines = visit_lines(
-            cython.cast(Visit, visit),
-            cython.cast(Rows, rows),
-            cython.cast(Levels, levels),
-            cython.cast(Workspace, workspace),
-            cython.cast(Descent, descent),
-        )
-    return n_lines
-
-
-def has_wide_instructions() -> bool:
-    """Whether this processor has the instructions of the wide build."""
-    return bool(DNIP_HAS_WIDE)

@@ -93,7 +93,7 @@ def first_winning_indices(
     p: Floats,
     rival_score: Floats,
     rival: SmallIntegers,
-    c: uint32_t,
+    c: int64_t,
     levels: Levels,
     slot: SmallIntegers,
     n: int64_t,
@@ -124,29 +124,3 @@ def nearest(weight: cython.double, levels: Levels) -> cython.double:
             k -= 1.0
     k = k if k > 1.0 else 1.0
     return k if k < levels.size else cython.cast(cython.double, levels.size)
-
-
-def first_winning_indices_of(
-    p: uintptr_t,
-    rival_score: uintptr_t,
-    rival: uintptr_t,
-    c: int64_t,
-    levels: uintptr_t,
-    slot: uintptr_t,
-    n: int64_t,
-) -> None:
-    """Call `first_winning_indices` from Python."""
-    first_winning_indices(
-        cython.cast(Floats, p),
-        cython.cast(Floats, rival_score),
-        cython.cast(SmallIntegers, rival),
-        cython.cast(uint32_t, c),
-        cython.cast(Levels, levels),
-        cython.cast(SmallIntegers, slot),
-        n,
-    )
-
-
-def nearest_of(weight: cython.double, levels: uintptr_t) -> float:
-    """Call `nearest` from Python."""
-    return nearest(weight, cython.cast(Levels, levels))

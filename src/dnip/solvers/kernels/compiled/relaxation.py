@@ -291,20 +291,3 @@ def project(v: Floats, memo: Memo, radius: cython.double, relaxed: Relaxed) -> c
         for _ in range(size[block]):
             v[order[at]] -= total[block] / size[block]
             at += 1
-
-
-def raise_bound_of(
-    relaxation: uintptr_t,
-    box: uintptr_t,
-    confusion: uintptr_t,
-    multipliers: uintptr_t,
-    goal: cython.double,
-) -> float:
-    """Call `raise_bound` from Python."""
-    return raise_bound(
-        cython.cast(Relaxation, relaxation),
-        cython.cast(Box, box),
-        cython.cast(Confusion, confusion),
-        cython.cast(Multipliers, multipliers),
-        goal,
-    )

@@ -12,7 +12,7 @@ def survey(
     counts: Integers,
     n_rows: int64_t,
     n_classes: int64_t,
-    weighted: cython.bint,
+    weighted: int64_t,
     span: cython.double,
     is_open: Booleans,
     class_size: Integers,
@@ -72,55 +72,4 @@ def fill_sparse(
                 entry += 1
         filled += 1
         rows.row_start[filled] = entry
-    return filled
-
-
-def survey_part(
-    p: uintptr_t,
-    labels: uintptr_t,
-    counts: uintptr_t,
-    n_rows: int64_t,
-    n_classes: int64_t,
-    weighted: cython.bint,
-    span: cython.double,
-    is_open: uintptr_t,
-    class_size: uintptr_t,
-    settled: uintptr_t,
-) -> None:
-    """Call `survey` from Python."""
-    with cython.nogil:
-        survey(
-            cython.cast(Floats, p),
-            cython.cast(Integers, labels),
-            cython.cast(Integers, counts),
-            n_rows,
-            n_classes,
-            weighted,
-            span,
-            cython.cast(Booleans, is_open),
-            cython.cast(Integers, class_size),
-            cython.cast(Confusion, settled),
-        )
-
-
-def fill_part(
-    p: uintptr_t,
-    is_open: uintptr_t,
-    n_table_rows: int64_t,
-    span: cython.double,
-    rows: uintptr_t,
-    class_end: uintptr_t,
-    filled: int64_t,
-) -> int:
-    """Call `fill_sparse` from Python."""
-    with cython.nogil:
-        filled = fill_sparse(
-            cython.cast(Floats, p),
-            cython.cast(Booleans, is_open),
-            n_table_rows,
-            span,
-            cython.cast(Rows, rows),
-            cython.cast(Integers, class_end),
-            filled,
-        )
     return filled

@@ -117,20 +117,3 @@ def cobias_single(confusion: Confusion, memo: Memo) -> cython.double:
             n_averaged += 1
             total += fabs(memo.accuracy[odd] - memo.accuracy[i])
     return total / n_averaged if n_averaged > 0 else 0.0
-
-
-def z_of(confusion: uintptr_t, predicted: uintptr_t, terms: uintptr_t, memo: uintptr_t) -> float:
-    """Call `value` from Python."""
-    return value(
-        cython.cast(Confusion, confusion),
-        cython.cast(Integers, predicted),
-        cython.cast(Terms, terms),
-        cython.cast(Memo, memo),
-    )
-
-
-def shortfall_of(correct: uintptr_t, floors: uintptr_t, true: uintptr_t) -> float:
-    """Call `shortfall` from Python."""
-    return shortfall(
-        cython.cast(Integers, correct), cython.cast(Floors, floors), cython.cast(Integers, true)
-    )
