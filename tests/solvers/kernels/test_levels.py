@@ -15,17 +15,8 @@ from dnip.solvers.kernels.levels import Levels, listed_levels
 from dnip.solvers.landscape import levels_of
 from strategies import TINY, probability, scales, seeded
 
-first_winning_indices = kernel(
-    "first_winning_indices",
-    NoneType,
-    Floats,
-    Floats,
-    SmallIntegers,
-    int,
-    Levels,
-    SmallIntegers,
-    int,
-)
+slots = Floats, Floats, SmallIntegers, int, Levels, SmallIntegers, int
+first_winning_indices = kernel("first_winning_indices", NoneType, *slots)
 nearest = kernel("nearest", float, float, Levels)
 positive = probability.filter(lambda p: p > 0)
 SIZES = [1, 2, 5, 7, 30, 1000, 10_000]

@@ -8,7 +8,7 @@ that a name; a record is the address of its own struct.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from ctypes import CFUNCTYPE, c_double, c_int64, c_void_p
 from functools import cache
 from types import NoneType
@@ -106,7 +106,7 @@ def _struct(record: Any, kind: type) -> Struct:  # noqa: ANN401
 
 
 @cache
-def _fields(record: type) -> list[tuple[str, Any, bool]]:
+def _fields(record: Hashable) -> list[tuple[str, Any, bool]]:
     """Return the name and kind of each field, and whether its length goes along."""
     return [
         (name, _kind(annotation), get_origin(annotation) is Annotated)
