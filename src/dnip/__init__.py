@@ -20,7 +20,7 @@ if TYPE_CHECKING:
         OutputError,
     )
     from dnip.fitting.fit import fit_table
-    from dnip.fitting.tuning import tune
+    from dnip.fitting.tuning.tune import tune
     from dnip.method.coefficients import Coefficients
     from dnip.method.constraints import Constraints
     from dnip.method.objective import CustomObjective, Objective

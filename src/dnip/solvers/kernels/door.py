@@ -8,7 +8,7 @@ that a name; a record is the address of its own struct.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Iterator
 from ctypes import CFUNCTYPE, c_double, c_int64, c_void_p
 from functools import cache
 from types import NoneType
@@ -17,10 +17,10 @@ from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 import numpy as np
 from numpy.typing import NDArray
 
-import dnip.solvers.kernels.compiled.unit as plain
+from dnip.solvers.kernels.compiled import unit as plain  # type: ignore[attr-defined]
 
 try:
-    import dnip.solvers.kernels.compiled.wide.unit as wide
+    from dnip.solvers.kernels.compiled.wide import unit as wide
 except ImportError:  # not built for this kind of processor
     wide = plain
 
@@ -50,7 +50,7 @@ class Struct:
         self._as_parameter_: int = self._slots.ctypes.data
 
     def _fill(self) -> Iterator[int]:
-        fields = _fields(type(self.record))
+        fields = _fields(self.record.__class__)
         for value, (name, kind, has_length) in zip(self.record, fields, strict=True):
             if kind in _NUMBERS:
                 yield int(np.float64(value).view(np.int64)) if kind is float else int(value)
@@ -106,7 +106,7 @@ def _struct(record: Any, kind: type) -> Struct:  # noqa: ANN401
 
 
 @cache
-def _fields(record: Hashable) -> list[tuple[str, Any, bool]]:
+def _fields(record: Any) -> list[tuple[str, Any, bool]]:  # noqa: ANN401
     """Return the name and kind of each field, and whether its length goes along."""
     return [
         (name, _kind(annotation), get_origin(annotation) is Annotated)
