@@ -56,8 +56,7 @@ class Rows(NamedTuple):
 
 
 _survey = kernel(
-    *("survey", NoneType, Floats, Integers, Integers, int, int, int, float),
-    *(Booleans, Integers, Confusion),
+    "survey", NoneType, Floats, Integers, Integers, int, int, float, Booleans, Integers, Confusion
 )
 _fill_sparse = kernel("fill_sparse", int, Floats, Booleans, int, float, Rows, Integers, int)
 
@@ -115,15 +114,13 @@ def survey(
     is_open = np.zeros(n_rows, np.bool_)
     class_size = np.zeros(n_classes, np.int64)
     settled = np.zeros((n_classes, n_classes), np.int64)
-    weighted = len(counts) > 1
-    labels = np.ascontiguousarray(labels, np.int64)
-    counts = np.ascontiguousarray(counts)
+    counts = np.broadcast_to(counts, n_rows)
     for first in range(0, n_rows, _PART):
         part = slice(first, first + _PART)
         rows = np.ascontiguousarray(p[part], np.float64)
-        own = counts[part] if weighted else counts
-        sizes = len(rows), n_classes, weighted, span
-        _survey(rows, labels[part], own, *sizes, is_open[part], class_size, settled)
+        true, own = (np.ascontiguousarray(a[part], np.int64) for a in (labels, counts))
+        sizes = len(rows), n_classes, span
+        _survey(rows, true, own, *sizes, is_open[part], class_size, settled)
     return is_open, class_size, settled
 
 

@@ -241,7 +241,7 @@ def explore(
     setup: Setup,
     trial: Descent,
     indices: Floats,
-    reached: cython.p_double,
+    reached: Floats,
     factors: Floats,
     tops: Floats,
     orders: Integers,

@@ -12,7 +12,6 @@ def survey(
     counts: Integers,
     n_rows: int64_t,
     n_classes: int64_t,
-    weighted: int64_t,
     span: cython.double,
     is_open: Booleans,
     class_size: Integers,
@@ -28,11 +27,10 @@ def survey(
         count: int64_t = 0
         for n in range(n_classes):
             count += span * row[n] >= row[top]
-        weight = counts[m if weighted else 0]
-        is_open[m] = count > 1 and weight > 0
+        is_open[m] = count > 1 and counts[m] > 0
         if count == 1:
-            settled[labels[m] * n_classes + top] += weight
-        elif weight > 0:
+            settled[labels[m] * n_classes + top] += counts[m]
+        elif counts[m] > 0:
             for n in range(n_classes):
                 class_size[n] += span * row[n] >= row[top]
 
