@@ -52,10 +52,10 @@ class Struct:
     def _fill(self) -> Iterator[int]:
         fields = _fields(self.record.__class__)
         for value, (name, kind, has_length) in zip(self.record, fields, strict=True):
-            if kind in _NUMBERS:
-                yield int(np.float64(value).view(np.int64)) if kind is float else int(value)
-            elif isinstance(kind, np.dtype):
+            if isinstance(kind, np.dtype):
                 yield _address(value, kind, name)
+            elif kind in _NUMBERS:
+                yield int(np.float64(value).view(np.int64)) if kind is float else int(value)
             else:
                 self._within.append(_struct(value, kind))
                 yield self._within[-1]._as_parameter_
@@ -87,9 +87,9 @@ def kernel(name: str, gives: type[T], *takes: Any) -> Callable[..., T]:  # noqa:
 
 
 def _argument(value: Any, kind: Any) -> Any:  # noqa: ANN401
-    if kind in _NUMBERS:
-        return value
-    return _address(value, kind, "an array") if isinstance(kind, np.dtype) else _struct(value, kind)
+    if isinstance(kind, np.dtype):
+        return _address(value, kind, "an array")
+    return value if kind in _NUMBERS else _struct(value, kind)
 
 
 def _address(array: NDArray[Any], kind: np.dtype[Any], name: str) -> int:

@@ -61,9 +61,9 @@ def take_lead(
     """Let class `j` lead the rows where its product is above the best so far."""
     for i in range(n):
         here = weight * column[i]
-        ahead: cython.bint = here > best[i]
-        leader[i] = j if ahead else leader[i]
-        best[i] = here if ahead else best[i]
+        ahead = cython.cast(uint32_t, here > best[i])
+        leader[i] ^= (leader[i] ^ j) & -ahead  # j where it is ahead, without a branch
+        best[i] = here if here > best[i] else best[i]
 
 
 @cython.cfunc
