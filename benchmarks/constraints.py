@@ -23,7 +23,6 @@ Ask = Callable[[Counts], tuple[Objective, Constraints | None]]
 def run(tables: list[Table]) -> None:
     """Print the table: one line per constraint, averages over the tables of 4 classes."""
     chosen = [table for table in tables if table.opt.n_classes == 4]
-    solve([[0.9, 0.1], [0.6, 0.4]], [0, 1], solver="exact")  # compile before the clock starts
     free = [_fit(opt, Objective(), None, "coordinate") for _, opt, _ in chosen]
     raw = [scores(evaluate([test]).raw) for _, _, test in chosen]
     averages = (np.mean([score[name] for score in raw]) for name in ("accuracy", "cobias"))

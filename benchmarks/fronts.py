@@ -37,7 +37,6 @@ def run(tables: list[Table]) -> None:
     most = 0
     for table in tables:
         p, labels = _rows(table.opt)
-        front(p, labels, effort=0.02)  # compile before the clock starts
         found, seconds = _timed(p, labels)
         times.append([table.name, *_times(p, labels, found, seconds)])
         if p.shape[1] <= 4:

@@ -57,8 +57,6 @@ def _measured(folder: str) -> dict[str, float]:
     few, few_labels = synthetic_table("clear", 50, 3, p.dtype.name)
     solve(few, few_labels)
     ready = _peak()
-    # the first fit of a size compiles what its layout needs; one line search is enough for that
-    solve(p, labels, time_limit=0)
     solution = solve(p, labels)
     peak = _peak()
     plain = plain_evaluation(p, labels, Objective())

@@ -33,7 +33,6 @@ Rows = tuple["Probabilities", "Labels"]
 
 def run(tables: list[Table]) -> None:
     """Print the tables."""
-    solve(*_synthetic(2, 100), solver="exact")  # compile before the clock starts
     small = [case for case in _cases(tables) if case[1][0].shape[1] <= 6]
     over = f"β ∈ {{{', '.join(f'{beta:g}' for beta in BETAS)}}}"
     _run_small(small, DEFAULTS, DEFAULT_SCALE, f"Proofs with default settings, over {over}")

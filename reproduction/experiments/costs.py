@@ -22,7 +22,7 @@ _FEW_ROWS, _FEW_SECONDS = 60, 5.0
 
 
 def rehearse(rows: ProbabilityTable) -> None:
-    """Run every solver on a few rows, so that nothing is compiled while a clock runs.
+    """Run every solver on a few rows, so that nothing is loaded while a clock runs.
 
     Examples
     --------

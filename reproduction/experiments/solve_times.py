@@ -52,7 +52,7 @@ def measure_solve_times(
 
     The objective is the published one (β = 2.7, τ = 0.2, μ = 4000, K = 30), except for ``fit``: the
     whole default fit, which scores the opt rows too. Each way runs once before its clock starts,
-    so that nothing is compiled or loaded in the reported time.
+    so that nothing is loaded in the reported time.
 
     Parameters
     ----------

@@ -14,7 +14,6 @@ from fuzzing import BUDGET, COUNTS, workshop
 from test_extreme_options import FILES
 
 SOURCES = os.pathsep.join(str(Path(file).parents[1]) for file in (package, numpy.__file__))
-#: The last of these compile all kernels, in memory, since there is no place to keep them.
 CASES = {
     "apply": (["t.csv", "--coefficients", "c.json", "--out", "mine/o.csv"], 0),
     "evaluate": (["t.csv", "--coefficients", "c.json"], 0),

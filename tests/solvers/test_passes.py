@@ -142,7 +142,6 @@ def test_a_fit_holds_its_rows_once_more_and_a_little_for_each(n_rows, n_classes,
     rng = np.random.default_rng(9)
     p = rng.dirichlet(np.ones(n_classes), n_rows).astype(dtype)
     labels = rng.integers(n_classes, size=n_rows)
-    solve(p, labels, scale=scale, time_limit=0)  # what is compiled stays
     tracemalloc.start()
     solve(p, labels, scale=scale, solver=Coordinate(effort=1e-3))
     _, peak = tracemalloc.get_traced_memory()

@@ -34,7 +34,6 @@ def draw(n_rows, n_classes):
 )
 def test_a_descent_over_many_classes_ends_in_time(settings):
     p, y = draw(300, 1_500)
-    solve(*draw(300, 3), **settings, time_limit=0.5)  # compiles
     began = time.perf_counter()
     found = solve(p, y, **settings, time_limit=0.5)
     assert time.perf_counter() - began < _SECONDS
@@ -45,7 +44,6 @@ def test_a_descent_over_many_classes_ends_in_time(settings):
 @pytest.mark.parametrize("robust", ["off", "auto", "on"])
 def test_a_fit_of_many_classes_ends_in_time(robust):
     table = ProbabilityTable(*draw(60, 3_000))
-    fit_table(table, robust=robust, time_limit=0.5)  # compiles
     began = time.perf_counter()
     found = fit_table(table, robust=robust, time_limit=0.5)
     assert time.perf_counter() - began < _SECONDS

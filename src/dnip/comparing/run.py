@@ -29,8 +29,8 @@ Progress = Callable[[str, int, int], None]
 
 Result = TypeVar("Result")
 
-# A first fit is timed again without loading and compiling, unless it took longer than this and
-# there are fits with other seeds to time.
+# A first fit is timed again without loading, unless it took longer than this and there are fits
+# with other seeds to time.
 _REPEAT_BELOW = 5.0
 
 
@@ -171,7 +171,7 @@ def _fitting(
 
 
 def _fit(method: Method, opt: OptSet, seed: int) -> tuple[Correction, float]:
-    """Fit and time; once more where loading and compiling may be part of a first time."""
+    """Fit and time; once more where loading may be part of a first time."""
     began = time.perf_counter()
     correction = method.fit(opt, seed)
     seconds = time.perf_counter() - began
