@@ -130,7 +130,7 @@ class Landscape:
         self.deadline: float | None = None
         self._kernel_levels = levels_of(weights)
         self._passes = Passes(problem, self._kernel_levels)
-        self._lines = new_lines(_EXPECTED_LINES)
+        self._lines = Struct(new_lines(_EXPECTED_LINES))
         self.floors = self._count_floors(demands)
         self.setup: Struct | None = None
         self._compiled = isinstance(objective, Objective)
@@ -141,7 +141,7 @@ class Landscape:
             if self._passes.whole is not None:
                 rows, workspace = self._passes.whole
                 own = rows, self._kernel_levels, workspace
-                self.setup = Struct(Setup(*own, terms, memo, self._lines))
+                self.setup = Struct(Setup(*own, terms, memo, self._lines.record))
         # a line reads every row, and all classes where a row flips
         n_rows = len(problem.labels)
         per_line = n_rows + self.n_classes * (1 + min(n_rows, self.scale))
@@ -170,19 +170,20 @@ class Landscape:
         """
         here = self._with_held(point)
         descent = begin(here, order)
+        state = Struct(descent)
         if self.setup is not None:
             while True:
-                n_searches = descend(self.setup, descent, self.most_lines)
+                n_searches = descend(self.setup, state, self.most_lines)
                 self._count_searches(n_searches)
                 if n_searches < self.most_lines or self._is_over():
                     return Proposal(here, float(descent.value[0]))
-        while (c := next_class(descent, self._lines)) >= 0:
+        while (c := next_class(state, self._lines)) >= 0:
             if not descent.counted[0]:
                 set_counts(descent, self._passes.count(here))
             now = int(here[c])
             flips = self._passes.find_flips(here, c)
             reached = self._search_line(flips, here, descent.confusion, descent.predicted, c)
-            pass_class(descent, self._lines, now, reached)
+            pass_class(state, self._lines, now, reached)
             if self._is_over():
                 break
         return Proposal(here, float(descent.value[0]))

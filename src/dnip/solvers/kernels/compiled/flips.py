@@ -172,17 +172,16 @@ def tally_flips(
 def list_tally(tally: Integers, n_classes: int64_t, scale: int64_t, flips: Flips) -> cython.void:
     """List the flips in a tally of shape (K + 2, N, N) at the indices 1..K."""
     n_flips: int64_t = 0
-    cell = n_classes * n_classes
+    n_cells = n_classes * n_classes
     for k in range(1, scale + 1):
         flips.start[k] = n_flips
-        for i in range(n_classes):
-            for j in range(n_classes):
-                if tally[cell] > 0:
-                    flips.true[n_flips] = cython.cast(uint32_t, i)
-                    flips.rival[n_flips] = cython.cast(uint32_t, j)
-                    flips.counts[n_flips] = tally[cell]
-                    n_flips += 1
-                cell += 1
+        here = tally + k * n_cells
+        for cell in range(n_cells):
+            if here[cell] > 0:
+                flips.true[n_flips] = cython.cast(uint32_t, cell // n_classes)
+                flips.rival[n_flips] = cython.cast(uint32_t, cell % n_classes)
+                flips.counts[n_flips] = here[cell]
+                n_flips += 1
     flips.start[scale + 1] = n_flips
 
 
