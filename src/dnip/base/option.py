@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, get_origin
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 #: How to search for weights: the keys of `dnip.solvers.SOLVERS`.
 SolverName: TypeAlias = Literal["coordinate", "exact", "anneal", "exhaustive"]
@@ -38,17 +38,3 @@ class Option(NamedTuple):
     group: str | None = None
     metavar: str | None = None
     parser: Callable[[str], Any] | None = None
-
-
-def option_of(hint: object) -> Option | None:
-    """Return the description in a type hint, None where there is none.
-
-    Examples
-    --------
-    >>> option_of(Annotated[int, Option("How many.")]).help, option_of(int)
-    ('How many.', None)
-    """
-    if get_origin(hint) is not Annotated:
-        return None
-    found = (extra for extra in getattr(hint, "__metadata__", ()) if isinstance(extra, Option))
-    return next(found, None)

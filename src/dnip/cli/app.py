@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 import tomllib
 from importlib import import_module
 from keyword import iskeyword
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-from typer.core import TyperGroup
+import click
 
 from dnip.base.errors import InvalidInputError
-from dnip.cli.command import GONE, Command, gone_option, with_option_groups, write_sections
+from dnip.cli.command import GONE, Command, command_of, gone_option, write_sections
 from dnip.cli.console import Verbosity
+from dnip.cli.main import INTERRUPTED
 
 #: The commands by what they are for, in the order of the help. Each is a function in a file of its
 #: own name; both end in "_" where Python reserves the word. The file is loaded with the command.
@@ -45,80 +46,65 @@ GROUPS = {
 }
 COMMANDS = tuple(name for commands in GROUPS.values() for name in commands)
 
-_SETTINGS: dict[str, Any] = {"pretty_exceptions_enable": False, "rich_markup_mode": None}
-_HELP = {"help_option_names": ["-h", "--help"]}
+_SETTINGS = {"help_option_names": ["-h", "--help"], "show_default": True}
 
 
-class Commands(TyperGroup):
+def command_named(name: str) -> Command:
+    """Return one of the commands; this loads its file."""
+    function = f"{name}_" if iskeyword(name) else name
+    module = import_module(f"dnip.cli.commands.{function}")
+    return command_of(name, getattr(module, function), context_settings=_SETTINGS)
+
+
+class Commands(click.Group):
     """The group of all commands, each loaded when it is run or when its own help is asked for."""
 
-    def __init__(self, **settings: Any) -> None:  # noqa: ANN401 - typer's
-        super().__init__(**settings)
-        self.commands: Any = dict.fromkeys(COMMANDS)
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return their names."""
+        return list(COMMANDS)
 
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ANN401
+    def get_command(self, ctx: click.Context, cmd_name: str) -> Command | None:
         """Return a command, None for a name that is none."""
-        if cmd_name in COMMANDS and self.commands[cmd_name] is None:
-            function = f"{cmd_name}_" if iskeyword(cmd_name) else cmd_name
-            module = import_module(f"dnip.cli.commands.{function}")
-            alone = typer.Typer(add_completion=False, **_SETTINGS)
-            command = with_option_groups(getattr(module, function))
-            alone.command(cmd_name, cls=Command, context_settings=_HELP)(command)
-            self.commands[cmd_name] = typer.main.get_command(alone)
-        return self.commands.get(cmd_name)
+        return command_named(cmd_name) if cmd_name in COMMANDS else None
 
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:  # noqa: ANN401
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:  # noqa: ANN401
         """Find the command that is typed; refuse one that is gone."""
         if args[0] in GONE:
             ctx.fail(f"{args[0]} is gone: {GONE[args[0]]}")
         return super().resolve_command(ctx, args)
 
-    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write what each command does, by groups."""
         write_sections(
             formatter,
             [(group, about) for group, names in GROUPS.items() for about in names.items()],
         )
 
+    def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401
+        """Run the command that is typed; Ctrl-C is told by :func:`dnip.cli.main`."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            sys.exit(INTERRUPTED)
 
-app = typer.Typer(
-    name="dnip", cls=Commands, no_args_is_help=True, context_settings=_HELP, **_SETTINGS
+
+@click.group("dnip", Commands, no_args_is_help=True, context_settings=_SETTINGS)
+@click.version_option(
+    package_name="dnip", message="%(prog)s %(version)s", help="Print the version."
 )
-
-
-def _print_version(wanted: bool) -> None:
-    if wanted:
-        from dnip import __version__
-
-        typer.echo(f"dnip {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def dnip(
-    version: Annotated[
-        bool,
-        typer.Option(
-            "--version", help="Print the version.", callback=_print_version, is_eager=True
-        ),
-    ] = False,
-    quiet: Annotated[
-        bool,
-        typer.Option(
-            "--quiet", "-q", help="Print no notes and no progress; warnings and errors stay."
-        ),
-    ] = False,
-) -> None:
+@click.option(
+    "--quiet",
+    "-q",
+    is_flag=True,
+    help="Print no notes and no progress; warnings and errors stay.",
+)
+def commands(quiet: bool) -> None:
     """Give every class its due: one coefficient per class, learned from class probabilities.
 
     Fit coefficients on a table of class probabilities and labels, look at accuracy per class
     before and after, and apply them to new probabilities.
     """
     Verbosity.quiet = quiet
-
-
-#: All of this as the parser of the command line; slow to build.
-commands: Any = typer.main.get_group(app)
 
 
 def read_defaults(folder: Path) -> dict[str, Any]:
@@ -155,7 +141,7 @@ def _checked(tables: Any, source: str) -> dict[str, Any]:  # noqa: ANN401 - what
                 f"{source}: [tool.dnip.{command}] is no table of options of a command",
                 hint=f"The commands are {', '.join(COMMANDS)}",
             )
-        known = {parameter.name for parameter in commands.get_command(None, command).params}
+        known = {parameter.name for parameter in command_named(command).params}
         unknown = [name for name in values if name.replace("-", "_") not in known]
         if unknown:
             raise InvalidInputError(

@@ -1,7 +1,7 @@
 """How a command is parsed: its options in groups, its help, and what was typed in older versions.
 
-Typer reads the options of a command from its signature. Here a parameter that is a dataclass
-stands for all its fields: they are options of the command, which is handed the whole object.
+The options of a command are read from its signature. A parameter that is a dataclass stands for all
+its fields: they are options of the command, which is handed the whole object.
 """
 
 from __future__ import annotations
@@ -9,16 +9,15 @@ from __future__ import annotations
 from dataclasses import MISSING, fields, is_dataclass
 from enum import Enum
 from functools import wraps
-from inspect import Parameter, Signature, signature
+from inspect import Parameter, signature
 from pathlib import Path
 from shlex import join
 from types import NoneType
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
 
-import typer
-from typer.core import TyperCommand
+import click
 
-from dnip.base.option import option_of
+from dnip.base.option import Option
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -92,10 +91,17 @@ def new_order(command: str, table: str, second: str, given: Sequence[str]) -> st
     )
 
 
-class Command(TyperCommand):
+class Argument(Option):
+    """What the command line shows of an argument, as ``Annotated[Path, Argument("...")]``."""
+
+
+class Command(click.Command):
     """A command that explains old ways to type it, and lists its options under plain headings."""
 
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401
+    #: The headings of the options.
+    headings: dict[str, str | None]
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the options; refuse those that are gone, and a second table without its option."""
         gone = gone_option(self.name or "", args)
         if gone is not None:
@@ -106,108 +112,102 @@ class Command(TyperCommand):
             ctx.fail(f"it takes one table, and the rest by options: {line}")
         return super().parse_args(ctx, args)
 
-    def format_options(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write a section for each heading, in order; required options stand first."""
         records = []
         for parameter in sorted(self.get_params(ctx), key=lambda one: not one.required):
             record = parameter.get_help_record(ctx)
-            if record is not None:
-                kind = "Arguments" if parameter.param_type_name == "argument" else "Options"
-                records.append((getattr(parameter, "rich_help_panel", None) or kind, record))
+            if record is not None and isinstance(parameter, click.Option):
+                records.append((self.headings.get(parameter.name) or "Options", record))
         write_sections(formatter, records)
 
 
-def write_sections(formatter: Any, records: list[tuple[str, tuple[str, str]]]) -> None:  # noqa: ANN401
+def write_sections(
+    formatter: click.HelpFormatter, records: list[tuple[str, tuple[str, str]]]
+) -> None:
     """Write names and what they stand for under their headings, in order."""
     for heading in dict.fromkeys(heading for heading, _ in records):
         with formatter.section(heading):
             formatter.write_dl([record for place, record in records if place == heading])
 
 
-def with_option_groups(command: Callable[..., None]) -> Callable[..., None]:
-    """Return a command whose signature has the fields of its dataclasses in place of these.
+def command_of(name: str, function: Callable[..., None], **settings: Any) -> Command:  # noqa: ANN401
+    """Return a function as a command, whose options are its parameters and their fields.
 
-    The type hint of a field is what Typer takes, ``Annotated[int, typer.Option(help="...")]``, or
-    holds a :class:`dnip.base.option.Option`. A field without a default is a required option.
+    The type hint of each is ``Annotated``, and holds an :class:`Argument` or a
+    :class:`dnip.base.option.Option`. An option without a default is required.
 
     Examples
     --------
-    >>> from dataclasses import dataclass
-    >>> @dataclass
-    ... class Point:
-    ...     x: int
-    ...     y: int = 0
-    >>> @with_option_groups
-    ... def show(point: Point, name: str) -> None:
-    ...     print(name, point)
-    >>> signature(show)
-    <Signature (*, x: int, y: int = 0, name: str)>
-    >>> show(x=1, y=2, name="here")
-    here Point(x=1, y=2)
+    >>> from dnip.cli.options import ObjectiveOptions, Table
+    >>> def show(table: Table, weights: ObjectiveOptions) -> None:
+    ...     print(table, weights.beta)
+    >>> command_of("show", show).main(["here.csv", "--beta", "1"], standalone_mode=False)
+    here.csv 1.0
     """
-    hints = get_type_hints(command, include_extras=True)
+    hints = get_type_hints(function, include_extras=True)
     groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
-    parameters: list[Parameter] = []
-    for name, parameter in signature(command).parameters.items():
-        if name in groups:
-            parameters += _parameters_of(groups[name])
+    found: list[tuple[str, Any, object]] = []
+    for parameter in signature(function).parameters.values():
+        if parameter.name in groups:
+            group = groups[parameter.name]
+            of_fields = get_type_hints(group, include_extras=True)
+            found += [(one.name, of_fields[one.name], one.default) for one in fields(group)]
         else:
-            parameters.append(_parameter(name, hints[name], parameter.default))
+            found.append((parameter.name, hints[parameter.name], parameter.default))
 
-    @wraps(command)
+    @wraps(function)
     def run(**given: Any) -> None:  # noqa: ANN401
         for value in given.values():
-            if Path("-") in (value if isinstance(value, list) else [value]):
-                raise typer.BadParameter("- is no file. Standard input and output are not used")
-        for name, group in groups.items():
-            given[name] = group(**{field.name: given.pop(field.name) for field in fields(group)})
-        command(**given)
+            if Path("-") in (value if isinstance(value, tuple) else [value]):
+                raise click.BadParameter("- is no file. Standard input and output are not used")
+        for place, group in groups.items():
+            given[place] = group(**{field.name: given.pop(field.name) for field in fields(group)})
+        function(**given)
 
-    run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
-    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    return run
-
-
-def _parameters_of(group: Any) -> list[Parameter]:  # noqa: ANN401
-    hints = get_type_hints(group, include_extras=True)
-    return [
-        _parameter(
-            field.name,
-            hints[field.name],
-            Parameter.empty if field.default is MISSING else field.default,
-        )
-        for field in fields(group)
-    ]
+    settings["help"] = function.__doc__
+    command = Command(name, callback=run, params=[_parameter(*one) for one in found], **settings)
+    command.headings = {name: get_args(hint)[1].group for name, hint, _ in found}
+    return command
 
 
 #: What stands for a value of these types.
 _WORDS = {str: "TEXT", int: "N", float: "NUMBER"}
 
 
-def _metavar(kind: Any) -> str | None:  # noqa: ANN401
-    """Return what stands for the value of an option: a word, or all that it may be."""
-    kinds = [one for one in get_args(kind) if one is not NoneType]
-    if get_origin(kind) is Literal:
-        return "|".join(kinds)
+class _Choice(click.Choice[Any]):
+    """Words, some of which are members of a class."""
+
+    def normalize_choice(self, choice: object, ctx: click.Context | None) -> str:
+        return str(choice)
+
+
+def _parameter(name: str, hint: Any, default: object) -> click.Parameter:  # noqa: ANN401
+    """Return an option or an argument."""
+    kind, shown = get_args(hint)
+    required = default is MISSING or default is Parameter.empty
+    settings: dict[str, Any] = {"required": required, "help": shown.help}
+    if not required:
+        settings["default"] = str(default) if isinstance(default, Enum) else default
+    optional = NoneType in get_args(kind)
+    if optional:
+        kind = get_args(kind)[0]
+    several = get_origin(kind) is list
+    if several:
+        kind = get_args(kind)[0]
+    if isinstance(shown, Argument):
+        return click.Argument([name], type=kind, nargs=-1 if several else 1, **settings)
+    flag = name.rstrip("_").replace("_", "-")  # a name that Python reserves ends in "_"
+    if kind is bool:
+        flag = f"--{flag}/--no-{flag}" if optional else f"--{flag}"
+        return click.Option([name, flag], is_flag=True, **settings)
+    words = get_args(kind) if get_origin(kind) is Literal else ()
     if isinstance(kind, type) and issubclass(kind, Enum):
-        return "|".join(kind)
-    return _metavar(kinds[0]) if len(kinds) == 1 else _WORDS.get(kind)
-
-
-def _parameter(name: str, hint: Any, default: object) -> Parameter:  # noqa: ANN401
-    option = option_of(hint)
-    if option is not None:
-        kind = get_args(hint)[0]
-        # A name that Python reserves ends in "_"; and a flag has no --no-...
-        own = kind is bool or name.endswith("_")
-        flag = [f"--{name.rstrip('_').replace('_', '-')}"] if own else []
-        shown = typer.Option(
-            *flag,
-            help=option.help,
-            metavar=option.metavar or _metavar(kind),
-            parser=option.parser,
-            rich_help_panel=option.group,
-            readable=False,  # whoever opens a file says why it cannot be read, and what to do
-        )
-        hint = Annotated[kind, shown]
-    return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=hint)
+        words = tuple(kind)
+    return click.Option(
+        [name, f"--{flag}"],
+        type=shown.parser or (_Choice(words) if words else kind),
+        metavar=shown.metavar or "|".join(words) or _WORDS.get(kind),
+        multiple=several,
+        **settings,
+    )

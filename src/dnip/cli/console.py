@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from json import dumps
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-import typer
+import click
 
 from dnip.base.errors import OutputError
 from dnip.base.escaping import printable
@@ -34,7 +34,7 @@ def say(text: str) -> None:
         If standard output cannot be written.
     """
     try:
-        typer.echo(printable(text))
+        click.echo(printable(text))
     except BrokenPipeError:  # the reader has ended: no failure
         raise
     except OSError as error:
@@ -53,7 +53,7 @@ class Verbosity:
 def complain(kind: str, message: str) -> None:
     """Write one message to standard error: an error, a warning, a note or progress."""
     if not (Verbosity.quiet and kind in ("note", "progress")):
-        typer.echo(printable(f"{kind}: {message}"), err=True)
+        click.echo(printable(f"{kind}: {message}"), err=True)
 
 
 def finish(

@@ -46,7 +46,7 @@ def main() -> None:
     except KeyboardInterrupt:
         _complain("interrupted", _LEFT)
         sys.exit(INTERRUPTED)
-    except SystemExit as stop:  # typer raises it, silently, for a KeyboardInterrupt
+    except SystemExit as stop:
         if stop.code in _STOPPED:
             _complain(_STOPPED[stop.code], _LEFT)
         raise

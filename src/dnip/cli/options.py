@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
-import typer
+import click
 
 from dnip.base.errors import InvalidInputError
 from dnip.base.option import Option, Pairs
+from dnip.cli.command import Argument
 from dnip.cli.console import complain
 
 if TYPE_CHECKING:
@@ -35,21 +36,16 @@ _OF_MODELS = (".json", ".safetensors", ".jinja", ".txt", ".model", ".py")
 _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?|\.[0-9]+) *(?:([kmgt])(i?))?b?", re.IGNORECASE)
 
 
-def table_argument(metavar: str, text: str) -> Any:  # noqa: ANN401
-    """Return the argument for a probability table."""
-    return typer.Argument(metavar=metavar, help=text, readable=False)
-
-
 _FORMATS = (
     ".csv, .csv.gz, .jsonl, .npz, .parquet, or a folder of Parquet files, "
     "with the columns label, p0, p1, … and optionally id"
 )
 OptTable: TypeAlias = Annotated[
-    Path, table_argument("TABLE", f"Labelled probability table to fit on: {_FORMATS}.")
+    Path, Argument(f"Labelled probability table to fit on: {_FORMATS}.")
 ]
 Table: TypeAlias = Annotated[
     Path,
-    table_argument("TABLE", f"Probability table: {_FORMATS}. Rows without a label are not scored."),
+    Argument(f"Probability table: {_FORMATS}. Rows without a label are not scored."),
 ]
 Classes: TypeAlias = Annotated[
     str | None,
@@ -60,10 +56,7 @@ Classes: TypeAlias = Annotated[
     ),
 ]
 CoefficientsFile: TypeAlias = Annotated[
-    Path,
-    typer.Argument(
-        metavar="COEFFICIENTS", help="The coefficients.json that `dnip fit` wrote.", readable=False
-    ),
+    Path, Argument("The coefficients.json that `dnip fit` wrote.")
 ]
 CoefficientsOption: TypeAlias = Annotated[
     Path, Option("The coefficients.json that `dnip fit` wrote.", metavar="FILE")
@@ -101,7 +94,7 @@ def parse_memory(text: str | int) -> int:
 
     Raises
     ------
-    typer.BadParameter
+    click.BadParameter
         For a text that is not a size.
 
     Examples
@@ -111,12 +104,12 @@ def parse_memory(text: str | int) -> int:
     """
     match = _SIZE.fullmatch(str(text).strip())
     if match is None:
-        raise typer.BadParameter(f"{text!r} is not a size; write it like 1G, 500MB or 512MiB")
+        raise click.BadParameter(f"{text!r} is not a size; write it like 1G, 500MB or 512MiB")
     number, unit, binary = match.groups()
     power = "kmgt".index(unit.lower()) + 1 if unit else 0
     size = float(number) * (1024 if binary else 1000) ** power
     if size >= 1e18:
-        raise typer.BadParameter(f"{number[:20]}… is more memory than there is; write it like 1G")
+        raise click.BadParameter(f"{number[:20]}… is more memory than there is; write it like 1G")
     return int(size)
 
 
@@ -129,7 +122,7 @@ def parse_rows(text: str) -> int | None:
 
     Raises
     ------
-    typer.BadParameter
+    click.BadParameter
         For another text.
 
     Examples
@@ -140,7 +133,7 @@ def parse_rows(text: str) -> int | None:
     if text == "all":
         return None
     if not re.fullmatch(r"[1-9][0-9]{0,17}", text):
-        raise typer.BadParameter(f"{text!r} is neither a number of rows nor all")
+        raise click.BadParameter(f"{text!r} is neither a number of rows nor all")
     return int(text)
 
 
@@ -159,14 +152,14 @@ def scale_name(name: str) -> str:
 
     Raises
     ------
-    typer.BadParameter
+    click.BadParameter
         For another text.
     """
     from dnip.method.scales import SCALE_NAME, Spacing
 
     # continuous weights, which were a scale, get an error of their own when settings are checked
     if name != Spacing.CONTINUOUS and SCALE_NAME.fullmatch(name) is None:
-        raise typer.BadParameter(f"{name!r} is not K or log:K")
+        raise click.BadParameter(f"{name!r} is not K or log:K")
     return name
 
 
@@ -301,10 +294,7 @@ class PromptOptions:
 
     task: Annotated[
         str,
-        typer.Argument(
-            metavar="TASK",
-            help="agnews, dbpedia, ddi, pubmedqa, rte, sst5, trec, or a .toml file.",
-        ),
+        Argument("agnews, dbpedia, ddi, pubmedqa, rte, sst5, trec, or a .toml file."),
     ]
     shots: Annotated[
         str, Option("Demonstrations: a number, or balanced for one of each class.")

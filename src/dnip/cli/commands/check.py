@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from dnip.base.option import Option
 from dnip.cli import options
+from dnip.cli.command import Argument
 from dnip.cli.console import finish, live_progress
 
 #: Exit status for coefficients that do not fit.
@@ -17,9 +17,7 @@ DOES_NOT_HOLD = 3
 
 def check(
     cluster: options.ClusterOptions,
-    table: Annotated[
-        Path, options.table_argument("TABLE", "Probability table of new rows, labelled or not.")
-    ],
+    table: Annotated[Path, Argument("Probability table of new rows, labelled or not.")],
     coefficients: options.CoefficientsOption,
     alpha: Annotated[
         float,
@@ -55,4 +53,4 @@ def check(
         )
     finish(found.to_dict(), describe_check(found), json=json)
     if not found.holds:
-        raise typer.Exit(DOES_NOT_HOLD)
+        sys.exit(DOES_NOT_HOLD)

@@ -6,7 +6,7 @@ from dataclasses import field, fields, make_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
-import typer
+import click
 
 from dnip.base.option import Option
 from dnip.cli import options
@@ -40,11 +40,11 @@ def format_name(name: str) -> str:
 
     Raises
     ------
-    typer.BadParameter
+    click.BadParameter
         For another text.
     """
     if name not in FORMATS:
-        raise typer.BadParameter(f"{name!r} is not one of {', '.join(FORMATS)}")
+        raise click.BadParameter(f"{name!r} is not one of {', '.join(FORMATS)}")
     return name
 
 
@@ -97,5 +97,5 @@ def _chosen(to: str, settings: Any) -> Export:  # noqa: ANN401
                 if one.name in (other.name for other in fields(kind))
             ]
             flag = f"--{one.name.replace('_', '-')}"
-            raise typer.BadParameter(f"{flag} is for {' and '.join(users)}, not for {to}")
+            raise click.BadParameter(f"{flag} is for {' and '.join(users)}, not for {to}")
     return FORMATS[to](**{name: getattr(settings, name) for name in own})

@@ -6,8 +6,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-import typer
-
 from dnip.base.option import Option, SolverName, Switch
 from dnip.cli import options
 from dnip.cli.console import complain, finish, search_progress
@@ -199,9 +197,8 @@ def fit(
     unlabelled: options.Unlabelled = None,
     evidence: Annotated[
         bool | None,
-        typer.Option(
-            "--evidence/--no-evidence",
-            help="Judge the fit by five refits, each on labels that it has not seen: what to "
+        Option(
+            "Judge the fit by five refits, each on labels that it has not seen: what to "
             "expect on other rows, and a verdict.  [default: if that is quick]",
         ),
     ] = None,

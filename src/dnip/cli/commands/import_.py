@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
+import click
 
 from dnip.base.option import Option
 from dnip.cli import options
+from dnip.cli.command import Argument
 from dnip.cli.console import complain, finish, live_progress
 from dnip.prompting.engines.base import Fill
 
@@ -16,11 +17,7 @@ from dnip.prompting.engines.base import Fill
 def import_(
     files: Annotated[
         list[Path],
-        typer.Argument(
-            metavar="FILE",
-            help="Answers of one model: .json, .jsonl, .csv, .parquet, also with .gz.",
-            readable=False,
-        ),
+        Argument("Answers of one model: .json, .jsonl, .csv, .parquet, also with .gz."),
     ],
     classes: Annotated[str, Option("Class names in order, comma-separated.", metavar="A,B,C")],
     out: Annotated[Path, Option("The probability table to write.", metavar="TABLE")],
@@ -106,5 +103,5 @@ def import_(
 def _pair(text: str) -> tuple[str, str]:
     name, sign, other = text.partition("=")
     if not sign or not name.strip() or not other.strip():
-        raise typer.BadParameter(f"{text!r} is not CLASS=NAME", param_hint="--map")
+        raise click.BadParameter(f"{text!r} is not CLASS=NAME", param_hint="--map")
     return name.strip(), other.strip()

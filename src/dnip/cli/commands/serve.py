@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
+import click
 
 from dnip.base.option import Option
 from dnip.cli import options
@@ -93,8 +93,8 @@ def _files(pairs: list[str]) -> dict[str, Path]:
     for pair in pairs:
         question, found, path = pair.partition("=")
         if not (question and found and path):
-            raise typer.BadParameter(f"--coefficients {pair!r} is not QUESTION=FILE")
+            raise click.BadParameter(f"--coefficients {pair!r} is not QUESTION=FILE")
         if question in files:
-            raise typer.BadParameter(f"--coefficients names the question {question!r} twice")
+            raise click.BadParameter(f"--coefficients names the question {question!r} twice")
         files[question] = Path(path)
     return files

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from dnip.cli import options
+from dnip.cli.command import Argument
 from dnip.cli.console import finish
 
 
@@ -15,7 +14,7 @@ def show(
     coefficients: options.CoefficientsFile,
     other: Annotated[
         Path | None,
-        typer.Argument(metavar="OTHER", help="Show what differs from this file.", readable=False),
+        Argument("Show what differs from this file."),
     ] = None,
     json: options.AsJson = False,
 ) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
+import click
 
 from dnip.base.option import CriterionName, Option, SolverName
 from dnip.cli import options
@@ -20,7 +20,7 @@ def _numbers(text: str) -> tuple[float, ...]:
     try:
         return tuple(map(float, _split(text)))
     except ValueError:
-        raise typer.BadParameter(f"{text!r} are not numbers; write them like 1,2.7") from None
+        raise click.BadParameter(f"{text!r} are not numbers; write them like 1,2.7") from None
 
 
 def _weights(text: str) -> dict[str, float]:
@@ -28,7 +28,7 @@ def _weights(text: str) -> dict[str, float]:
     try:
         return {name.strip(): float(weight) for name, _, weight in pairs}
     except ValueError:
-        raise typer.BadParameter(
+        raise click.BadParameter(
             f"{text!r} are not weights; write them like accuracy=1,cobias=2.7"
         ) from None
 
