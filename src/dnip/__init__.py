@@ -8,6 +8,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from dnip.base.version import __version__
+
 if TYPE_CHECKING:
     from dnip.base.errors import (
         BackendError,
@@ -35,8 +37,6 @@ if TYPE_CHECKING:
     from dnip.solvers import solve
     from dnip.tables import ProbabilityTable
     from dnip.tables.evaluation import evaluate
-
-__version__: str
 
 __all__ = [
     "BackendError",
@@ -95,10 +95,6 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> object:
-    if name == "__version__":
-        from importlib.metadata import version  # noqa: PLC0415  # slower than all the rest
-
-        return version("dnip")
     if name not in _HOMES:
         raise AttributeError(f"module 'dnip' has no attribute {name!r}")
     return getattr(import_module(_HOMES[name]), name)

@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from functools import cached_property
-from importlib.metadata import version
 from itertools import islice
 from types import ModuleType
 from typing import Any
 
 from dnip.base.errors import BackendError, DNIPError, InvalidInputError, first_line
 from dnip.base.optional import load_optional
+from dnip.base.version import __version__
 
 # How often Ray repeats a task whose process died.
 _RETRIES = 4
@@ -57,7 +57,7 @@ class Cluster:
 
         A task whose process dies is done again, so its result must follow from the arguments.
         """
-        return self._task.remote(version("dnip"), work, *arguments)
+        return self._task.remote(__version__, work, *arguments)
 
     def get(self, task: Any) -> Any:  # noqa: ANN401
         """Return the result of a task that `start` gave, or of a list of them.
@@ -97,9 +97,9 @@ class Cluster:
 
 def _run(wanted: str, work: Callable[..., Any], *arguments: Any) -> Any:  # noqa: ANN401
     """Do a task, if this node has the same version of the package."""
-    if (found := version("dnip")) != wanted:
+    if __version__ != wanted:
         raise BackendError(
-            f"node {socket.gethostname()}: dnip {found}, but {wanted} where the command runs",
+            f"node {socket.gethostname()}: dnip {__version__}, but {wanted} where the command runs",
             hint="Install the same version on all nodes",
         )
     return work(*arguments)

@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from dnip.base.errors import InvalidInputError
+from dnip.base.version import __version__
 from dnip.cli.command import GONE, Command, command_of, gone_option, write_sections
 from dnip.cli.console import Verbosity
 from dnip.cli.main import INTERRUPTED
@@ -89,9 +90,7 @@ class Commands(click.Group):
 
 
 @click.group("dnip", Commands, no_args_is_help=True, context_settings=_SETTINGS)
-@click.version_option(
-    package_name="dnip", message="%(prog)s %(version)s", help="Print the version."
-)
+@click.version_option(__version__, message="%(prog)s %(version)s", help="Print the version.")
 @click.option(
     "--quiet",
     "-q",

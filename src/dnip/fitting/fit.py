@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
-from dnip.base.cluster import Cluster
 from dnip.base.errors import InfeasibleError, InvalidInputError
 from dnip.base.typing import Floats, Integers, Probabilities
 from dnip.fitting.evidence import USUAL_FOLDS, FitEvidence, gather
@@ -53,6 +52,8 @@ from dnip.tables.sketch import LEAST_ROWS, TableSample
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame
+
+    from dnip.base.cluster import Cluster
 
 # Rows times squared classes of a table whose refits are quick: they are made without being asked.
 _MOST_PRODUCTS = 5_000_000

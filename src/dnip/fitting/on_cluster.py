@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from dnip.base.cluster import Cluster
 from dnip.base.typing import Floats
 from dnip.fitting.sampled import ALL_ROWS, Count, count_table
 from dnip.method.coefficients import Coefficients
@@ -17,6 +17,9 @@ from dnip.tables.on_cluster import SharedTable, add_up
 from dnip.tables.provenance import DataHash
 from dnip.tables.reading import read_rows
 from dnip.tables.sampling import Sample, Sampler
+
+if TYPE_CHECKING:
+    from dnip.base.cluster import Cluster
 
 
 def sample_on_cluster(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ import numpy as np
 from dnip.base.errors import listed
 from dnip.base.escaping import valid_unicode
 from dnip.base.typing import Booleans, Integers
+from dnip.base.version import __version__
 from dnip.fitting.evidence import FitEvidence
 from dnip.fitting.robust import Blend
 from dnip.method.coefficients import Coefficients
@@ -175,7 +175,7 @@ def provenance_of(
     if not sample.is_whole:
         data["sample"] = {"rows": len(sample.table), "seed": seed}
     return {
-        "package_version": version("dnip"),
+        "package_version": __version__,
         "data": data,
         "class_shares": (support / support.sum()).tolist(),
         "calibration": calibration.to_dict(),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from dnip.fitting.evidence import USUAL_FOLDS
 from dnip.method.objective import smoothing_name
 from dnip.metrics import HEADLINE, METRICS
+from dnip.metrics.intervals import class_accuracy_intervals
 from dnip.presenting.artefacts import Column, Table
 from dnip.presenting.evaluation import class_rates, describe, describe_constraints
 from dnip.presenting.results import write_rows
@@ -58,12 +59,16 @@ def describe_fit(fitted: Fit, confidence: float) -> str:
 
 def describe_evidence(evidence: FitEvidence, confidence: float) -> str:
     """Return what the labels say of other rows: every class, and the verdict."""
-    told = evidence.evaluation.to_dict(confidence)
+    found = evidence.evaluation
+    told = found.to_dict()
+    assert found.reweighted is not None
+    bounds = class_accuracy_intervals(found.reweighted, confidence)
+    after = {**told["reweighted"], "intervals": {"class_accuracies": bounds}}
     cells = zip(
-        told["classes"],
+        found.classes,
         [f"{low:.3f} to {high:.3f}" for low, high in evidence.ranges],
         told["raw"]["class_accuracies"],
-        class_rates(told["reweighted"]),
+        class_rates(after),
         strict=True,
     )
     columns = [

@@ -6,7 +6,6 @@ import json
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ import numpy as np
 
 from dnip.base.errors import BackendError, InvalidInputError
 from dnip.base.files import atomic_path, check_writable
+from dnip.base.version import __version__
 from dnip.prompting.engines.base import FALLBACK, SAMPLES, Engine, Fill, ScoredRow, Scoring
 from dnip.prompting.fill import fill_unreported, open_decisions
 from dnip.prompting.journal import changed_settings, lock_path, open_journal
@@ -100,7 +100,7 @@ def run_plan(
         "scoring": engine.scoring.value,
         "fill": fill.value,
         "engine": engine.describe(),
-        "package_version": version("dnip"),
+        "package_version": __version__,
     }
     finished = _finished(target, settings)
     if finished is not None:

@@ -6,11 +6,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
-from dnip.base.cluster import Cluster
 from dnip.tables.reading import Scan, count_pieces
 from dnip.tables.rows import Rows, Share
+
+if TYPE_CHECKING:
+    from dnip.base.cluster import Cluster
 
 
 @dataclass(frozen=True)

@@ -91,7 +91,8 @@ def evaluate(
         complain("warning", f"no labelled row of class {listed(result.missing)}: left out")
     if picture is not None:
         save_figure(odd_class_figure(result), picture)
-    content, text = result.to_dict(confidence), describe(result, confidence=confidence)
+    content = result.to_dict(confidence) if json else {}
+    text = describe(result, confidence=confidence)
     if moved is not None:
         content["target_prior"] = moved.to_dict()
     if picture is not None:

@@ -253,6 +253,6 @@ def fit(
         complain("note", note)
     if evidence is None and fitted.evidence is None:
         complain("note", "no verdict, as refits would take long; --evidence asks for it")
-    content = {**fit_to_dict(fitted, settings.robust, confidence), "out": str(out)}
+    content = fit_to_dict(fitted, settings.robust, confidence) if json else {}
     text = f"{describe_fit(fitted, confidence)}\ncoefficients written to {out}"
-    finish(content, text, json=json)
+    finish({**content, "out": str(out)}, text, json=json)

@@ -6,7 +6,6 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -19,6 +18,7 @@ from dnip.base.escaping import valid_unicode
 from dnip.base.files import atomic_path
 from dnip.base.typing import Floats, Labels
 from dnip.base.validation import check_classes
+from dnip.base.version import __version__
 from dnip.prompting.answers.collecting import Collector
 from dnip.prompting.answers.gold import BY_ROW, join_by_id, join_by_row, read_gold
 from dnip.prompting.answers.registry import SOURCES
@@ -221,7 +221,7 @@ def write_import(imported: Import, out: str | os.PathLike[str]) -> None:
     """
     imported.table.write(out)
     with atomic_path(metadata_path(Path(out))) as temporary:
-        settings = {"package_version": version("dnip")}
+        settings = {"package_version": __version__}
         content = {"settings": settings, "summary": imported.summary.to_dict()}
         temporary.write_text(json.dumps(content, indent=2) + "\n", "utf-8")
 
