@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import tomllib
 from importlib import import_module
 from keyword import iskeyword
 from pathlib import Path
@@ -121,6 +120,8 @@ def read_defaults(folder: Path) -> dict[str, Any]:
         path = place / "pyproject.toml"
         if not path.is_file():
             continue
+        import tomllib
+
         try:
             tables = tomllib.loads(path.read_text(encoding="utf-8")).get("tool", {}).get("dnip")
         except (OSError, ValueError):
