@@ -180,7 +180,7 @@ def _prompted() -> None:
 
 def _changes(name: str, engines: dict[str, TransformersEngine]) -> Iterator[list[str]]:
     """Yield a row for each change of a task's prompt or of the model."""
-    from dnip.prompting.task import load_task  # noqa: PLC0415
+    from dnip.prompting.task_files import load_task  # noqa: PLC0415
 
     task = load_task(name)
     own = partial(_table, engines[""], task, name)

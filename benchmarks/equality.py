@@ -13,7 +13,7 @@ import numpy as np
 from benchmarks.prompting import DATASETS, MODEL, is_ready
 from benchmarks.tables import Table, print_markdown
 from dnip.prompting.plan import make_plan
-from dnip.prompting.task import built_in_tasks, load_task
+from dnip.prompting.task_files import built_in_tasks, load_task
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -16,7 +16,7 @@ from benchmarks.tables import Table, print_markdown
 from dnip.prompting.data import load_examples
 from dnip.prompting.plan import draw_demonstrations
 from dnip.prompting.prompt import Prompt, PromptBuilder
-from dnip.prompting.task import load_task
+from dnip.prompting.task_files import load_task
 
 if TYPE_CHECKING:
     from collections.abc import Callable

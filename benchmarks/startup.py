@@ -1,65 +1,63 @@
-"""Whole processes: what a user waits for beside the search."""
+"""Whole processes: their processor time beside that of importing what a command line needs."""
 
 from __future__ import annotations
 
 import os
+import resource
 import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 from benchmarks.tables import Table, print_markdown
 
-REPEATS = 7
-PYTHON = sys.executable
-DNIP = str(Path(PYTHON).with_name("dnip"))
+REPEATS = 9
+DNIP = str(Path(sys.executable).with_name("dnip"))
+IMPORTS = [sys.executable, "-c", "import numpy, typer, rich.console"]
+EXAMPLES = Path(__file__).parents[1] / "examples"
 
 
-def run(tables: list[Table]) -> None:
+def run(_tables: list[Table]) -> None:
     """Print the table."""
-    largest = max((t for t in tables if t.opt.n_classes <= 5), key=lambda t: len(t.opt))
     with tempfile.TemporaryDirectory() as folder:
-        csv, out = f"{folder}/opt.csv", f"{folder}/coefficients.json"
-        largest.opt.write(csv)
-        fit = [DNIP, "fit", csv, "--out", out]
-        helps = _paired([DNIP, "--help"], [PYTHON, "-c", "import typer, rich.console"])
-        fits = _paired(fit, [PYTHON, "-c", "import numba"])
-        first = _wall(fit, NUMBA_CACHE_DIR=f"{folder}/empty")
-    rows = [
-        ["dnip --help", _ms(helps[0]), "import typer, rich.console", _ms(helps[1]), helps[2]],
-        [
-            f"dnip fit, {len(largest.opt):,} × {largest.opt.n_classes} CSV, warm",
-            _ms(fits[0]),
-            "import numba",
-            _ms(fits[1]),
-            fits[2],
-        ],
-        ["the same, first after installing", _ms(first), "", "", ""],
-    ]
+        out = f"{folder}/coefficients.json"
+        fit = [DNIP, "fit", f"{EXAMPLES}/opt.csv", "--out", out]
+        score = [f"{EXAMPLES}/test.csv", "--coefficients", out]
+        first = [
+            (_seconds(fit, f"{folder}/{i}a"), _seconds(IMPORTS, f"{folder}/{i}b")) for i in range(3)
+        ]
+        rows = [_row("dnip fit, before Python has kept any bytecode", first)]
+        for name, command in {
+            "dnip fit": fit,
+            "dnip evaluate": [DNIP, "evaluate", *score],
+            "dnip apply": [DNIP, "apply", *score, "--out", f"{folder}/rows.csv"],
+            "dnip --help": [DNIP, "--help"],
+        }.items():
+            pairs = [(_seconds(command), _seconds(IMPORTS)) for _ in range(REPEATS)]
+            rows.append(_row(name, pairs))
     print_markdown(
-        "Whole processes (medians)",
-        ["command", "ms", "against", "ms", "ratio"],
+        "Whole processes, processor time (medians)",
+        ["command", "ms", f"{IMPORTS[-1]}, ms", "ratio"],
         rows,
     )
 
 
-def _paired(command: list[str], other: list[str]) -> tuple[float, float, str]:
-    """Time two commands in turn; the ratio is the median of the pairs' ratios."""
-    _wall(command), _wall(other)
-    pairs = [(_wall(command), _wall(other)) for _ in range(REPEATS)]
-    ratio = statistics.median(a / b for a, b in pairs)
-    return *(statistics.median(side) for side in zip(*pairs, strict=True)), f"{ratio:.1f}×"
+def _row(name: str, pairs: list[tuple[float, float]]) -> list[str]:
+    """Return a line of the table; the ratio is the median of the pairs' ratios."""
+    own, other = (f"{statistics.median(side) * 1e3:.0f}" for side in zip(*pairs, strict=True))
+    return [name, own, other, f"{statistics.median(a / b for a, b in pairs):.1f}×"]
 
 
-def _wall(command: list[str], **environment: str) -> float:
-    began = time.perf_counter()
-    subprocess.run(
-        command, check=True, stdout=subprocess.DEVNULL, env={**os.environ, **environment}
-    )
-    return time.perf_counter() - began
+def _seconds(command: list[str], bytecode: str = "") -> float:
+    """Run a command; its bytecode is kept in a folder, or where it usually is."""
+    kept = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": bytecode}
+    before = _used()
+    subprocess.run(command, check=True, capture_output=True, env={**os.environ, **kept})
+    return _used() - before
 
 
-def _ms(seconds: float) -> str:
-    return f"{seconds * 1e3:.0f}"
+def _used() -> float:
+    """Return the processor time of all processes that this one has started."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime

@@ -24,7 +24,7 @@ from dnip.base.toml_models import Several, TomlModel, built_in_names, check_tabl
 from dnip.prompting.engines.base import Scoring
 from dnip.prompting.models import ModelOptions
 from dnip.prompting.plan import BALANCED
-from dnip.prompting.task import load_task
+from dnip.prompting.task_files import load_task
 from reproduction.hub_data import HubData, recipes_of
 
 _FOLDER = files("reproduction") / "plans"

@@ -9,7 +9,8 @@ from dnip.base.errors import InvalidInputError
 from dnip.prompting.data import SUFFIXES, load_examples
 from dnip.prompting.models import ModelOptions
 from dnip.prompting.plan import draw_demonstrations
-from dnip.prompting.task import Task, load_task
+from dnip.prompting.task import Task
+from dnip.prompting.task_files import load_task
 from reproduction.fingerprints import hash_files
 from reproduction.hub_data import SPLITS, fetch
 from reproduction.prompt_request import PromptRequest, hash_model

@@ -21,15 +21,23 @@ HEAVY = [
     "openai",
     "jinja2",
     "pydantic",
+    "rich.console",
+    "importlib.metadata",
+    "email",
+    "http",
+    "asyncio",
+    "subprocess",
 ]
+EXAMPLES = Path(__file__).parents[1] / "examples"
 KERNELS = sorted(Path(dnip.solvers.kernels.__file__).parent.glob("*.py"))
 
 
 def loaded_after(statement):
-    """Name the heavy modules that a fresh process holds after the statement."""
-    code = f"import sys; {statement}; print(*[m for m in {HEAVY} if m in sys.modules])"
+    """Name the heavy modules that a fresh process holds when it ends after the statement."""
+    held = f"print(*[m for m in {HEAVY} if m in sys.modules])"
+    code = f"import atexit, sys; atexit.register(lambda: {held}); {statement}"
     run = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    return run.stdout.split()
+    return run.stdout.splitlines()[-1].split()
 
 
 def test_importing_the_package_loads_nothing_heavy():
@@ -42,6 +50,18 @@ def test_importing_the_solvers_loads_nothing_heavy():
 
 def test_importing_the_comparison_loads_no_library_that_only_some_methods_need():
     assert loaded_after("from dnip.comparing import compare") == []
+
+
+def test_commands_on_a_small_table_load_nothing_heavy(tmp_path):
+    coefficients = ["--coefficients", f"{tmp_path}/c.json"]
+    for command in (
+        ["fit", f"{EXAMPLES}/opt.csv", "--out", f"{tmp_path}/c.json"],
+        ["evaluate", f"{EXAMPLES}/test.csv", *coefficients],
+        ["apply", f"{EXAMPLES}/test.csv", *coefficients, "--out", f"{tmp_path}/p.csv"],
+        ["check", f"{EXAMPLES}/test.csv", *coefficients],
+        ["import", "--help"],
+    ):
+        assert loaded_after(f"import dnip.cli; sys.argv[1:] = {command}; dnip.cli.main()") == []
 
 
 def test_every_name_of_the_package_can_be_asked_for():

@@ -29,7 +29,7 @@ from dnip.metrics import accuracy, class_accuracies, cobias, confusion_matrix
 from dnip.prompting.data import load_examples
 from dnip.prompting.plan import draw_demonstrations
 from dnip.prompting.prompt import PromptBuilder
-from dnip.prompting.task import built_in_tasks, load_task
+from dnip.prompting.task_files import built_in_tasks, load_task
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -37,7 +37,7 @@ from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from dnip.prompting.data import load_examples
 from dnip.prompting.prompt import PromptBuilder
-from dnip.prompting.task import built_in_tasks, load_task
+from dnip.prompting.task_files import built_in_tasks, load_task
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

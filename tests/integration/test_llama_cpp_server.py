@@ -21,7 +21,7 @@ from dnip.prompting.engines.server import Server
 from dnip.prompting.fill import open_decisions
 from dnip.prompting.label_bias import LogitBias
 from dnip.prompting.prompt import PromptBuilder
-from dnip.prompting.task import built_in_tasks, load_task
+from dnip.prompting.task_files import built_in_tasks, load_task
 from real_servers import free_port, running
 
 pytestmark = pytest.mark.integration

@@ -22,7 +22,7 @@ from dnip.prompting.engines.decision_engine import DecisionEngine
 from dnip.prompting.engines.server import Server
 from dnip.prompting.plan import make_plan
 from dnip.prompting.run import run_plan
-from dnip.prompting.task import load_task
+from dnip.prompting.task_files import load_task
 from dnip.tables import ProbabilityTable
 from real_servers import free_port, running
 

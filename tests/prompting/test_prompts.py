@@ -8,7 +8,8 @@ pytest.importorskip("jinja2", reason="prompts need jinja2")
 
 from dnip.base.errors import InvalidInputError
 from dnip.prompting.prompt import PromptBuilder
-from dnip.prompting.task import ChainOfThought, built_in_tasks, load_task
+from dnip.prompting.task import ChainOfThought
+from dnip.prompting.task_files import built_in_tasks, load_task
 from fakes import TASK
 
 TOML = """

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from dnip.prompting.prompt import PromptBuilder
-from dnip.prompting.task import built_in_tasks, load_task
+from dnip.prompting.task_files import built_in_tasks, load_task
 
 torch = pytest.importorskip("torch", reason="the small language model needs torch")
 transformers = pytest.importorskip(

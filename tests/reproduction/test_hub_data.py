@@ -9,7 +9,7 @@ import pytest
 from dnip.base.errors import InvalidInputError
 from dnip.prompting import data
 from dnip.prompting.data import load_examples
-from dnip.prompting.task import load_task
+from dnip.prompting.task_files import load_task
 from reproduction.fingerprints import hash_file
 from reproduction.hub_data import HubData, fetch
 from reproduction.plan import load_plan

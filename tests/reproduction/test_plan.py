@@ -1,7 +1,7 @@
 import pytest
 
 from dnip.base.errors import InvalidInputError
-from dnip.prompting.task import load_task
+from dnip.prompting.task_files import load_task
 from reproduction.plan import built_in_plans, load_plan
 from reproduction.registry import load_experiments
 

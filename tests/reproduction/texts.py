@@ -6,7 +6,7 @@ from importlib.resources import files
 
 import numpy as np
 
-from dnip.prompting.task import load_task
+from dnip.prompting.task_files import load_task
 
 _COMMON = ["the", "a", "new", "old", "first", "of", "in", "on", "with", "said", "won", "fell"]
 

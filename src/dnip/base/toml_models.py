@@ -7,10 +7,13 @@ import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
-
-from dnip.base.errors import InvalidInputError, listed
+from dnip.base.errors import InvalidInputError, MissingDependencyError, listed
 from dnip.base.files import read_text
+
+try:
+    from pydantic import BaseModel, ConfigDict, Field, ValidationError
+except ImportError as error:
+    raise MissingDependencyError("pydantic", purpose="read a task", extra="prompt") from error
 
 if TYPE_CHECKING:
     import os

@@ -94,7 +94,7 @@ def load_examples(source: str | os.PathLike[str], split: str, task: Task) -> Exa
 
     Examples
     --------
-    >>> from dnip.prompting.task import load_task
+    >>> from dnip.prompting.task_files import load_task
     >>> examples = load_examples("", "content-free", load_task("rte"))
     >>> examples.ids[0], examples.rows[0]
     ('content-free-0', {'premise': 'N/A', 'hypothesis': 'N/A'})

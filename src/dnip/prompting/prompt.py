@@ -54,7 +54,7 @@ class PromptBuilder:
 
     Examples
     --------
-    >>> from dnip.prompting.task import load_task
+    >>> from dnip.prompting.task_files import load_task
     >>> builder = PromptBuilder(load_task("sst5"), [({"text": "a joy ."}, 4)])
     >>> print(builder.prompt({"text": "a bore ."}).text)
     Read the movie review and say how its writer found the film: terrible, bad, okay, good or great.

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from importlib.resources import files
-from importlib.resources.abc import Traversable
 from typing import Any
 
 from dnip.base.errors import InvalidInputError
-from dnip.base.toml_models import Several, TomlModel, built_in_names, check_table, load_toml
 from dnip.base.validation import check_classes
 
 #: Stands at the end of an example where the task has no wording of its own.
@@ -133,78 +129,3 @@ class Task:
     def answer(self, label: int) -> str:
         """Return the continuation that stands for a class."""
         return self.answer_prefix + self.label_words[label]
-
-
-def load_task(name: str | os.PathLike[str]) -> Task:
-    """Load a built-in task by name, or a task from a TOML file.
-
-    Parameters
-    ----------
-    name : str or path-like
-        One of `built_in_tasks`, or the path of a ``.toml`` file.
-
-    Raises
-    ------
-    InvalidInputError
-        If there is no such task, or the file breaks the format.
-
-    Examples
-    --------
-    >>> load_task("sst5").label_words
-    ('terrible', 'bad', 'okay', 'good', 'great')
-    """
-    table, source = load_toml(name, _folder(), kind="task")
-    return check_table(_TaskTable, table, source).task()
-
-
-def built_in_tasks() -> tuple[str, ...]:
-    """Return the names of the built-in tasks.
-
-    Examples
-    --------
-    >>> built_in_tasks()
-    ('agnews', 'dbpedia', 'ddi', 'pubmedqa', 'rte', 'sst5', 'trec')
-    """
-    return built_in_names(_folder())
-
-
-def _folder() -> Traversable:
-    return files("dnip.prompting") / "tasks"
-
-
-class _ClassTable(TomlModel):
-    """One class of a task file."""
-
-    name: str
-    label_word: str | None = None
-    rationale: str | None = None
-
-
-class _WordingTable(TomlModel):
-    """The wording of chain of thought in a task file."""
-
-    template: str | None = None
-    demonstration: str = ChainOfThought.demonstration
-
-
-class _TaskTable(TomlModel):
-    """A task file."""
-
-    name: str
-    instruction: str
-    fields: Several[str]
-    template: str
-    classes: Several[_ClassTable]
-    demonstration: str = Task.demonstration
-    separator: str = Task.separator
-    answer_prefix: str = Task.answer_prefix
-    chain_of_thought: _WordingTable = _WordingTable()
-
-    def task(self) -> Task:
-        wording = ChainOfThought(
-            **vars(self.chain_of_thought), rationales=tuple(one.rationale for one in self.classes)
-        )
-        words = (one.name if one.label_word is None else one.label_word for one in self.classes)
-        names = tuple(one.name for one in self.classes)
-        changed = {"classes": names, "label_words": tuple(words), "chain_of_thought": wording}
-        return Task(**{**vars(self), **changed})

@@ -301,7 +301,7 @@ def test_samples_of_lm_evaluation_harness_are_as_our_own_scores():
     pytest.importorskip("transformers")
     from dnip.prompting.engines.transformers_engine import TransformersEngine
     from dnip.prompting.prompt import PromptBuilder
-    from dnip.prompting.task import load_task
+    from dnip.prompting.task_files import load_task
 
     task = load_task("agnews")
     folder = Path(__file__).parents[3] / "models" / "small"

@@ -16,7 +16,8 @@ from dnip.prompting.engines.openai_responses import Reported, Token, read_report
 from dnip.prompting.engines.server import Server
 from dnip.prompting.fill import open_decisions
 from dnip.prompting.prompt import Prompt
-from dnip.prompting.task import Task, built_in_tasks, load_task
+from dnip.prompting.task import Task
+from dnip.prompting.task_files import built_in_tasks, load_task
 from failing_server import FailingServer
 
 pytest.importorskip("openai")

@@ -293,7 +293,7 @@ import signal, threading
 from dnip.prompting.engines.openai_engine import OpenAIEngine
 from dnip.prompting.engines.server import Server
 from dnip.prompting.prompt import Prompt
-from dnip.prompting.task import load_task
+from dnip.prompting.task_files import load_task
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
 engine = OpenAIEngine("small", Server({url!r}))

@@ -30,7 +30,7 @@ def audit(
     from dnip.prompting.audit import audit as audit_task
     from dnip.prompting.plan import make_plan, parse_shots
     from dnip.prompting.prompt import PromptBuilder
-    from dnip.prompting.task import load_task
+    from dnip.prompting.task_files import load_task
 
     model.check_templates()
     task = load_task(prompting.task)

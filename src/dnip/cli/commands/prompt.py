@@ -71,7 +71,7 @@ def prompt(
     from dnip.prompting.engines.cluster_engine import ClusterEngine
     from dnip.prompting.plan import make_plan, parse_shots
     from dnip.prompting.run import check_table_path, files_of_run, run_plan
-    from dnip.prompting.task import load_task
+    from dnip.prompting.task_files import load_task
 
     model.check_templates()
     model.check(fill=fill, truncate=truncate)
