@@ -48,12 +48,14 @@ class Verbosity:
     """Whether notes and progress are shown; warnings and errors always are."""
 
     quiet = False
+    #: What wipes the line of progress off a terminal; empty where there is none.
+    line = ""
 
 
 def complain(kind: str, message: str) -> None:
     """Write one message to standard error: an error, a warning, a note or progress."""
     if not (Verbosity.quiet and kind in ("note", "progress")):
-        click.echo(printable(f"{kind}: {message}"), err=True)
+        click.echo(Verbosity.line + printable(f"{kind}: {message}"), err=True)
 
 
 def finish(
@@ -131,16 +133,23 @@ def live_progress(title: str) -> Iterator[Show]:
 
         yield write
         return
-    from rich.console import Console
-    from rich.markup import escape
+    from shutil import get_terminal_size
 
-    with Console(stderr=True).status(title, spinner="line") as status:
+    from rich.cells import set_cell_size
 
-        def show(text: str, done: float = 0, total: float = 0) -> None:
-            left = clock.text(done, total, time.monotonic())
-            status.update(escape(printable(f"{title} {text}{left}")))
+    Verbosity.line = "\r" + " " * (get_terminal_size().columns - 1) + "\r"
 
+    def show(text: str = "", done: float = 0, total: float = 0) -> None:
+        left = clock.text(done, total, time.monotonic())
+        line = set_cell_size(printable(f"{title} {text}{left}"), len(Verbosity.line) - 2)
+        click.echo(f"\r{line}", err=True, nl=False)
+
+    show()
+    try:
         yield show
+    finally:
+        click.echo(Verbosity.line, err=True, nl=False)
+        Verbosity.line = ""
 
 
 @contextmanager
