@@ -195,10 +195,9 @@ def test_a_cluster_must_be_there_and_have_room(address, tables, dnip):
 
 
 def test_a_node_with_another_version_is_refused(cluster, address, tables, dnip, tmp_path):
-    other = tmp_path / "other/dnip-0.0.1.dist-info"
-    other.mkdir(parents=True)
-    (other / "METADATA").write_text("Metadata-Version: 2.1\nName: dnip\nVersion: 0.0.1\n")
-    path = os.pathsep.join([str(other.parent), *sys.path])
+    other = "import dnip.base.version as of; of.__version__ = '0.0.1'"
+    (tmp_path / "sitecustomize.py").write_text(other)
+    path = os.pathsep.join([str(tmp_path), *sys.path])
     node = cluster.add_node(num_cpus=1, env_vars={"PYTHONPATH": path})
     try:
         run = dnip("evaluate", "t.parquet", "--on", address)
