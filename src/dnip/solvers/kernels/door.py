@@ -118,6 +118,7 @@ def _kind(annotation: Any) -> Any:  # noqa: ANN401
     """Return a type of numbers or records as it is, and for one of arrays what these hold."""
     if get_origin(annotation) is Annotated:
         annotation = get_args(annotation)[0]
-    if get_origin(annotation) is np.ndarray:
-        return np.dtype(get_args(get_args(annotation)[1])[0])
+    if get_origin(annotation) in (np.ndarray, NDArray):
+        held = get_args(annotation)[-1]  # np.float64, or np.dtype[np.float64] before numpy 2.5
+        return np.dtype(get_args(held)[0] if get_args(held) else held)
     return annotation

@@ -1,0 +1,41 @@
+"""The door to compiled code: what kernels are declared to take is what they take."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import dnip.solvers.kernels
+
+FOLDER = Path(dnip.solvers.kernels.__file__).parent
+IN_C = {"int": "int64_t", "float": "cython.double", "NoneType": "cython.void"}
+
+
+def nodes(folder, kind):
+    for file in sorted(folder.glob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, kind):
+                yield node
+
+
+def is_declaration(call):
+    return isinstance(call.func, ast.Name) and call.func.id == "kernel"
+
+
+DECLARED = {
+    name[1:-1]: [IN_C.get(kind, kind) for kind in kinds]
+    for call in filter(is_declaration, nodes(FOLDER, ast.Call))
+    for name, *kinds in [[ast.unparse(argument) for argument in call.args]]
+}
+COMPILED = {
+    function.name: [
+        ast.unparse(function.returns),
+        *(ast.unparse(argument.annotation) for argument in function.args.args),
+    ]
+    for function in nodes(FOLDER / "compiled", ast.FunctionDef)
+}
+
+
+@pytest.mark.parametrize("name", DECLARED)
+def test_a_kernel_is_declared_with_the_types_that_it_takes(name):
+    assert DECLARED[name] == COMPILED[name]
