@@ -30,7 +30,7 @@ def test_a_replaced_file_is_named_with_what_it_held(dnip, table):
 
 
 def test_a_project_has_defaults_which_options_override(dnip, table):
-    table.with_name("pyproject.toml").write_text("[tool.dnip.fit]\nscale = '20'\ntime-limit = 60\n")
+    table.with_name("pyproject.toml").write_text("[tool.dnip.fit]\nscale = 20\ntime-limit = 60\n")
     dnip("fit", table)
     assert Coefficients.load("coefficients.json").scale == 20
     dnip("fit", table, "--scale", "30")

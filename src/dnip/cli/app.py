@@ -149,5 +149,9 @@ def _checked(tables: Any, source: str) -> dict[str, Any]:  # noqa: ANN401 - what
                 hint=gone_option(command, [f"--{unknown[0]}"])
                 or f"`dnip {command} --help` lists its options",
             )
-        defaults[command] = {name.replace("-", "_"): value for name, value in values.items()}
+        defaults[command] = {
+            # text, as on a command line
+            name.replace("-", "_"): list(map(str, value)) if isinstance(value, list) else str(value)
+            for name, value in values.items()
+        }
     return defaults

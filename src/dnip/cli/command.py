@@ -10,6 +10,7 @@ from dataclasses import MISSING, fields, is_dataclass
 from enum import Enum
 from functools import wraps
 from inspect import Parameter, signature
+from os import fsencode
 from pathlib import Path
 from shlex import join
 from types import NoneType
@@ -182,6 +183,12 @@ class _Choice(click.Choice[Any]):
         return str(choice)
 
 
+def _path(text: str | Path) -> Path:
+    """Return the path that a text names; a text that cannot be encoded names none."""
+    fsencode(text)
+    return Path(text)
+
+
 def _parameter(name: str, hint: Any, default: object) -> click.Parameter:  # noqa: ANN401
     """Return an option or an argument."""
     kind, shown = get_args(hint)
@@ -195,6 +202,8 @@ def _parameter(name: str, hint: Any, default: object) -> click.Parameter:  # noq
     several = get_origin(kind) is list
     if several:
         kind = get_args(kind)[0]
+    if kind is Path:
+        kind = _path
     if isinstance(shown, Argument):
         return click.Argument([name], type=kind, nargs=-1 if several else 1, **settings)
     flag = name.rstrip("_").replace("_", "-")  # a name that Python reserves ends in "_"
