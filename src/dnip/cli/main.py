@@ -40,7 +40,7 @@ def main() -> None:
     except BrokenPipeError:  # the reader of the output, such as `head`, has ended
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
-    except (OSError, MemoryError) as error:
+    except (OSError, MemoryError, ImportError) as error:
         _complain("error", str(error) or "out of memory")
         sys.exit(1)
     except KeyboardInterrupt:

@@ -1,1 +1,26 @@
-"""The kernels: written here, compiled when the package is built."""
+"""The kernels: written here, compiled when the package is built (see ``setup.py``)."""
+
+from pathlib import Path
+
+try:
+    from dnip.solvers.kernels.compiled import unit as _unit
+
+    if _unit.HAS_WIDE:
+        from dnip.solvers.kernels.compiled.wide import unit as _unit
+except ImportError as error:
+    raise ImportError(
+        f"the compiled kernels do not load ({error}); install dnip again, with: pip install "
+        "--force-reinstall dnip, or where its source is: pip install --editable ."
+    ) from error
+
+#: Where the kernels are in memory, by name: those with the widest instructions that there are here.
+ADDRESSES: dict[str, int] = _unit.ADDRESSES
+
+_folder = Path(__file__).parent
+if (_folder / "unit.pyx").exists():  # an editable install
+    _sources = (*_folder.glob("*.p[yx]*"), *_folder.parent.glob("*.py"))
+    if max(file.stat().st_mtime for file in _sources) > Path(_unit.__file__).stat().st_mtime:
+        raise ImportError(
+            "the kernels have changed since they were compiled; build them again with: make test, "
+            "or pip install --editable ."
+        )

@@ -1,4 +1,4 @@
-# cython: language_level=3, cdivision=True, infer_types=True
+# cython: language_level=3, cdivision=True, infer_types=True, freethreading_compatible=True
 """All kernels as one module: the files of this folder, in the order in which they build up.
 
 The build compiles it twice: for any processor, and with wide instructions (see ``setup.py``). It
@@ -11,9 +11,11 @@ from libc.string cimport memcpy, memset
 
 cdef extern from *:
     """
-    #if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
-    #define DNIP_HAS_WIDE (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-    #elif defined(_M_X64)
+    #if !defined(DNIP_WIDE)
+    #define DNIP_HAS_WIDE 0
+    #elif defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
+    #define DNIP_HAS_WIDE (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2"))
+    #else
     #include <intrin.h>
     static int dnip_has_wide(void) {
         int found[4];
@@ -21,8 +23,6 @@ cdef extern from *:
         return (found[1] >> 5) & 1;
     }
     #define DNIP_HAS_WIDE dnip_has_wide()
-    #else
-    #define DNIP_HAS_WIDE 0
     #endif
     """
     int DNIP_HAS_WIDE
@@ -49,7 +49,7 @@ include "relaxation.py"
 include "shaving.py"
 include "branching.py"
 
-#: Whether this processor has the instructions of the wide build.
+#: Whether there is a wide build, and this processor has its instructions.
 HAS_WIDE = bool(DNIP_HAS_WIDE)
 #: Where the kernels are that Python calls.
 ADDRESSES = {
