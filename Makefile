@@ -67,7 +67,8 @@ clean:
 
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed, this is " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
-	$(PYTHON) -m venv $(VENV)
+	$(PYTHON) -m venv --without-pip $(VENV)
+	$(PYTHON) -m pip --python $(VENV)/bin/python install --quiet pip || $(VENV)/bin/python -m ensurepip
 
 $(VENV)/.demo: pyproject.toml $(KERNELS) | $(VENV)/bin/python
 	$(PIP) --editable '.[plot]'
