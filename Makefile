@@ -11,7 +11,7 @@ KERNELS := setup.py $(wildcard src/dnip/solvers/kernels/*.py src/dnip/solvers/ke
 export PIP_COMPILE := 0
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo demo-llm test torch fuzz kills floors integration lint types examples bench reproduce docs clean
+.PHONY: demo demo-llm test torch fuzz kills floors sanitize integration lint types examples bench reproduce docs clean
 .DEFAULT_GOAL := demo
 
 demo: $(VENV)/.demo          ## the main job on a bundled table
@@ -35,6 +35,9 @@ fuzz: $(VENV)/.dev           ## hostile input to every command, new cases each t
 
 floors: $(VENV)-floors/.done  ## the main rooms with the lowest versions that pyproject.toml allows
 	$(VENV)-floors/bin/python -m pytest -n 2 -q tests/base tests/method tests/metrics tests/tables tests/solvers/kernels tests/solvers/test_solve.py tests/sklearn tests/deploying tests/presenting tests/cli/test_fit.py tests/cli/test_apply.py
+
+sanitize: $(VENV)/sanitized  ## kernels that stop at a step beside an array, and where what C does is not defined
+	LD_PRELOAD=$$(gcc -print-file-name=libasan.so) ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc PYTHONPATH=$(abspath $<) $(BIN)/python -m pytest -n 2 -q -s -x tests/solvers/kernels
 
 integration: $(VENV)/.integration $(SERVER)/.built  ## against a real llama.cpp server, built once in some minutes
 	DNIP_LLAMA_PYTHON=$(SERVER)/bin/python $(BIN)/python -m pytest -n 0 tests/integration
@@ -63,7 +66,7 @@ docs: $(VENV)/.docs          ## the documentation, into site/
 	$(BIN)/python -m sphinx -q -W --keep-going docs site
 
 clean:
-	rm -rf $(VENV) $(VENV)-floors site docs/gallery docs/sg_execution_times.rst dnip-demo dnip-bench dnip-reproduction .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-floors build site docs/gallery docs/sg_execution_times.rst dnip-demo dnip-bench dnip-reproduction .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed, this is " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
@@ -90,6 +93,10 @@ $(VENV)-floors/.done: pyproject.toml tools/floors.py
 	$(PYTHON) -m venv $(VENV)-floors
 	$(PYTHON) tools/floors.py all > $(VENV)-floors/constraints.txt
 	$(VENV)-floors/bin/python -m pip install --quiet --disable-pip-version-check --constraint $(VENV)-floors/constraints.txt --editable '.[all]' pytest pytest-xdist pytest-timeout hypothesis
+	@touch $@
+
+$(VENV)/sanitized: $(KERNELS) | $(VENV)/.dev
+	CC=gcc CFLAGS='-O1 -g1 -fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=all' $(PIP) --no-deps --upgrade --target $@ .
 	@touch $@
 
 $(VENV)/.llm: pyproject.toml $(KERNELS) | $(VENV)/bin/python

@@ -1,0 +1,95 @@
+"""The package builds from its source archive; where it cannot, or is half-built, it says so."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+PROJECT = Path(__file__).resolve().parents[1]
+FIT = "import sys; sys.argv[1:] = ['fit', 'table.csv']; from dnip.cli import main; main()"
+REQUIRED = "import setup; print(setup.get_requires_for_build_wheel())"
+
+
+def run(code, folder, *, without=(), **environment):
+    """Run Python code in a folder, in an environment that lacks some variables."""
+    kept = {name: value for name, value in os.environ.items() if name not in without}
+    command = [sys.executable, "-c", code]
+    return subprocess.run(
+        command, cwd=folder, env=kept | environment, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.parametrize(
+    ("environment", "required"),
+    [
+        ({}, []),
+        ({"PATH": ""}, ["ziglang"]),
+        ({"PATH": "", "CC": "my-compiler"}, []),
+    ],
+)
+def test_a_compiler_is_required_where_there_is_none(environment, required):
+    done = run(REQUIRED, PROJECT, without=["CC"], **environment)
+    assert done.stdout.strip() == str(required)
+
+
+def test_missing_headers_are_named():
+    code = f"import sysconfig; sysconfig.get_path = lambda name: 'nowhere'; {REQUIRED}"
+    done = run(code, PROJECT)
+    assert done.returncode == 1
+    assert done.stderr.startswith("Building dnip needs a C compiler and Python's headers")
+    assert "nowhere" in done.stderr
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory):
+    """The source archive, unpacked."""
+    folder = tmp_path_factory.mktemp("source")
+    done = run(f"import setup; setup.build_sdist({str(folder)!r})", PROJECT)
+    (archive,) = folder.glob("*.tar.gz")
+    with tarfile.open(archive) as file:
+        file.extractall(folder, filter="data")
+    assert done.returncode == 0
+    return folder / archive.name.removesuffix(".tar.gz")
+
+
+def test_a_wheel_of_the_source_archive_has_both_builds_and_no_source_of_them(source, tmp_path):
+    done = run(f"import setup; setup.build_wheel({str(tmp_path)!r})", source)
+    assert done.returncode == 0, done.stderr
+    (wheel,) = tmp_path.iterdir()
+    names = zipfile.ZipFile(wheel).namelist()
+    compiled = [name for name in names if not name.endswith(".py") and "/compiled/" in name]
+    assert all(name.endswith((".so", ".pyd")) for name in compiled)
+    assert len(compiled) == len([*PROJECT.glob("src/dnip/solvers/kernels/compiled/**/unit.*[od]")])
+
+
+def test_without_any_compiler_one_sentence_says_what_to_install(source, tmp_path):
+    code = f"import setup; setup.build_wheel({str(tmp_path)!r})"
+    done = run(code, source, without=["CC"], PATH="")
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].startswith("Building dnip needs a C compiler")
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("damage", "told"),
+    [
+        (Path.unlink, "error: the compiled kernels do not load"),
+        (lambda unit: unit.write_bytes(b""), "error: the compiled kernels do not load"),
+        (lambda unit: os.utime(unit, (0, 0)), "error: the kernels have changed"),
+    ],
+    ids=["missing", "empty", "old"],
+)
+def test_damaged_kernels_are_told_in_one_line(damage, told, tmp_path):
+    shutil.copytree(PROJECT / "src/dnip", tmp_path / "dnip")
+    for unit in tmp_path.glob("dnip/solvers/kernels/compiled/**/unit.*[od]"):
+        damage(unit)
+    (tmp_path / "table.csv").write_text("label,a,b\na,.9,.1\nb,.6,.4\n")
+    done = run(FIT, tmp_path)
+    assert done.returncode == 1
+    assert done.stderr.startswith(told)
+    assert len(done.stderr.splitlines()) == 1
