@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from benchmarks.race.contestants import ON_KERNELS
+from benchmarks.race.curves import DOTTED, Curve, Look, Panel, curve_figure, line_looks
 from benchmarks.race.results import REFERENCE
 from dnip.presenting.artefacts import Column, Table
-from dnip.presenting.drawing import Curve, Look, Panel, curve_figure
-from dnip.presenting.drawing.style import DOTTED, line_looks
 from dnip.presenting.formats import DASH, seconds
 from dnip.presenting.results import ResultFiles, Results
 

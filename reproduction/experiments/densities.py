@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from pydantic import Field
 
+from benchmarks.race.curves import Curve, Look, Panel, curve_figure
 from dnip.fitting.settings import PAPER_SCALE
 from dnip.presenting.artefacts import Column, Table
-from dnip.presenting.drawing import Curve, Look, Panel, curve_figure
 from reproduction.comparison import standard_error
 from reproduction.degenerate import is_constant
 from reproduction.experiment import Artefact, Claim, Experiment

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 from pydantic import Field
 
+from benchmarks.race.curves import Curve, Look, Panel, curve_figure
 from dnip.base.toml_models import Several
 from dnip.presenting.artefacts import Column, Spread, Table
-from dnip.presenting.drawing import Curve, Look, Panel, curve_figure
 from dnip.presenting.drawing.style import colours
 from reproduction.comparison import standard_error
 from reproduction.degenerate import is_constant

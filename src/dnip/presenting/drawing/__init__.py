@@ -1,21 +1,16 @@
 """Figures: every kind as a function that returns one, in one palette."""
 
 from dnip.presenting.drawing.bars import Bars, bar_figure
-from dnip.presenting.drawing.curves import Curve, Look, Panel, curve_figure
 from dnip.presenting.drawing.flows import FlowSide, flow_figure
 from dnip.presenting.drawing.points import Point, point_figure
 from dnip.presenting.drawing.style import check_picture, save_figure
 
 __all__ = [
     "Bars",
-    "Curve",
     "FlowSide",
-    "Look",
-    "Panel",
     "Point",
     "bar_figure",
     "check_picture",
-    "curve_figure",
     "flow_figure",
     "point_figure",
     "save_figure",

@@ -1,10 +1,10 @@
-"""What all figures share: colours, marks, and the way to a file."""
+"""What all figures share: colours, and the way to a file."""
 
 from __future__ import annotations
 
 from itertools import cycle
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from dnip.base.errors import InvalidInputError
 from dnip.base.escaping import literal
@@ -41,13 +41,6 @@ FIXED = {
     "linear adapter": PINK,
 }
 
-#: A line style as matplotlib takes it: a word, or an offset and the lengths of dashes and gaps.
-LineStyle: TypeAlias = str | tuple[int, tuple[float, float]]
-DASHED: LineStyle = (0, (5, 2))
-DOTTED: LineStyle = (0, (1, 1.5))
-#: Marks of lines, beside their colours.
-MARKS = ("o", "s", "^", "D", "v", "P", "X")
-
 #: Formats of pictures, by suffix.
 SUFFIXES = (".png", ".svg", ".pdf")
 _DPI = 150
@@ -65,19 +58,6 @@ def colours(names: Iterable[str]) -> dict[str, str]:
     taken = {FIXED[name] for name in listed if name in FIXED}
     free = cycle(c for c in (*COLOURS, YELLOW) if c not in taken)
     return {name: FIXED[name] if name in FIXED else next(free) for name in listed}
-
-
-def line_looks(names: Iterable[str]) -> dict[str, tuple[str, LineStyle]]:
-    """Return colour and line style for each name; no two are alike up to 21.
-
-    Examples
-    --------
-    >>> line_looks(["z1", "z2"])
-    {'z1': ('#0072B2', '-'), 'z2': ('#D55E00', '-')}
-    """
-    styles: tuple[LineStyle, ...] = ("-", DASHED, DOTTED)
-    looks = cycle((colour, style) for style in styles for colour in (*COLOURS, BLACK))
-    return dict(zip(dict.fromkeys(names), looks, strict=False))
 
 
 def tidy(axes: Any, *, grid: str = "y") -> None:  # noqa: ANN401 - the library's own type

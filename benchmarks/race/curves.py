@@ -4,16 +4,35 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from itertools import cycle
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from dnip.base.escaping import literal
 from dnip.presenting.artefacts import Figure
-from dnip.presenting.drawing.style import MARKS, legend_below, line_looks, load_matplotlib, tidy
+from dnip.presenting.drawing.style import BLACK, COLOURS, legend_below, load_matplotlib, tidy
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from dnip.presenting.drawing.style import LineStyle
+#: A line style as matplotlib takes it: a word, or an offset and the lengths of dashes and gaps.
+LineStyle: TypeAlias = str | tuple[int, tuple[float, float]]
+DASHED: LineStyle = (0, (5, 2))
+DOTTED: LineStyle = (0, (1, 1.5))
+#: Marks of lines, beside their colours.
+MARKS = ("o", "s", "^", "D", "v", "P", "X")
+
+
+def line_looks(names: Iterable[str]) -> dict[str, tuple[str, LineStyle]]:
+    """Return colour and line style for each name; no two are alike up to 21.
+
+    Examples
+    --------
+    >>> line_looks(["z1", "z2"])
+    {'z1': ('#0072B2', '-'), 'z2': ('#D55E00', '-')}
+    """
+    styles: tuple[LineStyle, ...] = ("-", DASHED, DOTTED)
+    looks = cycle((colour, style) for style in styles for colour in (*COLOURS, BLACK))
+    return dict(zip(dict.fromkeys(names), looks, strict=False))
 
 
 class Curve(NamedTuple):
