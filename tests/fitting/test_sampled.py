@@ -80,7 +80,7 @@ def test_a_class_of_three_rows_is_in_the_sample_with_all_of_them(path):
     sample = read_sample(path, rows=1_000)
     assert np.bincount(sample.table.labels + 1)[-1] == 3
     assert sample.class_sizes.tolist() == list(SIZES)
-    weights = np.bincount(sample.table.labels + 1, sample.weights)[1:]
+    weights = np.bincount(sample.table.labelled().labels, sample.weights)
     np.testing.assert_allclose(weights, SIZES)
 
 
@@ -125,8 +125,8 @@ def test_a_warning_of_the_table_is_given_once(table, tmp_path):
 
 
 def test_tuning_and_the_front_take_the_same_sample(table, path, monkeypatch):
-    monkeypatch.setattr("dnip.fitting.sampled.read_sample.__defaults__", (None, 6_000, 0))
-    monkeypatch.setattr("dnip.fitting.sampled.sample_of.__defaults__", (None, 6_000, 0))
+    monkeypatch.setattr("dnip.fitting.sampled.read_sample.__defaults__", (None, 6_000, 0, None))
+    monkeypatch.setattr("dnip.fitting.sampled.sample_of.__defaults__", (None, 6_000, 0, None))
     tuned = tune(path, grid=Grid((1.0, 2.7), (0.0,)), folds=2)
     assert tuned.fit.notes[0].startswith("Fitted on a sample of 5,999 of 18,003 rows")
     for candidate in tuned.candidates:

@@ -3,8 +3,9 @@ import pytest
 
 from dnip import ProbabilityTable
 from dnip.tables import Scan
+from dnip.tables.on_cluster import add_up
 from dnip.tables.rows import Share
-from dnip.tables.sampling import ClassSample, RowSample, Sampler, draw_sample
+from dnip.tables.sampling import RowSample, Sampler, sample_classes
 
 SIZES = np.array([3, 400, 0, 1500])
 N_UNLABELLED = 97
@@ -17,6 +18,10 @@ def table():
     labels = rng.permutation(np.repeat([0, 1, 2, 3, -1], [*SIZES, N_UNLABELLED]))
     mass = (1000 + np.arange(2000)) / 3000
     return ProbabilityTable(rng.dirichlet(np.ones(4), 2000), labels, mass=mass)
+
+
+def draw(blocks, rows, seed=0):
+    return add_up(Sampler(rows, seed), blocks).sample()
 
 
 def numbers_of(sample):
@@ -33,14 +38,12 @@ def numbers_of(sample):
     ],
 )
 def test_small_classes_are_in_the_sample_whole_and_large_ones_share_the_rest(table, rows, drawn):
-    sample = draw_sample([table], rows)
+    sample = draw([table], rows)
     labels = sample.table.labels
     assert [np.count_nonzero(labels == c) for c in (0, 1, 2, 3, -1)] == drawn
     assert sample.n_rows == 2000
     assert sample.class_sizes.tolist() == SIZES.tolist()
-    in_table = [*SIZES, N_UNLABELLED]
-    for c, size, number in zip((0, 1, 2, 3, -1), in_table, drawn, strict=True):
-        np.testing.assert_array_equal(sample.weights[labels == c], size / max(number, 1))
+    np.testing.assert_array_equal(sample.class_weights, SIZES / np.maximum(drawn[:-1], 1))
     numbers = numbers_of(sample)
     assert (np.diff(numbers) > 0).all()
     np.testing.assert_array_equal(sample.table.probabilities, table.probabilities[numbers])
@@ -49,19 +52,19 @@ def test_small_classes_are_in_the_sample_whole_and_large_ones_share_the_rest(tab
 
 @pytest.mark.parametrize("rows", [2000, 10**6])
 def test_a_sample_larger_than_the_table_is_the_table(table, rows):
-    sample = draw_sample([table.take(range(700)), table.take(range(700, 2000))], rows)
+    sample = draw([table.take(range(700)), table.take(range(700, 2000))], rows)
     assert sample.is_whole
     assert sample.table.data_hash == table.data_hash
-    assert (sample.weights == 1).all()
+    assert sample.weights is None
 
 
 @pytest.mark.parametrize("rows", [50, 300, 1999])
 @pytest.mark.parametrize("cuts", [[], [1], [1000], list(range(7, 2000, 7))])
 def test_the_stratified_sample_depends_on_seed_and_places_alone(table, rows, cuts):
     blocks = [table.take(part) for part in np.split(np.arange(2000), cuts)]
-    numbers = numbers_of(draw_sample(blocks, rows))
-    np.testing.assert_array_equal(numbers, numbers_of(draw_sample([table], rows)))
-    assert set(numbers) != set(numbers_of(draw_sample([table], rows, seed=1)))
+    numbers = numbers_of(draw(blocks, rows))
+    np.testing.assert_array_equal(numbers, numbers_of(draw([table], rows)))
+    assert set(numbers) != set(numbers_of(draw([table], rows, seed=1)))
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".csv"])
@@ -71,7 +74,7 @@ def test_samples_of_the_shares_of_a_file_make_the_sample_of_the_file(tmp_path, t
     if suffix == ".parquet":
         parquet = pytest.importorskip("pyarrow.parquet", reason="Parquet needs pyarrow")
         parquet.write_table(parquet.read_table(path), path, row_group_size=70)
-    whole = draw_sample(Scan(path), 300)
+    whole = draw(Scan(path), 300)
     joined = Sampler(300)
     for number in (2, 0, 3, 1):
         share = Sampler(300)
@@ -90,17 +93,17 @@ def test_every_row_of_a_class_has_the_same_chance():
     )
     seen = np.zeros(24)
     for seed in range(2000):
-        sample = draw_sample([table.take(range(9)), table.take(range(9, 24))], 9, seed)
+        sample = draw([table.take(range(9)), table.take(range(9, 24))], 9, seed)
         seen[np.rint(24 * sample.table.mass).astype(int)] += 1
     assert (seen[:4] == 2000).all()
     np.testing.assert_allclose(seen[4:] / 2000, 0.25, atol=0.04)
 
 
 def test_a_table_without_labels_is_sampled_as_one_class(table):
-    sample = draw_sample([table.unlabelled()], 10)
+    sample = draw([table.unlabelled()], 10)
     assert sample.table.labels is None
     assert len(sample.table) == 10
-    assert sample.weights.tolist() == [9.7] * 10
+    assert sample.weights is None
 
 
 def sampled(rows, most, cuts, seed=0):
@@ -140,14 +143,10 @@ def test_samples_of_shares_make_the_sample_of_the_table(most):
     assert (joined.rows == whole.rows).all()
 
 
-@pytest.mark.parametrize("cuts", [[], [5, 30]])
-def test_of_each_class_so_many(cuts):
+def test_of_each_class_so_many():
     rng = np.random.default_rng(0)
     labels = np.r_[np.zeros(50, int), np.full(3, 2)][rng.permutation(53)]
     rows = np.arange(53.0)[:, None] * np.ones(3)
-    sample = ClassSample(3, most=10)
-    for p, y in zip(np.split(rows, cuts), np.split(labels, cuts), strict=True):
-        sample.add(p, y)
-    drawn, of_class = sample.drawn()
+    drawn, of_class = sample_classes(rows, labels, most=10)
     assert np.bincount(of_class).tolist() == [10, 0, 3]
     np.testing.assert_array_equal(labels[drawn[:, 0].astype(int)], of_class)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
@@ -14,19 +13,16 @@ import numpy as np
 from dnip.base.errors import InfeasibleError, InvalidInputError
 from dnip.base.typing import Floats, Integers, Probabilities
 from dnip.fitting.evidence import USUAL_FOLDS, FitEvidence, gather
-from dnip.fitting.on_cluster import count_on_cluster, sample_on_cluster
 from dnip.fitting.record import Fit, notes_on_classes, provenance_of, recorded
 from dnip.fitting.robust import RobustSolution, fit_robustly
 from dnip.fitting.robust.calibrating import calibrate, rows_per_class
 from dnip.fitting.sampled import (
     MOST_ROWS,
     Count,
-    count_table,
     note_on_sample,
     on_all_rows,
     read_sample,
     sample_of,
-    weights_of_labelled,
 )
 from dnip.fitting.settings import FitKeywords, FitSettings
 from dnip.method.coefficients import Coefficients
@@ -47,7 +43,7 @@ from dnip.priors import (
 from dnip.solvers import Coordinate, Progress
 from dnip.tables import ProbabilityTable
 from dnip.tables.guards import check_classes_agree, scored_rows
-from dnip.tables.sampling import ClassSample, RowSample, Sample
+from dnip.tables.sampling import RowSample, Sample, sample_classes
 from dnip.tables.sketch import LEAST_ROWS, TableSample
 
 if TYPE_CHECKING:
@@ -169,17 +165,13 @@ def fit_file(
     InvalidInputError
         For a bad table, and as :func:`fit_table`.
     """
-    draw = read_sample if cluster is None else partial(sample_on_cluster, cluster=cluster)
-    sample = draw(path, classes, rows, settings.seed)
+    sample, count = sample_of(path, classes, rows, settings.seed, cluster)
     more = None
     if unlabelled is not None:
-        more = draw(unlabelled, classes, rows, settings.seed).table
+        more = read_sample(unlabelled, classes, rows, settings.seed, cluster).table
     mix = settings.target_prior
     if isinstance(mix, str) and not is_estimate(mix):
         settings = replace(settings, target_prior=read_prior(mix, sample.table.classes))
-    count: Count = partial(count_table, sample, path)
-    if cluster is not None:
-        count = count_on_cluster(sample, path, cluster)
     return fit_sample(
         sample, settings, count, unlabelled=more, evidence=evidence, progress=progress
     )
@@ -212,7 +204,7 @@ def fit_sample(
     table, support, mix = sample.table, sample.class_sizes, settings.target_prior
     labelled = scored_rows(table, "a fit")
     assert labelled.labels is not None
-    weight = weights_of_labelled(sample)
+    weight = sample.weights
     calibration = calibrate_table(labelled, deadline)
     rows = np.empty((0, table.n_classes))
     if settings.robust != "off" or is_estimate(mix):
@@ -313,9 +305,9 @@ def calibrate_table(labelled: ProbabilityTable, deadline: float | None = None) -
     It ends at `deadline`, a ``time.perf_counter`` reading, at the latest.
     """
     assert labelled.labels is not None
-    sample = ClassSample(labelled.n_classes, rows_per_class(labelled.n_classes))
-    sample.add(labelled.probabilities, labelled.labels)
-    return calibrate(*sample.drawn(), deadline=deadline)
+    most = rows_per_class(labelled.n_classes)
+    drawn = sample_classes(labelled.probabilities, labelled.labels, most)
+    return calibrate(*drawn, deadline=deadline)
 
 
 def _find_target(

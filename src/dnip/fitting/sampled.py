@@ -13,17 +13,19 @@ from pathlib import Path
 
 import numpy as np
 
+from dnip.base.cluster import Cluster
 from dnip.base.typing import Floats
 from dnip.fitting.settings import FitSettings
 from dnip.method.coefficients import Coefficients
 from dnip.method.objective import on_classes
-from dnip.method.solution import Solution, Status
-from dnip.tables import ProbabilityTable, Rows, ahead
+from dnip.method.solution import Solution
+from dnip.tables import ProbabilityTable, Rows, Scan, ahead
 from dnip.tables.evaluation import Evaluation, evaluate
 from dnip.tables.labels import UNLABELLED
+from dnip.tables.on_cluster import SharedTable, add_up
 from dnip.tables.provenance import DataHash
 from dnip.tables.reading import read_rows
-from dnip.tables.sampling import Sample, draw_sample
+from dnip.tables.sampling import Sample, Sampler
 
 #: Counts a whole table under coefficients, for a class mix, and returns the table's hash.
 Count = Callable[[Coefficients, Floats | None], tuple[Evaluation, str]]
@@ -42,6 +44,7 @@ def read_sample(
     classes: Sequence[str] | None = None,
     rows: int | None = MOST_ROWS,
     seed: int = 0,
+    cluster: Cluster | None = None,
 ) -> Sample:
     """Read a table file or folder, or a sample of one of more rows.
 
@@ -53,6 +56,8 @@ def read_sample(
         Rows to keep at most; None: all.
     seed : int, default=0
         The same seed gives the same sample.
+    cluster : Cluster, optional
+        Its workers draw the same sample. All nodes must see the table at `path`.
 
     Returns
     -------
@@ -63,14 +68,11 @@ def read_sample(
     InvalidInputError
         For a bad table, or more classes than rows to keep.
     """
-    return draw_sample(ahead(read_rows(path, classes)), ALL_ROWS if rows is None else rows, seed)
-
-
-def whole_table(table: ProbabilityTable) -> Sample:
-    """Return a table as a sample that holds all of its rows."""
-    labels = np.empty(0, np.int64) if table.labels is None else table.labels
-    sizes = np.bincount(labels[labels != UNLABELLED], minlength=table.n_classes)
-    return Sample(table, len(table), sizes)
+    table = Scan(path, classes) if cluster is None else SharedTable(path, cluster, classes)
+    sample = add_up(Sampler(ALL_ROWS if rows is None else rows, seed), table).sample()
+    of = sample.table  # workers read it by another path
+    named = Rows(of.probabilities, of.labels, of.ids, of.classes, str(path), of.mass)
+    return replace(sample, table=ProbabilityTable.trusted(named))
 
 
 def sample_of(
@@ -78,49 +80,63 @@ def sample_of(
     classes: Sequence[str] | None = None,
     rows: int | None = MOST_ROWS,
     seed: int = 0,
+    cluster: Cluster | None = None,
 ) -> tuple[Sample, Count]:
     """Return what to fit on, and what counts the whole table.
 
-    A table in memory is taken whole; `classes`, `rows` and `seed` are for a file, as for
-    `read_sample`.
+    A table in memory is taken whole; the rest is for a file, as for `read_sample`. A worker of a
+    cluster begins at once to read the table for its hash, so that a fit can go on meanwhile.
     """
-    if isinstance(table, Path):
-        sample = read_sample(table, classes, rows, seed)
-        return sample, partial(count_table, sample, table)
-    sample = whole_table(table)
-    return sample, partial(count_table, sample, None)
+    if isinstance(table, ProbabilityTable):
+        labels = np.empty(0, np.int64) if table.labels is None else table.labels
+        sizes = np.bincount(labels[labels != UNLABELLED], minlength=table.n_classes)
+        sample = Sample(table, len(table), sizes)
+    else:
+        sample = read_sample(table, classes, rows, seed, cluster)
+    if not isinstance(table, Path) or sample.is_whole:
+        return sample, partial(_count_in_memory, sample.table)
+    if cluster is None:
+        return sample, partial(_count_file, sample, table)
+    classes = sample.table.classes
+    hashing = cluster.start(_hash, table.absolute(), classes, sample.n_rows)
+    return sample, partial(_count_on_cluster, SharedTable(table, cluster, classes), hashing)
 
 
-def class_weights(sample: Sample) -> Floats | None:
-    """Return how many rows a row of each class stands for, (N,); None where a sample is whole."""
-    labels = sample.table.labels
-    if sample.is_whole or labels is None:
-        return None
-    drawn = np.bincount(labels[labels != UNLABELLED], minlength=sample.table.n_classes)
-    return np.asarray(sample.class_sizes / np.maximum(drawn, 1))
-
-
-def weights_of_labelled(sample: Sample) -> Floats | None:
-    """Return how many rows each labelled row stands for; None where a sample is whole."""
-    weight, labels = class_weights(sample), sample.table.labels
-    return None if weight is None or labels is None else weight[labels[labels != UNLABELLED]]
-
-
-def count_table(
-    sample: Sample, path: Path | None, coefficients: Coefficients, target: Floats | None
+def _count_in_memory(
+    table: ProbabilityTable, coefficients: Coefficients, target: Floats | None
 ) -> tuple[Evaluation, str]:
-    """Count the table that a sample was drawn from; see `Count`. One in memory needs no path."""
-    table = sample.table
-    if sample.is_whole or path is None:
-        return evaluate([table], coefficients, target=target), table.data_hash
-    data_hash = DataHash(table.classes, labelled=True, n_rows=sample.n_rows)
+    return evaluate(table, coefficients, target=target), table.data_hash
+
+
+def _count_file(
+    sample: Sample, path: Path, coefficients: Coefficients, target: Floats | None
+) -> tuple[Evaluation, str]:
+    """Count the table that a sample was drawn from."""
+    classes = sample.table.classes
+    data_hash = DataHash(classes, labelled=True, n_rows=sample.n_rows)
 
     def hashed() -> Iterator[Rows]:
-        for chunk in read_rows(path, table.classes, as_a_whole=False):
+        for chunk in read_rows(path, classes, as_a_whole=False):
             data_hash.add(chunk.probabilities, chunk.labels)
             yield chunk
 
     return evaluate(ahead(hashed()), coefficients, target=target), data_hash.hexdigest()
+
+
+def _count_on_cluster(
+    table: SharedTable,
+    hashing: object,
+    coefficients: Coefficients,
+    target: Floats | None,
+) -> tuple[Evaluation, str]:
+    return evaluate(table, coefficients, target=target), str(table.cluster.get(hashing))
+
+
+def _hash(path: Path, classes: Sequence[str], n_rows: int) -> str:
+    data_hash = DataHash(classes, labelled=True, n_rows=n_rows)
+    for chunk in read_rows(path, classes, as_a_whole=False):
+        data_hash.add(chunk.probabilities, chunk.labels)
+    return data_hash.hexdigest()
 
 
 def on_all_rows(solution: Solution, evaluation: Evaluation, settings: FitSettings) -> Solution:
@@ -142,17 +158,7 @@ def on_all_rows(solution: Solution, evaluation: Evaluation, settings: FitSetting
     if kept is not None:
         demands = settings.constraints.on(evaluation.classes, evaluation.raw.sum(axis=1) > 0)
         kept = demands.to_dict(confusion, raw)
-    proven = (Status.OPTIMAL, Status.WITHIN_GAP)
-    return replace(
-        solution,
-        value=goal(confusion),
-        terms=goal.terms_of(confusion),
-        confusion=confusion,
-        status=Status.FINISHED if solution.status in proven else solution.status,
-        lower_bound=None,
-        gap=None,
-        constraints=kept,
-    )
+    return solution.restated(goal, confusion, constraints=kept)
 
 
 def note_on_sample(sample: Sample, settings: FitSettings) -> str:

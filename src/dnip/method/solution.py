@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ from dnip.method.scales import Spacing, WeightScale
 
 if TYPE_CHECKING:
     from dnip.base.typing import Counts, Floats, WeightIndices
+    from dnip.method.objective import ObjectiveLike
 
 
 class Status(StrEnum):
@@ -32,6 +33,11 @@ class Status(StrEnum):
         'Proven optimal: no weight indices on this scale give a lower objective.'
         """
         return _SENTENCES[self]
+
+    @property
+    def unproven(self) -> Status:
+        """The same status, but that nothing is proven."""
+        return Status.FINISHED if self in (Status.OPTIMAL, Status.WITHIN_GAP) else self
 
 
 _SENTENCES = {
@@ -136,6 +142,19 @@ class Solution:
         """Return a small table, for notebooks."""
         rows = [*enumerate(self.weights.tolist())]
         return html_table(repr(self), ["class", "weight"], rows)
+
+    def restated(self, goal: ObjectiveLike, confusion: Counts, **changes: Any) -> Solution:  # noqa: ANN401
+        """Return the solution with the value of another count, for which nothing is proven."""
+        return replace(
+            self,
+            value=goal(confusion),
+            terms=goal.terms_of(confusion),
+            confusion=confusion,
+            status=self.status.unproven,
+            lower_bound=None,
+            gap=None,
+            **changes,
+        )
 
     @property
     def weights(self) -> Floats:

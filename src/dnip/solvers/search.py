@@ -185,7 +185,7 @@ def find_optimum(
     ruled = (*unfitted, *absent)
     if ruled:  # these classes follow a rule, and the others are optimal for that alone
         bound = None
-        status = Status.FINISHED if status in (Status.OPTIMAL, Status.WITHIN_GAP) else status
+        status = status.unproven
     if bound is not None:  # the two values of one point may differ by rounding
         bound = value if status is Status.OPTIMAL else min(bound, value)
     kept = None

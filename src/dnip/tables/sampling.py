@@ -48,12 +48,19 @@ class Sample:
         return len(self.table) == self.n_rows
 
     @property
-    def weights(self) -> Floats:
-        """How many rows of the table each row of the sample stands for, shape (m,), 1 or more."""
-        strata = _strata_of(self.table)
-        in_table = np.append(self.class_sizes, self.n_rows - self.class_sizes.sum())
-        in_sample = np.bincount(strata, minlength=len(in_table))
-        return np.asarray((in_table / np.maximum(in_sample, 1))[strata])
+    def class_weights(self) -> Floats | None:
+        """How many rows a row of each class stands for, (N,); None where the sample is whole."""
+        labels = self.table.labels
+        if self.is_whole or labels is None:
+            return None
+        drawn = np.bincount(labels[labels != UNLABELLED], minlength=self.table.n_classes)
+        return np.asarray(self.class_sizes / np.maximum(drawn, 1))
+
+    @property
+    def weights(self) -> Floats | None:
+        """How many rows each labelled row stands for; None where the sample is whole."""
+        weight, labels = self.class_weights, self.table.labels
+        return None if weight is None or labels is None else weight[labels[labels != UNLABELLED]]
 
 
 class Sampler:
@@ -79,7 +86,7 @@ class Sampler:
     >>> sample = sampler.sample()
     >>> np.bincount(sample.table.labels), sample.class_sizes
     (array([7, 3]), array([97,  3]))
-    >>> sample.weights.min(), sample.weights.sum()
+    >>> sample.weights.min(), sample.weights.sum().round()
     (np.float64(1.0), np.float64(100.0))
     """
 
@@ -185,35 +192,6 @@ class Sampler:
             self._limits[c] = np.partition(own, cap - 1)[cap - 1]
         for number, part in enumerate(self._parts):  # one by one, for the sake of memory
             self._parts[number] = part.where(part.keys <= self._limits[part.strata])
-
-
-def draw_sample(blocks: Iterable[Rows], rows: int, seed: int = 0) -> Sample:
-    """Draw a sample of a table that is stratified by class, in one pass; see `Sampler`.
-
-    Parameters
-    ----------
-    blocks : iterable of ProbabilityTable or Rows
-        The table: a `Scan` of one on disk, ``[table]`` for one in memory.
-    rows : int
-        Rows of the sample at most; a smaller table is taken whole.
-    seed : int, default=0
-        The same seed gives the same sample.
-
-    Raises
-    ------
-    InvalidInputError
-        For bad rows, if there are none, or if there are more classes than rows to draw.
-
-    Examples
-    --------
-    >>> table = ProbabilityTable(np.full((100, 2), 0.5), np.repeat([0, 1], [50, 50]))
-    >>> np.bincount(draw_sample([table], 10).table.labels)
-    array([5, 5])
-    """
-    sampler = Sampler(rows, seed)
-    for block in blocks:
-        sampler.add(block)
-    return sampler.sample()
 
 
 class _Part(NamedTuple):
@@ -350,36 +328,21 @@ class RowSample:
         return self._rows[0] if self._rows else np.empty((0, 0))
 
 
-class ClassSample:
-    """A uniform sample of at most `most` rows of each class of a stream.
-
-    Parameters
-    ----------
-    n_classes : int
-    most : int
-        Rows of a class to keep, at least 1.
+def sample_classes(
+    probabilities: Probabilities, labels: Labels, most: int
+) -> tuple[Probabilities, Labels]:
+    """Return up to so many rows of each class that has rows, class by class, and their labels.
 
     Examples
     --------
-    >>> sample = ClassSample(2, most=1)
-    >>> sample.add(np.array([[0.5, 0.5], [0.25, 0.75], [0.5, 0.5]]), np.array([0, 1, 0]))
-    >>> sample.drawn()
-    (array([[0.5 , 0.5 ],
-           [0.25, 0.75]]), array([0, 1]))
+    >>> sample_classes(np.eye(2)[[0, 0, 1]], np.array([0, 0, 1]), most=1)
+    (array([[1., 0.],
+           [0., 1.]]), array([0, 1]))
     """
-
-    def __init__(self, n_classes: int, most: int) -> None:
-        self._samples = [RowSample(most, (0, c)) for c in range(n_classes)]
-
-    def add(self, probabilities: Probabilities, labels: Labels) -> None:
-        """Add labelled rows to the stream."""
-        for c, sample in enumerate(self._samples):
-            of_class = labels == c
-            if of_class.any():
-                sample.add(probabilities[of_class])
-
-    def drawn(self) -> tuple[Probabilities, Labels]:
-        """Return the rows of the sample and their labels, class by class."""
-        parts = [(c, sample.rows) for c, sample in enumerate(self._samples) if sample.n_seen]
-        labels = np.concatenate([np.full(len(rows), c) for c, rows in parts])
-        return np.concatenate([rows for _, rows in parts]), labels
+    parts = []
+    for c in np.unique(labels).tolist():
+        sample = RowSample(most, (0, c))
+        sample.add(probabilities[labels == c])
+        parts.append((sample.rows, np.full(len(sample.rows), c)))
+    drawn, of_class = zip(*parts, strict=True)
+    return np.concatenate(drawn), np.concatenate(of_class)

@@ -18,7 +18,7 @@ from dnip.fitting.fit import calibrate_table
 from dnip.fitting.pareto.rules import FEW, CrossFit, Rule, cross_fit, expected_cobias
 from dnip.fitting.pareto.solve import Front, FrontProgress, Point, front
 from dnip.fitting.record import provenance_of
-from dnip.fitting.sampled import sample_of, weights_of_labelled
+from dnip.fitting.sampled import sample_of
 from dnip.method.coefficients import Coefficients
 from dnip.method.prediction import decide
 from dnip.method.scales import DEFAULT_SCALE
@@ -270,7 +270,7 @@ def trace_front(
     """
     check_choice("cross_fit", cross, get_args(Switch))
     sample, count = sample_of(table, classes, seed=seed)
-    opt, weight = sample.table, weights_of_labelled(sample)
+    opt, weight = sample.table, sample.weights
     labelled = scored_rows(opt, "a fit")
     held_out = None
     if test is not None:

@@ -10,12 +10,12 @@ import numpy as np
 
 from dnip.base.typing import Floats, Labels, Probabilities
 from dnip.fitting.robust.calibrating import find_drift
-from dnip.fitting.robust.constraint_repair import ConstraintRepair, Rounded, lower, round_to_scale
+from dnip.fitting.robust.constraint_repair import ConstraintRepair, lower, round_to_scale
 from dnip.fitting.robust.smooth import ROWS_PER_CLASS, fit_smooth
 from dnip.fitting.settings import FitSettings
 from dnip.method.objective import Objective, ObjectiveLike, on_classes
 from dnip.method.problem import Problem
-from dnip.method.solution import Solution, Status
+from dnip.method.solution import Solution
 from dnip.priors import check_prior, weigh_rows
 from dnip.solvers import Coordinate, Progress, find_optimum
 
@@ -107,8 +107,6 @@ def _span(values: Floats, form: str) -> str:
 _HALFWAY = 4.0
 # Most cells, and most products of Newton's method, of a robust fit that was not asked for.
 _MOST_CELLS, _MOST_PRODUCTS = 10_000_000, 200_000_000
-
-_CUT_SHORT = (Status.TIME_LIMIT, Status.INTERRUPTED)
 
 
 class RobustSolution(NamedTuple):
@@ -241,7 +239,14 @@ def fit_robustly(
         drift=None if drift is None else drift.p_value,
         toward_constraints=toward,
     )
-    solution = _restate(found, weights, problem, goal, repair, began)
+    solution = found.restated(
+        goal,
+        problem.in_examples(problem.confusion(weights.multipliers)),
+        weight_indices=weights.indices,
+        objective=goal.to_dict(),
+        seconds=time.perf_counter() - began,
+        constraints=repair.summary(weights.multipliers),
+    )
     return RobustSolution(solution, how, None if drift is None else drift.probabilities)
 
 
@@ -294,28 +299,3 @@ def _weighed(problem: Problem, target: Floats) -> Problem:
 
 def _closes_gaps(goal: ObjectiveLike) -> bool:
     return isinstance(goal, Objective) and goal.beta > 0 and "cobias" in goal.terms
-
-
-def _restate(
-    found: Solution,
-    weights: Rounded,
-    problem: Problem,
-    goal: ObjectiveLike,
-    repair: ConstraintRepair,
-    began: float,
-) -> Solution:
-    """Return a solution with other weights, and their objective on the labelled rows."""
-    confusion = problem.in_examples(problem.confusion(weights.multipliers))
-    return replace(
-        found,
-        weight_indices=weights.indices,
-        objective=goal.to_dict(),
-        value=goal(confusion),
-        terms=goal.terms_of(confusion),
-        confusion=confusion,
-        status=found.status if found.status in _CUT_SHORT else Status.FINISHED,
-        lower_bound=None,
-        gap=None,
-        seconds=time.perf_counter() - began,
-        constraints=repair.summary(weights.multipliers),
-    )

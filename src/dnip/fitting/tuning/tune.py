@@ -17,7 +17,7 @@ from dnip.base.typing import Counts, Floats, Labels
 from dnip.base.validation import check_number
 from dnip.fitting.fit import fit_sample, unlabelled_rows
 from dnip.fitting.record import Fit
-from dnip.fitting.sampled import class_weights, sample_of, weights_of_labelled
+from dnip.fitting.sampled import sample_of
 from dnip.fitting.settings import FitSettings
 from dnip.fitting.tuning.choice import Choice, Criterion, Standing, choose
 from dnip.fitting.tuning.settings import Grid, Settings
@@ -239,7 +239,7 @@ def tune(
     sample, count = sample_of(_as_table(table, labels), classes, seed=seed)
     opt = sample.table
     scheme, trial_folds, dev_labels = _set_apart(sample, folds, dev_share, dev, seed)
-    weight = None if dev is not None else class_weights(sample)
+    weight = None if dev is not None else sample.class_weights
     base = FitSettings(objective, solver=solver, seed=seed)
     more = unlabelled_rows(opt, unlabelled)
     planned = grid.candidates()
@@ -319,7 +319,7 @@ def _set_apart(
         )
     opt = sample.table
     known = scored_rows(opt, "a fit")
-    p, y, weight = known.probabilities, known.labels, weights_of_labelled(sample)
+    p, y, weight = known.probabilities, known.labels, sample.weights
     assert y is not None
     if dev is not None:
         scored = _check_dev(opt, dev)
