@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from benchmarks.race.plain_objective import PlainObjective
+from dnip.base.errors import unwarned
 from dnip.base.validation import check_scale
 from dnip.comparing.baselines.base import Correction, Method
-from dnip.comparing.baselines.dnip import quiet_about_classes
 from dnip.method.objective import Objective
 from dnip.metrics import confusion_matrix
 from dnip.solvers import solve
@@ -177,7 +177,7 @@ class Membership(Method):
         lines = _Lines(p, labels, choices, self.objective)
         rng = np.random.default_rng(seed)
         free = np.flatnonzero(opt.present)
-        with quiet_about_classes():
+        with unwarned():
             weights = solve(
                 p, labels, self.objective, scale=self.scale, seed=seed, classes=opt.classes
             ).weight_indices

@@ -115,14 +115,10 @@ def check_probabilities(
             hint="Give one probability column per class, also for a binary task",
         )
     p, off, sums = normalise_rows(p, location)
-    if len(off) and warn:
-        warn_normalised(
-            location.whole(),
-            count=len(off),
-            total=len(p),
-            first=location.cell(int(off[0])),
-            first_sum=float(sums[0]),
-        )
+    if warn:
+        seen = SumsSeen()
+        seen.add(len(p), off, sums, location)
+        seen.tell(location.whole())
     return cast("Probabilities", p)
 
 
@@ -178,14 +174,30 @@ def _check_cells(p: NDArray[np.floating[Any]], location: Location) -> tuple[Inte
     return np.concatenate(off), np.concatenate(off_sums)
 
 
-def warn_normalised(source: str, *, count: int, total: int, first: str, first_sum: float) -> None:
-    """Warn that rows of an input were normalised: how many, and which is the first."""
-    warnings.warn(
-        f"{source}: {count} of {total} rows did not sum to 1 and were normalised "
-        f"(the first is {first}, sum {first_sum:.6g})",
-        DNIPWarning,
-        stacklevel=3,
-    )
+class SumsSeen:
+    """Counts the rows that did not sum to 1, and remembers the first."""
+
+    def __init__(self) -> None:
+        self.total = 0
+        self._count = 0
+        self._first = ""
+
+    def add(self, n_rows: int, off: Integers, sums: Floats, location: Location) -> None:
+        """Add some rows: how many, and the numbers and the sums of those that did not sum to 1."""
+        if not self._count and len(off):
+            self._first = f"{location.cell(int(off[0]))}, sum {sums[0]:.6g}"
+        self._count += len(off)
+        self.total += n_rows
+
+    def tell(self, source: str) -> None:
+        """Warn if rows were normalised: how many, and which is the first."""
+        if self._count:
+            warnings.warn(
+                f"{source}: {self._count} of {self.total} rows did not sum to 1 and were "
+                f"normalised (the first is {self._first})",
+                DNIPWarning,
+                stacklevel=3,
+            )
 
 
 def _refuse_cell(p: NDArray[np.floating[Any]], location: Location) -> NoReturn:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from typing import Self
 
 # Letters of a name in a list of them.
@@ -99,6 +101,14 @@ class BackendError(DNIPError):
 
 class DNIPWarning(UserWarning):
     """Something that the user should know and that stops nothing."""
+
+
+@contextmanager
+def unwarned() -> Iterator[None]:
+    """Keep back this package's warnings in a block: whoever calls it has given them, or will."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DNIPWarning)
+        yield
 
 
 def listed(names: Sequence[str], most: int = 8) -> str:

@@ -200,9 +200,22 @@ def is_storable(text: str) -> bool:
         return False
 
 
-def check_weight_indices(
-    indices: ArrayLike, *, n_classes: int, scale: int, name: str = "weight_indices"
-) -> Integers:
+def is_number(text: str) -> bool:
+    """Say whether a text is a number.
+
+    Examples
+    --------
+    >>> is_number("1e-3"), is_number("sports")
+    (True, False)
+    """
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def check_weight_indices(indices: ArrayLike, *, n_classes: int, scale: int) -> Integers:
     """Return weight indices as int64, one per class, each within 1..K.
 
     Examples
@@ -213,14 +226,14 @@ def check_weight_indices(
     raw = np.asarray(indices)
     if raw.shape != (n_classes,) or raw.dtype.kind not in "iu":
         raise InvalidInputError(
-            f"{name} must be {n_classes} whole numbers, one per class; got "
+            f"weight_indices must be {n_classes} whole numbers, one per class; got "
             f"{raw.dtype} of shape {raw.shape}",
             hint=f"Give {n_classes} indices between 1 and {scale}",
         )
     if ((raw < 1) | (raw > scale)).any():
         bad = int(np.argmax((raw < 1) | (raw > scale)))
         raise InvalidInputError(
-            f"{name}[{bad}] is {raw[bad]}, outside 1..{scale}",
+            f"weight_indices[{bad}] is {raw[bad]}, outside 1..{scale}",
             hint="Index K stands for weight 1; no class can be switched off",
         )
     return raw.astype(np.int64)

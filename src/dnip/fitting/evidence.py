@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import NormalDist
@@ -10,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dnip.base.errors import DNIPWarning, listed
+from dnip.base.errors import listed, unwarned
 from dnip.base.typing import Confusion, Floats, Integers, Labels, Probabilities
 from dnip.method.prediction import decide
 from dnip.metrics import class_accuracies, cobias, worst_class_accuracy
@@ -153,8 +152,7 @@ def gather(
     fold = deal_folds(labels, USUAL_FOLDS, seed)
     raw, fitted = decide(probabilities), decide(probabilities)
     weights = []
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DNIPWarning)  # the fit itself has warned
+    with unwarned():
         parts = [p for p in range(USUAL_FOLDS) if len(np.unique(labels[fold != p])) >= 2]
         for part in parts:
             left_out = fold == part

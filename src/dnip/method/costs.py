@@ -12,7 +12,7 @@ import numpy as np
 
 from dnip.base.errors import InvalidInputError, listed
 from dnip.base.files import read_text
-from dnip.base.validation import check_classes
+from dnip.base.validation import check_classes, is_number
 
 if TYPE_CHECKING:
     import os
@@ -168,7 +168,7 @@ def _from_csv(text: str, source: str) -> Costs:
     rows = [row for row in csv.reader(StringIO(text)) if any(cell.strip() for cell in row)]
     if not rows:
         raise InvalidInputError(f"{source} is empty", hint=_FORMS)
-    if all(_is_number(cell) for cell in rows[0]):
+    if all(is_number(cell) for cell in rows[0]):
         return Costs.of(rows, source=source)
     columns = [cell.strip() for cell in rows[0][1:]]
     by_name = {row[0].strip(): row[1:] for row in rows[1:]}
@@ -181,14 +181,6 @@ def _from_csv(text: str, source: str) -> Costs:
             hint=_FORMS,
         )
     return Costs.of([by_name[name] for name in columns], columns, source=source)
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True
 
 
 def _from_json(text: str, source: str) -> Costs:

@@ -70,7 +70,7 @@ def describe(
     columns += [
         (Column(title, 3), class_rates(told[side])) for title, side in sides.items() if side in told
     ]
-    last = _counted(evaluation)[-1][1]
+    last = [*evaluation.sides.values()][-1]
     odd = ["" if c < 0 else evaluation.classes[c] for c in odd_classes(last)]
     columns.append((Column("taken for"), odd))
     rows = list(zip(*(cells for _, cells in columns), strict=True))
@@ -154,16 +154,6 @@ def _with_interval(side: Mapping[str, Any], metric: str, *, signed: bool = False
     return show(value, Column(metric, 3, signed=signed)).replace("−", "-")
 
 
-def _counted(evaluation: Evaluation) -> list[tuple[str, Confusion]]:
-    """Return the sides that an evaluation has, with their counts."""
-    sides = {
-        "before": evaluation.raw,
-        "after": evaluation.reweighted,
-        "adjusted": evaluation.adjusted,
-    }
-    return [(name, counts) for name, counts in sides.items() if counts is not None]
-
-
 def _score_line(evaluation: Evaluation, name: str, counts: Confusion) -> str:
     right = accuracy(evaluation.in_population(counts))
     return f"{name}accuracy {right:.3f}, COBias {cobias(counts):.3f}"
@@ -171,14 +161,14 @@ def _score_line(evaluation: Evaluation, name: str, counts: Confusion) -> str:
 
 def odd_class_sides(evaluation: Evaluation) -> list[FlowSide]:
     """Return what the picture of odd classes shows: before, after and adjusted, as far as known."""
-    counted = _counted(evaluation)
+    counted = evaluation.sides
     return [
         FlowSide(
             _score_line(evaluation, f"{name}: " if len(counted) > 1 else "", counts),
             counts,
             FIXED[name],
         )
-        for name, counts in counted
+        for name, counts in counted.items()
     ]
 
 
@@ -193,11 +183,13 @@ def odd_class_figure(evaluation: Evaluation) -> Figure:
 
 def class_accuracy_bars(evaluation: Evaluation) -> tuple[str, Bars]:
     """Return accuracy and COBias as a title, and the accuracy of every class as bars."""
-    counted = _counted(evaluation)
-    title = "\n".join(_score_line(evaluation, f"{name}: ", counts) for name, counts in counted)
+    counted = evaluation.sides
+    title = "\n".join(
+        _score_line(evaluation, f"{name}: ", counts) for name, counts in counted.items()
+    )
     series = {
         name: [None if np.isnan(rate) else Spread(rate) for rate in class_accuracies(counts)]
-        for name, counts in counted
+        for name, counts in counted.items()
     }
     return title, Bars("class accuracy", series)
 

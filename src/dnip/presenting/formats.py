@@ -128,15 +128,10 @@ def cells_of(table: Table, row: Sequence[Value], marks: Marks) -> list[str]:
     return [show(value, column, marks) for column, value in zip(table.columns, row, strict=True)]
 
 
-def columns_of(table: Table) -> list[list[Value]]:
-    """Return the values of the rows, headings across the table left out, by column."""
-    rows = [row for row in table.rows if not isinstance(row, str)]
-    return [[row[c] for row in rows] for c in range(len(table.columns))]
-
-
 def is_right(table: Table, column: int) -> bool:
     """Say whether a column is set to the right: one of numbers is."""
-    filled = [value for value in columns_of(table)[column] if value is not None]
+    cells = [row[column] for row in table.rows if not isinstance(row, str)]
+    filled = [value for value in cells if value is not None]
     is_numeric = bool(filled) and not any(isinstance(value, str) for value in filled)
     return is_numeric or table.columns[column].right
 

@@ -6,14 +6,13 @@ The page holds counts, and no row.
 from __future__ import annotations
 
 import json
-import warnings
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from dnip.base.errors import DNIPWarning, InvalidInputError
+from dnip.base.errors import InvalidInputError, unwarned
 from dnip.base.escaping import html
 from dnip.base.optional import load_optional
 from dnip.deploying.check import check
@@ -27,7 +26,7 @@ from dnip.presenting.checking import findings, verdict
 from dnip.presenting.measures import BINS, measure, report_figures
 from dnip.presenting.terminal import shorten
 from dnip.tables.evaluation import check_same_classes, evaluate
-from dnip.tables.guards import check_classes_agree, check_disjoint, scored_rows
+from dnip.tables.guards import check_disjoint, scored_rows
 from dnip.tables.sketch import LEAST_ROWS
 
 if TYPE_CHECKING:
@@ -43,6 +42,8 @@ if TYPE_CHECKING:
 _EFFORT = 0.1
 # Points of the front on the page, and cells of all their confusion matrices.
 _MOST_POINTS, _MOST_CELLS = 40, 120_000
+#: Headings, and names and values below each.
+Facts: TypeAlias = tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
 # Letters of a class name in the verdict.
 _LONGEST = 60
 
@@ -71,7 +72,7 @@ class Report:
     verdict: str
     coefficients: Coefficients
     data: dict[str, Any]
-    facts: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
+    facts: Facts
     figures: tuple[Figure, ...] = ()
 
     def to_html(self) -> str:
@@ -131,7 +132,6 @@ def report_on(
         For coefficients of other classes.
     """
     if test is not None:
-        check_classes_agree(table, test)
         check_disjoint(table, test)
     if coefficients is not None:
         check_same_classes(table, coefficients)
@@ -146,8 +146,13 @@ def report_on(
             )
         fitted = fit_table(table, evidence=None, seed=seed)
         coefficients = fitted.coefficients
+    facts = (
+        ("Rows", tuple(_rows(shown, coefficients))),
+        ("The fit", tuple(_fit(coefficients, fitted))),
+        *_drift(shown, coefficients),
+    )
     if not _has_labels(shown):
-        return _without_labels(shown, coefficients, fitted)
+        return _without_labels(shown, coefficients, facts)
     evaluation = evaluate(shown, coefficients)
     choices = _choices(table, shown, coefficients, confidence, seed)
     return Report(
@@ -162,11 +167,7 @@ def report_on(
             "bins": BINS,
             "choices": choices,
         },
-        (
-            ("Rows", tuple(_rows(shown, coefficients))),
-            ("The fit", tuple(_fit(coefficients, fitted))),
-            *_drift(shown, coefficients),
-        ),
+        facts,
         tuple(report_figures(evaluation, choices)),
     )
 
@@ -175,9 +176,7 @@ def _has_labels(table: ProbabilityTable) -> bool:
     return table.labels is not None and bool((table.labels >= 0).any())
 
 
-def _without_labels(
-    shown: ProbabilityTable, coefficients: Coefficients, fitted: Fit | None
-) -> Report:
+def _without_labels(shown: ProbabilityTable, coefficients: Coefficients, facts: Facts) -> Report:
     """Say how many decisions change; nothing can be said of right and wrong."""
     before = decide(shown.probabilities)
     after = decide(shown.probabilities, coefficients.multipliers)
@@ -189,11 +188,7 @@ def _without_labels(
         "this page cannot say whether they are better: accuracy, COBias and the front need labels.",
         coefficients,
         {"classes": list(shown.classes), "before": counts[0], "after": counts[1]},
-        (
-            ("Rows", tuple(_rows(shown, coefficients))),
-            ("The fit", tuple(_fit(coefficients, fitted))),
-            *_drift(shown, coefficients),
-        ),
+        facts,
     )
 
 
@@ -223,8 +218,7 @@ def _choices(
         return found
     fitted_on = scored_rows(table)
     assert fitted_on.labels is not None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DNIPWarning)  # the fit has warned of missing classes
+    with unwarned():  # of missing classes
         points = front(fitted_on.probabilities, fitted_on.labels, effort=_EFFORT, seed=seed)
     most = min(_MOST_POINTS, max(2, _MOST_CELLS // shown.n_classes**2))
     for place in _spread(place_on(points.points), most):

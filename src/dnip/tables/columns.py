@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dnip.base.errors import InvalidInputError, listed
-from dnip.base.validation import check_classes
+from dnip.base.validation import check_classes, is_number
 
 LABEL = "label"
 ID = "id"
@@ -151,7 +151,7 @@ def class_columns(classes: Sequence[str]) -> tuple[str, ...]:
 
 def _is_odd(name: str) -> bool:
     known = name in RESERVED or name.lower() in _LABEL_LIKE or _NUMBERED.fullmatch(name)
-    return bool(known) or name != name.strip() or _is_number(name)
+    return bool(known) or name != name.strip() or is_number(name)
 
 
 def probability_columns(n_classes: int) -> tuple[str, ...]:
@@ -248,7 +248,7 @@ def resolve_columns(
 def _header_classes(names: Sequence[str]) -> list[str]:
     """Return the columns that have no other meaning; none where that leaves a doubt."""
     found = [name for name in names if name not in RESERVED]
-    doubt = all(_is_number(name) for name in names) or "" in found or len(found) < 2
+    doubt = all(is_number(name) for name in names) or "" in found or len(found) < 2
     return [] if doubt else found
 
 
@@ -299,7 +299,7 @@ def _no_class_columns(
         )
     if len(names) == 1 and any(mark in names[0] for mark in ";\t|"):
         hint = "Separate the columns with commas"
-    elif names and all(_is_number(name) for name in names):
+    elif names and all(is_number(name) for name in names):
         hint = "The first line must name the columns: label,p0,p1,..."
     else:
         candidates = [name for name in names if name and name not in RESERVED] or ["A", "B", "C"]
@@ -312,14 +312,6 @@ def _no_class_columns(
 def _name_classes(names: Sequence[str]) -> str:
     some = ",".join(names[:8]) + ",..." * (len(names) > 8)
     return f"name the classes with --classes {some} (in Python: classes=[...])"
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _shown(name: str) -> str:

@@ -87,11 +87,15 @@ class Evaluation:
 
     def _repr_html_(self) -> str:
         """Return a small table, for notebooks."""
-        sides = {"before": self.raw, "after": self.reweighted, "adjusted": self.adjusted}
-        shown = {name: counts for name, counts in sides.items() if counts is not None}
-        columns = [class_accuracies(counts).tolist() for counts in shown.values()]
+        columns = [class_accuracies(counts).tolist() for counts in self.sides.values()]
         rows = [*zip(self.classes, self.raw.sum(axis=1).tolist(), *columns, strict=True)]
-        return html_table(repr(self), ["class", "rows", *shown], rows)
+        return html_table(repr(self), ["class", "rows", *self.sides], rows)
+
+    @property
+    def sides(self) -> dict[str, Confusion]:
+        """The confusion matrices that are known: before, after and adjusted."""
+        sides = {"before": self.raw, "after": self.reweighted, "adjusted": self.adjusted}
+        return {name: counts for name, counts in sides.items() if counts is not None}
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -146,13 +150,9 @@ class Evaluation:
         }
         if confidence is not None:
             summary["confidence"] = check_level("confidence", confidence)
-        for name, confusion in (
-            ("raw", self.raw),
-            ("reweighted", self.reweighted),
-            ("adjusted", self.adjusted),
-        ):
-            if confusion is None:
-                continue
+        names = {"before": "raw", "after": "reweighted", "adjusted": "adjusted"}
+        for side, confusion in self.sides.items():
+            name = names[side]
             summary[name] = scores(self.in_population(confusion), with_counts=False)
             if with_counts:
                 summary[name]["confusion"] = confusion.tolist()

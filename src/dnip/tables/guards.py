@@ -17,46 +17,31 @@ if TYPE_CHECKING:
     from dnip.tables.table import ProbabilityTable
 
 
-def labelled_rows(table: ProbabilityTable, need: str = "a fit") -> ProbabilityTable:
-    """Return the rows that have a label: the table itself where all have one.
+def scored_rows(table: ProbabilityTable, need: str = "a score") -> ProbabilityTable:
+    """Return the rows that have a label, of at least two classes; the table where all have one.
 
     Parameters
     ----------
     table : ProbabilityTable
-    need : str, default="a fit"
+    need : str, default="a score"
         What the labels are needed for, for the message.
 
     Raises
     ------
     InvalidInputError
-        If no row has a label.
+        If no row has a label, or only rows of one class have.
     """
-    if table.labels is None or not (table.labels != UNLABELLED).any():
-        raise no_labels(table.source, need)
-    return table if (table.labels != UNLABELLED).all() else table.labelled()
-
-
-def scored_rows(table: ProbabilityTable, need: str = "a score") -> ProbabilityTable:
-    """Return the rows that have a label, as :func:`labelled_rows`, of at least two classes.
-
-    Raises
-    ------
-    InvalidInputError
-        If fewer than two classes have labelled rows.
-    """
-    rows = labelled_rows(table, need)
+    known = np.empty(0, np.bool_) if table.labels is None else table.labels != UNLABELLED
+    if not known.any():
+        raise InvalidInputError(
+            f"{table.source}: no row has a label, and {need} needs labels",
+            hint="Add a column `label` with the class of each row",
+        )
+    rows = table if known.all() else table.labelled()
     assert rows.labels is not None
     present = np.bincount(rows.labels, minlength=table.n_classes) > 0
     check_several_classes(present, table.classes, table.source)
     return rows
-
-
-def no_labels(source: str, need: str = "a fit") -> InvalidInputError:
-    """Return the error for a table without labelled rows."""
-    return InvalidInputError(
-        f"{source}: no row has a label, and {need} needs labels",
-        hint="Add a column `label` with the class of each row",
-    )
 
 
 def check_several_classes(

@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
-from dnip.base.arrays import check_mass, normalise_rows, warn_normalised
+from dnip.base.arrays import SumsSeen, check_mass, normalise_rows
 from dnip.base.errors import DNIPWarning, InvalidInputError, listed
 from dnip.base.typing import Floats, Integers
 from dnip.base.validation import check_classes, check_integer
@@ -219,7 +219,7 @@ def check_blocks(
         without rows.
     """
     layout: Layout | None = None
-    sums, masses, ids_seen = _SumsSeen(), MassCounts(), IdsSeen()
+    sums, masses, ids_seen = SumsSeen(), MassCounts(), IdsSeen()
     for block in blocks:
         if layout is None:
             layout = block.layout
@@ -292,30 +292,3 @@ def _refuse_columns(layout: Layout, off: Integers, sums: Floats, location: CellL
         f"the classes, but they sum to {sums[0]:.6g}, and in most rows not to 1",
         hint=location.remedy,
     )
-
-
-class _SumsSeen:
-    """Counts the rows that did not sum to 1, and remembers the first."""
-
-    def __init__(self) -> None:
-        self.total = 0
-        self._count = 0
-        self._first = ""
-        self._first_sum = 1.0
-
-    def add(self, n_rows: int, off: Integers, sums: Floats, location: CellLocation) -> None:
-        if not self._count and len(off):
-            self._first = location.cell(int(off[0]))
-            self._first_sum = float(sums[0])
-        self._count += len(off)
-        self.total += n_rows
-
-    def tell(self, source: str) -> None:
-        if self._count:
-            warn_normalised(
-                source,
-                count=self._count,
-                total=self.total,
-                first=self._first,
-                first_sum=self._first_sum,
-            )

@@ -147,17 +147,7 @@ class Rows:
 
     def with_probabilities(self, probabilities: Probabilities) -> Rows:
         """Return the same rows with other probabilities, shape (M, N)."""
-        return Rows(
-            probabilities,
-            self.labels,
-            self.ids,
-            self.classes,
-            self.source,
-            self.mass,
-            self.others,
-            self.columns,
-            self.first_row,
-        )
+        return Rows(**{**vars(self), "probabilities": probabilities})
 
 
 def joined(blocks: Iterable[Rows]) -> Rows:

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from dnip.base.option import Option
 from dnip.cli import options
 from dnip.cli.console import complain, finish, live_progress
-
-if TYPE_CHECKING:
-    pass
 
 
 def evaluate(

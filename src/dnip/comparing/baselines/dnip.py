@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dnip.base.errors import DNIPWarning
+from dnip.base.errors import unwarned
 from dnip.comparing.baselines.base import ClassWeights, Method
 from dnip.fitting.robust import fit_robustly
 from dnip.fitting.settings import AUTHORS, PAPER, FitSettings, Preset
@@ -17,8 +15,6 @@ from dnip.method.scales import DEFAULT_SCALE
 from dnip.solvers import solve
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from dnip.comparing.baselines.base import OptSet
     from dnip.method.solution import Solution
 
@@ -42,7 +38,7 @@ class PaperDNIP(Method):
 
     def fit(self, opt: OptSet, seed: int = 0) -> ClassWeights:
         """Anneal with the published settings."""
-        with quiet_about_classes():
+        with unwarned():  # of classes without labels: the comparison warns once for all methods
             found = solve(
                 opt.probabilities,
                 opt.labels,
@@ -92,7 +88,7 @@ class OurDNIP(Method):
 
     def fit(self, opt: OptSet, seed: int = 0) -> ClassWeights:
         """Fit as ``dnip fit`` does."""
-        with quiet_about_classes():
+        with unwarned():
             problem = Problem.of(opt.probabilities, opt.labels, classes=opt.classes)
             settings = FitSettings(self.objective, robust=self.robust, scale=self.scale, seed=seed)
             found, decision, _ = fit_robustly(problem, settings, opt.unlabelled)
@@ -107,14 +103,6 @@ class PlainDNIP(OurDNIP):
     summary = "dnip fit, the plain optimum"
     reads = ("labels",)
     robust = "off"
-
-
-@contextmanager
-def quiet_about_classes() -> Iterator[None]:
-    """Silence warnings of classes without labels: the comparison warns once for all methods."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DNIPWarning)
-        yield
 
 
 def _as_weights(found: Solution, **notes: Any) -> ClassWeights:  # noqa: ANN401 - JSON values

@@ -5,13 +5,12 @@ from __future__ import annotations
 import itertools
 import math
 import re
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from dnip.base.errors import DNIPWarning, InvalidInputError
+from dnip.base.errors import InvalidInputError, unwarned
 from dnip.base.typing import Confusion, Counts, Floats, Integers, Labels, Probabilities
 from dnip.base.validation import check_number
 from dnip.fitting.evidence import USUAL_FOLDS, deal_folds
@@ -333,8 +332,7 @@ def cross_fit(
         if progress is not None:
             progress(fold + 1, n_folds)
         kept = folds != fold
-        with warnings.catch_warnings():  # of classes without examples: given already
-            warnings.simplefilter("ignore", DNIPWarning)
+        with unwarned():  # of classes without examples: given already
             without = front(
                 probabilities[kept],
                 labels[kept],

@@ -226,7 +226,7 @@ def front(
 
     # multiplied by exactly 1, so that no product is rounded
     raw = np.full(problem.n_classes, 1 if weights.spacing is Spacing.LINEAR else weights.size)
-    made = _Points(explorer, problem.unit, smoothing)
+    made = _Points(explorer, problem, smoothing)
     return Front(
         points=tuple(made.front()),
         raw=made.point(raw, RAW),
@@ -243,9 +243,9 @@ def front(
 class _Points:
     """Makes points of what an explorer has found."""
 
-    def __init__(self, explorer: Explorer, unit: float, smoothing: float | None) -> None:
+    def __init__(self, explorer: Explorer, problem: Problem, smoothing: float | None) -> None:
         self._explorer = explorer
-        self._unit = unit
+        self._problem = problem
         self._smoothing = smoothing
 
     def point(
@@ -255,10 +255,7 @@ class _Points:
         betas: tuple[float, float] | None = None,
     ) -> Point:
         """Return the point of weight indices."""
-        counts = self._explorer.confusion(indices)
-        confusion: Counts = counts
-        if self._unit != 1.0:
-            confusion = counts.astype(np.float64) * self._unit
+        confusion = self._problem.in_examples(self._explorer.confusion(indices))
         return Point(indices, confusion, term_values(confusion, self._smoothing), origin, betas)
 
     def front(self) -> Iterator[Point]:

@@ -278,12 +278,11 @@ class _FoldEvidence:
         if metric.of_class_accuracies is not None:
             return metric.of_class_accuracies(*self._class_accuracies())
         return np.array(
-            [[metric.of(confusion) for confusion in self._confusions(c)] for c in self._candidates]
+            [
+                [metric.of(confusion) for confusion in self._confusions(c)]
+                for c in range(self._predicted.shape[1])
+            ]
         )
-
-    @property
-    def _candidates(self) -> range:
-        return range(self._predicted.shape[1])
 
     def _class_accuracies(self) -> tuple[Floats, Integers]:
         """Return class accuracies, candidates × samples × classes, and the rows of each class.

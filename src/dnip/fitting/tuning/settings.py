@@ -66,13 +66,7 @@ class Settings:
     def to_dict(self) -> dict[str, Any]:
         """Return the settings by name; the scale as a number where it is K."""
         scale = int(self.scale) if self.scale.isdigit() else self.scale
-        return {
-            "beta": self.beta,
-            "tau": self.tau,
-            "scale": scale,
-            "smoothing": self.smoothing,
-            "robust": self.robust,
-        }
+        return {**vars(self), "scale": scale}
 
     @property
     def distance(self) -> tuple[int, float]:

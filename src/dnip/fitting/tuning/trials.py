@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 import time
-import warnings
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import replace
@@ -15,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dnip.base.errors import DNIPWarning, InvalidInputError
+from dnip.base.errors import InvalidInputError, unwarned
 from dnip.base.typing import Floats, Integers, Labels, Probabilities
 from dnip.base.validation import check_integer, check_number
 from dnip.fitting.evidence import USUAL_FOLDS, deal_folds
@@ -109,9 +108,8 @@ def run_trials(
     numbers, total = range(len(folds)), len(candidates) * len(folds)
     found: Predictions = {}
     interrupted = False
-    with warnings.catch_warnings(), ThreadPoolExecutor(usable_cores(), "dnip-tune") as pool:
-        # Warnings of classes without labels: the final fit gives them once.
-        warnings.simplefilter("ignore", DNIPWarning)
+    # Warnings of classes without labels: the final fit gives them once.
+    with unwarned(), ThreadPoolExecutor(usable_cores(), "dnip-tune") as pool:
         started = []
         try:
             for group in _alike_but_robust(candidates):

@@ -66,9 +66,7 @@ class Candidate:
         return {
             **self.settings.to_dict(),
             **self.scores,
-            "score": self.standing.score,
-            "ahead": self.standing.ahead,
-            "standard_error": self.standing.standard_error,
+            **self.standing._asdict(),
             "folds": [{"accuracy": accuracy(fold), "cobias": cobias(fold)} for fold in self.folds],
         }
 

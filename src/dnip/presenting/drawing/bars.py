@@ -29,19 +29,12 @@ class Bars(NamedTuple):
     series: Mapping[str, Sequence[Spread | None]]
 
 
-def bar_figure(
-    name: str,
-    title: str,
-    panels: Sequence[Bars],
-    tasks: Sequence[str],
-    *,
-    caption: str = "",
-) -> Figure:
+def bar_figure(name: str, title: str, panels: Sequence[Bars], tasks: Sequence[str]) -> Figure:
     """Return a figure with one panel per metric, one below the other, over the same tasks.
 
     Parameters
     ----------
-    name, title, caption : str
+    name, title : str
         As for :class:`~dnip.presenting.artefacts.Figure`.
     panels : sequence of Bars
         Every series is as long as `tasks`. Rates are drawn in percent.
@@ -52,7 +45,7 @@ def bar_figure(
     width = min(15.0, max(7.0, 2.0 + len(tasks) * (0.35 + 0.13 * len(methods))))
     size = (width, 1.3 + 2.3 * len(panels))
     draw = partial(_draw, panels=panels, tasks=tasks, methods=methods)
-    return Figure(name, title, draw, size, caption)
+    return Figure(name, title, draw, size)
 
 
 def _draw(

@@ -106,17 +106,16 @@ def _draw_classes(axes: Any, found: TradeOff, chosen: int | None) -> None:  # no
             axes.plot(front.raw.cobias, raw[c], "X", color=colour, ms=8, mec="white")
             if on_test is not None:
                 axes.plot(at, on_test[:, c], ":", color=colour, lw=1.2)
-        note = "" if test is None else "; dotted on test"
     else:
         low, middle, high = np.quantile(rates[:, present], [0.0, 0.5, 1.0], axis=1)
         axes.fill_between(at, low, high, color=_OPT, alpha=0.15, label="all classes")
         axes.plot(at, middle, color=_OPT, label="median class")
         axes.plot(at, low, color=_TEST, marker=marker, ms=3, label="worst class")
         axes.plot(front.raw.cobias, np.nanmin(raw), "X", color=_TEST, ms=8, mec="white")
-        note = "" if test is None else "; dotted on test"
         if test is not None:
             worst = [worst_class_accuracy(counts) for counts in test.points]
             axes.plot(at, worst, ":", color=_TEST, lw=1.2)
+    note = "" if test is None else "; dotted on test"
     if chosen is not None:
         axes.axvline(at[chosen], color=_CHOSEN, lw=0.8, ls="--")
     axes.set_ylim(-0.02, 1.02)

@@ -161,7 +161,8 @@ class CausalLM:
         The padding of shorter rows lies between the cache and the row. A sliding window, or a model
         that counts places itself, would take it for text.
         """
-        return self._takes_positions and not has_window(past)
+        windowed = any(type(layer).__name__ == _FORKABLE[1] for layer in past.layers)
+        return self._takes_positions and not windowed
 
     def next_tokens(
         self, rows: Sequence[Sequence[int]], wanted: Sequence[int], *, past: Any = None
@@ -363,11 +364,6 @@ def fork(cache: Any, rows: int) -> Any:
         layer.keys = layer.keys.expand(rows, -1, -1, -1)
         layer.values = layer.values.expand(rows, -1, -1, -1)
     return forked
-
-
-def has_window(cache: Any) -> bool:
-    """Say whether some layers of a cache forget all but the latest tokens."""
-    return any(type(layer).__name__ == _FORKABLE[1] for layer in cache.layers)
 
 
 def _last_mlp(model: Any) -> Any | None:

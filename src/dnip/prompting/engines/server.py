@@ -299,13 +299,8 @@ class ServerEngine:
             return iter(())
         write, read = self._prepare(prompts, task)
         rows = (row for row in range(len(prompts)) if row not in done)
-        return self._stream(((row, write(prompts[row])) for row in rows), read)
-
-    def _stream(
-        self, bodies: Iterable[tuple[int, Mapping[str, Any]]], read: Callable[[Any], Read]
-    ) -> Iterator[ScoredRow]:
-        for row, found in self._ask(bodies, read):
-            yield ScoredRow(row, *found)
+        answers = self._ask(((row, write(prompts[row])) for row in rows), read)
+        return (ScoredRow(row, *found) for row, found in answers)
 
     def _prepare(
         self, prompts: Sequence[Prompt], task: Task
