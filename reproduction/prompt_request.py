@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property, lru_cache, partial
 from importlib.metadata import version
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dnip.base.errors import DNIPError
-from dnip.prompting.engines.hub import current_commit, find_files
+from dnip.prompting.engines.hub import commit_of, find_files
 from dnip.prompting.engines.transformers_engine import TransformersEngine
 from dnip.prompting.models import ModelOptions, load_model, open_model
 from dnip.prompting.plan import make_plan
@@ -157,6 +158,13 @@ def hash_model(options: ModelOptions) -> str:
         commit = None if options.is_server else current_commit(name, options.revision)
         return hash_values({"name": name, "revision": options.revision, "commit": commit})
     return hash_files(sorted(path for path in folder.iterdir() if path.is_file()))
+
+
+def current_commit(name: str, revision: str | None = None) -> str | None:
+    """Return the commit that a name on the hub means now, None where nobody can tell."""
+    with suppress(DNIPError):
+        return commit_of(find_files(name, "model", ("config.json",), revision=revision))
+    return None
 
 
 def check_models(requests: Iterable[PromptRequest]) -> None:

@@ -45,5 +45,6 @@ def test_filled_rows_are_probabilities_that_leave_closed_decisions_as_they_are(b
 
 
 def test_a_row_that_says_nothing_is_uniform():
-    assert fill_unreported([[0, 0], [5e-324, 0]], None).tolist() == [[0.5, 0.5], [1, 0]]
-    assert not open_decisions([[0.1, 0.2], [0.0, 0.0]], None).any()
+    nothing = [[0, 0], [5e-324, 0]]
+    assert fill_unreported(nothing, nothing).tolist() == [[0.5, 0.5], [1, 0]]
+    assert not open_decisions(nothing, nothing).any()

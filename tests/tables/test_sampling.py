@@ -138,7 +138,9 @@ def test_samples_of_shares_make_the_sample_of_the_table(most):
     for number, block in enumerate(np.split(rows, 20)):
         whole.add(block)
         shares[number % 3].add(block, first_row=10 * number)
-    joined = RowSample.joined(shares)
+    joined = shares[0]
+    for share in shares[1:]:
+        joined.join(share)
     assert joined.n_seen == whole.n_seen == 200
     assert (joined.rows == whole.rows).all()
 

@@ -365,7 +365,7 @@ class _SeenRows:
 
     def join(self, other: _SeenRows) -> None:
         self.n_rows += other.n_rows
-        self.sample = TableSample.joined([self.sample, other.sample])
+        self.sample.join(other.sample)
         self.rows, self.right = self.rows + other.rows, self.right + other.right
 
 

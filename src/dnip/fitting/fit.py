@@ -223,7 +223,8 @@ def fit_sample(
     solution, decision = found.solution, found.decision
 
     judged = None
-    wanted = _is_cheap(labelled) if evidence is None else evidence
+    is_quick = len(labelled) * table.n_classes**2 <= _MOST_PRODUCTS
+    wanted = is_quick if evidence is None else evidence
     if wanted and solution.status is not Status.INTERRUPTED:
         again = replace(settled, time_limit=None if limit is None else limit / USUAL_FOLDS)
         usual = shares if weight is None or shares is not None else support / support.sum()
@@ -283,11 +284,6 @@ def _gather(
         captured_mass=labelled.captured_mass,
         seed=settings.seed,
     )
-
-
-def _is_cheap(table: ProbabilityTable) -> bool:
-    """Whether refits take a few seconds only."""
-    return len(table) * table.n_classes**2 <= _MOST_PRODUCTS
 
 
 def unlabelled_rows(table: ProbabilityTable, more: ProbabilityTable | None) -> Probabilities:

@@ -70,8 +70,7 @@ def read_sample(
     """
     table = Scan(path, classes) if cluster is None else SharedTable(path, cluster, classes)
     sample = add_up(Sampler(ALL_ROWS if rows is None else rows, seed), table).sample()
-    of = sample.table  # workers read it by another path
-    named = Rows(of.probabilities, of.labels, of.ids, of.classes, str(path), of.mass)
+    named = Rows(**{**vars(sample.table), "source": str(path)})  # workers read by another path
     return replace(sample, table=ProbabilityTable.trusted(named))
 
 

@@ -184,14 +184,12 @@ def odd_class_figure(evaluation: Evaluation) -> Figure:
 def class_accuracy_bars(evaluation: Evaluation) -> tuple[str, Bars]:
     """Return accuracy and COBias as a title, and the accuracy of every class as bars."""
     counted = evaluation.sides
-    title = "\n".join(
-        _score_line(evaluation, f"{name}: ", counts) for name, counts in counted.items()
-    )
+    lines = [_score_line(evaluation, f"{name}: ", counts) for name, counts in counted.items()]
     series = {
         name: [None if np.isnan(rate) else Spread(rate) for rate in class_accuracies(counts)]
         for name, counts in counted.items()
     }
-    return title, Bars("class accuracy", series)
+    return "\n".join(lines), Bars("class accuracy", series)
 
 
 def class_accuracy_figure(evaluation: Evaluation) -> Figure:

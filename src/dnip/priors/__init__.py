@@ -1,21 +1,10 @@
 """How frequent classes are where weights are used: given, or estimated from unlabelled rows."""
 
-from dnip.priors.calibration import Adjustment, Calibration, adjust, effective_rows, weigh_rows
+from dnip.priors.calibration import Calibration, adjust, effective_rows, weigh_rows
 from dnip.priors.estimate import PriorEstimate, estimate_prior, most_rows
-from dnip.priors.target import (
-    ESTIMATE,
-    UNIFORM,
-    PriorLike,
-    TargetPrior,
-    check_prior,
-    is_estimate,
-    read_prior,
-)
+from dnip.priors.target import PriorLike, TargetPrior, check_prior, is_estimate, read_prior
 
 __all__ = [
-    "ESTIMATE",
-    "UNIFORM",
-    "Adjustment",
     "Calibration",
     "PriorEstimate",
     "PriorLike",

@@ -171,16 +171,12 @@ def adjust(
     change = log_target - np.log(fitted_for, out=np.zeros_like(log_weights), where=compared)
     if changed is not None:
         change = np.where(changed, change, 0.0)
-    d, delta = (_centred(values[compared]) for values in (way, change))
+    d, delta = (some - some.mean() for some in (way[compared], change[compared]))
     squared = float(d @ d)
     part = min(max(float(d @ delta) / squared, 0.0), 1.0) if squared > 0 else 0.0
     moved = log_weights + part * way / calibration.sharpness
     moved = np.where(occurs, moved, -np.inf)
     return Adjustment(np.maximum(np.exp(moved - moved.max()), _LEAST), part)
-
-
-def _centred(values: Floats) -> Floats:
-    return np.asarray(values - values.mean())
 
 
 def weigh_rows(

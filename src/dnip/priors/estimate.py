@@ -121,13 +121,7 @@ def estimate_prior(probabilities: ArrayLike, calibration: Calibration) -> PriorE
             "there are no rows to estimate the class shares from", hint="Give unlabelled rows"
         )
     posterior = calibration.posterior(log_probabilities(p))
-    shares = maximise_shares(
-        posterior,
-        np.full(n_classes, 1 / n_classes),
-        np.full(n_classes, _HALF_A_ROW),
-        rounds=_MAX_ROUNDS,
-        tolerance=_TOLERANCE,
-    )
+    shares = likely_shares(posterior)
     error = _NORMAL_95 * _standard_errors(posterior, shares, calibration.labels)
     low, high = np.maximum(shares - error, 0.0), np.minimum(shares + error, 1.0)
     return PriorEstimate(shares, low, high, n_rows)
@@ -155,6 +149,19 @@ def _standard_errors(posterior: Probabilities, shares: Floats, labels: Floats) -
     inverse = np.linalg.pinv(plane.T @ information @ plane)
     covariance = plane @ inverse @ (plane.T @ noise @ plane) @ inverse @ plane.T
     return np.sqrt(np.maximum(np.diag(covariance), 0.0))
+
+
+def likely_shares(posterior: Probabilities) -> Floats:
+    """Return the likely class shares of rows, (N,), beside half a row of each class.
+
+    Parameters
+    ----------
+    posterior : ndarray of shape (M, N)
+        As for :func:`maximise_shares`.
+    """
+    n_classes = posterior.shape[1]
+    even, extra = np.full(n_classes, 1 / n_classes), np.full(n_classes, _HALF_A_ROW)
+    return maximise_shares(posterior, even, extra, rounds=_MAX_ROUNDS, tolerance=_TOLERANCE)
 
 
 def maximise_shares(

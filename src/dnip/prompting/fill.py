@@ -18,7 +18,7 @@ _SHARE = {Fill.ZERO: 0.0, Fill.HALF: 0.5, Fill.CEILING: 1.0}
 
 
 def fill_unreported(
-    captured: ArrayLike, ceiling: ArrayLike | None, policy: Fill | str = Fill.HALF
+    captured: ArrayLike, ceiling: ArrayLike, policy: Fill | str = Fill.HALF
 ) -> Probabilities:
     """Return class probabilities, unreported labels filled in and rows normalised.
 
@@ -26,8 +26,8 @@ def fill_unreported(
     ----------
     captured : array-like of shape (M, N)
         Reported probability of each label, before normalising over labels; 0 if unreported.
-    ceiling : array-like of shape (M, N) or None
-        The most that each label's probability can be; None where all labels were reported.
+    ceiling : array-like of shape (M, N)
+        The most that each label's probability can be; what is captured where it was reported.
     policy : Fill or str
         ``"zero"``, ``"half"`` or ``"ceiling"``.
 
@@ -46,7 +46,7 @@ def fill_unreported(
     """
     if policy not in tuple(Fill):
         raise InvalidInputError(f"fill must be one of {', '.join(Fill)}; got {policy!r}")
-    low, high = _bounds(captured, ceiling)
+    low, high = (np.asarray(one, np.float64) for one in (captured, ceiling))
     filled = low + _SHARE[Fill(policy)] * (high - low)
     sums = filled.sum(axis=1, keepdims=True)
     # Dividing by the largest first keeps rows of very small probabilities from underflowing.
@@ -55,7 +55,7 @@ def fill_unreported(
     return np.asarray(scaled / scaled.sum(axis=1, keepdims=True), dtype=np.float64)
 
 
-def open_decisions(captured: ArrayLike, ceiling: ArrayLike | None) -> Booleans:
+def open_decisions(captured: ArrayLike, ceiling: ArrayLike) -> Booleans:
     """Mark the rows whose decision depends on how unreported labels are filled.
 
     A row is marked if two fills within its bounds decide for different classes; a tie goes to the
@@ -80,7 +80,7 @@ def open_decisions(captured: ArrayLike, ceiling: ArrayLike | None) -> Booleans:
     >>> open_decisions([[0.6, 0.2, 0.0], [0.25, 0.2, 0.0]], [[0.6, 0.2, 0.2], [0.25, 0.2, 0.3]])
     array([False,  True])
     """
-    low, high = _bounds(captured, ceiling)
+    low, high = (np.asarray(one, np.float64) for one in (captured, ceiling))
     rows = np.arange(len(low))
     best = low.argmax(axis=1)
     least = low[rows, best][:, None]
@@ -88,11 +88,6 @@ def open_decisions(captured: ArrayLike, ceiling: ArrayLike | None) -> Booleans:
     rivals = (high > least) | ((high == least) & before)
     rivals[rows, best] = False
     return np.asarray(rivals.any(axis=1), dtype=np.bool_)
-
-
-def _bounds(captured: ArrayLike, ceiling: ArrayLike | None) -> tuple[Floats, Floats]:
-    low = np.asarray(captured, dtype=np.float64)
-    return low, low if ceiling is None else np.asarray(ceiling, dtype=np.float64)
 
 
 def fill_rows(

@@ -78,13 +78,10 @@ class LabelRule:
 
     def _index(self, cell: object, row: int, location: CellLocation) -> int:
         text = "" if is_missing(cell) else str(cell)
-        return self._index_of[text] if text in self._index_of else self._parse(text, row, location)
-
-    def _parse(self, text: str, row: int, location: CellLocation) -> int:
-        stripped = text.strip()
-        if stripped in self._index_of:
-            return self._index_of[stripped]
-        index = _whole_number(stripped)
+        for name in (text, text.strip()):
+            if name in self._index_of:
+                return self._index_of[name]
+        index = _whole_number(text.strip())
         where = location.named(row, LABEL)
         if self._from_header:
             raise InvalidInputError(

@@ -6,7 +6,6 @@ import hashlib
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -88,11 +87,12 @@ def origin_of(table: Path) -> dict[str, str | None] | None:
         engine = settings["engine"]
         prompt = {name: settings[name] for name in _PROMPT}
         prompt["chat_template"] = engine.get("chat_template")
+        digest = hashlib.sha256(json.dumps(prompt, sort_keys=True).encode())
         return {
             "model": _text(engine["model"]),
             "revision": _text(engine.get("commit") or engine.get("revision")),
             "precision": _text(engine.get("dtype")),
-            "prompt_sha256": _hash(prompt),
+            "prompt_sha256": digest.hexdigest(),
         }
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None  # written by hand, or by another program
@@ -100,8 +100,3 @@ def origin_of(table: Path) -> dict[str, str | None] | None:
 
 def _text(value: object) -> str | None:
     return None if value is None else valid_unicode(str(value))
-
-
-def _hash(content: dict[str, Any]) -> str:
-    text = json.dumps(content, sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()

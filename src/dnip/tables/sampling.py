@@ -6,9 +6,8 @@ kept. So samples of the shares of a stream can be joined: the result is the samp
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -269,7 +268,8 @@ class RowSample:
     >>> shares = RowSample(3), RowSample(3)
     >>> for number, block in enumerate(np.split(np.arange(20.0).reshape(10, 2), 5)):
     ...     shares[number % 2].add(block, first_row=2 * number)
-    >>> bool((RowSample.joined(shares).rows == sample.rows).all())
+    >>> shares[0].join(shares[1])
+    >>> bool((shares[0].rows == sample.rows).all())
     True
     """
 
@@ -306,19 +306,14 @@ class RowSample:
             self._keys, self._places = self._keys[kept], self._places[kept]
             self._rows = [np.concatenate(self._rows)[kept]]
 
-    @classmethod
-    def joined(cls, samples: Iterable[RowSample]) -> Self:
-        """Join samples of shares, drawn with one seed, to the sample of the whole stream."""
-        parts = list(samples)
-        whole = cls(parts[0]._most)
-        for part in parts:
-            whole.n_seen += part.n_seen
-            if len(part._keys):
-                whole._keep(part._keys, part._places, part.rows)
-        order = np.argsort(whole._places)
-        whole._keys, whole._places = whole._keys[order], whole._places[order]
-        whole._rows = [whole.rows[order]] if len(order) else []
-        return whole
+    def join(self, other: RowSample) -> None:
+        """Add the sample of another share of the stream."""
+        self.n_seen += other.n_seen
+        if len(other._keys):
+            self._keep(other._keys, other._places, other.rows)
+        order = np.argsort(self._places)
+        self._keys, self._places = self._keys[order], self._places[order]
+        self._rows = [self.rows[order]] if len(order) else []
 
     @property
     def rows(self) -> Probabilities:

@@ -16,7 +16,7 @@ from dnip.priors.calibration import centred, log_probabilities
 from dnip.tables.sampling import RowSample
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from dnip.base.typing import Floats, Labels, Probabilities
 
@@ -321,14 +321,10 @@ class TableSample:
             place = None if first_row is None else first_row + begin
             self._sample.add(np.column_stack([probabilities[rows], *beside]), first_row=place)
 
-    @classmethod
-    def joined(cls, samples: Iterable[TableSample]) -> Self:
-        """Join samples of the shares of a stream to the sample of the stream."""
-        parts = list(samples)
-        whole = cls(parts[0]._n_classes)
-        whole._extra = next((part._extra for part in parts if len(part)), ())
-        whole._sample = RowSample.joined(part._sample for part in parts)
-        return whole
+    def join(self, other: TableSample) -> None:
+        """Add the sample of another share of the stream."""
+        self._extra = self._extra or other._extra
+        self._sample.join(other._sample)
 
     def __len__(self) -> int:
         """Return the number of rows that were added."""

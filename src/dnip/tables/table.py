@@ -305,8 +305,7 @@ class ProbabilityTable(Rows):
         if self.labels is None:
             return self
         rows = self.take(self.labels == UNLABELLED)
-        p = rows.probabilities
-        return self.trusted(Rows(p, None, rows.ids, rows.classes, rows.source, rows.mass))
+        return self.trusted(Rows(**{**vars(rows), "labels": None}))
 
     def split(
         self, fractions: Mapping[str, float], seed: int, *, stratify: bool = True

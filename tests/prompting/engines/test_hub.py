@@ -9,10 +9,10 @@ from dnip.prompting.engines.hub import (
     SMALL_FILES,
     WEIGHTS,
     commit_of,
-    current_commit,
     find_files,
     load,
 )
+from reproduction.prompt_request import current_commit
 
 hub = pytest.importorskip("huggingface_hub")
 errors = pytest.importorskip("huggingface_hub.errors")

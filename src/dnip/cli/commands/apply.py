@@ -53,10 +53,8 @@ def apply(
     moved = None if target_prior is None else move_to(target_prior, fitted, chunks)
     if moved is not None:
         fitted = moved.coefficients
-    rows: Scan | SharedTable = chunks
     with cluster.connect() as workers, live_progress("applying") as show:
-        if workers is not None:
-            rows = SharedTable(table, workers, names)
+        rows = chunks if workers is None else SharedTable(table, workers, names)
         done = apply_stream(rows, fitted, out, progress=lambda n: show(f"{n:,} rows"))
     mass = None if done.captured_mass is None else done.captured_mass.to_dict()
     content = {"n": done.n_rows, "changed": done.n_changed, "mass": mass, "out": str(out)}

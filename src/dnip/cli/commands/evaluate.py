@@ -74,9 +74,7 @@ def evaluate(
         target = read_prior(target_prior, next(iter(chunks)).classes)
     adjusted = None if moved is None else moved.coefficients
     with cluster.connect() as workers, live_progress("evaluating") as show:
-        rows: Scan | SharedTable = chunks
-        if workers is not None:
-            rows = SharedTable(table, workers, names)
+        rows = chunks if workers is None else SharedTable(table, workers, names)
         result = evaluate_table(
             rows,
             fitted,

@@ -133,9 +133,7 @@ class Rule:
         place = self._best(front)
         if place is not None:
             return place
-        if self.kind == "number":
-            return len(front.points) - 1
-        return len(front.points) - 1 if self.kind == "cobias" else 0
+        return len(front.points) - 1 if self.kind in ("number", "cobias") else 0
 
     def _measured(self, front: Front) -> str:
         if self.kind != "loss":

@@ -238,10 +238,7 @@ def sweep(explorer: Explorer, origins: list[Origin], rng: np.random.Generator) -
         here = explorer.equal_weights()
         for number in (*chain, *reversed(chain)):
             origin = origins[number]
-            assert origin.error is not None
-            assert origin.beta is not None
-            assert origin.tau is not None
-            goal = Scalarisation(origin.error, origin.beta, origin.tau)
+            goal = Scalarisation(origin.error or 0.0, origin.beta or 0.0, origin.tau or 0.0)
             explorer.descend(here, goal, rng.permutation(explorer.free), number)
             yield
 

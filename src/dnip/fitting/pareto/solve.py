@@ -221,16 +221,28 @@ def front(
         status = _walk(_every_line(explorer), explorer, n_every, progress)
         status = Status.OPTIMAL if status is Status.FINISHED else status
     else:
-        search = _search(explorer, np.random.default_rng(seed))
+        rng = np.random.default_rng(seed)
+        search = itertools.chain(sweep(explorer, _ORIGINS, rng), fill(explorer, rng))
         status = _walk(search, explorer, budget, progress)
 
     # multiplied by exactly 1, so that no product is rounded
     raw = np.full(problem.n_classes, 1 if weights.spacing is Spacing.LINEAR else weights.size)
-    made = _Points(explorer, problem, smoothing)
+
+    def point(
+        indices: WeightIndices, origin: Origin, betas: tuple[float, float] | None = None
+    ) -> Point:
+        confusion = problem.in_examples(explorer.confusion(indices))
+        return Point(indices, confusion, term_values(confusion, smoothing), origin, betas)
+
+    cells = explorer.front()[::-1]
+    ranges = beta_ranges(1 - explorer.accuracy(cells), explorer.cobias(cells))
     return Front(
-        points=tuple(made.front()),
-        raw=made.point(raw, RAW),
-        optimum=made.point(solution.weight_indices, DEFAULT),
+        points=tuple(
+            point(explorer.indices(cell), _ORIGINS[explorer.origin(cell)], betas)
+            for cell, betas in zip(cells.tolist(), ranges, strict=True)
+        ),
+        raw=point(raw, RAW),
+        optimum=point(solution.weight_indices, DEFAULT),
         scale=weights,
         status=status,
         n_lines=explorer.n_lines,
@@ -238,38 +250,6 @@ def front(
         seed=seed,
         unfitted=solution.unfitted,
     )
-
-
-class _Points:
-    """Makes points of what an explorer has found."""
-
-    def __init__(self, explorer: Explorer, problem: Problem, smoothing: float | None) -> None:
-        self._explorer = explorer
-        self._problem = problem
-        self._smoothing = smoothing
-
-    def point(
-        self,
-        indices: WeightIndices,
-        origin: Origin,
-        betas: tuple[float, float] | None = None,
-    ) -> Point:
-        """Return the point of weight indices."""
-        confusion = self._problem.in_examples(self._explorer.confusion(indices))
-        return Point(indices, confusion, term_values(confusion, self._smoothing), origin, betas)
-
-    def front(self) -> Iterator[Point]:
-        """Return the points of the front, the most accurate first."""
-        explorer = self._explorer
-        cells = explorer.front()[::-1]
-        ranges = beta_ranges(1 - explorer.accuracy(cells), explorer.cobias(cells))
-        for cell, betas in zip(cells.tolist(), ranges, strict=True):
-            yield self.point(explorer.indices(cell), _ORIGINS[explorer.origin(cell)], betas)
-
-
-def _search(explorer: Explorer, rng: np.random.Generator) -> Iterator[None]:
-    yield from sweep(explorer, _ORIGINS, rng)
-    yield from fill(explorer, rng)
 
 
 def _every_line(explorer: Explorer) -> Iterator[None]:

@@ -281,10 +281,11 @@ def trace_front(
             f"{opt.source} is so large that the front is that of a sample, which is not refitted",
             hint="Give a test table instead",
         )
-    assert labelled.labels is not None
+    p, labels = labelled.probabilities, labelled.labels
+    assert labels is not None
     found = front(
-        labelled.probabilities,
-        labelled.labels,
+        p,
+        labels,
         scale=scale,
         smoothing=smoothing,
         effort=effort,
@@ -298,7 +299,6 @@ def trace_front(
     if weight is not None:
         data_hash = count(Coefficients(opt.classes, found.raw.weight_indices, found.scale), None)[1]
     provenance = provenance_of(sample, data_hash, calibrate_table(labelled), seed)
-    p, labels = labelled.probabilities, labelled.labels
     like = TableSample.of(p, labels, mass=labelled.mass, weight=weight)
     provenance["sketch"] = like.sketch().to_dict()
     trade_off = TradeOff(
@@ -314,8 +314,8 @@ def trace_front(
         return trade_off
     try:
         checked = cross_fit(
-            labelled.probabilities,
-            labelled.labels,
+            p,
+            labels,
             found,
             smoothing=smoothing,
             effort=effort,

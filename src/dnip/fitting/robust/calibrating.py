@@ -13,7 +13,7 @@ from dnip.fitting.robust.smooth import batch_shift, draw_per_class
 from dnip.metrics.two_samples import smirnov_p_value
 from dnip.priors import Calibration
 from dnip.priors.calibration import centred, log_probabilities, softmax
-from dnip.priors.estimate import maximise_shares
+from dnip.priors.estimate import likely_shares
 from dnip.tables.sketch import TableSample
 
 # Rows of each class that a calibration is learned from, and cells in all. That is enough for its
@@ -114,7 +114,6 @@ def what_labels_tell(
 
 # Rows differ beyond chance if the p value over all classes is below this.
 _LEVEL = 0.01
-_MAX_ROUNDS, _TOLERANCE = 1_000, 1e-7
 
 
 class Drift(NamedTuple):
@@ -166,13 +165,7 @@ def find_drift(
     if counts is None:
         counts = np.ones(len(labels))
     if target is None:
-        target = maximise_shares(
-            calibrate(labelled, labels, counts).posterior(log_u),
-            np.full(n_classes, 1 / n_classes),
-            np.full(n_classes, 0.5),
-            rounds=_MAX_ROUNDS,
-            tolerance=_TOLERANCE,
-        )
+        target = likely_shares(calibrate(labelled, labels, counts).posterior(log_u))
     support = np.bincount(labels, counts, n_classes)
     factor = (target / np.where(support > 0, support, 1.0))[labels]
     weight = counts * factor

@@ -186,7 +186,9 @@ def fit_robustly(
     absent: tuple[int, ...] = ()
     if settings.target_prior is not None:
         target = check_prior(settings.target_prior, given.classes)
-        problem = _weighed(given, target)
+        own = np.asarray(given.counts * given.unit, np.float64)
+        weight = weigh_rows(given.labels, target, given.classes, own)
+        problem = Problem.trusted(given.probabilities, given.labels, given.classes, weight)
         absent = tuple(np.flatnonzero(target == 0).tolist())
 
     def plain_optimum(began: float) -> Solution:
@@ -288,13 +290,6 @@ def _is_quick(problem: Problem) -> bool:
     n_rows, n_classes = len(problem.labels), problem.n_classes
     products = min(n_rows, ROWS_PER_CLASS * n_classes) * n_classes**2
     return problem.n_cells <= _MOST_CELLS and products <= _MOST_PRODUCTS
-
-
-def _weighed(problem: Problem, target: Floats) -> Problem:
-    """Return the problem with weights for other class shares."""
-    own = np.asarray(problem.counts * problem.unit, np.float64)
-    weight = weigh_rows(problem.labels, target, problem.classes, own)
-    return Problem.trusted(problem.probabilities, problem.labels, problem.classes, weight)
 
 
 def _closes_gaps(goal: ObjectiveLike) -> bool:

@@ -277,12 +277,8 @@ class _FoldEvidence:
         metric = METRICS[name]
         if metric.of_class_accuracies is not None:
             return metric.of_class_accuracies(*self._class_accuracies())
-        return np.array(
-            [
-                [metric.of(confusion) for confusion in self._confusions(c)]
-                for c in range(self._predicted.shape[1])
-            ]
-        )
+        candidates = map(self._confusions, range(self._predicted.shape[1]))
+        return np.array([[metric.of(one) for one in confusions] for confusions in candidates])
 
     def _class_accuracies(self) -> tuple[Floats, Integers]:
         """Return class accuracies, candidates × samples × classes, and the rows of each class.

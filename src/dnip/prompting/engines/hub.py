@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -111,13 +110,6 @@ def find_files(
 def commit_of(folder: Path) -> str | None:
     """Return the commit that a folder of `find_files` holds, None for a folder of the user."""
     return folder.name if folder.parent.name == "snapshots" else None
-
-
-def current_commit(name: str, revision: str | None = None) -> str | None:
-    """Return the commit that a name on the hub means now, None where nobody can tell."""
-    with suppress(DNIPError):
-        return commit_of(find_files(name, "model", ("config.json",), revision=revision))
-    return None
 
 
 def load(loader: Callable[..., Any], folder: Path, what: str, **options: Any) -> Any:
