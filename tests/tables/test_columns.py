@@ -5,8 +5,8 @@ import math
 import pytest
 
 from dnip.base.errors import InvalidInputError
+from dnip.tables.cells import LabelRule
 from dnip.tables.columns import CellLocation, resolve_columns
-from dnip.tables.labels import LabelRule
 
 
 def resolve(header, classes=None):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Protocol, cast
 
 import numpy as np
 
@@ -40,11 +40,10 @@ class Location(Protocol):
         ...
 
 
-class ArrayLocation:
+class ArrayLocation(NamedTuple):
     """Cells of an array, under the name of the argument."""
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    name: str
 
     def cell(self, row: int, column: int | None = None) -> str:
         """Name the 0-based row, and the class column if given."""

@@ -18,8 +18,8 @@ from dnip.metrics.cobias import cobias_of
 from dnip.metrics.gaps import draw_accuracies
 from dnip.priors import PriorEstimate
 from dnip.tables import Rows
+from dnip.tables.cells import UNLABELLED
 from dnip.tables.evaluation import check_same_classes
-from dnip.tables.labels import UNLABELLED
 from dnip.tables.on_cluster import SharedTable, add_up
 from dnip.tables.sketch import LEAST_ROWS, Comparison, Sketch, TableSample
 

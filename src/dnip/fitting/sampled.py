@@ -10,22 +10,25 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dnip.base.cluster import Cluster
 from dnip.base.typing import Floats
 from dnip.fitting.settings import FitSettings
 from dnip.method.coefficients import Coefficients
 from dnip.method.objective import on_classes
 from dnip.method.solution import Solution
 from dnip.tables import ProbabilityTable, Rows, Scan, ahead
+from dnip.tables.cells import UNLABELLED
 from dnip.tables.evaluation import Evaluation, evaluate
-from dnip.tables.labels import UNLABELLED
 from dnip.tables.on_cluster import SharedTable, add_up
 from dnip.tables.provenance import DataHash
 from dnip.tables.reading import read_rows
 from dnip.tables.sampling import Sample, Sampler
+
+if TYPE_CHECKING:
+    from dnip.base.cluster import Cluster
 
 #: Counts a whole table under coefficients, for a class mix, and returns the table's hash.
 Count = Callable[[Coefficients, Floats | None], tuple[Evaluation, str]]

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dnip.base.typing import Floats
-from dnip.metrics.confusion import as_counts
+from dnip.metrics.confusion import as_counts, per_example
 
 
 def accuracy(confusion: ArrayLike) -> float:
@@ -45,11 +45,7 @@ def class_accuracies(confusion: ArrayLike) -> Floats:
     array([0.8, 0.6])
     """
     counts = as_counts(confusion)
-    true = counts.sum(axis=1)
-    recall: Floats = np.divide(
-        np.diag(counts), true, out=np.full(len(counts), np.nan), where=true > 0
-    )
-    return recall
+    return per_example(np.diag(counts), counts)
 
 
 def balanced_accuracy(confusion: ArrayLike) -> float:

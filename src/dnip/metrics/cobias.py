@@ -86,8 +86,7 @@ def odd_classes(confusion: ArrayLike) -> Integers:
     """
     errors = as_counts(confusion).copy()
     np.fill_diagonal(errors, 0)
-    odd: Integers = np.where(errors.any(axis=1), errors.argmax(axis=1), -1)
-    return odd
+    return np.asarray(np.where(errors.any(axis=1), errors.argmax(axis=1), -1))
 
 
 def cobias_single(confusion: ArrayLike) -> float:

@@ -104,8 +104,11 @@ def prediction_ratios(confusion: ArrayLike) -> Floats:
     array([1.2, 0.8])
     """
     counts = as_counts(confusion)
+    return per_example(counts.sum(axis=0), counts)
+
+
+def per_example(numbers: Floats, counts: Floats) -> Floats:
+    """Return numbers of the classes, (N,), over their examples; ``nan`` without examples."""
     true = counts.sum(axis=1)
-    ratios: Floats = np.divide(
-        counts.sum(axis=0), true, out=np.full(len(counts), np.nan), where=true > 0
-    )
-    return ratios
+    none = np.full(len(counts), np.nan)
+    return np.asarray(np.divide(numbers, true, out=none, where=true > 0))

@@ -18,9 +18,8 @@ from dnip.base.optional import load_optional
 from dnip.base.typing import Labels
 from dnip.prompting.files import Found, Places, read_values
 from dnip.prompting.task import Task
-from dnip.tables.cells import check_ids
+from dnip.tables.cells import UNLABELLED, LabelRule, check_ids
 from dnip.tables.columns import CONTENT_FREE
-from dnip.tables.labels import UNLABELLED, LabelRule
 
 #: Marks the name of a data set on the Hugging Face hub: ``hf:NAME`` or ``hf:NAME:CONFIGURATION``,
 #: and either with ``@REVISION``.

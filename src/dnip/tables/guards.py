@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dnip.base.errors import InvalidInputError, listed
+from dnip.tables.cells import UNLABELLED
 from dnip.tables.columns import CONTENT_FREE
-from dnip.tables.labels import UNLABELLED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

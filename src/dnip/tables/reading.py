@@ -15,11 +15,10 @@ from dnip.base.errors import DNIPWarning, InvalidInputError, listed
 from dnip.base.typing import Floats, Integers
 from dnip.base.validation import check_classes, check_integer
 from dnip.tables.captured_mass import MassCounts
-from dnip.tables.cells import MOST_IDS, IdsSeen, check_ids, check_scalars, numbers_of
+from dnip.tables.cells import MOST_IDS, IdsSeen, LabelRule, check_ids, check_scalars, numbers_of
 from dnip.tables.columns import ID, LABEL, MASS, CellLocation, Layout
 from dnip.tables.formats import FORMATS, Format, format_of
 from dnip.tables.formats.text import cannot_read
-from dnip.tables.labels import LabelRule
 from dnip.tables.rows import WHOLE, Block, Rows, Share, as_list
 
 Item = TypeVar("Item")

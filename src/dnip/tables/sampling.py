@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dnip.base.errors import InvalidInputError
 from dnip.base.typing import Booleans, Floats, Integers, Labels, Probabilities
 from dnip.base.validation import check_integer
-from dnip.tables.labels import UNLABELLED
+from dnip.tables.cells import UNLABELLED
 from dnip.tables.rows import Rows
 from dnip.tables.table import ProbabilityTable
 

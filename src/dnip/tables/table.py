@@ -13,10 +13,9 @@ from dnip.base.arrays import check_labels, check_mass, check_probabilities
 from dnip.base.errors import InvalidInputError, listed
 from dnip.base.validation import check_classes
 from dnip.tables.captured_mass import CapturedMass
-from dnip.tables.cells import check_ids
+from dnip.tables.cells import UNLABELLED, check_ids
 from dnip.tables.columns import default_classes
 from dnip.tables.formats.frame import make_frame, read_frame
-from dnip.tables.labels import UNLABELLED
 from dnip.tables.provenance import DataHash
 from dnip.tables.reading import check_blocks, read_rows
 from dnip.tables.rows import Rows, joined

@@ -127,13 +127,13 @@ class _Sidecar:
         if self.bias and request.method == "POST" and path.endswith(CHAT):
             body = add_bias(body, self.bias)
         response = await self.upstream.send(request.method, url, headers, body, decode=decides)
-        answer_headers = passed_on(response.raw_headers)
         if not decides:
-            return _Passed(response, answer_headers, response.headers.get("Content-Length"))
+            return _Passed(response)
         content = await read_whole(response, self.max_body, self.upstream.timeout)
         if response.status == 200:
             content = self._corrected(content)
         whole = Response(content, response.status)
+        answer_headers = passed_on(response.raw_headers)
         whole.raw_headers += [pair for pair in answer_headers if pair[0] != b"content-encoding"]
         return whole
 
@@ -164,16 +164,11 @@ class _Sidecar:
 class _Passed(StreamingResponse):
     """An answer that is passed on as it comes."""
 
-    def __init__(
-        self,
-        response: aiohttp.ClientResponse,
-        headers: list[tuple[bytes, bytes]],
-        length: str | None = None,
-    ) -> None:
+    def __init__(self, response: aiohttp.ClientResponse) -> None:
         super().__init__(response.content.iter_any(), status_code=response.status)
         self._response = response
-        self.raw_headers = headers
-        if length is not None:
+        self.raw_headers = passed_on(response.raw_headers)
+        if (length := response.headers.get("Content-Length")) is not None:
             self.raw_headers.append((b"content-length", length.encode()))
 
     async def stream_response(self, send: Send) -> None:

@@ -10,9 +10,8 @@ import numpy as np
 from dnip.base.errors import InvalidInputError, listed
 from dnip.base.typing import Labels
 from dnip.prompting.files import Places, read_values
-from dnip.tables.cells import check_ids
+from dnip.tables.cells import UNLABELLED, LabelRule, check_ids
 from dnip.tables.columns import ID, LABEL
-from dnip.tables.labels import UNLABELLED, LabelRule
 
 #: What to join by instead of an id, to join rows in their order.
 BY_ROW = "row"

@@ -27,9 +27,8 @@ from dnip.prompting.engines.base import Fill
 from dnip.prompting.files import Found, Places, read_values
 from dnip.prompting.fill import fill_rows
 from dnip.tables import ProbabilityTable
-from dnip.tables.cells import check_ids
+from dnip.tables.cells import UNLABELLED, LabelRule, check_ids
 from dnip.tables.columns import MASS
-from dnip.tables.labels import UNLABELLED, LabelRule
 from dnip.tables.provenance import metadata_path
 
 #: A file of answers, or an answer (or a list of them) as parsed from JSON.

@@ -9,7 +9,7 @@ import re
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import IO, TypeAlias, cast
 
@@ -87,12 +87,11 @@ def read_jsonl(
         wanted = layout.wanted(others=others)
         first_row = 0
         n_rows = rows_per_block(block_rows, len(first))
-        run = [first, *islice(rows, n_rows - 1)]
-        while run:
+        rows = chain([first], rows)
+        while run := list(islice(rows, n_rows)):
             _check_keys(run, first, layout.location(first_row))
             yield Block(layout, {name: [row[name] for row in run] for name in wanted}, first_row)
             first_row += len(run)
-            run = list(islice(rows, n_rows))
 
 
 def _json_rows(file: IO[str], source: str) -> Iterator[_Row]:
