@@ -21,16 +21,9 @@ def describe_check(check: Check) -> str:
         Column("distance", 3),
     ]
     mix = check.mix
-    rows: list[Row] = [
-        (name, share, Estimate(*estimate), distance)
-        for name, share, estimate, distance in zip(
-            check.classes,
-            check.shares.tolist(),
-            zip(mix.shares.tolist(), mix.low.tolist(), mix.high.tolist(), strict=True),
-            check.comparison.distances.tolist(),
-            strict=True,
-        )
-    ]
+    now = map(Estimate, mix.shares.tolist(), mix.low.tolist(), mix.high.tolist())
+    distances = check.comparison.distances.tolist()
+    rows: list[Row] = [*zip(check.classes, check.shares.tolist(), now, distances, strict=True)]
     parts = [
         f"{check.n_rows:,} new rows, against {check.rows_at_fit:,.0f} rows of the fit",
         to_text(Table("check", "", columns, rows)),

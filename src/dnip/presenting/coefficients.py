@@ -38,22 +38,15 @@ def describe_coefficients(coefficients: Coefficients) -> str:
     """
     indices = coefficients.weight_indices.tolist() or [None] * len(coefficients.classes)
     columns = [Column("class"), Column("weight", 5), Column("index")]
-    rows = [
-        (shorten(name, _CLASS), weight, index)
-        for name, weight, index in zip(
-            coefficients.classes, coefficients.weights.tolist(), indices, strict=True
-        )
-    ]
+    names = [shorten(name, _CLASS) for name in coefficients.classes]
+    rows = [*zip(names, coefficients.weights.tolist(), indices, strict=True)]
     entries = [
         (shorten(name, _ENTRY), shorten(_written(value), _WIDE))
         for name, value in _entries(coefficients).items()
     ]
-    return "\n\n".join(
-        [
-            to_text(Table("weights", "", columns, rows)),
-            to_text(Table("entries", "", [Column("entry"), Column("value")], entries)),
-        ]
-    )
+    weights = to_text(Table("weights", "", columns, rows))
+    record = to_text(Table("entries", "", [Column("entry"), Column("value")], entries))
+    return f"{weights}\n\n{record}"
 
 
 def coefficients_to_dict(coefficients: Coefficients) -> dict[str, Any]:

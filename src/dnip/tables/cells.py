@@ -273,14 +273,9 @@ class LabelRule:
         self._from_header = from_header
         self._index_of = {name: index for index, name in enumerate(classes)}
         self._index_of[""] = UNLABELLED
-        self._ambiguous = next(
-            (
-                name
-                for index, name in enumerate(classes)
-                if _whole_number(name) not in (None, index)
-            ),
-            None,
-        )
+        numbers = {name: _whole_number(name) for name in classes}
+        others = (name for i, name in enumerate(classes) if numbers[name] not in (None, i))
+        self._ambiguous = next(others, None)
 
     def read(self, cells: Cells, location: CellLocation) -> Labels:
         """Return the class index of each cell, -1 where it is empty.

@@ -293,11 +293,8 @@ class EvaluationCounts:
         self._masses = MassCounts()
         self._classes: tuple[str, ...] = ()
         self._source = ""
-        self._given = {
-            name: given
-            for name, given in (("reweighted", coefficients), ("adjusted", adjusted))
-            if given is not None
-        }
+        given = {"reweighted": coefficients, "adjusted": adjusted}
+        self._given = {name: one for name, one in given.items() if one is not None}
         self._counts: dict[str, Confusion] = {}
 
     def add(self, rows: Rows) -> None:

@@ -200,12 +200,8 @@ class Sketch:
         """
         n = len(probabilities)
         columns = centred(log_probabilities(probabilities))
-        distances = np.array(
-            [
-                sketch.distance(column)
-                for sketch, column in zip(self.classes, columns.T, strict=True)
-            ]
-        )
+        pairs = zip(self.classes, columns.T, strict=True)
+        distances = np.array([sketch.distance(column) for sketch, column in pairs])
         mass_distance = None
         if self.mass is not None and mass is not None:
             mass_distance = self.mass.distance(mass)

@@ -169,12 +169,8 @@ def choose(
     evidence = _Evidence(labels, [predictions[c] for c in candidates], n_classes, seed, weight)
     steps = [evidence.scores(weights) for weights in criterion.steps]
     first = _against(steps[0], 0)
-    standings = {
-        settings: Standing(float(score), float(ahead), float(error))
-        for settings, score, ahead, error in zip(
-            candidates, steps[0][:, 0], first.ahead, first.errors, strict=True
-        )
-    }
+    numbers = np.stack([steps[0][:, 0], first.ahead, first.errors], axis=1).tolist()
+    standings = {one: Standing(*own) for one, own in zip(candidates, numbers, strict=True)}
     bar = first.bar(confidence)
     over = np.flatnonzero(first.ahead > bar * first.errors + _ROUNDING)
     if len(over) == 0 and len(steps) > 1:

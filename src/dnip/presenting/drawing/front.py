@@ -49,15 +49,9 @@ def _draw(figure: Any, found: TradeOff, chosen: int | None) -> None:  # noqa: AN
 def draw_front(axes: Any, found: TradeOff, chosen: int | None = None) -> None:  # noqa: ANN401
     """Draw accuracy against COBias into one set of axes."""
     front, test, cross = found.front, found.test, found.cross
+    opt = [point.confusion for point in front.points]
     sides: list[tuple[str, str, Sequence[Counts], Counts | None, Counts | None, str]] = [
-        (
-            "opt",
-            _OPT,
-            [point.confusion for point in front.points],
-            front.raw.confusion,
-            front.optimum.confusion,
-            "-",
-        )
+        ("opt", _OPT, opt, front.raw.confusion, front.optimum.confusion, "-")
     ]
     if cross is not None:
         sides.append(("rows left out (expected)", _LEFT_OUT, cross.confusions, None, None, ":"))
