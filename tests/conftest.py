@@ -101,3 +101,10 @@ def tiny_model(tmp_path_factory):
         return folders[kind]
 
     return folder
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """An empty folder to work in, so that names in messages are short."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path

@@ -11,6 +11,13 @@ class Outcome(NamedTuple):
     out: str
     err: str
 
+    @classmethod
+    def of(cls, status, capsys):
+        """The outcome of a run whose output pytest has caught."""
+        out, err = capsys.readouterr()
+        told = [line for line in err.splitlines(True) if not line.startswith("progress: ")]
+        return cls(status, out, "".join(told))
+
     @property
     def json(self):
         """Standard output, which must be one strict JSON object on one line."""

@@ -68,6 +68,14 @@ def random_probabilities(rng, n_rows, n_classes, kind="random"):
 KINDS = ("random", "tied", "decimal", "tiny", "one-hot", "mixed")
 
 
+def random_problem(seed, n_classes, kind, n_rows=40):
+    """Probabilities and labels, every class among them."""
+    rng = np.random.default_rng(seed)
+    p = random_probabilities(rng, n_rows, n_classes, kind)
+    labels = np.append(np.arange(n_classes), rng.integers(n_classes, size=n_rows - n_classes))
+    return p, labels
+
+
 def random_confusion(rng, n_classes, n_missing=0, size=50):
     """Counts with `n_missing` classes that have no examples."""
     confusion = rng.integers(0, size, (n_classes, n_classes))

@@ -122,6 +122,7 @@ class TestClasses:
         (lambda: check_number("beta", 2, at_most=1), "at most 1; got 2"),
         (lambda: check_number("beta", math.nan), "beta must be a finite number; got nan"),
         (lambda: check_number("beta", 10**400), "beta must be a finite number"),
+        (lambda: check_number("beta", 1e308), "beta must be a finite number at most 1e+12"),
         (lambda: check_number("beta", "1"), "got '1'"),
         (lambda: check_number("beta", True), "got True"),
         (lambda: check_integer("seed", 1.0, at_least=0), "whole number of at least 0; got 1.0"),

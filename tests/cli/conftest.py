@@ -20,20 +20,12 @@ def dnip(monkeypatch, capsys):
         monkeypatch.setattr(sys, "argv", ["dnip", *map(str, arguments)])
         with warnings.catch_warnings(), pytest.raises(SystemExit) as stop:
             main()
-        out, err = capsys.readouterr()
-        assert "Traceback" not in err
-        assert "internal error" not in err
-        told = [line for line in err.splitlines(True) if not line.startswith("progress: ")]
-        return Outcome(stop.value.code or 0, out, "".join(told))
+        outcome = Outcome.of(stop.value.code or 0, capsys)
+        assert "Traceback" not in outcome.err
+        assert "internal error" not in outcome.err
+        return outcome
 
     return run
-
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    """An empty folder to work in, so that names in messages are short."""
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 @pytest.fixture

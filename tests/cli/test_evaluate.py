@@ -32,14 +32,6 @@ def test_with_coefficients_the_text_shows_both_sides(dnip, files):
     assert "In brackets: 90 % intervals." in text
 
 
-def test_unlabelled_rows_are_not_counted(dnip, files):
-    with Path("t.csv").open("a") as file:
-        file.write(",0.5,0.5\n,0.1,0.9\n")
-    summary = dnip("evaluate", "t.csv", "--json").json
-    assert (summary["n"], summary["n_unlabelled"]) == (4, 2)
-    assert sum(map(sum, summary["raw"]["confusion"])) == 4
-
-
 def test_a_class_without_rows_is_warned_of_and_null(dnip, folder):
     Path("t.csv").write_text("label,p0,p1,p2\n0,0.8,0.1,0.1\n2,0.5,0.1,0.4\n")
     run = dnip("evaluate", "t.csv", "--json")

@@ -86,12 +86,6 @@ def test_the_exact_solver_proves_its_optimum(dnip, opt):
     assert "Proven optimal" in dnip("fit", opt, "--solver", "exact").out
 
 
-def test_a_spent_time_limit_is_an_answer_all_the_same(dnip, opt):
-    run = dnip("fit", opt, "--time-limit", "0", "--json")
-    assert (run.status, run.json["status"]) == (0, "time_limit")
-    assert Path("coefficients.json").exists()
-
-
 def test_ctrl_c_in_a_search_keeps_the_best_so_far(dnip, opt, monkeypatch):
     search = Exhaustive.search
 
@@ -125,16 +119,6 @@ def test_unlabelled_rows_are_noted_and_not_used_where_a_plain_fit_is_asked_for(d
     assert run.err == "note: rows without a label, not used: 2\n"
     assert run.json["weight_indices"] == before["weight_indices"]
     assert run.json["objective"] == before["objective"]
-
-
-def test_a_class_without_examples_is_warned_of_by_name(dnip, folder):
-    Path("t.csv").write_text("label,p0,p1,p2\n0,0.8,0.1,0.1\n0,0.7,0.2,0.1\n2,0.5,0.1,0.4\n")
-    run = dnip("fit", "t.csv", "--classes", "no,maybe,yes", "--json")
-    assert run.status == 0
-    assert run.err.startswith("warning: no labelled example of class maybe: not fitted")
-    assert run.err.count("\n") == 1
-    assert run.json["unfitted"] == [1]
-    assert json.loads(Path("coefficients.json").read_text())["fit"]["unfitted"] == ["maybe"]
 
 
 @pytest.mark.parametrize("stream", ["/dev/null", "/dev/full"])

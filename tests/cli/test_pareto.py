@@ -80,21 +80,15 @@ def test_a_test_table_without_some_class_is_told_of(dnip, tables):
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["opt.csv", "--choose", "best"], "'best' is no rule to choose a point by"),
         (["opt.csv", "--choose", "accuracy>=1"], "the nearest is point 1: accuracy"),
         (["opt.csv", "--out", "c.json"], "but none is chosen. Add --choose knee"),
         (["opt.csv", "--test", "opt.csv"], "90 ids stand in both opt.csv and opt.csv"),
         (["opt.csv", "--choose", "1", "--out", "no/c.json"], "no does not exist"),
         (["opt.csv", "--folder", "opt.csv"], "opt.csv"),
-        (["opt.csv", "--scale", "continuous"], "continuous weights are no longer searched"),
-        (["opt.csv", "--effort", "nan"], "effort must be a finite number above 0"),
-        (["opt.csv", "--time-limit", "-1"], "time_limit must be a finite number at least 0"),
-        (["opt.csv", "--test", "two.csv"], "two.csv has the classes 0, 1, but opt.csv has"),
         (["one.csv"], "only class 0 has labelled rows"),
     ],
 )
 def test_refusals_leave_nothing_behind(dnip, tables, arguments, told):
-    Path("two.csv").write_text("label,p0,p1\n0,0.9,0.1\n1,0.2,0.8\n")
     Path("one.csv").write_text("label,p0,p1\n0,0.9,0.1\n0,0.2,0.8\n")
     dnip("pareto", *arguments).assert_refused(told)
     assert not list(Path().rglob("*.json"))

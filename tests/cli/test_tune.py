@@ -64,7 +64,6 @@ def test_every_setting_can_be_tried(dnip, opt):
         (("--scales", "30,wide"), "error: scale is 'wide'"),
         (("--robust-modes", "maybe"), "error: robust must be one of auto, on, off; got 'maybe'"),
         (("--folds", "40"), "class 0 has 20 labelled rows, too few for 40 folds"),
-        (("--dev-share", "0.01"), "a dev share of 0.01 leaves none of them to score on"),
         (("--dev", "opt.csv"), "hold the same rows"),
         (("--robust-modes", "off", "--unlabelled", "opt.csv"), "unlabelled rows serve robust fits"),
     ],

@@ -67,6 +67,7 @@ def test_costs_are_read_again_from_the_coefficients_that_were_fitted_with_them(t
         ("c.json", '{"a": {"a": 0}}', r"shape \(1, 1\)"),
         ("c.json", '{"a": {"a": 0, "b": 1}, "b": {"a": 0}}', "'b' has costs for a, but the true"),
         ("c.json", '[[0, 1], ["x", 0]]', "is not a matrix of numbers"),
+        ("c.json", f"[[0, {'9' * 400}], [1, 0]]", "is not a matrix of numbers"),
         ("c.json", '{"format": "dnip-coefficients", "objective": {}}', "fitted without costs"),
     ],
 )

@@ -73,6 +73,7 @@ def test_what_it_may_not(text, told):
         ('["a", 1, 2]', "not numbers"),
         ('{"ham": [1], "spam": 0, "a=b": 0}', "not numbers"),
         ("[[0.5, 0.5, 0]]", "no share|3 shares"),
+        (f"[{'9' * 400}, 0, 0]", "not numbers"),
     ],
 )
 def test_files_that_hold_no_mix(tmp_path, content, told):

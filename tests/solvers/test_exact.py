@@ -11,16 +11,9 @@ from dnip.base.errors import DNIPWarning, InvalidInputError
 from dnip.solvers import Coordinate, Exact, exact
 from objectives import OBJECTIVES
 from problems import KNOWN
-from strategies import KINDS, random_probabilities, seeded
+from strategies import KINDS, random_problem, seeded
 
 SCALES = {2: 30, 3: 12, 4: 6}
-
-
-def random_problem(seed, n_classes, kind, n_rows=60):
-    rng = np.random.default_rng(seed)
-    p = random_probabilities(rng, n_rows, n_classes, kind)
-    labels = np.append(np.arange(n_classes), rng.integers(n_classes, size=n_rows - n_classes))
-    return p, labels
 
 
 @pytest.mark.usefixtures("blind")
@@ -32,7 +25,7 @@ def random_problem(seed, n_classes, kind, n_rows=60):
     kind=st.sampled_from(KINDS),
 )
 def test_equals_exhaustive_search(objective, seed, n_classes, kind):
-    p, labels = random_problem(seed, n_classes, kind)
+    p, labels = random_problem(seed, n_classes, kind, n_rows=60)
     scale = SCALES[n_classes]
     solution = solve(p, labels, objective, scale=scale, solver="exact")
     oracle = solve(p, labels, objective, scale=scale, solver="exhaustive")

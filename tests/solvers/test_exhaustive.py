@@ -11,18 +11,11 @@ import oracles
 from dnip import Objective, Status, solve
 from dnip.base.errors import DNIPWarning, InvalidInputError
 from dnip.method.scales import WeightScale
-from dnip.solvers import SOLVERS, Exhaustive
+from dnip.solvers import Exhaustive
 from problems import KNOWN
-from strategies import KINDS, random_probabilities, seeded
+from strategies import KINDS, random_probabilities, random_problem, seeded
 
 SCALES = {2: 12, 3: 6, 4: 4}
-
-
-def random_problem(seed, n_classes, kind, n_rows=40):
-    rng = np.random.default_rng(seed)
-    p = random_probabilities(rng, n_rows, n_classes, kind)
-    labels = np.append(np.arange(n_classes), rng.integers(n_classes, size=n_rows - n_classes))
-    return p, labels
 
 
 @pytest.mark.parametrize("gap", ["pairwise", "single"])
@@ -123,9 +116,3 @@ def test_a_class_without_examples_has_the_middle_weight(scale):
     middle = np.exp(np.log(np.delete(solution.weights, 2)).mean())
     assert solution.weights[2] == pytest.approx(middle, rel=0.06)  # half a step of log:30
     assert solution.status is Status.FINISHED
-
-
-@pytest.mark.parametrize("solver", list(SOLVERS))
-def test_continuous_weights_are_refused_with_what_to_take_instead(solver):
-    with pytest.raises(InvalidInputError, match=r"no longer searched\. Take log:1000"):
-        solve([[0.9, 0.1], [0.6, 0.4]], [0, 1], scale="continuous", solver=solver)

