@@ -6,6 +6,7 @@ import sys
 from importlib import import_module
 from keyword import iskeyword
 from pathlib import Path
+from signal import SIGINT
 from typing import Any
 
 import click
@@ -14,7 +15,6 @@ from dnip.base.errors import InvalidInputError
 from dnip.base.version import __version__
 from dnip.cli.command import GONE, Command, command_of, gone_option, write_sections
 from dnip.cli.console import Verbosity
-from dnip.cli.main import INTERRUPTED
 
 #: The commands by what they are for, in the order of the help. Each is a function in a file of its
 #: own name; both end in "_" where Python reserves the word. The file is loaded with the command.
@@ -85,7 +85,7 @@ class Commands(click.Group):
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
-            sys.exit(INTERRUPTED)
+            sys.exit(128 + SIGINT)
 
 
 @click.group("dnip", Commands, no_args_is_help=True, context_settings=_SETTINGS)
