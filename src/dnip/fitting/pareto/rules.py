@@ -207,23 +207,25 @@ def expected_cobias(confusion: Counts) -> float:
     """
     size = np.asarray(confusion.sum(axis=1), np.float64)
     rates = class_accuracies(confusion)
-    present = np.flatnonzero(size > 0)
     hedged = (np.diag(confusion) + 1) / (size + 2)  # a rate of 0 or 1 is uncertain too
     with np.errstate(divide="ignore"):
         variance = hedged * (1 - hedged) / size
-    gaps = [
-        _folded_mean(float(rates[i] - rates[j]), float(variance[i] + variance[j]))
-        for i, j in itertools.combinations(present.tolist(), 2)
-    ]
-    return math.fsum(gaps) / len(gaps)
+    rates, variance = rates[size > 0], variance[size > 0]
+    gaps = (
+        _folded_mean(rates[i] - rates[:i], variance[i] + variance[:i]) for i in range(len(rates))
+    )
+    return math.fsum(itertools.chain.from_iterable(gaps)) / math.comb(len(rates), 2)
 
 
-def _folded_mean(mean: float, variance: float) -> float:
-    """Return the mean of the absolute value of a normal variable, at most 1."""
-    deviation = math.sqrt(variance)
-    tail = math.exp(-(mean**2) / (2 * variance))
-    beyond = mean * math.erf(mean / (deviation * math.sqrt(2)))
-    return min(deviation * math.sqrt(2 / math.pi) * tail + beyond, 1.0)
+_erf = np.frompyfunc(math.erf, 1, 1)
+
+
+def _folded_mean(mean: Floats, variance: Floats) -> Floats:
+    """Return the mean of the absolute value of normal variables, at most 1."""
+    deviation = np.sqrt(variance)
+    tail = np.exp(-(mean**2) / (2 * variance))
+    beyond = mean * np.float64(_erf(mean / (deviation * math.sqrt(2))))
+    return np.minimum(deviation * math.sqrt(2 / math.pi) * tail + beyond, 1.0)
 
 
 #: A front over-fits where some class has fewer labelled examples than this: its accuracy is then
