@@ -32,7 +32,7 @@ def test_other_weights_count_in_fine_steps_of_a_power_of_two(largest):
 @pytest.mark.parametrize(
     ("labels", "weight", "message"),
     [
-        ([1, 1, 1, 1], None, "only class 1 has labelled examples, .* at least 2 classes"),
+        ([1, 1, 1, 1], None, "only class 1 has labelled rows, .* at least 2 classes"),
         ([0, 1, 1, 1], [0, 1, 1, 1], "only class 1 has"),
         ([0, 1, 2], None, r"labels has shape \(3,\), but 4 examples"),
         ([0, 1, 2, 3], None, r"labels\[3\]: label 3 is outside 0..2"),
@@ -72,7 +72,7 @@ def test_frames_and_names_that_do_not_belong_together(frame, labels, classes, to
 
 
 def test_refuses_a_set_without_examples():
-    with pytest.raises(InvalidInputError, match="no class has labelled examples"):
+    with pytest.raises(InvalidInputError, match="no class has labelled rows"):
         Problem.of(np.empty((0, 3)), np.empty(0, int))
 
 

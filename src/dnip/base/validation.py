@@ -16,10 +16,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from dnip.base.typing import Floats, Integers
+    from dnip.base.typing import Booleans, Floats, Integers
 
 #: Largest weight scale K: beyond it neighbouring weights no longer differ in any real decision.
 MAX_SCALE = 10_000
+# A matrix of so many classes takes 128 MB, and a fit holds four.
+_MOST_CLASSES = 4_000
 # The largest number that a setting may be.
 _LARGEST = 1e12
 
@@ -184,6 +186,53 @@ def check_classes(classes: Sequence[str]) -> tuple[str, ...]:
             f"class names must be valid Unicode without NUL characters; got {names!r}"
         )
     return names
+
+
+def check_several_classes(
+    present: Booleans, classes: Sequence[str], source: str = "labels", also: str = ""
+) -> None:
+    """Refuse rows of fewer than two classes, between which there is no gap.
+
+    Parameters
+    ----------
+    present : ndarray of shape (N,)
+        Whether each class counts.
+    classes : sequence of str
+    source : str, default="labels"
+        The table, for the message.
+    also : str, optional
+        What a class needs beside labelled rows, for the message.
+
+    Raises
+    ------
+    InvalidInputError
+        If fewer than two classes count, or there are too many to count errors between them.
+    """
+    check_countable(len(classes))
+    counted = np.flatnonzero(present)
+    if len(counted) < 2:
+        found = f"only class {classes[counted[0]]}" if len(counted) else "no class"
+        raise InvalidInputError(
+            f"{source}: {found} has labelled rows{also}, but COBias compares at least 2 classes",
+            hint="Label rows of other classes too",
+        )
+
+
+def check_countable(n_classes: int) -> int:
+    """Return a number of classes that is not too large for counts by true and predicted class.
+
+    Examples
+    --------
+    >>> check_countable(100)
+    100
+    """
+    if n_classes > _MOST_CLASSES:
+        raise InvalidInputError(
+            f"{n_classes:,} classes; fits and evaluations count the rows of each true and "
+            f"predicted class, for at most {_MOST_CLASSES:,} classes",
+            hint="Keep the columns of classes that have labelled rows: others are not fitted",
+        )
+    return n_classes
 
 
 def is_storable(text: str) -> bool:

@@ -12,7 +12,7 @@ import numpy as np
 from dnip.base.arrays import check_labels, check_probabilities, check_sample_weight
 from dnip.base.errors import InvalidInputError
 from dnip.base.frames import check_column_names, class_columns
-from dnip.base.validation import check_classes
+from dnip.base.validation import check_classes, check_several_classes
 from dnip.method.prediction import decide
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ class Problem:
         if sample_weight is not None:
             counts, unit = _as_counts(check_sample_weight(sample_weight, n_examples=len(labels)))
         problem = cls(probabilities, labels, counts, unit, tuple(classes))
-        check_present(problem.present, classes)
+        check_several_classes(problem.present, classes)
         return problem
 
     @property
@@ -187,17 +187,6 @@ class Problem:
     def present(self) -> Booleans:
         """Whether each class has examples, shape (N,)."""
         return self.class_counts > 0
-
-
-def check_present(present: Booleans, classes: Sequence[str]) -> None:
-    """Refuse examples of fewer than two classes."""
-    n_present = int(present.sum())
-    if n_present < 2:
-        only = f"only class {classes[int(np.argmax(present))]}" if n_present else "no class"
-        raise InvalidInputError(
-            f"labels: {only} has labelled examples, but a fit compares at least 2 classes",
-            hint="Label examples of other classes too",
-        )
 
 
 def _as_counts(weight: Floats) -> tuple[Integers, float]:

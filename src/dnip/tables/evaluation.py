@@ -10,7 +10,7 @@ import numpy as np
 from dnip.base.errors import CoefficientsFormatError, InvalidInputError, listed
 from dnip.base.escaping import html_table
 from dnip.base.frames import is_frame
-from dnip.base.validation import check_level
+from dnip.base.validation import check_countable, check_level, check_several_classes
 from dnip.method.prediction import decide
 from dnip.metrics import (
     METRICS,
@@ -25,7 +25,6 @@ from dnip.metrics.intervals import PAIRED, difference_intervals, paired_bounds, 
 from dnip.priors import effective_rows
 from dnip.tables import ProbabilityTable
 from dnip.tables.captured_mass import MassCounts
-from dnip.tables.guards import check_several_classes
 from dnip.tables.on_cluster import SharedTable, add_up
 
 if TYPE_CHECKING:
@@ -308,7 +307,7 @@ class EvaluationCounts:
         for given in self._given.values():
             check_same_classes(rows, given)
         p, self._classes, self._source = rows.probabilities, rows.classes, rows.source
-        n_classes = len(self._classes)
+        n_classes = check_countable(len(self._classes))
         self.n_rows += len(p)
         if rows.mass is not None:
             self._masses.add(rows.mass)

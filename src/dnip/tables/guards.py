@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dnip.base.errors import InvalidInputError, listed
+from dnip.base.validation import check_several_classes
 from dnip.tables.cells import UNLABELLED
 from dnip.tables.columns import CONTENT_FREE
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from dnip.base.typing import Booleans
     from dnip.tables.table import ProbabilityTable
 
 
@@ -42,35 +40,6 @@ def scored_rows(table: ProbabilityTable, need: str = "a score") -> ProbabilityTa
     present = np.bincount(rows.labels, minlength=table.n_classes) > 0
     check_several_classes(present, table.classes, table.source)
     return rows
-
-
-def check_several_classes(
-    present: Booleans, classes: Sequence[str], source: str, also: str = ""
-) -> None:
-    """Refuse rows of fewer than two classes, between which there is no gap.
-
-    Parameters
-    ----------
-    present : ndarray of shape (N,)
-        Whether each class counts.
-    classes : sequence of str
-    source : str
-        The table, for the message.
-    also : str, optional
-        What a class needs beside labelled rows, for the message.
-
-    Raises
-    ------
-    InvalidInputError
-        If fewer than two classes count.
-    """
-    counted = np.flatnonzero(present)
-    if len(counted) < 2:
-        found = f"only class {classes[counted[0]]}" if len(counted) else "no class"
-        raise InvalidInputError(
-            f"{source}: {found} has labelled rows{also}, but COBias compares at least 2 classes",
-            hint="Give a table with a label column that holds several classes",
-        )
 
 
 def check_disjoint(opt: ProbabilityTable, other: ProbabilityTable, role: str = "test") -> None:

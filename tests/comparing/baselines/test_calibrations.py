@@ -64,7 +64,7 @@ def test_rows_that_are_missing_are_named(method):
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (([[0.9, 0.1]] * 2, [0, 0]), "only class 0 has labelled examples"),
+        (([[0.9, 0.1]] * 2, [0, 0]), "only class 0 has labelled rows"),
         (([[0.9, 0.1]] * 2, [0]), "labels has shape"),
         (([[0.9, 0.1]] * 2, [0, 2]), "outside 0..1"),
     ],

@@ -10,9 +10,8 @@ import numpy as np
 
 from dnip.base.arrays import ArrayLocation, check_labels, check_probabilities
 from dnip.base.errors import InvalidInputError
-from dnip.base.validation import check_classes
+from dnip.base.validation import check_classes, check_several_classes
 from dnip.method.prediction import decide
-from dnip.method.problem import check_present
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -79,7 +78,7 @@ class OptSet:
         n_classes = p.shape[1]
         y = check_labels(labels, n_examples=len(p), n_classes=n_classes)
         names = check_classes(classes or [str(c) for c in range(n_classes)])
-        check_present(np.bincount(y, minlength=n_classes) > 0, names)
+        check_several_classes(np.bincount(y, minlength=n_classes) > 0, names)
         others = {"unlabelled": unlabelled, "batch": batch, "content_free": content_free}
         parts = {name: _check_rows(name, rows, n_classes) for name, rows in others.items()}
         return cls(p, y, classes=names, **parts)
@@ -93,7 +92,7 @@ class OptSet:
             If these labels are of fewer than two classes.
         """
         labels = self.labels[rows]
-        check_present(np.bincount(labels, minlength=self.n_classes) > 0, self.classes)
+        check_several_classes(np.bincount(labels, minlength=self.n_classes) > 0, self.classes)
         rest = np.delete(self.probabilities, rows, axis=0)
         return replace(
             self,
