@@ -45,7 +45,7 @@ def test_a_chain_in_parts_is_the_same_chain(monkeypatch):
     known = KNOWN["four classes"]
     settings = {"scale": known.scale, "solver": Anneal(t_min=10_000.0, chain=1.0)}
     whole = solve(known.p, known.labels, **settings)
-    monkeypatch.setattr("dnip.solvers.landscape._CELLS", 2000)
+    monkeypatch.setattr("dnip.solvers.passes._CELLS", 2000)
     parts = solve(known.p, known.labels, **settings)
     assert (parts.weight_indices == whole.weight_indices).all()
     assert parts.evaluations == whole.evaluations

@@ -8,7 +8,7 @@ import pytest
 from dnip import ProbabilityTable, solve
 from dnip.fitting.fit import fit_table
 from dnip.method.solution import Status
-from dnip.solvers import landscape
+from dnip.solvers import passes
 from dnip.solvers.anneal import Anneal
 
 # Far more than a limit of half a second needs, far less than the search would take.
@@ -53,7 +53,7 @@ def test_a_fit_of_many_classes_ends_in_time(robust):
 def test_a_descent_in_steps_is_the_descent_in_one(monkeypatch):
     p, y = draw(200, 12)
     whole = solve(p, y)
-    monkeypatch.setattr(landscape, "_CELLS", 1)
+    monkeypatch.setattr(passes, "_CELLS", 1)
     stepwise = solve(p, y)
     np.testing.assert_array_equal(stepwise.weight_indices, whole.weight_indices)
     assert (stepwise.value, stepwise.evaluations) == (whole.value, whole.evaluations)

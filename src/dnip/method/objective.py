@@ -188,6 +188,11 @@ class Objective:
         return replace(self, costs=Costs.of(self.costs).in_order(classes))
 
     @property
+    def needs_cells(self) -> bool:
+        """Whether any cell of the confusion matrix counts, not only its diagonal and sums."""
+        return self.costs is not None or self.gap == "single"
+
+    @property
     def cost_matrix(self) -> Floats:
         """The costs as an array of shape (N, N), or (0, 0) if there are none."""
         if self.costs is None:

@@ -13,7 +13,7 @@ import numpy as np
 
 from dnip.method.solution import Status, TraceEntry
 from dnip.solvers.kernels.values import MISSED
-from dnip.solvers.landscape import Landscape, Proposal
+from dnip.solvers.landscape import Landscape, Proposal, is_over
 
 
 class Solver(Protocol):
@@ -102,7 +102,7 @@ def run(
                 best = replace(proposal, point=proposal.point.copy())
             if improved or proposal.statistics:
                 note(proposal)
-            if deadline is not None and time.perf_counter() >= deadline:
+            if is_over(deadline):
                 status = Status.TIME_LIMIT
                 break
     except KeyboardInterrupt:

@@ -32,6 +32,8 @@ _ROUNDING = 1e-10
 _WORTH_REPORTING = 0.98
 # Thresholds nearer than this to a whole number of steps may be ties; rounding is much smaller.
 _NEAR_A_TIE = 1e-8
+# Classes of which a proof is tried at most: a search holds hundreds of matrices of them.
+_MOST_CLASSES = 100
 # Depth-first searches between two looks at the clock. Their number does not depend on the machine,
 # so that the same seed gives the same solution everywhere.
 _SEARCHES = 4
@@ -85,6 +87,8 @@ class Exact(Solver):
             if proposal.value < best.value:
                 best = proposal
             yield proposal
+        if landscape.n_classes > _MOST_CLASSES:
+            return
 
         searcher = _DepthFirst(landscape)
         queue = _Queue(self.max_open)

@@ -37,9 +37,6 @@ from dnip.solvers.passes import Passes
 
 # Lines to remember in the first place; a fit of 100 classes searches 5,000.
 _EXPECTED_LINES = 1 << 13
-# Cells that compiled code may read between two looks at the clock: a fraction of a second. A whole
-# descent runs compiled if it reads fewer, with so many lines for each class.
-_CELLS, _LINES_PER_CLASS = 50_000_000, 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,11 +126,15 @@ class Landscape:
         self.line_searches = 0
         self.deadline: float | None = None
         self._kernel_levels = levels_of(weights)
-        self._passes = Passes(problem, self._kernel_levels)
+        self._compiled = isinstance(objective, Objective)
+        per_value = self.n_classes
+        if isinstance(objective, Objective) and objective.needs_cells:
+            per_value **= 2
+        self._passes = Passes(problem, self._kernel_levels, per_value)
+        self.most_lines = self._passes.most_lines
         self._lines = Struct(new_lines(_EXPECTED_LINES))
         self.floors = self._count_floors(demands)
         self.setup: Struct | None = None
-        self._compiled = isinstance(objective, Objective)
         if isinstance(objective, Objective):
             terms = compile_terms(objective, problem, self.floors)
             memo = new_memo(problem.class_counts, terms.smoothing)
@@ -142,11 +143,6 @@ class Landscape:
                 rows, workspace = self._passes.whole
                 own = rows, self._kernel_levels, workspace
                 self.setup = Struct(Setup(*own, terms, memo, self._lines.record))
-        # a line reads every row, and all classes where a row flips
-        n_rows = len(problem.labels)
-        per_line = n_rows + self.n_classes * (1 + min(n_rows, self.scale))
-        self.most_lines = max(_CELLS // per_line, 1)
-        self._is_quick = self.most_lines >= _LINES_PER_CLASS * self.n_classes
 
     @property
     def n_classes(self) -> int:
@@ -175,7 +171,7 @@ class Landscape:
             while True:
                 n_searches = descend(self.setup, state, self.most_lines)
                 self._count_searches(n_searches)
-                if n_searches < self.most_lines or self._is_over():
+                if n_searches < self.most_lines or is_over(self.deadline):
                     return Proposal(here, float(descent.value[0]))
         while (c := next_class(state, self._lines)) >= 0:
             if not descent.counted[0]:
@@ -184,7 +180,7 @@ class Landscape:
             flips = self._passes.find_flips(here, c)
             reached = self._search_line(flips, here, descent.confusion, descent.predicted, c)
             pass_class(state, self._lines, now, reached)
-            if self._is_over():
+            if is_over(self.deadline):
                 break
         return Proposal(here, float(descent.value[0]))
 
@@ -193,7 +189,7 @@ class Landscape:
 
         After `enough` line searches, no further kick is tried.
         """
-        if self.setup is not None and self._is_quick:
+        if self.setup is not None and self._passes.is_quick:
             here = optimum.point.copy()
             reached, n_searches = explore(self.setup, here, optimum.value, *kicks, enough)
             self._count_searches(n_searches)
@@ -204,7 +200,7 @@ class Landscape:
             there = self.descend(kicked, order)
             if there.value <= optimum.value:
                 optimum = there
-            if self.line_searches - before >= enough or self._is_over():
+            if self.line_searches - before >= enough or is_over(self.deadline):
                 break
         return optimum
 
@@ -217,9 +213,6 @@ class Landscape:
         if not len(self.floors.correct):
             return True
         return not self._shortfall(self._passes.count(point.astype(np.float64)))
-
-    def _is_over(self) -> bool:
-        return self.deadline is not None and time.perf_counter() >= self.deadline
 
     def _count_floors(self, demands: Demands | None) -> Floors:
         if demands is None or not demands.has_floors:
@@ -258,6 +251,9 @@ class Landscape:
         values = np.full(self.scale + 1, np.inf)
         for k in range(1, self.scale + 1):
             if k == 1 or flips.start[k] < flips.start[k + 1]:
+                if is_over(self.deadline):
+                    walk(flips, c, stands, now, *counts, self.n_classes)
+                    return self._value(*counts)
                 walk(flips, c, stands, k, *counts, self.n_classes)
                 stands = k
                 values[k] = self._value(*counts)
@@ -283,6 +279,11 @@ class Landscape:
                 hint="Return a number for every confusion matrix, such as inf where undefined",
             )
         return min(z, MISSED / 2) if len(self.floors.correct) else z
+
+
+def is_over(deadline: float | None) -> bool:
+    """Say whether a ``time.perf_counter`` reading has passed; None: never."""
+    return deadline is not None and time.perf_counter() >= deadline
 
 
 @lru_cache(maxsize=8)

@@ -32,6 +32,9 @@ T = TypeVar("T")
 
 # Bytes of a table whose rows are divided among threads, and cells that are worth a thread.
 _SHARED, _FEWEST_CELLS = 1 << 22, 1 << 17
+# Cells that compiled code may read between two looks at the clock: a fraction of a second. Whole
+# descents run compiled if they read fewer, with so many lines for each class.
+_CELLS, _LINES_PER_CLASS = 50_000_000, 10
 # Measured cost of one line search, in ns. In the dense layout it reads every open row and class. In
 # the sparse layout it reads only rows that its class can win, and only their candidates.
 _DENSE_ROW, _DENSE_CELL = 4.0, 0.25
@@ -49,14 +52,20 @@ class Passes:
     problem : Problem
     levels : Levels
         The weights that a class may have.
+    per_value : int, optional
+        Counts that an objective reads for one value; N by default.
 
     Attributes
     ----------
     whole : tuple of Rows and Workspace, or None
         All open rows, for descents that run compiled as a whole; None if they are divided.
+    most_lines : int
+        Lines or points that compiled code may look at between two looks at the clock.
+    is_quick : bool
+        Whether some descents take no longer.
     """
 
-    def __init__(self, problem: Problem, levels: Levels) -> None:
+    def __init__(self, problem: Problem, levels: Levels, per_value: int | None = None) -> None:
         p, labels, counts = problem.probabilities, problem.labels, problem.counts
         alike = counts.strides == (0,)
 
@@ -76,6 +85,11 @@ class Passes:
         self.whole = parts[0] if n_parts == 1 else None
         self._workspaces = [workspace for _, workspace in parts]
         self._parts = [(Struct(rows), Struct(workspace)) for rows, workspace in parts]
+        # a line reads every row, and counts where a row flips
+        read = sum(rows.columns.size + len(rows.row_p) for rows, _ in parts)
+        read += (per_value or p.shape[1]) * (1 + min(len(p), levels.size))
+        self.most_lines = max(_CELLS // read, 1)
+        self.is_quick = self.most_lines >= _LINES_PER_CLASS * p.shape[1]
         if n_parts > 1:
             most = sum(len(workspace.flips.true) for workspace in self._workspaces)
             self._joined = new_flips(levels.size, most)

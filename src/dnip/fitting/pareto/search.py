@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -25,7 +24,7 @@ from dnip.solvers.kernels.fronts import (
     visit_lines,
 )
 from dnip.solvers.kernels.values import new_memo
-from dnip.solvers.landscape import compile_terms, levels_of
+from dnip.solvers.landscape import compile_terms, is_over, levels_of
 from dnip.solvers.passes import Passes
 
 # Points kept at most, which resolves accuracy to a ten-thousandth.
@@ -160,7 +159,7 @@ class Explorer:
     ) -> None:
         passes = self._passes
         visit = Visit(self._terms, goal, self._cells, self._lines, origin, stay)
-        if passes.whole is not None:
+        if passes.whole is not None and passes.is_quick:
             rows, workspace = passes.whole
             descent = begin(indices, order)
             self.n_lines += visit_lines(visit, rows, self._levels, workspace, descent)
@@ -179,7 +178,7 @@ class Explorer:
             self.n_lines += 1
             if indices[c] != now:
                 unmoved = 1
-            if self.deadline is not None and time.perf_counter() >= self.deadline:
+            if is_over(self.deadline):
                 break
 
 

@@ -70,7 +70,7 @@ def calibrate(
     n_classes = p.shape[1]
     support = np.bincount(y, weight, n_classes)
     shares = (support + 0.5) / (weight.sum() + n_classes / 2)
-    batch = batch_shift(p, shares, weight)
+    batch = batch_shift(p, shares, weight, deadline)
     found = fit_shift(log_probabilities(p), y, weight, batch, _PULL, deadline)
     middle = found.log_weights[support > 0].mean()
     return replace(found, log_weights=np.where(support > 0, found.log_weights, middle))

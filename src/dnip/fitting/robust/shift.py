@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from typing import NamedTuple
 
 import numpy as np
 
 from dnip.base.typing import Floats, Labels
 from dnip.priors.calibration import Calibration, softmax
+from dnip.solvers.landscape import is_over
 
 # Precisions of the prior on the shift to choose from: standard deviations of 3 to 0.1 in log-odds.
 _PULLS = (100.0, 10.0, 1.0, 0.1)
@@ -75,7 +75,7 @@ def fit_shift(
     judged = len(pulls) > 1
     found = fitted = _fit(scores, labels, balanced, pulls[0], None, deadline, judged=judged)
     for one in pulls[1:]:  # each begins where the one before ended
-        if _is_over(deadline):
+        if is_over(deadline):
             break
         fitted = _fit(scores, labels, balanced, one, fitted, deadline, judged=judged)
         found = max(found, fitted, key=lambda f: f.evidence)
@@ -96,10 +96,6 @@ class _Fitted(NamedTuple):
     sharpness: float
     delta: Floats  # (N,)
     evidence: float  # log-probability of the labels under the prior; 0 if not needed
-
-
-def _is_over(deadline: float | None) -> bool:
-    return deadline is not None and time.perf_counter() >= deadline
 
 
 def _fit(
@@ -171,7 +167,7 @@ def _newton(
         while (then := loss(x - length * step)) > now - 1e-4 * length * decrement and length > 1e-6:
             length /= 2
         x, now = x - length * step, then
-        if decrement < _TOLERANCE or _is_over(deadline):
+        if decrement < _TOLERANCE or is_over(deadline):
             break
     evidence = 0.0
     if judged:
@@ -250,7 +246,7 @@ class Curvature(NamedTuple):
             length = size / float(direction @ moved)
             found += length * direction
             residual -= length * moved
-            if deadline is not None and time.perf_counter() >= deadline:
+            if is_over(deadline):
                 break
             scaled = residual / scale
             before, size = size, float(residual @ scaled)

@@ -12,13 +12,17 @@ from dnip.fitting.robust.shift import fit_shift
 from dnip.method.problem import Problem
 from dnip.priors.calibration import log_probabilities, softmax
 from dnip.priors.estimate import maximise_shares
+from dnip.solvers.landscape import is_over
 
 # Rounds of balancing a batch of uneven class shares.
 _ROUNDS = 10
 
 
 def batch_shift(
-    probabilities: Probabilities, shares: Floats, weight: Floats | None = None
+    probabilities: Probabilities,
+    shares: Floats,
+    weight: Floats | None = None,
+    deadline: float | None = None,
 ) -> Floats:
     """Return log-weights that make the classes of a batch equally likely on average.
 
@@ -34,6 +38,8 @@ def batch_shift(
         Class shares of the batch.
     weight : ndarray of shape (M,), optional
         How often each row counts.
+    deadline : float, optional
+        A ``time.perf_counter`` reading at which to stop with the best so far.
 
     Returns
     -------
@@ -58,6 +64,8 @@ def batch_shift(
     if np.ptp(shares) > 0:
         log_p = np.log(np.maximum(probabilities, np.finfo(np.float64).tiny))
         for _ in range(_ROUNDS):
+            if is_over(deadline):
+                break
             membership = weight[:, None] * softmax(log_p + shift + np.log(shares))
             # the mean of the classes' means, in which every class counts alike
             part = (membership / membership.sum(axis=0)).mean(axis=1)
@@ -209,7 +217,7 @@ def fit_smooth(
     if target is not None:
         mixed = support + 0.5 + len(unlabelled) * target
         prior_shares = mixed / mixed.sum()
-    batch = batch_shift(everywhere, prior_shares, count)
+    batch = batch_shift(everywhere, prior_shares, count, deadline)
 
     drawn = draw_per_class(labels, n_classes, rng, ROWS_PER_CLASS)
     log_p = log_probabilities(probabilities[drawn])
