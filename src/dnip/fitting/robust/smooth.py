@@ -231,13 +231,16 @@ def fit_smooth(
         shares = update_shares(posterior, prior_shares, support, count)
     membership = posterior * np.where(shares > 0, shares, np.finfo(np.float64).tiny)
     membership /= membership.sum(axis=1, keepdims=True)
+    rows = labelled
+    if not is_over(deadline):
+        rows = labelled.and_expected(everywhere, membership, count)
     return Smooth(
         support,
         batch,
         log_weights,
         shift.sharpness,
         shares,
-        labelled.and_expected(everywhere, membership, count),
+        rows,
     )
 
 
