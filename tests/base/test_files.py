@@ -1,5 +1,4 @@
 import errno
-import fcntl
 import os
 import socket
 import subprocess
@@ -10,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from dnip.base import files
 from dnip.base.errors import OutputError
 from dnip.base.files import atomic_path, check_files, check_writable, only_process
 
@@ -229,7 +229,7 @@ def test_a_second_writer_is_refused_and_a_killed_one_leaves_the_old_file(old_fil
 
 
 def test_a_file_that_another_process_has_just_finished_is_not_written_to(old_file, monkeypatch):
-    lock, finished = fcntl.flock, []
+    lock, finished = pytest.importorskip("fcntl").flock, []
 
     def flock(held, operation):
         if not finished:
@@ -242,6 +242,28 @@ def test_a_file_that_another_process_has_just_finished_is_not_written_to(old_fil
     write(old_file)
     assert finished[0].read_text() == "of another"
     assert old_file.read_text() == "new"
+
+
+def test_no_open_file_is_moved_where_there_are_no_locks(old_file, monkeypatch):
+    monkeypatch.setattr(files, "fcntl", None)
+    opened, really_open = [], files._open_alone
+    monkeypatch.setattr(
+        files, "_open_alone", lambda *a: opened.append(really_open(*a)) or opened[-1]
+    )
+    for method in ("replace", "unlink"):
+        move = getattr(Path, method)
+
+        def checked(path, *rest, move=move, **options):
+            assert all(file.closed for file in opened)
+            return move(path, *rest, **options)
+
+        monkeypatch.setattr(Path, method, checked)
+    write(old_file)
+    assert old_file.read_text() == "new"
+    with pytest.raises(ZeroDivisionError), atomic_path(old_file):
+        raise ZeroDivisionError
+    assert len(opened) == 2
+    assert [*old_file.parent.iterdir()] == [old_file]
 
 
 def test_a_link_that_stands_where_the_partial_file_goes_is_not_followed(tmp_path, old_file):

@@ -101,8 +101,9 @@ def test_a_narrow_terminal_without_colour_and_utf8(files):
     assert "\x1b[3" not in shown  # no colour
 
 
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
 @pytest.mark.parametrize("command", ["dnip fit t.csv", "dnip evaluate t.csv", "dnip tune -h"])
-def test_any_encoding_will_do(files, command):
-    run = shell(f"{command} 2>&1 | cat", **NOBODY)
+def test_any_encoding_will_do(files, command, encoding):
+    run = shell(f"{command} 2>&1 | cat -v", **NOBODY | {"PYTHONIOENCODING": encoding})
     assert run.returncode == 0, run.stdout
     assert "Traceback" not in run.stdout

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 import stat
 from contextlib import contextmanager, suppress
@@ -11,6 +10,11 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from dnip.base.errors import OutputError
+
+try:
+    import fcntl
+except ImportError:  # Windows: no file is locked, and no open one can be moved or removed
+    fcntl = None  # type: ignore[assignment]
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -37,10 +41,11 @@ def read_text(path: str | os.PathLike[str]) -> str:
 
     Examples
     --------
-    >>> read_text("/dev/zero")
-    Traceback (most recent call last):
-    ...
-    OSError: [Errno 27] it has no end, or is larger than 256 MiB
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "note.txt").write_text("text", "utf-8-sig")
+    ...     read_text(f"{folder}/note.txt")
+    'text'
     """
     with Path(path).open("rb") as file:
         content = file.read(_MOST_BYTES + 1)
@@ -187,8 +192,12 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
                 yield partial
             with _failures(path):
                 os.fsync(held.fileno())
+                if fcntl is None:
+                    held.close()
                 partial.replace(target)
         except BaseException:
+            if fcntl is None:
+                held.close()
             partial.unlink(missing_ok=True)
             raise
 
@@ -197,7 +206,7 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
 def only_process(lock: Path, busy: str, *, hint: str) -> Iterator[None]:
     """Hold a lock file during a block; the system frees it when the process ends in any way.
 
-    Where the file system has no locks, the block runs without one.
+    Where the system or the disk has no locks, the block runs without one.
 
     Parameters
     ----------
@@ -229,6 +238,8 @@ def _open_alone(path: Path, busy: OutputError) -> IO[bytes]:
     """Open a file for this process alone, made where it is not there; raise `busy` if it is not."""
     while True:
         file = path.open("ab")
+        if fcntl is None:
+            return file
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 import warnings
+from io import TextIOWrapper
 from pathlib import Path
 
 from dnip.base.errors import DNIPError, DNIPWarning
@@ -28,6 +29,8 @@ def main() -> None:
     """
     if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
         signal.signal(signal.SIGTERM, _terminate)
+    if isinstance(sys.stdout, TextIOWrapper):  # on Windows, files may be of few letters
+        sys.stdout.reconfigure(errors="backslashreplace")
     warnings.showwarning = _show_warning  # type: ignore[assignment]
     warnings.simplefilter("always", DNIPWarning)
     try:

@@ -52,7 +52,7 @@ class Exhaustive(Solver):
                 hint="Use the coordinate solver, or a smaller scale",
             )
         indices = landscape.equal_weights()
-        line = np.array([last])
+        line = np.array([last], np.int64)
         best = landscape.evaluate(indices)
         for choice in itertools.product(range(1, scale + 1), repeat=len(leading)):
             indices[leading] = choice

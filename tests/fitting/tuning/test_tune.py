@@ -227,12 +227,12 @@ def test_predictions_are_those_of_fits_made_one_by_one(n):
 
 def test_any_number_of_threads_gives_the_same(monkeypatch):
     several = trials()
-    monkeypatch.setattr(trials_module, "usable_cores", lambda: 1)
+    monkeypatch.setattr(trials_module, "n_cores", lambda: 1)
     same(several.predictions, trials().predictions)
 
 
 def test_an_interruption_keeps_whole_candidates_only(monkeypatch):
-    monkeypatch.setattr(trials_module, "usable_cores", lambda: 1)
+    monkeypatch.setattr(trials_module, "n_cores", lambda: 1)
     whole = trials().predictions
 
     def interrupt(done, _total):

@@ -258,7 +258,7 @@ def _every_line(explorer: Explorer) -> Iterator[None]:
     here = explorer.equal_weights()
     for choice in itertools.product(range(1, explorer.scale.size + 1), repeat=len(leading)):
         here[leading] = choice
-        explorer.visit(here, np.array([last]), _ORIGINS.index(ENUMERATION))
+        explorer.visit(here, np.array([last], np.int64), _ORIGINS.index(ENUMERATION))
         yield
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
@@ -24,6 +23,7 @@ from dnip.fitting.tuning.settings import Settings
 from dnip.method.prediction import decide
 from dnip.method.problem import Problem
 from dnip.method.solution import Status, TraceEntry
+from dnip.solvers.passes import n_cores
 
 # Seconds between two looks at Ctrl-C.
 _PATIENCE = 1.0
@@ -109,7 +109,7 @@ def run_trials(
     found: Predictions = {}
     interrupted = False
     # Warnings of classes without labels: the final fit gives them once.
-    with unwarned(), ThreadPoolExecutor(usable_cores(), "dnip-tune") as pool:
+    with unwarned(), ThreadPoolExecutor(n_cores(), "dnip-tune") as pool:
         started = []
         try:
             for group in _alike_but_robust(candidates):
@@ -134,13 +134,6 @@ def run_trials(
         if all((settings, number) in found for number in numbers)
     }
     return Trials(finished, interrupted)
-
-
-def usable_cores() -> int:
-    """Return the number of cores that this process may use, at least 1."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _alike_but_robust(candidates: Sequence[Settings]) -> list[tuple[Settings, ...]]:

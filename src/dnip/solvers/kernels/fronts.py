@@ -67,7 +67,7 @@ def new_cells(total: int, n_classes: int, most: int) -> Cells:
         np.zeros(n_cells, np.int64),
         np.zeros((n_cells, n_classes), np.uint16),
         np.zeros(n_cells, np.int64),
-        np.array([width]),
+        np.array([width], np.int64),
     )
 
 
