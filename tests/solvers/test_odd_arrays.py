@@ -1,0 +1,62 @@
+"""Arrays as users have them: other layouts change nothing, and what cannot be fitted is refused."""
+
+import numpy as np
+import pytest
+
+from dnip import Coefficients, InvalidInputError, ProbabilityTable, evaluate, solve
+from dnip.fitting.fit import fit_table
+from strategies import random_probabilities
+
+RNG = np.random.default_rng(0)
+P = random_probabilities(RNG, 700, 6, "mixed")
+Y = np.where(RNG.random(700) < 0.6, P.argmax(axis=1), RNG.integers(6, size=700))
+
+
+def on_disk(array, folder):
+    np.save(folder / "array.npy", array)
+    return np.load(folder / "array.npy", mmap_mode="r")
+
+
+FORMS = {
+    "read-only, on disk": on_disk,
+    "strided": lambda a, _: np.repeat(np.repeat(a, 2, axis=0), 3, axis=-1)[::2, ::3],
+    "backward": lambda a, _: a[::-1].copy()[::-1],
+    "by column": lambda a, _: np.asfortranarray(a),
+    "other end first": lambda a, _: a.astype(a.dtype.newbyteorder()),
+    "a list": lambda a, _: a.tolist(),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_other_layouts_lead_to_the_same_weights(tmp_path, form):
+    p = FORMS[form](P, tmp_path)
+    labels = np.repeat(Y, 2)[::2].astype(np.uint8)
+    np.testing.assert_array_equal(solve(p, labels).weight_indices, solve(P, Y).weight_indices)
+    table = ProbabilityTable(np.asarray(p), labels)
+    usual = fit_table(ProbabilityTable(P, Y)).coefficients
+    np.testing.assert_array_equal(fit_table(table).coefficients.multipliers, usual.multipliers)
+
+
+EMPTY = np.empty((0, 6)), np.empty(0, int)
+REFUSED = {
+    "no row": (*EMPTY, "no (class|row) has"),
+    "one row": (P[:1], Y[:1], f"only class {Y[0]} has labelled rows"),
+    "100,000 columns": (np.full((2, 100_000), 1e-5), [0, 1], "100,000 classes; .* at most 4,000"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_cannot_be_fitted_is_refused(case):
+    p, labels, told = REFUSED[case]
+    with pytest.raises(InvalidInputError, match=told):
+        solve(p, labels)
+    with pytest.raises(InvalidInputError, match=f"{told}|no row"):
+        fit_table(ProbabilityTable(p, labels))
+    with pytest.raises(InvalidInputError, match=f"{told}|no row"):
+        evaluate(ProbabilityTable(p, labels))
+
+
+def test_one_row_and_100_000_columns_can_be_predicted():
+    wide = Coefficients([str(c) for c in range(100_000)], np.arange(100_000) % 30 + 1, 30)
+    p = np.full((1, 100_000), 1e-5)
+    assert wide.predict(p).tolist() == [29]
