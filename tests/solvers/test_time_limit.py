@@ -5,7 +5,7 @@ import time
 import numpy as np
 import pytest
 
-from dnip import ProbabilityTable, solve
+from dnip import Objective, ProbabilityTable, solve
 from dnip.fitting.fit import fit_table
 from dnip.method.solution import Status
 from dnip.solvers import passes
@@ -29,8 +29,10 @@ def draw(n_rows, n_classes):
         {"scale": "log:1000"},
         {"solver": "exact", "scale": 30},
         {"solver": Anneal(t_min=1e-9, cooling=0.9999)},
+        {"objective": Objective(gap="single")},
+        {"objective": lambda confusion: 1 - np.trace(confusion) / confusion.sum()},
     ],
-    ids=["linear", "log", "exact", "anneal"],
+    ids=["linear", "log", "exact", "anneal", "single", "function"],
 )
 def test_a_descent_over_many_classes_ends_in_time(settings):
     p, y = draw(300, 1_500)

@@ -49,7 +49,7 @@ class Exact(Solver):
     linear relaxation of the objective (see ``dnip.solvers.kernels.relaxation``). Then it is shaved
     and halved. Small boxes are evaluated point by point, under the tie rule of the prediction.
     Whenever the search ends, it has the best point, a bound that no weight indices can beat, and
-    the gap between the two.
+    the gap between the two. Beyond 100 classes it ends with what :class:`Coordinate` has found.
 
     Parameters
     ----------

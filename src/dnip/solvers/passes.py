@@ -34,7 +34,7 @@ T = TypeVar("T")
 _SHARED, _FEWEST_CELLS = 1 << 22, 1 << 17
 # Cells that compiled code may read between two looks at the clock: a fraction of a second. Whole
 # descents run compiled if they read fewer, with so many lines for each class.
-_CELLS, _LINES_PER_CLASS = 50_000_000, 10
+_CELLS, _LINES_PER_CLASS = 100_000_000, 10
 # Measured cost of one line search, in ns. In the dense layout it reads every open row and class. In
 # the sparse layout it reads only rows that its class can win, and only their candidates.
 _DENSE_ROW, _DENSE_CELL = 4.0, 0.25
