@@ -97,9 +97,8 @@ class BuildKernels(build_ext):
         """Return what to tell the compiler."""
         if self.compiler.compiler_type == "msvc":
             return ["/O2", "/fp:precise", *(["/arch:AVX2"] if wide else [])]
-        v3 = "x86_64_v3" if os.environ.get("CC") == ZIG else "x86-64-v3"
         own = shlex.split(os.environ.get("CFLAGS", ""))
-        return [*PLAIN, *([f"-march={v3}"] if wide else []), *own]
+        return [*PLAIN, *(["-mavx2", "-mbmi2"] if wide else []), *own]
 
 
 def structs():
