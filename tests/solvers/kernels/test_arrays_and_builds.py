@@ -15,11 +15,15 @@ from dnip.fitting.pareto import front
 from dnip.solvers import Exact, kernels
 from dnip.solvers.anneal import Anneal
 from dnip.solvers.kernels.compiled import unit as plain
-from dnip.solvers.kernels.door import Struct, wide
+from dnip.solvers.kernels.door import Struct
 from dnip.solvers.kernels.levels import linear_levels
 from dnip.solvers.kernels.rows import new_rows
 from dnip.solvers.kernels.values import Floors, Terms, new_memo, no_floors, shortfall
 from strategies import KINDS, random_probabilities, scales, seeded
+
+wide = plain
+if plain.HAS_WIDE:
+    from dnip.solvers.kernels.compiled.wide import unit as wide
 
 COUNTS = np.array([3, 5, 8])
 FLOORS = Floors(np.array([4, 5, 6]), 0)
@@ -111,9 +115,8 @@ def take(build):
 @pytest.fixture(scope="module")
 def builds():
     """Both builds, one after the other; then the one that this processor takes by itself."""
-    usual = wide if plain.HAS_WIDE else plain
-    yield lambda: (take(build) for build in (plain, usual))
-    take(usual)
+    yield lambda: (take(build) for build in (plain, wide))
+    take(wide)
 
 
 def bits_of(found):
@@ -130,7 +133,7 @@ class Begun(Exact):
 
 
 @pytest.mark.filterwarnings("ignore:no labelled example")
-@pytest.mark.skipif(wide is plain, reason="this package has no wide build")
+@pytest.mark.skipif(wide is plain, reason="this processor takes no wide build")
 @seeded
 @given(
     seed=st.integers(0, 99),

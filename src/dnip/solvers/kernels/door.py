@@ -17,16 +17,10 @@ from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 import numpy as np
 from numpy.typing import NDArray
 
-from dnip.solvers.kernels.compiled import unit as plain  # type: ignore[attr-defined]
-
-try:
-    from dnip.solvers.kernels.compiled.wide import unit as wide
-except ImportError:  # not built for this kind of processor
-    wide = plain
+from dnip.solvers.kernels.compiled import ADDRESSES
 
 T = TypeVar("T")
 
-_ADDRESSES = (wide if plain.HAS_WIDE else plain).ADDRESSES
 _NUMBERS: dict[Any, Any] = {int: c_int64, bool: c_int64, float: c_double, NoneType: None}
 
 
@@ -76,7 +70,7 @@ def kernel(name: str, gives: type[T], *takes: Any) -> Callable[..., T]:  # noqa:
     """
     kinds = [_kind(annotation) for annotation in takes]
     types: list[Any] = [_NUMBERS.get(kind, c_void_p) for kind in kinds]
-    function = CFUNCTYPE(_NUMBERS[gives], *types)(_ADDRESSES[name])
+    function = CFUNCTYPE(_NUMBERS[gives], *types)(ADDRESSES[name])
 
     def call(*given: Any) -> T:  # noqa: ANN401
         arguments = [_argument(value, kind) for value, kind in zip(given, kinds, strict=True)]
