@@ -13,7 +13,7 @@ from objectives import OBJECTIVES
 from problems import KNOWN
 from strategies import KINDS, random_problem, seeded
 
-SCALES = {2: 30, 3: 12, 4: 6}
+SCALES = {2: 30, 3: 12, 4: 6, 6: 3}
 
 
 @pytest.mark.usefixtures("blind")
@@ -21,7 +21,7 @@ SCALES = {2: 30, 3: 12, 4: 6}
 @settings(seeded, max_examples=10)
 @given(
     seed=st.integers(0, 2**32 - 1),
-    n_classes=st.sampled_from([2, 3, 4]),
+    n_classes=st.sampled_from([2, 3, 4, 6]),
     kind=st.sampled_from(KINDS),
 )
 def test_equals_exhaustive_search(objective, seed, n_classes, kind):

@@ -37,6 +37,8 @@ _MOST_CLASSES = 100
 # Depth-first searches between two looks at the clock. Their number does not depend on the machine,
 # so that the same seed gives the same solution everywhere.
 _SEARCHES = 4
+# Steps of the multipliers in a box; and in the box of all points, per class, in so many rounds.
+_STEPS, _STEPS_AT_ROOT, _ROUNDS_AT_ROOT = 6, 15, 4
 # Boxes that one of them may bound, and open rows that it may read, whichever comes first.
 _MOST_BOXES, _MOST_ROWS = 128, 2_000_000
 
@@ -94,9 +96,10 @@ class Exact(Solver):
         queue = _Queue(self.max_open)
         queue.push([_root(landscape, best)])
         reported_gap = math.inf
+        rounds = itertools.count(1)
         with ThreadPoolExecutor(min(_SEARCHES, n_cores()), "dnip") as pool:
             while queue.bound < best.value - max(self.gap, _ROUNDING):
-                search = partial(searcher.search, best.value)
+                search = partial(searcher.search, best.value, next(rounds) <= _ROUNDS_AT_ROOT)
                 for end in pool.map(search, range(_SEARCHES), queue.pop()):
                     queue.push(end.left)
                     landscape.evaluations += end.n_points
@@ -129,6 +132,7 @@ def _lay_out(landscape: Landscape) -> Instance:
         # unless a class is held, every point has a copy that reaches this high and predicts alike
         least_top=0 if landscape.held else least_top(landscape, rows),
         margin=_ROUNDING,
+        n_steps=_STEPS,
     )
 
 
@@ -235,15 +239,26 @@ class _DepthFirst:
         ]
         self._n_boxes = max(min(_MOST_ROWS // max(len(rows.label), 1), _MOST_BOXES), 1)
 
-    def search(self, best_value: float, place: int, node: _Node) -> _SearchEnd:
-        """Search a box for points better than `best_value`; return what is left of it."""
-        stack = self._stacks[place]
+    def search(self, best_value: float, at_root: bool, place: int, node: _Node) -> _SearchEnd:
+        """Search a box for points better than `best_value`; return what is left of it.
+
+        The box of all points is bounded with more care, and not halved. All searches begin with the
+        parts of rows that its bound gave to rivals.
+        """
+        stack, instance, n_boxes = self._stacks[place], self._instance, self._n_boxes
+        if at_root:
+            n_steps = _STEPS_AT_ROOT * len(node.low)
+            instance = instance._replace(n_steps=min(n_steps, _STEPS * n_boxes))
+            n_boxes = 1
         nodes, incumbent = stack.record.nodes, stack.record.incumbent
         nodes.low[0], nodes.high[0], nodes.bound[0] = node.low, node.high, node.bound
         nodes.multipliers[0], nodes.price[0] = node.multipliers, node.price
         incumbent.value[0] = best_value
         incumbent.n_points[0] = incumbent.improved[0] = 0
-        n_left = search_depth_first(self._instance, stack, self._n_boxes)
+        n_left = search_depth_first(instance, stack, n_boxes)
+        if at_root:
+            for other in self._stacks:
+                other.record.contests.part[:] = stack.record.contests.part
         left = [_Node(*(array[i].copy() for array in nodes)) for i in range(n_left)]
         best = None
         if incumbent.improved[0]:

@@ -32,10 +32,12 @@ class Case:
         )
         self.mass = rng.choice([1, 1, 2, 5], n_rows)
         low = rng.integers(0, K, n_classes)
-        self.box = Box(low, np.minimum(low + rng.integers(0, 5, n_classes), K - 1))
+        width = rng.integers(0, 5 if n_classes < 5 else 3, n_classes)
+        self.box = Box(low, np.minimum(low + width, K - 1))
         self.rows = lay_out_boxes(
             self.p, self.labels, self.mass, np.full(n_classes, 1.0), np.full(n_classes, float(K))
         )
+        self.part = rng.uniform(size=len(self.rows.row_p)) ** 8
 
     def points(self):
         """Every weight vector of the box, as indices."""
@@ -44,9 +46,10 @@ class Case:
 
     def narrow(self):
         """Return the open rows, the settled counts and the contests of the box."""
-        n_rows, n_classes = len(self.rows.label), self.p.shape[1]
+        n_rows = len(self.rows.label)
         confusion = self.rows.settled.copy()
-        contests = new_contests(n_rows, len(self.rows.row_p), n_classes)
+        contests = new_contests(self.rows)
+        contests.part[:] = self.part
         rows = np.arange(n_rows, dtype=np.uint32)
         n_kept = narrow(self.rows, WEIGHTS, self.box, rows, n_rows, rows, confusion, contests)
         return rows[:n_kept], confusion, contests
@@ -54,7 +57,7 @@ class Case:
 
 each_case = given(
     seed=st.integers(0, 2**32 - 1),
-    n_classes=st.sampled_from([2, 3, 4]),
+    n_classes=st.sampled_from([2, 3, 4, 6]),
     kind=st.sampled_from(KINDS),
 )
 
@@ -121,9 +124,10 @@ def test_no_point_of_a_box_is_below_its_bound(objective, floored, seed, n_classe
         rng.uniform(0, total, n_classes),
         np.zeros(n_classes + 1),
     )
-    relaxed = new_relaxed(len(case.rows.label), n_classes)
+    relaxed = new_relaxed(len(case.rows.label), len(contests.size), n_classes)
     seen = case.box, settled, multipliers
-    relaxation = Relaxation(terms, memo, WEIGHTS, contests, relaxed, np.inf, 8)
+    n_steps = int(rng.choice([6, 60]))
+    relaxation = Relaxation(terms, memo, WEIGHTS, contests, relaxed, np.inf, n_steps)
     assert raise_bound(relaxation, *seen, min(least, 10.0) + 1) <= least + 1e-9
     if floored:  # with nothing but floors, the least of what points miss
         shortfall_terms = Terms(0.0, 0.0, 0.0, 0.0, terms.smoothing, floors=floors)

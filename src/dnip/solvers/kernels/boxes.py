@@ -15,6 +15,9 @@ import numpy as np
 from dnip.base.typing import Confusion, Floats, Integers, Labels, Probabilities, SmallIntegers
 from dnip.solvers.kernels.door import kernel
 
+#: Most rivals that share a row out among them. `compiled/boxes.py` has the same number.
+MOST_RIVALS = 4
+
 
 class BoxRows(NamedTuple):
     """Rows that are open in the box of all weight vectors, as (row, candidate) entries by row."""
@@ -43,21 +46,27 @@ class Scale(NamedTuple):
 
 
 class Contests(NamedTuple):
-    """The open rows of one box, by pair of classes and by the ratio at which they flip."""
+    """The open rows of one box, by pair of classes and by the ratio at which they flip.
+
+    C, their number at most, is more than R: a row may be a contest with each of its rivals.
+    """
 
     n_pairs: Integers  # (1,)
     pair: Integers  # (N²,) pairs a·N + b with contests, in the order in which they were met
     start: Integers  # (N² + 1,) where the contests of each such pair start
-    threshold: Floats  # (R,) log ω_a - log ω_b at which a comes ahead of b
-    kind: SmallIntegers  # (R,)
-    counts: Integers  # (R,)
+    threshold: Floats  # (C,) log ω_a - log ω_b at which a comes ahead of b
+    kind: SmallIntegers  # (C,)
+    size: Floats  # (C,) how many examples each counts as
     place: Integers  # (N²,) room, -1 between two boxes
-    raw_pair: Integers  # (R,) room: the pair of each contest as it is met
-    raw_threshold: Floats  # (R,) room
-    raw_kind: SmallIntegers  # (R,) room
-    raw_counts: Integers  # (R,) room
-    crowd: Integers  # (R,) which crowd, for a crowded contest
-    raw_crowd: Integers  # (R,) room
+    raw_pair: Integers  # (C,) room: the pair of each contest as it is met
+    raw_threshold: Floats  # (C,) room
+    raw_kind: SmallIntegers  # (C,) room
+    raw_size: Floats  # (C,) room
+    crowd: Integers  # (C,) which crowd, for a crowded contest
+    raw_crowd: Integers  # (C,) room
+    rival: Integers  # (C,) and the entry of the rival
+    raw_rival: Integers  # (C,) room
+    part: Floats  # (T,) of its row that each rival in a crowd stands for; kept between boxes
     n_crowds: Integers  # (1,)
     crowd_start: (
         Integers  # (R + 1,) rows with three or more candidates: where their wrong ones start
@@ -72,23 +81,27 @@ class Contests(NamedTuple):
     entries: Integers  # (N,) room
 
 
-def new_contests(n_rows: int, n_entries: int, n_classes: int) -> Contests:
+def new_contests(rows: BoxRows) -> Contests:
     """Make room for the contests of any box."""
-    n_cells = n_classes**2
+    n_rows, n_entries, n_classes = len(rows.label), len(rows.row_p), len(rows.settled)
+    n_cells, n_contests = n_classes**2, min(MOST_RIVALS * n_rows, n_entries)
     return Contests(
         n_pairs=np.zeros(1, np.int64),
         pair=np.empty(n_cells, np.int64),
         start=np.empty(n_cells + 1, np.int64),
-        threshold=np.empty(n_rows),
-        kind=np.empty(n_rows, np.uint32),
-        counts=np.empty(n_rows, np.int64),
+        threshold=np.empty(n_contests),
+        kind=np.empty(n_contests, np.uint32),
+        size=np.empty(n_contests),
         place=np.full(n_cells, -1, np.int64),
-        raw_pair=np.empty(n_rows, np.int64),
-        raw_threshold=np.empty(n_rows),
-        raw_kind=np.empty(n_rows, np.uint32),
-        raw_counts=np.empty(n_rows, np.int64),
-        crowd=np.empty(n_rows, np.int64),
-        raw_crowd=np.empty(n_rows, np.int64),
+        raw_pair=np.empty(n_contests, np.int64),
+        raw_threshold=np.empty(n_contests),
+        raw_kind=np.empty(n_contests, np.uint32),
+        raw_size=np.empty(n_contests),
+        crowd=np.empty(n_contests, np.int64),
+        raw_crowd=np.empty(n_contests, np.int64),
+        rival=np.empty(n_contests, np.int64),
+        raw_rival=np.empty(n_contests, np.int64),
+        part=np.clip(rows.row_p, 0.01, 1.0) ** 2,
         n_crowds=np.zeros(1, np.int64),
         crowd_start=np.zeros(n_rows + 1, np.int64),
         crowd_class=np.empty(n_entries, np.uint32),

@@ -25,6 +25,7 @@ class Instance(NamedTuple):
     shortfall: Terms  # only the shortfall, to be minimised while no feasible point is known
     least_top: int  # points without a position this high are copies of others, and left out
     margin: float  # points that are better by less do not count
+    n_steps: int  # of the multipliers in a box
 
 
 class Nodes(NamedTuple):
@@ -70,6 +71,7 @@ def new_stack(rows: BoxRows, n_levels: int, memo: Memo) -> NodeStack:
     n_rows, n_classes = len(rows.label), len(rows.settled)
     depth = 2 + 2 * n_classes * int(np.ceil(np.log2(n_levels + 1)))
     n_nodes = depth + 2
+    contests = new_contests(rows)
 
     def whole(*shape: int) -> Integers:
         return np.zeros(shape, np.int64)
@@ -90,8 +92,8 @@ def new_stack(rows: BoxRows, n_levels: int, memo: Memo) -> NodeStack:
         n_rows=whole(n_nodes),
         end=whole(n_nodes),
         rows=np.empty(min(depth, _ROW_LISTS) * n_rows, np.uint32),
-        contests=new_contests(n_rows, len(rows.row_p), n_classes),
-        relaxed=new_relaxed(n_rows, n_classes),
+        contests=contests,
+        relaxed=new_relaxed(n_rows, len(contests.size), n_classes),
         trial=whole(n_classes),
         counts=whole(n_classes, n_classes),
         predicted=whole(n_classes),

@@ -6,7 +6,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from dnip.base.typing import Confusion, Floats, Integers
+from dnip.base.typing import Booleans, Confusion, Floats, Integers
 from dnip.solvers.kernels.boxes import Box, Contests, Scale
 from dnip.solvers.kernels.door import kernel
 from dnip.solvers.kernels.values import Memo, Terms
@@ -39,7 +39,7 @@ class Relaxed(NamedTuple):
     reward: Floats  # (N,) what a right prediction of each class costs
     penalty: Floats  # (N,) what a wrong prediction as each class costs
     least: Floats  # (N²,) minimum of each pair of `Contests.pair`
-    value: Floats  # (R,) cost of a pair's contests while its ratio is at each threshold
+    value: Floats  # (C,) cost of a pair's contests while its ratio is at each threshold
     # the same of the multipliers being tried, and the counts at the minima
     new_least: Floats
     new_value: Floats
@@ -48,28 +48,34 @@ class Relaxed(NamedTuple):
     new_v: Floats  # (N,)
     new_price: Floats  # (N + 1,)
     loss: Floats  # (R,) the least that a wrong prediction of each crowd costs
-    change: Floats  # (R,) what flipping each contest adds to the cost
+    change: Floats  # (C,) what flipping each contest adds to the cost
+    held: Booleans  # (C,) whether the true class is ahead in each contest
+    before: Floats  # (R,) room: sizes of the contests of each crowd
+    after: Floats  # (R,) room
     order: Integers  # (N,) room
     block_total: Floats  # (N,) room
     block_size: Integers  # (N,) room
 
 
-def new_relaxed(n_rows: int, n_classes: int) -> Relaxed:
+def new_relaxed(n_rows: int, n_contests: int, n_classes: int) -> Relaxed:
     """Make room for the relaxation of any box."""
     n_cells = n_classes**2
     return Relaxed(
         reward=np.empty(n_classes),
         penalty=np.empty(n_classes),
         least=np.empty(n_cells),
-        value=np.empty(n_rows),
+        value=np.empty(n_contests),
         new_least=np.empty(n_cells),
-        new_value=np.empty(n_rows),
+        new_value=np.empty(n_contests),
         correct=np.empty(n_classes),
         wrong=np.empty(n_classes),
         new_v=np.empty(n_classes),
         new_price=np.empty(n_classes + 1),
         loss=np.empty(n_rows),
-        change=np.empty(n_rows),
+        change=np.empty(n_contests),
+        held=np.empty(n_contests, np.bool_),
+        before=np.empty(n_rows),
+        after=np.empty(n_rows),
         order=np.empty(n_classes, np.int64),
         block_total=np.empty(n_classes),
         block_size=np.empty(n_classes, np.int64),

@@ -18,6 +18,9 @@ TRUE_B_CROWDED = cython.declare(uint32_t, 4)
 KINDS = cython.declare(uint32_t, 8)
 # Thresholds that differ by less, in logarithms, count as equal: this is far above rounding.
 SAME = cython.declare(cython.double, 1e-11)
+# Rivals that stand for less than this part of a crowd are left out, and those beyond the most.
+LEAST_PART = cython.declare(cython.double, 0.02)
+MOST_RIVALS = cython.declare(int64_t, 4)
 
 
 @cython.cfunc
@@ -69,14 +72,9 @@ def narrow(
             if true < 0:
                 contests.crowd_stray[crowd] = size
                 continue
-            contests.raw_crowd[n_contests] = crowd
-            rival = strongest_rival(rows, scale, box, entries, n_open, true)
-            one, other = (true, rival) if true < rival else (rival, true)
-            kind = TRUE_A_CROWDED if one == true else TRUE_B_CROWDED
-        contests.raw_pair[n_contests] = rows.row_class[one] * n_classes + rows.row_class[other]
-        contests.raw_threshold[n_contests] = rows.row_log_p[other] - rows.row_log_p[one]
-        contests.raw_kind[n_contests] = kind + KINDS * label
-        contests.raw_counts[n_contests] = size
+            n_contests = share_row(rows, row, entries, n_open, true, contests, n_contests)
+            continue
+        add_contest(rows, row, one, other, kind, size, contests, n_contests)
         n_contests += 1
     sort_contests(contests, n_contests)
     for n in range(n_classes):
@@ -134,22 +132,68 @@ def note_crowd(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def strongest_rival(
-    rows: BoxRows, scale: Scale, box: Box, entries: Integers, n_open: int64_t, true: int64_t
+def share_row(
+    rows: BoxRows,
+    row: int64_t,
+    entries: Integers,
+    n_open: int64_t,
+    true: int64_t,
+    contests: Contests,
+    n_contests: int64_t,
 ) -> int64_t:
-    """Entry of the wrong class that is ahead in the middle of the box."""
-    rival = true
-    strongest = -INFINITY
+    """Share the latest crowd out: its true class meets some rivals, each for a part of the row.
+
+    Those are the rivals with the largest parts. Returns how many contests there are then.
+    """
+    part, total = contests.part, 0.0
+    n_rivals: int64_t = 0
     for i in range(n_open):
-        e = entries[i]
-        if e != true:
-            c = rows.row_class[e]
-            middle = 0.5 * (scale.log_weight[box.low[c]] + scale.log_weight[box.high[c]])
-            strength = rows.row_log_p[e] + middle
-            if strength > strongest:
-                strongest = strength
-                rival = e
-    return rival
+        if entries[i] == true:
+            entries[i] = entries[n_open - 1]
+            break
+    while n_rivals < n_open - 1 and n_rivals < MOST_RIVALS:
+        largest = n_rivals
+        for i in range(n_rivals + 1, n_open - 1):
+            if part[entries[i]] > part[entries[largest]]:
+                largest = i
+        rival = entries[largest]
+        if part[rival] < LEAST_PART * total:
+            break
+        entries[largest] = entries[n_rivals]
+        entries[n_rivals] = rival
+        total += part[rival]
+        n_rivals += 1
+    for i in range(n_rivals):
+        rival = entries[i]
+        size = rows.counts[row] * (part[rival] / total)
+        if true < rival:
+            add_contest(rows, row, true, rival, TRUE_A_CROWDED, size, contests, n_contests)
+        else:
+            add_contest(rows, row, rival, true, TRUE_B_CROWDED, size, contests, n_contests)
+        contests.raw_crowd[n_contests] = contests.n_crowds[0] - 1
+        contests.raw_rival[n_contests] = rival
+        n_contests += 1
+    return n_contests
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def add_contest(
+    rows: BoxRows,
+    row: int64_t,
+    one: int64_t,
+    other: int64_t,
+    kind: uint32_t,
+    size: cython.double,
+    contests: Contests,
+    x: int64_t,
+) -> cython.void:
+    """List a contest of two entries of a row, the lower class first."""
+    contests.raw_pair[x] = rows.row_class[one] * rows.n_classes + rows.row_class[other]
+    contests.raw_threshold[x] = rows.row_log_p[other] - rows.row_log_p[one]
+    contests.raw_kind[x] = kind + KINDS * rows.label[row]
+    contests.raw_size[x] = size
 
 
 @cython.cfunc
@@ -180,8 +224,9 @@ def sort_contests(contests: Contests, n_contests: int64_t) -> cython.void:
         place[contests.raw_pair[x]] = at + 1
         contests.threshold[at] = contests.raw_threshold[x]
         contests.kind[at] = contests.raw_kind[x]
-        contests.counts[at] = contests.raw_counts[x]
+        contests.size[at] = contests.raw_size[x]
         contests.crowd[at] = contests.raw_crowd[x]
+        contests.rival[at] = contests.raw_rival[x]
     for q in range(n_pairs):
         place[contests.pair[q]] = -1
         shell_sort(contests, start[q], start[q + 1])
@@ -198,16 +243,19 @@ def shell_sort(contests: Contests, first: int64_t, last: int64_t) -> cython.void
     while stride > 0:
         for x in range(first + stride, last):
             threshold = contests.threshold[x]
-            kind, size, crowd = contests.kind[x], contests.counts[x], contests.crowd[x]
+            kind, size = contests.kind[x], contests.size[x]
+            crowd, rival = contests.crowd[x], contests.rival[x]
             at = x
             while at - stride >= first and contests.threshold[at - stride] > threshold:
                 contests.threshold[at] = contests.threshold[at - stride]
                 contests.kind[at] = contests.kind[at - stride]
-                contests.counts[at] = contests.counts[at - stride]
+                contests.size[at] = contests.size[at - stride]
                 contests.crowd[at] = contests.crowd[at - stride]
+                contests.rival[at] = contests.rival[at - stride]
                 at -= stride
             contests.threshold[at] = threshold
             contests.kind[at] = kind
-            contests.counts[at] = size
+            contests.size[at] = size
             contests.crowd[at] = crowd
+            contests.rival[at] = rival
         stride //= 3

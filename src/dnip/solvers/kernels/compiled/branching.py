@@ -9,8 +9,7 @@ import cython
 
 # Boxes of at most this many points are searched point by point.
 FEW_POINTS = cython.declare(cython.double, 8.0)
-# Steps of the multipliers in a box, and how often it is shaved and bounded again.
-STEPS = cython.declare(int64_t, 6)
+# How often a box is shaved and bounded again.
 ROUNDS = cython.declare(int64_t, 2)
 # Shaving that takes less off the volume, in logarithms, is not worth another bound.
 WORTH_A_ROUND = cython.declare(cython.double, 0.3)
@@ -88,7 +87,7 @@ def bound_node(
     relaxation: RelaxationRecord
     relaxation.memo, relaxation.scale = memo, scale
     relaxation.contests, relaxation.relaxed = contests, stack.relaxed
-    relaxation.n_steps = STEPS
+    relaxation.n_steps = instance.n_steps
     confusion = stack.confusion + d * n * n
     kept = stack.rows + stack.first[d]
     rounds: int64_t = 0

@@ -14,19 +14,28 @@ linear bound, and the multipliers choose among them:
 
 A linear function of counts is a sum over rows. An open row is a contest of two classes and depends
 on the ratio of their weights alone. So the minimum over the box is at least the sum, over pairs of
-classes, of the minima over their ratio; `sweep` finds each of them. Three things then raise the
-bound: subgradient steps on v, higher prices of the floors that are missed, and planes that touch at
-the counts of the minima.
+classes, of the minima over their ratio; `sweep` finds each of them.
+
+A row with several rivals is shared out. It costs at least its cheapest wrong prediction, less what
+a right one saves; and that is saved only where the true class is ahead of every rival. To ask that
+of one rival alone bounds the saving from above, and so does any mean of this over the rivals. Their
+parts in the mean add up to 1; each is a contest with that rival, for so much of the row.
+
+Four things then raise the bound: subgradient steps on v, higher prices of the floors that are
+missed, larger parts for the rivals that are ahead, and planes that touch at the counts of the
+minima.
 
 With prices of at most 1 and nothing else, the same function bounds the least shortfall of a box.
 """
 
 import cython
 
-# How far the planes move toward the counts of the last minima, and how much shorter the steps of v
-# become when the bound falls.
+# How far the planes move toward the counts of the last minima.
 PULL = cython.declare(cython.double, 0.4)
-SHRINK = cython.declare(cython.double, 0.7)
+# What is left of the part of a rival that the true class beats, after a full step. No part is less
+# than the smallest one, so that none is lost for ever.
+FADE = cython.declare(cython.double, 0.6)
+SMALLEST = cython.declare(cython.double, 1e-4)
 
 
 @cython.cfunc
@@ -79,9 +88,10 @@ def raise_bound(
             best = bound
             keep_multipliers(relaxation.contests, multipliers, relaxed)
         else:
-            stride *= SHRINK
+            stride *= 1.0 - 1.0 / sqrt(2.0 * relaxation.n_steps)
         if best >= goal:
             break
+        share_out(relaxation.contests, relaxed, FADE**stride)
         if terms.cobias > 0 or has_floors:
             take_step(relaxation, stride * (goal - bound))
         if terms.tau > 0:
@@ -102,6 +112,29 @@ def keep_multipliers(contests: Contests, multipliers: Multipliers, relaxed: Rela
     memcpy(relaxed.least, relaxed.new_least, n_pairs * 8)
     n_contests = contests.start[n_pairs]
     memcpy(relaxed.value, relaxed.new_value, n_contests * 8)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def share_out(contests: Contests, relaxed: Relaxed, left: cython.double) -> cython.void:
+    """Give less of a crowd to rivals that its true class beats, and so more to the others."""
+    before, after = relaxed.before, relaxed.after
+    for crowd in range(contests.n_crowds[0]):
+        before[crowd] = after[crowd] = 0.0
+    n_contests = contests.start[contests.n_pairs[0]]
+    for x in range(n_contests):
+        if contests.kind[x] % KINDS >= TRUE_A_CROWDED:
+            before[contests.crowd[x]] += contests.size[x]
+            after[contests.crowd[x]] += contests.size[x] * (left if relaxed.held[x] else 1.0)
+    for x in range(n_contests):
+        # what it costs where the true class is as well off wrong does not depend on the parts
+        if contests.kind[x] % KINDS >= TRUE_A_CROWDED and relaxed.change[x] != 0.0:
+            crowd, rival = contests.crowd[x], contests.rival[x]
+            factor = before[crowd] / after[crowd] * (left if relaxed.held[x] else 1.0)
+            contests.size[x] *= factor
+            part = contests.part[rival] * factor
+            contests.part[rival] = part if part > SMALLEST else SMALLEST
 
 
 @cython.cfunc

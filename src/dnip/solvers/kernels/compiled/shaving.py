@@ -90,8 +90,8 @@ def choose_class(scale: Scale, box: Box, contests: Contests) -> int64_t:
     for q in range(contests.n_pairs[0]):
         a, b = contests.pair[q] // n_classes, contests.pair[q] % n_classes
         for x in range(contests.start[q], contests.start[q + 1]):
-            weight[a] += contests.counts[x]
-            weight[b] += contests.counts[x]
+            weight[a] += contests.size[x]
+            weight[b] += contests.size[x]
     chosen: int64_t = -1
     most = 0.0
     for c in range(n_classes):

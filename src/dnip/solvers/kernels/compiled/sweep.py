@@ -95,8 +95,8 @@ def price_contests(
         elif kind == TRUE_B_CROWDED:
             to_a = relaxed.loss[contests.crowd[x]]
             to_b = to_a if to_a < to_b else to_b
-        relaxed.change[x] = contests.counts[x] * (to_a - to_b)
-        cost += contests.counts[x] * (to_a if contests.threshold[x] < lowest else to_b)
+        relaxed.change[x] = contests.size[x] * (to_a - to_b)
+        cost += contests.size[x] * (to_a if contests.threshold[x] < lowest else to_b)
     return cost
 
 
@@ -108,13 +108,15 @@ def count_contests(
 ) -> cython.void:
     """Count a pair's right and wrong predictions where the ratio of its weights is at `turn`."""
     for x in range(contests.start[q], contests.start[q + 1]):
-        kind, size = contests.kind[x] % KINDS, contests.counts[x]
+        kind, size = contests.kind[x] % KINDS, contests.size[x]
         goes_a: cython.bint = contests.threshold[x] < turning + SAME
         if contests.threshold[x] >= turning:
             goes_a = goes_a and relaxed.change[x] < 0
+        relaxed.held[x] = True
         if goes_a and (kind == TRUE_A or kind == TRUE_A_CROWDED):
             relaxed.correct[a] += size
         elif not goes_a and (kind == TRUE_B or kind == TRUE_B_CROWDED):
             relaxed.correct[b] += size
         else:
             relaxed.wrong[a if goes_a else b] += size
+            relaxed.held[x] = False
