@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from dnip.base.errors import CoefficientsFormatError, listed
 from dnip.cli.console import complain, live_progress
+from dnip.deploying.application import estimate_stream
 from dnip.method.coefficients import Coefficients
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from dnip.priors import TargetPrior
-    from dnip.tables import Scan
+from dnip.priors import TargetPrior, is_estimate, read_prior
+from dnip.tables import Scan
 
 
 def save_coefficients(coefficients: Coefficients, path: Path) -> None:
@@ -49,9 +47,6 @@ class Moved(NamedTuple):
 
 def move_to(mix: str, fitted: Coefficients, chunks: Scan) -> Moved:
     """Move coefficients to a class mix, given or estimated in a pass over the table."""
-    from dnip.deploying.application import estimate_stream
-    from dnip.priors import TargetPrior, is_estimate, read_prior
-
     if is_estimate(mix):
         with live_progress("estimating the target prior") as show:
             estimate = estimate_stream(chunks, fitted, progress=lambda n: show(f"{n:,} rows"))

@@ -6,6 +6,7 @@ its fields: they are options of the command, which is handed the whole object.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from enum import Enum
 from functools import wraps
@@ -14,15 +15,11 @@ from os import fsencode
 from pathlib import Path
 from shlex import join
 from types import NoneType
-from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import click
 
 from dnip.base.option import Option
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
 
 #: Where commands of older versions went.
 GONE = {

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.resources import as_file, files
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from dnip.base.errors import MissingDependencyError
 from dnip.base.files import make_folder
@@ -16,10 +17,6 @@ from dnip.presenting.evaluation import class_accuracy_figure, describe
 from dnip.presenting.results import write_text
 from dnip.tables import ProbabilityTable
 from dnip.tables.evaluation import Evaluation, evaluate
-
-if TYPE_CHECKING:
-    import os
-    from pathlib import Path
 
 CLASSES = ("World", "Sports", "Business", "Technology")
 #: What is written.

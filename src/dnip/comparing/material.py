@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dnip.base.typing import Labels, Probabilities
 from dnip.base.validation import check_integer
 from dnip.comparing.baselines import OptSet
+from dnip.tables import ProbabilityTable
 from dnip.tables.columns import CONTENT_FREE
 from dnip.tables.guards import check_classes_agree, check_disjoint, scored_rows
 from dnip.tables.splitting import BALANCED_UP_TO, draw_rows
-
-if TYPE_CHECKING:
-    from dnip.base.typing import Labels, Probabilities
-    from dnip.tables import ProbabilityTable
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 from dnip.comparing.baselines import RAW
-from dnip.comparing.results import COMPARED
+from dnip.comparing.results import COMPARED, Comparison
 from dnip.metrics import METRICS, scores
-from dnip.presenting.artefacts import Column, Table
+from dnip.presenting.artefacts import Column, Figure, Table
 from dnip.presenting.drawing import Point, point_figure
 from dnip.presenting.drawing.style import BLACK, BLUE, RED
 from dnip.presenting.formats import seconds
 from dnip.presenting.results import ResultFiles, Results
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dnip.comparing.results import Comparison
-    from dnip.presenting.artefacts import Figure
 
 FILES = ResultFiles("results.json", "runs.csv", "comparison.png", "results.md")
 

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import statistics
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from dnip.base.typing import Confusion
+from dnip.comparing.baselines import Method
 from dnip.metrics import HEADLINE, METRICS, metric_intervals, scores
 from dnip.metrics.intervals import PAIRED, difference_intervals
 from dnip.presenting.artefacts import Estimate
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from dnip.base.typing import Confusion
-    from dnip.comparing.baselines import Method
 
 #: What methods are compared by.
 COMPARED = (*HEADLINE, "macro_f1")

@@ -4,25 +4,20 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from dnip.base.errors import DNIPError, DNIPWarning, listed
 from dnip.base.optional import missing_library
 from dnip.base.validation import check_integer, check_level
-from dnip.comparing.baselines import RAW, choose
+from dnip.comparing.baselines import RAW, Correction, Method, OptSet, choose
+from dnip.comparing.material import Material
 from dnip.comparing.results import Comparison, MethodScores, ScoredFit
 from dnip.method.objective import Objective
 from dnip.method.scales import DEFAULT_SCALE
 from dnip.metrics.confusion import count_pairs
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from dnip.comparing.baselines import Correction, Method, OptSet
-    from dnip.comparing.material import Material
 
 #: Called before every piece of work: its variant, its number, and the number of all.
 Progress = Callable[[str, int, int], None]

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from dnip.base.errors import InvalidInputError
 from dnip.deploying.decisions import correct
 from dnip.deploying.decisions.correction import load_coefficients
+from dnip.method.coefficients import Coefficients
 from dnip.method.prediction import decide, reweight
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Sequence
-
-    from dnip.method.coefficients import Coefficients
 
 
 class Reweighted:

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dnip.base.arrays import ArrayLocation, check_labels, check_probabilities
 from dnip.base.errors import InvalidInputError
+from dnip.base.typing import Booleans, Floats, Integers, Labels, Probabilities
 from dnip.base.validation import check_classes, check_several_classes
 from dnip.method.prediction import decide
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import ArrayLike
-
-    from dnip.base.typing import Booleans, Floats, Integers, Labels, Probabilities
 
 # Added to the count of each class, so that no share is 0 (Jeffreys' prior).
 _HALF = 0.5

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dnip.base.errors import InvalidInputError
-from dnip.comparing.baselines.base import ClassWeights, Method, mean_probability
-
-if TYPE_CHECKING:
-    from dnip.base.typing import Floats
-    from dnip.comparing.baselines.base import OptSet
+from dnip.base.typing import Floats
+from dnip.comparing.baselines.base import ClassWeights, Method, OptSet, mean_probability
 
 
 @dataclass(frozen=True)

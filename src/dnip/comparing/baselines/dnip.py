@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from dnip.base.errors import unwarned
-from dnip.comparing.baselines.base import ClassWeights, Method
+from dnip.comparing.baselines.base import ClassWeights, Method, OptSet
 from dnip.fitting.robust import fit_robustly
 from dnip.fitting.settings import AUTHORS, PAPER, FitSettings, Preset
 from dnip.method.objective import Objective
 from dnip.method.problem import Problem
 from dnip.method.scales import DEFAULT_SCALE
+from dnip.method.solution import Solution
 from dnip.solvers import solve
-
-if TYPE_CHECKING:
-    from dnip.comparing.baselines.base import OptSet
-    from dnip.method.solution import Solution
 
 
 @dataclass(frozen=True)

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from dnip.base.optional import load_optional
-from dnip.comparing.baselines.base import Correction, LogLinear, Method, log
+from dnip.base.typing import Floats, Labels, Probabilities
+from dnip.comparing.baselines.base import Correction, LogLinear, Method, OptSet, log
 from dnip.method.prediction import decide
-
-if TYPE_CHECKING:
-    from dnip.base.typing import Floats, Labels, Probabilities
-    from dnip.comparing.baselines.base import OptSet
 
 # The steepness of separable labels has no limit but this; it never turns an order around.
 _LEAST_SLOPE, _MOST_SLOPE = 1e-2, 1e2

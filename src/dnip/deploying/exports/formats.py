@@ -7,13 +7,11 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from dnip.base.errors import InvalidInputError
 from dnip.base.optional import load_optional
-
-if TYPE_CHECKING:
-    from dnip.method.coefficients import Coefficients
+from dnip.method.coefficients import Coefficients
 
 #: When a format that multiplies in double precision decides as `dnip apply` does.
 EXACT = "Decisions equal those of dnip apply for rows of doubles that sum to 1 within 0.001"

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, NamedTuple, TypeAlias
+from typing import Annotated, ClassVar, Literal, NamedTuple, TypeAlias
 
 from dnip.base.errors import InvalidInputError
 from dnip.base.option import Option
 from dnip.deploying.exports.formats import EXACT, Export, split_names
-
-if TYPE_CHECKING:
-    from dnip.method.coefficients import Coefficients
+from dnip.method.coefficients import Coefficients
 
 DialectName: TypeAlias = Literal["duckdb", "sqlite", "bigquery", "snowflake"]
 

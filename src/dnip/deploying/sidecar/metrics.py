@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Iterable, Iterator
+from typing import TypeAlias
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from dnip.deploying.decisions import Correction
+from dnip.deploying.decisions import Correction
 
 # Labels and a value.
 _Sample: TypeAlias = tuple[dict[str, str], float]

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import aiohttp
 from yarl import URL
 
 from dnip.base.validation import check_number, check_url
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable, Iterator
 
 #: Headers that are of one connection or of one message, and are not passed on.
 _OWN = frozenset(
