@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from dnip.base.errors import InvalidInputError
 from dnip.base.option import Option
-from dnip.base.optional import load_optional, missing_library
+from dnip.base.optional import load_optional
 from dnip.prompting.engines.base import Scoring
 from dnip.prompting.engines.openai_engine import Endpoint
 
@@ -215,9 +215,7 @@ class ModelOptions:
         MissingDependencyError
         """
         extra = "openai" if self.is_server else "transformers"
-        missing = missing_library("jinja2", purpose="fill prompt templates", extra=extra)
-        if missing is not None:
-            raise missing
+        load_optional("jinja2", purpose="fill prompt templates", extra=extra)
 
     def given(self, *names: str, **renamed: str) -> dict[str, Any]:
         """Return those of some options that were given, under the library's names."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import field, fields, make_dataclass
+from dataclasses import fields, make_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import Annotated, Any, get_type_hints
 
 import click
 
@@ -12,10 +12,8 @@ from dnip.base.option import Option
 from dnip.cli import options
 from dnip.cli.console import complain, finish
 from dnip.deploying.exports import FORMATS as PLAIN_FORMATS
+from dnip.deploying.exports import Export
 from dnip.prompting.label_bias import FORMATS as TOKEN_FORMATS
-
-if TYPE_CHECKING:
-    from dnip.deploying.exports import Export
 
 FORMATS = {**TOKEN_FORMATS, **PLAIN_FORMATS}
 
@@ -23,11 +21,7 @@ FORMATS = {**TOKEN_FORMATS, **PLAIN_FORMATS}
 FormatOptions = make_dataclass(
     "FormatOptions",
     {
-        one.name: (
-            one.name,
-            get_type_hints(kind, include_extras=True)[one.name],
-            field(default=one.default),
-        )
+        one.name: (one.name, get_type_hints(kind, include_extras=True)[one.name], one.default)
         for kind in FORMATS.values()
         for one in fields(kind)
     }.values(),
@@ -91,11 +85,7 @@ def _chosen(to: str, settings: Any) -> Export:  # noqa: ANN401
     own = {one.name for one in fields(FORMATS[to])}
     for one in fields(settings):
         if one.name not in own and getattr(settings, one.name) != one.default:
-            users = [
-                name
-                for name, kind in FORMATS.items()
-                if one.name in (other.name for other in fields(kind))
-            ]
+            users = [name for name, kind in FORMATS.items() if hasattr(kind, one.name)]
             flag = f"--{one.name.replace('_', '-')}"
             raise click.BadParameter(f"{flag} is for {' and '.join(users)}, not for {to}")
     return FORMATS[to](**{name: getattr(settings, name) for name in own})

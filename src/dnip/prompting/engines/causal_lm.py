@@ -146,14 +146,14 @@ class CausalLM:
         if self._prefix[0] != key:
             self._prefix = ((), None)  # frees the old one before the new one is made
             with self.computing():
-                self._prefix = (key, cache_of(self._run([key], [[len(key) - 1]], keep=True)))
+                self._prefix = (key, cache_of(self._run([key], keep=True)))
         return self._prefix[1]
 
     @cached_property
     def is_recurrent(self) -> bool:
         """Whether the model keeps a state that padding may disturb, beside keys and values."""
         with self.computing():
-            return cache_of(self._run([[0]], [[0]], keep=True)) is None
+            return cache_of(self._run([[0]], keep=True)) is None
 
     def bears_gaps(self, past: Any) -> bool:
         """Say whether `generate` may go on from a cache with rows of different lengths.
@@ -184,7 +184,7 @@ class CausalLM:
             From the softmax over the whole vocabulary, in float32.
         """
         with self.computing():
-            logits = self._run(rows, _ends(rows), past).logits[:, 0].float()
+            logits = self._run(rows, past=past).logits[:, 0].float()
             picked = logits[:, self.tensor(wanted)] - logits.logsumexp(-1, keepdim=True)
             return np.asarray(picked.cpu().numpy(), np.float64)
 
@@ -213,7 +213,7 @@ class CausalLM:
         ndarray of shape (B, N)
         """
         with self.computing():
-            first = self._run(rows, _ends(rows), past, keep=True)
+            first = self._run(rows, past=past, keep=True)
             cache = cache_of(first)
             if cache is None:
                 columns = [self._whole(rows, answer, past) for answer in answers]
@@ -247,17 +247,20 @@ class CausalLM:
     def _run(
         self,
         rows: Sequence[Sequence[int]],
-        places: Sequence[Sequence[int]],
+        places: Sequence[Sequence[int]] | None = None,
         past: Any = None,
         *,
         keep: bool = False,
     ) -> Any:
         """Run the model; its logits are of `places` only, shape (B, number of places, V).
 
+        By default these are the places of the rows' last tokens.
+
         Shorter rows are padded on the right, which needs no mask: causal attention never looks
         ahead, and positions and sliding windows stand as without padding.
         """
         tokens = self.tensor(pad(rows)[0])
+        places = places or [[len(row) - 1] for row in rows]
         options = {} if past is None else {"past_key_values": fork(past, len(rows))}
         with self._narrowed(self.tensor(places), tokens.shape[1]):
             return self.model(input_ids=tokens, use_cache=keep or past is not None, **options)
@@ -322,11 +325,6 @@ class CausalLM:
 
 class OutOfMemoryBackendError(BackendError):
     """The device has no memory for a batch; a smaller one may pass."""
-
-
-def _ends(rows: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Return the place of each row's last token."""
-    return [[len(row) - 1] for row in rows]
 
 
 def _closing(model: Any) -> frozenset[int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import permutations, product
 from typing import NamedTuple
 
 import numpy as np
@@ -77,20 +78,14 @@ class LabelMatcher:
                 f"token_ids must be {len(self.answers)} different token ids, one per label; "
                 f"got {list(ids)}"
             )
-        for label, own in enumerate(self.answers):
-            for other, theirs in enumerate(self.answers):
-                if label != other:
-                    self._check_apart(own, theirs)
-
-    def _check_apart(self, own: tuple[str, ...], theirs: tuple[str, ...]) -> None:
-        for answer in own:
-            longer = next((a for a in theirs if a.startswith(answer)), None)
-            if longer is not None:
-                raise InvalidInputError(
-                    f"the answer {answer!r} of one label begins another label's answer {longer!r}: "
-                    "a server's tokens cannot tell them apart",
-                    hint="Choose other label words",
-                )
+        for own, theirs in permutations(self.answers, 2):
+            for answer, other in product(own, theirs):
+                if other.startswith(answer):
+                    raise InvalidInputError(
+                        f"the answer {answer!r} of one label begins another label's answer "
+                        f"{other!r}: a server's tokens cannot tell them apart",
+                        hint="Choose other label words",
+                    )
 
     @classmethod
     def for_task(

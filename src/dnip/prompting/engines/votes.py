@@ -132,11 +132,7 @@ class VotingEngine(ServerEngine):
         BackendError
             If a request fails for good.
         """
-        return self._count(prompts, task, done, Ballot(task.label_words))
-
-    def _count(
-        self, prompts: Sequence[Prompt], task: Task, done: frozenset[int], ballot: Ballot
-    ) -> Iterator[ScoredRow]:
+        ballot = Ballot(task.label_words)
         continues = not self.chat and task.separator
         common = {
             "max_tokens": self.max_tokens,
