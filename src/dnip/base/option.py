@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import field
 from typing import Any, Literal, NamedTuple, TypeAlias
+
+#: Under which key a field of a dataclass holds its :class:`Option`.
+OPTION = "option"
 
 #: How to search for weights: the keys of `dnip.solvers.SOLVERS`.
 SolverName: TypeAlias = Literal["coordinate", "exact", "anneal", "exhaustive"]
@@ -38,3 +42,20 @@ class Option(NamedTuple):
     group: str | None = None
     metavar: str | None = None
     parser: Callable[[str], Any] | None = None
+
+
+def option(
+    text: str, group: str | None = None, metavar: str | None = None, *, default: object = None
+) -> Any:  # noqa: ANN401 - the field has a type of its own
+    """Return a field of a dataclass that the command line shows, as :class:`Option` says.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> @dataclass
+    ... class Search:
+    ...     seed: int = option("Seed of the search.", default=0)
+    >>> Search()
+    Search(seed=0)
+    """
+    return field(default=default, metadata={OPTION: Option(text, group, metavar)})

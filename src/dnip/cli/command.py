@@ -19,7 +19,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import click
 
-from dnip.base.option import Option
+from dnip.base.option import OPTION, Option
 
 #: Where commands of older versions went.
 GONE = {
@@ -133,7 +133,8 @@ def command_of(name: str, function: Callable[..., None], **settings: Any) -> Com
     """Return a function as a command, whose options are its parameters and their fields.
 
     The type hint of each is ``Annotated``, and holds an :class:`Argument` or a
-    :class:`dnip.base.option.Option`. An option without a default is required.
+    :class:`dnip.base.option.Option`, unless it is a field of :func:`dnip.base.option.option`. An
+    option without a default is required.
 
     Examples
     --------
@@ -145,14 +146,17 @@ def command_of(name: str, function: Callable[..., None], **settings: Any) -> Com
     """
     hints = get_type_hints(function, include_extras=True)
     groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
-    found: list[tuple[str, Any, object]] = []
+    found: list[tuple[str, Any, Option, object]] = []
     for parameter in signature(function).parameters.values():
         if parameter.name in groups:
             group = groups[parameter.name]
             of_fields = get_type_hints(group, include_extras=True)
-            found += [(one.name, of_fields[one.name], one.default) for one in fields(group)]
+            for one in fields(group):
+                held = one.metadata.get(OPTION)
+                shown = (of_fields[one.name], held) if held else get_args(of_fields[one.name])
+                found.append((one.name, *shown, one.default))
         else:
-            found.append((parameter.name, hints[parameter.name], parameter.default))
+            found.append((parameter.name, *get_args(hints[parameter.name]), parameter.default))
 
     @wraps(function)
     def run(**given: Any) -> None:  # noqa: ANN401
@@ -165,7 +169,7 @@ def command_of(name: str, function: Callable[..., None], **settings: Any) -> Com
 
     settings["help"] = function.__doc__
     command = Command(name, callback=run, params=[_parameter(*one) for one in found], **settings)
-    command.headings = {name: get_args(hint)[1].group for name, hint, _ in found}
+    command.headings = {name: shown.group for name, _, shown, _ in found}
     return command
 
 
@@ -186,9 +190,8 @@ def _path(text: str | Path) -> Path:
     return Path(text)
 
 
-def _parameter(name: str, hint: Any, default: object) -> click.Parameter:  # noqa: ANN401
+def _parameter(name: str, kind: Any, shown: Option, default: object) -> click.Parameter:  # noqa: ANN401
     """Return an option or an argument."""
-    kind, shown = get_args(hint)
     required = default is MISSING or default is Parameter.empty
     settings: dict[str, Any] = {"required": required, "help": shown.help}
     if not required:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 import click
 
 from dnip.base.errors import InvalidInputError
-from dnip.base.option import Option, Pairs
+from dnip.base.option import Option, Pairs, option
 from dnip.cli.command import Argument
 from dnip.cli.console import complain
 
@@ -184,11 +184,8 @@ Smoothing: TypeAlias = Annotated[
 class ObjectiveOptions:
     """The weights of the objective's terms."""
 
-    beta: Annotated[float, Option("β, weight of COBias.")] = BETA
-    tau: Annotated[
-        float | None,
-        Option("τ, weight of the PMI term.  [default: 0; 0.2 with --smoothing]"),
-    ] = None
+    beta: float = option("β, weight of COBias.", default=BETA)
+    tau: float | None = option("τ, weight of the PMI term.  [default: 0; 0.2 with --smoothing]")
     smoothing: Smoothing = None
 
     def objective(self, **settings: Any) -> Objective:  # noqa: ANN401
@@ -251,23 +248,17 @@ CLUSTER = "Cluster"
 class ClusterOptions:
     """Where to work."""
 
-    on: Annotated[
-        str | None,
-        Option(
-            "Work on a Ray cluster: ray for one that is started on this machine and stopped in the "
-            "end, or ray:ADDRESS.",
-            CLUSTER,
-            metavar="CLUSTER",
-        ),
-    ] = None
-    workers: Annotated[
-        int | None,
-        Option(
-            "Processes of the cluster that share the work.  [default: one per core]",
-            CLUSTER,
-            metavar="N",
-        ),
-    ] = None
+    on: str | None = option(
+        "Work on a Ray cluster: ray for one that is started on this machine and stopped in the "
+        "end, or ray:ADDRESS.",
+        CLUSTER,
+        metavar="CLUSTER",
+    )
+    workers: int | None = option(
+        "Processes of the cluster that share the work.  [default: one per core]",
+        CLUSTER,
+        metavar="N",
+    )
 
     @contextmanager
     def connect(self, gpus: float | None = None) -> Iterator[Cluster | None]:
@@ -296,7 +287,5 @@ class PromptOptions:
         str,
         Argument("agnews, dbpedia, ddi, pubmedqa, rte, sst5, trec, or a .toml file."),
     ]
-    shots: Annotated[
-        str, Option("Demonstrations: a number, or balanced for one of each class.")
-    ] = "1"
-    seed: Annotated[int, Option("Seed of the demonstrations.")] = 0
+    shots: str = option("Demonstrations: a number, or balanced for one of each class.", default="1")
+    seed: int = option("Seed of the demonstrations.", default=0)

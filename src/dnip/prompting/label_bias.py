@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
 from dnip.base.errors import InvalidInputError, listed
-from dnip.base.option import Option
+from dnip.base.option import option
 from dnip.deploying.exports import Export, split_names
 from dnip.method.coefficients import Coefficients
 from dnip.prompting.engines.hub import HubTokenizer
@@ -43,37 +43,28 @@ class _LabelBias(Export):
         "apply, but for near-ties: biases are rounded as logits are"
     )
 
-    tokenizer: Annotated[
-        str | None, Option("The model's tokenizer, a folder or a name on the hub.", _GROUP, "MODEL")
-    ] = None
-    labels: Annotated[
-        str | None,
-        Option(
-            "What the model says for each class, in order.  [default: the class names]",
-            _GROUP,
-            "A,B,C",
-        ),
-    ] = None
-    answer_prefix: Annotated[
-        str,
-        Option(
-            "What stands between prompt and label, as in a task file; the default is a space, "
-            "which tokenizers put into the label's token.",
-            _GROUP,
-            "TEXT",
-        ),
-    ] = " "
-    chat: Annotated[
-        bool, Option("Labels begin the reply in the model's chat template.", _GROUP)
-    ] = False
-    only_labels: Annotated[
-        bool,
-        Option(
-            "Add 100 to every bias, so that no other token can win. Without it a bias lowers "
-            "labels, and the server must hold answers to them.",
-            _GROUP,
-        ),
-    ] = False
+    tokenizer: str | None = option(
+        "The model's tokenizer, a folder or a name on the hub.", _GROUP, "MODEL"
+    )
+    labels: str | None = option(
+        "What the model says for each class, in order.  [default: the class names]", _GROUP, "A,B,C"
+    )
+    answer_prefix: str = option(
+        "What stands between prompt and label, as in a task file; the default is a space, "
+        "which tokenizers put into the label's token.",
+        _GROUP,
+        "TEXT",
+        default=" ",
+    )
+    chat: bool = option(
+        "Labels begin the reply in the model's chat template.", _GROUP, default=False
+    )
+    only_labels: bool = option(
+        "Add 100 to every bias, so that no other token can win. Without it a bias lowers "
+        "labels, and the server must hold answers to them.",
+        _GROUP,
+        default=False,
+    )
 
     def token_bias(self, coefficients: Coefficients) -> dict[int, float]:
         """Return the bias by token id: ln ω, shifted so that the largest is 0, or 100.

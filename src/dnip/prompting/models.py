@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from dnip.base.errors import InvalidInputError
-from dnip.base.option import Option
+from dnip.base.option import Option, option
 from dnip.base.optional import load_optional
 from dnip.prompting.engines.base import Scoring
 from dnip.prompting.engines.openai_engine import Endpoint
@@ -37,129 +37,84 @@ class ModelOptions:
             metavar="MODEL",
         ),
     ]
-    scoring: Annotated[
-        Scoring,
-        Option(
-            "How to score a label word of several tokens. first: the first token that no other "
-            "label has. sum: the sum of the tokens' log-probabilities. per-token: that sum per "
-            "token. mean: the mean of the tokens' probabilities.",
-            HERE,
-        ),
-    ] = Scoring.FIRST
-    dtype: Annotated[
-        str | None,
-        Option(
-            "float32, bfloat16, float16, or auto for the model's own.  [default: float32]", HERE
-        ),
-    ] = None
-    device: Annotated[
-        str | None,
-        Option("cpu, cuda, cuda:1, or auto for a GPU if there is one.  [default: auto]", HERE),
-    ] = None
-    chat: Annotated[
-        bool, Option("Send each prompt as a user's message in the model's chat template.", HERE)
-    ] = False
-    revision: Annotated[
-        str | None, Option("Branch, tag or commit of a model on the hub.", HERE)
-    ] = None
-    batch_tokens: Annotated[
-        int | None,
-        Option(
-            "Tokens of a batch, at most.  [default: 768 on a CPU, 16384 on a GPU; 8192 and 65536 "
-            "with --chain-of-thought]",
-            HERE,
-        ),
-    ] = None
-    served_model: Annotated[
-        str | None, Option("The server's name for the model. A server needs it.", SERVER, "NAME")
-    ] = None
-    endpoint: Annotated[
-        Endpoint | None,
-        Option(
-            "completions continues the prompt; chat sends it as a user's message.  "
-            "[default: completions; chat with --votes]",
-            SERVER,
-        ),
-    ] = None
-    api: Annotated[
-        Literal["systemone", "decisions"] | None,
-        Option(
-            "Ask a decision server, which gives the probability of every class: systemone of "
-            "transformers, vLLM, SGLang and Ollama, or OpenAI's decisions.",
-            SERVER,
-        ),
-    ] = None
-    top_logprobs: Annotated[
-        int | None,
-        Option("How many of the likeliest tokens to ask for, up to 20.  [default: 20]", SERVER),
-    ] = None
-    tokenizer: Annotated[
-        str | None,
-        Option(
-            "The model's tokenizer, a folder or a name on the hub. Labels are then asked for by "
-            "token id, which vLLM answers exactly.",
-            SERVER,
-            "MODEL",
-        ),
-    ] = None
-    key_variable: Annotated[
-        str | None,
-        Option(
-            "Environment variable that holds the key.  [default: OPENAI_API_KEY]", SERVER, "NAME"
-        ),
-    ] = None
-    concurrency: Annotated[
-        int | None, Option("Requests at the same time.  [default: 8]", SERVER)
-    ] = None
-    timeout: Annotated[
-        float | None, Option("Seconds without a sign of the server.  [default: 60]", SERVER)
-    ] = None
-    retries: Annotated[
-        int | None,
-        Option(
-            "How often a request that failed for a passing reason is sent again.  [default: 6]",
-            SERVER,
-        ),
-    ] = None
-    extra_body: Annotated[
-        str | None,
-        Option(
-            "More fields for every request; null removes a field. They are written to the "
-            "metadata, so give no secrets.",
-            SERVER,
-            "JSON",
-        ),
-    ] = None
-    chain_of_thought: Annotated[
-        bool,
-        Option(
-            "Let the model reason before it answers, and score the last label in its answer.",
-            REASONING,
-        ),
-    ] = False
-    max_new_tokens: Annotated[
-        int | None,
-        Option("Tokens of an answer, reasoning included, at most.  [default: 256]", REASONING),
-    ] = None
-    votes: Annotated[
-        int | None,
-        Option(
-            "Sample this many answers to each prompt and count the labels that they end in. For "
-            "models that report no probabilities.",
-            VOTES,
-        ),
-    ] = None
-    temperature: Annotated[
-        float | None, Option("Temperature of the sampling, above 0.  [default: 1]", VOTES)
-    ] = None
-    max_tokens: Annotated[
-        int | None,
-        Option("Tokens of an answer, reasoning included, at most.  [default: 2048]", VOTES),
-    ] = None
-    sampling_seed: Annotated[
-        int | None,
-        Option("Seed of the first sample, for servers that take one.  [default: 0]", VOTES),
-    ] = None
+    scoring: Scoring = option(
+        "How to score a label word of several tokens. first: the first token that no other "
+        "label has. sum: the sum of the tokens' log-probabilities. per-token: that sum per "
+        "token. mean: the mean of the tokens' probabilities.",
+        HERE,
+        default=Scoring.FIRST,
+    )
+    dtype: str | None = option(
+        "float32, bfloat16, float16, or auto for the model's own.  [default: float32]", HERE
+    )
+    device: str | None = option(
+        "cpu, cuda, cuda:1, or auto for a GPU if there is one.  [default: auto]", HERE
+    )
+    chat: bool = option(
+        "Send each prompt as a user's message in the model's chat template.", HERE, default=False
+    )
+    revision: str | None = option("Branch, tag or commit of a model on the hub.", HERE)
+    batch_tokens: int | None = option(
+        "Tokens of a batch, at most.  [default: 768 on a CPU, 16384 on a GPU; 8192 and 65536 "
+        "with --chain-of-thought]",
+        HERE,
+    )
+    served_model: str | None = option(
+        "The server's name for the model. A server needs it.", SERVER, "NAME"
+    )
+    endpoint: Endpoint | None = option(
+        "completions continues the prompt; chat sends it as a user's message.  "
+        "[default: completions; chat with --votes]",
+        SERVER,
+    )
+    api: Literal["systemone", "decisions"] | None = option(
+        "Ask a decision server, which gives the probability of every class: systemone of "
+        "transformers, vLLM, SGLang and Ollama, or OpenAI's decisions.",
+        SERVER,
+    )
+    top_logprobs: int | None = option(
+        "How many of the likeliest tokens to ask for, up to 20.  [default: 20]", SERVER
+    )
+    tokenizer: str | None = option(
+        "The model's tokenizer, a folder or a name on the hub. Labels are then asked for by "
+        "token id, which vLLM answers exactly.",
+        SERVER,
+        "MODEL",
+    )
+    key_variable: str | None = option(
+        "Environment variable that holds the key.  [default: OPENAI_API_KEY]", SERVER, "NAME"
+    )
+    concurrency: int | None = option("Requests at the same time.  [default: 8]", SERVER)
+    timeout: float | None = option("Seconds without a sign of the server.  [default: 60]", SERVER)
+    retries: int | None = option(
+        "How often a request that failed for a passing reason is sent again.  [default: 6]", SERVER
+    )
+    extra_body: str | None = option(
+        "More fields for every request; null removes a field. They are written to the "
+        "metadata, so give no secrets.",
+        SERVER,
+        "JSON",
+    )
+    chain_of_thought: bool = option(
+        "Let the model reason before it answers, and score the last label in its answer.",
+        REASONING,
+        default=False,
+    )
+    max_new_tokens: int | None = option(
+        "Tokens of an answer, reasoning included, at most.  [default: 256]", REASONING
+    )
+    votes: int | None = option(
+        "Sample this many answers to each prompt and count the labels that they end in. For "
+        "models that report no probabilities.",
+        VOTES,
+    )
+    temperature: float | None = option("Temperature of the sampling, above 0.  [default: 1]", VOTES)
+    max_tokens: int | None = option(
+        "Tokens of an answer, reasoning included, at most.  [default: 2048]", VOTES
+    )
+    sampling_seed: int | None = option(
+        "Seed of the first sample, for servers that take one.  [default: 0]", VOTES
+    )
 
     @property
     def is_server(self) -> bool:
@@ -202,9 +157,9 @@ class ModelOptions:
             given = value is not None and value is not False and value is not Scoring.FIRST
             if given and name not in ("model", *self.engine.OPTIONS):
                 takers = [one.KIND for one in _engines() if name in one.OPTIONS]
-                option = f"--{name.replace('_', '-')}"
+                flag = f"--{name.replace('_', '-')}"
                 raise InvalidInputError(
-                    f"{option} is for {takers[0]}, not for {self.engine.KIND}", hint="Leave it out"
+                    f"{flag} is for {takers[0]}, not for {self.engine.KIND}", hint="Leave it out"
                 )
 
     def check_templates(self) -> None:

@@ -21,7 +21,7 @@ FORMATS = {**TOKEN_FORMATS, **PLAIN_FORMATS}
 FormatOptions = make_dataclass(
     "FormatOptions",
     {
-        one.name: (one.name, get_type_hints(kind, include_extras=True)[one.name], one.default)
+        one.name: (one.name, get_type_hints(kind)[one.name], one)
         for kind in FORMATS.values()
         for one in fields(kind)
     }.values(),

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from dnip.base.option import Option, SolverName, Switch
+from dnip.base.option import Option, SolverName, Switch, option
 from dnip.cli import options
 from dnip.cli.console import complain, finish, search_progress
 
@@ -24,39 +24,28 @@ _OWNERS: dict[str, SolverName] = {"effort": "coordinate", "gap": "exact"}
 class ConstraintOptions:
     """What the weights must keep on the labelled rows."""
 
-    max_accuracy_loss: Annotated[
-        float | None,
-        Option(
-            "How far accuracy may fall below that of the most probable class, such as 0.01.",
-            _CONSTRAINTS,
-            "RATE",
-        ),
-    ] = None
-    min_class_accuracy: Annotated[
-        list[str] | None,
-        Option(
-            "Least accuracy of a class, by name or index, such as Tech=0.6; all=0.5 is for every "
-            "class that is not named. May be given several times.",
-            _CONSTRAINTS,
-            "CLASS=RATE",
-        ),
-    ] = None
-    freeze: Annotated[
-        list[str] | None,
-        Option(
-            "Classes whose weight stays 1, the largest. May be given several times.",
-            _CONSTRAINTS,
-            "A,B,C",
-        ),
-    ] = None
-    allow_silence: Annotated[
-        bool,
-        Option(
-            "Let the fit lose every right prediction of a class. By default it keeps at least one "
-            "if the most probable class has one.",
-            _CONSTRAINTS,
-        ),
-    ] = False
+    max_accuracy_loss: float | None = option(
+        "How far accuracy may fall below that of the most probable class, such as 0.01.",
+        _CONSTRAINTS,
+        "RATE",
+    )
+    min_class_accuracy: list[str] | None = option(
+        "Least accuracy of a class, by name or index, such as Tech=0.6; all=0.5 is for every "
+        "class that is not named. May be given several times.",
+        _CONSTRAINTS,
+        "CLASS=RATE",
+    )
+    freeze: list[str] | None = option(
+        "Classes whose weight stays 1, the largest. May be given several times.",
+        _CONSTRAINTS,
+        "A,B,C",
+    )
+    allow_silence: bool = option(
+        "Let the fit lose every right prediction of a class. By default it keeps at least one "
+        "if the most probable class has one.",
+        _CONSTRAINTS,
+        default=False,
+    )
 
     def constraints(self) -> Constraints:
         """Return the constraints, checked.
@@ -98,51 +87,36 @@ class FitOptions(ConstraintOptions, options.ObjectiveOptions):
     scale: Annotated[
         str | None, options.scale_option("  [default: log:1000; 30 with --preset]")
     ] = None
-    terms: Annotated[
-        str, Option("Terms of the objective to keep, comma-separated.", metavar="A,B,C")
-    ] = "error,cobias,pmi"
-    cobias: options.CobiasPairs = "pairwise"
-    costs: Annotated[
-        Path | None,
-        Option(
-            "What each prediction costs, as CSV or JSON: a row per true class, a column per "
-            "predicted class, with or without names. The mean cost replaces the error.",
-            metavar="FILE",
-        ),
-    ] = None
-    solver: Annotated[
-        SolverName | None,
-        Option("How to search.  [default: coordinate; anneal with --preset]"),
-    ] = None
-    effort: Annotated[
-        float | None, Option("Multiplies the work of the coordinate solver.  [default: 1.0]")
-    ] = None
-    gap: Annotated[
-        float | None,
-        Option(
-            "The exact solver may stop when the objective is proven to be within this of the "
-            "optimum.  [default: 0.0]"
-        ),
-    ] = None
-    seed: Annotated[int, Option("Seed of the search.")] = 0
-    time_limit: Annotated[float | None, Option("Seconds after which the best so far is kept.")] = (
-        None
+    terms: str = option(
+        "Terms of the objective to keep, comma-separated.",
+        metavar="A,B,C",
+        default="error,cobias,pmi",
     )
-    preset: Annotated[
-        Literal["paper", "authors"] | None,
-        Option(
-            "paper: the settings and the annealing of the paper. authors: the few moves of the "
-            "authors' code. Other options override it."
-        ),
-    ] = None
-    robust: Annotated[
-        Switch | None,
-        Option(
-            "on: weights that hold on other rows, however few the labels. off: the plain optimum "
-            "of the objective. auto: on, but off for large tables and for solvers other than "
-            "coordinate.  [default: auto; off with --preset]"
-        ),
-    ] = None
+    cobias: options.CobiasPairs = "pairwise"
+    costs: Path | None = option(
+        "What each prediction costs, as CSV or JSON: a row per true class, a column per "
+        "predicted class, with or without names. The mean cost replaces the error.",
+        metavar="FILE",
+    )
+    solver: SolverName | None = option(
+        "How to search.  [default: coordinate; anneal with --preset]"
+    )
+    effort: float | None = option("Multiplies the work of the coordinate solver.  [default: 1.0]")
+    gap: float | None = option(
+        "The exact solver may stop when the objective is proven to be within this of the "
+        "optimum.  [default: 0.0]"
+    )
+    seed: int = option("Seed of the search.", default=0)
+    time_limit: float | None = option("Seconds after which the best so far is kept.")
+    preset: Literal["paper", "authors"] | None = option(
+        "paper: the settings and the annealing of the paper. authors: the few moves of the "
+        "authors' code. Other options override it."
+    )
+    robust: Switch | None = option(
+        "on: weights that hold on other rows, however few the labels. off: the plain optimum "
+        "of the objective. auto: on, but off for large tables and for solvers other than "
+        "coordinate.  [default: auto; off with --preset]"
+    )
     target_prior: options.TargetPrior = None
 
     def settings(self) -> FitSettings:

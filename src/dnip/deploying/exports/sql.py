@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Annotated, ClassVar, Literal, NamedTuple, TypeAlias
+from typing import ClassVar, Literal, NamedTuple, TypeAlias
 
 from dnip.base.errors import InvalidInputError
-from dnip.base.option import Option
+from dnip.base.option import option
 from dnip.deploying.exports.formats import EXACT, Export, split_names
 from dnip.method.coefficients import Coefficients
 
@@ -164,18 +164,16 @@ class Sql(Export):
 
     promise: ClassVar[str] = EXACT
 
-    dialect: Annotated[DialectName, Option("The database that runs the query.", _GROUP)] = "duckdb"
-    table_name: Annotated[
-        str, Option("The table of probabilities; dots separate parts of its name.", _GROUP, "NAME")
-    ] = "probabilities"
-    columns: Annotated[
-        str | None,
-        Option(
-            "Its probability columns, in the order of the classes.  [default: p0,p1,…]",
-            _GROUP,
-            "A,B,C",
-        ),
-    ] = None
+    dialect: DialectName = option("The database that runs the query.", _GROUP, default="duckdb")
+    table_name: str = option(
+        "The table of probabilities; dots separate parts of its name.",
+        _GROUP,
+        "NAME",
+        default="probabilities",
+    )
+    columns: str | None = option(
+        "Its probability columns, in the order of the classes.  [default: p0,p1,…]", _GROUP, "A,B,C"
+    )
 
     def render(self, coefficients: Coefficients) -> str:
         """Return the query.
