@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,12 +15,13 @@ import click
 from dnip.base.errors import InvalidInputError
 from dnip.base.option import Option, Pairs, option
 from dnip.cli.command import Argument
-from dnip.cli.console import complain
+from dnip.cli.console import complain, live_progress
 
 if TYPE_CHECKING:
     from dnip.base.cluster import Cluster
     from dnip.method.objective import Objective
-    from dnip.tables import ProbabilityTable
+    from dnip.tables import ProbabilityTable, Scan
+    from dnip.tables.on_cluster import SharedTable
 
 # Defaults of the library that are too slow to import for a list of options.
 BETA = 2.7
@@ -277,6 +278,17 @@ class ClusterOptions:
             if self.on == "ray":
                 complain("note", f"it took {cluster.seconds:.1f} s to start the cluster")
             yield cluster
+
+    @contextmanager
+    def reading(
+        self, doing: str, scan: Scan, classes: Sequence[str] | None
+    ) -> Iterator[tuple[Scan | SharedTable, Callable[[int], None]]]:
+        """Connect, for a block that reads a table, and give what reads and what shows progress."""
+        from dnip.tables.on_cluster import SharedTable
+
+        with self.connect() as workers, live_progress(doing) as show:
+            rows = scan if workers is None else SharedTable(Path(scan.source), workers, classes)
+            yield rows, lambda done: show(f"{done:,} rows")
 
 
 @dataclass(frozen=True)

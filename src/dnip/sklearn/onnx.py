@@ -57,10 +57,9 @@ def _parse(scope: Any, model: Any, inputs: list[Any], custom_parsers: Any = None
         inputs = _parse_sklearn(scope, model.estimator_, inputs, custom_parsers)[1:]
     operator = scope.declare_local_operator(_NAME, model)
     operator.inputs = inputs
-    for name, kind in (
-        ("label", Int64TensorType()),  # the shape calculator puts in the type of the classes
-        ("probabilities", guess_tensor_type(inputs[0].type)),
-    ):
+    # the shape calculator puts in the type of the classes
+    kinds = {"label": Int64TensorType(), "probabilities": guess_tensor_type(inputs[0].type)}
+    for name, kind in kinds.items():
         operator.outputs.append(scope.declare_local_variable(name, kind))
     return list(operator.outputs)
 

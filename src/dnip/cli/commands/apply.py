@@ -7,7 +7,7 @@ from typing import Annotated
 
 from dnip.base.option import Option
 from dnip.cli import options
-from dnip.cli.console import finish, live_progress
+from dnip.cli.console import finish
 
 
 def apply(
@@ -39,23 +39,17 @@ def apply(
     from dnip.deploying.application import apply_stream
     from dnip.method.coefficients import Coefficients
     from dnip.tables import Scan
-    from dnip.tables.on_cluster import SharedTable
 
-    reads = {
-        "table": table,
-        "coefficients": coefficients,
-        "target prior": options.named_file(target_prior, ".json"),
-    }
-    check_files(reads, {"out": out})
+    mix = options.named_file(target_prior, ".json")
+    check_files({"table": table, "coefficients": coefficients, "target prior": mix}, {"out": out})
     fitted = Coefficients.load(coefficients)
     names = options.split_classes(classes) or fitted.classes
     chunks = Scan(table, names, others=True)
     moved = None if target_prior is None else move_to(target_prior, fitted, chunks)
     if moved is not None:
         fitted = moved.coefficients
-    with cluster.connect() as workers, live_progress("applying") as show:
-        rows = chunks if workers is None else SharedTable(table, workers, names)
-        done = apply_stream(rows, fitted, out, progress=lambda n: show(f"{n:,} rows"))
+    with cluster.reading("applying", chunks, names) as (rows, progress):
+        done = apply_stream(rows, fitted, out, progress=progress)
     mass = None if done.captured_mass is None else done.captured_mass.to_dict()
     content = {"n": done.n_rows, "changed": done.n_changed, "mass": mass, "out": str(out)}
     if moved is not None:

@@ -9,7 +9,7 @@ from typing import Annotated
 from dnip.base.option import Option
 from dnip.cli import options
 from dnip.cli.command import Argument
-from dnip.cli.console import finish, live_progress
+from dnip.cli.console import finish
 
 #: Exit status for coefficients that do not fit.
 DOES_NOT_HOLD = 3
@@ -35,22 +35,13 @@ def check(
     from dnip.method.coefficients import Coefficients
     from dnip.presenting.checking import describe_check
     from dnip.tables import Scan
-    from dnip.tables.on_cluster import SharedTable
     from dnip.tables.provenance import origin_of
 
     fitted = Coefficients.load(coefficients)
     origin = origin_of(table)
-    rows: Scan | SharedTable = Scan(table, fitted.classes)
-    with cluster.connect() as workers, live_progress("checking") as show:
-        if workers is not None:
-            rows = SharedTable(table, workers, fitted.classes)
-        found = check_rows(
-            rows,
-            fitted,
-            alpha=alpha,
-            origin=origin,
-            progress=lambda done: show(f"{done:,} rows"),
-        )
+    scan = Scan(table, fitted.classes)
+    with cluster.reading("checking", scan, fitted.classes) as (rows, progress):
+        found = check_rows(rows, fitted, alpha=alpha, origin=origin, progress=progress)
     finish(found.to_dict(), describe_check(found), json=json)
     if not found.holds:
         sys.exit(DOES_NOT_HOLD)

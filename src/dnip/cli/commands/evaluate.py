@@ -7,7 +7,7 @@ from typing import Annotated
 
 from dnip.base.option import Option
 from dnip.cli import options
-from dnip.cli.console import complain, finish, live_progress
+from dnip.cli.console import complain, finish
 
 
 def evaluate(
@@ -47,15 +47,11 @@ def evaluate(
     from dnip.priors import is_estimate, read_prior
     from dnip.tables import Scan
     from dnip.tables.evaluation import evaluate as evaluate_table
-    from dnip.tables.on_cluster import SharedTable
 
     check_level("confidence", confidence)
     if picture is not None:
-        reads = {
-            "table": table,
-            "coefficients": coefficients,
-            "target prior": options.named_file(target_prior, ".json"),
-        }
+        mix = options.named_file(target_prior, ".json")
+        reads = {"table": table, "coefficients": coefficients, "target prior": mix}
         check_files(reads, {"picture": picture})
         check_picture(picture)
     fitted = None if coefficients is None else Coefficients.load(coefficients)
@@ -73,15 +69,8 @@ def evaluate(
     elif target_prior is not None:
         target = read_prior(target_prior, next(iter(chunks)).classes)
     adjusted = None if moved is None else moved.coefficients
-    with cluster.connect() as workers, live_progress("evaluating") as show:
-        rows = chunks if workers is None else SharedTable(table, workers, names)
-        result = evaluate_table(
-            rows,
-            fitted,
-            adjusted=adjusted,
-            target=target,
-            progress=lambda done: show(f"{done:,} rows"),
-        )
+    with cluster.reading("evaluating", chunks, names) as (rows, progress):
+        result = evaluate_table(rows, fitted, adjusted=adjusted, target=target, progress=progress)
     if result.missing:
         complain("warning", f"no labelled row of class {listed(result.missing)}: left out")
     if picture is not None:

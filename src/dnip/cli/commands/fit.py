@@ -195,12 +195,8 @@ def fit(
     from dnip.fitting.fit import fit_file
     from dnip.presenting.fit import describe_fit, fit_to_dict, notes_on_fit, write_trace
 
-    reads = {
-        "table": table,
-        "unlabelled": unlabelled,
-        "costs": chosen.costs,
-        "target prior": options.named_file(chosen.target_prior, ".json"),
-    }
+    mix = options.named_file(chosen.target_prior, ".json")
+    reads = {"table": table, "unlabelled": unlabelled, "costs": chosen.costs, "target prior": mix}
     check_files(reads, {"out": out, "trace": trace})
     settings = chosen.settings()
     if settings.robust == "off" and unlabelled is not None and chosen.target_prior != "estimate":

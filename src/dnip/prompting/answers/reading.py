@@ -16,7 +16,7 @@ from dnip.base.arrays import check_mass
 from dnip.base.errors import InvalidInputError, listed
 from dnip.base.escaping import valid_unicode
 from dnip.base.files import atomic_path
-from dnip.base.typing import Floats, Labels
+from dnip.base.typing import Floats
 from dnip.base.validation import check_classes
 from dnip.base.version import __version__
 from dnip.prompting.answers.collecting import Collector
@@ -183,7 +183,9 @@ def read_answers(
     p, counts = fill_rows(*_scores(rows, location), location, fill)
     ids = _ids(rows, location)
     if truth is None:
-        labels = _own_labels(rows, location, classes)
+        cells = [row.label for row in rows]
+        known = any(cell is not None for cell in cells)
+        labels = LabelRule(classes).read(cells, location) if known else None
     elif on == BY_ROW:
         labels = join_by_row(truth, numbers, collector.n_answers, origin)
     else:
@@ -277,14 +279,6 @@ def _ids(rows: Sequence[Row], location: Places) -> NDArray[np.object_] | None:
             hint="Give all answers an id, or none",
         )
     return check_ids(ids, n_examples=len(ids), location=location)
-
-
-def _own_labels(rows: Sequence[Row], location: Places, classes: tuple[str, ...]) -> Labels | None:
-    """Return the labels that answers hold, None if none of them does."""
-    cells = [row.label for row in rows]
-    if all(cell is None for cell in cells):
-        return None
-    return LabelRule(classes).read(cells, location)
 
 
 def _mass(rows: Sequence[Row], location: Places) -> Floats | None:

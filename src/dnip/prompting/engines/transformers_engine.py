@@ -68,6 +68,8 @@ class TransformersEngine:
     )
     #: What it is, for messages.
     KIND = "a model on this machine"
+    #: Most tokens of a batch on a CPU and on a GPU, by default.
+    BATCH_TOKENS = (768, 16384)
 
     def __init__(
         self,
@@ -91,7 +93,8 @@ class TransformersEngine:
         # The commit of the tokenizer, even if the branch moves in between.
         same = self.tokenizer.commit or revision
         self._model = CausalLM(model, revision=same, dtype=dtype, device=device)
-        self._batch_tokens = batch_tokens or (768 if self._model.device.type == "cpu" else 16384)
+        on_gpu = self._model.device.type != "cpu"
+        self._batch_tokens = batch_tokens or self.BATCH_TOKENS[on_gpu]
 
     @property
     def context(self) -> int | None:

@@ -78,6 +78,7 @@ class TransformersReasoningEngine(TransformersEngine):
 
     OPTIONS = (*TransformersEngine.OPTIONS, "chain_of_thought", "max_new_tokens")
     KIND = "chain of thought"
+    BATCH_TOKENS = (8192, 65536)
 
     def __init__(
         self,
@@ -85,14 +86,11 @@ class TransformersReasoningEngine(TransformersEngine):
         *,
         max_new_tokens: int = 256,
         stop: str | None = None,
-        batch_tokens: int | None = None,
         **options: Any,
     ) -> None:
         self._most = check_integer("max_new_tokens", max_new_tokens, at_least=1)
         self._stop = stop
-        super().__init__(model, batch_tokens=batch_tokens, **options)
-        if batch_tokens is None:
-            self._batch_tokens = 8192 if self._model.device.type == "cpu" else 65536
+        super().__init__(model, **options)
         self._closing = self._model.closing | self.tokenizer.closing
 
     def describe(self) -> dict[str, Any]:
