@@ -12,13 +12,7 @@ import numpy as np
 
 from dnip.base.errors import InvalidInputError, shown
 from dnip.base.validation import check_integer
-from dnip.prompting.data import (
-    HUB,
-    TRAIN,
-    Examples,
-    folder_name,
-    load_examples,
-)
+from dnip.prompting.data import HUB, TRAIN, Examples, folder_name, load_examples
 from dnip.prompting.prompt import Prompt, PromptBuilder
 from dnip.prompting.task import Task
 

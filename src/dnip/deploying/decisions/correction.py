@@ -11,14 +11,7 @@ import numpy as np
 
 from dnip.base.errors import InvalidInputError, listed
 from dnip.base.typing import Floats
-from dnip.deploying.decisions.answers import (
-    YES_NO,
-    Answer,
-    Decision,
-    answers_of,
-    number,
-    read_answer,
-)
+from dnip.deploying.decisions.answers import YES_NO, Decision, answers_of, number, read_answer
 from dnip.method.coefficients import Coefficients
 from dnip.method.prediction import decide, reweight
 
@@ -119,7 +112,7 @@ def _reweighted(decision: Decision, coefficients: Coefficients) -> Decision:
     return replace(decision, probabilities=new, choice=decision.options[winner])
 
 
-def _replaced(answer: Answer, before: Decision, after: Decision) -> dict[str, Any]:
+def _replaced(answer: Mapping[str, Any], before: Decision, after: Decision) -> dict[str, Any]:
     """Return the entries of an answer that follow from its probabilities."""
     p = after.probabilities.tolist()
     new: dict[str, Any] = {}

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+import numpy as np
+
 from dnip.base.errors import CoefficientsFormatError, InvalidInputError, listed
+from dnip.base.typing import Floats
 from dnip.deploying.decisions import read_decisions
 from dnip.deploying.decisions.answers import answers_of
 from dnip.prompting.answers.harnesses import HARNESSES
-from dnip.prompting.answers.source import (
-    Answer,
-    Row,
-    Source,
-    Wanted,
-    as_number,
-    in_class_order,
-    other_options,
-)
+from dnip.prompting.answers.source import Answer, Row, Source, Wanted, as_number, other_options
 from dnip.prompting.answers.token_logprobs import TOKEN_LOGPROBS
 from dnip.tables.columns import MASS
 
@@ -38,6 +35,24 @@ def _read_decision(content: Answer, wanted: Wanted) -> Row | None:
 
 def _questions_of(content: Answer) -> list[str]:
     return [name for name, _ in answers_of(content)]
+
+
+def in_class_order(options: Mapping[str, object], wanted: Wanted) -> Floats:
+    """Return the numbers of the options, in the order of the classes.
+
+    Raises
+    ------
+    InvalidInputError
+        If the options are not the classes, or one of them has no number.
+
+    Examples
+    --------
+    >>> in_class_order({"b": 0.75, "a": 0.25}, Wanted(("A", "B"), ("a", "b")))
+    array([0.25, 0.75])
+    """
+    if set(options) != set(wanted.names):
+        raise other_options(tuple(options), wanted)
+    return np.array([as_number(options[name], name) for name in wanted.names])
 
 
 def _is_classification(content: Answer) -> bool:

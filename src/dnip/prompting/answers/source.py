@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
-
-import numpy as np
 
 from dnip.base.errors import InvalidInputError, listed
 from dnip.base.typing import Floats
@@ -89,24 +87,6 @@ class Source:
     recognises: Callable[[Answer], bool]
     read: Callable[[Answer, Wanted], Row | None]
     questions: Callable[[Answer], Sequence[str]] = field(default=lambda _: ("",))
-
-
-def in_class_order(options: Mapping[str, object], wanted: Wanted) -> Floats:
-    """Return the numbers of the options, in the order of the classes.
-
-    Raises
-    ------
-    InvalidInputError
-        If the options are not the classes, or one of them has no number.
-
-    Examples
-    --------
-    >>> in_class_order({"b": 0.75, "a": 0.25}, Wanted(("A", "B"), ("a", "b")))
-    array([0.25, 0.75])
-    """
-    if set(options) != set(wanted.names):
-        raise other_options(tuple(options), wanted)
-    return np.array([as_number(options[name], name) for name in wanted.names])
 
 
 def other_options(options: Sequence[str], wanted: Wanted) -> InvalidInputError:

@@ -83,18 +83,15 @@ class Engine(Protocol):
     @property
     def scoring(self) -> Scoring:
         """How the probability of a label word of several tokens is read."""
-        ...
 
     def describe(self) -> dict[str, Any]:
         """Return model, precision and library versions, for the table's metadata."""
-        ...
 
     def too_long(self, prompts: Sequence[Prompt], task: Task) -> list[int]:
         """Return the row numbers of prompts that leave the model no room for an answer.
 
         None for a server, which does not tell how much its model takes.
         """
-        ...
 
     def score(
         self, prompts: Sequence[Prompt], task: Task, *, done: frozenset[int] = frozenset()
@@ -104,4 +101,3 @@ class Engine(Protocol):
         A row's scores must not depend on which rows are done: an engine that batches yields whole
         batches again rather than batch the rest in another way.
         """
-        ...

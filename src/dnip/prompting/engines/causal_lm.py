@@ -7,25 +7,17 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
+from importlib import import_module
 from inspect import signature
 from typing import Any
 
 import numpy as np
 
 from dnip.base.errors import BackendError, InvalidInputError
-from dnip.base.optional import load_optional
 from dnip.base.typing import Floats
 from dnip.base.validation import check_choice
 from dnip.prompting.engines.batches import pad
-from dnip.prompting.engines.hub import (
-    EXTRA,
-    SMALL_FILES,
-    WEIGHTS,
-    commit_of,
-    find_files,
-    library,
-    load,
-)
+from dnip.prompting.engines.hub import SMALL_FILES, WEIGHTS, commit_of, find_files, library, load
 
 #: Precisions by name; "auto" takes the checkpoint's own.
 PRECISIONS = ("float32", "bfloat16", "float16", "auto")
@@ -71,8 +63,8 @@ class CausalLM:
         device: str = "auto",
     ) -> None:
         check_choice("dtype", dtype, PRECISIONS)
-        self._transformers = library()
-        self._torch: Any = load_optional("torch", purpose="run a language model", extra=EXTRA)
+        self._transformers = library()  # it comes with torch
+        self._torch: Any = import_module("torch")
         self.device = self._find_device(device)
         folder = find_files(model, "model", SMALL_FILES + WEIGHTS, revision=revision)
         self._commit = commit_of(folder)

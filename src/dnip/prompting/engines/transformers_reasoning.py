@@ -17,10 +17,7 @@ from dnip.base.validation import check_integer
 from dnip.prompting.engines.base import CUT_FALLBACK, FALLBACK, ScoredRow, Scoring
 from dnip.prompting.engines.batches import pad
 from dnip.prompting.engines.causal_lm import cache_of, fork
-from dnip.prompting.engines.transformers_engine import (
-    TransformersEngine,
-    mean_per_label,
-)
+from dnip.prompting.engines.transformers_engine import TransformersEngine, mean_per_label
 from dnip.prompting.labels import LabelTokens, check_first_tokens, last_label
 from dnip.prompting.prompt import Prompt
 from dnip.prompting.task import Task
