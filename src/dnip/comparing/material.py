@@ -133,6 +133,4 @@ def _part(table: ProbabilityTable) -> tuple[ProbabilityTable, Probabilities]:
     if table.ids is None:
         return table, table.probabilities[:0]
     free = np.array([str(name).startswith(CONTENT_FREE) for name in table.ids], np.bool_)
-    if not free.any():
-        return table, table.probabilities[:0]
     return table.take(~free), table.probabilities[free]

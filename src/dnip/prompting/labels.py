@@ -71,11 +71,6 @@ class LabelTokens:
         return tuple(label for label, ids in enumerate(self.ids) if len(ids) > 1)
 
     @property
-    def longest(self) -> int:
-        """Number of tokens of the longest answer."""
-        return max(map(len, self.ids))
-
-    @property
     def collisions(self) -> tuple[Collision, ...]:
         """All pairs of classes that share their first token.
 

@@ -14,13 +14,7 @@ def apply(
     cluster: options.ClusterOptions,
     table: options.Table,
     coefficients: options.CoefficientsOption,
-    out: Annotated[
-        Path,
-        Option(
-            "Where to write; the suffix names the format.",
-            metavar="FILE",
-        ),
-    ],
+    out: Annotated[Path, Option("Where to write; the suffix names the format.", metavar="FILE")],
     classes: options.Classes = None,
     target_prior: options.TargetPrior = None,
     json: options.AsJson = False,

@@ -12,10 +12,7 @@ from dnip.cli.console import finish
 
 def show(
     coefficients: options.CoefficientsFile,
-    other: Annotated[
-        Path | None,
-        Argument("Show what differs from this file."),
-    ] = None,
+    other: Annotated[Path | None, Argument("Show what differs from this file.")] = None,
     json: options.AsJson = False,
 ) -> None:
     """Show the weights in a coefficients file, and what it records of the fit.

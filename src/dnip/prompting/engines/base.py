@@ -71,11 +71,6 @@ class ScoredRow:
     ceiling: Floats | None = None
     details: Mapping[str, Any] = field(default_factory=dict)
 
-    @property
-    def captured_mass(self) -> float:
-        """The probability on all labels together."""
-        return float(self.captured.sum())
-
 
 class Engine(Protocol):
     """A language model that scores labels."""

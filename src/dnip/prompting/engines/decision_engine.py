@@ -47,9 +47,7 @@ class DecisionEngine(ServerEngine):
     endpoint: str = "systemone"
 
     def _prepare(
-        self,
-        prompts: Sequence[Prompt],
-        task: Task,
+        self, prompts: Sequence[Prompt], task: Task
     ) -> tuple[Callable[[Prompt], dict[str, Any]], Callable[[Any], Read]]:
         words = zip(task.classes, task.label_words, strict=True)
         described = {name: None if name == word else word for name, word in words}

@@ -124,7 +124,7 @@ class TransformersEngine:
 
     def _room(self, labels: LabelTokens) -> int:
         """Return how many tokens of an answer are scored; the last needs no place of its own."""
-        return labels.longest if self.scoring.is_whole else 1
+        return max(map(len, labels.ids)) if self.scoring.is_whole else 1
 
     def score(
         self, prompts: Sequence[Prompt], task: Task, *, done: frozenset[int] = frozenset()
