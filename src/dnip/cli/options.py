@@ -211,15 +211,6 @@ def split_classes(classes: str | None) -> tuple[str, ...] | None:
     return tuple(name.strip() for name in classes.split(","))
 
 
-def read_tables(
-    classes: Sequence[str] | None, table: Path, *others: Path | None
-) -> tuple[ProbabilityTable, list[ProbabilityTable | None]]:
-    """Return a table whole, and others of the same classes where they are given."""
-    from dnip.tables import ProbabilityTable
-
-    return ProbabilityTable.read(table, classes), read_others(classes, *others)
-
-
 def read_others(
     classes: Sequence[str] | None, *paths: Path | None
 ) -> list[ProbabilityTable | None]:

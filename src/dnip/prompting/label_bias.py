@@ -76,19 +76,12 @@ class _LabelBias(Export):
         InvalidInputError
             If a label is more than one token, or two labels have the same one.
         """
-        bias = list(coefficients.logit_bias().values())
-        shift = 100 * self.only_labels - max(bias)
-        tokens = self._single_tokens(coefficients.classes)
-        return {token: value + shift for token, value in zip(tokens, bias, strict=True)}
-
-    def _single_tokens(self, classes: tuple[str, ...]) -> tuple[int, ...]:
-        """Return the token that the answer of each class is."""
         if self.tokenizer is None:
             raise InvalidInputError(
                 "the tokens of labels need the tokenizer of the model",
                 hint="Give --tokenizer, a folder or a name on the hub",
             )
-        words = classes
+        words = classes = coefficients.classes
         if self.labels is not None:
             words = tuple(split_names(self.labels, classes, "--labels"))
         task = Task("export", "", (), "", classes, words, answer_prefix=self.answer_prefix)
@@ -106,7 +99,9 @@ class _LabelBias(Export):
                 f"the label tokens depend on the prompt: they take in the end of {_BEFORE!r}",
                 hint="Give another --answer-prefix, such as a space",
             )
-        return found.first
+        bias = list(coefficients.logit_bias().values())
+        shift = 100 * self.only_labels - max(bias)
+        return {token: value + shift for token, value in zip(found.first, bias, strict=True)}
 
 
 @dataclass(frozen=True)

@@ -77,7 +77,8 @@ def compare(
     check_files(reads, {}, FILES.within(out))
     FILES.prepare(out)
     names = options.split_classes(classes)
-    rows, (more, free) = options.read_tables(names, table, unlabelled, content_free)
+    rows = ProbabilityTable.read(table, names)
+    more, free = options.read_others(names, unlabelled, content_free)
     scored = ProbabilityTable.read(test, names)
     material = Material.of(rows, scored, unlabelled=more, content_free=free)
     with live_progress("comparing") as show:

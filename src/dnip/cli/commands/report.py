@@ -41,6 +41,7 @@ def report(
     from dnip.presenting.measures import FILES
     from dnip.presenting.report import report_on
     from dnip.presenting.terminal import wrapped
+    from dnip.tables import ProbabilityTable
 
     check_level("confidence", confidence)
     reads = {"table": table, "test": test, "coefficients": coefficients}
@@ -48,7 +49,8 @@ def report(
     check_files(reads, {"out": out}, pictures)
     fitted = None if coefficients is None else Coefficients.load(coefficients)
     names = options.split_classes(classes) or (None if fitted is None else fitted.classes)
-    rows, (others,) = options.read_tables(names, table, test)
+    rows = ProbabilityTable.read(table, names)
+    (others,) = options.read_others(names, test)
     with live_progress("searching"):
         page = report_on(rows, others, fitted, confidence=confidence, seed=seed)
     html = page.to_html()
