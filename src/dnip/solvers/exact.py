@@ -37,8 +37,8 @@ _MOST_CLASSES = 100
 # Depth-first searches between two looks at the clock. Their number does not depend on the machine,
 # so that the same seed gives the same solution everywhere.
 _SEARCHES = 4
-# Steps of the multipliers in a box; and in the box of all points, per class, in so many rounds.
-_STEPS, _STEPS_AT_ROOT, _ROUNDS_AT_ROOT = 6, 15, 4
+# Steps of the multipliers in a box, and rounds of many steps in the box of all points.
+_STEPS, _ROUNDS_AT_ROOT = 6, 4
 # Boxes that one of them may bound, and open rows that it may read, whichever comes first.
 _MOST_BOXES, _MOST_ROWS = 128, 2_000_000
 
@@ -247,7 +247,7 @@ class _DepthFirst:
         """
         stack, instance, n_boxes = self._stacks[place], self._instance, self._n_boxes
         if at_root:
-            n_steps = _STEPS_AT_ROOT * len(node.low)
+            n_steps = len(node.low) ** 2
             instance = instance._replace(n_steps=min(n_steps, _STEPS * n_boxes))
             n_boxes = 1
         nodes, incumbent = stack.record.nodes, stack.record.incumbent
