@@ -36,10 +36,7 @@ def _compare(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DNIPWarning)  # small draws lack classes
         return compare(
-            Material.of(table.opt, table.test),
-            methods,
-            n_labels=n_labels,
-            n_seeds=n_seeds,
+            Material.of(table.opt, table.test), methods, n_labels=n_labels, n_seeds=n_seeds
         )
 
 

@@ -50,9 +50,7 @@ def run(tables: list[Table]) -> None:
     p, labels = (np.concatenate(parts) for parts in zip(*halves, strict=True))
     times.append([f"{ordinary.name}, both halves", *_times(p, labels, *_timed(p, labels))])
     print_markdown(
-        "Fronts at K = 30: time",
-        ["table", "N", "M", "points", "lines", "s", "s / one fit"],
-        times,
+        "Fronts at K = 30: time", ["table", "N", "M", "points", "lines", "s", "s / one fit"], times
     )
     print_markdown(
         "The part of the true front that is found, and by sweeps of β one by one in the same time",

@@ -72,12 +72,6 @@ def summarise(races: list[Race]) -> None:
         )
     print_markdown(
         "Ours at least as good, in how many tables; and how many times faster at the peer's best",
-        [
-            "",
-            *(f"by {limit:g} s" for limit in limits),
-            "least ratio",
-            "median",
-            "20× and more",
-        ],
+        ["", *(f"by {limit:g} s" for limit in limits), "least ratio", "median", "20× and more"],
         rows,
     )

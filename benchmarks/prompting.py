@@ -114,10 +114,7 @@ def _authors_way(prompts: list[Prompt]) -> Callable[[], None]:
                 batch = tokenizer(texts, return_tensors="pt", padding=True)
                 given = {k: batch[k] for k in ("input_ids", "attention_mask")}
                 model.generate(
-                    **given,
-                    max_new_tokens=1,
-                    do_sample=False,
-                    pad_token_id=tokenizer.pad_token_id,
+                    **given, max_new_tokens=1, do_sample=False, pad_token_id=tokenizer.pad_token_id
                 )
                 model(**given).logits.softmax(-1)
 

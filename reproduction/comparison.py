@@ -150,11 +150,7 @@ class VariantComparison:
         return -1 if fmean(found) < 0 else 1
 
     def artefacts(
-        self,
-        name: str,
-        title: str,
-        metrics: Sequence[str],
-        pictured: Sequence[str] = (),
+        self, name: str, title: str, metrics: Sequence[str], pictured: Sequence[str] = ()
     ) -> tuple[Table, Figure]:
         """Return the scores as a table and as bars.
 

@@ -80,11 +80,7 @@ def begin_manifest(folder: Path, inputs: dict[str, Any], *, replan: bool) -> dic
 
 
 def end_manifest(
-    folder: Path,
-    manifest: dict[str, Any],
-    found: dict[str, Any],
-    traces: dict[str, str],
-    jobs: int,
+    folder: Path, manifest: dict[str, Any], found: dict[str, Any], traces: dict[str, str], jobs: int
 ) -> Path:
     """Add what a run came to, write the manifest and return its path."""
     of_folder, of_run = ("missing", "failures"), ("experiments", "cells", "cells_reused", "tables")

@@ -26,11 +26,7 @@ def run(code, folder, *, without=(), **environment):
 
 @pytest.mark.parametrize(
     ("environment", "required"),
-    [
-        ({}, []),
-        ({"PATH": ""}, ["ziglang"]),
-        ({"PATH": "", "CC": "my-compiler"}, []),
-    ],
+    [({}, []), ({"PATH": ""}, ["ziglang"]), ({"PATH": "", "CC": "my-compiler"}, [])],
 )
 def test_a_compiler_is_required_where_there_is_none(environment, required):
     done = run(REQUIRED, PROJECT, without=["CC"], **environment)

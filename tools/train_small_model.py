@@ -59,11 +59,7 @@ SHARES = {
 }
 #: From which share of the budget on, which shares of sequences with 0, 1, … 5 demonstrations: what
 #: an example says is learned on its own first, then among others.
-STAGES = (
-    (0.0, (1.0,)),
-    (0.25, (0.6, 0.2, 0.2)),
-    (0.5, (0.34, 0.2, 0.13, 0.1, 0.1, 0.13)),
-)
+STAGES = ((0.0, (1.0,)), (0.25, (0.6, 0.2, 0.2)), (0.5, (0.34, 0.2, 0.13, 0.1, 0.1, 0.13)))
 #: Other names for the fields of a prompt.
 OTHER_FIELDS = ("Article", "Description", "Sentence", "Abstract", "Premise", "Review", "Question")
 #: Shares of prompts as the task words them, without the instruction, and with other field names.

@@ -137,11 +137,7 @@ class Arena:
         return np.array([self.value(indices) for indices in batch])
 
     def note(
-        self,
-        indices: WeightIndices | Floats | Sequence[int],
-        value: float,
-        *,
-        evaluations: int = 1,
+        self, indices: WeightIndices | Floats | Sequence[int], value: float, *, evaluations: int = 1
     ) -> None:
         """Record a value that the contestant computed itself, or raise Stop.
 

@@ -131,13 +131,7 @@ def race(
                 contestant.search(arena, own_seed)
         except Stop:
             pass
-        return Run(
-            contestant.name,
-            seed,
-            tuple(arena.course),
-            arena.evaluations,
-            arena.lower_bound,
-        )
+        return Run(contestant.name, seed, tuple(arena.course), arena.evaluations, arena.lower_bound)
 
     def entering(contestant: Contestant) -> Callable[[int], None]:
         def run(seed: int) -> None:

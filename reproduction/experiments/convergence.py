@@ -11,11 +11,7 @@ from dnip.base.toml_models import Several
 from dnip.presenting.artefacts import Column, Table
 from reproduction.experiment import Artefact, Claim, Experiment, Text
 from reproduction.experiments.annealing_runs import measure_convergence
-from reproduction.experiments.scale_sizes import (
-    judge_scale,
-    measure_scales,
-    scales_table,
-)
+from reproduction.experiments.scale_sizes import judge_scale, measure_scales, scales_table
 from reproduction.results import Results
 
 if TYPE_CHECKING:
@@ -86,10 +82,7 @@ class Convergence(Experiment):
         scaled = results.where(scale=_ALL_SCALES)
         found: list[Artefact] = [Text("No task has few enough classes for a proof.")]
         if len(annealed):
-            found = [
-                self._gaps(annealed),
-                _judge(annealed, max(self.options.factors)),
-            ]
+            found = [self._gaps(annealed), _judge(annealed, max(self.options.factors))]
         if len(scaled):
             found += [scales_table(scaled), judge_scale(scaled)]
         return found

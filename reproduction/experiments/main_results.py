@@ -9,18 +9,9 @@ from dnip.presenting.artefacts import Column, Spread, Table
 from reproduction.degenerate import never_predicted
 from reproduction.experiment import Artefact, Experiment
 from reproduction.experiments.main_claims import claims
-from reproduction.headline import (
-    headline_table,
-    tasks_table,
-)
+from reproduction.headline import headline_table, tasks_table
 from reproduction.methods import TITLES, debias_cell
-from reproduction.naming import (
-    COMPARED,
-    HEADINGS,
-    columns_by_metric,
-    short_task,
-    shots_title,
-)
+from reproduction.naming import COMPARED, HEADINGS, columns_by_metric, short_task, shots_title
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,11 +48,7 @@ class MainResults(Experiment):
         found = [tasks_table(results), headline_table(results)]
         if results.values("shots") == (None,):
             return [*found, _saved_tables(results), *claims(results, self.plan)]
-        return [
-            *found,
-            _paper_table(results),
-            *claims(results, self.plan),
-        ]
+        return [*found, _paper_table(results), *claims(results, self.plan)]
 
 
 def _paper_table(results: Results) -> Table:

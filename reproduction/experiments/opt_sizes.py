@@ -51,12 +51,7 @@ _Size = Annotated[int, Field(ge=1)]
 
 
 def debias_on_draw(
-    opt: ProbabilityTable,
-    test: ProbabilityTable,
-    *,
-    size: int,
-    dev_share: float,
-    seed: int,
+    opt: ProbabilityTable, test: ProbabilityTable, *, size: int, dev_share: float, seed: int
 ) -> dict[str, Any]:
     """Fit by every method on a draw of the opt rows and score the test table before and after.
 

@@ -63,11 +63,7 @@ def scales_table(results: Results) -> Table:
     columns += [Column(f"K = {k}", percent=True, group="Gain on opt") for k in scales]
     columns += [Column(f"K = {k}", percent=True, group=f"Test: {COST_TITLE}") for k in scales]
     rows: list[list[Value]] = [
-        [
-            title,
-            *(_share(row, k, scales[-1]) for k in scales),
-            *(_cost(k, row) for k in scales),
-        ]
+        [title, *(_share(row, k, scales[-1]) for k in scales), *(_cost(k, row) for k in scales)]
         for title, row in results.titled()
     ]
     return Table(

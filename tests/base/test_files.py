@@ -113,8 +113,7 @@ def test_paths_that_cannot_be_written_are_refused_early(tmp_path, old_file):
 
 
 @pytest.mark.parametrize(
-    ("denied", "reason"),
-    [("out.txt", "write-protected"), ("", "permission denied in the folder")],
+    ("denied", "reason"), [("out.txt", "write-protected"), ("", "permission denied in the folder")]
 )
 def test_missing_permission_is_told(old_file, monkeypatch, denied, reason):
     forbidden = old_file.parent / denied

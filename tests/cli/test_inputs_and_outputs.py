@@ -51,10 +51,7 @@ WORDS = {
     *("upstream", "host", "max_body"),
     *("to", "labels", "answer_prefix", "table_name", "columns"),
 }
-GIVEN = {
-    "pareto": ["--choose", "knee"],
-    "export": ["--to", "logit-bias"],
-}
+GIVEN = {"pareto": ["--choose", "knee"], "export": ["--to", "logit-bias"]}
 SERVER = ["--model", "http://127.0.0.1:9/v1", "--served-model", "m"]
 WAYS = ("itself", "symbolic link", "hard link")
 

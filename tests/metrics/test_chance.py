@@ -101,12 +101,7 @@ def bounds_of(hits, sizes, level=0.9):
 
 @pytest.mark.parametrize(
     ("accuracies", "n"),
-    [
-        ((0.75, 0.75, 0.25, 0.3), 8),
-        ((0.6, 0.58, 0.55, 0.5), 60),
-        ((0.9, 0.5), 60),
-        ((0.7, 0.7), 8),
-    ],
+    [((0.75, 0.75, 0.25, 0.3), 8), ((0.6, 0.58, 0.55, 0.5), 60), ((0.9, 0.5), 60), ((0.7, 0.7), 8)],
 )
 def test_the_interval_holds_the_true_gap_as_often_as_it_says(accuracies, n):
     rng = np.random.default_rng(1)

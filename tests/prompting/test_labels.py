@@ -10,10 +10,7 @@ from hypothesis import strategies as st
 from dnip import Coefficients
 from dnip.base.errors import InvalidInputError
 from dnip.prompting.label_bias import LogitBias
-from dnip.prompting.labels import (
-    label_tokens,
-    prompt_label_tokens,
-)
+from dnip.prompting.labels import label_tokens, prompt_label_tokens
 from dnip.prompting.task import Task
 
 #: Longest first; letters stand for themselves.

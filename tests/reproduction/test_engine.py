@@ -9,16 +9,7 @@ import time
 import pytest
 
 from dnip.base.errors import OutputError
-from fake_cells import (
-    FakeRequest,
-    describe,
-    die,
-    draw,
-    fail_without,
-    fake,
-    fill_disk,
-    no_number,
-)
+from fake_cells import FakeRequest, describe, die, draw, fail_without, fake, fill_disk, no_number
 from reproduction import cell as cell_room
 from reproduction.cell import TableRef
 from reproduction.engine import Cache, run_cells

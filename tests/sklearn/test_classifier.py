@@ -12,12 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import load_wine
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import (
-    GridSearchCV,
-    GroupKFold,
-    PredefinedSplit,
-    cross_val_predict,
-)
+from sklearn.model_selection import GridSearchCV, GroupKFold, PredefinedSplit, cross_val_predict
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
@@ -137,10 +132,7 @@ def test_sample_weights_count_as_repetitions(X, y, shy, robust):
 @pytest.mark.filterwarnings("ignore")
 def test_a_matrix_fails_the_declared_checks_and_no_other():
     results = check_estimator(
-        DNIPClassifier(),
-        expected_failed_checks=EXPECTED_FAILED_CHECKS,
-        on_fail=None,
-        on_skip=None,
+        DNIPClassifier(), expected_failed_checks=EXPECTED_FAILED_CHECKS, on_fail=None, on_skip=None
     )
     by_status = {status: set() for status in ("passed", "failed", "xfail", "skipped")}
     for result in results:

@@ -4,15 +4,7 @@ import pytest
 
 from dnip import CustomObjective, Objective
 from dnip.base.errors import InvalidInputError
-from dnip.solvers import (
-    SOLVERS,
-    Anneal,
-    Coordinate,
-    Exact,
-    Exhaustive,
-    SearchSettings,
-    Solver,
-)
+from dnip.solvers import SOLVERS, Anneal, Coordinate, Exact, Exhaustive, SearchSettings, Solver
 
 
 class Plain(Solver):

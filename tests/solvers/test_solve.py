@@ -168,11 +168,7 @@ def test_weights_in_quarters_are_exact():
         THREE.p, THREE.labels, Objective(tau=0.2, smoothing=0.25), scale=9, sample_weight=weight
     )
     wholes = solve(
-        THREE.p,
-        THREE.labels,
-        Objective(tau=0.2, smoothing=1.0),
-        scale=9,
-        sample_weight=weight * 4,
+        THREE.p, THREE.labels, Objective(tau=0.2, smoothing=1.0), scale=9, sample_weight=weight * 4
     )
     np.testing.assert_array_equal(quarters.confusion * 4, wholes.confusion)
     assert quarters.value == pytest.approx(wholes.value, abs=1e-12)
@@ -184,11 +180,7 @@ def test_a_class_without_examples_takes_the_geometric_middle(solver):
     p, labels = FOUR.p[rows], FOUR.labels[rows]
     with pytest.warns(DNIPWarning, match="no labelled example of class Business: not fitted"):
         solution = solve(
-            p,
-            labels,
-            scale=12,
-            solver=solver,
-            classes=["World", "Sports", "Business", "Tech"],
+            p, labels, scale=12, solver=solver, classes=["World", "Sports", "Business", "Tech"]
         )
     fitted = np.delete(solution.weight_indices, 2).tolist()
     assert solution.unfitted == (2,)

@@ -91,10 +91,7 @@ class Commands(click.Group):
 @click.group("dnip", Commands, no_args_is_help=True, context_settings=_SETTINGS)
 @click.version_option(__version__, message="%(prog)s %(version)s", help="Print the version.")
 @click.option(
-    "--quiet",
-    "-q",
-    is_flag=True,
-    help="Print no notes and no progress; warnings and errors stay.",
+    "--quiet", "-q", is_flag=True, help="Print no notes and no progress; warnings and errors stay."
 )
 def commands(quiet: bool) -> None:
     """Give every class its due: one coefficient per class, learned from class probabilities.

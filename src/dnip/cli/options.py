@@ -45,8 +45,7 @@ OptTable: TypeAlias = Annotated[
     Path, Argument(f"Labelled probability table to fit on: {_FORMATS}.")
 ]
 Table: TypeAlias = Annotated[
-    Path,
-    Argument(f"Probability table: {_FORMATS}. Rows without a label are not scored."),
+    Path, Argument(f"Probability table: {_FORMATS}. Rows without a label are not scored.")
 ]
 Classes: TypeAlias = Annotated[
     str | None,
@@ -287,8 +286,7 @@ class PromptOptions:
     """The task, and what a prompt shows."""
 
     task: Annotated[
-        str,
-        Argument("agnews, dbpedia, ddi, pubmedqa, rte, sst5, trec, or a .toml file."),
+        str, Argument("agnews, dbpedia, ddi, pubmedqa, rte, sst5, trec, or a .toml file.")
     ]
     shots: str = option("Demonstrations: a number, or balanced for one of each class.", default="1")
     seed: int = option("Seed of the demonstrations.", default=0)

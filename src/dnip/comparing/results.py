@@ -73,11 +73,7 @@ class MethodScores:
 
     @classmethod
     def of(
-        cls,
-        method: Method,
-        fits: Sequence[ScoredFit],
-        confidence: float,
-        raw: MethodScores | None,
+        cls, method: Method, fits: Sequence[ScoredFit], confidence: float, raw: MethodScores | None
     ) -> MethodScores:
         """Sum up the fits of a method.
 

@@ -126,10 +126,7 @@ def _count_file(
 
 
 def _count_on_cluster(
-    table: SharedTable,
-    hashing: object,
-    coefficients: Coefficients,
-    target: Floats | None,
+    table: SharedTable, hashing: object, coefficients: Coefficients, target: Floats | None
 ) -> tuple[Evaluation, str]:
     return evaluate(table, coefficients, target=target), str(table.cluster.get(hashing))
 

@@ -129,13 +129,11 @@ def _check_content(content: dict[str, Any], source: str, *, linear: bool) -> Spa
     ):
         if not isinstance(content.get(key, kind()), kind):
             raise CoefficientsFormatError(
-                f'{source}: "{key}" is {content[key]!r}, not a JSON {_JSON_KINDS[kind]}',
-                hint=REFIT,
+                f'{source}: "{key}" is {content[key]!r}, not a JSON {_JSON_KINDS[kind]}', hint=REFIT
             )
     if not all(isinstance(name, str) for name in content["classes"]):
         raise CoefficientsFormatError(
-            f'{source}: "classes" holds other things than names: {content["classes"]!r}',
-            hint=REFIT,
+            f'{source}: "classes" holds other things than names: {content["classes"]!r}', hint=REFIT
         )
     return Spacing(spacing)
 

@@ -19,12 +19,7 @@ _TINY = 1e-12
 
 
 def draw_accuracies(
-    hits: Floats,
-    sizes: Floats,
-    n_draws: int,
-    rng: np.random.Generator,
-    *,
-    followed: float = 0.0,
+    hits: Floats, sizes: Floats, n_draws: int, rng: np.random.Generator, *, followed: float = 0.0
 ) -> Floats:
     """Draw what the true class accuracies may be, given few rows of each class.
 
@@ -150,12 +145,7 @@ class GapTest:
     """
 
     def __init__(
-        self,
-        hits: Floats,
-        sizes: Floats,
-        gap: Gap,
-        rng: np.random.Generator,
-        level: float = 0.9,
+        self, hits: Floats, sizes: Floats, gap: Gap, rng: np.random.Generator, level: float = 0.9
     ) -> None:
         self.observed = float(gap(hits / sizes))
         family = _family(hits, sizes)

@@ -180,10 +180,7 @@ def adjust(
 
 
 def weigh_rows(
-    labels: Labels,
-    target: Floats,
-    classes: Sequence[str],
-    sample_weight: Floats | None = None,
+    labels: Labels, target: Floats, classes: Sequence[str], sample_weight: Floats | None = None
 ) -> Floats:
     """Weigh rows by target share over observed share of their class.
 

@@ -116,8 +116,7 @@ def _read(
             raise
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise InvalidInputError(
-                f"{path}, line {number + 1}: damaged: {error}",
-                hint="Delete the file to start anew",
+                f"{path}, line {number + 1}: damaged: {error}", hint="Delete the file to start anew"
             ) from error
         end += len(line)
     return rows, end

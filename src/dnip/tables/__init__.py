@@ -5,11 +5,4 @@ from dnip.tables.rows import Rows
 from dnip.tables.table import ProbabilityTable
 from dnip.tables.writing import TableWriter, open_writer
 
-__all__ = [
-    "ProbabilityTable",
-    "Rows",
-    "Scan",
-    "TableWriter",
-    "ahead",
-    "open_writer",
-]
+__all__ = ["ProbabilityTable", "Rows", "Scan", "TableWriter", "ahead", "open_writer"]

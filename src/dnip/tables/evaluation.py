@@ -12,14 +12,7 @@ from dnip.base.escaping import html_table
 from dnip.base.frames import is_frame
 from dnip.base.validation import check_countable, check_level, check_several_classes
 from dnip.method.prediction import decide
-from dnip.metrics import (
-    METRICS,
-    accuracy,
-    class_accuracies,
-    cobias,
-    metric_intervals,
-    scores,
-)
+from dnip.metrics import METRICS, accuracy, class_accuracies, cobias, metric_intervals, scores
 from dnip.metrics.confusion import count_pairs
 from dnip.metrics.intervals import PAIRED, difference_intervals, paired_bounds, wilson
 from dnip.priors import effective_rows

@@ -85,11 +85,7 @@ class ColumnSketch:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
-        return {
-            "mean": self.mean,
-            "knots": self.knots.tolist(),
-            "shares": self.shares.tolist(),
-        }
+        return {"mean": self.mean, "knots": self.knots.tolist(), "shares": self.shares.tolist()}
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Self:

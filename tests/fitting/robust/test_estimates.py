@@ -9,10 +9,7 @@ from scipy.optimize import minimize
 from dnip.fitting.robust import shift
 from dnip.fitting.robust.calibrating import calibrate, find_drift
 from dnip.fitting.robust.shift import Curvature, fit_shift
-from dnip.fitting.robust.smooth import (
-    batch_shift,
-    update_shares,
-)
+from dnip.fitting.robust.smooth import batch_shift, update_shares
 from dnip.priors.calibration import log_probabilities
 from populations import biased_rows
 

@@ -189,12 +189,7 @@ def a_column_of_zeros(rng):
     return p / p.sum(axis=1, keepdims=True), rng.integers(0, 4, 80)
 
 
-AWKWARD = [
-    one_class_is_nearly_all,
-    one_label_per_class,
-    all_equal,
-    a_column_of_zeros,
-]
+AWKWARD = [one_class_is_nearly_all, one_label_per_class, all_equal, a_column_of_zeros]
 
 
 def check(solution, p, labels, mass=None):

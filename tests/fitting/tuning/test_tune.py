@@ -268,9 +268,7 @@ NAMES = ["World", "Sports", "Business", "Technology"]
 
 @seeded
 @given(
-    st.lists(st.integers(2, 30), min_size=2, max_size=4),
-    st.integers(2, 7),
-    st.integers(0, 2**32),
+    st.lists(st.integers(2, 30), min_size=2, max_size=4), st.integers(2, 7), st.integers(0, 2**32)
 )
 def test_folds_are_a_partition_even_in_every_class(sizes, n_folds, seed):
     labels = np.random.default_rng(seed).permutation(np.repeat(np.arange(len(sizes)), sizes))

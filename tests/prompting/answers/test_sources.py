@@ -69,10 +69,7 @@ def test_every_source_has_a_shape():
 
 @pytest.mark.parametrize(
     ("answer", "p_yes"),
-    [
-        ({"type": "noul", "noul": 0.9}, 0.9),
-        ({"type": "predicate", "probability": 0.25}, 0.25),
-    ],
+    [({"type": "noul", "noul": 0.9}, 0.9), ({"type": "predicate", "probability": 0.25}, 0.25)],
 )
 def test_a_question_of_yes_and_no_has_these_classes(answer, p_yes):
     for classes in (["no", "yes"], ["false", "true"]):

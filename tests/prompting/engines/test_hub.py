@@ -5,13 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from dnip.base.errors import BackendError, InvalidInputError
-from dnip.prompting.engines.hub import (
-    SMALL_FILES,
-    WEIGHTS,
-    commit_of,
-    find_files,
-    load,
-)
+from dnip.prompting.engines.hub import SMALL_FILES, WEIGHTS, commit_of, find_files, load
 from reproduction.prompt_request import current_commit
 
 hub = pytest.importorskip("huggingface_hub")
@@ -58,11 +52,7 @@ def test_a_name_is_downloaded_and_its_commit_is_known(download, tmp_path):
         (http_error(errors.GatedRepoError), InvalidInputError, "may be read.*private or gated"),
         (http_error(errors.RevisionNotFoundError), InvalidInputError, "no revision 'v2'"),
         (http_error(errors.RepositoryNotFoundError), InvalidInputError, "there is no model 'a/b'"),
-        (
-            errors.LocalEntryNotFoundError("offline"),
-            BackendError,
-            "downloaded: LocalEntry",
-        ),
+        (errors.LocalEntryNotFoundError("offline"), BackendError, "downloaded: LocalEntry"),
         (errors.OfflineModeIsEnabled("offline"), BackendError, "downloaded: .*Check the network"),
         (errors.HFValidationError("a b"), InvalidInputError, "there is no model 'a/b'"),
         (OSError(28, "No space left on device"), BackendError, "downloaded: OSError.*No space"),

@@ -182,11 +182,7 @@ def test_an_empty_answer_tells_nothing():
 
 @pytest.mark.parametrize(
     "tail",
-    [
-        [place("\n\n"), place(" bad", TORN)],
-        [place("\n"), place("\n"), place(" bad", TORN)],
-        [],
-    ],
+    [[place("\n\n"), place(" bad", TORN)], [place("\n"), place("\n"), place(" bad", TORN)], []],
 )
 def test_what_comes_with_or_after_the_stop_text_does_not_count(tail):
     """Some servers report the tokens of the stop text, though they cut it off the text."""

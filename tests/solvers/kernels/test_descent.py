@@ -113,10 +113,7 @@ def assert_finds_the_best_index(layout, table, scale, indices, terms):
 @each_layout
 @seeded
 @given(
-    table=tables(min_rows=2),
-    scale=scales(12),
-    terms=st.sampled_from([Z, ERROR]),
-    data=st.data(),
+    table=tables(min_rows=2), scale=scales(12), terms=st.sampled_from([Z, ERROR]), data=st.data()
 )
 def test_finds_the_best_index(layout, table, scale, terms, data):
     n_classes = table.p.shape[1]

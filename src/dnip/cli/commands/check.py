@@ -20,8 +20,7 @@ def check(
     table: Annotated[Path, Argument("Probability table of new rows, labelled or not.")],
     coefficients: options.CoefficientsOption,
     alpha: Annotated[
-        float,
-        Option("How probable a false alarm may be, between 0 and 1.", metavar="LEVEL"),
+        float, Option("How probable a false alarm may be, between 0 and 1.", metavar="LEVEL")
     ] = 0.05,
     json: options.AsJson = False,
 ) -> None:

@@ -13,8 +13,7 @@ from dnip.cli.console import complain, finish, live_progress
 def compare(
     table: options.OptTable,
     test: Annotated[
-        Path,
-        Option("Labelled rows to score on. They share no row with TABLE.", metavar="TABLE"),
+        Path, Option("Labelled rows to score on. They share no row with TABLE.", metavar="TABLE")
     ],
     weights: options.ObjectiveOptions,
     out: Annotated[Path, Option("Folder for the results.", metavar="DIR")] = Path("dnip-compare"),

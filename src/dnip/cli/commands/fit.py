@@ -173,7 +173,7 @@ def fit(
         bool | None,
         Option(
             "Judge the fit by five refits, each on labels that it has not seen: what to "
-            "expect on other rows, and a verdict.  [default: if that is quick]",
+            "expect on other rows, and a verdict.  [default: if that is quick]"
         ),
     ] = None,
     confidence: options.Confidence = options.DEFAULT_CONFIDENCE,

@@ -16,8 +16,7 @@ from dnip.prompting.engines.base import Fill
 
 def import_(
     files: Annotated[
-        list[Path],
-        Argument("Answers of one model: .json, .jsonl, .csv, .parquet, also with .gz."),
+        list[Path], Argument("Answers of one model: .json, .jsonl, .csv, .parquet, also with .gz.")
     ],
     classes: Annotated[str, Option("Class names in order, comma-separated.", metavar="A,B,C")],
     out: Annotated[Path, Option("The probability table to write.", metavar="TABLE")],

@@ -59,19 +59,14 @@ def serve(
     from dnip.deploying.sidecar.application import make_app
 
     app = make_app(
-        upstream,
-        _files(coefficients),
-        max_body=max_body,
-        timeout=timeout,
-        logit_bias=logit_bias,
+        upstream, _files(coefficients), max_body=max_body, timeout=timeout, logit_bias=logit_bias
     )
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         listening = socket.create_server((host, port), family=family, backlog=2048)
     except (OSError, OverflowError) as error:
         raise InvalidInputError(
-            f"cannot listen at {host}, port {port}: {error}",
-            hint="Give another --port or --host",
+            f"cannot listen at {host}, port {port}: {error}", hint="Give another --port or --host"
         ) from error
     with listening:
         place = f"[{host}]" if family == socket.AF_INET6 else host

@@ -59,8 +59,7 @@ def tune(
         Option("Score on this share of every class instead, such as the paper's 0.05."),
     ] = None,
     dev: Annotated[
-        Path | None,
-        Option("Score on this table instead; no row of it is fitted.", metavar="TABLE"),
+        Path | None, Option("Score on this table instead; no row of it is fitted.", metavar="TABLE")
     ] = None,
     criterion: Annotated[
         CriterionName,
@@ -78,8 +77,7 @@ def tune(
         ),
     ] = None,
     confidence: Annotated[
-        float,
-        Option("How sure to be before leaving the defaults; 0 takes the best candidate."),
+        float, Option("How sure to be before leaving the defaults; 0 takes the best candidate.")
     ] = options.DEFAULT_CONFIDENCE,
     out: options.CoefficientsOut = Path("coefficients.json"),
     classes: options.Classes = None,

@@ -302,10 +302,7 @@ def trace_front(
     like = TableSample.of(p, labels, mass=labelled.mass, weight=weight)
     provenance["sketch"] = like.sketch().to_dict()
     trade_off = TradeOff(
-        opt.classes,
-        found,
-        provenance,
-        None if held_out is None else _score(held_out, found),
+        opt.classes, found, provenance, None if held_out is None else _score(held_out, found)
     )
     alone = found.support[found.support > 0].min() < 2
     usual = trade_off.few is not None and not alone and weight is None

@@ -234,14 +234,7 @@ def fit_smooth(
     rows = labelled
     if not is_over(deadline):
         rows = labelled.and_expected(everywhere, membership, count)
-    return Smooth(
-        support,
-        batch,
-        log_weights,
-        shift.sharpness,
-        shares,
-        rows,
-    )
+    return Smooth(support, batch, log_weights, shift.sharpness, shares, rows)
 
 
 def _sample(

@@ -29,10 +29,7 @@ _LONGEST_NAME = 22
 # The background of a bar.
 _TRACK = "#eef0f3"
 # Okabe and Ito's colours, the strongest first, then some of Tol's.
-_COLOURS = (
-    *(COLOURS[1], COLOURS[0], *COLOURS[2:]),
-    *("#882255", "#332288", "#999933", "#8C564B"),
-)
+_COLOURS = (*(COLOURS[1], COLOURS[0], *COLOURS[2:]), *("#882255", "#332288", "#999933", "#8C564B"))
 # From left to right in each panel: bar, its value, share of errors, arrow.
 _BAR_END, _VALUE, _SHARE, _TAIL, _HEAD = 0.34, 0.36, 0.60, 0.62, 0.985
 # Widths of arrows in points, and how much of them may end within one row.
@@ -92,12 +89,7 @@ class FlowSide(NamedTuple):
 
 
 def flow_figure(
-    name: str,
-    title: str,
-    sides: Sequence[FlowSide],
-    classes: Sequence[str],
-    *,
-    caption: str = "",
+    name: str, title: str, sides: Sequence[FlowSide], classes: Sequence[str], *, caption: str = ""
 ) -> Figure:
     """Return every class, its accuracy, and an arrow to its odd class (figure 6 of the paper).
 

@@ -181,11 +181,7 @@ class CausalLM:
             return np.asarray(picked.cpu().numpy(), np.float64)
 
     def continuations(
-        self,
-        rows: Sequence[Sequence[int]],
-        answers: Sequence[Sequence[int]],
-        *,
-        past: Any = None,
+        self, rows: Sequence[Sequence[int]], answers: Sequence[Sequence[int]], *, past: Any = None
     ) -> Floats:
         """Return the log-probability of whole answers: sums over their tokens.
 

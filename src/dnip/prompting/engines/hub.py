@@ -194,10 +194,7 @@ class HubTokenizer:
             return []
         try:
             rows: list[list[int]] = self._tokenizer(
-                list(texts),
-                add_special_tokens=not chat,
-                return_attention_mask=False,
-                verbose=False,
+                list(texts), add_special_tokens=not chat, return_attention_mask=False, verbose=False
             )["input_ids"]
         except (TypeError, UnicodeEncodeError) as error:
             bad = [

@@ -263,11 +263,7 @@ class TransformersReasoningEngine(TransformersEngine):
         return tokens[:end]
 
     def _read(
-        self,
-        rows: list[list[int]],
-        answers: list[Generated],
-        past: Any,
-        forms: list[LabelTokens],
+        self, rows: list[list[int]], answers: list[Generated], past: Any, forms: list[LabelTokens]
     ) -> tuple[Floats, list[bool]]:
         """Return label probabilities, shape (B, N), and whether each answer holds a label."""
         found = [last_label(answer.tokens, forms) for answer in answers]
