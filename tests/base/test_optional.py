@@ -61,7 +61,7 @@ def test_the_extra_that_a_message_names_installs_the_library(module, extra):
 
 
 def test_the_extra_of_a_template_is_that_of_the_model(monkeypatch):
-    monkeypatch.setattr("dnip.base.optional.find_spec", lambda _: None)
+    monkeypatch.setitem(sys.modules, "jinja2", None)
     server = {"model": "http://localhost/v1", "served_model": "m"}
     for model, extra in (({"model": "./model"}, "transformers"), (server, "openai")):
         with pytest.raises(MissingDependencyError, match=rf"dnip\[{extra}\]"):
