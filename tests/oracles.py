@@ -132,15 +132,14 @@ def optimum(p, labels, scale, value=objective, may_silence=False):
 
 
 def anneal(
-    p, labels, scale, rng, value=objective, t_max=200_000.0, t_min=200.0, chain=None, per=None
+    p, labels, scale, rng, t_max=200_000.0, t_min=200.0, chain=None, share=1.0, value=objective
 ):
     """Algorithm 1 on the M·Z scale: six moves or three no worse ones, or chains of λNK moves.
 
-    Temperatures are multiplied by M / `per`. Returns the best indices and, per temperature,
-    (temperature, generated, accepted, improved).
+    A chain also ends when a share of its moves is accepted. Returns the best indices and, per
+    temperature, (temperature, generated, accepted, improved).
     """
     n_examples, n_classes = p.shape
-    unit = 1.0 if per is None else n_examples / per
     here = [scale] * n_classes
     here_value = value(confusion_at(p, labels, here))
     best, best_value = here, here_value
@@ -148,6 +147,7 @@ def anneal(
     temperature = t_max
     while temperature >= t_min:
         most = 6 if chain is None else math.ceil(chain * n_classes * scale)
+        enough = 7 if chain is None else math.ceil(share * most)
         if chain is not None:
             drawn = (
                 rng.choice(n_classes, most).tolist(),
@@ -155,7 +155,7 @@ def anneal(
                 rng.random(most).tolist(),
             )
         generated = accepted = no_worse = improved = 0
-        while generated < most and (chain is not None or no_worse < 3):
+        while generated < most and accepted < enough and (chain is not None or no_worse < 3):
             if chain is None:
                 c, other = rng.choice(range(n_classes)), rng.integers(1, scale)
             else:
@@ -168,13 +168,13 @@ def anneal(
             if delta > 0:
                 chance = rng.random() if chain is None else drawn[2][generated]
             generated += 1
-            if delta <= 0 or chance < math.exp(-delta / (temperature * unit)):
+            if delta <= 0 or chance < math.exp(-delta / temperature):
                 accepted += 1
                 no_worse += delta <= 0
                 improved += delta < 0
                 here, here_value = new, new_value
             if here_value < best_value:
                 best, best_value = here, here_value
-        levels.append((temperature * unit, generated, accepted, improved))
+        levels.append((temperature, generated, accepted, improved))
         temperature *= 0.95
     return best, levels

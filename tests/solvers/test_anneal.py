@@ -1,5 +1,7 @@
 """Simulated annealing: the schedules of the paper and of its authors' code, move by move."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -17,23 +19,23 @@ def moves_of(solution):
 
 
 @pytest.mark.parametrize("compiled", [True, False])
-@pytest.mark.parametrize("chain", [None, 0.3])
+@pytest.mark.parametrize(("chain", "share"), [(None, 1.0), (0.3, 1.0), (0.3, 0.4)])
 @pytest.mark.parametrize("name", ["two classes", "three classes, ties", "four classes"])
-def test_equals_the_plain_loops_move_by_move(name, chain, compiled):
+def test_equals_the_plain_loops_move_by_move(name, chain, share, compiled):
     known = KNOWN[name]
-    per = None if chain is None else 100
     objective = Objective() if compiled else CustomObjective(oracles.objective)
     for seed, t_max in enumerate([200_000.0, 50.0]):
         rng, schedule = np.random.default_rng(seed), {"t_max": t_max, "t_min": t_max / 1000}
+        schedule["chain"] = chain
         best, levels = oracles.anneal(
-            known.p, known.labels, known.scale, rng, chain=chain, per=per, **schedule
+            known.p, known.labels, known.scale, rng, share=share, **schedule
         )
         solution = solve(
             known.p,
             known.labels,
             objective,
             scale=known.scale,
-            solver=Anneal(chain=chain, examples=per, **schedule),
+            solver=Anneal(chain_accepted=share, **schedule),
             seed=seed,
             constraints=Constraints(allow_silence=True),
         )
@@ -43,7 +45,10 @@ def test_equals_the_plain_loops_move_by_move(name, chain, compiled):
 
 def test_a_chain_in_parts_is_the_same_chain(monkeypatch):
     known = KNOWN["four classes"]
-    settings = {"scale": known.scale, "solver": Anneal(t_min=10_000.0, chain=1.0)}
+    settings = {
+        "scale": known.scale,
+        "solver": Anneal(t_max=50.0, t_min=5.0, chain=1.0, chain_accepted=0.6),
+    }
     whole = solve(known.p, known.labels, **settings)
     monkeypatch.setattr("dnip.solvers.passes._CELLS", 2000)
     parts = solve(known.p, known.labels, **settings)
@@ -55,10 +60,13 @@ def test_a_chain_in_parts_is_the_same_chain(monkeypatch):
 def test_the_schedule_of_the_paper():
     known = KNOWN["three classes"]
     solution = solve(known.p, known.labels, scale=known.scale, solver=Anneal.paper())
-    temperatures, generated, *_ = zip(*moves_of(solution), strict=True)
-    of_10_000 = 200_000 * 0.95 ** np.arange(180)
-    np.testing.assert_allclose(temperatures, of_10_000 * len(known.p) / 10_000)
-    assert set(generated) == {3 * 3 * known.scale}
+    temperatures, generated, accepted, _ = zip(*moves_of(solution), strict=True)
+    n_levels = 1 + math.floor(math.log(0.002 * len(known.p) / 200_000, 0.95))
+    np.testing.assert_allclose(temperatures, 200_000 * 0.95 ** np.arange(n_levels))
+    most, enough = 3 * 3 * known.scale, math.ceil(1.5 * 3 * known.scale)
+    for made, taken in zip(generated, accepted, strict=True):
+        assert taken == enough or (made == most and taken < enough)
+    assert generated[0] == accepted[0]  # when it is hot, every move is accepted
     assert solution.evaluations == 1 + 1 + sum(generated)
 
 

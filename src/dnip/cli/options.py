@@ -173,8 +173,8 @@ def scale_option(ending: str = "") -> Option:
 Smoothing: TypeAlias = Annotated[
     float | None,
     Option(
-        "μ of the paper, added to the counts inside PMI. The objective is then exactly the "
-        "paper's, and may leave classes without predictions.  [default: 0.4·M where τ is above 0]",
+        "μ, added to the counts inside PMI. The objective is then the published one, and may "
+        "leave classes without predictions.  [default: 0.4·M where τ is above 0]",
         metavar="MU",
     ),
 ]

@@ -109,7 +109,7 @@ class Material:
         Parameters
         ----------
         n_labels : int, optional
-            Up to 100 are drawn class-balanced, more are drawn uniformly, as in the paper.
+            Up to 100 are drawn class-balanced, more are drawn uniformly.
         seed : int
             Of the draw.
 

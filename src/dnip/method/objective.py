@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from dnip.base.typing import Floats
 
-#: τ of the paper.
-PUBLISHED_TAU = 0.2
+#: τ of the paper, and μ of the authors' public code.
+PUBLISHED_TAU, PUBLISHED_MU = 0.2, 4000.0
 
 #: Any function of a confusion matrix (N, N), rows true, that is to be minimised.
 ConfusionFunction = Callable[[Any], float]
@@ -158,11 +158,11 @@ class Objective:
         >>> Objective.published().smoothing
         4000.0
         """
-        return cls(beta=2.7, tau=PUBLISHED_TAU, smoothing=4000.0)
+        return cls(beta=2.7, tau=PUBLISHED_TAU, smoothing=PUBLISHED_MU)
 
     @property
     def is_published(self) -> bool:
-        """Whether μ is a number of examples, as in the paper: Z is then minimised as published."""
+        """Whether μ is a number of examples, as published: Z is then minimised as it stands."""
         return self.smoothing is not None
 
     def smoothing_over(self, n_examples: float) -> float:

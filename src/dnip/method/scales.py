@@ -41,7 +41,7 @@ class Spacing(StrEnum):
 class WeightScale:
     """The weights that a class may have, ascending; weight index k means the k-th of them.
 
-    - Linear, as in the paper (section 3.1): ω = k/K.
+    - Linear, as in the paper (section 4.1): ω = k/K.
     - Log: K geometric steps from 1/K to 1, ``K ** ((k - K) / (K - 1))``. Small weights are resolved
       as finely as large ones. The span is that of the linear scale, so that a class can win the
       same rows on both.

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
     from dnip.base.typing import Integers
 
-#: Draws of up to this many rows are class-balanced, larger ones uniform: the paper's protocol.
+#: Draws of up to this many rows are class-balanced, larger ones uniform. The paper only says that
+#: its smallest sets cover all classes.
 BALANCED_UP_TO = 100
 
 

@@ -358,7 +358,7 @@ class ProbabilityTable(Rows):
             Seed of the draw.
         balanced : bool, optional
             Draw the same number of each class, more of the others where a class has too few. By
-            default up to 100 rows are balanced and more are drawn uniformly, as in the paper.
+            default up to 100 rows are balanced and more are drawn uniformly.
 
         Raises
         ------

@@ -109,8 +109,8 @@ class FitOptions(ConstraintOptions, options.ObjectiveOptions):
     seed: int = option("Seed of the search.", default=0)
     time_limit: float | None = option("Seconds after which the best so far is kept.")
     preset: Literal["paper", "authors"] | None = option(
-        "paper: the settings and the annealing of the paper. authors: the few moves of the "
-        "authors' code. Other options override it."
+        "paper: the settings and the annealing of the paper, with μ of the authors' code. "
+        "authors: the few moves of that code, too. Other options override it."
     )
     robust: Switch | None = option(
         "on: weights that hold on other rows, however few the labels. off: the plain optimum "

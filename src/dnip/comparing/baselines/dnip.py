@@ -18,7 +18,7 @@ from dnip.solvers import solve
 
 @dataclass(frozen=True)
 class PaperDNIP(Method):
-    """The paper's method: chains of 3·NK moves, β = 2.7, τ = 0.2, μ = 4000, K = 30.
+    """The paper's method: its annealing, β = 2.7, τ = 0.2, K = 30, and μ of the authors' code.
 
     Examples
     --------
@@ -29,7 +29,7 @@ class PaperDNIP(Method):
     """
 
     name = "dnip-paper"
-    summary = "DNIP as in the paper: chains of 3·NK moves, β = 2.7, τ = 0.2, μ = 4000, K = 30"
+    summary = "DNIP as in the paper: its annealing, β = 2.7, τ = 0.2, K = 30; μ = 4000"
     seeded = True
     preset: ClassVar[Preset] = PAPER
 

@@ -209,7 +209,7 @@ def fold_rows(
 def share_rows(
     labels: Labels, classes: Sequence[str], share: float, seed: int
 ) -> tuple[Split, ...]:
-    """Set a share of every class aside to score on, as the paper does with 5 %.
+    """Set a share of every class aside to score on.
 
     Parameters
     ----------

@@ -189,7 +189,7 @@ def tune(
         Cross-validation with so many folds, stratified by class. By default 5, or as many as the
         smallest class has labels.
     dev_share : float, optional
-        Score on this share of every class instead; the paper's is 0.05.
+        Score on this share of every class instead.
     dev : ProbabilityTable, optional
         Score on this table instead; no row of it is fitted.
     objective : Objective, optional

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import NoneType
 from typing import Annotated, NamedTuple
 
 from dnip.base.typing import Floats, Integers
@@ -29,5 +28,6 @@ class Walk(NamedTuple):
     improved: Integers  # (1,)
 
 
-#: Make the moves, one after another; the temperature is on the scale of M·Z.
-walk_chain = kernel("walk_chain", NoneType, Setup, Walk, Moves, float, float)
+#: Make moves, one after another, until so many of the walk are accepted; return how many were made.
+#: The temperature is on the scale of M·Z.
+walk_chain = kernel("walk_chain", int, Setup, Walk, Moves, float, float, int)

@@ -7,11 +7,21 @@ import cython
 @cython.nogil
 @cython.exceptval(check=False)
 def walk_chain(
-    setup: Setup, here: Walk, moves: Moves, n_examples: cython.double, temperature: cython.double
-) -> cython.void:
-    """Make the moves, one after another; the temperature is on the scale of M·Z."""
+    setup: Setup,
+    here: Walk,
+    moves: Moves,
+    n_examples: cython.double,
+    temperature: cython.double,
+    most_accepted: int64_t,
+) -> int64_t:
+    """Make moves, one after another, until so many of the walk are accepted; return how many.
+
+    The temperature is on the scale of M·Z.
+    """
     indices, n_classes, room = here.indices, here.n_classes, setup.workspace
     for i in range(moves.n_moves):
+        if here.accepted[0] >= most_accepted:
+            return i
         c = moves.classes[i]
         before = indices[c]
         indices[c] = moves.others[i] + (1.0 if moves.others[i] >= before else 0.0)
@@ -30,3 +40,4 @@ def walk_chain(
         if reached < here.best_value[0]:
             here.best_value[0] = reached
             memcpy(here.best, indices, n_classes * 8)
+    return moves.n_moves
