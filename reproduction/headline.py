@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,25 +10,19 @@ from dnip.metrics.intervals import wilson
 from dnip.presenting.artefacts import Column, Estimate, Table
 from reproduction.comparison import ALL, VariantComparison
 from reproduction.degenerate import is_constant, never_predicted
-from reproduction.methods import METHODS, RAW, TITLES
-from reproduction.naming import COMPARED
-from reproduction.results import Results, dataset, group_means
+from reproduction.methods import METHODS, PAPER, RAW, TITLES
+from reproduction.naming import COMPARED, HEADINGS
+from reproduction.published import table_2
+from reproduction.results import Results, dataset
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping
 
-    from dnip.presenting.artefacts import Row, Value
+    from dnip.presenting.artefacts import Row
 
 
 TASKS, HEADLINE = "main-tasks", "main-headline"
 _LEVEL = 0.95
-#: The paper's averages over seven tasks and seven settings: accuracy and COBias.
-_PAPER_RAW, _PAPER_DNIP = (0.572, 0.376), (0.676, 0.147)
-
-
-def by_titles(results: Results) -> VariantComparison:
-    """Return the raw argmax and all methods by their titles."""
-    return VariantComparison.of(results, {title: (way,) for way, title in TITLES.items()})
 
 
 def majority_share(results: Results) -> float:
@@ -108,19 +101,27 @@ def tasks_table(results: Results) -> Table:
 def headline_table(results: Results) -> Table:
     """Return means over the tasks that the model can do, over the others, and over all."""
     able, unable = divided(results)
-    rows: list[Row] = [
-        "The paper: means of its rows, five models and seven tasks",
-        ("raw argmax", *_PAPER_RAW, None, None, None, None, None),
-        ("DNIP", *_PAPER_DNIP, None, None, *_change(_PAPER_RAW, _PAPER_DNIP), None),
-    ]
+    paper, titles = table_2(), {RAW: TITLES[RAW], PAPER: "DNIP"}
+    theirs = paper.paper_rows()
+    shared = theirs.keys() & results.paper_rows().keys()
+    rows: list[Row] = [f"The paper: mean of its {len(theirs)} rows", *_lines(paper, titles)]
+    if shared and len(shared) < len(theirs):
+        rows.append(f"The paper: mean of the {len(shared)} of its rows that were run")
+        rows += _lines(Results(tuple(c for key in shared for c in theirs[key])), titles)
     for heading, part in (
         ("Tasks that the model can do", able),
         ("Tasks at chance", unable),
         ("All tasks", results),
     ):
         if len(part) and (part is not results or (len(able) and len(unable))):
-            rows.append(f"{heading}: {_named(part)}")
-            rows += _lines(part)
+            rows.append(
+                f"{heading}: {_named(part)}; mean of {len(part.paper_rows())} rows, "
+                f"{len(theirs.keys() & part.paper_rows().keys()) or 'none'} of them in the paper"
+            )
+            rows += _lines(part, TITLES)
+            if len(_datasets(part)) < len(part.values("task")):
+                rows.append(f"{heading}: mean of {len(_datasets(part))} datasets, which is ours")
+                rows += _lines(part, TITLES, _over_datasets)
     return Table(
         HEADLINE,
         "Before and after, all methods (%)",
@@ -134,44 +135,43 @@ def headline_table(results: Results) -> Table:
             Column("Never predicted", right=True),
         ],
         rows,
-        caption="Means of the task means, on test rows, over cells in which no method is a "
-        "constant classifier; tables of the same texts count as one task. Change: relative to the "
-        "raw argmax. Never predicted: classes that no test row is predicted as, mean over all "
-        "cells, or how many cells have a constant classifier.",
+        caption="A row is a model and a setting, as in table 2, and is itself a mean over tasks. "
+        "Means are of test rows, over cells in which no method is a constant classifier. Change: "
+        "relative to the raw argmax. Never predicted: classes that no test row is predicted as, "
+        "mean over all cells, or how many cells have a constant classifier.",
     )
 
 
 def _named(results: Results) -> str:
     """Return the tasks, by dataset where several tables are of the same texts."""
-    tasks, datasets = results.values("task"), {dataset(row) for row in results}
+    tasks, datasets = results.values("task"), _datasets(results)
     if len(datasets) == len(tasks):
         return ", ".join(map(str, tasks))
     return f"{len(tasks)} tables of {len(datasets)} datasets"
 
 
-def _lines(results: Results) -> Iterator[Row]:
+def _datasets(results: Results) -> set[str]:
+    return set(map(dataset, results))
+
+
+def _over_datasets(results: Results, way: str, metric: str) -> float:
+    return VariantComparison.of(results, {way: (way,)}).mean(way, ALL, metric)
+
+
+def _lines(
+    results: Results,
+    titles: Mapping[str, str],
+    mean: Callable[[Results, str, str], float] = Results.over_rows,
+) -> Iterator[Row]:
+    """Yield means and relative changes of each method; None where cells lack the metric."""
     kept, _ = counted(results)
-    compared = by_titles(kept)
-    before = [compared.mean(TITLES[RAW], ALL, metric) for metric in ("accuracy", "cobias")]
-    for way, title in TITLES.items():
-        values = [compared.mean(title, ALL, metric) for metric in COMPARED]
-        change: Sequence[Value] = (None, None) if way == RAW else _change(before, values)
-        yield (title, *values, *change, never_predicted([row.result[way] for row in results]))
-
-
-def _change(before: Sequence[float], after: Sequence[float]) -> tuple[float | None, float | None]:
-    """Return the relative changes of accuracy and COBias."""
-    first, second = (
-        new / old - 1 if old else None for old, new in zip(before, after[:2], strict=True)
-    )
-    return first, second
-
-
-def mean_over(results: Results, way: str, metric: str) -> float:
-    """Return the mean over datasets of the task means."""
-    by_task = [cells for _, cells in _by_task(results)]
-    datasets = [dataset(cells.rows[0]) for cells in by_task]
-    return fmean(group_means(datasets, [cells.mean(way, metric) for cells in by_task]))
+    for way, title in titles.items():
+        there = [m for m in COMPARED if len(kept) and m in kept.rows[0].result[way]]
+        means = {metric: mean(kept, way, metric) for metric in there}
+        before = {metric: mean(kept, RAW, metric) for metric in there if way != RAW}
+        change = [means[m] / before[m] - 1 if before.get(m) else None for m in HEADINGS]
+        silent = never_predicted([row.result[way] for row in results])
+        yield (title, *map(means.get, COMPARED), *change, silent if titles is TITLES else None)
 
 
 def _key(labels: Any) -> tuple[str, str]:  # noqa: ANN401 - the mapping of labels

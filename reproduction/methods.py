@@ -1,8 +1,9 @@
 """The methods that experiments compare, on the same rows and by the same scores.
 
-"paper" is annealing as the paper's text has it, "authors" by the schedule of the authors' later
-code: both with settings chosen on dev where an experiment gives a grid. "optimum" minimises the
-published objective as well as the default solver can, "ours" is what ``dnip fit`` does by default.
+"paper" is annealing as far as the paper describes it, "authors" by the schedule of the authors'
+later code: both with settings chosen on dev where an experiment gives a grid. "optimum" minimises
+the published objective as well as the default solver can, "ours" is what ``dnip fit`` does by
+default.
 """
 
 from __future__ import annotations
@@ -116,10 +117,11 @@ def fit_by(
 def best_of(
     candidates: Iterable[_Candidate], scores_of: Callable[[_Candidate], Mapping[str, Any]]
 ) -> _Candidate:
-    """Return the candidate that the paper would take.
+    """Return the best candidate by the criterion of the paper's ablations.
 
     "Lower COBias is our top priority; when COBias scores are similar, we prefer the one with higher
-    accuracy" (section 5.5). Similar is here within 2 points of the lowest COBias.
+    accuracy" (section 5.5). That similar is within 2 points of the lowest, and that dev is judged
+    so too, is chosen here: the paper does not say how it chooses on dev.
 
     Examples
     --------

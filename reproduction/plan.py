@@ -21,6 +21,8 @@ from pydantic import (
 
 from dnip.base.errors import InvalidInputError, listed
 from dnip.base.toml_models import Several, TomlModel, built_in_names, check_table, load_toml
+from dnip.fitting.settings import PAPER, PAPER_SCALE
+from dnip.method.objective import PUBLISHED_MU
 from dnip.prompting.engines.base import Scoring
 from dnip.prompting.models import ModelOptions
 from dnip.prompting.plan import BALANCED
@@ -119,12 +121,28 @@ def _name_of(model: str | None) -> str:
 
 
 class DevGrid(TomlModel):
-    """Settings that both published schedules choose from on the dev split."""
+    """Settings that both schedules of annealing choose from on dev; by default they are given."""
 
-    beta: Several[_AtLeast0] = (2.7,)
-    tau: Several[_AtLeast0] = (0.2,)
-    scale: Several[_Scale] = (30,)
-    smoothing: Several[_Above0] = (1.0,)
+    beta: Several[_AtLeast0] = (PAPER.objective.beta,)
+    tau: Several[_AtLeast0] = (PAPER.objective.tau,)
+    scale: Several[_Scale] = (PAPER_SCALE,)
+    smoothing: Several[_Above0] = (PUBLISHED_MU,)
+
+    @property
+    def in_words(self) -> str:
+        """How annealing comes to its settings.
+
+        Examples
+        --------
+        >>> DevGrid().in_words, DevGrid(smoothing=[1, 4000]).in_words
+        ('β = 2.7, τ = 0.2, K = 30, μ = 4000', 'β, τ, K and μ chosen on dev')
+        """
+        values = [self.beta, self.tau, self.scale, self.smoothing]
+        if any(len(several) > 1 for several in values):
+            return "β, τ, K and μ chosen on dev"
+        return ", ".join(
+            f"{name} = {several[0]:g}" for name, several in zip("βτKμ", values, strict=True)
+        )
 
 
 class TaskRows(TomlModel):

@@ -15,6 +15,7 @@ from dnip.presenting.formats import with_title
 from dnip.presenting.results import write_json, write_text
 from reproduction.experiment import Claim, Text
 from reproduction.naming import shots_title
+from reproduction.plan import DevGrid
 from reproduction.published import citation, paper_table, published
 
 if TYPE_CHECKING:
@@ -30,17 +31,19 @@ VERDICTS = {True: "holds", False: "does not hold", None: "not judged"}
 _HOW = (
     "All scores are of test rows, which no fit and no choice of settings has seen; batch "
     "calibration alone reads their probabilities, as published. ± is the standard deviation over "
-    "seeds. “Paper's annealing” has chains of λNK moves at each temperature, as appendix C says, "
-    "with λ = 3; “authors' schedule” has the few moves of the authors' later code. Both choose β, "
-    "τ, K and μ on dev in table 2, the confusion matrices, the overview and beside prior methods; "
-    "elsewhere they have β = 2.7, τ = 0.2, K = 30 and μ = 4000. “Plain optimum” is the best value "
-    "found of the published objective, “DNIP, ours” is what `dnip fit` does by default."
+    "seeds. “Paper's annealing” ends a temperature by the moves generated or accepted, as appendix "
+    "C says; “authors' schedule” has the few moves of the authors' later code. In tables 1, 2 and "
+    "4 and figures 3 and 6 both have {}; elsewhere β = 2.7, τ = 0.2 and K = 30, as printed, and "
+    "μ = 4000, as in that code. “Plain optimum” is the best value found of the published "
+    "objective, “DNIP, ours” is what `dnip fit` does by default. The wording of prompts is this "
+    "project's own. What the paper leaves open, and what was taken: docs/paper-choices.md."
 )
 _JUDGED = (
-    "A claim about DNIP is judged on the paper's annealing, on means over datasets; those of table "
-    "2 over the tasks that are not at chance. Of two variants one is lower where the mean "
-    "difference exceeds its standard error, which is a low bar: chance alone passes it in one of "
-    "five or six cases. Cells in which a classifier always answers with one class are left out."
+    "The verdicts are this project's. A claim about DNIP is judged on the paper's annealing, on "
+    "means over datasets; those of table 2 over the tasks that are not at chance. Of two variants "
+    "one is lower where the mean difference exceeds its standard error, which is a low bar: chance "
+    "alone passes it in one of five or six cases. Cells in which a classifier always answers with "
+    "one class are left out."
 )
 
 
@@ -95,7 +98,8 @@ def _opening(manifest: Mapping[str, Any]) -> Iterator[str]:
     yield f"The paper is {citation()}. {markdown(_what(inputs))}"
     yield (
         "The models differ from the paper's unless they have the same name: then compare the "
-        f"direction and the order of effects, not the numbers. {_HOW}"
+        "direction and the order of effects, not the numbers. "
+        + _HOW.format(DevGrid.model_validate(inputs["plan"]["grid"]).in_words)
     )
     if manifest["runs"]:
         words = ["python", "-m", "reproduction", *manifest["runs"][-1]["command"][1:]]

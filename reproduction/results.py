@@ -98,6 +98,30 @@ class Results:
         """
         return group_means(map(dataset, self.rows), numbers)
 
+    def paper_rows(self) -> dict[tuple[Any, Any], Results]:
+        """Return the cells of each row of a table such as the paper's: a model and its shots."""
+        keys = dict.fromkeys((row.labels.get("model"), row.labels.get("shots")) for row in self)
+        return {key: self.where(model=key[0], shots=key[1]) for key in keys}
+
+    def over_rows(self, way: str, metric: str) -> float:
+        """Return the mean over the paper's kind of rows, each a mean over tasks, over seeds.
+
+        Examples
+        --------
+        >>> labels = [("a", 1, "x"), ("a", 1, "y"), ("a", 5, "x"), ("b", 1, "x")]
+        >>> names, values = ("model", "shots", "task"), (0.0, 0.2, 0.4, 0.6)
+        >>> made = [
+        ...     CellResult(dict(zip(names, one)), {"raw": {"cobias": value}})
+        ...     for one, value in zip(labels, values)
+        ... ]
+        >>> round(Results(tuple(made)).over_rows("raw", "cobias"), 6)  # (0.1 + 0.4 + 0.6) / 3
+        0.366667
+        """
+        return fmean(
+            fmean(cells.where(task=task).mean(way, metric) for task in cells.values("task"))
+            for cells in self.paper_rows().values()
+        )
+
     def by_model(self, name: str) -> Iterator[tuple[str, Results]]:
         """Yield the cells of each model, with a name for their table: NAME, NAME-2, NAME-3, ..."""
         for number, model in enumerate(self.values("model"), start=1):

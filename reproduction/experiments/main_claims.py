@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from dnip.prompting.plan import BALANCED
 from reproduction.comparison import VariantComparison
 from reproduction.experiment import Claim
-from reproduction.headline import counted, divided, mean_over
+from reproduction.headline import counted, divided
 from reproduction.methods import PAPER, RAW
 from reproduction.naming import shots_title
 from reproduction.results import Results
@@ -84,7 +84,7 @@ def claims(results: Results, plan: ReproductionPlan) -> Iterator[Claim]:
 def _by_model(results: Results, way: str) -> dict[str, float]:
     """Return the mean COBias of each model."""
     models = results.values("model")
-    return {model: mean_over(results.where(model=model), way, "cobias") for model in models}
+    return {model: results.where(model=model).over_rows(way, "cobias") for model in models}
 
 
 def _in_words(values: Mapping[str, float]) -> str:
@@ -96,7 +96,7 @@ def _change(results: Results) -> str:
     if not len(results):
         return _NOTHING
     return ", ".join(
-        f"{title} {mean_over(results, RAW, metric):.1%} → {mean_over(results, PAPER, metric):.1%}"
+        f"{title} {results.over_rows(RAW, metric):.1%} → {results.over_rows(PAPER, metric):.1%}"
         for title, metric in (("COBias", "cobias"), ("accuracy", "accuracy"))
     )
 

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 # How each method was fitted.
 _CAPTION = (
-    "Paper's annealing (chains of λNK moves) and authors' schedule (6 moves or 3 accepted): β, τ, "
-    "K and μ chosen on dev. Plain optimum: the best value found of the published objective, "
-    "K = 30. DNIP, ours: the defaults of dnip fit. All fit on the same rows."
+    "Paper's annealing, and authors' schedule of a few moves: {}. Plain optimum: the best value "
+    "found of the published objective, K = 30. DNIP, ours: the defaults of dnip fit. All fit on "
+    "the same rows."
 )
 
 
@@ -45,13 +45,16 @@ class MainResults(Experiment):
         """Return the headline, the paper's table, and what the paper says of them."""
         if not len(results):
             return []
-        found = [tasks_table(results), headline_table(results)]
-        if results.values("shots") == (None,):
-            return [*found, _saved_tables(results), *claims(results, self.plan)]
-        return [*found, _paper_table(results), *claims(results, self.plan)]
+        saved, fitted = results.values("shots") == (None,), _CAPTION.format(self.plan.grid.in_words)
+        return [
+            tasks_table(results),
+            headline_table(results),
+            (_saved_tables if saved else _paper_table)(results, fitted),
+            *claims(results, self.plan),
+        ]
 
 
-def _paper_table(results: Results) -> Table:
+def _paper_table(results: Results, fitted: str) -> Table:
     tasks = results.values("task")
     rows: list[Row] = []
     for way, title in TITLES.items():
@@ -69,7 +72,7 @@ def _paper_table(results: Results) -> Table:
         [Column("Model"), *columns_by_metric(["All", *map(short_task, tasks)])],
         rows,
         caption="Test accuracy and COBias (%), mean and standard deviation over the seeds of the "
-        f"demonstrations; All is the mean over tasks. {_CAPTION}",
+        f"demonstrations; All is the mean over tasks. {fitted}",
     )
 
 
@@ -81,7 +84,7 @@ def _over_tasks(cells: Results, tasks: Sequence[str], way: str, metric: str) -> 
     return [Spread.of(values) if values else None for values in (whole, *by_task)]
 
 
-def _saved_tables(results: Results) -> Table:
+def _saved_tables(results: Results, fitted: str) -> Table:
     rows: list[Row] = []
     for way, title in TITLES.items():
         rows.append(title)
@@ -104,5 +107,5 @@ def _saved_tables(results: Results) -> Table:
             Column("Never predicted", right=True),
         ],
         rows,
-        caption=f"Test scores (%) on saved tables. {_CAPTION}",
+        caption=f"Test scores (%) on saved tables. {fitted}",
     )

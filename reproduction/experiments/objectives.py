@@ -88,8 +88,12 @@ SUBSETS = {
 
 def _objectives(usual: Objective, changed: str) -> Mapping[str, Objective]:
     if changed == "terms":
+        alone = replace(usual, beta=1.0, tau=1.0)  # single terms stand without weights
         weighed = replace(usual, tau=usual.tau or PUBLISHED_TAU)
-        return {name: replace(weighed, terms=terms) for name, terms in SUBSETS.items()}
+        return {
+            name: replace(weighed if len(terms) > 1 else alone, terms=terms)
+            for name, terms in SUBSETS.items()
+        }
     return {gap: replace(usual, gap=gap) for gap in (SINGLE, PAIRWISE)}
 
 

@@ -14,7 +14,10 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from dnip.presenting.artefacts import Column, Spread, Table
+from dnip.prompting.plan import BALANCED
+from reproduction.methods import PAPER, RAW
 from reproduction.naming import short_task
+from reproduction.results import CellResult, Results
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -102,6 +105,29 @@ def _value(value: Any) -> Value:  # noqa: ANN401 - a JSON value
     """Return a value as a table holds it: a pair is a mean and its standard deviation."""
     shown: Value = Spread(*value) if isinstance(value, list) else value
     return shown
+
+
+@cache
+def table_2() -> Results:
+    """Return table 2 as results: a cell for each model, setting and task, in rates.
+
+    Examples
+    --------
+    >>> [round(table_2().over_rows("paper", metric), 3) for metric in ("accuracy", "cobias")]
+    [0.676, 0.147]
+    """
+    numbers = published("main").numbers
+    cells: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for row in numbers["rows"]:
+        shots = int(row["shots"]) if row["shots"].isdigit() else BALANCED
+        way = {"raw": RAW, "dnip": PAPER}[row["method"]]
+        for task, (mean, _) in zip(numbers["tasks"], row["tasks"], strict=True):
+            found = cells.setdefault((row["model"], shots, task), {})
+            found.setdefault(way, {})[row["metric"]] = mean / 100
+    names = ("model", "shots", "task")
+    return Results(
+        tuple(CellResult(dict(zip(names, key, strict=True)), one) for key, one in cells.items())
+    )
 
 
 def citation() -> str:

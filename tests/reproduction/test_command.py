@@ -22,7 +22,6 @@ rows = 4
 max_new_tokens = 4
 [experiments.convergence]
 scales = [4]
-factors = [0.2]
 runs = 1
 finer = [4, 30]
 """
