@@ -45,7 +45,7 @@ def run(tables: list[Table]) -> None:
             "table",
             "μ",
             "authors' schedule, best of 20 seeds",
-            "the paper's chains, λ = 3, best of 3",
+            "the paper's annealing, best of 3",
             "coordinate, best of 10",
             "coordinate, worst of 10",
             "seeds no worse than annealing",

@@ -9,6 +9,7 @@ from matplotlib.figure import Figure as Canvas
 import oracles
 from dnip import Objective, ProbabilityTable, solve
 from dnip.fitting.fit import fit_table
+from dnip.method.objective import term_values
 from dnip.metrics import confusion_matrix, scores
 from dnip.presenting.artefacts import Figure, Spread, Table
 from dnip.solvers import Anneal
@@ -57,6 +58,10 @@ def test_fits_of_objectives_are_those_of_plain_calls():
         full = found[method]["z1+z2-z3"]
         assert full["confusion"] == expected["reweighted"]["confusion"]
         assert full["weights"] == fit.coefficients.weights.tolist()
+    alone = measure_objectives(OPT, rows, changed="terms", dev_share=0.1, seed=3)["paper"]
+    assert alone["z2"]["objective"] == pytest.approx(alone["z2"]["cobias"])  # without weights
+    pmi = term_values(alone["z3"]["confusion"], 4000.0)["pmi"]
+    assert alone["z3"]["objective"] == pytest.approx(-pmi)
     on_opt = measure_objectives(OPT, rows, changed="gap", dev_share=0.1, seed=0)["ours"]
     assert on_opt["single"]["cobias_single"] <= on_opt["pairwise"]["cobias_single"] + 0.01
 

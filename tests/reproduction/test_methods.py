@@ -6,7 +6,14 @@ from dnip import Objective
 from dnip.fitting.fit import fit_table
 from dnip.solvers import Anneal
 from dnip.tables.evaluation import evaluate
-from reproduction.methods import best_of, choose_on_dev, cut, debias, scores_after
+from reproduction.methods import (
+    best_of,
+    choose_on_dev,
+    cut,
+    debias,
+    scores_after,
+)
+from reproduction.plan import DevGrid
 from results import METHODS, starving_table
 
 
@@ -46,8 +53,8 @@ def test_settings_are_those_of_the_best_scores_on_dev():
 
 def test_every_method_is_a_plain_fit_on_the_same_rows():
     opt, test = starving_table(200, 3), starving_table(200, 4)
-    grid = {"beta": [2.7], "tau": [0.2], "scale": [30], "smoothing": [4000.0]}
-    found = debias(opt, test, dev_share=0.2, grid=grid, seed=1)
+    without_a_grid = DevGrid().model_dump()
+    found = debias(opt, test, dev_share=0.2, grid=without_a_grid, seed=1)
     rows, dev = cut(opt, 0.2)
     assert (found["n_opt"], found["n_dev"], found["n"]) == (len(rows), len(dev), 200)
     published = {"robust": "off", "scale": 30, "seed": 1}
