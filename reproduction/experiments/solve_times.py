@@ -192,7 +192,7 @@ class SolveTimes(Experiment):
             caption="Authors' loops: plain loops by the schedule of the authors' code, six moves "
             "or three accepted at each temperature. Authors' schedule: the same, compiled, "
             "with other random numbers. Paper's "
-            "annealing: dnip fit --preset paper. They prove nothing; "
+            "annealing: chains of λNK moves, compiled. They prove nothing; "
             f"the exact solver had {self.options.time_limit:g} s. dnip fit is the whole default "
             "fit, with its own objective. Times suffer where other work runs beside them: --jobs 1 "
             "on a quiet machine gives clean ones.",
