@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from dnip.presenting.artefacts import Row
+    from reproduction.results import CellResult
 
 
 TASKS, HEADLINE = "main-tasks", "main-headline"
@@ -102,12 +103,13 @@ def headline_table(results: Results) -> Table:
     """Return means over the tasks that the model can do, over the others, and over all."""
     able, unable = divided(results)
     paper, titles = table_2(), {RAW: TITLES[RAW], PAPER: "DNIP"}
-    theirs = paper.paper_rows()
-    shared = theirs.keys() & results.paper_rows().keys()
+    theirs, mine = paper.paper_rows(), set(map(_cell, results))
+    shared = Results(tuple(cell for cell in paper if _cell(cell) in mine))
     rows: list[Row] = [f"The paper: mean of its {len(theirs)} rows", *_lines(paper, titles)]
-    if shared and len(shared) < len(theirs):
-        rows.append(f"The paper: mean of the {len(shared)} of its rows that were run")
-        rows += _lines(Results(tuple(c for key in shared for c in theirs[key])), titles)
+    if 0 < len(shared) < len(paper):
+        n_rows = len(shared.paper_rows())
+        rows.append(f"The paper: mean of the {n_rows} of its rows that were run, on the same tasks")
+        rows += _lines(shared, titles)
     for heading, part in (
         ("Tasks that the model can do", able),
         ("Tasks at chance", unable),
@@ -148,6 +150,10 @@ def _named(results: Results) -> str:
     if len(datasets) == len(tasks):
         return ", ".join(map(str, tasks))
     return f"{len(tasks)} tables of {len(datasets)} datasets"
+
+
+def _cell(row: CellResult) -> tuple[Any, ...]:
+    return tuple(row.labels.get(name) for name in ("model", "shots", "task"))
 
 
 def _datasets(results: Results) -> set[str]:
