@@ -144,7 +144,7 @@ class Ablation(_Objectives):
     """Every subset of the objective's terms."""
 
     name = "ablation"
-    title = "Ablation: seven objectives"
+    title = "Ablation: seven objectives, with β = 2.7 and τ = 0.2 where terms are summed"
     paper = "Figure 4"
     changed = "terms"
     metrics = ("accuracy", "cobias")
