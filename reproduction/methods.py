@@ -196,7 +196,8 @@ def debias(
     -------
     dict
         ``classes``, ``n_opt``, ``n_dev``, ``n``, the chosen ``settings`` by schedule, and the
-        scores of the test table under ``raw`` and every method.
+        scores of the test table under ``raw`` and every method; and ``course``, the objective
+        values computed, the last one and the best one at each temperature of the paper's annealing.
     """
     rows, dev = cut(opt, dev_share)
     chosen = {m: choose_on_dev(m, rows, dev, grid, seed=seed) for m in (PAPER, AUTHORS)}
@@ -208,6 +209,7 @@ def debias(
         "n_dev": len(dev),
         "n": len(test.labelled()),
         "settings": {method: settings for method, (settings, _) in chosen.items()},
+        "course": [(e.evaluations, e.value, e.incumbent) for e in fits[PAPER].solution.trace],
         RAW: raw_scores(test),
         **{method: scores_after(fit, test) for method, fit in fits.items()},
     }

@@ -24,6 +24,11 @@ if TYPE_CHECKING:
     from reproduction.plan import ModelPlan, ReproductionPlan
 
 
+# A demonstration of reasoning as in the paper, with nothing of ours before the answer. Where labels
+# are looked for, a full stop stands for the sentence.
+_REASONED = "{{ prompt }} {{ rationale or '.' }}{{ answer }}"
+
+
 def planned_sources(
     plan: ReproductionPlan, data: Path | None, folder: Path, fetched: Path
 ) -> Sources:
@@ -173,10 +178,11 @@ class _Asked:
         model, task = self.models[plain.model], self._tasks[plain.task]
         limit = rows or self._plan.rows.of(plain.task, "test")
         options = replace(model.options, chain_of_thought=True, max_new_tokens=max_new_tokens)
-        reasoning = replace(model, options=options)
+        wording = replace(task.task.chain_of_thought, demonstration=_REASONED)
+        reasoning = replace(task, task=replace(task.task, chain_of_thought=wording))
         after, before = (
-            self._ask(way, task, "test", plain.shots, plain.seed, limit)
-            for way in (reasoning, model)
+            self._ask(way, asked, "test", plain.shots, plain.seed, limit)
+            for way, asked in ((replace(model, options=options), reasoning), (model, task))
         )
         return ReasonedSource(plain, after, before)
 

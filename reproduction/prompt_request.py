@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property, lru_cache, partial
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dnip.base.errors import DNIPError
+from dnip.presenting.results import write_json
 from dnip.prompting.engines.hub import commit_of, find_files
 from dnip.prompting.engines.transformers_engine import TransformersEngine
 from dnip.prompting.models import ModelOptions, load_model, open_model
@@ -25,7 +27,10 @@ if TYPE_CHECKING:
 
     from dnip.prompting.plan import Plan
     from dnip.prompting.task import Task
+    from dnip.tables import ProbabilityTable
 
+#: The key of a table's metadata that holds how long the model took for each prompt.
+SECONDS = "seconds_per_prompt"
 # Words that are kept in each field of a demonstration: as many as leave room in the context.
 _CUTS = (None, 200, 150, 100, 75, 50, 35, 25, 15, 10)
 # The most of the context that instruction and demonstrations may take.
@@ -119,11 +124,22 @@ class PromptRequest:
     def make(self, progress: Callable[[int, int], None] | None = None) -> dict[str, Any]:
         """Prompt the model, or go on where an earlier run stopped; return the run's summary."""
         plan = self.plan()
-        engine = open_model(self.options, stop=plan.builder.stop, load=_load_once)
+        # As in the paper, an answer may run on past where it should end; it is counted.
+        engine = open_model(self.options, mark=plan.builder.stop, load=_load_once)
         if self.truncate and isinstance(engine, TransformersEngine):
             plan = _fitted(plan, engine)
+        began = time.perf_counter()
         summary = run_plan(plan, engine, out=self.table.path, progress=progress)
+        seconds = (time.perf_counter() - began) / max(1, summary.n - summary.n_resumed)
+        path = metadata_path(Path(self.table.path))
+        write_json(path, {**json.loads(path.read_text(encoding="utf-8")), SECONDS: seconds})
         return summary.to_dict()
+
+
+def metadata_of(table: ProbabilityTable) -> dict[str, Any]:
+    """Return the metadata of a table that was prompted for; none of others."""
+    path = metadata_path(Path(table.source))
+    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
 
 
 def _fitted(plan: Plan, engine: TransformersEngine) -> Plan:

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
 from dnip.presenting.artefacts import Column, Spread, Table
-from dnip.prompting.engines.base import CUT_FALLBACK, FALLBACK
-from dnip.tables.provenance import metadata_path
+from dnip.prompting.engines.base import FALLBACK, RUN_ON
 from reproduction.cell import Cell
-from reproduction.degenerate import never_predicted
 from reproduction.experiment import Artefact, Claim, Experiment
 from reproduction.methods import raw_scores
 from reproduction.naming import short_task
+from reproduction.prompt_request import metadata_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,19 +28,17 @@ _LEAST_ROWS = 200
 
 
 def compare_answers(reasoned: ProbabilityTable, plain: ProbabilityTable) -> dict[str, Any]:
-    """Score answers after reasoning and without it, and count those without a label, and cut ones.
+    """Score answers after reasoning and without it.
 
-    ``cut_fallbacks`` counts the answers that were cut before a label came: with more tokens, one
-    might have.
+    And count the answers without a label, and those that run on past an empty line.
     """
-    content = json.loads(metadata_path(Path(reasoned.source)).read_text(encoding="utf-8"))
-    details = content["summary"]["details"]
+    details = metadata_of(reasoned)["summary"]["details"]
     return {
         "n": len(reasoned),
         "reasoned": raw_scores(reasoned),
         "plain": raw_scores(plain),
         "fallbacks": details.get(FALLBACK, 0) / len(reasoned),
-        "cut_fallbacks": details.get(CUT_FALLBACK, 0) / len(reasoned),
+        "run_on": details.get(RUN_ON, 0) / len(reasoned),
     }
 
 
@@ -94,10 +89,7 @@ def _table(cells: Results, name: str, tokens: int) -> Table:
             values.append(fmean(after) if task is None else Spread.of(after))
             values.append(fmean(after) - some.mean("plain", metric))
         values.append(some.mean("fallbacks"))
-        values.append(some.mean("cut_fallbacks"))
-        values.append(
-            None if task is None else never_predicted([row.result["reasoned"] for row in some])
-        )
+        values.append(some.mean("run_on"))
         values.insert(1, round(some.mean("n")))
         rows.append(values)
     first = cells.rows[0]
@@ -112,14 +104,15 @@ def _table(cells: Results, name: str, tokens: int) -> Table:
             Column("COBias", percent=True),
             Column("Δ", percent=True, group="COBias"),
             Column("No label", percent=True),
-            Column("of these cut", percent=True),
-            Column("Never predicted", right=True),
+            Column("Run on", percent=True),
         ],
         rows,
         caption="Test accuracy and COBias (%) after reasoning, mean and standard deviation over "
-        f"seeds, answers of {tokens} tokens at most. Δ: absolute change against plain 1-shot "
-        "answers on the same rows. No label: answers in which no label was found, so that their "
-        "last token is scored; cut: those that had not ended by then. Both are shares of all rows.",
+        f"seeds. Δ: absolute change against plain 1-shot answers on the same rows. Only the model, "
+        f"or the limit of {tokens} tokens, ends an answer; the last label in it counts. No label: "
+        "there is none, and the last token is scored. Run on: answers that go on past an empty "
+        "line, where the demonstration ended. Ours are that limit and the sentences of reasoning, "
+        "one for each class; the label follows them at once.",
     )
 
 
@@ -135,6 +128,7 @@ def _statement(cells: Results, *, trained: bool) -> Claim:
         "at the cost of accuracy; matching label tokens are often missing",
         "Gemma-2-2B: accuracy −18.4 points, COBias −8.2 points",
         f"accuracy {100 * change['accuracy']:+.1f} points, COBias {100 * change['cobias']:+.1f} "
-        f"points on {rows} rows and more; no label in {cells.mean('fallbacks'):.0%} of the answers",
+        f"points on {rows} rows and more; of the answers, {cells.mean('fallbacks'):.0%} hold no "
+        f"label and {cells.mean('run_on'):.0%} run on",
         None if trained or rows < _LEAST_ROWS else max(change.values()) < 0,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -12,72 +12,71 @@ from dnip.presenting.artefacts import Column, Figure, Table
 from dnip.presenting.drawing.style import INK
 from reproduction.degenerate import never_predicted
 from reproduction.experiment import Artefact, Claim, Experiment
-from reproduction.methods import PICTURED, RAW, TITLES, debias_cell
+from reproduction.methods import PICTURED, RAW, debias_cell
+from reproduction.published import published
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import ArrayLike
-
+    from dnip.base.typing import Floats
     from dnip.presenting.artefacts import Row, Value
     from reproduction.cell import Cell
     from reproduction.results import CellResult, Results
     from reproduction.sources import Sources
 
-
-# Above this share of a row of the picture the ink is white.
+# Above this share the ink on a shade is white.
 _DARK = 0.55
-# A matrix of more classes cannot be read.
+# Pictures of more classes cannot be read.
 _MOST_CLASSES = 10
+# Sizes of a picture: its sides at least, a cell, a letter.
+_LEAST_INCHES, _CELL_INCHES, _LETTER_INCHES = 2.9, 0.55, 0.075
 # Ratios of predicted to true that count as over- and under-prediction.
 _OVER, _UNDER = 1.25, 0.8
 
 
-class ConfusionMatrix(Experiment):
+class ShownTask(Experiment):
+    """Raw and reweighted answers of the first seed, those of one task shown in full."""
+
+    def cells(self, sources: Sources) -> Sequence[Cell]:
+        """Return a cell for each source of the first seed."""
+        return [
+            debias_cell(self, source, {"order": list(source.shown)})
+            for source in sources.first_seed()
+        ]
+
+    def shown(self, results: Results) -> tuple[str, CellResult]:
+        """Return the paper's task, else the most unequal one that can be read."""
+        paper = published(self.name).numbers["task"]
+
+        def worth(titled: tuple[str, CellResult]) -> tuple[bool, bool, float]:
+            _, row = titled
+            readable = 2 < len(row.result["classes"]) <= _MOST_CLASSES
+            return row.labels["task"] == paper, readable, row.result[RAW]["cobias"]
+
+        return max(results.titled(), key=worth)
+
+
+class ConfusionMatrix(ShownTask):
     """Confusion matrices, raw and reweighted; that of one task is shown."""
 
     name = "confusion"
     title = "Confusion matrix: over- and under-predicted classes"
     paper = "Table 1"
 
-    class Options(Experiment.Options):
-        """The task whose matrix is shown, where the plan has it."""
-
-        task: str = "agnews"
-
-    options: Options
-
-    def cells(self, sources: Sources) -> Sequence[Cell]:
-        """Return a cell for each source of the first seed."""
-        return [debias_cell(self, source) for source in sources.first_seed()]
-
     def present(self, results: Results) -> Sequence[Artefact]:
-        """Return one matrix of the raw argmax, and one for each method."""
+        """Return the matrix of the raw argmax, and its picture beside those of methods."""
         if not len(results):
             return []
-        row = self._shown(results)
-        classes = row.result["classes"]
-        about = f"{row.labels['model']} on {row.labels['task']}"
-        artefacts: list[Artefact] = []
-        for way, title in TITLES.items():
-            name = self.name if way == RAW else f"{self.name}-{way}"
-            artefacts.append(_table(name, f"{about}, {title}", classes, row.result[way]))
-        if len(classes) <= _MOST_CLASSES:
-            counts = {t: row.result[way]["confusion"] for way, t in PICTURED.items()}
-            artefacts.append(confusion_figure(self.name, f"{self.title}: {about}", counts, classes))
-        return [*artefacts, _judge(row, results)]
-
-    def _shown(self, results: Results) -> CellResult:
-        """Return the task that is asked for, else one whose matrix can be read."""
-        rows = list(results.where(task=self.options.task))
-        return (rows or sorted(results, key=_is_unreadable))[0]
+        task, row = self.shown(results)
+        about = f"{self.title}: {row.labels['model']} on {task}"
+        matrices = {t: _matrix(row.result[way]["confusion"]) for way, t in PICTURED.items()}
+        caption = "Below a class: how often it is predicted, relative to how often it is true."
+        figures = matrix_figures(self.name, about, matrices, row.result["classes"], caption)
+        return [_table(f"{about}, raw argmax", row), *figures, _judge(row, results)]
 
 
-def _is_unreadable(row: CellResult) -> bool:
-    return not 2 < len(row.result["classes"]) <= _MOST_CLASSES
-
-
-def _table(name: str, what: str, classes: Sequence[str], scored: dict[str, Any]) -> Table:
+def _table(title: str, row: CellResult) -> Table:
+    classes, scored = row.result["classes"], row.result[RAW]
     counts = scored["confusion"]
     predicted = [sum(column) for column in zip(*counts, strict=True)]
     precisions: list[Value] = [counts[c][c] / n if n else None for c, n in enumerate(predicted)]
@@ -93,8 +92,8 @@ def _table(name: str, what: str, classes: Sequence[str], scored: dict[str, Any])
         ("Predicted / true", *scored["prediction_ratios"], None, None),
     ]
     return Table(
-        name,
-        f"{ConfusionMatrix.title}: {what}",
+        ConfusionMatrix.name,
+        title,
         [
             Column("True"),
             *(Column(label, digits=2, group="Predicted") for label in classes),
@@ -129,53 +128,47 @@ def _extremes(row: CellResult) -> list[tuple[str, float]]:
     return [pick(ratios, key=lambda one: one[1]) for pick in (max, min)]
 
 
-def confusion_figure(
-    name: str,
-    title: str,
-    matrices: Mapping[str, ArrayLike],
-    classes: Sequence[str],
-    *,
-    caption: str = "",
-) -> Figure:
-    """Return confusion counts, each on a shade for its share of the true class.
+class Matrix(NamedTuple):
+    """What stands in the cells of a picture, their shades from 0 to 1, and words below columns."""
 
-    Rows are true classes, columns predicted ones. Below each column stands how often the class is
-    predicted relative to how often it is true.
+    values: Floats
+    shades: Floats
+    below: Sequence[str]
 
-    Parameters
-    ----------
-    name, title, caption : str
-        As for :class:`~dnip.presenting.artefacts.Figure`.
-    matrices : mapping of str to array-like of shape (N, N)
-        By the heading of the panel.
-    classes : sequence of str
-    """
-    side = max(2.9, 0.55 * len(classes))
+
+def _matrix(confusion: Sequence[Sequence[int]]) -> Matrix:
+    """Return confusion counts, shaded by their share of the true class."""
+    counts = np.asarray(confusion)
+    true = np.maximum(counts.sum(axis=1), 1)
+    return Matrix(counts, counts / true[:, None], [f"{r:.2f}×" for r in counts.sum(axis=0) / true])
+
+
+def matrix_figures(
+    name: str, title: str, matrices: Mapping[str, Matrix], classes: Sequence[str], caption: str
+) -> list[Figure]:
+    """Return a picture of numbers by pairs of classes, or none of more than can be read."""
+    if len(classes) > _MOST_CLASSES:
+        return []
+    side = max(_LEAST_INCHES, _CELL_INCHES * len(classes))
     size = (0.9 + side * len(matrices), 1.2 + side)
-    draw = partial(_draw, matrices=matrices, classes=classes)
-    return Figure(name, title, draw, size, caption)
+    draw = partial(_draw, matrices=matrices, classes=[literal(name) for name in classes])
+    return [Figure(name, title, draw, size, caption)]
 
 
 def _draw(
     figure: Any,  # noqa: ANN401 - the library's own type
-    matrices: Mapping[str, ArrayLike],
+    matrices: Mapping[str, Matrix],
     classes: Sequence[str],
 ) -> None:
     n = len(classes)
-    classes = [literal(name) for name in classes]
+    wide = _LETTER_INCHES * max(map(len, classes)) > max(_CELL_INCHES, _LEAST_INCHES / n)
     panels = figure.subplots(1, len(matrices), sharey=True, squeeze=False)[0]
-    for axes, (heading, matrix) in zip(panels, matrices.items(), strict=True):
-        counts = np.asarray(matrix)
-        true = counts.sum(axis=1)
-        shares = counts / np.maximum(true, 1)[:, None]
-        axes.imshow(shares, cmap="Blues", vmin=0, vmax=1)
-        for (i, j), count in np.ndenumerate(counts):
-            ink = "white" if shares[i, j] > _DARK else INK
-            axes.text(j, i, f"{count:,}", ha="center", va="center", fontsize=8, color=ink)
-        ratios = counts.sum(axis=0) / np.maximum(true, 1)
-        ticks = [f"{name}\n{ratio:.2f}×" for name, ratio in zip(classes, ratios, strict=True)]
-        axes.set_xticks(range(n), ticks, fontsize=8, rotation=0 if n <= 6 else 90)
+    for axes, (heading, (values, shades, below)) in zip(panels, matrices.items(), strict=True):
+        axes.imshow(shades, cmap="Blues", vmin=0, vmax=1)
+        for (i, j), value in np.ndenumerate(values):
+            ink = "white" if shades[i, j] > _DARK else INK
+            axes.text(j, i, f"{value:,.0f}", ha="center", va="center", fontsize=8, color=ink)
+        ticks = [f"{name}\n{words}" for name, words in zip(classes, below, strict=True)]
+        axes.set_xticks(range(n), ticks, fontsize=8, rotation=90 if wide else 0)
         axes.set_yticks(range(n), classes, fontsize=8)
-        axes.set_xlabel("predicted, and how often relative to true")
         axes.set_title(literal(heading), fontsize=9.5, loc="left")
-    panels[0].set_ylabel("true")

@@ -1,114 +1,102 @@
-"""Figure 6: which class each class is taken for, and class accuracies, before and after."""
+"""Figure 6: a prompt, odd classes, the course of the optimisation, differences of classes."""
 
 from __future__ import annotations
 
-from collections import Counter
 from statistics import fmean
-from typing import TYPE_CHECKING
+from textwrap import indent
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnip.metrics import accuracy, cobias
-from dnip.presenting.artefacts import Column, Table
+from benchmarks.race.curves import Curve, Look, Panel, curve_figure
+from dnip.base.escaping import markdown, printable
 from dnip.presenting.drawing import FlowSide, flow_figure
 from dnip.presenting.drawing.style import colours
+from dnip.prompting.prompt import PromptBuilder
+from dnip.prompting.task import load_task
 from reproduction.comparison import standard_error
 from reproduction.degenerate import is_constant
-from reproduction.experiment import Artefact, Claim, Experiment
-from reproduction.methods import PAPER, PICTURED, RAW, TITLES, debias_cell, in_percent
+from reproduction.experiment import Artefact, Claim, Text
+from reproduction.experiments.confusion import Matrix, ShownTask, matrix_figures
+from reproduction.methods import PAPER, PICTURED, RAW, TITLES, in_percent
 from reproduction.results import Results
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dnip.presenting.artefacts import Row, Value
-    from reproduction.cell import Cell
+    from dnip.presenting.artefacts import Figure
     from reproduction.results import CellResult
-    from reproduction.sources import Sources
-
-# Flows of more classes cannot be read side by side.
-_MOST_CLASSES = 8
 
 
-class Overview(Experiment):
-    """Odd classes and class accuracies of the task that the paper shows, or of the most unequal."""
+class Overview(ShownTask):
+    """The prompt, odd classes, course and differences of one task: the paper's, if it is there."""
 
     name = "overview"
     title = "Odd classes and class accuracies"
     paper = "Figure 6"
 
-    class Options(Experiment.Options):
-        """The task that is shown in full, where the plan has it."""
-
-        task: str = "trec"
-
-    options: Options
-
-    def cells(self, sources: Sources) -> Sequence[Cell]:
-        """Return a cell for each source of the first seed."""
-        return [debias_cell(self, source) for source in sources.first_seed()]
-
     def present(self, results: Results) -> Sequence[Artefact]:
-        """Return a line for each source, and one source in full."""
+        """Return one task in full, and what the paper says of all."""
         if not len(results):
             return []
-        columns = [
-            Column("Task"),
-            Column("Odd class of most"),
-            Column("of classes", percent=True, digits=0),
-            Column("Worst class"),
-            *(Column(title, percent=True, group="Its accuracy") for title in TITLES.values()),
-        ]
-        table = Table(
-            self.name,
-            f"{self.title}: the wrong class that most classes are taken for, and the worst class "
-            "of the raw argmax (%)",
-            columns,
-            [_summary(title, row) for title, row in results.titled()],
+        task, row = self.shown(results)
+        return [self._prompt(task, row), *self._pictures(task, row), self._judge(results)]
+
+    def _prompt(self, title: str, row: CellResult) -> Text:
+        """Return a prompt of the task, with names in place of the texts."""
+        if not row.labels["order"]:
+            return Text("Saved tables do not tell what their prompts were.")
+        (task,) = [t for t in map(load_task, self.plan.tasks) if t.name == row.labels["task"]]
+        training, test = (
+            {name: f"[{name} of {what}]" for name in task.fields}
+            for what in ("a training row", "the test row")
         )
-        return [table, *self._in_full(results), self._judge(results)]
+        shown = [(training, label) for label in row.labels["order"]]
+        prompt = PromptBuilder(task, shown).prompt(test).text
+        return Text(
+            f"The prompt of {markdown(title)}; its wording is ours, as that of all tasks:\n\n"
+            + indent(printable(prompt), "    ")
+        )
 
-    def _shown(self, results: Results) -> tuple[str, CellResult] | None:
-        """Return the task that is asked for, else the one of few classes that is most unequal."""
-        few = [
-            (title, row)
-            for title, row in results.titled()
-            if 2 < len(row.result["classes"]) <= _MOST_CLASSES
-        ]
-        named = [(title, row) for title, row in few if row.labels["task"] == self.options.task]
-        if not few:
-            return None
-        return max(named or few, key=lambda shown: shown[1].result[RAW]["cobias"])
-
-    def _in_full(self, results: Results) -> list[Artefact]:
-        """Show one task in full."""
-        shown = self._shown(results)
-        if shown is None:
-            return []
-        title, row = shown
-        classes = row.result["classes"]
-        columns = [Column("Class")]
-        for way in TITLES.values():
-            columns.append(Column("accuracy", percent=True, group=way))
-            columns.append(Column("taken for", group=way))
-        rows: list[Row] = []
-        for c, name in enumerate(classes):
-            values: list[Value] = [name]
-            for way in TITLES:
-                odd = row.result[way]["odd_classes"][c]
-                values.append(row.result[way]["class_accuracies"][c])
-                values.append(None if odd is None else classes[odd])
-            rows.append(values)
+    def _pictures(self, task: str, row: CellResult) -> list[Figure]:
+        """Return odd classes, differences between classes, and the course of the optimisation."""
+        classes, looks = row.result["classes"], colours(TITLES.values())
+        shown = {title: row.result[way] for way, title in PICTURED.items()}
+        evaluations, at_each, best = zip(*row.result["course"], strict=True)
+        course = {"at each temperature": at_each, "best so far": best}
         return [
-            Table(f"{self.name}-classes", f"{self.title} of {title} (%)", columns, rows),
             flow_figure(
                 f"{self.name}-flows",
-                f"Odd classes of {title}",
-                _flow_sides(row),
+                f"Odd classes of {task}",
+                [
+                    FlowSide(
+                        f"{title}: accuracy {found['accuracy']:.3f}, COBias {found['cobias']:.3f}",
+                        np.array(found["confusion"]),
+                        looks[title],
+                    )
+                    for title, found in shown.items()
+                ],
                 classes,
                 caption="Bars: class accuracy. Arrows: the wrong class that a class's examples are "
                 "predicted as most often, as thick as the share of its examples; the number is the "
                 "share of the class's errors.",
+            ),
+            curve_figure(
+                f"{self.name}-course",
+                "Course of the optimisation",
+                [Panel(task, {name: Curve(evaluations, z) for name, z in course.items()})],
+                x_label="objective values computed",
+                y_label="Z",
+                look=Look(),
+                caption="Of the paper's annealing.",
+            ),
+            *matrix_figures(
+                f"{self.name}-differences",
+                f"Differences between class accuracies: {task}",
+                {title: _differences(found) for title, found in shown.items()},
+                classes,
+                "Points between the accuracies of two classes; their mean is COBias. Below a "
+                "class: its accuracy.",
             ),
         ]
 
@@ -137,30 +125,13 @@ class Overview(Experiment):
 
 def _of_worst(row: CellResult, way: str) -> float:
     """Return the accuracy of the class that is the raw argmax's worst."""
-    return float(row.result[way]["class_accuracies"][_worst(row)])
-
-
-def _worst(row: CellResult) -> int:
-    """Return the class with the lowest raw accuracy."""
     rates = row.result[RAW]["class_accuracies"]
-    return min((c for c, rate in enumerate(rates) if rate is not None), key=rates.__getitem__)
+    worst = min((c for c, rate in enumerate(rates) if rate is not None), key=rates.__getitem__)
+    return float(row.result[way]["class_accuracies"][worst])
 
 
-def _summary(title: str, row: CellResult) -> list[Value]:
-    classes, worst = row.result["classes"], _worst(row)
-    odd = Counter(c for c in row.result[RAW]["odd_classes"] if c is not None).most_common(1)
-    most: list[Value] = [None, None]
-    if odd:
-        most = [classes[odd[0][0]], odd[0][1] / len(classes)]
-    rates = (row.result[way]["class_accuracies"][worst] for way in TITLES)
-    return [title, *most, classes[worst], *rates]
-
-
-def _flow_sides(row: CellResult) -> list[FlowSide]:
-    looks = colours(TITLES.values())
-    sides = []
-    for way, title in PICTURED.items():
-        counts = np.array(row.result[way]["confusion"])
-        heading = f"{title}: accuracy {accuracy(counts):.3f}, COBias {cobias(counts):.3f}"
-        sides.append(FlowSide(heading, counts, looks[title]))
-    return sides
+def _differences(scored: dict[str, Any]) -> Matrix:
+    """Return the differences between class accuracies."""
+    rates = np.array(scored["class_accuracies"], dtype=float)
+    gaps = np.nan_to_num(abs(rates[:, None] - rates))
+    return Matrix(100 * gaps, gaps, [f"{rate:.0%}" for rate in rates])

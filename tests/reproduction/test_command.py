@@ -50,7 +50,7 @@ def test_an_experiment_on_saved_tables_leaves_results_and_a_manifest(work, repro
     content = json.loads((work / "out/results/confusion.json").read_text())
     assert {"raw", "paper", "authors", "optimum", "ours"} <= set(content["cells"][0]["result"])
     header = (work / "out/results/confusion.csv").read_text().splitlines()[0]
-    assert header.startswith("model,task,dataset,shots,seed,n_opt")
+    assert header.startswith("model,task,dataset,shots,seed,order,n_opt")
     manifest = json.loads((work / "out/manifest.json").read_text())
     assert manifest["inputs"]["plan"]["tasks"] == ["agnews", "trec"]
     assert manifest["inputs"]["package_version"]
@@ -62,8 +62,8 @@ def test_an_experiment_on_saved_tables_leaves_results_and_a_manifest(work, repro
     [
         ("ablation", [f"ablation-{method}" for method in sorted(METHODS)], 2),
         ("single", [f"single-{method}" for method in sorted(METHODS)], 2),
-        ("kde", ["kde", "kde-weights"], 2),
-        ("overview", ["overview", "overview-classes"], 1),
+        ("kde", ["kde", "kde-weights"], 3),
+        ("overview", [], 3),
         ("convergence", ["convergence", "convergence-scales"], 0),
     ],
 )

@@ -201,6 +201,7 @@ def open_model(
     options: ModelOptions,
     *,
     stop: str | None = None,
+    mark: str | None = None,
     load: Callable[..., TransformersEngine] | None = None,
 ) -> TransformersEngine | ServerEngine:
     """Return the engine that a model's path, name or URL asks for.
@@ -210,6 +211,8 @@ def open_model(
     options : ModelOptions
     stop : str, optional
         Text that ends an answer, where the model reasons and goes on with the very prompt.
+    mark : str, optional
+        Text that marks such an answer as one that runs on.
     load : callable, optional
         Stands for :func:`load_model`, such as one that keeps what it has loaded.
     """
@@ -220,7 +223,7 @@ def open_model(
     settings: dict[str, Any] = {}
     if options.chain_of_thought and options.votes is None:
         chat = options.chat or options.endpoint == Endpoint.CHAT
-        settings = options.given("max_new_tokens") | {"stop": None if chat else stop}
+        settings = options.given("max_new_tokens") | ({} if chat else {"stop": stop, "mark": mark})
     if issubclass(kind, ServerEngine):
         talking = options.given("key_variable", "concurrency", "timeout", "retries")
         settings |= options.given("endpoint", "top_logprobs", "temperature", "max_tokens")

@@ -154,7 +154,7 @@ def test_the_last_label_of_the_answer_is_scored(endpoint, shape):
     row, _ = asked(answer, endpoint=endpoint)
     np.testing.assert_allclose(row.captured, [0.5, 0.25, 0.125])
     assert row.ceiling is None
-    assert row.details == {"fallback": 0, "cut_fallback": 0, "cut": 0, "new_tokens": 5}
+    assert row.details == {"fallback": 0, "cut": 0, "new_tokens": 5}
 
 
 @pytest.mark.parametrize(("endpoint", "shape"), SHAPES)
@@ -177,7 +177,7 @@ def test_an_empty_answer_tells_nothing():
     row, _ = asked(empty)
     np.testing.assert_array_equal(row.captured, [0, 0, 0])
     np.testing.assert_array_equal(row.ceiling, [1, 1, 1])
-    assert row.details == {"fallback": 1, "cut_fallback": 0, "cut": 0, "new_tokens": 0}
+    assert row.details == {"fallback": 1, "cut": 0, "new_tokens": 0}
 
 
 @pytest.mark.parametrize(
@@ -191,6 +191,15 @@ def test_what_comes_with_or_after_the_stop_text_does_not_count(tail):
     assert request["stop"] == ["\n\n"]
     whole, _ = asked(completion(place(" So"), *tail[:2], text=" So"), stop="\n\n")
     assert whole.details["new_tokens"] == 1
+
+
+@pytest.mark.parametrize(("tail", "expected"), [([place("\n"), place("\nSo")], 1), ([], 0)])
+def test_an_answer_that_runs_on_past_the_mark_is_told_and_not_ended(tail, expected):
+    last = place(" bad", TORN)
+    row, request = asked(completion(place(" good", SURE), *tail, last), mark="\n\n")
+    assert row.details["run_on"] == expected
+    assert row.details["new_tokens"] == 2 + len(tail)
+    assert "stop" not in request
 
 
 def test_an_answer_that_was_cut_is_told():

@@ -84,7 +84,6 @@ def assert_equal(engine, oracle, prompts, task, scoring, stop=None):
     assert [(d["fallback"], d["cut"], d["new_tokens"]) for d in details] == [
         (e.fallback, e.cut, len(e.tokens)) for e in expected
     ]
-    assert [d["cut_fallback"] for d in details] == [int(e.fallback and e.cut) for e in expected]
     np.testing.assert_allclose(captured, [e.captured for e in expected], atol=ATOL, rtol=0)
     return expected
 
@@ -132,6 +131,16 @@ def test_an_answer_ends_before_the_stop_text(case):
         )
         assert any(not answer.cut and len(answer.tokens) < MOST for answer in expected)
     assert any(not answer.tokens for answer in expected)  # scored where the answer would have begun
+
+
+def test_an_answer_may_run_on_past_a_mark(case):
+    folder, oracle, task = case("llama")
+    prompts = random_prompts(task, 1, 10, seed=5, chain_of_thought=True)
+    whole = [oracle.tokenizer.decode(oracle.answer(p.text, MOST)[0]) for p in prompts]
+    mark = re.search("[ -~]{2}", whole[0][8:])[0]
+    captured, details = score(engine_of(folder, mark=mark), prompts, task)
+    assert [known["run_on"] for known in details] == [int(mark in text) for text in whole]
+    assert (captured == score(engine_of(folder), prompts, task)[0]).all()
 
 
 def test_an_answer_ends_with_the_tokens_that_end_a_sequence(case, tmp_path):

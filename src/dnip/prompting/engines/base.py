@@ -15,8 +15,8 @@ from dnip.prompting.task import Task
 SAMPLES = "samples"
 #: The detail of a row that is 1 where the model's answer holds no label, else 0.
 FALLBACK = "fallback"
-#: The detail of a row that is 1 where, besides, the answer was cut before it ended, else 0.
-CUT_FALLBACK = "cut_fallback"
+#: The detail of a row that is 1 where its answer holds the text that marks one that runs on.
+RUN_ON = "run_on"
 
 
 class Scoring(StrEnum):

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dnip.base.errors import InvalidInputError, listed
 from dnip.base.typing import Floats
 from dnip.base.validation import check_integer
-from dnip.prompting.engines.base import CUT_FALLBACK, FALLBACK, ScoredRow, Scoring
+from dnip.prompting.engines.base import FALLBACK, RUN_ON, ScoredRow, Scoring
 from dnip.prompting.engines.batches import pad
 from dnip.prompting.engines.causal_lm import cache_of, fork
 from dnip.prompting.engines.transformers_engine import TransformersEngine, mean_per_label
@@ -61,6 +61,8 @@ class TransformersReasoningEngine(TransformersEngine):
         Most tokens of an answer.
     stop : str, optional
         Text that ends an answer, beside the model's own end-of-sequence tokens.
+    mark : str, optional
+        Text that marks an answer as one that runs on; it ends none.
     batch_tokens : int, optional
         Most tokens of a batch, those of the answers included and of the shared prefix apart; by
         default 8,192 on a CPU and 65,536 on a GPU.
@@ -83,10 +85,11 @@ class TransformersReasoningEngine(TransformersEngine):
         *,
         max_new_tokens: int = 256,
         stop: str | None = None,
+        mark: str | None = None,
         **options: Any,
     ) -> None:
         self._most = check_integer("max_new_tokens", max_new_tokens, at_least=1)
-        self._stop = stop
+        self._stop, self._mark = stop, mark
         super().__init__(model, **options)
         self._closing = self._model.closing | self.tokenizer.closing
 
@@ -119,8 +122,8 @@ class TransformersReasoningEngine(TransformersEngine):
         ------
         ScoredRow
             With ``details["fallback"]``, 1 where the answer holds no label, else 0; ``"cut"``, 1
-            where it was cut at `max_new_tokens`; ``"cut_fallback"``, 1 where both; and
-            ``"new_tokens"``, its length.
+            where it was cut at `max_new_tokens`; ``"new_tokens"``, its
+            length; and with a mark ``"run_on"``, 1 where the answer holds it.
 
         Raises
         ------
@@ -179,10 +182,11 @@ class TransformersReasoningEngine(TransformersEngine):
                 answer = answers[place]
                 details = {
                     FALLBACK: int(not found[place]),
-                    CUT_FALLBACK: int(not found[place] and not answer.ended),
                     "cut": int(not answer.ended),
                     "new_tokens": len(answer.tokens),
                 }
+                if self._mark is not None:
+                    details[RUN_ON] = int(self._mark in self.tokenizer.decode(answer.tokens))
                 yield ScoredRow(number, captured[place], details=details)
 
     def _generate(
