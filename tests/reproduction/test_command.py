@@ -1,10 +1,8 @@
 import json
 
-import numpy as np
 import pytest
 
 from dnip import ProbabilityTable
-from dnip.comparing.demonstration import bundled_table
 from reproduction.plan import load_plan
 from results import METHODS, starving_table
 from texts import write_tables, write_texts
@@ -80,15 +78,6 @@ def test_an_experiment_goes_from_tables_to_report(folder, reproduce, name, table
     assert sorted(path.stem for path in (folder / "out/tables").glob("*.md")) == tables
     assert len(list((folder / "out/figures").glob("*.png"))) == figures
     assert json.loads((folder / "out/claims.json").read_text())
-
-
-def test_raw_scores_equal_those_of_an_evaluation(work, reproduce):
-    reproduce("opt-size", *SAVED)
-    cells = json.loads((work / "out/results/opt-size.json").read_text())["cells"]
-    test = bundled_table("test")
-    accuracy = np.mean(test.probabilities.argmax(axis=1) == test.labels)
-    assert {cell["result"]["raw"]["accuracy"] for cell in cells} == {accuracy}
-    assert {cell["labels"]["size"] for cell in cells} == {10, 100, 0}
 
 
 def test_experiments_that_prompt_are_left_out_of_saved_tables(work, reproduce):

@@ -39,17 +39,14 @@ def test_prompts_that_reason_are_the_plain_ones_with_the_papers_sentences(plan, 
     write_texts(tmp_path / "data")
     sources = sources_of(plan, tmp_path)
     reasoned = sources.reasoned(20, 16)[0]
-    after, plain = (sources.requests[one.key] for one in (reasoned.test, reasoned.plain_test))
-    (row, label), *_ = after.plan().builder.demonstrations
-    reason = f"Think step by step before answering. {after.task.chain_of_thought.rationales[label]}"
-    prompt = after.plan().prompts[0]
-    assert f"Answer: {reason} {after.task.label_words[label]}\n\n" in prompt.text
-    assert prompt.text.endswith("Answer: Think step by step before answering.")
-    assert prompt.lead == " ."
-    asked = plain.plan().prompts[0].text.replace("Topic:", f"Answer: {reason}", 1)
-    asked = asked.replace("Topic:", "Answer: Think step by step before answering.")
-    assert prompt.text == asked
-    assert row["text"] in asked
+    after, plain = (
+        sources.requests[one.key].plan() for one in (reasoned.test, reasoned.plain_test)
+    )
+    ((_, label),) = after.builder.demonstrations
+    asked = "Answer: Think step by step before answering."
+    reason = after.task.chain_of_thought.rationales[label]
+    expected = plain.prompts[0].text.replace("Topic:", f"{asked} {reason}", 1)
+    assert after.prompts[0].text == expected.replace("Topic:", asked)
 
 
 def test_what_a_table_depends_on_changes_its_key_and_nothing_else_does(plan, tmp_path):
