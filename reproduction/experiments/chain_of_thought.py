@@ -10,6 +10,7 @@ from pydantic import Field
 from dnip.presenting.artefacts import Column, Spread, Table
 from dnip.prompting.engines.base import FALLBACK, RUN_ON
 from reproduction.cell import Cell
+from reproduction.degenerate import never_predicted
 from reproduction.experiment import Artefact, Claim, Experiment
 from reproduction.methods import raw_scores
 from reproduction.naming import short_task
@@ -90,6 +91,8 @@ def _table(cells: Results, name: str, tokens: int) -> Table:
             values.append(fmean(after) - some.mean("plain", metric))
         values.append(some.mean("fallbacks"))
         values.append(some.mean("run_on"))
+        reasoned = [row.result["reasoned"] for row in some]
+        values.append(None if task is None else never_predicted(reasoned))
         values.insert(1, round(some.mean("n")))
         rows.append(values)
     first = cells.rows[0]
@@ -105,6 +108,7 @@ def _table(cells: Results, name: str, tokens: int) -> Table:
             Column("Δ", percent=True, group="COBias"),
             Column("No label", percent=True),
             Column("Run on", percent=True),
+            Column("Never predicted", right=True),
         ],
         rows,
         caption="Test accuracy and COBias (%) after reasoning, mean and standard deviation over "

@@ -150,8 +150,10 @@ def matrix_figures(
     if len(classes) > _MOST_CLASSES:
         return []
     side = max(_LEAST_INCHES, _CELL_INCHES * len(classes))
-    size = (0.9 + side * len(matrices), 1.2 + side)
-    draw = partial(_draw, matrices=matrices, classes=[literal(name) for name in classes])
+    longest = _LETTER_INCHES * max(map(len, classes))
+    turned = longest > side / len(classes)
+    size = (0.9 + side * len(matrices), 1.2 + side + turned * longest)
+    draw = partial(_draw, matrices=matrices, classes=list(map(literal, classes)), turned=turned)
     return [Figure(name, title, draw, size, caption)]
 
 
@@ -159,9 +161,10 @@ def _draw(
     figure: Any,  # noqa: ANN401 - the library's own type
     matrices: Mapping[str, Matrix],
     classes: Sequence[str],
+    *,
+    turned: bool,
 ) -> None:
     n = len(classes)
-    wide = _LETTER_INCHES * max(map(len, classes)) > max(_CELL_INCHES, _LEAST_INCHES / n)
     panels = figure.subplots(1, len(matrices), sharey=True, squeeze=False)[0]
     for axes, (heading, (values, shades, below)) in zip(panels, matrices.items(), strict=True):
         axes.imshow(shades, cmap="Blues", vmin=0, vmax=1)
@@ -169,6 +172,6 @@ def _draw(
             ink = "white" if shades[i, j] > _DARK else INK
             axes.text(j, i, f"{value:,.0f}", ha="center", va="center", fontsize=8, color=ink)
         ticks = [f"{name}\n{words}" for name, words in zip(classes, below, strict=True)]
-        axes.set_xticks(range(n), ticks, fontsize=8, rotation=90 if wide else 0)
+        axes.set_xticks(range(n), ticks, fontsize=8, rotation=90 if turned else 0)
         axes.set_yticks(range(n), classes, fontsize=8)
         axes.set_title(literal(heading), fontsize=9.5, loc="left")

@@ -36,6 +36,11 @@ def experiment(name, **options):
     return found
 
 
+def presented(name, *cells, **options):
+    """What an experiment makes of some cells."""
+    return experiment(name, **options).present(results(*cells))
+
+
 METHODS = ("paper", "authors", "optimum", "ours")
 
 

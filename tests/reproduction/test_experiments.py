@@ -1,12 +1,10 @@
 """What experiments compute, against plain calls; what they present; and when their claims hold."""
 
 import json
-from itertools import combinations
 
 import numpy as np
 import pytest
 from matplotlib.figure import Figure as Canvas
-from scipy.stats import gaussian_kde
 
 import oracles
 from dnip import Objective, ProbabilityTable, solve
@@ -19,7 +17,6 @@ from dnip.tables.evaluation import evaluate
 from reproduction.experiment import Text
 from reproduction.experiments.annealing_runs import measure_convergence, readings
 from reproduction.experiments.chain_of_thought import compare_answers
-from reproduction.experiments.densities import GRID, SIMULATED, measure_densities, simulate
 from reproduction.experiments.objectives import measure_objectives
 from reproduction.experiments.opt_sizes import FULL, debias_on_draw
 from reproduction.experiments.prior_methods import measure_prior_methods
@@ -27,17 +24,13 @@ from reproduction.experiments.scale_sizes import measure_scales
 from reproduction.experiments.solve_times import measure_solve_times
 from reproduction.methods import cut
 from reproduction.registry import EXPERIMENTS
-from results import METHODS, experiment, of_kind, results, scored, starving_table, verdicts
+from results import METHODS, experiment, of_kind, presented, results, starving_table, verdicts
 
 OPT, TEST = starving_table(300, 1), starving_table(200, 2)
 
 
 def pair(numbers):
     return dict(zip(("accuracy", "cobias", "cobias_single"), numbers, strict=False))
-
-
-def presented(name, *cells, **options):
-    return experiment(name, **options).present(results(*cells))
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
@@ -119,129 +112,6 @@ def test_each_claim_on_objectives_falls_with_its_own_number(changes, place, expe
 )
 def test_claims_on_cobias_single(changes, expected):
     assert verdicts(objectives("single", {**OF_SINGLE, **changes})) == expected
-
-
-# Table 1 and figure 6: confusion matrices
-
-
-UNEVEN = [[9, 1, 0], [8, 2, 0], [4, 4, 2]]
-EVEN = [[8, 1, 1], [1, 8, 1], [1, 1, 8]]
-
-
-def matrices(task, raw, after, classes="abc", order=()):
-    found = {"classes": list(classes), "n": 30, "raw": scored(raw, classes)}
-    found["course"] = [(1, 0.9, 0.9), (50, 0.7, 0.6)]
-    return {"task": task, "order": list(order)}, found | dict.fromkeys(
-        METHODS, scored(after, classes)
-    )
-
-
-def test_confusion_matrices_and_their_picture():
-    artefacts = presented("confusion", matrices("t", UNEVEN, EVEN))
-    (table,) = of_kind(artefacts, Table)
-    assert table.rows[3] == ("All", 21, 7, 2, 30, None)
-    canvas = Canvas()
-    of_kind(artefacts, Figure)[0].draw(canvas)
-    labels = [label.get_text() for label in canvas.axes[0].get_xticklabels()]
-    assert labels == ["a\n2.10×", "b\n0.70×", "c\n0.20×"]
-    others = [matrices(name, EVEN, EVEN) for name in ("agnews", "v")]
-    assert verdicts(artefacts) == [True]
-    most = presented("confusion", matrices("t", UNEVEN, EVEN), *others)
-    assert verdicts(most) == [False]
-    assert "m on agnews," in of_kind(most, Table)[0].title
-
-
-RAW, AFTER = [[8, 1, 1], [6, 3, 1], [2, 7, 1]], [[7, 2, 1], [3, 6, 1], [1, 3, 6]]
-
-
-def drawn(figure):
-    """The texts in each panel of a figure."""
-    canvas = Canvas(layout="constrained")
-    figure.draw(canvas)
-    return [[text.get_text() for text in axes.texts] for axes in canvas.axes]
-
-
-def test_figure_6_in_full():
-    artefacts = presented("overview", matrices("agnews", RAW, AFTER, order=[1]))
-    flows, course, differences = of_kind(artefacts, Figure)
-    assert drawn(flows)[0][:2] == ["0.80", "50%"]
-    canvas = Canvas()
-    course.draw(canvas)
-    assert [list(line.get_ydata()) for line in canvas.axes[0].lines] == [[0.9, 0.7], [0.9, 0.6]]
-    assert drawn(differences)[:2] == [
-        ["0", "50", "70", "50", "0", "20", "70", "20", "0"],
-        ["0", "10", "10", "10", "0", "0", "10", "0", "0"],
-    ]
-    (text,) = of_kind(artefacts, Text)
-    lines = [line.strip() for line in text.markdown.splitlines() if line.strip()]
-    assert lines[2:] == [
-        "Article: [text of a training row]",
-        "Topic: Sports",
-        "Article: [text of the test row]",
-        "Topic:",
-    ]
-    saved = presented("overview", matrices("agnews", RAW, AFTER))
-    assert of_kind(saved, Text)[0].markdown.startswith("Saved tables do not tell")
-
-
-@pytest.mark.parametrize(
-    ("raw", "after", "expected"),
-    [(RAW, AFTER, True), (AFTER, RAW, False), (RAW, [[0, 0, 10]] * 3, None)],
-)
-def test_the_class_that_was_worst_is_lifted(raw, after, expected):
-    assert verdicts(presented("overview", matrices("t", raw, after))) == [expected]
-
-
-# Figures 1 and 2: densities
-
-
-def test_densities_are_of_the_products_of_the_paper_and_of_their_shares():
-    found = measure_densities(OPT, TEST, dev_share=0.1, seed=0, simulated=0)
-    weights = fit_table(cut(OPT, 0.1)[0], seed=0).coefficients.weights
-    inside = (GRID >= 0) & (GRID <= 1)
-    for way, product in (("raw", TEST.probabilities), ("ours", TEST.probabilities * weights)):
-        curves = {"product": [], "normalised": []}
-        for c in range(3):
-            true, of_class = product[TEST.labels == c, c], product[TEST.labels == c]
-            widest = max(len(true) ** -0.2, 0.005 / true.std(ddof=1))  # a step of the grid
-            curves["product"].append(gaussian_kde(true, widest)(GRID))
-            own = gaussian_kde(true / of_class.sum(axis=1))
-            curves["normalised"].append(inside * (own(GRID) + own(-GRID) + own(2 - GRID)))
-        for drawn_so, expected in curves.items():
-            np.testing.assert_allclose(found[way]["densities"][drawn_so], expected, atol=1e-4)
-            shares = [curve / curve.sum() for curve in expected]
-            apart = [abs(a - b).sum() / 2 for a, b in combinations(shares, 2)]
-            assert found[way][drawn_so] == pytest.approx(np.mean(apart))
-
-
-def test_simulated_instances_are_like_the_rows():
-    made = simulate(OPT, 40_000, seed=1)
-    for c in range(3):
-        of_class = (t.probabilities[t.labels == c] for t in (OPT, made))
-        own, like = (np.log(p[:, 1:] / p[:, :1]) for p in of_class)
-        np.testing.assert_allclose(like.mean(axis=0), own.mean(axis=0), atol=0.1)
-        np.testing.assert_allclose(np.cov(like.T), np.cov(own.T), atol=0.15)
-        assert (made.labels == c).mean() == pytest.approx((OPT.labels == c).mean(), abs=0.01)
-
-
-@pytest.mark.parametrize(
-    ("after", "expected"),
-    [
-        ({"normalised": 0.2}, [True, True]),
-        ({"normalised": 0.5, "worst_class_accuracy": 0.0}, [False, False]),
-        ({"constant": "a"}, []),
-    ],
-)
-def test_figures_1_and_2_and_their_claims(after, expected):
-    found = measure_densities(OPT, TEST, dev_share=0.1, seed=0, simulated=0)
-    found = {**found, "raw": found["raw"] | {"normalised": 0.4}, "paper": found["paper"] | after}
-    artefacts = presented("kde", *(({"task": "t", "simulated": n}, found) for n in (SIMULATED, 0)))
-    assert verdicts(artefacts) == expected
-    table, indices = of_kind(artefacts, Table)
-    assert table.rows[0][1:3] == [found["raw"]["product"], found["paper"]["product"]]
-    assert [row[3] / 30 for row in indices.rows] == pytest.approx(found["paper"]["weights"])
-    titles = [figure.title.partition(": ")[2] for figure in of_kind(artefacts, Figure)]
-    assert titles == ["5,000 simulated instances of t", "t"]
 
 
 # Figure 3: prior methods
@@ -457,7 +327,7 @@ def test_chain_of_thought(reasoned, rows, expected):
     line = of_kind(artefacts, Table)[0].rows[0]
     assert line[:3] == ["AGN", rows, Spread(reasoned[0], 0.0)]
     assert line[3] == pytest.approx(reasoned[0] - 0.7)
-    assert line[6:] == [0.25, 0.125]
+    assert line[6:] == [0.25, 0.125, 0]
     assert verdicts(artefacts) == [expected]
     trained = experiment("cot")
     trained.plan = trained.plan.model_copy(update={"opt_split": "test"})
