@@ -29,7 +29,7 @@ _DARK = 0.55
 # Pictures of more classes cannot be read.
 _MOST_CLASSES = 10
 # Sizes of a picture: its sides at least, a cell, a letter.
-_LEAST_INCHES, _CELL_INCHES, _LETTER_INCHES = 2.9, 0.55, 0.075
+_LEAST_INCHES, _CELL_INCHES, _LETTER_INCHES = 2.9, 0.55, 0.068
 # Ratios of predicted to true that count as over- and under-prediction.
 _OVER, _UNDER = 1.25, 0.8
 
@@ -167,7 +167,7 @@ def _draw(
     n = len(classes)
     panels = figure.subplots(1, len(matrices), sharey=True, squeeze=False)[0]
     for axes, (heading, (values, shades, below)) in zip(panels, matrices.items(), strict=True):
-        axes.imshow(shades, cmap="Blues", vmin=0, vmax=1)
+        axes.imshow(shades, cmap="Blues", vmin=0, vmax=1, aspect="auto")
         for (i, j), value in np.ndenumerate(values):
             ink = "white" if shades[i, j] > _DARK else INK
             axes.text(j, i, f"{value:,.0f}", ha="center", va="center", fontsize=8, color=ink)
