@@ -13,7 +13,7 @@ from dnip.base.escaping import markdown, printable
 from dnip.presenting.drawing import FlowSide, flow_figure
 from dnip.presenting.drawing.style import colours
 from dnip.prompting.prompt import PromptBuilder
-from dnip.prompting.task import load_task
+from dnip.prompting.task_files import load_task
 from reproduction.comparison import standard_error
 from reproduction.degenerate import is_constant
 from reproduction.experiment import Artefact, Claim, Text
