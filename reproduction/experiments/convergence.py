@@ -11,11 +11,7 @@ from dnip.base.toml_models import Several
 from dnip.presenting.artefacts import Column, Table
 from reproduction.experiment import Artefact, Claim, Experiment, Text
 from reproduction.experiments.annealing_runs import PRESET, measure_convergence
-from reproduction.experiments.scale_sizes import (
-    judge_scale,
-    measure_scales,
-    scales_table,
-)
+from reproduction.experiments.scale_sizes import judge_scale, measure_scales, scales_table
 from reproduction.results import Results
 
 if TYPE_CHECKING:

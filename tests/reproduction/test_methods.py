@@ -6,13 +6,7 @@ from dnip import Objective
 from dnip.fitting.fit import fit_table
 from dnip.solvers import Anneal
 from dnip.tables.evaluation import evaluate
-from reproduction.methods import (
-    best_of,
-    choose_on_dev,
-    cut,
-    debias,
-    scores_after,
-)
+from reproduction.methods import best_of, choose_on_dev, cut, debias, scores_after
 from reproduction.plan import DevGrid
 from results import METHODS, starving_table
 

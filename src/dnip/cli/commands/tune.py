@@ -55,8 +55,7 @@ def tune(
         ),
     ] = None,
     dev_share: Annotated[
-        float | None,
-        Option("Score on this share of every class instead, such as 0.05."),
+        float | None, Option("Score on this share of every class instead, such as 0.05.")
     ] = None,
     dev: Annotated[
         Path | None, Option("Score on this table instead; no row of it is fitted.", metavar="TABLE")
