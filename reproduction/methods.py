@@ -119,9 +119,9 @@ def best_of(
 ) -> _Candidate:
     """Return the best candidate by the criterion of the paper's ablations.
 
-    "Lower COBias is our top priority; when COBias scores are similar, we prefer the one with higher
-    accuracy" (section 5.5). That similar is within 2 points of the lowest, and that dev is judged
-    so too, is chosen here: the paper does not say how it chooses on dev.
+    COBias comes first; among methods of similar COBias, accuracy (section 5.5). That similar is
+    within 2 points of the lowest, and that dev is judged so too, is chosen here: the paper does not
+    say how it chooses on dev.
 
     Examples
     --------
