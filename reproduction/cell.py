@@ -93,7 +93,7 @@ class Cell:
     settings : mapping
         Plain JSON values.
     chains : float
-        How many fits on `opt` anneal as the paper does, with chains of λNK moves and K = 30.
+        How many fits on `opt` anneal by ``--preset paper``, at K = 30.
 
     Examples
     --------

@@ -92,7 +92,7 @@ class Objective:
     tau : float, default=0.0
         τ, the weight of the PMI term, at least 0. The published setting is 0.2.
     smoothing : float, optional
-        μ, added to the counts inside PMI, above 0. The published setting is 4000. By default it is
+        μ, added to the counts inside PMI, above 0. The authors' code has 4000. By default it is
         0.4·M: that is 4000 at the paper's 10,000 examples, and smooths alike at any M.
     terms : tuple of str, default=("error", "cobias", "pmi")
         The terms that Z keeps.
@@ -148,7 +148,7 @@ class Objective:
 
     @classmethod
     def published(cls) -> Objective:
-        """Return the published settings: β = 2.7, τ = 0.2, μ = 4000.
+        """Return β = 2.7 and τ = 0.2 of the paper, and μ = 4000 of the authors' code.
 
         The paper prints β and τ, and chooses μ on a dev set. 4000 is that of the authors' public
         code.
@@ -162,7 +162,7 @@ class Objective:
 
     @property
     def is_published(self) -> bool:
-        """Whether μ is a number of examples, as published: Z is then minimised as it stands."""
+        """Whether μ is a number of examples, so that Z is minimised as the paper has it."""
         return self.smoothing is not None
 
     def smoothing_over(self, n_examples: float) -> float:

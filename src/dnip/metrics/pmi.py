@@ -9,12 +9,12 @@ from dnip.base.typing import Floats
 from dnip.base.validation import check_number
 from dnip.metrics.confusion import as_counts
 
-# μ as a part of the examples: the published 4000 at the paper's 10,000.
+# μ as a part of the examples: 4000, as in the authors' code, at the paper's 10,000.
 _PART = 0.4
 
 
 def smoothing_over(n_examples: float) -> float:
-    """Return the μ that smooths M examples as the published 4000 smooths 10,000.
+    """Return the μ that smooths M examples as 4000 smooths 10,000.
 
     Examples
     --------

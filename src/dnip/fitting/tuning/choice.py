@@ -33,7 +33,7 @@ class Criterion:
     ----------
     name : {"accuracy", "cobias", "weighted"}, default="weighted"
         ``"accuracy"``: the highest accuracy, and among equals the lowest COBias. ``"cobias"``: the
-        other way round, as the paper judges its ablations. ``"weighted"``: the weighted sum of
+        other way round. ``"weighted"``: the weighted sum of
         metrics by `weights`.
     weights : mapping of str to float, optional
         For ``"weighted"`` only: how much each metric of :data:`dnip.metrics.METRICS` counts, at
