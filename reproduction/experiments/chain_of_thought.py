@@ -128,8 +128,8 @@ def _statement(cells: Results, *, trained: bool) -> Claim:
     }
     rows = min(cells.numbers("n"))
     return Claim(
-        "1-shot chain of thought leads to more uniform but unreliable predictions, lowering COBias "
-        "at the cost of accuracy; matching label tokens are often missing",
+        "After 1-shot chain of thought, predictions are more even but less reliable: COBias falls, "
+        "and accuracy with it; many answers name no label",
         "Gemma-2-2B: accuracy −18.4 points, COBias −8.2 points",
         f"accuracy {100 * change['accuracy']:+.1f} points, COBias {100 * change['cobias']:+.1f} "
         f"points on {rows} rows and more; of the answers, {cells.mean('fallbacks'):.0%} hold no "

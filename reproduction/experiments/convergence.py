@@ -115,7 +115,7 @@ def _judge(results: Results) -> Claim:
     """Judge the runs of ``--preset paper``."""
     gaps = [g for row in results if row.result["proven"] for g in row.result["gaps"][PRESET]]
     return Claim(
-        "SA is guaranteed to probabilistically converge to global optima",
+        "The probability that annealing ends at a global optimum goes to 1",
         "a proof for endless time, no numbers; a finite run cannot refute it",
         f"at the proven optimum: {gaps.count(0)} of {len(gaps)} runs, at most "
         f"{max(gaps, default=0):.4f} above it",

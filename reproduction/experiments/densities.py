@@ -63,7 +63,7 @@ def measure_densities(
 ) -> dict[str, Any]:
     """Return densities and accuracies by class: of the raw argmax and every method.
 
-    ``product`` is ω·p of the true class, as in the paper; ``normalised`` is that part of the row's
+    ``product`` is ω·p of the true class, equation 6's; ``normalised`` is that part of the row's
     sum, with what a kernel would put beyond 0 or 1 mirrored back. Densities are at `GRID`.
 
     Parameters
@@ -204,7 +204,7 @@ class Densities(Experiment):
                 for task, row in results.titled()
             ],
             caption="Distance: the part of two classes' densities that does not overlap, mean over "
-            "pairs. Worst class: its accuracy. p* = ω·p is the paper's: each curve is squeezed by "
+            "pairs. Worst class: its accuracy. p* = ω·p is equation 6's: each curve is squeezed by "
             "the weight of its class, though predictions depend on ratios of weights alone. "
             "Normalised by the row's sum, and mirrored at 0 and 1, curves stand on the scale of "
             "the raw ones; that is ours, and the better picture.",
@@ -261,9 +261,9 @@ def _indices(results: Results) -> Table:
             Column(f"{TITLES[OURS]} (weight)", digits=3),
         ],
         rows,
-        caption="The paper's are those of Llama-2-13B on AG News, seed 0. Only their ratios "
-        "matter: another model needs other ones. DNIP, ours has a finer scale; its weights are "
-        "shown.",
+        caption="The paper's are those of AG News, seed 0; that they are of Llama-2-13B with "
+        "1-shot prompts is inferred from table 1. Only their ratios matter: another model needs "
+        "other ones. DNIP, ours has a finer scale; its weights are shown.",
     )
 
 

@@ -210,14 +210,13 @@ def _judge(results: Results) -> list[Claim]:
     error = standard_error(changes)
     return [
         Claim(
-            f"DNIP requires only a small optimization set of {smallest} examples for a fair "
-            "improvement in both COBias and accuracy",
+            f"{smallest} labelled examples are enough for fair gains in COBias and accuracy alike",
             "10 examples: better in both on average for all three models",
             "; ".join(words for words, _ in few),
             all(better for _, better in few),
         ),
         Claim(
-            "There is a further, emergent COBias reduction at several thousands of examples",
+            "COBias falls once more where opt sets have some thousands of examples",
             "the lowest average COBias with the full set of 950 to 9,500 examples",
             f"{100 * fmean(changes):+.1f} points ± {100 * error:.1f} from {max(drawn):,} rows to "
             f"all, {_SEVERAL_THOUSAND:,} and more, on {len(changes)} datasets"
