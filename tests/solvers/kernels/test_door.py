@@ -36,6 +36,21 @@ COMPILED = {
 }
 
 
+def constants(folder):
+    """Numbers in capitals, by name: as they are, or as the last argument of ``cython.declare``."""
+    return {
+        ast.unparse(node.targets[0]): ast.unparse(getattr(node.value, "args", [node.value])[-1])
+        for node in nodes(folder, ast.Assign)
+        if ast.unparse(node.targets[0]).isupper()
+    }
+
+
+def test_a_number_of_both_sides_is_the_same_on_both():
+    ours, theirs = constants(FOLDER), constants(FOLDER / "compiled")
+    assert ours.keys() & theirs.keys() == {"BLOCK", "MISSED", "MOST_RIVALS"}
+    assert {name: theirs[name] for name in ours.keys() & theirs.keys()}.items() <= ours.items()
+
+
 @pytest.mark.parametrize("name", DECLARED)
 def test_a_kernel_is_declared_with_the_types_that_it_takes(name):
     assert DECLARED[name] == COMPILED[name]

@@ -5,7 +5,7 @@ The build compiles it twice: for any processor, and with wide instructions (see 
 also writes ``records.pxi``, the structs of the records that kernels are given.
 """
 import cython
-from libc.math cimport INFINITY, ceil, exp, fabs, floor, log, rint, sqrt
+from libc.math cimport INFINITY, exp, fabs, floor, log, rint, sqrt
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t, uintptr_t
 from libc.string cimport memcpy, memset
 
