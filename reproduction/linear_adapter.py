@@ -31,8 +31,8 @@ _RATE, _MAX_STEPS, _PATIENCE, _LEAST_GAIN = 0.01, 2000, 100, 1e-6
 class LinearAdapter(Method):
     """ln p plus two linear layers of p, trained toward error + β·COBias - τ·ΣPMI.
 
-    As in section 5.4 of the paper: the same class probabilities as input, an adapter of dimension
-    64, and the objective of DNIP. The paper leaves the rest open; here the adapter stands beside a
+    Input, width (64) and objective are those of the paper's section 5.4: it reads the class
+    probabilities that DNIP reads. The paper leaves the rest open; here the adapter stands beside a
     skip connection and its second layer starts at 0, so that training starts from the raw argmax,
     and the objective is smooth by counting every example toward each class as far as the softmax
     of its scores says so. Adam trains on all rows at once and stops when the smooth objective on a

@@ -99,15 +99,15 @@ def _judge(cells: Results) -> list[Claim]:
     after, majority_after, latest_after = _strongest(cells, PAPER)
     return [
         Claim(
-            "Neither the majority label nor the most recent label always receives the highest "
-            "accuracy; rather, one class is the strongest across all seeds",
+            "The strongest class is one and the same under all seeds, and it follows neither the "
+            "most frequent label of the demonstrations nor the last one",
             "class 1 is the strongest of AG News under all three seeds",
             f"strongest by seed: {', '.join(strongest)}; it is the majority label under "
             f"{majority} of {n} seeds, the most recent one under {latest}",
             majority < n and latest < n and len(set(strongest)) == 1 if n > 1 else None,
         ),
         Claim(
-            "DNIP does not favor certain orders either",
+            "After DNIP, too, the strongest class does not follow the order of labels",
             "Sports is the strongest class after DNIP under all three seeds",
             f"strongest by seed after DNIP: {', '.join(after)}; it is the majority label under "
             f"{majority_after} of {n} seeds, the most recent one under {latest_after}",

@@ -97,7 +97,7 @@ def judge_scale(results: Results) -> Claim:
         for k in scales
     )
     return Claim(
-        "A 30-point weight scale is sufficient for most evaluated datasets",
+        "Thirty weights to choose from are enough on most datasets",
         "no numbers",
         f"{COST_TITLE} on test, mean (%): {means}; asked for: no loss there by more than chance, "
         f"and {_ENOUGH:.0%} of the gain of K = {finest} on most opt sets",
