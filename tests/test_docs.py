@@ -13,6 +13,7 @@ import dnip
 from dnip import MissingDependencyError
 
 ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
 def test_command_reference_and_picture_of_rooms_are_up_to_date():
@@ -24,6 +25,15 @@ def test_command_reference_and_picture_of_rooms_are_up_to_date():
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if "[[[cog" in p.read_text("utf-8")], ids=str)
+def test_quoted_output_is_what_commands_print(page):
+    tool = [sys.executable, "-m", "cogapp", "-p", "from tools.printed import show", "-I", "."]
+    done = subprocess.run(
+        [*tool, "--check", "--diff", page], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, f"run make printed\n{done.stdout}{done.stderr}"
 
 
 def test_every_room_is_in_the_picture():
