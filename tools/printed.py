@@ -82,7 +82,7 @@ def pick(printed: str, lines: str) -> str:
         shown += every[int(first) - 1 : last]
     if last < len(every):
         shown.append("…")
-    return "\n".join(shown)
+    return "\n".join(shown).strip("\n")
 
 
 @cache
