@@ -73,7 +73,8 @@ def pick(printed: str, lines: str) -> str:
     """Return some lines of a text, with … for those between and after."""
     if not lines:
         return printed
-    every, shown, last = printed.split("\n"), [], 0
+    every, last = printed.split("\n"), 0
+    shown: list[str] = []
     for part in lines.split(","):
         first, _, end = part.partition("-")
         if shown and int(first) > last + 1:
