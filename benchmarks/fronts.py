@@ -10,10 +10,11 @@ import numpy as np
 
 from benchmarks.tables import Table, print_markdown
 from dnip import Objective, ProbabilityTable, solve
-from dnip.fitting.pareto import Front, Rule, expected_cobias, front, trace_front
+from dnip.fitting.pareto import Front, Rule, front, trace_front
 from dnip.method.prediction import decide
 from dnip.metrics import accuracy, cobias
 from dnip.metrics.confusion import count_pairs
+from dnip.metrics.expected import expected_cobias
 
 if TYPE_CHECKING:
     from dnip.base.typing import Labels, Probabilities

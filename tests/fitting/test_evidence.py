@@ -2,8 +2,10 @@ import numpy as np
 import pytest
 
 from dnip import Objective, ProbabilityTable, solve
-from dnip.fitting.evidence import FEWEST, NEEDED, USUAL_FOLDS, gather
+from dnip.fitting.evidence import FEWEST, NEEDED
 from dnip.fitting.fit import fit_table
+from dnip.fitting.refits import USUAL_FOLDS, Refits
+from dnip.method.prediction import decide
 from dnip.metrics import cobias, confusion_matrix
 from dnip.tables.captured_mass import LOW_MASS
 from populations import biased_rows
@@ -21,7 +23,7 @@ def judge(p, y, **settings):
     def refit(rows):
         return solve(p[rows], y[rows], seed=0).weights
 
-    return gather(p, y, refit, classes=CLASSES, beta=2.7, **settings)
+    return Refits(p, y, refit, classes=CLASSES, beta=2.7, **settings).judge()
 
 
 def test_every_row_is_predicted_by_a_refit_that_has_not_seen_it():
@@ -32,7 +34,7 @@ def test_every_row_is_predicted_by_a_refit_that_has_not_seen_it():
         seen.append(rows)
         return np.ones(3)
 
-    gather(p, y, refit, classes=CLASSES, beta=2.7)
+    Refits(p, y, refit, classes=CLASSES, beta=2.7)
     left_out = np.concatenate([np.setdiff1d(np.arange(60), rows) for rows in seen])
     assert len(seen) == USUAL_FOLDS
     np.testing.assert_array_equal(np.sort(left_out), np.arange(60))
@@ -43,8 +45,12 @@ def test_numbers_are_those_of_the_left_out_predictions():
     found = judge(p, y)
     raw = confusion_matrix(y, p.argmax(axis=1), 3)
     np.testing.assert_array_equal(found.evaluation.raw, raw)
-    for value, counts in ((found.before, raw), (found.after, found.evaluation.reweighted)):
-        assert value == pytest.approx(1 - np.trace(counts) / 90 + 2.7 * cobias(counts))
+    sides = (
+        (found.before, raw, found.raw),
+        (found.after, found.evaluation.reweighted, found.reweighted),
+    )
+    for value, counts, expected in sides:
+        assert value == pytest.approx(1 - np.trace(counts) / 90 + 2.7 * expected.cobias)
 
 
 def test_a_strong_bias_is_worth_correcting():
@@ -56,22 +62,23 @@ def test_a_strong_bias_is_worth_correcting():
 
 def test_nothing_is_ever_quite_sure():
     p = np.array([[0.6, 0.4], [0.55, 0.45]] * 500)
-    found = gather(
+    found = Refits(
         p, np.array([0, 1] * 500), lambda _: np.array([0.7, 1.0]), classes=("a", "b"), beta=2.7
-    )
-    assert (found.after, found.sure) == (0.0, 0.99)
+    ).judge()
+    assert found.after < 0.01
+    assert found.sure == 0.99
 
 
 def test_no_change_is_no_reason_to_apply():
     p, y = rows_of(300, bias=[0.0, 0.0, 0.0])
-    found = gather(p, y, lambda _: np.ones(3), classes=CLASSES, beta=2.7)
+    found = Refits(p, y, lambda _: np.ones(3), classes=CLASSES, beta=2.7).judge()
     assert found.sure == pytest.approx(0.5)
     assert not found.apply
 
 
 def test_a_silenced_class_stands_against_it():
     p, y = rows_of(300)
-    found = gather(p, y, lambda _: np.array([1.0, 1.0, 1e-9]), classes=CLASSES, beta=0.0)
+    found = Refits(p, y, lambda _: np.array([1.0, 1.0, 1e-9]), classes=CLASSES, beta=0.0).judge()
     assert any("class c" in said for said in found.objections)
 
 
@@ -83,7 +90,7 @@ def test_a_lower_worst_class_stands_against_it():
     p[:50] = [0.3, 0.4, 0.3]  # of a, taken for b until b's weight falls
     p[400:415] = [0.3, 0.4, 0.3]
     p[415:] = [0.41, 0.1, 0.49]  # of c, taken for a once c's weight falls
-    found = gather(p, y, lambda _: np.array([1.0, 0.7, 0.75]), classes=CLASSES, beta=0.0)
+    found = Refits(p, y, lambda _: np.array([1.0, 0.7, 0.75]), classes=CLASSES, beta=0.0).judge()
     assert found.after < found.before
     assert any("worst class" in said for said in found.objections)
 
@@ -108,8 +115,7 @@ def test_another_mix_counts_errors_by_its_shares():
     target = np.array([0.1, 0.1, 0.8])
     found = judge(p, y, target=target)
     rates = np.diag(found.evaluation.raw) / found.evaluation.raw.sum(axis=1)
-    gap = cobias(found.evaluation.raw)
-    assert found.before == pytest.approx(1 - rates @ target + 2.7 * gap)
+    assert found.before == pytest.approx(1 - rates @ target + 2.7 * found.raw.cobias)
 
 
 def test_refits_follow_the_objective():
@@ -118,3 +124,50 @@ def test_refits_follow_the_objective():
     found = fit_table(table, Objective(beta=0.0), robust="off", evidence=True).evidence
     counts = found.evaluation.raw
     assert found.before == pytest.approx(1 - np.trace(counts) / counts.sum())
+
+
+@pytest.mark.parametrize("n", [100, 400])
+def test_what_is_expected_is_met_on_other_rows(n):
+    """Fits of 30 samples of one population, each held against thousands of other rows."""
+    far = rows_of(20_000, seed=99)
+    met, expected, inside = [], [], 0
+    for seed in range(30):
+        p, y = rows_of(n, seed=seed)
+        fitted = fit_table(ProbabilityTable(p, y, classes=CLASSES), evidence=True)
+        counts = confusion_matrix(far[1], decide(far[0], fitted.coefficients.multipliers), 3)
+        met.append(cobias(counts))
+        side = fitted.evidence.reweighted
+        expected.append(side.cobias)
+        low, high = side.intervals(0.9)["cobias"]
+        inside += low <= met[-1] <= high
+    assert np.mean(expected) == pytest.approx(np.mean(met), abs=0.015)
+    assert inside >= 24
+
+
+def halving():
+    """Rows of which equal weights get all right, and unequal ones half of one class."""
+    y = np.repeat([0, 1], 200)
+    p = np.full((400, 2), 0.1)
+    p[np.arange(400), y] = 0.9
+    p[:100] = [0.55, 0.45]
+    return p, y
+
+
+def test_weights_go_as_far_as_the_loss_is_surely_small():
+    p, y = halving()
+    refits = Refits(p, y, lambda _: np.array([0.25, 1.0]), classes=("a", "b"), beta=2.7)
+    # a ratio of 0.55 to 0.45 is crossed after ln(11/9)/ln 4 = 14 % of the way
+    assert refits.longest_part(0.01) == 0.1
+    assert refits.longest_part(0.0) == 0.0  # nothing is gained that would make up for doubt
+    assert refits.longest_part(0.5) == 1.0
+    assert refits.judge(0.1).accuracy_change == 0
+    assert refits.judge(0.15).accuracy_change == -0.25
+
+
+def test_what_is_free_is_told_where_the_fit_costs_a_point():
+    p, y = halving()
+    costly = Refits(p, y, lambda _: np.array([0.25, 1.0]), classes=("a", "b"), beta=2.7)
+    cheap = Refits(p, y, lambda _: np.array([0.9, 1.0]), classes=("a", "b"), beta=2.7)
+    limit, expected = costly.free(costly.judge())
+    assert (limit, expected.accuracy_change) == (0.01, 0.0)
+    assert cheap.free(cheap.judge()) is None

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from dnip import ProbabilityTable
-from dnip.fitting.pareto import Rule, expected_cobias, trace_front
+from dnip.fitting.pareto import Rule, trace_front
+from dnip.metrics.expected import expected_cobias
 from dnip.presenting.drawing import save_figure
 from dnip.presenting.front import FILES, present_front
 from strategies import random_probabilities

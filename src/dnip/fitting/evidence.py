@@ -1,28 +1,20 @@
-"""What the labels of a fit say about other rows: cross-validation, and a verdict."""
+"""What the labels of a fit say about other rows, and a verdict."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 
-from dnip.base.errors import listed, unwarned
-from dnip.base.typing import Confusion, Floats, Integers, Labels, Probabilities
-from dnip.method.prediction import decide
-from dnip.metrics import class_accuracies, cobias, worst_class_accuracy
+from dnip.base.errors import listed
+from dnip.base.typing import Confusion, Floats
+from dnip.metrics import accuracy
 from dnip.metrics.cobias import cobias_of
-from dnip.metrics.confusion import count_pairs
-from dnip.tables.captured_mass import CapturedMass
+from dnip.metrics.expected import Expectation, central
 from dnip.tables.evaluation import Evaluation
-
-#: Folds where nothing else is asked for.
-USUAL_FOLDS = 5
-
-#: Takes the numbers of the rows to fit on, returns what probabilities are multiplied by.
-Refit = Callable[["Integers"], "Floats"]
 
 #: How sure it must be that error + β·COBias falls.
 NEEDED = 0.9
@@ -44,22 +36,81 @@ class FitEvidence:
     ----------
     evaluation : Evaluation
         Of the labelled rows. In `reweighted`, refits predict the rows that they have not seen.
+    raw, reweighted : Expectation
+        What other rows are likely to show, of what depends on gaps between classes.
     before, after : float
-        error + β·COBias of the raw argmax and of the refits.
+        error + β·COBias to expect of the raw argmax and of the coefficients.
     sure : float
-        How sure it is that the latter is lower, 0.01..0.99.
+        How sure it is that error + β·COBias falls, 0.01..0.99.
     ranges : ndarray of shape (N, 2)
         Least and greatest weight of each class over the refits, the largest of each being 1.
+    n_refits : int
+        Refits that left labels out; 0 where there are too few labels for any.
     objections : tuple of str
         Reasons not to apply the coefficients; empty if they should be applied.
     """
 
     evaluation: Evaluation
+    raw: Expectation
+    reweighted: Expectation
     before: float
     after: float
     sure: float
     ranges: Floats
+    n_refits: int
     objections: tuple[str, ...]
+
+    @classmethod
+    def of(
+        cls, evaluation: Evaluation, followed: float, beta: float, multipliers: Sequence[Floats]
+    ) -> FitEvidence:
+        """Judge refits by what they predict on rows that they have not seen.
+
+        Raw argmax and refits predict the same rows, so the uncertainty of their difference comes
+        from drawing rows again (bootstrap), class by class.
+
+        Parameters
+        ----------
+        evaluation : Evaluation
+            Of all labelled rows; `reweighted` and `agreement` are of refits on rows left out.
+        followed : float
+            κ; see :func:`dnip.metrics.expected.followed_chance`.
+        beta : float
+            β, the weight of COBias.
+        multipliers : sequence of ndarray of shape (N,)
+            Of each refit.
+        """
+        assert evaluation.reweighted is not None
+        expected = Expectation(evaluation.raw, 0.0), Expectation(evaluation.reweighted, followed)
+        before, after = (
+            1 - accuracy(evaluation.in_population(counts)) + beta * side.cobias
+            for counts, side in zip(evaluation.sides.values(), expected, strict=True)
+        )
+        sure = _how_sure(evaluation, before, after, beta)
+        equal = np.ones(len(evaluation.classes))
+        weights = np.array([each / each.max() for each in multipliers] or [equal])
+        return cls(
+            evaluation,
+            *expected,
+            before,
+            after,
+            sure,
+            np.stack([weights.min(axis=0), weights.max(axis=0)], axis=1),
+            len(multipliers),
+            _object(evaluation, expected, sure),
+        )
+
+    @property
+    def accuracies(self) -> list[float]:
+        """Accuracy before and after, in the mix where the coefficients will be used."""
+        sides = self.evaluation.sides.values()
+        return [accuracy(self.evaluation.in_population(counts)) for counts in sides]
+
+    @property
+    def accuracy_change(self) -> float:
+        """Accuracy after less before."""
+        before, after = self.accuracies
+        return after - before
 
     @property
     def apply(self) -> bool:
@@ -74,116 +125,48 @@ class FitEvidence:
     @property
     def reason(self) -> str:
         """The reason of the verdict: objections, and the numbers."""
-        assert self.evaluation.reweighted is not None
-        counts = [self.evaluation.in_population(self.evaluation.raw)]
-        counts.append(self.evaluation.in_population(self.evaluation.reweighted))
-        accuracy = [np.trace(c) / c.sum() for c in counts]
-        gaps, worst = ([f(c) for c in counts] for f in (cobias, worst_class_accuracy))
+        sides = self.raw, self.reweighted
+        worst = [side.worst_class_accuracy for side in sides]
+        low, high = self.reweighted.intervals(NEEDED)["cobias"]
         numbers = (
-            f"On other rows: error + β·COBias {self.before:.3f} -> {self.after:.3f}, "
+            f"On other rows: error + β·COBias {_arrow([self.before, self.after])}, "
             f"{self.sure:.0%} sure that it falls\n(needed: {NEEDED:.0%}); "
-            f"accuracy {accuracy[0]:.3f} -> {accuracy[1]:.3f}, COBias {gaps[0]:.3f} -> "
-            f"{gaps[1]:.3f},\nworst class {worst[0]:.3f} -> {worst[1]:.3f}"
+            f"accuracy {_arrow(self.accuracies)}, worst class {_arrow(worst)},\n"
+            f"COBias {_arrow([side.cobias for side in sides])}, "
+            f"{NEEDED:.0%} sure to be from {low:.3f} to {high:.3f}"
         )
         return "\n".join([*self.objections, numbers])
 
-    def to_dict(self, confidence: float) -> dict[str, Any]:
+    def to_dict(self, confidence: float | None = None) -> dict[str, Any]:
         """Return everything, ready for JSON, with intervals of a level between 0 and 1."""
+        told = self.evaluation.to_dict(confidence)
+        sides = {"raw": self.raw, "reweighted": self.reweighted}
+        for side, expected in sides.items():
+            told[side] |= expected.to_dict()
+            if confidence is not None:
+                told[side]["intervals"] |= expected.intervals(confidence)
+        change = self.reweighted.drawn["cobias"] - self.raw.drawn["cobias"]
+        told["difference"]["cobias"] = float(change.mean())
+        if confidence is not None:
+            told["difference"]["intervals"]["cobias"] = central(change, confidence)
         return {
             "verdict": "apply" if self.apply else "keep",
             "objections": list(self.objections),
             "sure": self.sure,
             "needed": NEEDED,
             "objective": {"before": self.before, "after": self.after},
-            "folds": USUAL_FOLDS,
+            "folds": self.n_refits,
             "weight_ranges": self.ranges.tolist(),
-            **self.evaluation.to_dict(confidence),
+            **told,
         }
 
 
-def gather(
-    probabilities: Probabilities,
-    labels: Labels,
-    refit: Refit,
-    *,
-    classes: tuple[str, ...],
-    beta: float,
-    target: Floats | None = None,
-    captured_mass: CapturedMass | None = None,
-    seed: int = 0,
-) -> FitEvidence:
-    """Judge a fit on labelled rows that it has not seen.
-
-    The labelled rows are divided into five parts, class by class. A refit on the other parts
-    predicts each part. Raw argmax and refits predict the same rows, so the uncertainty of their
-    difference comes from drawing rows again (bootstrap), class by class.
-
-    Parameters
-    ----------
-    probabilities : ndarray of shape (M, N)
-    labels : ndarray of shape (M,)
-        Class indices, of at least two classes.
-    refit : callable
-        Repeats the fit on some of the rows.
-    classes : tuple of str
-        Class names.
-    beta : float
-        β, the weight of COBias.
-    target : ndarray of shape (N,), optional
-        The class mix where the coefficients will be used; that of the labels by default.
-    captured_mass : CapturedMass, optional
-        How many rows have a low captured mass, which is a fault of the prompt.
-    seed : int
-        Of the division into parts.
-
-    Examples
-    --------
-    >>> from dnip import solve
-    >>> rng = np.random.default_rng(0)
-    >>> y = np.repeat([0, 1], 100)
-    >>> p = np.clip(0.7 + 0.15 * rng.normal(size=200) - 0.3 * y, 0.01, 0.99)
-    >>> p = np.stack([p, 1 - p], axis=1)
-    >>> found = gather(p, y, lambda rows: solve(p[rows], y[rows]).weights, classes=("no", "yes"),
-    ...                beta=2.7)
-    >>> found.verdict, found.after < found.before
-    ('apply', True)
-    """
-    n = len(classes)
-    fold = deal_folds(labels, USUAL_FOLDS, seed)
-    raw, fitted = decide(probabilities), decide(probabilities)
-    weights = []
-    with unwarned():
-        parts = [p for p in range(USUAL_FOLDS) if len(np.unique(labels[fold != p])) >= 2]
-        for part in parts:
-            left_out = fold == part
-            multipliers = refit(np.flatnonzero(~left_out))
-            weights.append(multipliers / multipliers.max())
-            fitted[left_out] = decide(probabilities[left_out], multipliers)
-    rights = 2 * (raw == labels) + (fitted == labels)
-    evaluation = Evaluation(
-        classes,
-        len(labels),
-        0,
-        count_pairs(labels, raw, n, n),
-        count_pairs(labels, fitted, n, n),
-        count_pairs(labels, rights, n, 4).reshape(n, 2, 2),
-        target=target,
-        captured_mass=captured_mass,
-    )
-    before, after, sure = _compare(evaluation, beta)
-    spread = np.array(weights) if weights else np.ones((1, n))
-    return FitEvidence(
-        evaluation,
-        before,
-        after,
-        sure,
-        np.stack([spread.min(axis=0), spread.max(axis=0)], axis=1),
-        _object(evaluation, sure),
-    )
+def _arrow(values: Sequence[float]) -> str:
+    return " -> ".join(f"{value:.3f}" for value in values)
 
 
-def _compare(evaluation: Evaluation, beta: float) -> tuple[float, float, float]:
-    """Return error + β·COBias before and after, and how sure it is that it falls."""
+def _how_sure(evaluation: Evaluation, before: float, after: float, beta: float) -> float:
+    """Return how sure it is that error + β·COBias falls."""
     assert evaluation.agreement is not None
     cells = evaluation.agreement.reshape(-1, 4)
     sizes = cells.sum(axis=1)
@@ -200,13 +183,14 @@ def _compare(evaluation: Evaluation, beta: float) -> tuple[float, float, float]:
     drawn = np.stack(
         [rng.multinomial(n, c / n, _DRAWS) for n, c in zip(sizes, cells, strict=True)], axis=1
     )
-    before, after = (float(z(cells[None], right)[0]) for right in ([2, 3], [1, 3]))
     deviation = float((z(drawn, [1, 3]) - z(drawn, [2, 3])).std())
     sure = NormalDist().cdf((before - after) / max(deviation, _LEAST_DEVIATION))
-    return before, after, min(max(sure, 1 - _SUREST), _SUREST)
+    return min(max(sure, 1 - _SUREST), _SUREST)
 
 
-def _object(evaluation: Evaluation, sure: float) -> tuple[str, ...]:
+def _object(
+    evaluation: Evaluation, expected: tuple[Expectation, Expectation], sure: float
+) -> tuple[str, ...]:
     """Return the reasons not to apply the coefficients."""
     raw, fitted, names = evaluation.raw, evaluation.reweighted, evaluation.classes
     assert fitted is not None
@@ -224,37 +208,9 @@ def _object(evaluation: Evaluation, sure: float) -> tuple[str, ...]:
     if silenced.any():
         named = listed([names[c] for c in np.flatnonzero(silenced).tolist()])
         objections.append(f"On other rows nothing may be left right of class {named}.")
-    worst = [float(np.nanmin(class_accuracies(c))) for c in (raw, fitted)]
+    worst = [side.worst_class_accuracy for side in expected]
     if worst[1] < worst[0]:
         objections.append(f"The worst class falls from {worst[0]:.3f} to {worst[1]:.3f}.")
     if sure < NEEDED:
         objections.append("It is not sure enough that other rows gain; more labels would tell.")
     return tuple(objections)
-
-
-def deal_folds(labels: Labels, n_folds: int, seed: int) -> Integers:
-    """Return the fold of each row; every fold gets an even share of each class.
-
-    Parameters
-    ----------
-    labels : ndarray of shape (M,)
-        Class indices.
-    n_folds : int
-    seed : int
-
-    Returns
-    -------
-    ndarray of shape (M,)
-        Fold numbers from 0. A fold lacks a class only if the class has fewer rows than folds.
-
-    Examples
-    --------
-    >>> deal_folds(np.array([0, 0, 1, 1, 1, 1]), 2, seed=0)
-    array([1, 0, 1, 0, 0, 1])
-    """
-    rng = np.random.default_rng(seed)
-    fold = np.empty(len(labels), np.int64)
-    for c in np.unique(labels):
-        rows = np.flatnonzero(labels == c)
-        fold[rows] = (rng.permutation(len(rows)) + rng.integers(n_folds)) % n_folds
-    return fold

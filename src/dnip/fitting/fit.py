@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, NamedTuple, Unpack
 
 import numpy as np
 
 from dnip.base.errors import InfeasibleError, InvalidInputError
 from dnip.base.typing import Floats, Integers, Probabilities
-from dnip.fitting.evidence import USUAL_FOLDS, FitEvidence, gather
-from dnip.fitting.record import Fit, notes_on_classes, provenance_of, recorded
+from dnip.fitting.evidence import FitEvidence
+from dnip.fitting.record import Fit, note_on_limit, notes_on_classes, provenance_of, recorded
+from dnip.fitting.refits import USUAL_FOLDS, Refits
 from dnip.fitting.robust import RobustSolution, fit_robustly
 from dnip.fitting.robust.calibrating import calibrate, rows_per_class
 from dnip.fitting.sampled import (
@@ -220,15 +221,29 @@ def fit_sample(
     settled = replace(settings, target_prior=shares, time_limit=left)
     problem = Problem.trusted(labelled.probabilities, labelled.labels, table.classes, weight)
     found = fit_robustly(problem, settled, rows, progress=progress)
-    solution, decision = found.solution, found.decision
 
-    judged = None
     is_quick = len(labelled) * table.n_classes**2 <= _MOST_PRODUCTS
     wanted = is_quick if evidence is None else evidence
-    if wanted and solution.status is not Status.INTERRUPTED:
-        again = replace(settled, time_limit=None if limit is None else limit / USUAL_FOLDS)
+    most = None if found.decision is None else settings.constraints.max_accuracy_loss
+    judged = _Judged(found)
+    needed = wanted or (is_quick and most is not None)
+    if needed and found.solution.status is not Status.INTERRUPTED:
+        again = replace(
+            settled,
+            time_limit=None if limit is None else limit / USUAL_FOLDS,
+            # what is lost is judged by the rows left out
+            constraints=replace(settings.constraints, max_accuracy_loss=None)
+            if found.decision is not None
+            else settings.constraints,
+        )
         usual = shares if weight is None or shares is not None else support / support.sum()
-        judged = _gather(labelled, weight, found, again, rows, usual)
+        judged = _judge(
+            found,
+            _refit(labelled, weight, found, again, rows, usual),
+            most,
+            lambda part: fit_robustly(problem, settled, rows, part=part, progress=progress),
+        )
+    solution, decision = judged.found.solution, judged.found.decision
 
     coefficients = Coefficients.from_solution(solution, table.classes)
     evaluation, data_hash = count(coefficients, shares)
@@ -243,20 +258,53 @@ def fit_sample(
         p, labels, mass = labelled.probabilities, labelled.labels, labelled.mass
         like = TableSample.of(p, labels, mass=mass, weight=weight, target=shares)
     provenance = provenance_of(sample, data_hash, calibration, settings.seed)
-    fitted = Fit(coefficients, solution, evaluation, decision, target, judged, notes)
+    fitted = Fit(
+        coefficients,
+        solution,
+        evaluation,
+        decision,
+        target,
+        judged.evidence if wanted else None,
+        judged.free if wanted else None,
+        (*notes, *judged.notes),
+    )
     used = unlabelled if decision is not None or is_estimate(mix) else None
     return recorded(fitted, provenance, like, settings.robust, used)
 
 
-def _gather(
+class _Judged(NamedTuple):
+    """A fit, and what its refits say."""
+
+    found: RobustSolution
+    evidence: FitEvidence | None = None
+    free: tuple[float, FitEvidence] | None = None
+    notes: tuple[str, ...] = ()
+
+
+def _judge(
+    found: RobustSolution,
+    refits: Refits,
+    most: float | None,
+    shorten: Callable[[float], RobustSolution],
+) -> _Judged:
+    """Judge a fit; one that may lose too much accuracy on other rows goes only part of the way."""
+    if most is None:
+        judged = refits.judge()
+        return _Judged(found, judged, None if found.decision is None else refits.free(judged))
+    part = refits.longest_part(most)
+    shortened = found if part == 1 else shorten(part)
+    return _Judged(shortened, refits.judge(part), None, (note_on_limit(most, part),))
+
+
+def _refit(
     labelled: ProbabilityTable,
     weight: Floats | None,
     found: RobustSolution,
     settings: FitSettings,
     unlabelled: Probabilities,
     target: Floats | None,
-) -> FitEvidence:
-    """Judge a fit by refits that leave labels out."""
+) -> Refits:
+    """Repeat a fit without each fold of the labels."""
     p = labelled.probabilities if found.moved is None else found.moved
     y, classes = labelled.labels, labelled.classes
     assert y is not None
@@ -274,7 +322,7 @@ def _gather(
             return np.ones(p.shape[1])
 
     objective = settings.objective
-    return gather(
+    return Refits(
         p,
         y,
         refit,

@@ -13,7 +13,7 @@ from dnip.base.errors import listed
 from dnip.base.escaping import valid_unicode
 from dnip.base.typing import Booleans, Integers
 from dnip.base.version import __version__
-from dnip.fitting.evidence import FitEvidence
+from dnip.fitting.evidence import NEEDED, FitEvidence
 from dnip.fitting.robust import Blend
 from dnip.method.coefficients import Coefficients
 from dnip.method.problem import Problem
@@ -117,6 +117,36 @@ def _named(names: Sequence[str], chosen: Booleans) -> str:
     return listed([names[c] for c in np.flatnonzero(chosen).tolist()])
 
 
+def note_on_limit(most: float, part: float) -> str:
+    """Return what a limit on lost accuracy comes to on other rows.
+
+    Parameters
+    ----------
+    most : float
+        The limit.
+    part : float
+        How much of the way from equal weights to the fit they go, 0..1.
+
+    Examples
+    --------
+    >>> print(note_on_limit(0.01, 0.45))
+    To be 90% sure that other rows lose at most 0.01 of accuracy,
+    the weights go 45% of the way from equal ones to those without this limit.
+    """
+    lost = f"at most {most:g} of accuracy" if most else "no accuracy"
+    if part == 1:
+        return f"It is {NEEDED:.0%} sure that other rows lose {lost}."
+    if part == 0:
+        return (
+            f"The raw argmax stays: of no other weights it is {NEEDED:.0%} sure that other rows\n"
+            f"lose {lost}. More labels would tell more."
+        )
+    return (
+        f"To be {NEEDED:.0%} sure that other rows lose {lost},\n"
+        f"the weights go {part:.0%} of the way from equal ones to those without this limit."
+    )
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Fit:
     """What came of a fit.
@@ -135,6 +165,9 @@ class Fit:
         The class mix that the fit is for; None for that of the labelled rows.
     evidence : FitEvidence or None
         What the labels say of other rows; None if it was not asked for, or would take long.
+    free : tuple of float and FitEvidence, or None
+        Where this fit is expected to cost more than a point of accuracy: a ``max_accuracy_loss``,
+        and what is to be had under it.
     notes : tuple of str
         Things to know about the sample and about single classes, one sentence each.
     """
@@ -145,6 +178,7 @@ class Fit:
     decision: Blend | None = None
     target: TargetPrior | None = None
     evidence: FitEvidence | None = None
+    free: tuple[float, FitEvidence] | None = None
     notes: tuple[str, ...] = ()
 
     def __repr__(self) -> str:

@@ -221,7 +221,7 @@ def cobias_interval(confusion: Counts, level: float) -> Interval:
 
 def cobias_single_interval(confusion: Counts, level: float) -> Interval:
     """Return the interval of COBias_single, given the odd classes of these rows."""
-    gap = _SingleGap(confusion, np.flatnonzero(confusion.sum(axis=1)))
+    gap = SingleGap(confusion, np.flatnonzero(confusion.sum(axis=1)))
     bounds = GapTest(*_hits_and_sizes(confusion), gap, _rng(), level).bounds(level)
     return [bounds.low, bounds.high]
 
@@ -293,7 +293,7 @@ def _rng() -> np.random.Generator:
     return np.random.default_rng(_SEED)
 
 
-class _SingleGap:
+class SingleGap:
     """COBias_single of class accuracies, with the odd classes of a confusion matrix."""
 
     def __init__(self, confusion: Counts, present: np.ndarray) -> None:
@@ -306,6 +306,7 @@ class _SingleGap:
         self._n_averaged = len(present) - np.count_nonzero((odd >= 0) & (self._odd < 0))
 
     def __call__(self, accuracies: Floats) -> Floats:
+        """Return the gap of each set of accuracies of the classes with rows, shape (..., N)."""
         if not len(self._classes):
             return np.zeros(accuracies.shape[:-1])
         gaps = np.abs(accuracies[..., self._odd[self._classes]] - accuracies[..., self._classes])

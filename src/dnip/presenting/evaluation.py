@@ -97,7 +97,7 @@ def class_rates(side: Mapping[str, Any]) -> list[Value]:
 
 
 def describe_constraints(constraints: Mapping[str, Any]) -> str:
-    """Return what was asked for and what was reached, in one line.
+    """Return what was asked for and what was reached on the rows of the fit, in one line.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def describe_constraints(constraints: Mapping[str, Any]) -> str:
     ...     {"max_accuracy_loss": 0.01, "accuracy_loss": -0.02, "freeze": ["cat"],
     ...      "min_class_accuracies": {"dog": 0.6}, "class_accuracies": {"dog": 0.625}}
     ... )
-    'constraints kept: accuracy loss -0.020 (at most 0.01); dog 0.625 (at least 0.6); frozen: cat'
+    'kept on these rows: accuracy loss -0.020 (at most 0.01); dog 0.625 (at least 0.6); frozen: cat'
     """
     parts = []
     if "max_accuracy_loss" in constraints:
@@ -124,7 +124,7 @@ def describe_constraints(constraints: Mapping[str, Any]) -> str:
         parts.append(f"{shown} (at least {least:g})")
     if "freeze" in constraints:
         parts.append(f"frozen: {', '.join(constraints['freeze'])}")
-    return f"constraints kept: {'; '.join(parts)}"
+    return f"kept on these rows: {'; '.join(parts)}"
 
 
 def _totals(told: dict[str, Any]) -> str:

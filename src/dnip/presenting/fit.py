@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dnip.fitting.evidence import USUAL_FOLDS
 from dnip.method.objective import smoothing_name
 from dnip.metrics import HEADLINE, METRICS
 from dnip.metrics.intervals import class_accuracy_intervals
@@ -50,6 +49,8 @@ def describe_fit(fitted: Fit, confidence: float) -> str:
         parts.append("\n".join(fitted.notes))
     if fitted.evidence is not None:
         parts.append(describe_evidence(fitted.evidence, confidence))
+    if fitted.free is not None:
+        parts.append(describe_free(*fitted.free))
     if solution.constraints is not None:
         parts.append(describe_constraints(solution.constraints))
     bound = f", no weights below {solution.lower_bound:.6f}" if solution.gap else ""
@@ -77,15 +78,27 @@ def describe_evidence(evidence: FitEvidence, confidence: float) -> str:
         Column("before", 3),
         Column("after", 3),
     ]
+    by = f"by {evidence.n_refits} refits that each left labels out"
+    if not evidence.n_refits:
+        by = "as far as these few labels tell"
     return "\n".join(
         [
-            f"Expected on other rows, by {USUAL_FOLDS} refits that each left labels out "
-            f"({100 * confidence:g} % intervals):",
+            f"Expected on other rows, {by} ({100 * confidence:g} % intervals):",
             to_text(Table("evidence", "", columns, list(cells))),
             "",
             f"verdict: {evidence.verdict}",
             evidence.reason,
         ]
+    )
+
+
+def describe_free(limit: float, expected: FitEvidence) -> str:
+    """Return which evenness costs next to no accuracy, and the option that takes it."""
+    accuracies = " -> ".join(f"{value:.3f}" for value in expected.accuracies)
+    gaps = " -> ".join(f"{side.cobias:.3f}" for side in (expected.raw, expected.reweighted))
+    return (
+        f"Evenness at next to no cost: --max-accuracy-loss {limit:g}, with which other rows are\n"
+        f"expected to show accuracy {accuracies}, COBias {gaps}"
     )
 
 
@@ -112,7 +125,7 @@ def fit_to_dict(fitted: Fit, robust: str, confidence: float) -> dict[str, Any]:
         Level of the intervals of the evidence.
     """
     decision, mix, evidence = fitted.decision, fitted.target, fitted.evidence
-    mass = fitted.captured_mass
+    free, mass = fitted.free, fitted.captured_mass
     return {
         "classes": list(fitted.coefficients.classes),
         "mass": None if mass is None else mass.to_dict(),
@@ -122,6 +135,9 @@ def fit_to_dict(fitted: Fit, robust: str, confidence: float) -> dict[str, Any]:
         "target_prior": None if mix is None else mix.to_dict(fitted.coefficients.classes),
         "notes": list(fitted.notes),
         "evidence": None if evidence is None else evidence.to_dict(confidence),
+        "at_little_cost": None
+        if free is None
+        else {"max_accuracy_loss": free[0], **free[1].to_dict(confidence)},
     }
 
 
@@ -140,6 +156,7 @@ def describe_tuning(tuning: Tuning) -> str:
          5  0  30  0.4·M  off        1.000   0.000  1.000  +0.0000  0.0000
     <BLANKLINE>
     2 candidates, scored by 5 folds, best first by accuracy - cobias
+    COBias of a few rows is larger than of many: compare candidates by it, no more
     chosen: β = 2.7, τ = 0, K = 30, μ = 0.4·M, robust off
     No candidate is better than what is nearest to the defaults.
     """
@@ -175,6 +192,7 @@ def describe_tuning(tuning: Tuning) -> str:
         finished += f" of {tuning.n_planned}"
     lines += [
         f"{finished}, scored by {tuning.scheme}, best first by {_words(tuning)}{more}",
+        "COBias of a few rows is larger than of many: compare candidates by it, no more",
         f"chosen: {tuning.chosen}",
         tuning.reason,
     ]

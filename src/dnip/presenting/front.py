@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnip.fitting.pareto.rules import FEW, expected_cobias, knee, place_on
+from dnip.fitting.pareto.rules import FEW, knee, place_on
 from dnip.metrics import HEADLINE, METRICS, accuracy, class_accuracies, cobias, worst_class_accuracy
+from dnip.metrics.expected import expected_cobias
 from dnip.presenting.artefacts import Column, Table
 from dnip.presenting.drawing.front import front_figure
 from dnip.presenting.results import ResultFiles, Results
@@ -58,9 +59,9 @@ def present_front(found: TradeOff, summary: dict[str, Any], rule: Rule | None = 
     >>> print("\n".join(text.splitlines()[:5]))
                            opt
       point  accuracy  COBias  expect  worst
-        raw     0.750   1.000   1.000  0.000
-    default     1.000   0.000   0.419  1.000
-     knee 1     1.000   0.000   0.419  1.000
+        raw     0.750   1.000       -  0.000
+    default     1.000   0.000   0.246  1.000
+     knee 1     1.000   0.000   0.246  1.000
     """
     front = found.front
     chosen = None if rule is None else rule.choose(front)
@@ -121,7 +122,10 @@ def _sides(found: TradeOff) -> dict[str, dict[int | str, Counts]]:
 
 def _scores(sides: dict[str, dict[int | str, Counts]], what: int | str) -> list[Value]:
     return [
-        measure(counts[what]) if what in counts else None
+        measure(counts[what])
+        # the raw argmax follows no labels: what is measured is what to expect
+        if what in counts and (what, measure) != ("raw", expected_cobias)
+        else None
         for side, counts in sides.items()
         for _, measure in _SHOWN[side]
     ]

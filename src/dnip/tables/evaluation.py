@@ -173,14 +173,32 @@ class Evaluation:
     def _difference_intervals(self, agreement: Confusion, level: float) -> dict[str, Any]:
         if self.target is None:
             return difference_intervals(agreement, level)
-        rows, n_effective = self._counted(agreement)
-        known = difference_intervals(rows, level)
+        known = difference_intervals(self._counted(agreement)[0], level)
+        return {**known, "accuracy": self.accuracy_change(level)}
+
+    def accuracy_change(self, level: float) -> list[float]:
+        """Return the interval of what the coefficients change in accuracy, in the mix of `target`.
+
+        Examples
+        --------
+        >>> agreement = np.array([[[2, 2], [8, 88]], [[30, 40], [2, 28]]])
+        >>> counts = np.array([[96, 4], [70, 30]])
+        >>> found = Evaluation(("a", "b"), 200, 0, counts, counts, agreement)
+        >>> [round(bound, 2) for bound in found.accuracy_change(0.9)]
+        [0.1, 0.22]
+        """
+        assert self.agreement is not None
+        rows, n_effective = self.agreement, float(self.agreement.sum())
         sizes = rows.sum(axis=(1, 2))
-        part = self.target * (sizes > 0)
+        part = sizes.astype(np.float64)
+        if self.target is not None:
+            rows, n_effective = self._counted(self.agreement)
+            sizes = rows.sum(axis=(1, 2))
+            part = self.target * (sizes > 0)
         part = part / part.sum() * n_effective / np.maximum(sizes, 1)
         gained, lost = part @ rows[:, 0, 1], part @ rows[:, 1, 0]
-        bounds = paired_bounds([gained], [lost], [n_effective], level)[0]
-        return {**known, "accuracy": bounds.tolist()}
+        bounds: list[float] = paired_bounds([gained], [lost], [n_effective], level)[0].tolist()
+        return bounds
 
     def _counted(self, counts: Confusion) -> tuple[Confusion, float]:
         """Return the rows of classes with a share, and the effective number of rows in the mix."""

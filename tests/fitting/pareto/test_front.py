@@ -6,9 +6,10 @@ import pytest
 import oracles
 from dnip import Coefficients, Objective, ProbabilityTable, Status, solve
 from dnip.base.errors import DNIPWarning, InvalidInputError
-from dnip.fitting.pareto import Rule, expected_cobias, front, trace_front
+from dnip.fitting.pareto import Rule, front, trace_front
 from dnip.fitting.pareto.solve import beta_ranges
 from dnip.method.problem import Problem
+from dnip.metrics.expected import expected_cobias
 from dnip.solvers import passes
 from dnip.solvers.landscape import levels_of
 from fronts import hypervolume, measures, true_front

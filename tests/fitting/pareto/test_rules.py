@@ -6,7 +6,7 @@ import pytest
 import oracles
 from dnip.base.errors import InvalidInputError
 from dnip.fitting.pareto import Front, Point, Rule, cross_fit, front
-from dnip.fitting.pareto.rules import expected_cobias, knee
+from dnip.fitting.pareto.rules import knee
 from dnip.fitting.pareto.search import Origin
 from dnip.method.scales import WeightScale
 from dnip.method.solution import Status
@@ -150,26 +150,6 @@ def test_small_classes_make_fewer_folds():
     checked = cross_fit(p, labels, found)
     assert len(checked.fronts) == 2
     assert sorted(checked.folds[labels == 2]) == [0, 1]
-
-
-def counts_of(correct, size):
-    """A confusion matrix of two or more classes, errors going to the next class."""
-    confusion = np.diag(correct)
-    confusion += np.roll(np.diag(np.asarray(size) - correct), 1, axis=1)
-    return confusion
-
-
-@pytest.mark.parametrize("correct", [[6, 6, 6], [3, 6, 9], [0, 5, 10]])
-def test_is_the_mean_over_what_the_accuracies_may_be(correct):
-    size = np.array([10, 12, 20])
-    confusion = counts_of(correct, size)
-    hedged = (np.array(correct) + 1) / (size + 2)
-    deviation = np.sqrt(hedged * (1 - hedged) / size)
-    rng = np.random.default_rng(0)
-    may_be = np.array(correct) / size + deviation * rng.standard_normal((200_000, 3))
-    pairs = [(0, 1), (0, 2), (1, 2)]
-    mean = np.mean([np.abs(may_be[:, i] - may_be[:, j]).mean() for i, j in pairs])
-    assert expected_cobias(confusion) == pytest.approx(mean, abs=1e-3)
 
 
 def test_ctrl_c_ends_it(monkeypatch):

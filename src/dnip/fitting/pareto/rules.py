@@ -1,9 +1,7 @@
-"""Rules that pick one point of a front, and what to expect of the point on other rows."""
+"""Rules that pick one point of a front, and what each scores on rows that were left out."""
 
 from __future__ import annotations
 
-import itertools
-import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,13 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from dnip.base.errors import InvalidInputError, unwarned
-from dnip.base.typing import Confusion, Counts, Floats, Integers, Labels, Probabilities
+from dnip.base.typing import Confusion, Floats, Integers, Labels, Probabilities
 from dnip.base.validation import check_number
-from dnip.fitting.evidence import USUAL_FOLDS, deal_folds
 from dnip.fitting.pareto.solve import Front, Point, front
+from dnip.fitting.refits import USUAL_FOLDS, deal_folds
 from dnip.method.prediction import decide
 from dnip.method.solution import Status
-from dnip.metrics import class_accuracies
 from dnip.metrics.confusion import count_pairs
 
 #: What a rule may look like, for messages and help.
@@ -185,47 +182,6 @@ def place_on(points: tuple[Point, ...]) -> Floats:
             (cobias[0] - cobias) / (cobias[0] - cobias[-1]),
         ]
     )
-
-
-def expected_cobias(confusion: Counts) -> float:
-    """Return the expected COBias of new rows: the mean expected gap over pairs of classes.
-
-    An accuracy a from n rows has a standard error of about √(a(1−a)/n). Weights that make measured
-    accuracies equal leave the true ones apart by about as much. The expected gap is the mean
-    absolute value of a normal variable around the measured difference.
-
-    Parameters
-    ----------
-    confusion : ndarray of shape (N, N)
-        Counts, rows true.
-
-    Examples
-    --------
-    >>> few, many = np.array([[6, 4], [4, 6]]), np.array([[600, 400], [400, 600]])
-    >>> round(expected_cobias(few), 3), round(expected_cobias(many), 3)
-    (0.176, 0.017)
-    """
-    size = np.asarray(confusion.sum(axis=1), np.float64)
-    rates = class_accuracies(confusion)
-    hedged = (np.diag(confusion) + 1) / (size + 2)  # a rate of 0 or 1 is uncertain too
-    with np.errstate(divide="ignore"):
-        variance = hedged * (1 - hedged) / size
-    rates, variance = rates[size > 0], variance[size > 0]
-    gaps = (
-        _folded_mean(rates[i] - rates[:i], variance[i] + variance[:i]) for i in range(len(rates))
-    )
-    return math.fsum(itertools.chain.from_iterable(gaps)) / math.comb(len(rates), 2)
-
-
-_erf = np.frompyfunc(math.erf, 1, 1)
-
-
-def _folded_mean(mean: Floats, variance: Floats) -> Floats:
-    """Return the mean of the absolute value of normal variables, at most 1."""
-    deviation = np.sqrt(variance)
-    tail = np.exp(-(mean**2) / (2 * variance))
-    beyond = mean * np.float64(_erf(mean / (deviation * math.sqrt(2))))
-    return np.minimum(deviation * math.sqrt(2 / math.pi) * tail + beyond, 1.0)
 
 
 #: A front over-fits where some class has fewer labelled examples than this: its accuracy is then

@@ -15,7 +15,7 @@ from dnip.base.option import Switch
 from dnip.base.typing import Confusion, Counts
 from dnip.base.validation import check_choice
 from dnip.fitting.fit import calibrate_table
-from dnip.fitting.pareto.rules import FEW, CrossFit, Rule, cross_fit, expected_cobias
+from dnip.fitting.pareto.rules import FEW, CrossFit, Rule, cross_fit
 from dnip.fitting.pareto.solve import Front, FrontProgress, Point, front
 from dnip.fitting.record import provenance_of
 from dnip.fitting.sampled import sample_of
@@ -25,6 +25,7 @@ from dnip.method.scales import DEFAULT_SCALE
 from dnip.method.solution import Status
 from dnip.metrics import HEADLINE, scores
 from dnip.metrics.confusion import count_pairs
+from dnip.metrics.expected import expected_cobias
 from dnip.tables import ProbabilityTable
 from dnip.tables.guards import check_disjoint, scored_rows
 from dnip.tables.sketch import TableSample

@@ -135,7 +135,10 @@ class ConstraintRepair:
         scale: WeightScale,
         absent: Sequence[int] = (),
     ) -> tuple[Rounded, float]:
-        """Return the first weights on the way to an optimum that keep the constraints.
+        """Return the first weights on the way to others that keep the constraints.
+
+        These are equal weights where a limit on lost accuracy is asked for and equal weights keep
+        all constraints: losing less by them holds on other rows, too. Else they are an optimum.
 
         Parameters
         ----------
@@ -154,8 +157,11 @@ class ConstraintRepair:
         """
         if self.keeps(weights.multipliers):
             return weights, 0.0
-        optimum = find_optimum()
-        end = Rounded(optimum.multipliers, optimum.weight_indices)
+        if self.raw_keeps and self.demands.max_accuracy_loss is not None:
+            end = round_to_scale(np.zeros(self._problem.n_classes), scale, anchored=True)
+        else:
+            optimum = find_optimum()
+            end = Rounded(optimum.multipliers, optimum.weight_indices)
         return go_until_kept(weights, end, self.keeps, scale, absent, anchored=self.anchored)
 
     def summary(self, multipliers: Floats) -> dict[str, Any] | None:

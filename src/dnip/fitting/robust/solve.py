@@ -122,6 +122,7 @@ def fit_robustly(
     settings: FitSettings,
     unlabelled: Probabilities,
     *,
+    part: float = 1.0,
     progress: Progress | None = None,
 ) -> RobustSolution:
     """Find weights that hold on other rows, even with few labels.
@@ -145,6 +146,8 @@ def fit_robustly(
         Class probabilities of rows without a label, from where the weights will be used; none of
         them is an empty array. If they differ from the labelled ones by more than chance and class
         mix, the weights follow them.
+    part : float, default=1.0
+        How much of the way from equal weights to these the final ones go, in logarithms.
     progress : callable, optional
         Called with a :class:`~dnip.method.solution.TraceEntry` at every event.
 
@@ -221,7 +224,7 @@ def fit_robustly(
     # 3. between the two, on the scale, and so that the constraints hold
     optimum = np.log(found.weights)
     trust = smooth.support / (smooth.support + _HALFWAY)
-    blended = repair.freeze(repair.wake(blend(smooth.log_weights, optimum, trust)))
+    blended = part * repair.freeze(repair.wake(blend(smooth.log_weights, optimum, trust)))
     rounded = round_to_scale(blended, settings.scale, anchored=repair.anchored)
     weights, toward = repair.repair(
         lower(rounded, absent, settings.scale),

@@ -16,7 +16,7 @@ import numpy as np
 from dnip.base.errors import InvalidInputError, unwarned
 from dnip.base.typing import Floats, Integers, Labels, Probabilities
 from dnip.base.validation import check_integer, check_number
-from dnip.fitting.evidence import USUAL_FOLDS, deal_folds
+from dnip.fitting.refits import USUAL_FOLDS, deal_folds
 from dnip.fitting.robust import fit_robustly
 from dnip.fitting.settings import FitSettings
 from dnip.fitting.tuning.settings import Settings

@@ -263,6 +263,7 @@ def tune(
         replace(chosen.of(base), time_limit=left),
         count,
         unlabelled=None if chosen.robust == "off" else unlabelled,
+        evidence=None,
     )
     candidates = _ranked(trials.predictions, choice, dev_labels, opt.n_classes, weight)
     tuning = {

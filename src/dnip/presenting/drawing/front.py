@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnip.base.escaping import literal
-from dnip.fitting.pareto.rules import expected_cobias
 from dnip.metrics import accuracy, class_accuracies, cobias, worst_class_accuracy
+from dnip.metrics.expected import expected_cobias
 from dnip.presenting.artefacts import Figure
 from dnip.presenting.drawing.style import BLACK, COLOURS, FAINT, FIXED, GREEN, GREY, tidy
 
