@@ -61,7 +61,7 @@ def test_many_classes_with_one_floor_are_told_by_their_lowest():
     reached = {"a": 0.9, "b": 0.6, "c": 0.55, "d": 0.8, "e": 0.51, "f": 0.75}
     told = describe_constraints({"min_class_accuracies": floors, "class_accuracies": reached})
     assert told == (
-        "constraints kept: e 0.510, c 0.550, b 0.600 and 2 more (at least 0.5); "
+        "kept on these rows: e 0.510, c 0.550, b 0.600 and 2 more (at least 0.5); "
         "f 0.750 (at least 0.7)"
     )
 

@@ -141,9 +141,11 @@ def tune(
     save_coefficients(tuning.fit.coefficients, out)
     if tuning.interrupted:
         complain("interrupted", f"chosen among {len(tuning.candidates)} finished candidates")
-    content = fit_to_dict(tuning.fit, tuning.chosen.robust, confidence) if json else {}
+    content = (
+        fit_to_dict(tuning.fit, tuning.chosen.robust, options.DEFAULT_CONFIDENCE) if json else {}
+    )
     text = (
         f"{describe_tuning(tuning)}\n\nfitted on all labels\n"
-        f"{describe_fit(tuning.fit, confidence)}\ncoefficients written to {out}"
+        f"{describe_fit(tuning.fit, options.DEFAULT_CONFIDENCE)}\ncoefficients written to {out}"
     )
     finish({**content, **tuning.to_dict(), "out": str(out)}, text, json=json)
