@@ -146,6 +146,6 @@ def tune(
     )
     text = (
         f"{describe_tuning(tuning)}\n\nfitted on all labels\n"
-        f"{describe_fit(tuning.fit, options.DEFAULT_CONFIDENCE)}\ncoefficients written to {out}"
+        f"{describe_fit(tuning.fit, level)}\ncoefficients written to {out}"
     )
     finish({**content, **tuning.to_dict(), "out": str(out)}, text, json=json)
