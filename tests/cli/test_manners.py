@@ -3,7 +3,8 @@
 import pytest
 
 from dnip import Coefficients
-from dnip.cli.console import Verbosity, live_progress
+from dnip.cli.console import Verbosity, live_progress, search_progress
+from dnip.method.solution import TraceEntry
 
 
 @pytest.fixture
@@ -60,7 +61,11 @@ def test_a_log_has_a_line_now_and_then(monkeypatch, capsys):
         show("1 of 9 fits", 1, 9)
         monkeypatch.setattr("dnip.cli.console._LOG_SECONDS", 0.0)
         show("2 of 9 fits", 2, 9)
-    assert capsys.readouterr().err.startswith("progress: tuning 2 of 9 fits, about ")
+        with search_progress(None) as search:  # its objective may be of other rows
+            search(TraceEntry(1.0, 10, 0.2, 0.1))
+    err = capsys.readouterr().err.splitlines()
+    assert err[0].startswith("progress: tuning 2 of 9 fits, about ")
+    assert err[1].startswith("progress: searching objective of the search 0.100000 after 10 eval")
 
 
 LOW = (

@@ -96,6 +96,20 @@ def test_evaluate_scores_a_population_of_the_mix(dnip, fitted):
     assert f"-> {run.json['adjusted']['accuracy']:.3f} [" in text
 
 
+def test_labels_that_refute_an_estimate_are_heeded(dnip, fitted):
+    table = made(1, 2_000, SHARES)
+    estimate = fitted.estimate_prior(table.probabilities)
+    command = ("--coefficients", "c.json", "--target-prior", "estimate")
+    for shift in (0, 1, 2):
+        labels = (table.labels + shift) % 3
+        shares = np.bincount(labels) / len(labels)
+        outside = ((shares < estimate.low) | (shares > estimate.high)).any()
+        ProbabilityTable(table.probabilities, labels, classes=NAMES).write("other.npz")
+        told = "warning: the class shares of the labels are outside of what is estimated\n"
+        assert (told in dnip("evaluate", "other.npz", *command).err) == outside
+    assert outside
+
+
 def test_evaluate_without_coefficients(dnip, tables):
     run = dnip("evaluate", "test.npz", "--target-prior", "uniform", "--json")
     assert run.json["raw"]["accuracy"] == pytest.approx(run.json["raw"]["balanced_accuracy"])

@@ -1,5 +1,7 @@
 """Coefficients and new rows: what holds, and what does not; what is expected of new scores."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -8,6 +10,7 @@ from dnip.base.errors import CoefficientsFormatError
 from dnip.comparing.demonstration import bundled_table
 from dnip.deploying.check import ClassScores, check
 from dnip.fitting.fit import fit_table
+from dnip.presenting.checking import describe_check, verdict
 
 
 @pytest.fixture(scope="module")
@@ -41,6 +44,29 @@ def test_another_class_mix_does_not_hold(fitted, new):
     assert not found.holds
     assert found.accuracy is None
     assert found.mix.differs_from(found.shares)[0]
+    assert re.search("share at fit +estimated share", describe_check(found))
+
+
+def test_labels_tell_the_class_mix_and_no_estimate_does(fitted, new):
+    p = new.probabilities * [4, 1, 1, 1]  # another model, of which the labels are those of before
+    changed = ProbabilityTable(p / p.sum(axis=1, keepdims=True), new.labels, classes=new.classes)
+    found, guess = check([changed], fitted), check([without_labels(changed)], fitted)
+    shares = np.bincount(new.labels) / len(new)
+    np.testing.assert_allclose(found.mix.shares, shares)
+    assert guess.mix.low[0] > shares[0]
+    text = describe_check(found)
+    assert "share at fit  share of labels  distance\n" in text
+    assert "estimate" not in text + verdict(guess)  # which would do harm here
+
+
+def test_what_was_at_the_fit_is_no_before_and_may_be_outside(fitted, new):
+    even = {**fitted.fit, "scores": {"rows": [100] * 4, "right": [80] * 4}}
+    text = describe_check(check([new], fitted.with_fit(even)))
+    assert "->" not in text
+    assert re.search(
+        r"COBias +at the fit 0\.000, now 0\.\d{3}; expected now 0\.\d{3} to 0\.\d{3}\n", text
+    )
+    assert "(that of the fit is outside: weights suit their own rows)" in text
 
 
 def test_other_probabilities_do_not_hold(fitted, new):

@@ -45,7 +45,7 @@ def test_the_text_holds_the_ends_the_choice_and_what_they_are(found):
     lines = text.splitlines()
     assert lines[0].split() == ["opt", "test"]
     assert lines[2].split()[0] == "raw"
-    assert [line.split()[1] for line in lines if line.split()[:1] == ["->"]] == [str(last - 1)]
+    assert [line.split()[1] for line in lines if line.split()[:1] == ["*"]] == [str(last - 1)]
     first = next(line.split() for line in lines if line.split()[:1] == ["1"])
     best = found.front.points[0]
     assert first[1:3] == [f"{best.accuracy:.3f}", f"{best.cobias:.3f}"]

@@ -8,6 +8,8 @@ import pytest
 
 from dnip import Coefficients, ProbabilityTable
 from dnip.base.errors import DNIPWarning, InvalidInputError
+from dnip.fitting.fit import fit_table
+from dnip.presenting.evaluation import describe
 from dnip.presenting.measures import BINS, measure
 from dnip.presenting.report import report_on
 from dnip.tables.evaluation import evaluate
@@ -54,12 +56,41 @@ def test_histograms_count_the_true_class_and_wrong_decisions():
     assert found.sure[0].tolist() == np.histogram(new.max(axis=1)[wrong], BINS, (0, 1))[0].tolist()
 
 
+@pytest.mark.parametrize(("right", "n", "shown"), [(198, 260, "76.2 %"), (325, 400, "81.2 %")])
+def test_a_rate_has_the_digits_of_the_terminal(right, n, shown):
+    y = np.repeat([0, 1], n)
+    p = np.eye(2)[np.where(np.arange(2 * n) % n < right, y, 1 - y)] * 0.8 + 0.1
+    raw = report_on(ProbabilityTable(p, y), coefficients=Coefficients(["0", "1"], [1, 1], 1))
+    choice = raw.data["choices"][0]
+    assert choice["totals"]["accuracy"] == choice["totals"]["worst class"] == shown
+    assert [f"{100 * rate[0]:.1f} %" for rate in choice["rates"]] == [shown, shown]
+    assert f"{float(shown[:-2]) / 100:.3f}" in describe(evaluate(ProbabilityTable(p, y)))
+
+
+def test_the_verdict_is_that_of_the_fit_and_the_rows_have_no_other():
+    fitted = fit_table(draw(), evidence=True)
+    judged, given = fitted.evidence, fitted.coefficients
+    quoted = f"Verdict of the fit: {judged.verdict}. "
+    own = report_on(draw(), coefficients=given).verdict
+    assert (
+        own
+        == report_on(draw()).verdict
+        == quoted + (" ".join(judged.reason.split()) + ". This page shows the rows of the fit.")
+    )
+    other = report_on(draw(200, seed=1), coefficients=given).verdict
+    assert other.startswith(quoted + "These are other rows. The weakest class, ")
+    assert other.endswith("As far as these rows can tell, COBias falls, and accuracy rises.")
+    bare = {name: value for name, value in given.fit.items() if name != "evidence"}
+    alone = report_on(draw(), coefficients=given.with_fit(bare)).verdict
+    assert alone.endswith("These are the rows of the fit itself; give others for a verdict.")
+
+
 def test_every_choice_is_what_its_coefficients_do(report):
     table = draw(200, seed=1)
     for choice in report.data["choices"][1:]:
         coefficients = Coefficients.from_json(choice["coefficients"])
         right = (coefficients.predict(table.probabilities) == table.labels).mean()
-        assert choice["accuracy"] == pytest.approx(right, abs=1e-4)
+        assert choice["accuracy"] == right
 
 
 def test_a_page_holds_no_row_and_loads_nothing(report):

@@ -154,11 +154,14 @@ def live_progress(title: str) -> Iterator[Show]:
 
 @contextmanager
 def search_progress(time_limit: float | None) -> Iterator[Callable[[TraceEntry], None]]:
-    """Show the best objective, the evaluations and the time of a running search."""
+    """Show the best objective, the evaluations and the time of a running search.
+
+    A search may count other rows than the result, such as a sample, or rows without a label.
+    """
     with live_progress("searching") as show:
 
         def show_entry(entry: TraceEntry) -> None:
-            best = f"best {entry.incumbent:.6f}"
+            best = f"objective of the search {entry.incumbent:.6f}"
             if entry.incumbent == math.inf:
                 best = "no weights yet that keep the constraints"
             text = f"{best} after {entry.evaluations:,} evaluations"

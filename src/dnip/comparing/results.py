@@ -180,7 +180,7 @@ class Comparison:
         opt, test = Path(self.opt), Path(self.test)
         if opt.parent == test.parent and opt.parent.name and opt.stem.startswith("opt"):
             return opt.parent.name
-        return f"{opt.name} → {test.name}"
+        return f"{opt.name} and {test.name}"
 
     def of(self, name: str) -> MethodScores:
         """Return the scores of a method.

@@ -173,7 +173,8 @@ class Check:
     shares : ndarray of shape (N,)
         The class mix that the fit is for.
     mix : PriorEstimate
-        The class mix of the new rows, estimated without their labels.
+        The class mix of the new rows: that of the labels, of which it is exact, or estimated where
+        none has one.
     accuracy, cobias : Score or None
         Under the coefficients; None without labels.
     origin : tuple of str
@@ -318,6 +319,10 @@ def check(
             hint=f"Give {LEAST_ROWS} rows at least, better some hundred",
         )
     accuracy = cobias = None
+    n_labelled, mix = int(rows.sum()), coefficients.estimate_prior(sample.probabilities)
+    if n_labelled:
+        now = rows / n_labelled
+        mix = PriorEstimate(now, now, now, n_labelled)
     if before is not None and (rows[before.rows > 0]).any():
         level = 1 - alpha / _QUESTIONS
         accuracy, cobias = before.compare(ClassScores(rows, right), level)
@@ -326,7 +331,7 @@ def check(
         classes,
         alpha,
         len(sample),
-        int(rows.sum()),
+        n_labelled,
         sketch.rows,
         sketch.compare(sample.probabilities, mass),
         mass_at_fit,
@@ -334,7 +339,7 @@ def check(
         sketch.changed,
         sample.changed(coefficients.multipliers),
         coefficients.class_shares,
-        coefficients.estimate_prior(sample.probabilities),
+        mix,
         accuracy,
         cobias,
         _changes_of_origin(fit.get("data"), origin),

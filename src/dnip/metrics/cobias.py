@@ -58,8 +58,8 @@ def cobias_of(accuracies: Floats) -> Floats:
     """
     a = np.sort(accuracies, axis=-1)
     n = a.shape[-1]
-    # over ascending A, Σ_{i<j} (A_j - A_i) = Σ_i (2i - n + 1) A_i
-    return np.asarray(a @ (2 * np.arange(n) - n + 1) / max(n * (n - 1) / 2, 1))
+    # over ascending A, Σ_{i<j} (A_j - A_i) = Σ_i (2i - n + 1) A_i; equal ones may give -1e-17
+    return np.asarray(abs(a @ (2 * np.arange(n) - n + 1)) / max(n * (n - 1) / 2, 1))
 
 
 def odd_classes(confusion: ArrayLike) -> Integers:

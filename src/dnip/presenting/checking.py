@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dnip.presenting.artefacts import Column, Estimate, Table
+from dnip.presenting.formats import percent
 from dnip.presenting.terminal import to_text
 
 if TYPE_CHECKING:
@@ -14,14 +15,11 @@ if TYPE_CHECKING:
 
 def describe_check(check: Check) -> str:
     """Return every class at the fit and now, the tests, and the verdict."""
-    columns = [
-        Column("class"),
-        Column("share at fit", 3),
-        Column("share now", 3),
-        Column("distance", 3),
-    ]
-    mix = check.mix
-    now = map(Estimate, mix.shares.tolist(), mix.low.tolist(), mix.high.tolist())
+    mix, title = check.mix, "share of labels" if check.n_labelled else "estimated share"
+    columns = [Column("class"), *(Column(c, 3) for c in ("share at fit", title, "distance"))]
+    now = mix.shares.tolist()
+    if not check.n_labelled:
+        now = map(Estimate, now, mix.low.tolist(), mix.high.tolist())
     distances = check.comparison.distances.tolist()
     rows: list[Row] = [*zip(check.classes, check.shares.tolist(), now, distances, strict=True)]
     parts = [
@@ -38,23 +36,21 @@ def describe_check(check: Check) -> str:
 def findings(check: Check) -> list[tuple[str, str]]:
     """Return what was compared, and how it differs, a pair of texts each."""
     name, distance = check.farthest
-    p_value = check.comparison.p_value
-    found = [
-        (
-            "distribution",
-            f"p = {p_value:.2g}; largest distance {distance:.3f}, of class {name}: {check.effect}",
-        )
-    ]
+    far = f"largest distance {distance:.3f}, of class {name}: {check.effect}"
+    found = [("distribution", f"p = {check.comparison.p_value:.2g}; {far}")]
     if check.mass is not None and check.mass_at_fit is not None:
-        far = check.comparison.mass_distance
-        means = f"{check.mass_at_fit:.3f} -> {check.mass:.3f} on average"
-        found.append(("captured mass", f"{means}, distance {far:.3f}"))
-    before = "?" if check.changed_at_fit is None else f"{100 * check.changed_at_fit:.1f} %"
-    found.append(("changed decisions", f"{before} -> {100 * check.changed:.1f} % of the rows"))
+        apart = check.comparison.mass_distance
+        means = f"at the fit {check.mass_at_fit:.3f}, now {check.mass:.3f} on average"
+        found.append(("captured mass", f"{means}; distance {apart:.3f}"))
+    before = "" if check.changed_at_fit is None else f"at the fit {percent(check.changed_at_fit)}, "
+    found.append(("changed decisions", f"{before}now {percent(check.changed)} of the rows"))
     for title, score in (("accuracy", check.accuracy), ("COBias", check.cobias)):
         if score is not None:
-            expected = f"expected {score.low:.3f} to {score.high:.3f}"
-            found.append((title, f"{score.at_fit:.3f} -> {score.now:.3f}, {expected}"))
+            expected = f"expected now {score.low:.3f} to {score.high:.3f}"
+            found.append((title, f"at the fit {score.at_fit:.3f}, now {score.now:.3f}; {expected}"))
+            if not score.low <= score.at_fit <= score.high:
+                why = "another class mix" if title == "accuracy" else "weights suit their own rows"
+                found.append(("", f"(that of the fit is outside: {why})"))
     if check.accuracy is not None:
         rows = f"on {check.n_labelled:,} labelled rows; {100 * check.level:.3g} % intervals"
         found.append(("", rows))
@@ -74,6 +70,5 @@ def verdict(check: Check) -> str:
         reasons.append(f"{' and '.join(check.worse)} got worse")
     return (
         f"the coefficients do not hold: {'; '.join(reasons)}\n"
-        "Look at what has changed, and fit again on labelled rows like these. If it is the class "
-        "mix alone, `dnip apply --target-prior estimate` may do."
+        "Look at what has changed, and fit again on labelled rows like these."
     )

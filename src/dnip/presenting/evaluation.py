@@ -143,8 +143,12 @@ def _totals(told: dict[str, Any]) -> str:
         ]
         lines.append(f"{'change':<12} {', '.join(changes)}")
     level = f"In brackets: {100 * told['confidence']:g} % intervals."
-    if any(side["cobias"] > side["intervals"]["cobias"][1] for side in sides):
-        level += " COBias of few rows is more than that of many: chance sets classes apart."
+    ends = [(side[m], *side["intervals"].get(m, (0, 1))) for side in sides for m in HEADLINE]
+    if any(not low <= value <= high for value, low, high in ends):
+        level += (
+            " A value may be outside of its own: with few\nrows, chance sets classes apart, or "
+            "spares them all errors."
+        )
     return "\n".join([*lines, "", level])
 
 

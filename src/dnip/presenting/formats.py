@@ -96,6 +96,18 @@ def show(value: Value, column: Column, marks: Marks = _PLAIN) -> str:
     return marks.number(_number(value, column))
 
 
+def percent(rate: float) -> str:
+    """Return a rate in per cent, with the digits that `show` gives it with three.
+
+    Examples
+    --------
+    >>> from dnip.presenting.artefacts import Column
+    >>> percent(198 / 260), percent(0.8125), show(0.8125, Column("accuracy", 3))
+    ('76.2 %', '81.2 %', '0.812')
+    """
+    return f"{100 * round(rate, 3):.1f} %"
+
+
 def seconds(value: float) -> str:
     """Return a time, in ms below a second.
 

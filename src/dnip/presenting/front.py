@@ -66,7 +66,7 @@ def present_front(found: TradeOff, summary: dict[str, Any], rule: Rule | None = 
     front = found.front
     chosen = None if rule is None else rule.choose(front)
     best = knee(front.points)
-    marks = {best: "knee", **({} if chosen is None else {chosen: "->"})}
+    marks = {best: "knee", **({} if chosen is None else {chosen: "*"})}
     shown = choose_shown(front, {best, *([] if chosen is None else [chosen])})
     sides = _sides(found)
     columns = [Column("point", right=True)]

@@ -16,6 +16,7 @@ from dnip.presenting.artefacts import Figure
 from dnip.presenting.drawing.bars import draw_histogram
 from dnip.presenting.drawing.style import FIXED, tidy
 from dnip.presenting.evaluation import class_accuracy_figure, odd_class_figure
+from dnip.presenting.formats import percent
 
 if TYPE_CHECKING:
     from dnip.base.typing import Confusion, Floats, Integers, Labels, Probabilities
@@ -31,6 +32,7 @@ FILES = tuple(
     for suffix in (".png", ".svg")
 )
 
+_TOTALS = "accuracy", "COBias", "worst class", "classes never right"
 _AFTER, _BEFORE = FIXED["after"], FIXED["before"]
 
 
@@ -55,6 +57,8 @@ class Measured:
     def to_dict(self, level: float) -> dict[str, Any]:
         """Return counts, metrics and Wilson intervals of class accuracies, ready for JSON.
 
+        The page shows `totals` as they are, and `rates` times 100: neither is rounded again.
+
         Parameters
         ----------
         level : float
@@ -62,12 +66,14 @@ class Measured:
         """
         rates = class_accuracies(self.confusion)
         bounds = wilson(np.diag(self.confusion), self.confusion.sum(axis=1), level)
+        right, gap, worst = (f(self.confusion) for f in (accuracy, cobias, worst_class_accuracy))
+        totals = [percent(right), f"{gap:.3f}", percent(worst), str((rates == 0).sum())]
         return {
-            "accuracy": round(accuracy(self.confusion), 4),
-            "cobias": round(cobias(self.confusion), 4),
-            "worst": round(worst_class_accuracy(self.confusion), 4),
+            "accuracy": right,
+            "cobias": gap,
+            "totals": dict(zip(_TOTALS, totals, strict=True)),
             "rates": [
-                None if np.isnan(rate) else [round(float(value), 4) for value in (rate, *ends)]
+                None if np.isnan(rate) else [round(float(rate), 3), *ends.round(4).tolist()]
                 for rate, ends in zip(rates, bounds, strict=True)
             ],
             "confusion": [_sparse(row) for row in self.confusion],

@@ -23,6 +23,7 @@ from dnip.method.coefficients import Coefficients
 from dnip.method.prediction import decide
 from dnip.metrics import accuracy, class_accuracies, cobias
 from dnip.presenting.checking import findings, verdict
+from dnip.presenting.formats import percent
 from dnip.presenting.measures import BINS, measure, report_figures
 from dnip.presenting.terminal import shorten
 from dnip.tables.evaluation import check_same_classes, evaluate
@@ -56,7 +57,7 @@ class Report:
     ----------
     title : str
     verdict : str
-        What to do, in a sentence or two.
+        That of the fit, and what the rows show.
     coefficients : Coefficients
         Those given or fitted.
     data : dict
@@ -85,8 +86,7 @@ class Report:
         """
         jinja2 = load_optional("jinja2", purpose="write HTML", extra="report")
         # "<" never appears in the text, so nothing in it can end the script element
-        text = json.dumps(self.data, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
-        data = text.replace("<", "\\u003c")
+        data = json.dumps(self.data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
         environment = jinja2.Environment(
             loader=jinja2.PackageLoader("dnip.presenting"),
             finalize=lambda value: value if value is data else html(str(value)),
@@ -94,8 +94,7 @@ class Report:
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        page: str = environment.get_template("report.html").render(report=self, data=data)
-        return page
+        return str(environment.get_template("report.html").render(report=self, data=data))
 
 
 def report_on(
@@ -146,18 +145,21 @@ def report_on(
             )
         fitted = fit_table(table, evidence=None, seed=seed)
         coefficients = fitted.coefficients
-    facts = (
+    own = coefficients.fit.get("data", {}).get("sha256") == shown.data_hash
+    facts: Facts = (
         ("Rows", tuple(_rows(shown, coefficients))),
         ("The fit", tuple(_fit(coefficients, fitted))),
-        *_drift(shown, coefficients),
     )
+    if not own and "sketch" in coefficients.fit and len(shown) >= LEAST_ROWS:
+        found = check([shown], coefficients)
+        facts += (("Do they still fit?", (("verdict", verdict(found)), *findings(found))),)
     if not _has_labels(shown):
         return _without_labels(shown, coefficients, facts)
     evaluation = evaluate(shown, coefficients)
     choices = _choices(table, shown, coefficients, confidence, seed)
     return Report(
         f"Class accuracies of {Path(shown.source).name}",
-        verdict_of(evaluation, fitted if test is None else None, confidence),
+        verdict_of(evaluation, coefficients, confidence, own=own),
         coefficients,
         {
             "classes": list(shown.classes),
@@ -253,8 +255,8 @@ def _rows(shown: ProbabilityTable, coefficients: Coefficients) -> Iterator[tuple
     n_labelled = int((shown.labels >= 0).sum()) if shown.labels is not None else 0
     yield "table", shown.source
     yield "rows", f"{len(p):,}, {n_labelled:,} with a label"
-    changed = (decide(p) != decide(p, coefficients.multipliers)).mean()
-    yield "decisions that the coefficients change", f"{100 * changed:.1f} %"
+    changed = decide(p) != decide(p, coefficients.multipliers)
+    yield "decisions that the coefficients change", _share(changed)
     yield (
         "rows where two classes share the highest probability",
         _share(ordered[:, -1] == ordered[:, -2]),
@@ -268,7 +270,7 @@ def _rows(shown: ProbabilityTable, coefficients: Coefficients) -> Iterator[tuple
 
 
 def _share(rows: Booleans) -> str:
-    return f"{int(rows.sum()):,} ({100 * rows.mean():.1f} %)"
+    return f"{int(rows.sum()):,} ({percent(rows.mean())})"
 
 
 def _fit(coefficients: Coefficients, fitted: Fit | None) -> Iterator[tuple[str, str]]:
@@ -279,8 +281,6 @@ def _fit(coefficients: Coefficients, fitted: Fit | None) -> Iterator[tuple[str, 
         yield "search", fitted.solution.sentence
         for note in fitted.notes:
             yield "note", note
-        if fitted.evidence is not None:
-            yield "evidence", fitted.evidence.reason
     fit = coefficients.fit
     data = fit.get("data", {})
     facts = {
@@ -295,76 +295,57 @@ def _fit(coefficients: Coefficients, fitted: Fit | None) -> Iterator[tuple[str, 
             yield name, f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def _drift(
-    shown: ProbabilityTable, coefficients: Coefficients
-) -> Iterator[tuple[str, tuple[tuple[str, str], ...]]]:
-    """Yield how the rows differ from those of the fit, if they are others and it is known."""
-    fit = coefficients.fit
-    same = fit.get("data", {}).get("sha256") == shown.data_hash
-    if not same and "sketch" in fit and len(shown) >= LEAST_ROWS:
-        found = check([shown], coefficients)
-        yield "Do they still fit?", (("verdict", verdict(found)), *findings(found))
-
-
-def verdict_of(evaluation: Evaluation, fitted: Fit | None, level: float) -> str:
-    """Return what to do, in two or three sentences.
+def verdict_of(
+    evaluation: Evaluation, coefficients: Coefficients, level: float, *, own: bool = False
+) -> str:
+    """Return the verdict of the fit, and what the rows show, in two or three sentences.
 
     Parameters
     ----------
     evaluation : Evaluation
         Of the rows that the page shows, before and after.
-    fitted : Fit or None
-        The fit, if it was made on these very rows. Then the verdict is that of its evidence, on
-        rows that refits have not seen.
+    coefficients : Coefficients
+        With the verdict of their fit, where it has one.
     level : float
         Of the intervals, between 0 and 1.
+    own : bool, default=False
+        Whether the rows are those of the fit, which say nothing of others.
 
     Examples
     --------
-    >>> from dnip import Coefficients, ProbabilityTable
+    >>> from dnip import ProbabilityTable
     >>> from dnip.tables.evaluation import evaluate
     >>> p = np.array([[0.9, 0.1], [0.6, 0.4]] * 40)
     >>> table = ProbabilityTable(p, np.array([0, 1] * 40), classes=["ham", "spam"])
-    >>> found = evaluate([table], Coefficients(["ham", "spam"], [15, 30], 30))
-    >>> print(verdict_of(found, None, 0.9))
-    Apply them. The weakest class, spam, goes from 0 % to 100 % right, accuracy from 50.0 % to \
-100.0 %, and COBias from 1.000 to 0.000.
+    >>> coefficients = Coefficients(["ham", "spam"], [15, 30], 30)
+    >>> print(verdict_of(evaluate([table], coefficients), coefficients, 0.9))
+    The weakest class, spam, goes from 0.0 % to 100.0 % right, accuracy from 50.0 % to 100.0 %, \
+and COBias from 1.000 to 0.000. As far as these rows can tell, COBias falls, and accuracy rises.
     """
     assert evaluation.reweighted is not None
-    judged = None if fitted is None else fitted.evidence
-    seen = evaluation if judged is None else judged.evaluation
-    assert seen.reweighted is not None
-    before, after = class_accuracies(seen.raw), class_accuracies(seen.reweighted)
-    weakest = int(np.nanargmin(before))
-    rates = [accuracy(seen.raw), accuracy(seen.reweighted)]
-    gaps = [cobias(seen.raw), cobias(seen.reweighted)]
+    sides = evaluation.raw, evaluation.reweighted
+    before, after = map(class_accuracies, sides)
+    weakest, now = int(np.nanargmin(before)), int(np.nanargmin(after))
+    names = [shorten(evaluation.classes[c], _LONGEST) for c in (weakest, now)]
+    rates, gaps = [percent(accuracy(each)) for each in sides], [cobias(each) for each in sides]
     said = (
-        f"The weakest class, {shorten(seen.classes[weakest], _LONGEST)}, goes from "
-        f"{_percent(before[weakest])} to {_percent(after[weakest])} right, accuracy from "
-        f"{_percent(rates[0], 1)} to {_percent(rates[1], 1)}, and COBias from {gaps[0]:.3f} to "
-        f"{gaps[1]:.3f}."
+        f"The weakest class, {names[0]}, goes from {percent(before[weakest])} to "
+        f"{percent(after[weakest])} right, accuracy from {rates[0]} to {rates[1]}, and COBias "
+        f"from {gaps[0]:.3f} to {gaps[1]:.3f}."
     )
-    if np.nanmin(after) < np.nanmin(before):
-        now = int(np.nanargmin(after))
-        name = shorten(seen.classes[now], _LONGEST)
-        said += f" Now {name} is the weakest, with {_percent(after[now])}."
-    if judged is not None:
-        advice = "Apply them." if judged.apply else "Keep the most probable class."
-        why = " ".join(judged.objections)
-        return " ".join(
-            part for part in (advice, said, why, "Measured by cross-validation.") if part
-        )
-    if fitted is not None:
-        return f"{said} These are the rows of the fit itself; give test rows for a verdict."
+    if after[now] < before[weakest]:
+        said += f" Now {names[1]} is the weakest, with {percent(after[now])}."
+    match coefficients.fit.get("evidence"):
+        case {"verdict": str(verdict), "reason": str(reason)} if own:
+            why = " ".join(reason.split()).rstrip(".")
+            return f"Verdict of the fit: {verdict}. {why}. This page shows the rows of the fit."
+        case {"verdict": str(verdict)} if not own:
+            said = f"Verdict of the fit: {verdict}. These are other rows. {said}"
+    if own:
+        return f"{said} These are the rows of the fit itself; give others for a verdict."
     bounds = evaluation.to_dict(level)["difference"]["intervals"]
-    if bounds["cobias"][1] < 0 <= bounds["accuracy"][1]:
-        return f"Apply them. {said}"
-    if bounds["cobias"][1] < 0:
-        return f"They trade accuracy for evenness. {said}"
-    if bounds["cobias"][0] > 0:
-        return f"Keep the most probable class: these coefficients set classes apart. {said}"
-    return f"They bring no sure gain on these rows. {said}"
-
-
-def _percent(rate: float, digits: int = 0) -> str:
-    return f"{100 * rate:.{digits}f} %"
+    moves = [
+        "rises" if low > 0 else "falls" if high < 0 else "stays the same"
+        for low, high in (bounds["cobias"], bounds["accuracy"])
+    ]
+    return f"{said} As far as these rows can tell, COBias {moves[0]}, and accuracy {moves[1]}."

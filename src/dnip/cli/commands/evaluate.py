@@ -73,6 +73,9 @@ def evaluate(
         result = evaluate_table(rows, fitted, adjusted=adjusted, target=target, progress=progress)
     if result.missing:
         complain("warning", f"no labelled row of class {listed(result.missing)}: left out")
+    guess = None if moved is None or result.n_unlabelled else moved.target.estimate
+    if guess is not None and guess.differs_from(result.raw.sum(axis=1) / result.n).any():
+        complain("warning", "the class shares of the labels are outside of what is estimated")
     if picture is not None:
         save_figure(odd_class_figure(result), picture)
     content = result.to_dict(confidence) if json else {}

@@ -9,7 +9,8 @@ let focus = null; // the class whose confusions are shown
 
 const at = (id) => document.getElementById(id);
 const short = (name) => (name.length > 60 ? `${name.slice(0, 59)}…` : name);
-const percent = (rate) => `${(100 * rate).toFixed(1)} %`;
+const percent = (rate) => // of a number with three digits, so nothing is rounded here
+  `${(100 * rate).toFixed(1)} %`;
 
 function make(tag, attributes = {}, ...children) {
   const svg = ["svg", "g", "line", "circle", "rect", "text", "title", "path"].includes(tag);
@@ -82,7 +83,7 @@ function drawFront() {
       fill: number === 0 ? "var(--before)" : number === chosen ? "var(--after)" : "var(--page)",
       stroke: number === 0 ? "var(--before)" : "var(--after)", "stroke-width": 2,
       "data-choice": number },
-      make("title", {}, `${choice.name}: accuracy ${percent(choice.accuracy)}, COBias ${choice.cobias.toFixed(3)}`));
+      make("title", {}, `${choice.name}: accuracy ${choice.totals.accuracy}, COBias ${choice.totals.COBias}`));
     dot.addEventListener("click", () => choose(number));
     svg.append(dot);
   });
@@ -91,12 +92,9 @@ function drawFront() {
 
 function drawTotals() {
   const now = choices[chosen];
-  const rows = [["choice", now.name],
-    ["accuracy", `${percent(raw.accuracy)} → ${percent(now.accuracy)}`],
-    ["COBias", `${raw.cobias.toFixed(3)} → ${now.cobias.toFixed(3)}`],
-    ["worst class", `${percent(raw.worst)} → ${percent(now.worst)}`]];
-  const silent = order.filter((c) => now.rates[c][0] === 0).length;
-  if (silent) rows.push(["classes never right", String(silent)]);
+  const rows = [["choice", now.name], ...Object.entries(now.totals)
+    .map(([name, value]) => [name, `${raw.totals[name]} → ${value}`])
+    .filter(([, both]) => both !== "0 → 0")];
   at("totals").replaceChildren(...rows.flatMap(([name, value]) =>
     [make("dt", {}, name), make("dd", {}, value)]));
 }
