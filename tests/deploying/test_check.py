@@ -1,6 +1,7 @@
 """Coefficients and new rows: what holds, and what does not; what is expected of new scores."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from dnip import Coefficients, InvalidInputError, ProbabilityTable
 from dnip.base.errors import CoefficientsFormatError
 from dnip.comparing.demonstration import bundled_table
-from dnip.deploying.check import ClassScores, check
+from dnip.deploying.check import ClassScores, Score, check
 from dnip.fitting.fit import fit_table
 from dnip.presenting.checking import describe_check, verdict
 
@@ -66,7 +67,10 @@ def test_what_was_at_the_fit_is_no_before_and_may_be_outside(fitted, new):
     assert re.search(
         r"COBias +at the fit 0\.000, now 0\.\d{3}; expected now 0\.\d{3} to 0\.\d{3}\n", text
     )
-    assert "(that of the fit is outside: weights suit their own rows)" in text
+    why = "(that of the fit is outside: weights suit their own rows)"
+    assert why in text
+    as_printed = Score(0.0, 0.2, 0.0004, 0.3)  # 0.000 is not outside of 0.000 to 0.300
+    assert why not in describe_check(replace(check([new], fitted), cobias=as_printed))
 
 
 def test_other_probabilities_do_not_hold(fitted, new):

@@ -42,13 +42,14 @@ def findings(check: Check) -> list[tuple[str, str]]:
         apart = check.comparison.mass_distance
         means = f"at the fit {check.mass_at_fit:.3f}, now {check.mass:.3f} on average"
         found.append(("captured mass", f"{means}; distance {apart:.3f}"))
-    before = "" if check.changed_at_fit is None else f"at the fit {percent(check.changed_at_fit)}, "
-    found.append(("changed decisions", f"{before}now {percent(check.changed)} of the rows"))
+    past = "" if check.changed_at_fit is None else f"at the fit {percent(check.changed_at_fit)}, "
+    found.append(("changed decisions", f"{past}now {percent(check.changed)} of the rows"))
     for title, score in (("accuracy", check.accuracy), ("COBias", check.cobias)):
         if score is not None:
-            expected = f"expected now {score.low:.3f} to {score.high:.3f}"
-            found.append((title, f"at the fit {score.at_fit:.3f}, now {score.now:.3f}; {expected}"))
-            if not score.low <= score.at_fit <= score.high:
+            before, now, low, high = (round(value, 3) for value in score)
+            expected = f"expected now {low:.3f} to {high:.3f}"
+            found.append((title, f"at the fit {before:.3f}, now {now:.3f}; {expected}"))
+            if not low <= before <= high:
                 why = "another class mix" if title == "accuracy" else "weights suit their own rows"
                 found.append(("", f"(that of the fit is outside: {why})"))
     if check.accuracy is not None:

@@ -144,7 +144,7 @@ def _totals(told: dict[str, Any]) -> str:
         lines.append(f"{'change':<12} {', '.join(changes)}")
     level = f"In brackets: {100 * told['confidence']:g} % intervals."
     ends = [(side[m], *side["intervals"].get(m, (0, 1))) for side in sides for m in HEADLINE]
-    if any(not low <= value <= high for value, low, high in ends):
+    if any(not round(low, 3) <= round(value, 3) <= round(high, 3) for value, low, high in ends):
         level += (
             " A value may be outside of its own: with few\nrows, chance sets classes apart, or "
             "spares them all errors."
