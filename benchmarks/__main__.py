@@ -51,6 +51,7 @@ BENCHMARKS = {
     "weights": weights.run,
     "peers": peers.run,
     "corrections": corrections.run,
+    "together": corrections.together,
     "classifier": classifier.run,
     "startup": startup.run,
     "prompting": prompting.run,

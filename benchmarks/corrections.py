@@ -1,4 +1,7 @@
-"""All corrections on all tables, with all labels and with few: what `dnip compare` prints."""
+"""All corrections on all tables, with all labels and with few: what `dnip compare` prints.
+
+``python -m benchmarks together`` has DNIP beside balanced matrix scaling, and after it.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +9,24 @@ import statistics
 import warnings
 from collections.abc import Sequence
 
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+
 from benchmarks.tables import Table, print_markdown
+from dnip import DNIPClassifier
 from dnip.base.errors import DNIPWarning
 from dnip.comparing import Comparison, Material, MethodScores, compare
 from dnip.comparing.baselines import Method, choose
+from dnip.comparing.baselines.base import log
+from dnip.metrics import accuracy, cobias, confusion_matrix, worst_class_accuracy
 from reproduction.linear_adapter import LinearAdapter
 from reproduction.membership import Membership
 
 SIZES = (10, 100)
 SEEDS, DRAWS = 3, 3
+TOGETHER_SIZES, TOGETHER_DRAWS = (100, 1_000), 10
 
 
 def run(tables: list[Table]) -> None:
@@ -107,3 +119,39 @@ def _print_by_size(by_size: dict[str, list[Comparison]], n_tables: int) -> None:
         rows.append([method.name, *cells])
     title = f"Few labels: {n_tables} tables of 4 classes, {DRAWS} draws of each"
     print_markdown(title, ["accuracy / COBias", *by_size], rows)
+
+
+def together(tables: list[Table]) -> None:
+    """Print DNIP, balanced matrix scaling, and both, on balanced draws of the emotion tables."""
+    chosen = [table for table in tables if "emotion" in table.name]
+    ways = {
+        "raw argmax": None,
+        "matrix scaling": _scaling(),
+        "DNIP": DNIPClassifier(),
+        "DNIP on matrix scaling": DNIPClassifier(_scaling()),
+    }
+    rows = [
+        [f"{size:,} balanced labels", *(_together(chosen, size, way) for way in ways.values())]
+        for size in TOGETHER_SIZES
+    ]
+    title = f"DNIP and matrix scaling: {len(chosen)} tables, {TOGETHER_DRAWS} draws of each"
+    print_markdown(title, ["accuracy / COBias / worst class", *ways], rows)
+
+
+def _scaling() -> Pipeline:
+    return make_pipeline(
+        FunctionTransformer(log), LogisticRegression(class_weight="balanced", max_iter=1000)
+    )
+
+
+def _together(tables: list[Table], size: int, way: Pipeline | DNIPClassifier | None) -> str:
+    found = []
+    for table in tables:
+        for seed in range(TOGETHER_DRAWS):
+            opt = table.opt.draw(size, seed, balanced=True)
+            fitted = way and way.fit(opt.probabilities, np.asarray(opt.labels))
+            p, labels = table.test.probabilities, np.asarray(table.test.labels)
+            predicted = fitted.predict(p) if fitted else p.argmax(axis=1)
+            counts = confusion_matrix(labels, predicted, table.opt.n_classes)
+            found.append((accuracy(counts), cobias(counts), worst_class_accuracy(counts)))
+    return " / ".join(f"{value:.3f}" for value in np.mean(found, axis=0))

@@ -58,6 +58,7 @@ def run(command: str, place: Path, status: int = 0) -> str:
             "COLUMNS": str(_WIDTH),
             "TERMINAL_WIDTH": str(_WIDTH),
             "NO_COLOR": "1",
+            "MPLBACKEND": "agg",
         },
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
