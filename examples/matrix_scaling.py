@@ -37,8 +37,8 @@ scaling = make_pipeline(
 
 # %%
 # DNIP needs the probabilities that matrix scaling gives to rows that it was not fitted on, or it
-# would trust them too much. ``DNIPClassifier`` makes them by cross-validation, in five folds. Then it
-# fits matrix scaling on all rows.
+# would trust them too much. ``DNIPClassifier`` makes them by cross-validation, in five folds. Then
+# it fits matrix scaling on all rows.
 
 ways = {
     "DNIP": DNIPClassifier(),

@@ -44,7 +44,7 @@ rows = np.concatenate([rng.choice(np.flatnonzero(y == label), most) for label in
 # COBias is the mean gap between the accuracies of two classes: 0 if all are equally right. β says
 # how much it counts beside the error. The worst class tells what a plain classifier costs.
 
-for classifier in (LogisticRegression(), RandomForestClassifier(40, random_state=0)):
+for classifier in (LogisticRegression(), RandomForestClassifier(random_state=0)):
     ways = {
         "plain": clone(classifier).fit(X, y),
         "class_weight": clone(classifier).set_params(class_weight="balanced").fit(X, y),
