@@ -27,8 +27,8 @@ opt, test = (ProbabilityTable.read(folder / f"{name}.csv") for name in ("opt", "
 
 
 def log(probabilities: np.ndarray) -> np.ndarray:
-    """Return log-probabilities; the tables are rounded to four digits, so zeros occur."""
-    return np.log(np.maximum(probabilities, 1e-5))
+    """Return log-probabilities; a probability may have been rounded to 0."""
+    return np.log(np.maximum(probabilities, 1e-12))
 
 
 scaling = make_pipeline(
