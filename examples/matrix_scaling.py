@@ -22,7 +22,7 @@ from sklearn.preprocessing import FunctionTransformer
 from dnip import DNIPClassifier, ProbabilityTable
 from dnip.metrics import accuracy, cobias, confusion_matrix, worst_class_accuracy
 
-folder = Path(__file__).parent
+folder = Path("examples" if Path("examples").exists() else ".")
 opt, test = (ProbabilityTable.read(folder / f"{name}.csv") for name in ("opt", "test"))
 
 
