@@ -141,9 +141,8 @@ def tune(
     save_coefficients(tuning.fit.coefficients, out)
     if tuning.interrupted:
         complain("interrupted", f"chosen among {len(tuning.candidates)} finished candidates")
-    content = (
-        fit_to_dict(tuning.fit, tuning.chosen.robust, options.DEFAULT_CONFIDENCE) if json else {}
-    )
+    level = options.DEFAULT_CONFIDENCE
+    content = fit_to_dict(tuning.fit, tuning.chosen.robust, level) if json else {}
     text = (
         f"{describe_tuning(tuning)}\n\nfitted on all labels\n"
         f"{describe_fit(tuning.fit, level)}\ncoefficients written to {out}"
