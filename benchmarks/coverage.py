@@ -1,4 +1,4 @@
-"""Coverage: how often 90 % intervals hold what a large test half says (`docs/statistics.md`).
+"""Coverage: how often 90 % intervals hold what a large test half says (`docs/evidence.md`).
 
     python -m benchmarks coverage
 

@@ -1,4 +1,4 @@
-"""The recipes of docs/cluster.md, as they are printed there."""
+"""The recipes of docs/large-tables.md, as they are printed there."""
 
 import os
 import re
@@ -12,7 +12,7 @@ from dnip import Coefficients
 
 pandas = pytest.importorskip("pandas", reason="the recipes need pandas")
 
-PAGE = Path(__file__).parents[2] / "docs" / "cluster.md"
+PAGE = Path(__file__).parents[2] / "docs" / "large-tables.md"
 CLASSES = ("red", "green", "blue")
 
 

@@ -128,10 +128,13 @@ def fit_robustly(
     """Find weights that hold on other rows, even with few labels.
 
     There are two estimates. The smooth one uses every label well, but only makes classes equally
-    likely. The other is the optimum of the objective on the labels and on unlabelled rows, which
-    count for each class by the probability that the smooth estimate gives them. A class with n
-    labels goes n/(n + 4) of the way from the first to the second. See "Few labels" in the
-    documentation.
+    likely: one log-weight per class and one temperature, by log-loss in which all classes count
+    alike, pulled toward batch calibration as strongly as makes the labels most probable (empirical
+    Bayes, by Laplace's approximation). The other is the optimum of the objective on the labels and
+    on unlabelled rows, which count for each class by the probability that the smooth estimate gives
+    them. The error is weighed by the class shares. A class with n labels goes n/(n + 4) of the way
+    from the first to the second, in logarithms of weights. A class that would be silenced is raised
+    until one row of it is right. See "Few labels" in the documentation.
 
     Parameters
     ----------
