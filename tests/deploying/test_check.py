@@ -61,7 +61,8 @@ def test_labels_tell_the_class_mix_and_no_estimate_does(fitted, new):
 
 
 def test_what_was_at_the_fit_is_no_before_and_may_be_outside(fitted, new):
-    even = {**fitted.fit, "scores": {"rows": [100] * 4, "right": [80] * 4}}
+    even = {"rows": [100] * 4, "right": [80] * 4, "expected": 0.0}
+    even = {**fitted.fit, "scores": even}
     text = describe_check(check([new], fitted.with_fit(even)))
     assert "->" not in text
     assert re.search(

@@ -10,7 +10,7 @@ import numpy as np
 
 from dnip.base.errors import CoefficientsFormatError, InvalidInputError
 from dnip.base.typing import Floats, Integers
-from dnip.base.validation import check_level
+from dnip.base.validation import check_level, check_number
 from dnip.method.coefficients import Coefficients
 from dnip.method.coefficients_file import REFIT
 from dnip.method.prediction import decide
@@ -65,6 +65,10 @@ class ClassScores:
     ----------
     rows, right : ndarray of shape (N,)
         Labelled rows, and those that the coefficients get right.
+    followed : float, default=1.0
+        How far the coefficients follow the chance of these rows, 0..1.
+    expected : float, optional
+        The COBias that the fit expected on other rows.
 
     Examples
     --------
@@ -76,6 +80,8 @@ class ClassScores:
 
     rows: Integers
     right: Integers
+    followed: float = 1.0
+    expected: float | None = None
 
     def compare(self, now: ClassScores, level: float) -> tuple[Score, Score | None]:
         """Compare accuracy and COBias of new rows with those of the fit.
@@ -103,7 +109,7 @@ class ClassScores:
         new = ClassScores(now.rows[both], now.right[both])
         rng = np.random.default_rng(_SEED)
         hits, sizes = fitted.right.astype(np.float64), fitted.rows.astype(np.float64)
-        rates = draw_accuracies(hits, sizes, _DRAWS, rng, followed=1.0)
+        rates = draw_accuracies(hits, sizes, _DRAWS, rng, followed=self.followed)
         drawn = rng.binomial(new.rows, rates)
         ends = [(1 - level) / 2, (1 + level) / 2]
 
@@ -114,7 +120,10 @@ class ClassScores:
         accuracy = score(fitted.accuracy, new.accuracy, drawn.sum(axis=1) / new.rows.sum())
         if both.sum() < 2:
             return accuracy, None
-        return accuracy, score(fitted.cobias, new.cobias, cobias_of(drawn / new.rows))
+        at_fit = self.expected
+        if at_fit is None or not both.all():
+            at_fit = float(cobias_of(rates).mean())
+        return accuracy, score(at_fit, new.cobias, cobias_of(drawn / new.rows))
 
     @property
     def accuracy(self) -> float:
@@ -144,7 +153,12 @@ class ClassScores:
                 raise ValueError(f"not one number for each of {n_classes} classes")
             if (right < 0).any() or (right > rows).any() or not rows.any():
                 raise ValueError("more rows are right than there are")
-            return cls(rows, right)
+            rates = {
+                name: check_number(name, content[name], at_least=0, at_most=1)
+                for name in ("followed", "expected")
+                if name in content
+            }
+            return cls(rows, right, **rates)
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise CoefficientsFormatError(
                 f"coefficients: fit.scores is damaged: {error}", hint=REFIT

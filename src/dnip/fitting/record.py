@@ -147,6 +147,16 @@ def note_on_limit(most: float, part: float) -> str:
     )
 
 
+def note_on_free(limit: float, expected: FitEvidence) -> str:
+    """Return which evenness costs next to no accuracy, and the option that takes it."""
+    accuracies = " -> ".join(f"{value:.3f}" for value in expected.accuracies)
+    gaps = " -> ".join(f"{side.cobias:.3f}" for side in (expected.raw, expected.reweighted))
+    return (
+        f"Evenness at next to no cost: --max-accuracy-loss {limit:g}, with which other rows are\n"
+        f"expected to show accuracy {accuracies}, COBias {gaps}"
+    )
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Fit:
     """What came of a fit.
@@ -254,15 +264,18 @@ def recorded(
     if unlabelled is not None:
         data = describe_data(unlabelled.source, unlabelled.data_hash)
         record["unlabelled"] = {**data, "rows": len(unlabelled)}
-    scored = fitted.evaluation
+    scored, side = fitted.evaluation, None
     if fitted.evidence is not None:
         scored = fitted.evidence.evaluation  # of rows that were left out
-        evidence = fitted.evidence
+        evidence, side = fitted.evidence, fitted.evidence.reweighted
         record["evidence"] = {"verdict": evidence.verdict, "reason": evidence.reason}
+        if fitted.free is not None:
+            record["evidence"]["at_little_cost"] = note_on_free(*fitted.free)
     assert scored.reweighted is not None
     coefficients = Coefficients.from_solution(fitted.solution, classes, provenance=record)
     kept = {
         "scores": {
+            **({} if side is None else {"followed": side.followed, "expected": side.cobias}),
             "rows": scored.reweighted.sum(axis=1).tolist(),
             "right": np.diag(scored.reweighted).tolist(),
         },

@@ -82,6 +82,7 @@ class Expectation:
     drawn : dict of str to ndarray
         Draws of the metrics that depend on gaps, by their names in ``METRICS``. The same draws at
         every call.
+    followed : float
 
     Examples
     --------
@@ -93,6 +94,7 @@ class Expectation:
     """
 
     def __init__(self, confusion: Counts, followed: float = 1.0) -> None:
+        self.followed = followed
         sizes = confusion.sum(axis=1)
         present = np.flatnonzero(sizes)
         hits, n = np.diag(confusion)[present].astype(np.float64), sizes[present].astype(np.float64)

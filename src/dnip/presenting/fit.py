@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dnip.fitting.record import note_on_free
 from dnip.method.objective import smoothing_name
 from dnip.metrics import HEADLINE, METRICS
 from dnip.metrics.intervals import class_accuracy_intervals
@@ -50,7 +51,7 @@ def describe_fit(fitted: Fit, confidence: float) -> str:
     if fitted.evidence is not None:
         parts.append(describe_evidence(fitted.evidence, confidence))
     if fitted.free is not None:
-        parts.append(describe_free(*fitted.free))
+        parts.append(note_on_free(*fitted.free))
     if solution.constraints is not None:
         parts.append(describe_constraints(solution.constraints))
     bound = f", no weights below {solution.lower_bound:.6f}" if solution.gap else ""
@@ -89,16 +90,6 @@ def describe_evidence(evidence: FitEvidence, confidence: float) -> str:
             f"verdict: {evidence.verdict}",
             evidence.reason,
         ]
-    )
-
-
-def describe_free(limit: float, expected: FitEvidence) -> str:
-    """Return which evenness costs next to no accuracy, and the option that takes it."""
-    accuracies = " -> ".join(f"{value:.3f}" for value in expected.accuracies)
-    gaps = " -> ".join(f"{side.cobias:.3f}" for side in (expected.raw, expected.reweighted))
-    return (
-        f"Evenness at next to no cost: --max-accuracy-loss {limit:g}, with which other rows are\n"
-        f"expected to show accuracy {accuracies}, COBias {gaps}"
     )
 
 

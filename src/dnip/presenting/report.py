@@ -335,10 +335,12 @@ and COBias from 1.000 to 0.000. As far as these rows can tell, COBias falls, and
     )
     if after[now] < before[weakest]:
         said += f" Now {names[1]} is the weakest, with {percent(after[now])}."
-    match coefficients.fit.get("evidence"):
+    found = coefficients.fit.get("evidence")
+    match found:
         case {"verdict": str(verdict), "reason": str(reason)} if own:
             why = " ".join(reason.split()).rstrip(".")
-            return f"Verdict of the fit: {verdict}. {why}. This page shows the rows of the fit."
+            said = f"Verdict of the fit: {verdict}. {why}. This page shows the rows of the fit."
+            return f"{said}{_at_little_cost(found)}"
         case {"verdict": str(verdict)} if not own:
             said = f"Verdict of the fit: {verdict}. These are other rows. {said}"
     if own:
@@ -348,4 +350,13 @@ and COBias from 1.000 to 0.000. As far as these rows can tell, COBias falls, and
         "rises" if low > 0 else "falls" if high < 0 else "stays the same"
         for low, high in (bounds["cobias"], bounds["accuracy"])
     ]
-    return f"{said} As far as these rows can tell, COBias {moves[0]}, and accuracy {moves[1]}."
+    said += f" As far as these rows can tell, COBias {moves[0]}, and accuracy {moves[1]}."
+    return f"{said}{_at_little_cost(found)}"
+
+
+def _at_little_cost(evidence: object) -> str:
+    """Return what the fit said of evenness that costs next to no accuracy, if it did."""
+    match evidence:
+        case {"at_little_cost": str(said)}:
+            return f" {' '.join(said.split())}."
+    return ""
