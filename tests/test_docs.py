@@ -78,7 +78,7 @@ def test_a_page_of_a_reproduction_quotes_claims_and_verdicts_of_both_runs(tmp_pa
     tool = import_module("make_reproduction_page")
     monkeypatch.setattr(tool, "PAGE", tmp_path / "docs" / "page.md")
     (tmp_path / "docs" / "images").mkdir(parents=True)
-    tool.PAGE.write_text("Before.\n<!-- measured -->\nold\n<!-- end -->\nAfter.\n")
+    tool.PAGE.write_text("Before.\n<!-- measured -->\nstale\n<!-- end -->\nAfter.\n")
     for run, verdict, tables in (("small", "does not hold", None), ("seven", "holds", "hash")):
         folder = tmp_path / run
         (folder / "figures").mkdir(parents=True)
@@ -96,7 +96,7 @@ def test_a_page_of_a_reproduction_quotes_claims_and_verdicts_of_both_runs(tmp_pa
     assert text.startswith("Before.")
     assert text.endswith("After.\n")
     assert "| main | It helps (by 3 points) | no | holds |" in text
-    assert "old" not in text
+    assert "stale" not in text
     assert "abc" in text
     with image.open(tmp_path / "docs" / "images" / "reproduction-kde-1.png") as shown:
         assert shown.width == 1000
