@@ -76,6 +76,14 @@ def test_no_change_is_no_reason_to_apply():
     assert not found.apply
 
 
+def test_where_all_is_right_there_is_nothing_to_gain():
+    y = np.arange(60) % 3
+    found = judge(np.eye(3)[y] * 0.6 + 0.1, y)
+    assert found.objections == (
+        "The raw argmax gets every labelled row right: there is nothing to gain.",
+    )
+
+
 def test_a_silenced_class_stands_against_it():
     p, y = rows_of(300)
     found = Refits(p, y, lambda _: np.array([1.0, 1.0, 1e-9]), classes=CLASSES, beta=0.0).judge()
