@@ -106,7 +106,7 @@ OBJECTIVES: dict[str, Callable[[Draw], Floats]] = {
 
 
 def run(tables: list[Table]) -> None:
-    """Print mixes and sizes, objectives, long tails, and all labels."""
+    """Print mixes and sizes, objectives, and long tails."""
     shared = [table for table in tables if "bundled" not in table.name] or tables
     four = [table for table in shared if table.opt.n_classes == 4]
     with ProcessPoolExecutor(os.cpu_count()) as crew:
@@ -116,7 +116,6 @@ def run(tables: list[Table]) -> None:
             _print_cells(title, methods, [row for one in work for row in one.result()])
         tails = [table for table in shared if table.opt.n_classes in (10, 20)]
         _print_tails(tails, crew)
-    _print_all_labels(shared)
 
 
 def _score_all(
@@ -245,36 +244,3 @@ def _tail(table: Table, size: int, seed: int) -> tuple[Scored, Scored]:
         test_labels[test],
     )
     return score(draw, raw(draw)), score(draw, ours(draw, alone=True))
-
-
-def _print_all_labels(tables: list[Table]) -> None:
-    printed = []
-    for table in tables:
-        opt, test = table.opt.labelled(), table.test.labelled()
-        draw = Draw(
-            "all",
-            len(opt),
-            opt.probabilities,
-            np.asarray(opt.labels),
-            test.probabilities,
-            test.probabilities,
-            np.asarray(test.labels),
-        )
-        line = [table.name]
-        for method in [METHODS[name] for name in METHODS if name != "batch calibration"]:
-            scored = score(draw, method(draw))
-            line.append(f"{scored.accuracy:.3f} / {scored.cobias:.3f} / {scored.worst:.3f}")
-        printed.append(line)
-    print_markdown(
-        "All labels of the opt half: accuracy / COBias / worst class on the test half",
-        [
-            "table",
-            "raw argmax",
-            "the paper's annealing",
-            "the authors' schedule",
-            "plain optimum",
-            "ours",
-            "ours, test rows as unlabelled ones",
-        ],
-        printed,
-    )
