@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import warnings
 from concurrent.futures import ProcessPoolExecutor
-from itertools import repeat
 from typing import NamedTuple
 
 import numpy as np
@@ -24,7 +23,7 @@ from dnip.metrics import accuracy, cobias
 from dnip.tables.evaluation import evaluate
 
 LIMITS = (0.0, 0.01, 0.02)
-LABELS, DRAWS = 400, 20
+LABELS, DRAWS = 400, 10
 
 
 class Kept(NamedTuple):
@@ -41,7 +40,10 @@ def run(tables: list[Table]) -> None:
     with ProcessPoolExecutor(os.cpu_count()) as crew:
         fronts = list(crew.map(_to_be_had, shared))
         for limit in LIMITS:
-            fits = list(crew.map(_fits, shared, repeat(limit)))
+            work = [
+                [crew.submit(_fit, table, limit, seed) for seed in range(DRAWS)] for table in shared
+            ]
+            fits = [[one.result() for one in own] for own in work]
             most = [cuts[limit] for cuts in fronts]
             told.append([f"{limit:g}", *_cells([one for fit in fits for one in fit], limit, most)])
             by_table += [
@@ -68,17 +70,14 @@ def _cells(fits: list[Kept], limit: float, most: list[float]) -> list[str]:
     ]
 
 
-def _fits(table: Table, limit: float) -> list[Kept]:
-    found = []
+def _fit(table: Table, limit: float, seed: int) -> Kept:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DNIPWarning)  # of classes that a draw misses
-        for seed in range(DRAWS):
-            fit = fit_table(table.opt.draw(LABELS, seed), constraints=Constraints(limit))
-            there = evaluate([table.test], fit.coefficients)
-            assert there.reweighted is not None
-            loss = accuracy(there.raw) - accuracy(there.reweighted)
-            found.append(Kept(loss, cobias(there.raw) - cobias(there.reweighted)))
-    return found
+        fit = fit_table(table.opt.draw(LABELS, seed), constraints=Constraints(limit))
+    there = evaluate([table.test], fit.coefficients)
+    assert there.reweighted is not None
+    loss = accuracy(there.raw) - accuracy(there.reweighted)
+    return Kept(loss, cobias(there.raw) - cobias(there.reweighted))
 
 
 def _to_be_had(table: Table) -> dict[float, float]:
