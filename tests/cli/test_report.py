@@ -2,7 +2,6 @@
 
 import pytest
 
-CLASSES = "World,Sports,Business,Technology"
 OPT, TEST = "opt.csv", "test.csv"
 
 
@@ -17,9 +16,7 @@ def folder(tmp_path, monkeypatch, request):
 
 
 def test_page_and_figures_are_written(dnip, folder):
-    done = dnip(
-        "report", OPT, "--test", TEST, "--classes", CLASSES, "--figures", "figures", "--json"
-    )
+    done = dnip("report", OPT, "--test", TEST, "--figures", "figures", "--json")
     assert "Technology" in done.json["verdict"]
     for name in done.json["written"]:
         assert (folder / name).stat().st_size > 1_000
@@ -35,5 +32,5 @@ def test_page_and_figures_are_written(dnip, folder):
     ],
 )
 def test_what_cannot_be_done_is_refused(dnip, folder, arguments, told):
-    dnip("report", OPT, "--classes", CLASSES, *arguments).assert_refused(told)
+    dnip("report", OPT, *arguments).assert_refused(told)
     assert not (folder / "report.html").exists()

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from enum import Enum
 from functools import wraps
-from inspect import Parameter, signature
+from inspect import Parameter, cleandoc, signature
 from os import fsencode
 from pathlib import Path
 from shlex import join
@@ -93,11 +93,17 @@ class Argument(Option):
     """What the command line shows of an argument, as ``Annotated[Path, Argument("...")]``."""
 
 
+#: The heading of the options that stand last.
+CLUSTER = "Cluster"
+
+
 class Command(click.Command):
     """A command that explains old ways to type it, and lists its options under plain headings."""
 
     #: The headings of the options.
     headings: dict[str, str | None]
+    #: Lines to type.
+    examples: list[str]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the options; refuse those that are gone, and a second table without its option."""
@@ -110,10 +116,21 @@ class Command(click.Command):
             ctx.fail(f"it takes one table, and the rest by options: {line}")
         return super().parse_args(ctx, args)
 
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write what the command does, and examples."""
+        super().format_help_text(ctx, formatter)
+        with formatter.section("Examples"):
+            formatter.write("".join(f"  {line}\n" for line in self.examples))
+
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write a section for each heading, in order; required options stand first."""
+        """Write a section for each heading: the common options first, the cluster last."""
+
+        def rank(parameter: click.Parameter) -> tuple[bool, bool, bool]:
+            heading = self.headings.get(parameter.name)
+            return heading is not None, heading == CLUSTER, not parameter.required
+
         records = []
-        for parameter in sorted(self.get_params(ctx), key=lambda one: not one.required):
+        for parameter in sorted(self.get_params(ctx), key=rank):
             record = parameter.get_help_record(ctx)
             if record is not None and isinstance(parameter, click.Option):
                 records.append((self.headings.get(parameter.name) or "Options", record))
@@ -134,7 +151,8 @@ def command_of(name: str, function: Callable[..., None], **settings: Any) -> Com
 
     The type hint of each is ``Annotated``, and holds an :class:`Argument` or a
     :class:`dnip.base.option.Option`, unless it is a field of :func:`dnip.base.option.option`. An
-    option without a default is required.
+    option without a default is required. The docstring is the help, and may end in a section
+    "Examples" with lines to type.
 
     Examples
     --------
@@ -167,8 +185,10 @@ def command_of(name: str, function: Callable[..., None], **settings: Any) -> Com
             given[place] = group(**{field.name: given.pop(field.name) for field in fields(group)})
         function(**given)
 
-    settings["help"] = function.__doc__
+    text, _, examples = cleandoc(function.__doc__ or "").partition("\n\nExamples\n--------\n")
+    settings["help"] = text
     command = Command(name, callback=run, params=[_parameter(*one) for one in found], **settings)
+    command.examples = examples.splitlines()
     command.headings = {name: shown.group for name, _, shown, _ in found}
     return command
 

@@ -30,9 +30,14 @@ def report(
     seed: Annotated[int, Option("Seed of the searches.")] = 0,
     json: options.AsJson = False,
 ) -> None:
-    """Write one HTML page: which classes starve, what weights change, and what that costs.
+    """Write one HTML page: which classes starve, and what mending costs.
 
     The page opens from disk and loads nothing. It holds counts and class names, and no row.
+
+    Examples
+    --------
+    dnip report opt.csv
+    dnip report test.csv --coefficients coefficients.json --out report.html
     """
     from dnip.base.files import atomic_path, check_files, make_folder
     from dnip.base.validation import check_level
