@@ -23,6 +23,12 @@ def test_page_and_figures_are_written(dnip, folder):
     assert len(done.json["written"]) == 9
 
 
+def test_a_table_alone_will_do(dnip, folder):
+    done = dnip("report", OPT)
+    assert done.out.startswith("Fitted on one half of the rows, shown on the other. ")
+    assert done.out.endswith("\nNext, learn from all rows: dnip fit opt.csv\n")
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
