@@ -309,5 +309,5 @@ def _refuse_columns(layout: Layout, off: Integers, sums: Floats, location: CellL
     raise InvalidInputError(
         f"{location.cell(int(off[0]))}: the columns {listed(layout.probabilities)} were taken for "
         f"the classes, but they sum to {sums[0]:.6g}, and in most rows not to 1",
-        hint=location.remedy,
+        hint=location.remedy(),
     )
