@@ -13,7 +13,7 @@ import click
 
 from dnip.base.errors import InvalidInputError
 from dnip.base.version import __version__
-from dnip.cli.command import GONE, Command, command_of, gone_option, write_sections
+from dnip.cli.command import GONE, Command, command_of, write_sections
 from dnip.cli.console import Verbosity
 
 #: The commands by what they are for, in the order of the help. Each is a function in a file of its
@@ -147,8 +147,7 @@ def _checked(tables: Any, source: str) -> dict[str, Any]:  # noqa: ANN401 - what
         if unknown:
             raise InvalidInputError(
                 f"{source}: `dnip {command}` has no option {unknown[0]}",
-                hint=gone_option(command, [f"--{unknown[0]}"])
-                or f"`dnip {command} --help` lists its options",
+                hint=f"`dnip help {command}` lists its options",
             )
         defaults[command] = {
             # text, as on a command line

@@ -29,19 +29,6 @@ GONE = {
     "bench": "it stands beside the package, as `python -m benchmarks race` from a checkout",
 }
 
-#: Where options of a command went.
-GONE_OPTIONS = {
-    "fit": {"--memory": "of a table with more rows than --rows, a sample is fitted in memory"},
-    **{
-        command: {"--memory": "tables of any size are read in small blocks"}
-        for command in ("apply", "check", "evaluate")
-    },
-    "tune": {
-        "--on": "settings are chosen on this machine",
-        "--workers": "settings are chosen on this machine",
-    },
-}
-
 #: What two arguments in a row are now, for the commands that take one table.
 ORDERS = {
     "check": ("{1}", "--coefficients", "{0}"),
@@ -51,19 +38,6 @@ ORDERS = {
     "evaluate": ("{0}", "--coefficients", "{1}"),
     "apply": ("{0}", "--coefficients", "{1}"),
 }
-
-
-def gone_option(command: str, given: Sequence[str]) -> str | None:
-    """Return where the first of these options went that the command no longer has.
-
-    Examples
-    --------
-    >>> gone_option("tune", ["--seed", "0", "--on=ray"])
-    '--on is gone: settings are chosen on this machine'
-    """
-    gone = GONE_OPTIONS.get(command, {})
-    names = (text.partition("=")[0].replace("_", "-") for text in given)
-    return next((f"{name} is gone: {gone[name]}" for name in names if name in gone), None)
 
 
 def new_order(command: str, table: str, second: str, given: Sequence[str]) -> str:
@@ -106,10 +80,7 @@ class Command(click.Command):
     examples: list[str]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the options; refuse those that are gone, and a second table without its option."""
-        gone = gone_option(self.name or "", args)
-        if gone is not None:
-            ctx.fail(gone)
+        """Read the options; refuse a second table without its option."""
         given, rest, _ = self.make_parser(ctx).parse_args(list(args))
         if len(rest) == 1 and self.name in ORDERS and not given.get("help"):
             line = new_order(self.name, given["table"], rest[0], args)

@@ -71,9 +71,9 @@ TargetPrior: TypeAlias = Annotated[
         metavar="MIX",
     ),
 ]
-AsJson: TypeAlias = Annotated[bool, Option("Print one JSON object instead of text.")]
+AsJson: TypeAlias = Annotated[bool, Option("Print one JSON object.")]
 Confidence: TypeAlias = Annotated[
-    float, Option("Level of the confidence intervals, between 0 and 1.", metavar="LEVEL")
+    float, Option("Level of the intervals, between 0 and 1.", metavar="LEVEL")
 ]
 CobiasPairs: TypeAlias = Annotated[
     Pairs, Option("COBias over all pairs of classes, or over odd classes only.", OBJECTIVE)
@@ -81,8 +81,7 @@ CobiasPairs: TypeAlias = Annotated[
 Unlabelled: TypeAlias = Annotated[
     Path | None,
     Option(
-        "Rows without labels, from where the coefficients will be used. A robust fit learns from "
-        "them, and from rows of TABLE with an empty label.",
+        "Rows without labels, for a robust fit to learn from, as from those of TABLE without.",
         metavar="TABLE",
     ),
 ]
@@ -250,15 +249,12 @@ class ClusterOptions:
     """Where to work."""
 
     on: str | None = option(
-        "Work on a Ray cluster: ray for one that is started on this machine and stopped in the "
-        "end, or ray:ADDRESS.",
+        "Work on a Ray cluster: ray for one on this machine, or ray:ADDRESS.",
         CLUSTER,
         metavar="CLUSTER",
     )
     workers: int | None = option(
-        "Processes of the cluster that share the work.  [default: one per core]",
-        CLUSTER,
-        metavar="N",
+        "Processes that share the work.  [default: one per core]", CLUSTER, metavar="N"
     )
 
     @contextmanager
