@@ -8,7 +8,6 @@ The sketch of one part of a table is compared with other rows (`docs/monitoring.
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
@@ -20,10 +19,7 @@ import numpy as np
 from benchmarks.prompting import DATASETS, MODEL, is_ready
 from benchmarks.tables import Table, print_markdown
 from dnip import ProbabilityTable
-from dnip.base.errors import DNIPWarning
 from dnip.base.typing import Floats, Integers, Labels
-from dnip.deploying.check import check
-from dnip.fitting.fit import fit_table
 from dnip.tables.sketch import Sketch
 
 if TYPE_CHECKING:
@@ -31,12 +27,11 @@ if TYPE_CHECKING:
     from dnip.prompting.task import Task
 
 ALPHA = 0.05
-DRAWS, FITS = 100, 20
+DRAWS = 60
 #: Rows of the fit, and new ones; None for all there are, halved.
 SIZES = ((100, 100), (500, 100), (500, 500), (1_000, 500), None)
 NEW_ROWS = 500
 MOVED = 0.2
-MOST_CLASSES = 20
 
 #: Tasks of the small model, minutes each, and rows of each.
 TASKS = ("agnews",)
@@ -49,12 +44,6 @@ def run(tables: list[Table]) -> None:
         header = ["table", *["halves" if n is None else f"{n[0]:,} → {n[1]:,}" for n in SIZES]]
         rows = crew.map(_false_alarms, tables)
         print_markdown(f"False alarms without labels, {DRAWS} draws", header, list(rows))
-        few = [table for table in tables if table.opt.n_classes <= MOST_CLASSES]
-        header = ["table", "distribution or labels", "labels alone"]
-        rows = crew.map(_false_alarms_with_labels, few)
-        print_markdown(
-            f"False alarms with labels, 1,000 → {NEW_ROWS} rows, {FITS} fits", header, list(rows)
-        )
         header = ["table", "one class gains 20 points", "20 points go from few to one"]
         rows = crew.map(_mixes, tables)
         print_markdown(f"Other class mixes noticed at {NEW_ROWS} rows", header, list(rows))
@@ -82,20 +71,6 @@ def _false_alarms(table: Table) -> list[str]:
         parts = (_parts(len(p), sizes, seed) for seed in range(DRAWS))
         cells.append(_rate([_noticed(p[old], p[new]) for old, new in parts]))
     return [table.name, *cells]
-
-
-def _false_alarms_with_labels(table: Table) -> list[str]:
-    rows = table.opt.labelled()
-    alarms, worse = [], []
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DNIPWarning)  # of classes that a draw misses
-        for seed in range(FITS):
-            old, new = _parts(len(rows), (1_000, NEW_ROWS), seed)
-            coefficients = fit_table(rows.take(old), evidence=True).coefficients
-            found = check([rows.take(new)], coefficients, alpha=ALPHA)
-            alarms.append(not found.holds)
-            worse.append(bool(found.worse))
-    return [table.name, _rate(alarms), _rate(worse)]
 
 
 def _mixes(table: Table) -> list[str]:
