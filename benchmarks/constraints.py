@@ -45,7 +45,7 @@ def run(tables: list[Table]) -> None:
             ]
             exhaustive.append(abs(both[0] - both[1]) < 1e-9)
             coefficients = Coefficients.from_solution(quick, opt.classes)
-            there = evaluate([test], coefficients)
+            there = evaluate([test], coefficients=coefficients)
             assert there.reweighted is not None
             tested.append(scores(there.reweighted))
             held.append(_is_kept(constraints, there.raw, there.reweighted))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
         MissingDependencyError,
         OutputError,
     )
-    from dnip.fitting.fit import fit_table
+    from dnip.fitting.fit import fit
     from dnip.fitting.tuning.tune import tune
     from dnip.method.coefficients import Coefficients
     from dnip.method.constraints import Constraints
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         OddClassDisplay,
         TrueClassDisplay,
     )
+    from dnip.presenting.report import report
     from dnip.sklearn.classifier import DNIPClassifier
     from dnip.solvers import solve
     from dnip.tables import ProbabilityTable
@@ -61,14 +62,16 @@ __all__ = [
     "TrueClassDisplay",
     "__version__",
     "evaluate",
-    "fit_table",
+    "fit",
+    "report",
     "solve",
     "tune",
 ]
 
 _HOMES = {
     "evaluate": "dnip.tables.evaluation",
-    "fit_table": "dnip.fitting.fit",
+    "fit": "dnip.fitting.fit",
+    "report": "dnip.presenting.report",
     "BackendError": "dnip.base.errors",
     "CoefficientsFormatError": "dnip.base.errors",
     "DNIPError": "dnip.base.errors",

@@ -51,7 +51,7 @@ def notes_on_classes(
     >>> p, y = np.array([[0.9, 0.1], [0.6, 0.4], [0.8, 0.2]]), np.array([0, 1, 0])
     >>> found = solve(p, y)
     >>> coefficients = Coefficients.from_solution(found, ["ham", "spam"])
-    >>> evaluation = evaluate(ProbabilityTable(p, y, classes=["ham", "spam"]), coefficients)
+    >>> evaluation = evaluate(p, y, coefficients)
     >>> print(*notes_on_classes(Problem.of(p, y), found, evaluation))
     Silent before, awake now: spam is right on 1 of 1 rows now.
     """

@@ -107,7 +107,7 @@ def sample_of(
 def _count_in_memory(
     table: ProbabilityTable, coefficients: Coefficients, target: Floats | None
 ) -> tuple[Evaluation, str]:
-    return evaluate(table, coefficients, target=target), table.data_hash
+    return evaluate(table, coefficients=coefficients, target=target), table.data_hash
 
 
 def _count_file(
@@ -122,13 +122,17 @@ def _count_file(
             data_hash.add(chunk.probabilities, chunk.labels)
             yield chunk
 
-    return evaluate(ahead(hashed()), coefficients, target=target), data_hash.hexdigest()
+    return evaluate(
+        ahead(hashed()), coefficients=coefficients, target=target
+    ), data_hash.hexdigest()
 
 
 def _count_on_cluster(
     table: SharedTable, hashing: object, coefficients: Coefficients, target: Floats | None
 ) -> tuple[Evaluation, str]:
-    return evaluate(table, coefficients, target=target), str(table.cluster.get(hashing))
+    return evaluate(table, coefficients=coefficients, target=target), str(
+        table.cluster.get(hashing)
+    )
 
 
 def _hash(path: Path, classes: Sequence[str], n_rows: int) -> str:

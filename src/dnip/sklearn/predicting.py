@@ -21,6 +21,7 @@ from dnip.base.optional import load_optional
 from dnip.base.typing import Floats, Integers, Probabilities
 from dnip.base.validation import check_choice
 from dnip.method.coefficients import Coefficients
+from dnip.method.prediction import decide
 
 #: Folds where `cv` is None, as everywhere in scikit-learn.
 N_FOLDS = 5
@@ -174,7 +175,7 @@ class ReweightingMixin(ClassifierMixin):  # type: ignore[misc]
             Class labels.
         """
         check_is_fitted(self)
-        labels = self.classes_[self.coefficients_.predict(self._probabilities(X))]
+        labels = self.classes_[decide(self._probabilities(X), self.coefficients_.multipliers)]
         frame = self._framed("predict", {"prediction": labels}, X)
         return labels if frame is None else frame["prediction"]
 

@@ -195,7 +195,7 @@ def tune(
     objective : Objective, optional
         Terms, and COBias or COBias_single; its β, τ and μ are replaced by those of the candidates.
     unlabelled, solver, seed
-        As for :func:`dnip.fitting.fit.fit_table`.
+        As for :func:`dnip.fit`.
     time_limit : float, optional
         Seconds in all. Candidates that are not finished after four fifths of it are left out.
     confidence : float, default=0.9
