@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from dnip.fitting.pareto import trace_front
+from dnip.method.prediction import probabilities_of
 from dnip.presenting.drawing.bars import draw_bars, draw_histogram, name_tasks
 from dnip.presenting.drawing.flows import draw_flows
 from dnip.presenting.drawing.front import draw_front
@@ -49,7 +50,7 @@ class _Display:
 
         Parameters
         ----------
-        estimator : classifier with ``predict_proba``
+        estimator : classifier with ``predict_proba`` or ``decision_function``
             A :class:`~dnip.DNIPClassifier` shows its coefficients on the probabilities of the
             classifier inside.
         X : array-like of shape (M, n_features)
@@ -60,7 +61,7 @@ class _Display:
         """
         coefficients = getattr(estimator, "coefficients_", None)
         inner = estimator if coefficients is None else estimator.estimator_
-        probabilities = X if inner is None else inner.predict_proba(X)
+        probabilities = X if inner is None else probabilities_of(inner, X)
         names = [str(name) for name in np.asarray(estimator.classes_).tolist()]
         return cls.from_predictions(y, probabilities, coefficients, classes=names, ax=ax)
 

@@ -21,7 +21,7 @@ from dnip.base.optional import load_optional
 from dnip.base.typing import Floats, Integers, Probabilities
 from dnip.base.validation import check_choice
 from dnip.method.coefficients import Coefficients
-from dnip.method.prediction import decide
+from dnip.method.prediction import decide, probabilities_of
 
 #: Folds where `cv` is None, as everywhere in scikit-learn.
 N_FOLDS = 5
@@ -46,7 +46,7 @@ def predict_out_of_fold(
 
     Parameters
     ----------
-    estimator : classifier with ``predict_proba``
+    estimator : classifier with ``predict_proba`` or ``decision_function``
         Cloned for each fold.
     X : array-like, sparse matrix or DataFrame of shape (M, n_features)
     y : ndarray of shape (M,)
@@ -65,7 +65,7 @@ def predict_out_of_fold(
     Returns
     -------
     p : ndarray of shape (M', N)
-        The values of ``predict_proba``, 0 for a class that the fold has not seen.
+        Class probabilities, 0 for a class that the fold has not seen.
     rows : ndarray of shape (M',)
         The row of X that each row of `p` belongs to.
 
@@ -132,7 +132,7 @@ def _predict_fold(
     estimator.fit(X_train, y_train, **own)
     columns = [classes.tolist().index(label) for label in np.asarray(estimator.classes_).tolist()]
     p = np.zeros((len(y_test), len(classes)))
-    p[:, columns] = estimator.predict_proba(X_test)
+    p[:, columns] = probabilities_of(estimator, X_test)
     seen = np.isin(y_test, y_train)
     return p[seen], test[seen]
 
@@ -236,7 +236,7 @@ class ReweightingMixin(ClassifierMixin):  # type: ignore[misc]
             if not reset:
                 check_column_names(X, [str(c) for c in self.classes_.tolist()], name="X")
             return check_probabilities(p, location=ArrayLocation("X"))
-        return check_estimated(self.estimator_.predict_proba(X))
+        return check_estimated(probabilities_of(self.estimator_, X))
 
     def _framed(self, method: str, columns: Mapping[str, NDArray[Any]], X: Any) -> Any:
         """Return the frame that `set_output` asked for, with the index of X; None for an array."""
@@ -251,7 +251,7 @@ class ReweightingMixin(ClassifierMixin):  # type: ignore[misc]
 
 
 def check_estimated(probabilities: ArrayLike) -> Probabilities:
-    """Return what an estimator's ``predict_proba`` gave, checked.
+    """Return the probabilities that an estimator gave, checked.
 
     Examples
     --------
