@@ -1,5 +1,6 @@
 """The generated parts of the documentation are those that the sources make today."""
 
+import json
 import re
 import subprocess
 import sys
@@ -71,29 +72,31 @@ def test_the_walk_through_the_code_names_files_that_exist():
     assert [path for path in named if not any((folder / path).exists() for folder in below)] == []
 
 
-def test_a_page_of_a_reproduction_names_no_paths_and_drops_pictures_it_no_longer_shows(tmp_path):
+def test_a_page_of_a_reproduction_quotes_claims_and_verdicts_of_both_runs(tmp_path, monkeypatch):
     image = pytest.importorskip("PIL.Image")
-    run, docs = tmp_path / "run", tmp_path / "docs"
-    (run / "figures").mkdir(parents=True)
-    (docs / "images").mkdir(parents=True)
-    for name in ("kept", "left"):
-        image.new("RGB", (1200, 10)).save(run / "figures" / f"{name}.png")
-    (run / "report.md").write_text(
-        "# Title\n\n```text\npython -m reproduction all --model /a/b/models/small "
-        "--data '/a/my data' "
-        "--out=/c/d --jobs 2\n```\n\n## One\n\n![Kept](figures/kept.png)\n\n"
-        "![Left](figures/left.png)\n\n## Other\n\nText.\n"
-    )
-    page = docs / "page.md"
-    page.write_text("![Old](images/page-old.png)\n![Kept](images/page-kept.png)\n")
-    (docs / "images" / "page-old.png").write_bytes(b"")
-    tool = [sys.executable, str(ROOT / "tools" / "make_reproduction_page.py")]
-    subprocess.run([*tool, str(run), str(page), "--skip", "left", "Other"], check=True)
-    text = page.read_text()
-    told = "python -m reproduction all --model models/small --data DATASETS --out=reproduction"
-    assert told in text
-    assert "![Kept](images/page-kept.png)" in text
-    assert "Other" not in text
-    assert [path.name for path in (docs / "images").iterdir()] == ["page-kept.png"]
-    with image.open(docs / "images" / "page-kept.png") as shown:
+    monkeypatch.syspath_prepend(ROOT / "tools")
+    tool = import_module("make_reproduction_page")
+    monkeypatch.setattr(tool, "PAGE", tmp_path / "docs" / "page.md")
+    (tmp_path / "docs" / "images").mkdir(parents=True)
+    tool.PAGE.write_text("Before.\n<!-- measured -->\nstale\n<!-- end -->\nAfter.\n")
+    for run, verdict, tables in (("small", "does not hold", None), ("seven", "holds", "hash")):
+        folder = tmp_path / run
+        (folder / "figures").mkdir(parents=True)
+        (folder / "tables").mkdir()
+        for name in tool._SHOWN:
+            image.new("RGB", (1200, 10)).save(folder / "figures" / f"{name}.png")
+        (folder / "tables" / "main-headline.md").write_text("**Before and after**\n\n| 1 |\n")
+        claim = {"experiment": "main", "claim": "It helps", "paper": "by 3 points"}
+        (folder / "claims.json").write_text(json.dumps([{**claim, "verdict": verdict}]))
+        (folder / "manifest.json").write_text(json.dumps({"inputs": {"saved_tables": tables}}))
+    arguments = [str(tmp_path / "small"), str(tmp_path / "seven"), "abc"]
+    monkeypatch.setattr(sys, "argv", ["tool", *arguments])
+    tool.main()
+    text = tool.PAGE.read_text()
+    assert text.startswith("Before.")
+    assert text.endswith("After.\n")
+    assert "| main | It helps (by 3 points) | no | holds |" in text
+    assert "stale" not in text
+    assert "abc" in text
+    with image.open(tmp_path / "docs" / "images" / "reproduction-kde-1.png") as shown:
         assert shown.width == 1000
