@@ -3,11 +3,10 @@
 import json
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import oracles
-from dnip import Coefficients, ProbabilityTable, fit
+from dnip import Coefficients, ProbabilityTable
 from dnip.base.errors import InvalidInputError
 from dnip.tables.evaluation import evaluate
 from strategies import KINDS, random_probabilities
@@ -21,17 +20,6 @@ def random_table(kind="mixed", n_rows=100, unlabelled=10):
     labels = rng.integers(0, 3, n_rows)
     labels[:unlabelled] = -1
     return ProbabilityTable(random_probabilities(rng, n_rows, 3, kind), labels, classes=NAMES)
-
-
-def test_a_frame_is_a_table():
-    table = random_table()
-    frame = pd.DataFrame(table.probabilities, columns=NAMES)
-    frame["label"] = [None if label < 0 else NAMES[label] for label in table.labels]
-    expected = evaluate(table, coefficients=FITTED).to_dict()
-    assert evaluate(frame, coefficients=FITTED).to_dict() == expected
-    assert evaluate(frame, classes=NAMES).to_dict()["raw"] == expected["raw"]
-    same = fit(frame, classes=NAMES, robust="off").coefficients
-    assert same.weights.tolist() == fit(table, robust="off").coefficients.weights.tolist()
 
 
 @pytest.mark.parametrize("kind", KINDS)

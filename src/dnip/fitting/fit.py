@@ -72,7 +72,8 @@ def fit(
     Parameters
     ----------
     data, y, classes
-        The opt set, as for :func:`dnip.evaluate`. Rows without a label serve a robust fit only.
+        The opt set, as for :func:`dnip.evaluate`. Rows without a label serve a robust fit only. Of
+        a file of more than 1,000,000 rows, a sample is used.
     objective : Objective or callable, optional
         As for :func:`dnip.solve`.
     unlabelled : array-like, DataFrame, ProbabilityTable or path, optional
@@ -113,28 +114,21 @@ def fit(
     >>> fitted.coefficients.predict([[0.65, 0.35]]).tolist()
     ['spam']
     """
-    table = as_table(data, y, classes)
-    more = None if unlabelled is None else as_table(unlabelled, None, table.classes)
-    return fit_table(
-        table, objective, unlabelled=more, evidence=evidence, progress=progress, **settings
-    )
+    chosen = FitSettings(objective, **settings)
+    sample, count = sample_of(data, y, classes, seed=chosen.seed)
+    more = None if unlabelled is None else as_table(unlabelled, None, sample.table.classes)
+    return fit_sample(sample, chosen, count, unlabelled=more, evidence=evidence, progress=progress)
 
 
 def fit_table(
     table: ProbabilityTable,
     objective: ObjectiveLike | ConfusionFunction | None = None,
     *,
-    unlabelled: ProbabilityTable | None = None,
     evidence: bool | None = False,
-    progress: Progress | None = None,
-    **settings: Unpack[FitKeywords],
+    **settings: Any,  # noqa: ANN401 - those of `fit`
 ) -> Fit:
-    """Fit coefficients on a table, as :func:`fit`."""
-    chosen = FitSettings(objective, **settings)
-    sample, count = sample_of(table)
-    return fit_sample(
-        sample, chosen, count, unlabelled=unlabelled, evidence=evidence, progress=progress
-    )
+    """Fit coefficients on a table as :func:`fit`, by default without evidence."""
+    return fit(table, None, objective, evidence=evidence, **settings)
 
 
 def fit_file(
@@ -181,7 +175,7 @@ def fit_file(
     InvalidInputError
         For a bad table, and as :func:`fit`.
     """
-    sample, count = sample_of(path, classes, rows, settings.seed, cluster)
+    sample, count = sample_of(path, None, classes, rows, settings.seed, cluster)
     more = None
     if unlabelled is not None:
         more = read_sample(unlabelled, classes, rows, settings.seed, cluster).table

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin, clone
 from sklearn.model_selection import check_cv
-from sklearn.utils import get_tags
+from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -125,10 +125,13 @@ def _predict_fold(
     every_row = np.arange(len(y))
     train, test = every_row[train], every_row[test]  # splits may be row numbers or truth values
     y_train, y_test = y[train], y[test]
-    X_train, X_test = _take(X, train), _take(X, test)
+    X_train, X_test = _safe_indexing(X, train), _safe_indexing(X, test)
     if get_tags(estimator).input_tags.pairwise:  # X holds what each row is to each other one
         X_train, X_test = X_train[:, train], X_test[:, train]
-    own = {name: _take(given, train, len(y)) for name, given in fit_params.items()}
+    own = {
+        name: _safe_indexing(given, train) if _length(given) == len(y) else given
+        for name, given in fit_params.items()
+    }
     estimator.fit(X_train, y_train, **own)
     columns = [classes.tolist().index(label) for label in np.asarray(estimator.classes_).tolist()]
     p = np.zeros((len(y_test), len(classes)))
@@ -137,19 +140,10 @@ def _predict_fold(
     return p[seen], test[seen]
 
 
-def _take(values: Any, rows: Integers, n_rows: int | None = None) -> Any:
-    """Return some rows of an array, a frame or a list; anything without `n_rows` rows as it is."""
-    if n_rows is not None:
-        shape = getattr(values, "shape", None)
-        if shape is None and not isinstance(values, list | tuple):
-            return values
-        if (len(values) if shape is None else (*shape, 0)[0]) != n_rows:
-            return values
-    if hasattr(values, "iloc"):
-        return values.iloc[rows]
-    if hasattr(values, "column_names"):  # an Arrow table
-        return values.take(rows)
-    return values[rows] if hasattr(values, "shape") else [values[row] for row in rows.tolist()]
+def _length(values: Any) -> int:
+    """Return how many rows an array, a frame or a list has; -1 for anything else."""
+    alone = (len(values),) if isinstance(values, list | tuple) else ()
+    return int((*getattr(values, "shape", alone), -1)[0])
 
 
 class ReweightingMixin(ClassifierMixin):  # type: ignore[misc]

@@ -166,7 +166,7 @@ TABLE = skewed(30, ids=True)
         ({"confidence": 2}, "confidence must be a finite number at least 0 and at most 1"),
         ({"time_limit": -1}, "time_limit must be"),
         ({"solver": "magic"}, "solver must be one of"),
-        ({"labels": [0, 1, 2]}, "has labels of its own"),
+        ({"y": [0, 1, 2]}, "holds labels of its own"),
     ],
 )
 def test_what_makes_no_sense_is_refused(arguments, told):
