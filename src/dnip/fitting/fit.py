@@ -109,8 +109,6 @@ def fit(
     --------
     >>> import dnip
     >>> fitted = dnip.fit([[0.9, 0.1], [0.6, 0.4]], ["ham", "spam"], evidence=False)
-    >>> fitted
-    Fit(Evaluation(2 rows of 2 classes: accuracy 0.500 -> 1.000, COBias 1.000 -> 0.000))
     >>> fitted.coefficients.predict([[0.65, 0.35]]).tolist()
     ['spam']
     """

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dnip.base.errors import listed
-from dnip.base.escaping import valid_unicode
+from dnip.base.escaping import html, valid_unicode
 from dnip.base.typing import Booleans, Integers
 from dnip.base.version import __version__
 from dnip.fitting.evidence import NEEDED, FitEvidence
@@ -197,8 +197,10 @@ class Fit:
         return f"Fit({self.evaluation!r}{verdict})"
 
     def _repr_html_(self) -> str:
-        """Return a small table, for notebooks."""
-        return self.evaluation._repr_html_()
+        """Return a small table and the verdict, for notebooks."""
+        found = self.evidence
+        verdict = "" if found is None else f"<p>{html(f'{found.verdict}: {found.reason}')}</p>"
+        return f"{self.evaluation._repr_html_()}{verdict}"
 
     @property
     def captured_mass(self) -> CapturedMass | None:

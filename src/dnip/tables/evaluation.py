@@ -13,6 +13,7 @@ from dnip.base.escaping import html_table
 from dnip.base.validation import check_countable, check_level, check_several_classes
 from dnip.method.prediction import decide
 from dnip.metrics import METRICS, accuracy, class_accuracies, cobias, metric_intervals, scores
+from dnip.metrics.cobias import odd_classes
 from dnip.metrics.confusion import count_pairs
 from dnip.metrics.intervals import PAIRED, difference_intervals, paired_bounds, wilson
 from dnip.priors import effective_rows
@@ -69,20 +70,26 @@ class Evaluation:
     captured_mass: CapturedMass | None = None
 
     def __repr__(self) -> str:
-        """Name rows, classes, accuracy and COBias, before and after."""
+        """Name rows, classes, accuracy, COBias and the worst class, before and after."""
         sides = [each for each in (self.raw, self.reweighted) if each is not None]
         rates = " -> ".join(f"{accuracy(self.in_population(each)):.3f}" for each in sides)
         gaps = " -> ".join(f"{cobias(each):.3f}" for each in sides)
+        worst = " -> ".join(self._worst(class_accuracies(each)) for each in sides)
         return (
-            f"Evaluation({self.n:,} rows of {len(self.classes)} classes: accuracy {rates}, "
-            f"COBias {gaps})"
+            f"Evaluation({self.n:,} rows, {len(self.classes)} classes: accuracy {rates}, "
+            f"COBias {gaps}, worst {worst})"
         )
+
+    def _worst(self, rates: Floats) -> str:
+        return f"{listed([self.classes[np.nanargmin(rates)]])} {np.nanmin(rates):.3f}"
 
     def _repr_html_(self) -> str:
         """Return a small table, for notebooks."""
         columns = [class_accuracies(counts).tolist() for counts in self.sides.values()]
-        rows = [*zip(self.classes, self.raw.sum(axis=1).tolist(), *columns, strict=True)]
-        return html_table(repr(self), ["class", "rows", *self.sides], rows)
+        odd = [*self.classes, ""]  # no class is -1
+        taken = [odd[c] for c in odd_classes([*self.sides.values()][-1])]
+        rows = [*zip(self.classes, self.raw.sum(axis=1).tolist(), *columns, taken, strict=True)]
+        return html_table(repr(self), ["class", "rows", *self.sides, "taken for"], rows)
 
     @property
     def sides(self) -> dict[str, Confusion]:
@@ -244,17 +251,14 @@ def evaluate(
     Parameters
     ----------
     data : array-like, DataFrame, ProbabilityTable, path, or iterable of Rows
-        Class probabilities, shape (M, N); or a table with its labels. A `Scan` is a table on disk
-        that is read in blocks.
+        Class probabilities, shape (M, N); or a table with its labels, such as a `Scan`.
     y : array-like of shape (M,), optional
-        Labels, where the table has none. None, NaN and "" are rows without a label, and so is -1,
-        unless it is one of N labels.
+        Labels; None, NaN and "" are rows without one, and so is -1 unless it is one of N labels.
     coefficients : Coefficients, optional
         Fitted for these classes.
     classes : sequence, optional
-        The class of each column, in order. By default those of the coefficients, or the names of a
-        data frame's columns. Else labels 0..N-1 are numbers of columns, and other labels are the
-        classes in sorted order, as in scikit-learn.
+        The class of each column. By default those of the coefficients or names of a data frame's
+        columns; else labels 0..N-1 are numbers of columns, and others are the classes in order.
     adjusted : Coefficients, optional
         The same coefficients, moved to another class mix.
     target : ndarray of shape (N,), optional
@@ -269,8 +273,7 @@ def evaluate(
     Raises
     ------
     InvalidInputError
-        For bad input, and if fewer than two classes have labelled rows, and a share in `target` if
-        that is given: there is no accuracy gap to speak of.
+        For bad input, and if fewer than two classes have labelled rows, and a share in `target`.
     CoefficientsFormatError
         If the coefficients were fitted for other classes.
 
@@ -279,9 +282,10 @@ def evaluate(
     >>> import dnip
     >>> P, y = [[0.9, 0.1], [0.6, 0.4]], ["ham", "spam"]
     >>> dnip.evaluate(P, y)
-    Evaluation(2 rows of 2 classes: accuracy 0.500, COBias 1.000)
-    >>> dnip.evaluate(P, y, dnip.Coefficients(["ham", "spam"], [15, 30], scale=30))
-    Evaluation(2 rows of 2 classes: accuracy 0.500 -> 1.000, COBias 1.000 -> 0.000)
+    Evaluation(2 rows, 2 classes: accuracy 0.500, COBias 1.000, worst spam 0.000)
+    >>> dnip.evaluate(P, y, dnip.Coefficients(["ham", "spam"], [15, 30], scale=30)).raw
+    array([[1, 0],
+           [1, 0]])
     """
     if classes is None and coefficients is not None:
         classes = coefficients.classes
