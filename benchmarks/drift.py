@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from functools import partial
-from itertools import permutations
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from dnip.prompting.task import Task
 
 ALPHA = 0.05
-DRAWS, FITS = 200, 40
+DRAWS, FITS = 100, 20
 #: Rows of the fit, and new ones; None for all there are, halved.
 SIZES = ((100, 100), (500, 100), (500, 500), (1_000, 500), None)
 NEW_ROWS = 500
@@ -59,9 +58,6 @@ def run(tables: list[Table]) -> None:
         header = ["table", "one class gains 20 points", "20 points go from few to one"]
         rows = crew.map(_mixes, tables)
         print_markdown(f"Other class mixes noticed at {NEW_ROWS} rows", header, list(rows))
-    _same_texts([table for table in tables if table.name.startswith("emotion")])
-    rows_ = [[t.name, f"{Sketch.of(_p(t.opt)).compare(_p(t.test)).p_value:.2g}"] for t in tables]
-    print_markdown("Opt half against test half", ["table", "p"], rows_)
     if is_ready("drift"):
         _prompted()
 
@@ -148,26 +144,6 @@ def _draw(labels: Labels, mix: Floats, size: int, rng: np.random.Generator) -> I
         rows = np.flatnonzero(labels == c)
         drawn.append(rng.choice(rows, n, replace=n > len(rows)))
     return np.concatenate(drawn)
-
-
-def _same_texts(tables: list[Table]) -> None:
-    """Print how often another model or prompt is noticed, on texts of the same set."""
-    by_size = {}
-    for size in (100, 200, NEW_ROWS):
-        rates = []
-        for one, other in permutations(tables, 2):
-            p, q = _p(one.opt), _p(other.test)
-            noticed = []
-            for seed in range(DRAWS // 10):
-                old, _ = _parts(len(p), None, seed)
-                new = np.random.default_rng(seed).choice(len(q), size, replace=False)
-                noticed.append(_noticed(p[old], q[new]))
-            rates.append(float(np.mean(noticed)))
-        by_size[f"{size} rows"] = f"{np.mean(rates):.1%} (least {min(rates):.0%})"
-    if by_size:
-        header = ["", *by_size]
-        row = ["20 pairs of model and prompt", *by_size.values()]
-        print_markdown("Another model or prompt noticed, emotion texts", header, [row])
 
 
 def _prompted() -> None:
