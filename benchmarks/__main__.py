@@ -45,6 +45,7 @@ BENCHMARKS = {
     "coverage": coverage.run,
     "expected": expected.run,
     "drift": drift.run,
+    "changes": drift.changes,
     "shift": shift.run,
     "proofs": proofs.run,
     "fronts": fronts.run,

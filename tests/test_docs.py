@@ -43,10 +43,9 @@ def test_a_page_quotes_rows_and_columns_of_what_was_measured(tmp_path):
     _, head, line, *rows, blank, told, _ = page.read_text().splitlines()
     assert head == "| table | accuracy |"
     assert line == "| --- | ---: |"
-    assert [row.split(" | ")[0] for row in rows] == [
-        "| SST-2, unnamed model",
-        "| AG News (bundled)",
-    ]
+    assert rows[0].startswith("| SST-2, unnamed model |")
+    assert rows[1].startswith("| AG News (bundled) |")
+    assert len(rows) == 2
     assert blank == ""
     assert told.startswith("*`python -m benchmarks scores`, commit ")
     page.write_text(page.read_text().replace("bundled", "changed"))

@@ -30,8 +30,7 @@ dnip demo --out .
 dnip evaluate agnews-test.csv.gz $news --coefficients coefficients.json --picture flows.png
 dnip pareto agnews-opt.csv.gz $news --test agnews-test.csv.gz --choose knee --out chosen.json
 dnip compare agnews-opt.csv.gz $news --test agnews-test.csv.gz
-dnip fit opt.csv --out few.json
-dnip report test.csv --coefficients few.json
+dnip report opt.csv --test test.csv
 chromium --headless --no-sandbox --hide-scrollbars --window-size=1000,1000 \\
     --screenshot=report.png report.html
 """

@@ -86,7 +86,7 @@ def test_minus_one_is_no_label_unless_it_is_one_of_n():
         ((P, [*Y[1:], "dog"]), {"classes": NAMES}, r"y\[59\]: 'dog' is neither a class name"),
         ((P, Y), {"classes": ["ant", "bee"]}, "3 columns, but there are 2 classes"),
         ((P, [{}] * 60), {}, r"y\[0\]: a text or a number is needed"),
-        ((P,), {}, "no class has labelled rows.*Give labels: y=|neither labels|a fit needs labels"),
+        ((P,), {}, "no class has labelled rows.*column `label`|neither labels|a fit needs labels"),
         ((WHOLE, Y), {}, "holds labels of its own, but y was given too"),
         ((WHOLE, Coefficients(NAMES, [1, 1, 1], 1)), {}, "coefficients=..."),
         ((pd.DataFrame(P, columns=["a", "b", "b"]), Y), {}, "two columns have the same name"),
