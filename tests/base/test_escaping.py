@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dnip import Coefficients, ProbabilityTable, fit_table, solve
+from dnip import Coefficients, ProbabilityTable, fit, solve
 from dnip.base.escaping import html_table, literal, printable
 from dnip.presenting.drawing import save_figure
 from dnip.presenting.evaluation import class_accuracy_figure, odd_class_figure
@@ -40,7 +40,7 @@ def test_any_names_can_be_drawn(tmp_path, figure_of, suffix):
     n = len(NAMES)
     p = np.eye(n)[np.arange(3 * n) % n] + 0.5 + np.arange(n) / 10
     table = ProbabilityTable(p / p.sum(axis=1, keepdims=True), np.arange(3 * n) // 3, None, NAMES)
-    evaluation = evaluate([table], Coefficients(NAMES, [*range(2, n + 2)], 30))
+    evaluation = evaluate([table], coefficients=Coefficients(NAMES, [*range(2, n + 2)], 30))
     save_figure(figure_of(evaluation), tmp_path / f"p{suffix}")
     assert (tmp_path / f"p{suffix}").stat().st_size > 1000
 
@@ -54,8 +54,8 @@ TABLE = ProbabilityTable(P, Y, classes=["<ham>", "spam"])
     [
         Coefficients(["<ham>", "spam"], [1, 2], 2),
         solve(P, Y),
-        evaluate(TABLE, Coefficients(["<ham>", "spam"], [1, 2], 2)),
-        fit_table(TABLE),
+        evaluate(TABLE, coefficients=Coefficients(["<ham>", "spam"], [1, 2], 2)),
+        fit(TABLE),
     ],
     ids=lambda shown: type(shown).__name__,
 )

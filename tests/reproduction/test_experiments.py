@@ -48,7 +48,7 @@ def test_fits_of_objectives_are_those_of_plain_calls():
     settings = {"robust": "off", "scale": 30, "seed": 3}
     annealed = fit_table(rows, Objective.published(), solver=Anneal.paper(), **settings)
     for method, fit in (("paper", annealed), ("ours", fit_table(rows, seed=3))):
-        expected = evaluate([TEST], fit.coefficients).to_dict()
+        expected = evaluate([TEST], coefficients=fit.coefficients).to_dict()
         assert found["raw"].items() >= expected["raw"].items()
         full = found[method]["z1+z2-z3"]
         assert full["confusion"] == expected["reweighted"]["confusion"]

@@ -69,7 +69,7 @@ def run_demonstration(folder: str | os.PathLike[str]) -> Demonstration:
     """
     target = make_folder(folder)
     fit = fit_table(bundled_table("opt"))
-    test = evaluate([bundled_table("test")], fit.coefficients)
+    test = evaluate([bundled_table("test")], coefficients=fit.coefficients)
     coefficients, picture, report = (target / name for name in FILES)
     fit.coefficients.save(coefficients)
     written = [coefficients]

@@ -317,7 +317,7 @@ class LabelRule:
             raise InvalidInputError(
                 f"{where}: {shown(text)} is neither a class name nor a class index",
                 hint=f"The classes are {self._known()}; if they have other names, give them with "
-                "--classes",
+                "--classes (in Python: classes=[...])",
             )
         if self._ambiguous is not None:
             raise InvalidInputError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -9,26 +10,27 @@ import numpy as np
 
 from dnip.base.errors import CoefficientsFormatError, InvalidInputError, listed
 from dnip.base.escaping import html_table
-from dnip.base.frames import is_frame
 from dnip.base.validation import check_countable, check_level, check_several_classes
 from dnip.method.prediction import decide
 from dnip.metrics import METRICS, accuracy, class_accuracies, cobias, metric_intervals, scores
+from dnip.metrics.cobias import odd_classes
 from dnip.metrics.confusion import count_pairs
 from dnip.metrics.intervals import PAIRED, difference_intervals, paired_bounds, wilson
 from dnip.priors import effective_rows
-from dnip.tables import ProbabilityTable
+from dnip.tables import Rows, Scan
 from dnip.tables.captured_mass import MassCounts
+from dnip.tables.given import as_table
 from dnip.tables.on_cluster import SharedTable, add_up
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from narwhals.typing import IntoDataFrame
+    from numpy.typing import ArrayLike
 
     from dnip.base.typing import Confusion, Counts, Floats
     from dnip.method.coefficients import Coefficients
-    from dnip.tables import Rows
     from dnip.tables.captured_mass import CapturedMass
+    from dnip.tables.given import TableLike
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -68,20 +70,26 @@ class Evaluation:
     captured_mass: CapturedMass | None = None
 
     def __repr__(self) -> str:
-        """Name rows, classes, accuracy and COBias, before and after."""
+        """Name rows, classes, accuracy, COBias and the worst class, before and after."""
         sides = [each for each in (self.raw, self.reweighted) if each is not None]
         rates = " -> ".join(f"{accuracy(self.in_population(each)):.3f}" for each in sides)
         gaps = " -> ".join(f"{cobias(each):.3f}" for each in sides)
+        worst = " -> ".join(self._worst(class_accuracies(each)) for each in sides)
         return (
-            f"Evaluation({self.n:,} rows of {len(self.classes)} classes: accuracy {rates}, "
-            f"COBias {gaps})"
+            f"Evaluation({self.n:,} rows, {len(self.classes)} classes: accuracy {rates}, "
+            f"COBias {gaps}, worst {worst})"
         )
+
+    def _worst(self, rates: Floats) -> str:
+        return f"{listed([self.classes[np.nanargmin(rates)]])} {np.nanmin(rates):.3f}"
 
     def _repr_html_(self) -> str:
         """Return a small table, for notebooks."""
         columns = [class_accuracies(counts).tolist() for counts in self.sides.values()]
-        rows = [*zip(self.classes, self.raw.sum(axis=1).tolist(), *columns, strict=True)]
-        return html_table(repr(self), ["class", "rows", *self.sides], rows)
+        odd = [*self.classes, ""]  # no class is -1
+        taken = [odd[c] for c in odd_classes([*self.sides.values()][-1])]
+        rows = [*zip(self.classes, self.raw.sum(axis=1).tolist(), *columns, taken, strict=True)]
+        return html_table(repr(self), ["class", "rows", *self.sides, "taken for"], rows)
 
     @property
     def sides(self) -> dict[str, Confusion]:
@@ -245,24 +253,28 @@ def check_same_classes(rows: Rows, coefficients: Coefficients) -> None:
 
 
 def evaluate(
-    chunks: ProbabilityTable | IntoDataFrame | Iterable[Rows] | SharedTable,
+    data: TableLike | Iterable[Rows] | SharedTable,
+    y: ArrayLike | None = None,
     coefficients: Coefficients | None = None,
     *,
-    classes: Sequence[str] | None = None,
+    classes: Sequence[Any] | None = None,
     adjusted: Coefficients | None = None,
     target: Floats | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Evaluation:
-    """Count a table, given whole or in blocks, under the raw argmax and under coefficients.
+    """Say how often each class is right, by the raw argmax and under coefficients.
 
     Parameters
     ----------
-    chunks : ProbabilityTable, DataFrame, or iterable of Rows
-        The table in memory, or a `Scan` of one on disk.
+    data : array-like, DataFrame, ProbabilityTable, path, or iterable of Rows
+        Class probabilities, shape (M, N); or a table with its labels, such as a `Scan`.
+    y : array-like of shape (M,), optional
+        Labels; None, NaN and "" are rows without one, and so is -1 unless it is one of N labels.
     coefficients : Coefficients, optional
-        Fitted for the table's classes.
-    classes : sequence of str, optional
-        Class names of a data frame; by default those of the coefficients.
+        Fitted for these classes.
+    classes : sequence, optional
+        The class of each column. By default those of the coefficients or names of a data frame's
+        columns; else labels 0..N-1 are numbers of columns, and others are the classes in order.
     adjusted : Coefficients, optional
         The same coefficients, moved to another class mix.
     target : ndarray of shape (N,), optional
@@ -277,29 +289,27 @@ def evaluate(
     Raises
     ------
     InvalidInputError
-        If fewer than two classes have labelled rows, and a share in `target` if that is given:
-        there is no accuracy gap to speak of.
+        For bad input, and if fewer than two classes have labelled rows, and a share in `target`.
     CoefficientsFormatError
         If the coefficients were fitted for other classes.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from dnip import Coefficients, ProbabilityTable
-    >>> table = ProbabilityTable(np.array([[0.9, 0.1], [0.6, 0.4]]), np.array([0, 1]))
-    >>> result = evaluate(table, Coefficients(["0", "1"], [15, 30], scale=30))
-    >>> result
-    Evaluation(2 rows of 2 classes: accuracy 0.500 -> 1.000, COBias 1.000 -> 0.000)
-    >>> result.raw.tolist(), result.reweighted.tolist()
-    ([[1, 0], [1, 0]], [[1, 0], [0, 1]])
+    >>> import dnip
+    >>> P, y = [[0.9, 0.1], [0.6, 0.4]], ["ham", "spam"]
+    >>> dnip.evaluate(P, y)
+    Evaluation(2 rows, 2 classes: accuracy 0.500, COBias 1.000, worst spam 0.000)
+    >>> dnip.evaluate(P, y, dnip.Coefficients(["ham", "spam"], [15, 30], scale=30)).raw
+    array([[1, 0],
+           [1, 0]])
     """
     if classes is None and coefficients is not None:
         classes = coefficients.classes
-    if is_frame(chunks):
-        chunks = ProbabilityTable.from_frame(chunks, classes)
-    if isinstance(chunks, ProbabilityTable):
-        chunks = [chunks]
-    return add_up(EvaluationCounts(coefficients, adjusted), chunks, progress).evaluation(target)
+    blocks: Any = data
+    rows = isinstance(data, list | tuple) and all(isinstance(each, Rows) for each in data)
+    if y is not None or not (rows or isinstance(data, Scan | SharedTable | Iterator)):
+        blocks = [as_table(data, y, classes)]
+    return add_up(EvaluationCounts(coefficients, adjusted), blocks, progress).evaluation(target)
 
 
 class EvaluationCounts:
