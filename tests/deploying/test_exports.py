@@ -154,6 +154,23 @@ def test_names_that_cannot_be_written_are_refused(options, told):
         Sql(**options).render(Coefficients(["no", "yes"], [15, 30], 30))
 
 
+@pytest.mark.parametrize("taken", ["prediction", "Prediction", "dnip_largest", "dnip_own"])
+def test_a_column_that_the_table_has_is_refused_or_stays(taken):
+    duckdb = pytest.importorskip("duckdb", reason="duckdb is not installed")
+    coefficients = Coefficients(["no", "yes"], [15, 30], 30)
+    for connect, dialect in ((duckdb.connect, "duckdb"), (sqlite3.connect, "sqlite")):
+        database = connect(":memory:")
+        database.execute(f"CREATE TABLE probabilities (p0 DOUBLE, p1 DOUBLE, {taken} DOUBLE)")
+        database.execute("INSERT INTO probabilities VALUES (0.6, 0.4, 0.5)")
+        query = Sql(dialect).render(coefficients)
+        if f'"{taken.lower()}" = 1' in query:
+            with pytest.raises((duckdb.Error, sqlite3.Error), match=r"(?i)ambiguous"):
+                database.execute(query)
+        else:
+            assert database.execute(query).fetchall() == [(0.6, 0.4, 0.5, "yes")]
+        database.close()
+
+
 def test_a_null_has_no_prediction():
     p = np.array([[0.6, 0.4], [0.6, 0.4]])
     coefficients = Coefficients(["no", "yes"], [15, 30], 30)

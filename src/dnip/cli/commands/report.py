@@ -34,7 +34,7 @@ def report(
 
     The page opens from disk and loads nothing. It holds counts and class names, and no row.
     """
-    from dnip.base.files import atomic_path, check_files, make_folder
+    from dnip.base.files import atomic_path, check_files, new_folder
     from dnip.base.validation import check_level
     from dnip.method.coefficients import Coefficients
     from dnip.presenting.drawing import save_figure
@@ -55,8 +55,9 @@ def report(
         page = report_on(rows, others, fitted, confidence=confidence, seed=seed)
     html = page.to_html()
     if figures is not None:
-        for figure, suffix in product(page.figures, (".png", ".svg")):
-            save_figure(figure, make_folder(figures) / f"{figure.name}{suffix}")
+        with new_folder(figures) as folder:
+            for figure, suffix in product(page.figures, (".png", ".svg")):
+                save_figure(figure, folder / f"{figure.name}{suffix}")
     with atomic_path(out) as temporary:
         temporary.write_text(html, encoding="utf-8")
     paths = [str(path) for path in (out, *(pictures.values() if page.figures else ()))]
