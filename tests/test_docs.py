@@ -1,5 +1,6 @@
 """The generated parts of the documentation are those that the sources make today."""
 
+import json
 import re
 import subprocess
 import sys
@@ -10,7 +11,9 @@ from pathlib import Path
 import pytest
 
 import dnip
+from benchmarks.kept import RESULTS, defaults
 from dnip import MissingDependencyError
+from tools.make_docs import PICTURES
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -29,11 +32,46 @@ def test_command_reference_and_picture_of_rooms_are_up_to_date():
 
 @pytest.mark.parametrize("page", [p for p in PAGES if "[[[cog" in p.read_text("utf-8")], ids=str)
 def test_quoted_output_is_what_commands_print(page):
-    tool = [sys.executable, "-m", "cogapp", "-p", "from tools.printed import show", "-I", "."]
-    done = subprocess.run(
-        [*tool, "--check", "--diff", page], cwd=ROOT, capture_output=True, text=True, check=False
-    )
+    done = _cog("--check", "--diff", page)
     assert done.returncode == 0, f"run make printed\n{done.stdout}{done.stderr}"
+
+
+def test_a_page_quotes_rows_and_columns_of_what_was_measured(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text('[[[cog table("scores", "Test", rows="1-2", columns="1,3") ]]]\n[[[end]]]\n')
+    assert _cog("-r", page).returncode == 0
+    _, head, line, *rows, blank, told, _ = page.read_text().splitlines()
+    assert head == "| table | accuracy |"
+    assert line == "| --- | ---: |"
+    assert rows[0].startswith("| SST-2, unnamed model |")
+    assert rows[1].startswith("| AG News (bundled) |")
+    assert len(rows) == 2
+    assert blank == ""
+    assert told.startswith("*`python -m benchmarks scores`, commit ")
+    page.write_text(page.read_text().replace("bundled", "changed"))
+    assert _cog("--check", page).returncode == 5
+
+
+def _cog(*words):
+    tool = [sys.executable, "-m", "cogapp", "-p", "from tools.printed import show, table", "-I"]
+    return subprocess.run(
+        [*tool, ROOT, *words], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.parametrize("path", sorted(RESULTS.glob("*.md")), ids=lambda path: path.stem)
+def test_results_are_of_todays_defaults_and_stand_on_a_page(path):
+    first = path.read_text("utf-8").split("\n", 1)[0]
+    assert first.startswith(f"`python -m benchmarks {path.stem}`, commit ")
+    assert first.endswith(defaults())
+    assert any(f'table("{path.stem}"' in page.read_text("utf-8") for page in PAGES)
+
+
+def test_pictures_are_drawn_by_the_build_and_stand_on_a_page():
+    images = {path.name for path in (ROOT / "docs" / "images").glob("*.png")}
+    assert {name for name in images if not name.startswith("reproduction-")} == set(PICTURES)
+    text = "".join(page.read_text("utf-8") for page in PAGES)
+    assert [name for name in PICTURES if f"images/{name})" not in text] == []
 
 
 def test_every_room_is_in_the_picture():
@@ -71,29 +109,31 @@ def test_the_walk_through_the_code_names_files_that_exist():
     assert [path for path in named if not any((folder / path).exists() for folder in below)] == []
 
 
-def test_a_page_of_a_reproduction_names_no_paths_and_drops_pictures_it_no_longer_shows(tmp_path):
+def test_a_page_of_a_reproduction_quotes_claims_and_verdicts_of_both_runs(tmp_path, monkeypatch):
     image = pytest.importorskip("PIL.Image")
-    run, docs = tmp_path / "run", tmp_path / "docs"
-    (run / "figures").mkdir(parents=True)
-    (docs / "images").mkdir(parents=True)
-    for name in ("kept", "left"):
-        image.new("RGB", (1200, 10)).save(run / "figures" / f"{name}.png")
-    (run / "report.md").write_text(
-        "# Title\n\n```text\npython -m reproduction all --model /a/b/models/small "
-        "--data '/a/my data' "
-        "--out=/c/d --jobs 2\n```\n\n## One\n\n![Kept](figures/kept.png)\n\n"
-        "![Left](figures/left.png)\n\n## Other\n\nText.\n"
-    )
-    page = docs / "page.md"
-    page.write_text("![Old](images/page-old.png)\n![Kept](images/page-kept.png)\n")
-    (docs / "images" / "page-old.png").write_bytes(b"")
-    tool = [sys.executable, str(ROOT / "tools" / "make_reproduction_page.py")]
-    subprocess.run([*tool, str(run), str(page), "--skip", "left", "Other"], check=True)
-    text = page.read_text()
-    told = "python -m reproduction all --model models/small --data DATASETS --out=reproduction"
-    assert told in text
-    assert "![Kept](images/page-kept.png)" in text
-    assert "Other" not in text
-    assert [path.name for path in (docs / "images").iterdir()] == ["page-kept.png"]
-    with image.open(docs / "images" / "page-kept.png") as shown:
+    monkeypatch.syspath_prepend(ROOT / "tools")
+    tool = import_module("make_reproduction_page")
+    monkeypatch.setattr(tool, "PAGE", tmp_path / "docs" / "page.md")
+    (tmp_path / "docs" / "images").mkdir(parents=True)
+    tool.PAGE.write_text("Before.\n<!-- measured -->\nstale\n<!-- end -->\nAfter.\n")
+    for run, verdict, tables in (("small", "does not hold", None), ("seven", "holds", "hash")):
+        folder = tmp_path / run
+        (folder / "figures").mkdir(parents=True)
+        (folder / "tables").mkdir()
+        for name in tool._SHOWN:
+            image.new("RGB", (1200, 10)).save(folder / "figures" / f"{name}.png")
+        (folder / "tables" / "main-headline.md").write_text("**Before and after**\n\n| 1 |\n")
+        claim = {"experiment": "main", "claim": "It helps", "paper": "by 3 points"}
+        (folder / "claims.json").write_text(json.dumps([{**claim, "verdict": verdict}]))
+        (folder / "manifest.json").write_text(json.dumps({"inputs": {"saved_tables": tables}}))
+    arguments = [str(tmp_path / "small"), str(tmp_path / "seven"), "abc"]
+    monkeypatch.setattr(sys, "argv", ["tool", *arguments])
+    tool.main()
+    text = tool.PAGE.read_text()
+    assert text.startswith("Before.")
+    assert text.endswith("After.\n")
+    assert "| main | It helps (by 3 points) | no | holds |" in text
+    assert "stale" not in text
+    assert "abc" in text
+    with image.open(tmp_path / "docs" / "images" / "reproduction-kde-1.png") as shown:
         assert shown.width == 1000

@@ -1,65 +1,80 @@
-"""Make a documentation page of a folder that ``python -m reproduction`` has written.
+"""Write the measured part of docs/reproduction.md.
 
-python tools/make_reproduction_page.py FOLDER docs/reproduction-tables.md --skip confusion kde-1 …
+python tools/make_reproduction_page.py MODELS TABLES COMMIT
 
-Takes the report as it is, leaves out the sections and figures that are named, and puts the other
-figures, in fewer colours, beside the documentation's images. Paths in the command that the report
-shows are replaced by names. Pictures that the page no longer shows are deleted.
+MODELS and TABLES are folders that ``python -m reproduction`` has written, on a language model and
+on saved tables; COMMIT is what they were made at. What stands between ``<!-- measured -->`` and
+``<!-- end -->`` is replaced, and the pictures that it shows are put beside the others in fewer
+colours.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import re
 from pathlib import Path
 
 from PIL import Image
 
-_PICTURE = re.compile(r"!\[(?P<title>[^\]]*)\]\(figures/(?P<name>[^)]+)\.png\)")
-_SHOWN = re.compile(r"\(images/(?P<name>[^)]+\.png)\)")
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "reproduction.md"
 _WIDEST, _COLOURS = 1000, 256
-# What stands for the paths of a run.
-_NAMES = {"data": "DATASETS", "tables": "TABLES", "out": "reproduction"}
+# Figures to show: of which run, and what it is.
+_SHOWN = {
+    "kde-1": ("tables", "Densities of the probability of the true class"),
+    "overview-differences": ("tables", "Differences between class accuracies"),
+    "opt-size": ("tables", "Accuracy and COBias over the number of labels"),
+    "prior-methods": ("models", "Comparison with prior methods"),
+}
+_SHORT = {"holds": "holds", "does not hold": "no", "not judged": "–"}
 
 
 def main() -> None:
     """Write the page and its images."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("page", type=Path)
-    parser.add_argument("--skip", nargs="*", default=[], help="titles of sections, or of figures")
+    parser.add_argument("models", type=Path)
+    parser.add_argument("tables", type=Path)
+    parser.add_argument("commit")
     given = parser.parse_args()
-    report = (given.folder / "report.md").read_text(encoding="utf-8")
-    sections = re.split(r"(?m)^(?=## )", report)
-    kept = [s for s in sections if not any(s.startswith(f"## {name}") for name in given.skip)]
-    images = given.page.parent / "images"
-    before = given.page.read_text(encoding="utf-8") if given.page.is_file() else ""
-
-    def place(found: re.Match[str]) -> str:
-        name = found["name"]
-        if name in given.skip:
-            return ""
-        target = images / f"{given.page.stem}-{name}.png"
-        shrink(given.folder / "figures" / f"{name}.png", target)
-        return f"![{found['title']}](images/{target.name})"
-
-    text = re.sub(r"\n{3,}", "\n\n", _PICTURE.sub(place, "".join(kept)))
-    text = without_paths(text)
-    given.page.write_text(text, encoding="utf-8")
-    for name in set(_SHOWN.findall(before)) - set(_SHOWN.findall(text)):
-        (images / name).unlink(missing_ok=True)
+    runs = {"models": given.models, "tables": given.tables}
+    parts = [f"Measured at commit {given.commit}.", claims(runs)]
+    for folder in runs.values():
+        headline = (folder / "tables" / "main-headline.md").read_text(encoding="utf-8")
+        parts.append(
+            headline.split("\n\nA row is")[0].replace("**Before", f"**{_name(folder)}: before")
+        )
+    for name, (run, title) in _SHOWN.items():
+        image = f"reproduction-{name}.png"
+        shrink(runs[run] / "figures" / f"{name}.png", PAGE.parent / "images" / image)
+        parts.append(f"![{title}, {_name(runs[run])}](images/{image})")
+    text = PAGE.read_text(encoding="utf-8")
+    measured = "<!-- measured -->\n" + "\n\n".join(parts) + "\n<!-- end -->"
+    PAGE.write_text(
+        re.sub(r"<!-- measured -->.*<!-- end -->", lambda _: measured, text, flags=re.S),
+        encoding="utf-8",
+    )
 
 
-def without_paths(text: str) -> str:
-    """Return the report with names in place of the paths in its command."""
+def claims(runs: dict[str, Path]) -> str:
+    """Return what the paper says, and whether it holds in each run, as a table."""
+    found = {
+        name: {claim["claim"]: claim for claim in json.loads((folder / "claims.json").read_text())}
+        for name, folder in runs.items()
+    }
+    lines = ["| experiment | the paper says | model | tables |", "| --- | --- | --- | --- |"]
+    for name, claim in found["models"].items():
+        other = found["tables"].get(name)
+        verdicts = [_SHORT[one["verdict"]] if one else "" for one in (claim, other)]
+        paper = "" if "no number" in claim["paper"] else f" ({claim['paper']})"
+        lines.append(f"| {claim['experiment']} | {name}{paper} | {' | '.join(verdicts)} |")
+    return "\n".join(lines)
 
-    def named(found: re.Match[str]) -> str:
-        command = found[0]
-        for option, name in _NAMES.items():
-            command = re.sub(rf"(--{option}[ =])('[^']*'|\S+)", rf"\g<1>{name}", command)
-        return re.sub(r"(--model[ =])\S*/(models/)", r"\g<1>\g<2>", command)
 
-    return re.sub(r"(?m)^python -m reproduction .*$", named, text)
+def _name(folder: Path) -> str:
+    """Return what a run was made on."""
+    inputs = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["inputs"]
+    return "models/small" if inputs["saved_tables"] is None else "seven saved tables"
 
 
 def shrink(source: Path, target: Path) -> None:

@@ -59,7 +59,7 @@ def test_answers_are_imported_and_fitted(dnip, write, folder):
     meta = json.loads((folder / "t.csv.meta.json").read_text())
     assert meta["summary"]["files"] == ["a.jsonl", "b.json.gz"]
     assert {**meta["summary"], "out": "t.csv"} == run.json
-    assert dnip("fit", "t.csv", "--classes", "ham,spam", "--out", "c.json").status == 0
+    assert dnip("fit", "t.csv", "--out", "c.json").status == 0
 
 
 def test_what_is_missing_is_counted_and_named(dnip, write):

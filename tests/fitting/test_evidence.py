@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from dnip import Objective, ProbabilityTable, solve
+from dnip import Constraints, Objective, ProbabilityTable, solve
 from dnip.fitting.evidence import FEWEST, NEEDED
 from dnip.fitting.fit import fit_table
 from dnip.fitting.refits import USUAL_FOLDS, Refits
@@ -74,6 +74,14 @@ def test_no_change_is_no_reason_to_apply():
     found = Refits(p, y, lambda _: np.ones(3), classes=CLASSES, beta=2.7).judge()
     assert found.sure == pytest.approx(0.5)
     assert not found.apply
+
+
+def test_where_all_is_right_there_is_nothing_to_gain():
+    y = np.arange(60) % 3
+    found = judge(np.eye(3)[y] * 0.6 + 0.1, y)
+    assert found.objections == (
+        "The raw argmax gets every labelled row right: there is nothing to gain.",
+    )
 
 
 def test_a_silenced_class_stands_against_it():
@@ -171,3 +179,25 @@ def test_what_is_free_is_told_where_the_fit_costs_a_point():
     limit, expected = costly.free(costly.judge())
     assert (limit, expected.accuracy_change) == (0.01, 0.0)
     assert cheap.free(cheap.judge()) is None
+
+
+@pytest.mark.parametrize("most", [0.0, 0.01])
+def test_a_limit_on_lost_accuracy_holds_on_other_rows(most):
+    """Of 20 fits to 200 rows whose evenness costs accuracy, few lose more than the limit."""
+    bias, shares = [0.5, 0.0, -0.5], (0.7, 0.2, 0.1)
+    far = rows_of(20_000, bias, seed=99)
+    keep = np.random.default_rng(0).random(20_000) < np.array(shares)[far[1]]
+    p, y = far[0][keep], far[1][keep]
+    raw = (p.argmax(axis=1) == y).mean()
+    lost, free = [], []
+    for seed in range(20):
+        few = np.random.default_rng(seed).choice(len(y), 200, replace=False)
+        table = ProbabilityTable(p[few], y[few], classes=CLASSES)
+        for limit, losses in ((most, lost), (None, free)):
+            fitted = fit_table(table, constraints=Constraints(max_accuracy_loss=limit))
+            right = decide(p, fitted.coefficients.multipliers) == y
+            losses.append(raw - right.mean())
+    assert np.mean(free) > 0.03
+    assert np.mean(np.array(lost) > most) <= 0.15
+    limited = fit_table(table, constraints=Constraints(max_accuracy_loss=most))
+    assert "90% sure" in limited.notes[-1]

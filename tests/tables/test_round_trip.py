@@ -124,9 +124,8 @@ class TestClassesFromTheHeader:
     @pytest.mark.parametrize(
         ("old", "new", "told"),
         [
-            (",good\n", ",fine\n", "row 1, column label: 'fine' is none of the columns bad, good"),
-            (",good\n", ",1\n", "order of their numbers"),
-            ("0.75", "text", "row 1, column good: 'text' is not a number. If a column is no class"),
+            (",good\n", ",1\n", "--classes bad,good .*, in the order of their numbers"),
+            ("0.75", "text", "row 1, column good: 'text' is not a number. If a column is no"),
             ("0.75", "", "row 1, column good: the cell is empty. If a column is no class"),
             ("0.75", "17", "row 1: the columns bad, good were taken for the classes.* sum to 17"),
         ],

@@ -228,14 +228,7 @@ def fit_sample(
     judged = _Judged(found)
     needed = wanted or (is_quick and most is not None)
     if needed and found.solution.status is not Status.INTERRUPTED:
-        again = replace(
-            settled,
-            time_limit=None if limit is None else limit / USUAL_FOLDS,
-            # what is lost is judged by the rows left out
-            constraints=replace(settings.constraints, max_accuracy_loss=None)
-            if found.decision is not None
-            else settings.constraints,
-        )
+        again = replace(settled, time_limit=None if limit is None else limit / USUAL_FOLDS)
         usual = shares if weight is None or shares is not None else support / support.sum()
         judged = _judge(
             found,
@@ -310,6 +303,9 @@ def _refit(
     assert y is not None
     if found.decision is None:
         settings, unlabelled = replace(settings, robust="off"), unlabelled[:0]
+    else:  # what is lost is judged by the rows left out
+        free = replace(settings.constraints, max_accuracy_loss=None)
+        settings = replace(settings, constraints=free)
     if settings.solver.proves:  # the coordinate solver finds the same optima, without the proof
         settings = replace(settings, solver=Coordinate())
 

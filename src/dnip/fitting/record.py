@@ -17,7 +17,7 @@ from dnip.fitting.evidence import NEEDED, FitEvidence
 from dnip.fitting.robust import Blend
 from dnip.method.coefficients import Coefficients
 from dnip.method.problem import Problem
-from dnip.method.scales import Spacing
+from dnip.method.scales import Spacing, WeightScale
 from dnip.method.solution import Solution
 from dnip.priors import Calibration, TargetPrior
 from dnip.tables import ProbabilityTable
@@ -199,6 +199,26 @@ class Fit:
     def _repr_html_(self) -> str:
         """Return a small table, for notebooks."""
         return self.evaluation._repr_html_()
+
+    def unweighted(self) -> Coefficients:
+        """Return coefficients of 1, which decide as the raw argmax does, with this record.
+
+        Examples
+        --------
+        >>> from dnip import ProbabilityTable, fit_table
+        >>> fitted = fit_table(ProbabilityTable([[0.9, 0.1], [0.6, 0.4]], [0, 1]))
+        >>> fitted.unweighted()
+        Coefficients(0: 1.000, 1: 1.000)
+        """
+        own, raw = self.coefficients, (self.evidence or self).evaluation.raw
+        fit = {
+            **own.fit,
+            "scores": {"rows": raw.sum(axis=1).tolist(), "right": np.diag(raw).tolist()},
+            "sketch": {**own.fit["sketch"], "changed_decisions": 0.0},
+        }
+        objective = {k: v for k, v in own.objective.items() if k not in ("value", "term_values")}
+        scale = WeightScale(own.spacing, own.scale)
+        return Coefficients(own.classes, [own.scale] * len(own.classes), scale, objective, fit)
 
     @property
     def captured_mass(self) -> CapturedMass | None:

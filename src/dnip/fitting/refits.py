@@ -78,7 +78,8 @@ class Refits:
         self._raw = decide(probabilities)
         fold = deal_folds(labels, USUAL_FOLDS, seed)
         parts = [fold == number for number in range(USUAL_FOLDS)]
-        self._left_out = [rows for rows in parts if len(np.unique(labels[~rows])) >= 2]
+        # two classes can be fitted, and something is left to judge by
+        self._left_out = [p for p in parts if len(np.unique(labels[~p])) >= 2 and p.any()]
         with unwarned():
             self._multipliers = [refit(np.flatnonzero(~rows)) for rows in self._left_out]
 

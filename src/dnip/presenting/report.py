@@ -45,6 +45,10 @@ _EFFORT = 0.1
 _MOST_POINTS, _MOST_CELLS = 40, 120_000
 #: Headings, and names and values below each.
 Facts: TypeAlias = tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
+_LABELS = (
+    "Labels per class are the rows of a class that have a label. Where they are few, a smooth fit "
+    "counts for more: it is less exact, and holds better on other rows."
+)
 # Letters of a class name in the verdict.
 _LONGEST = 60
 
@@ -107,8 +111,9 @@ def report_on(
 ) -> Report:
     """Gather what a page about a table says.
 
-    Without coefficients, they are fitted on the table. The page shows the test table if one is
-    given, else the table itself.
+    With a test table, the table is fitted and the test table is shown. Without, the table is shown
+    under the coefficients; where there are none, one half of it is fitted and the other is shown.
+    A front is searched on fitted rows alone.
 
     Parameters
     ----------
@@ -117,6 +122,7 @@ def report_on(
     test : ProbabilityTable, optional
         Labelled rows of the same classes that are not in `table`.
     coefficients : Coefficients, optional
+        By default they are fitted.
     confidence : float, default=0.9
         Level of the intervals.
     seed : int, default=0
@@ -126,7 +132,7 @@ def report_on(
     ------
     InvalidInputError
         For tables of different classes or with rows in common, a table with neither labels nor
-        coefficients, or fewer than two classes with labelled rows.
+        coefficients, or too few labelled rows.
     CoefficientsFormatError
         For coefficients of other classes.
     """
@@ -134,16 +140,13 @@ def report_on(
         check_disjoint(table, test)
     if coefficients is not None:
         check_same_classes(table, coefficients)
-    shown = table if test is None else test
-    fitted = None
+    opt, shown = (table, test) if test is not None else (None, table)
+    fitted, lead = None, ""
     if coefficients is None:
-        if test is None and not _has_labels(table):
-            raise InvalidInputError(
-                f"{table.source}: there are neither labels nor coefficients, so there is nothing "
-                "to report",
-                hint="Give --coefficients FILE, or a column `label`",
-            )
-        fitted = fit_table(table, evidence=None, seed=seed)
+        if opt is None:
+            opt, shown = _halves(table, seed)
+            lead = "Fitted on one half of the rows, shown on the other. "
+        fitted = fit_table(opt, evidence=False if lead else None, seed=seed)
         coefficients = fitted.coefficients
     own = coefficients.fit.get("data", {}).get("sha256") == shown.data_hash
     facts: Facts = (
@@ -156,16 +159,16 @@ def report_on(
     if not _has_labels(shown):
         return _without_labels(shown, coefficients, facts)
     evaluation = evaluate(shown, coefficients)
-    choices = _choices(table, shown, coefficients, confidence, seed)
+    choices = _choices(opt, shown, coefficients, confidence, seed)
     return Report(
         f"Class accuracies of {Path(shown.source).name}",
-        verdict_of(evaluation, coefficients, confidence, own=own),
+        lead + verdict_of(evaluation, coefficients, confidence, own=own),
         coefficients,
         {
             "classes": list(shown.classes),
             "support": evaluation.raw.sum(axis=1).tolist(),
             "level": confidence,
-            "searched_here": shown is table,
+            "half": bool(lead),
             "bins": BINS,
             "choices": choices,
         },
@@ -176,6 +179,27 @@ def report_on(
 
 def _has_labels(table: ProbabilityTable) -> bool:
     return table.labels is not None and bool((table.labels >= 0).any())
+
+
+def _halves(table: ProbabilityTable, seed: int) -> tuple[ProbabilityTable, ProbabilityTable]:
+    """Divide the labelled rows of each class; rows without a label are fitted on."""
+    if not _has_labels(table):
+        raise InvalidInputError(
+            f"{table.source}: there are neither labels nor coefficients, so there is nothing to "
+            "report",
+            hint="Give --coefficients FILE, or a column `label`",
+        )
+    assert table.labels is not None
+    shown, rng = np.zeros(len(table), bool), np.random.default_rng(seed)
+    for c in range(table.n_classes):
+        own = rng.permutation(np.flatnonzero(table.labels == c))
+        shown[own[: len(own) // 2]] = True
+    if len(np.unique(table.labels[shown])) < 2:
+        raise InvalidInputError(
+            f"{table.source}: there are too few labels to fit on one half and show the other",
+            hint="Label two rows each of two classes, or give --coefficients FILE",
+        )
+    return table.take(np.flatnonzero(~shown)), table.take(np.flatnonzero(shown))
 
 
 def _without_labels(shown: ProbabilityTable, coefficients: Coefficients, facts: Facts) -> Report:
@@ -195,7 +219,7 @@ def _without_labels(shown: ProbabilityTable, coefficients: Coefficients, facts: 
 
 
 def _choices(
-    table: ProbabilityTable,
+    opt: ProbabilityTable | None,
     shown: ProbabilityTable,
     coefficients: Coefficients,
     level: float,
@@ -216,9 +240,9 @@ def _choices(
         }
 
     found = [choice("before", None), choice("coefficients", coefficients)]
-    if not _has_labels(table):
+    if opt is None or not _has_labels(opt):
         return found
-    fitted_on = scored_rows(table)
+    fitted_on = scored_rows(opt)
     assert fitted_on.labels is not None
     with unwarned():  # of missing classes
         points = front(fitted_on.probabilities, fitted_on.labels, effort=_EFFORT, seed=seed)
@@ -232,7 +256,7 @@ def _choices(
                     shown.classes,
                     point.weight_indices,
                     points.scale,
-                    fit={"source": table.source, "chosen": f"point {place + 1} of the front"},
+                    fit={"source": opt.source, "chosen": f"point {place + 1} of the front"},
                 ),
             )
         )
@@ -277,7 +301,7 @@ def _fit(coefficients: Coefficients, fitted: Fit | None) -> Iterator[tuple[str, 
     """Yield how the coefficients came about."""
     if fitted is not None:
         if fitted.decision is not None:
-            yield "fit", fitted.decision.sentence
+            yield "fit", f"{fitted.decision.sentence}\n{_LABELS}"
         yield "search", fitted.solution.sentence
         for note in fitted.notes:
             yield "note", note

@@ -95,6 +95,22 @@ class Evaluation:
         true = self.raw.sum(axis=1)
         return tuple(name for name, size in zip(self.classes, true, strict=True) if size == 0)
 
+    def starving(self, level: float) -> tuple[str, ...]:
+        """Return the classes that are right less often than the mean class, weakest first.
+
+        Only those of which that is sure: intervals are as wide as for all classes at once.
+
+        Examples
+        --------
+        >>> found = Evaluation(("a", "b"), 200, 0, np.array([[90, 10], [45, 55]]), None)
+        >>> found.starving(0.9)
+        ('b',)
+        """
+        rates, rows = class_accuracies(self.raw), self.raw.sum(axis=1)
+        upper = wilson(np.diag(self.raw), rows, 1 - (1 - level) / len(rows))[:, 1]
+        below = np.flatnonzero((rows > 0) & (upper < np.nanmean(rates)))
+        return tuple(self.classes[c] for c in below[np.argsort(rates[below], kind="stable")])
+
     def in_population(self, confusion: Counts) -> Counts:
         """Return counts of the same number of rows in the class mix of `target`, as fractions.
 

@@ -104,6 +104,26 @@ class Scan:
         self._checked_whole = True
 
 
+def classes_of(
+    path: str | os.PathLike[str], classes: Sequence[str] | None = None
+) -> tuple[str, ...] | None:
+    """Return the classes of a table by its first rows, None if it has no rows.
+
+    Parameters
+    ----------
+    path, classes
+        As for `Scan`.
+
+    Raises
+    ------
+    InvalidInputError
+        For a path that cannot be read, and for columns that are no classes.
+    """
+    names = None if classes is None else check_classes(classes)
+    blocks = check_readable(path).read_share(WHOLE, Path(path), names, 1)
+    return next((block.layout.classes for block in blocks), None)
+
+
 def count_pieces(path: str | os.PathLike[str], workers: int) -> int:
     """Return into how many shares to divide a table for some workers.
 
@@ -285,5 +305,5 @@ def _refuse_columns(layout: Layout, off: Integers, sums: Floats, location: CellL
     raise InvalidInputError(
         f"{location.cell(int(off[0]))}: the columns {listed(layout.probabilities)} were taken for "
         f"the classes, but they sum to {sums[0]:.6g}, and in most rows not to 1",
-        hint=location.remedy,
+        hint=location.remedy(),
     )

@@ -41,12 +41,17 @@ def serve(
         ),
     ] = None,
 ) -> None:
-    """Pass requests on to a decision server, and correct its answers by coefficients.
+    """Correct the answers of a decision server on their way.
 
     Answers of /v1/systemone and /v1/decisions are corrected; everything else passes unchanged.
     Point your application to this address instead of the server's. Keys are passed on and not
     kept. A file of coefficients may be replaced while the sidecar runs. /healthz tells that it
     runs, /metrics what it has done.
+
+    Examples
+    --------
+    dnip serve --upstream http://127.0.0.1:8000 --coefficients topic=topic.json
+    dnip serve --upstream URL --coefficients a=a.json --coefficients b=b.json
     """
     import socket
 
