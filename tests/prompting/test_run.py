@@ -56,13 +56,6 @@ def test_a_stopped_run_goes_on_to_the_very_same_table(plan, tmp_path, stop_after
     assert len(second.asked) < 9 or stop_after < 4 or stop_after == 9
 
 
-def test_what_the_metadata_cannot_hold_is_refused_before_a_row_is_scored(plan, tmp_path):
-    engine = FakeEngine(name="\udcff")
-    with pytest.raises(InvalidInputError, match=r"engine\.engine is no valid Unicode"):
-        run(plan, engine, tmp_path / "table.csv")
-    assert not engine.asked
-
-
 def test_a_line_cut_by_a_kill_is_scored_again(plan, tmp_path):
     out = tmp_path / "table.csv"
     with pytest.raises(KeyboardInterrupt):

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, TypeVar
 from dnip.base.errors import BackendError, InvalidInputError
 from dnip.base.optional import load_optional
 from dnip.base.typing import Floats
-from dnip.base.validation import check_choice, check_integer, check_number, check_url, is_storable
+from dnip.base.validation import check_choice, check_integer, check_number, check_url
 from dnip.prompting.engines.base import ScoredRow, Scoring
 from dnip.prompting.engines.hub import HubTokenizer
 from dnip.prompting.prompt import Prompt
@@ -245,10 +245,8 @@ class ServerEngine:
     extra_body: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
-        if not self.model or not is_storable(self.model):
-            raise InvalidInputError(
-                f"model must be the server's name of a model; got {self.model!r}"
-            )
+        if not self.model:
+            raise InvalidInputError("model must be the server's name of a model; got ''")
         check_choice("endpoint", self.endpoint, tuple(self.ENDPOINTS))
         try:
             json.dumps(dict(self.extra_body or {}), allow_nan=False)
