@@ -4,14 +4,14 @@ import socket
 import subprocess
 import sys
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
 
 from dnip.base import files
 from dnip.base.errors import OutputError
-from dnip.base.files import atomic_path, check_files, check_writable, only_process
+from dnip.base.files import atomic_path, check_files, check_writable, new_folder, only_process
 
 
 @pytest.fixture
@@ -56,6 +56,19 @@ def test_a_full_disk_is_told_as_such(old_file):
     ):
         raise OSError(errno.ENOSPC, "No space left on device")
     assert_untouched(old_file)
+
+
+@pytest.mark.parametrize("given", ["old", "old/new/deep"])
+@pytest.mark.parametrize("fails", [True, False])
+def test_a_new_folder_is_gone_if_it_is_empty_in_the_end(tmp_path, given, fails):
+    (tmp_path / "old").mkdir()
+    with suppress(OutputError), new_folder(tmp_path / given) as folder:
+        if fails:
+            raise OutputError("the disk is full")
+        (folder / "note.txt").touch()
+    assert (tmp_path / given / "note.txt").exists() != fails
+    assert (tmp_path / given).exists() == (given == "old" or not fails)
+    assert (tmp_path / "old" / "new").exists() == (given != "old" and not fails)
 
 
 def test_a_step_of_our_own_that_fails_is_an_output_error(old_file, monkeypatch):

@@ -154,7 +154,7 @@ def test_names_that_cannot_be_written_are_refused(options, told):
         Sql(**options).render(Coefficients(["no", "yes"], [15, 30], 30))
 
 
-def test_a_null_has_no_prediction():
+def test_a_null_has_no_prediction_and_no_column_has_that_name():
     p = np.array([[0.6, 0.4], [0.6, 0.4]])
     coefficients = Coefficients(["no", "yes"], [15, 30], 30)
     duckdb = pytest.importorskip("duckdb", reason="duckdb is not installed")
@@ -164,6 +164,11 @@ def test_a_null_has_no_prediction():
         database.execute("INSERT INTO probabilities VALUES (0.6, NULL), (NULL, 0.4), (0.6, 0.4)")
         found = database.execute(Sql(dialect).render(coefficients)).fetchall()
         assert [row[-1] for row in found] == [None, None, "yes"]
+        for taken in ["Prediction", *["dnip_largest"] * (dialect == "duckdb")]:
+            database.execute(f"ALTER TABLE probabilities ADD COLUMN {taken} DOUBLE")
+            with pytest.raises((duckdb.Error, sqlite3.Error), match=r"(?i)ambiguous"):
+                database.execute(Sql(dialect).render(coefficients))
+            database.execute(f"ALTER TABLE probabilities DROP COLUMN {taken}")
         database.close()
     assert run_python(coefficients, p) == ["yes", "yes"]
 

@@ -37,6 +37,7 @@ def assert_refused(path, told, classes=None):
         ('p0,p1\n0,1\n0,"1\n', ["line 3 is not valid CSV", "quote"]),
         (b"id,p0,p1\na,0,1\n\xe9,0,1\n", ["line 3 is not UTF-8 text (byte 0xe9)"]),
         ("p0,p1\n0,1\n".encode("utf-16"), ["line 1 is not UTF-8", "Save the file as UTF-8"]),
+        ("p0,p1\n0,1\n".encode("utf-16-le"), ["this is UTF-16 text", "Save the file as UTF-8"]),
         (GZIPPED, ["line 1 is not UTF-8", "end its name in .gz"]),
     ],
 )

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from dnip import ProbabilityTable
+from dnip import InvalidInputError, ProbabilityTable
 from dnip.tables import Scan
 from dnip.tables.on_cluster import add_up
 from dnip.tables.rows import Share
@@ -85,6 +85,12 @@ def test_samples_of_the_shares_of_a_file_make_the_sample_of_the_file(tmp_path, t
     assert sample.n_rows == whole.n_rows
     assert sample.class_sizes.tolist() == whole.class_sizes.tolist()
     assert sample.table.data_hash == whole.table.data_hash
+
+
+def test_more_classes_than_can_be_counted_are_refused_at_the_first_rows():
+    sampler = Sampler(10)
+    with pytest.raises(InvalidInputError, match="4,001 classes"):
+        sampler.add(ProbabilityTable(np.full((1, 4001), 1 / 4001)))
 
 
 def test_every_row_of_a_class_has_the_same_chance():

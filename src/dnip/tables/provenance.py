@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from dnip.base.escaping import valid_unicode
+from dnip.base.files import read_text
 from dnip.base.typing import Labels, Probabilities
 
 #: What makes a prompt, beside the text of the row.
@@ -83,7 +84,7 @@ def origin_of(table: Path) -> dict[str, str | None] | None:
     if not table.is_file():
         return None
     try:
-        settings = json.loads(metadata_path(table).read_text(encoding="utf-8"))["settings"]
+        settings = json.loads(read_text(metadata_path(table)))["settings"]
         engine = settings["engine"]
         prompt = {name: settings[name] for name in _PROMPT}
         prompt["chat_template"] = engine.get("chat_template")

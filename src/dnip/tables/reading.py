@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from dnip.base.arrays import SumsSeen, check_mass, normalise_rows
 from dnip.base.errors import DNIPWarning, InvalidInputError, listed
+from dnip.base.files import open_input
 from dnip.base.typing import Floats, Integers
 from dnip.base.validation import check_classes, check_integer
 from dnip.tables.captured_mass import MassCounts
@@ -194,13 +195,8 @@ def check_readable(file: str | os.PathLike[str]) -> Format:
     try:
         if path.is_dir():
             return FORMATS[".parquet"]
-        if path.is_char_device():
-            raise InvalidInputError(
-                f"{path}: this is a device, not a file", hint="Give the path of a table"
-            )
         if not path.is_fifo():  # which can be opened once only
-            with path.open("rb"):
-                pass
+            open_input(path).close()
     except FileNotFoundError as error:
         raise InvalidInputError(
             f"{path}: there is no such file", hint=f"Check the path; you are in {Path.cwd()}"

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dnip.base.errors import InvalidInputError
 from dnip.base.typing import Booleans, Floats, Integers, Labels, Probabilities
-from dnip.base.validation import check_integer
+from dnip.base.validation import check_countable, check_integer
 from dnip.tables.cells import UNLABELLED
 from dnip.tables.rows import Rows
 from dnip.tables.table import ProbabilityTable
@@ -106,7 +106,7 @@ class Sampler:
         Raises
         ------
         InvalidInputError
-            If there are more classes than rows to draw.
+            If there are more classes than rows to draw, or than a fit can count.
         """
         if not self._classes:
             self._begin(rows.classes, rows.source, labelled=rows.labels is not None)
@@ -167,6 +167,7 @@ class Sampler:
         return Sample(ProbabilityTable.trusted(rows), self.n_rows, self._sizes[:n_classes])
 
     def _begin(self, classes: tuple[str, ...], source: str, *, labelled: bool) -> None:
+        check_countable(len(classes))
         self._classes, self._source, self._labelled = classes, source, labelled
         self._sizes = np.zeros(len(classes) + 1, np.int64)
         self._limits = np.ones(len(classes) + 1)

@@ -1,5 +1,6 @@
 """The engine against one prompt at a time: full forward, no cache, no batching, float32."""
 
+import json
 import shutil
 from dataclasses import replace
 from functools import partial
@@ -210,6 +211,32 @@ def test_refuses_pickled_weights_which_can_run_code(tmp_path, tiny_model):
     weights.unlink()
     with pytest.raises(InvalidInputError, match=r"cannot be loaded: .*weights as \.safetensors"):
         TransformersEngine(folder)
+
+
+@pytest.mark.parametrize(
+    ("file", "settings"),
+    [
+        ("config.json", {"model_type": "own", "auto_map": {"AutoConfig": "own.Own"}}),
+        ("config.json", {"attn_implementation": "owner/own"}),
+        ("tokenizer_config.json", {"auto_map": {"AutoTokenizer": [None, "own.Own"]}}),
+    ],
+)
+def test_runs_no_code_of_a_model(tmp_path, tiny_model, monkeypatch, file, settings):
+    folder = shutil.copytree(tiny_model("llama"), tmp_path / "model")
+    (folder / "own.py").write_text("raise SystemExit('ran')")
+    content = json.loads((folder / file).read_text()) | settings
+    content.pop("tokenizer_class", None)
+    (folder / file).write_text(json.dumps(content))
+    monkeypatch.setattr("builtins.input", lambda _: "y")
+    with pytest.raises(InvalidInputError, match="needs code of its own, which is never run"):
+        TransformersEngine(folder)
+
+
+def test_reads_no_device_of_a_model(tmp_path, tiny_model):
+    folder = shutil.copytree(tiny_model("llama"), tmp_path / "model")
+    (folder / "merges.txt").symlink_to("/dev/zero")
+    with pytest.raises(InvalidInputError, match=r"merges\.txt is a device or a pipe"):
+        HubTokenizer(folder)
 
 
 def test_refuses_weights_that_are_not_all_there(tmp_path, tiny_model):

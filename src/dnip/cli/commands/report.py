@@ -39,7 +39,7 @@ def report(
     dnip report opt.csv
     dnip report test.csv --coefficients coefficients.json --out report.html
     """
-    from dnip.base.files import check_files, make_folder
+    from dnip.base.files import check_files, new_folder
     from dnip.base.validation import check_level
     from dnip.method.coefficients import Coefficients
     from dnip.presenting.drawing import save_figure
@@ -60,8 +60,9 @@ def report(
         page = report_on(rows, others, fitted, confidence=confidence, seed=seed)
     page.save(out)
     if figures is not None:
-        for figure, suffix in product(page.figures, (".png", ".svg")):
-            save_figure(figure, make_folder(figures) / f"{figure.name}{suffix}")
+        with new_folder(figures) as folder:
+            for figure, suffix in product(page.figures, (".png", ".svg")):
+                save_figure(figure, folder / f"{figure.name}{suffix}")
     paths = [str(path) for path in (out, *(pictures.values() if page.figures else ()))]
     text = wrapped(f"{page.verdict}\n\nwritten: {', '.join(paths)}")
     if test is None and fitted is None:
