@@ -1,7 +1,6 @@
 """Libraries that need not be there, and the errors that name them."""
 
 import ast
-import pickle
 import re
 import sys
 import tomllib
@@ -9,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dnip.base.errors import InvalidInputError, MissingDependencyError, OutputError
+from dnip.base.errors import MissingDependencyError
 from dnip.base.optional import load_optional
 from dnip.prompting.models import ModelOptions
 
@@ -78,17 +77,3 @@ def test_a_missing_submodule_names_its_library(monkeypatch):
         "pyarrow is needed to read Parquet and is not installed. "
         "Install it with: pip install 'dnip[parquet]'"
     )
-
-
-@pytest.mark.parametrize(
-    "error",
-    [
-        InvalidInputError("bad", hint="mend"),
-        OutputError("bad", hint="mend"),
-        MissingDependencyError("pyarrow", purpose="read Parquet", extra="parquet"),
-    ],
-)
-def test_errors_survive_the_way_back_from_a_worker_process(error):
-    copy = pickle.loads(pickle.dumps(error))
-    assert type(copy) is type(error)
-    assert str(copy) == str(error)

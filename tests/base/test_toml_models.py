@@ -77,18 +77,6 @@ def test_a_table_that_breaks_the_model_is_refused(table, told):
     assert told in str(caught.value)
 
 
-def test_the_keys_that_lead_to_a_table_are_named():
-    with pytest.raises(InvalidInputError, match=r"woods\.first\.notes must be text"):
-        check_table(Tree, {"notes": 3}, "a.toml", within=("woods", "first"))
-
-
-def test_a_file_and_a_built_in_one(tmp_path):
-    path = tmp_path / "own.toml"
-    path.write_text("size = 3")
-    assert load_toml(path, TASKS, kind="task") == ({"size": 3}, str(path))
-    assert load_toml("rte", TASKS, kind="task")[0]["name"] == "rte"
-
-
 @pytest.mark.parametrize(
     ("name", "content", "told"),
     [

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dnip import ProbabilityTable
-from dnip.base.errors import DNIPWarning, InvalidInputError
+from dnip.base.errors import DNIPWarning
 from dnip.comparing import Material, compare
 from dnip.comparing.baselines import ClassWeights, OurDNIP, PlainDNIP
 from dnip.metrics import accuracy, cobias, confusion_matrix
@@ -80,17 +80,6 @@ def test_all_methods_see_the_same_rows_and_seeds():
     assert (result.n_opt, result.n_unlabelled, result.n_test) == (9, 141, 150)
 
 
-def test_without_chance_and_draws_one_fit_will_do():
-    def fits(**settings):
-        methods = [Fake("chance", fits=[]), Fake("none", seeded=False, fits=[])]
-        result = compare(material(), methods, n_seeds=3, **settings)
-        assert [fit.seed for fit in result.of("none").fits] == [0, 1, 2]
-        return [sorted(set(method.fits)) for method in methods]
-
-    assert fits() == [[0, 1, 2], [0]]
-    assert fits(n_labels=9) == [[0, 1, 2], [0, 1, 2]]
-
-
 def test_a_class_without_labels_is_told_once():
     given = material(labels=lambda true: np.where(true == 2, 1, true))
     with pytest.warns(DNIPWarning) as told:
@@ -99,8 +88,3 @@ def test_a_class_without_labels_is_told_once():
         "some draw of opt.csv: no label of class 2; nothing is learned of it there",
         "test.csv: no labelled row of class 2: left out",
     ]
-
-
-def test_no_seeds_are_refused():
-    with pytest.raises(InvalidInputError, match="seeds must be"):
-        compare(material(), [Fake()], n_seeds=0)

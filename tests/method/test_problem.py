@@ -71,11 +71,6 @@ def test_frames_and_names_that_do_not_belong_together(frame, labels, classes, to
         Problem.of(pd.DataFrame(frame), labels, classes=classes)
 
 
-def test_refuses_a_set_without_examples():
-    with pytest.raises(InvalidInputError, match="no class has labelled rows"):
-        Problem.of(np.empty((0, 3)), np.empty(0, int))
-
-
 def test_rows_that_do_not_sum_to_1_are_normalised_and_the_user_is_told():
     with pytest.warns(DNIPWarning, match=r"1 of 4 rows did not sum to 1.*probabilities\[2\]"):
         problem = Problem.of(P * [[1], [1], [4], [1]], Y)

@@ -66,13 +66,6 @@ def test_the_same_mix_changes_nothing_and_the_common_factor_does_not_matter():
     )
 
 
-def test_weights_that_make_up_for_a_rare_class_are_not_raised_again():
-    flat = Calibration(np.zeros(2), 1.0, np.full(2, 100.0))
-    balancing = np.ones(2)  # by the calibration, classes count alike
-    rare, even = np.array([0.95, 0.05]), np.array([0.5, 0.5])
-    np.testing.assert_array_equal(adjust(balancing, flat, rare, even).weights, [1, 1])
-
-
 def test_a_class_without_a_share_gets_next_to_nothing_and_an_unfitted_one_moves_along():
     flat = Calibration(np.zeros(3), 1.0, np.full(3, 100.0))
     gone = adjust(np.ones(3), flat, np.full(3, 1 / 3), np.array([0.5, 0.5, 0]))
@@ -93,15 +86,6 @@ def test_weights_are_those_that_scikit_learn_gives_for_class_weights():
     np.testing.assert_allclose(weigh_rows(LABELS, target, NAMES), expected)
     balanced = sklearn.compute_sample_weight("balanced", LABELS)
     np.testing.assert_allclose(weigh_rows(LABELS, np.full(3, 1 / 3), NAMES), balanced)
-
-
-def test_sample_weights_keep_their_proportions_within_a_class():
-    own = np.arange(1.0, 11.0)
-    target = np.array([0.2, 0.3, 0.5])
-    weight = weigh_rows(LABELS, target, NAMES, own)
-    assert weight.sum() == pytest.approx(own.sum())
-    np.testing.assert_allclose(np.bincount(LABELS, weight) / weight.sum(), target)
-    np.testing.assert_allclose(weight[:6] / weight[0], own[:6] / own[0])
 
 
 def gaussian_rows(rng, n_rows, shares, *, sharpness, bias):

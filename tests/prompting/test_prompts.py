@@ -79,31 +79,6 @@ def test_a_demonstration_begins_with_the_prompt_and_holds_the_answer(demonstrati
         prompt(odd)
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "told"),
-    [
-        ("demonstration =", "question =", "unknown key chain_of_thought.question"),
-        ("[chain_of_thought]\n", "chain_of_thought = 3\n[other]\n", "unknown key other"),
-        ("[chain_of_thought]", "[[chain_of_thought]]", "chain_of_thought must be a table"),
-        (
-            'template = "Message: {{ text }}\\nFirst think:"',
-            "template = 3",
-            "chain_of_thought.template must be text",
-        ),
-        (
-            'rationale = "The writer laughs."',
-            "rationale = 3",
-            r"classes\[0\].rationale must be text",
-        ),
-    ],
-)
-def test_a_broken_wording_is_refused(tmp_path, old, new, told):
-    assert old in TOML
-    (tmp_path / "mood.toml").write_text(TOML.replace(old, new, 1))
-    with pytest.raises(InvalidInputError, match=told):
-        load_task(tmp_path / "mood.toml")
-
-
 @pytest.mark.parametrize("name", built_in_tasks())
 def test_built_in_tasks_show_reasoning_for_every_class(name):
     task = load_task(name)

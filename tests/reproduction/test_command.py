@@ -3,7 +3,6 @@ import json
 import pytest
 
 from dnip import ProbabilityTable
-from reproduction.plan import load_plan
 from results import METHODS, starving_table
 from texts import write_tables, write_texts
 
@@ -136,13 +135,6 @@ def test_a_plan_without_model_needs_one(work, reproduce):
     reproduce("main", "--data", "data", "--out", "out").assert_refused("--model")
 
 
-def test_a_model_that_is_not_there_is_refused_before_anything_is_written(work, reproduce):
-    write_texts(work / "data")
-    arguments = ("--plan", "plan.toml", "--data", "data", "--out", "out")
-    reproduce("main", "--model", "./nowhere", *arguments).assert_refused("no folder './nowhere'")
-    assert not (work / "out").exists()
-
-
 def test_a_cell_that_fails_is_reported_and_the_others_are_done(work, reproduce):
     plan = PLAN.replace("seeds = [0]", "seeds = [0]\ndev_share = 0.0001")
     (work / "plan.toml").write_text(plan)
@@ -161,10 +153,3 @@ def test_a_second_run_in_the_same_folder_is_refused(work, reproduce):
     with (work / "out/.lock").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         reproduce("confusion", *SAVED).assert_refused("another run is working there")
-
-
-def test_the_dry_run_of_a_family_tells_memory_and_cost(work, reproduce):
-    write_texts(work / "data", tasks=load_plan("llama-2-7b").tasks)
-    found = reproduce("all", "--plan", "llama-2-7b", "--data", "data", "--out", "o", "--dry-run")
-    assert "memory 16 GB, disk 13 GB" in found.out
-    assert "A100" in found.out

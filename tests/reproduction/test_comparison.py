@@ -55,12 +55,3 @@ def test_lower_is_what_exceeds_the_standard_error_over_tasks():
     assert not noisy.is_lower("base", "base", "x")
     single = VariantComparison(("a",), {"base": runs(0.5), "down": runs(0.49)})
     assert single.is_lower("down", "base", "x")
-
-
-def test_tables_of_the_same_texts_count_as_one():
-    found = {"base": runs(0.5, 0.5, 0.5), "down": runs(0.3, 0.1, 0.7)}
-    apart = VariantComparison(tuple("abc"), found)
-    together = VariantComparison(tuple("abc"), found, {"a": "x", "b": "x", "c": "c"})
-    assert apart.mean("down", "All", "x") == pytest.approx((0.3 + 0.1 + 0.7) / 3)
-    assert together.mean("down", "All", "x") == pytest.approx((0.2 + 0.7) / 2)
-    assert together.direction("down", "base", "x") == 0

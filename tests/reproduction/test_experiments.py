@@ -1,7 +1,5 @@
 """What experiments compute, against plain calls; what they present; and when their claims hold."""
 
-import json
-
 import numpy as np
 import pytest
 from matplotlib.figure import Figure as Canvas
@@ -16,11 +14,9 @@ from dnip.solvers import Anneal
 from dnip.tables.evaluation import evaluate
 from reproduction.experiment import Text
 from reproduction.experiments.annealing_runs import measure_convergence, readings
-from reproduction.experiments.chain_of_thought import compare_answers
 from reproduction.experiments.objectives import measure_objectives
 from reproduction.experiments.opt_sizes import FULL, debias_on_draw
 from reproduction.experiments.prior_methods import measure_prior_methods
-from reproduction.experiments.scale_sizes import measure_scales
 from reproduction.experiments.solve_times import measure_solve_times
 from reproduction.methods import cut
 from reproduction.registry import EXPERIMENTS
@@ -207,14 +203,6 @@ def test_the_optimum_is_that_of_enumeration_and_gaps_are_zero_where_it_was_reach
     assert found["gaps"]["coordinate (ours)"] == [0, 0]
 
 
-@pytest.mark.parametrize(("gap", "expected"), [(0.0, True), (0.1, None)])
-def test_convergence_is_judged_on_the_preset(gap, expected):
-    gaps = {"as chosen": [gap, 0.0], "λ = 1": [0.1, 0.1]}
-    one = {"scale": 5, "variable_space": 20, "proven": True, "optimum": 0.1, "gaps": gaps}
-    artefacts = presented("convergence", ({"task": "t", "scale": 5}, one))
-    assert verdicts(artefacts) == [expected]
-
-
 @pytest.mark.parametrize(
     ("found", "expected"),
     [
@@ -228,12 +216,6 @@ def test_a_scale_is_sufficient_by_opt_and_by_test(found, expected):
     of_k = {k: dict(zip(("objective", "cost"), both, strict=True)) for k, both in found.items()}
     cell = {"task": "t", "scale": "all"}, {"raw_objective": 1.0, "scales": of_k}
     assert verdicts(presented("convergence", cell)) == [expected]
-
-
-def test_a_finer_scale_is_no_worse_on_opt():
-    found = measure_scales(OPT, TEST, dev_share=0.1, scales=[5, 10, 40], seed=0)["scales"]
-    values = [found[k]["objective"] for k in ("5", "10", "40")]
-    assert values == sorted(values, reverse=True)
 
 
 # Appendix D: sizes of opt sets
@@ -332,15 +314,3 @@ def test_chain_of_thought(reasoned, rows, expected):
     trained = experiment("cot")
     trained.plan = trained.plan.model_copy(update={"opt_split": "test"})
     assert verdicts(trained.present(results(*cells))) == [None]
-
-
-def test_answers_are_scored_and_those_without_a_label_counted(tmp_path):
-    p = np.array([[0.9, 0.1], [0.8, 0.2], [0.3, 0.7], [0.6, 0.4]])
-    for name, labels in (("reasoned", [0, 0, 1, 1]), ("plain", [0, 1, 1, 0])):
-        ProbabilityTable(p, np.array(labels)).write(tmp_path / f"{name}.csv")
-    meta = {"summary": {"details": {"fallback": 3.0, "run_on": 1.0}}}
-    (tmp_path / "reasoned.csv.meta.json").write_text(json.dumps(meta))
-    read = {name: ProbabilityTable.read(tmp_path / f"{name}.csv") for name in ("reasoned", "plain")}
-    found = compare_answers(**read)
-    assert (found["fallbacks"], found["run_on"]) == (0.75, 0.25)
-    assert found["reasoned"]["accuracy"] == found["plain"]["accuracy"] == 0.75

@@ -9,7 +9,6 @@ from scipy.stats import gaussian_kde
 
 from dnip.fitting.fit import fit_table
 from dnip.presenting.artefacts import Figure, Table
-from reproduction.experiment import Text
 from reproduction.experiments.densities import GRID, SIMULATED, measure_densities, simulate
 from reproduction.methods import cut
 from results import METHODS, of_kind, presented, scored, starving_table, verdicts
@@ -47,36 +46,6 @@ def test_confusion_matrices_and_their_picture():
 
 
 RAW, AFTER = [[8, 1, 1], [6, 3, 1], [2, 7, 1]], [[7, 2, 1], [3, 6, 1], [1, 3, 6]]
-
-
-def drawn(figure):
-    """The texts in each panel of a figure."""
-    canvas = Canvas(layout="constrained")
-    figure.draw(canvas)
-    return [[text.get_text() for text in axes.texts] for axes in canvas.axes]
-
-
-def test_figure_6_in_full():
-    artefacts = presented("overview", matrices("agnews", RAW, AFTER, order=[1]))
-    flows, course, differences = of_kind(artefacts, Figure)
-    assert drawn(flows)[0][:2] == ["0.80", "50%"]
-    canvas = Canvas()
-    course.draw(canvas)
-    assert [list(line.get_ydata()) for line in canvas.axes[0].lines] == [[0.9, 0.7], [0.9, 0.6]]
-    assert drawn(differences)[:2] == [
-        ["0", "50", "70", "50", "0", "20", "70", "20", "0"],
-        ["0", "10", "10", "10", "0", "0", "10", "0", "0"],
-    ]
-    (text,) = of_kind(artefacts, Text)
-    lines = [line.strip() for line in text.markdown.splitlines() if line.strip()]
-    assert lines[2:] == [
-        "Article: [text of a training row]",
-        "Topic: Sports",
-        "Article: [text of the test row]",
-        "Topic:",
-    ]
-    saved = presented("overview", matrices("agnews", RAW, AFTER))
-    assert of_kind(saved, Text)[0].markdown.startswith("Saved tables do not tell")
 
 
 @pytest.mark.parametrize(

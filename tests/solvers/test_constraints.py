@@ -212,24 +212,6 @@ def test_a_class_without_examples_stays_in_the_middle_or_is_frozen(solver):
     assert (frozen.unfitted, frozen.weight_indices[2]) == ((), 5)
 
 
-def test_a_search_cut_short_keeps_to_constraints_and_has_a_bound():
-    rng = np.random.default_rng(0)
-    labels = rng.integers(8, size=1500)
-    z = rng.normal(size=(1500, 8)) + rng.normal(size=8)
-    z[np.arange(1500), labels] += 1.0
-    p = np.exp(z)
-    p /= p.sum(axis=1, keepdims=True)
-    asked = Constraints(min_class_accuracies={"all": 0.3})
-    solution = solve(p, labels, solver="exact", time_limit=1.0, constraints=asked)
-    assert solution.status is Status.TIME_LIMIT
-    assert solution.lower_bound < solution.value
-    accuracies = oracles.class_accuracies(solution.confusion)
-    assert min(accuracies) >= 0.3
-    raw = oracles.class_accuracies(oracles.confusion_at(p, labels, np.ones(8)))
-    assert min(raw) < 0.3
-    assert solution.trace[0].value == np.inf
-
-
 @pytest.mark.parametrize(
     ("solver", "known"), [("exact", "on this scale"), ("anneal", "were found")]
 )

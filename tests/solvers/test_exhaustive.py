@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 import oracles
 from dnip import Objective, Status, solve
-from dnip.base.errors import DNIPWarning, InvalidInputError
+from dnip.base.errors import InvalidInputError
 from dnip.method.scales import WeightScale
 from dnip.solvers import Exhaustive
 from problems import KNOWN
-from strategies import KINDS, random_probabilities, random_problem, seeded
+from strategies import KINDS, random_problem, seeded
 
 SCALES = {2: 12, 3: 6, 4: 4}
 
@@ -32,26 +32,6 @@ def test_equals_enumeration(gap, seed, n_classes, kind):
     optimum = oracles.optimum(p, labels, scale, lambda c: oracles.objective(c, gap=gap))
     assert solution.value == pytest.approx(optimum, abs=1e-12)
     assert solution.lower_bound == solution.value
-
-
-@seeded
-@given(seed=st.integers(0, 2**32 - 1), kind=st.sampled_from(KINDS))
-def test_with_a_class_missing_equals_enumeration_of_the_others(seed, kind):
-    rng = np.random.default_rng(seed)
-    p = random_probabilities(rng, 20, 4, kind)
-    labels = np.append([0, 1, 3], rng.choice([0, 1, 3], 17))
-    with pytest.warns(DNIPWarning, match="class 2"):
-        solution = solve(p, labels, scale=5, solver="exhaustive")
-    held = solution.weight_indices[2]
-    optimum = min(
-        oracles.objective(oracles.confusion_at(p, labels, indices))
-        for indices in oracles.every_point(4, 5)
-        if indices[2] == held
-    )
-    if solution.status == "optimal":
-        assert solution.value == pytest.approx(optimum, abs=1e-12)
-    else:  # index 2 and the others kept moving each other
-        assert solution.value >= optimum - 1e-12
 
 
 def test_refuses_more_points_than_it_may_try():
@@ -105,14 +85,3 @@ class TestGeometric:
         solution = solve(p, labels, scale="log:9", solver="anneal")
         assert solution.value <= value_at(p, labels, np.ones(3))
         assert solution.value == pytest.approx(value_at(p, labels, solution.weights))
-
-
-@pytest.mark.parametrize("scale", ["log:30"])
-def test_a_class_without_examples_has_the_middle_weight(scale):
-    p, labels = random_problem(7, 4, "random", n_rows=200)
-    rows = labels != 2
-    with pytest.warns(DNIPWarning, match="class 2"):
-        solution = solve(p[rows], labels[rows], scale=scale)
-    middle = np.exp(np.log(np.delete(solution.weights, 2)).mean())
-    assert solution.weights[2] == pytest.approx(middle, rel=0.06)  # half a step of log:30
-    assert solution.status is Status.FINISHED

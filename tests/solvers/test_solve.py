@@ -86,13 +86,6 @@ def test_the_incumbent_never_worsens_and_the_count_never_falls(solver):
 
 
 @each_solver
-def test_a_line_of_one_index_leaves_the_raw_argmax(solver):
-    solution = solve(FOUR.p, FOUR.labels, scale=1, solver=solver)
-    assert solution.weight_indices.tolist() == [1, 1, 1, 1]
-    assert solution.value == pytest.approx(FOUR.raw)
-
-
-@each_solver
 def test_no_time_still_gives_the_raw_argmax_or_better(solver):
     solution = solve(FOUR.p, FOUR.labels, scale=5, solver=solver, time_limit=0)
     assert solution.status is Status.TIME_LIMIT
@@ -189,14 +182,6 @@ def test_a_class_without_examples_takes_the_geometric_middle(solver):
     confusion = oracles.confusion_at(p, labels, solution.weight_indices)
     np.testing.assert_array_equal(solution.confusion, confusion)
     assert solution.value == pytest.approx(oracles.objective(confusion), abs=1e-12)
-
-
-def test_several_classes_without_examples_are_all_named():
-    rows = (FOUR.labels == 1) | (FOUR.labels == 3)
-    with pytest.warns(DNIPWarning, match="class 0, 2: not fitted"):
-        solution = solve(FOUR.p[rows], FOUR.labels[rows])
-    assert solution.unfitted == (0, 2)
-    assert solution.weight_indices[0] == solution.weight_indices[2]
 
 
 def test_a_class_whose_examples_weigh_nothing_is_not_fitted():

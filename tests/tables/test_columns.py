@@ -66,11 +66,6 @@ def test_columns_that_leave_a_doubt_are_refused(header, classes, told):
         assert part in str(caught.value)
 
 
-def test_columns_that_mean_nothing_are_named():
-    assert resolve("id,text,p0,p1,").others == ("text", "")
-    assert resolve("a,b,c", ("a", "b")).others == ("c",)
-
-
 PLACE = CellLocation("t.csv", ("p0", "p1", "p2"), first_row=10)
 
 
@@ -119,9 +114,3 @@ def test_a_cell_that_names_no_class_is_refused_with_its_place(classes, cell, tol
     for part in ["t.csv: row 12, column label", *told]:
         assert part in message
     assert len(message) < 400
-
-
-def test_many_classes_are_not_all_listed():
-    rule = LabelRule(tuple(f"c{i}" for i in range(50)))
-    with pytest.raises(InvalidInputError, match=r"c8, c9 and 40 more"):
-        rule.read(["x"], PLACE)

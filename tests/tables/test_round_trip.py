@@ -79,14 +79,6 @@ def test_class_names_travel_inside_the_file(tmp_path, assert_same, table, suffix
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
-def test_the_same_table_gives_the_same_bytes(tmp_path, table, suffix):
-    first, second = tmp_path / f"a.{suffix}", tmp_path / f"b.{suffix}"
-    table.write(first)
-    table.write(second)
-    assert first.read_bytes() == second.read_bytes()
-
-
-@pytest.mark.parametrize("suffix", SUFFIXES)
 @pytest.mark.parametrize("block_rows", [1, 7, 40, 1000])
 def test_a_stream_is_the_table_in_pieces(tmp_path, table, assert_same, suffix, block_rows):
     path, copy = tmp_path / f"t.{suffix}", tmp_path / f"copy.{suffix}"

@@ -65,11 +65,6 @@ class TestRows:
             self.table.take(rows)
         assert told in str(caught.value)
 
-    def test_labelled_and_unlabelled_divide_the_table(self):
-        assert self.table.labelled().labels.tolist() == [1, 0]
-        assert self.table.unlabelled().ids.tolist() == ["b"]
-        assert self.table.unlabelled().labels is None
-
 
 def test_the_hash_is_of_the_data_and_of_nothing_else():
     table = ProbabilityTable(P, np.array([0, 1, 0]))
@@ -130,16 +125,6 @@ def test_a_missing_library_is_told_with_its_extra(monkeypatch, table, library):
     monkeypatch.setitem(sys.modules, library, None)
     with pytest.raises(MissingDependencyError, match=rf"dnip\[{library}\]"):
         table.to_frame(library)
-
-
-def test_parquet_without_pyarrow_is_told_and_nothing_is_written(monkeypatch, table, tmp_path):
-    table.write(tmp_path / "t.parquet")
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(MissingDependencyError, match=r"read Parquet.*dnip\[parquet\]"):
-        ProbabilityTable.read(tmp_path / "t.parquet")
-    with pytest.raises(MissingDependencyError, match=r"write Parquet.*dnip\[parquet\]"):
-        table.write(tmp_path / "u.parquet")
-    assert [path.name for path in tmp_path.iterdir()] == ["t.parquet"]
 
 
 def test_importing_and_reading_csv_load_no_optional_library(tmp_path, table):

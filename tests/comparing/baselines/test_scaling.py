@@ -83,12 +83,6 @@ def test_a_class_without_labels_keeps_its_log_probability():
     assert (told["slopes"][2], told["shifts"][2]) == (1.0, 0.0)
 
 
-def test_labels_that_can_be_told_apart_leave_the_slopes_finite():
-    opt = OptSet.of([[0.9, 0.1], [0.6, 0.4]] * 10, [0, 1] * 10)
-    told = VectorScaling().fit(opt).to_dict()
-    assert np.isfinite([*told["slopes"], *told["shifts"]]).all()
-
-
 @pytest.mark.parametrize("method", [MatrixScaling(), BalancedMatrixScaling()])
 @pytest.mark.parametrize("n_classes", [2, 4])
 def test_matrix_scaling_decides_as_scikit_learn_does(method, n_classes):

@@ -237,20 +237,6 @@ def test_in_a_chat_a_label_may_stand_without_its_space_but_not_within_a_word():
     assert inside.details["fallback"] == 1
 
 
-def test_labels_are_found_by_id_where_the_server_tells_ids():
-    def told(*ids):
-        tops = [{f"token_id:{i}": -1.0 - i / 10 for i in (4, 5, 6, token)} for token in ids]
-        names = [f"token_id:{token}" for token in ids]
-        logprobs = {"tokens": names, "top_logprobs": tops}
-        return {"choices": [{"text": "?", "finish_reason": "stop", "logprobs": logprobs}]}
-
-    row, request = asked(told(7, 5, 9), tokenizer=TOKENIZER)
-    assert request["logprob_token_ids"] == [4, 5, 6]
-    np.testing.assert_allclose(row.captured, np.exp([-1.4, -1.5, -1.6]))
-    assert row.details["fallback"] == 0
-    assert asked(told(7, 8), tokenizer=TOKENIZER)[0].details["fallback"] == 1
-
-
 # --- the JSON of servers ------------------------------------------------------------------------
 
 

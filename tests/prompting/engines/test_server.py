@@ -14,7 +14,7 @@ import time
 import numpy as np
 import pytest
 
-from dnip.base.errors import BackendError, InvalidInputError, MissingDependencyError
+from dnip.base.errors import BackendError, InvalidInputError
 from dnip.prompting.engines.base import Fill
 from dnip.prompting.engines.decision_engine import DecisionEngine
 from dnip.prompting.engines.openai_engine import OpenAIEngine
@@ -268,12 +268,6 @@ def test_surroundings_that_cannot_be_used_are_told_unseen(name, value, monkeypat
     assert "SECRET" not in everything_said(caught.value)
 
 
-def test_a_missing_library_is_named(monkeypatch):
-    monkeypatch.setitem(sys.modules, "openai", None)
-    with pytest.raises(MissingDependencyError, match=r"pip install 'dnip\[openai\]'"):
-        score("http://127.0.0.1:1/v1")
-
-
 # --- ending early -------------------------------------------------------------------------------
 
 
@@ -398,12 +392,3 @@ def test_settings_out_of_range_are_refused(kind, settings, message):
     needed = {} if kind is Server else {"model": "small"}
     with pytest.raises(InvalidInputError, match=message):
         kind(**needed | settings)
-
-
-@pytest.mark.parametrize("kind", [OpenAIEngine, VotingEngine, DecisionEngine])
-def test_the_description_says_what_the_probabilities_depend_on(kind):
-    description = engine("http://127.0.0.1:1/v1", kind=kind, concurrency=3).describe()
-    assert description["base_url"] == "http://127.0.0.1:1/v1"
-    assert "openai" in description["versions"]
-    assert "concurrency" not in description
-    assert json.loads(json.dumps(description)) == description

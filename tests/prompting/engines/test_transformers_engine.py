@@ -176,19 +176,6 @@ def test_precisions(tiny_model, reference, dtype):
     assert engine.describe()["dtype"] == ("float32" if dtype == "auto" else dtype)
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"dtype": "int3"}, "dtype must be one of"),
-        ({"device": "toaster"}, "device 'toaster' cannot be used"),
-        ({"batch_tokens": 0}, "batch_tokens must be"),
-    ],
-)
-def test_refuses_settings(tiny_model, settings, message):
-    with pytest.raises(InvalidInputError, match=message):
-        TransformersEngine(tiny_model("llama"), **settings)
-
-
 def test_refuses_what_is_no_model(tmp_path, tiny_model):
     with pytest.raises(InvalidInputError, match="there is no folder"):
         TransformersEngine(tmp_path / "nowhere")

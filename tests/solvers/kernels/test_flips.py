@@ -1,7 +1,6 @@
 """Counts and flips: each row leaves its rival at exactly the index where the products say so."""
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -10,7 +9,7 @@ from dnip.method.scales import WeightScale
 from dnip.solvers.kernels.flips import count, find_flips, walk
 from dnip.solvers.landscape import levels_of
 from layouts import each_layout, lay_out_as, weights_of
-from strategies import KINDS, random_probabilities, scales, seeded, tables
+from strategies import scales, seeded, tables
 
 
 def assert_walks_to_recounts(layout, table, scale, indices, c, stops):
@@ -41,18 +40,3 @@ def test_walking_equals_recounting(layout, table, scale, data):
     stops = data.draw(st.lists(index, min_size=1, max_size=5))
     c = data.draw(st.integers(0, n_classes - 1))
     assert_walks_to_recounts(layout, table, scale, indices, c, stops)
-
-
-@each_layout
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(
-    ("n_classes", "size", "scale"), [(2, 1000, 1000), (4, 30, "log:30"), (12, 7, 7)]
-)
-def test_walking_over_many_rows_equals_recounting(layout, kind, n_classes, size, scale):
-    rng = np.random.default_rng(2)
-    p = random_probabilities(rng, 300, n_classes, kind)
-    table = (p, rng.integers(n_classes, size=300), rng.integers(0, 4, 300))
-    for c in range(n_classes):
-        indices = rng.integers(1, size + 1, n_classes)
-        stops = [1, size, *rng.integers(1, size + 1, 6)]
-        assert_walks_to_recounts(layout, table, scale, indices, c, stops)
