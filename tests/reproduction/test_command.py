@@ -98,13 +98,6 @@ def test_another_plan_in_the_same_folder_is_refused_unless_wanted(work, reproduc
     assert results_of(work / "out") != before
 
 
-def test_other_tables_in_the_same_folder_are_refused(work, reproduce):
-    assert reproduce("confusion", *SAVED).status == 0
-    path = work / "tables/news/opt.csv.gz"
-    path.write_bytes((work / "tables/news/test.csv.gz").read_bytes())
-    reproduce("confusion", *SAVED).assert_refused("another plan", "news/opt")
-
-
 def test_tables_within_the_outputs_are_refused(folder, reproduce):
     (folder / "out/tables/news").mkdir(parents=True)
     (folder / "out/tables/news/test.csv").write_text("")

@@ -77,15 +77,6 @@ def test_outputs_that_cannot_be_written_stop_the_run_and_keep_what_is_done(tmp_p
     assert run([good], tmp_path).counts["cells_reused"] == 1
 
 
-def test_a_result_that_cannot_be_kept_stops_the_run(tmp_path, monkeypatch):
-    def full(*_arguments, **_options):
-        raise OSError("No space left on device")
-
-    monkeypatch.setattr("joblib.numpy_pickle.dump", full)
-    with pytest.raises(OutputError, match=r"cannot be kept.*No space left"):
-        run([fake(draw, "a", seed=0)], tmp_path)
-
-
 @pytest.mark.filterwarnings("ignore")
 def test_a_damaged_result_is_computed_again(tmp_path):
     cells = [fake(draw, "a", seed=1)]
@@ -115,21 +106,6 @@ def test_cells_of_a_table_that_cannot_be_made_are_reported(tmp_path):
     assert not again.failures
     (tmp_path / "good.csv").unlink()  # no open cell needs it any more
     assert run(cells, tmp_path, [good]).counts["tables"] == 0
-
-
-@pytest.mark.parametrize("answers", [False, True])
-def test_a_model_that_never_answers_is_given_up(tmp_path, answers):
-    log = tmp_path / "log"
-    requests = [
-        FakeRequest(str(tmp_path / f"{n}.csv"), fails=n > 0 or not answers, log=str(log))
-        for n in range(8)
-    ]
-    requests.append(FakeRequest(str(tmp_path / "8.csv"), model="another"))
-    cells = [fake(describe, n, {"table": r.table}, factor=n) for n, r in enumerate(requests)]
-    outcome = run(cells, tmp_path, requests)
-    assert len(log.read_text().split()) == (8 if answers else 3)
-    assert set(by_label(outcome)) == ({0, 8} if answers else {8})
-    assert ("not tried" in outcome.failures["7"]) is not answers
 
 
 SCRIPT = """

@@ -136,15 +136,3 @@ def test_claims_on_all_models_are_judged_model_by_model():
     assert verdict(present(one), consistent) is None
     assert verdict(present([*one, *again]), consistent) is True
     assert verdict(present([*one, *worse]), consistent) is False
-
-
-def test_claims_on_prompts_are_judged_setting_by_setting():
-    both = cells(shots=(5, "balanced"))
-    assert verdict(present(both), "Under 5- and N-shot") is True
-    one_fails = [*cells(shots=(5,)), *cells(shots=("balanced",), after=two_classes)]
-    assert verdict(present(one_fails), "Under 5- and N-shot") is False
-    balanced = "Balanced demonstrations"
-    assert verdict(present(cells()), balanced) is None
-    assert verdict(present(cells(shots=(1, "balanced"))), balanced) is False  # no change
-    trained = present(cells(shots=(1, "balanced")), opt_split="test")
-    assert verdict(trained, "COBias exceeds") is verdict(trained, balanced) is None

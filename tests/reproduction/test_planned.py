@@ -5,7 +5,6 @@ import pytest
 from dnip.base.errors import InvalidInputError
 from reproduction.plan import load_plan
 from reproduction.planned_sources import planned_sources
-from reproduction.prompt_request import check_models
 from reproduction.saved_sources import saved_sources
 from texts import write_tables, write_texts
 
@@ -63,21 +62,6 @@ def test_an_opt_pool_from_the_test_split_shares_no_row_with_the_test_table(plan,
     assert len(opt) == len(test) == 30
     rows = {tuple(row) for row in opt.probabilities.tolist()}
     assert not rows & {tuple(row) for row in test.probabilities.tolist()}
-
-
-def test_a_run_needs_one_of_its_models(plan, tmp_path):
-    write_texts(tmp_path / "data")
-    (there,) = plan.models
-    elsewhere = there.model_copy(update={"name": "other", "model": str(tmp_path / "nowhere")})
-
-    def check(*models):
-        sources = sources_of(plan.model_copy(update={"models": models}), tmp_path)
-        check_models(sources.requests.values())
-
-    check(there)
-    check(elsewhere, there)
-    with pytest.raises(InvalidInputError, match="there is no folder"):
-        check(elsewhere)
 
 
 def test_options_that_do_not_go_together_are_refused_in_terms_of_the_plan(tmp_path):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import oracles
-from dnip import Constraints, CustomObjective, Objective, Status, solve
+from dnip import CustomObjective, Objective, Status, solve
 from dnip.base.errors import DNIPWarning, InvalidInputError
 from dnip.method.problem import Problem
 from dnip.metrics import macro_f1
@@ -100,10 +100,8 @@ class Interrupted(Solver):
 
     def __init__(self, indices):
         self.indices = indices
-        self.searches = 0
 
     def search(self, landscape, rng):
-        self.searches += 1
         yield landscape.evaluate(self.indices)
         raise KeyboardInterrupt
 
@@ -114,23 +112,6 @@ def test_an_interrupted_search_returns_the_best_so_far():
     assert solution.status is Status.INTERRUPTED
     assert_same_solution(solution, best)
     assert (solution.lower_bound, solution.gap) == (None, None)
-
-
-def test_an_interrupted_search_is_not_begun_again_for_a_missing_class():
-    rows = FOUR.labels != 2
-    solver = Interrupted([5, 4, 1, 1])
-    with pytest.warns(DNIPWarning, match="class 2"):
-        solution = solve(
-            FOUR.p[rows],
-            FOUR.labels[rows],
-            lambda c: -c[:, 0].sum(),
-            scale=5,
-            solver=solver,
-            constraints=Constraints(allow_silence=True),
-        )
-    assert solver.searches == 1
-    assert solution.status is Status.INTERRUPTED
-    assert solution.weight_indices.tolist() == [5, 4, 3, 1]
 
 
 @each_solver
@@ -210,18 +191,6 @@ def test_a_function_without_a_number_is_refused_by_name(solver):
     p = np.array([[0.2, 0.8], [0.4, 0.6], [0.1, 0.9]])
     with pytest.raises(InvalidInputError, match=r"'precision'.* not a number .*\[\[0, 1\].* inf"):
         solve(p, [0, 1, 1], precision, solver=solver)
-
-
-@pytest.mark.parametrize("solver", ["coordinate", "exhaustive"])
-def test_infinity_excludes_a_confusion_matrix(solver):
-    def error_with_all_predicted(confusion):
-        if not confusion.sum(axis=0).all():
-            return math.inf
-        return 1 - confusion.trace() / confusion.sum()
-
-    p = np.array([[0.2, 0.8], [0.4, 0.6], [0.1, 0.9]])
-    solution = solve(p, [1, 0, 1], error_with_all_predicted, scale=10, solver=solver)
-    assert solution.value == 0
 
 
 @pytest.mark.parametrize("solver", ["coordinate", "exhaustive"])

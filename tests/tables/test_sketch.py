@@ -34,16 +34,6 @@ def test_equal_values_and_their_last_digits_do_not_matter():
     assert (constant.mean, len(constant.knots), constant.distance(np.zeros(5))) == (1, 0, 0)
 
 
-def test_weights_count_as_repetitions():
-    p, times = rows(0, 200), RNG(1).integers(1, 4, 200)
-    weighed, repeated = Sketch.of(p, times.astype(float)), Sketch.of(np.repeat(p, times, axis=0))
-    for one, other in zip(weighed.classes, repeated.classes, strict=True):
-        np.testing.assert_allclose(one.knots, other.knots)
-        np.testing.assert_allclose(one.shares, other.shares, atol=1e-5)
-        assert one.mean == pytest.approx(other.mean, rel=1e-5)
-    assert weighed.rows == pytest.approx(times.sum() ** 2 / (times @ times), rel=1e-5)
-
-
 def test_a_sketch_comes_back_from_json():
     sketch = Sketch.of(rows(0), mass=RNG(0).random(400), changed=0.25)
     text = json.dumps({"sketch": sketch.to_dict()})

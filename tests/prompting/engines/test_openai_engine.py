@@ -229,14 +229,6 @@ def test_a_label_is_spelled_whole(tokens, last):
     assert (row.captured[2] == 0.75) == (last is not None)
 
 
-def test_in_a_chat_a_label_may_stand_without_its_space_but_not_within_a_word():
-    bare = {"good": 0.5, " good": 0.125, "bad": 0.25}
-    row, _ = asked(chat(place("**"), place("good", bare), place("**")), endpoint="chat")
-    np.testing.assert_allclose(row.captured, [0.625, 0, 0.25])
-    inside, _ = asked(chat(place(" very"), place("good", bare)), endpoint="chat")
-    assert inside.details["fallback"] == 1
-
-
 # --- the JSON of servers ------------------------------------------------------------------------
 
 
