@@ -147,20 +147,6 @@ def test_the_interval_holds_the_truth_as_often_as_it_says():
     assert (held / n < 0.99).all()
 
 
-def test_few_labels_widen_the_interval_and_more_rows_narrow_it():
-    rng = np.random.default_rng(1)
-    p, _ = gaussian_rows(rng, 4_000, SHARES, sharpness=0.5, bias=BIAS)
-
-    def width(rows, labels):
-        found = estimate_prior(p[:rows], known(labels))
-        assert (found.low >= 0).all()
-        assert (found.high <= 1).all()
-        return (found.high - found.low)[0]
-
-    assert width(4_000, 10) > 3 * width(4_000, 1e9)
-    assert width(1_000, 1e9) == pytest.approx(2 * width(4_000, 1e9), rel=0.1)
-
-
 def test_no_class_is_ruled_out_and_one_row_will_do():
     found = estimate_prior([[1.0, 0.0, 0.0]], Calibration(np.zeros(3), 1.0, np.full(3, 9.0)))
     assert (found.shares > 0).all()

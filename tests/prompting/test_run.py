@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dnip.base.errors import BackendError, InvalidInputError
-from dnip.prompting.engines.base import ScoredRow, Scoring
+from dnip.prompting.engines.base import Scoring
 from dnip.prompting.journal import open_journal
 from dnip.prompting.plan import hash_prompts, make_plan
 from dnip.prompting.run import run_plan
@@ -109,18 +109,6 @@ def test_an_engine_that_loses_rows_is_told_and_nothing_is_written(plan, tmp_path
         run(plan, Forgetful(), out)
     assert not out.exists()
     assert run(plan, FakeEngine(), out).n_resumed == 8
-
-
-def test_unreported_labels_are_filled_and_open_decisions_counted(plan, tmp_path):
-    class TopOne(FakeEngine):
-        def score(self, prompts, task, *, done=frozenset()):
-            for row in range(len(prompts)):
-                yield ScoredRow(
-                    row, np.array([0.5, 0.0]), np.array([0.5, 0.6 if row == 0 else 0.1])
-                )
-
-    summary = run(plan, TopOne(), tmp_path / "table.csv")
-    assert summary.n_open == 1
 
 
 def test_two_runs_of_one_table_do_not_meet(tmp_path):

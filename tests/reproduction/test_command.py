@@ -4,7 +4,7 @@ import pytest
 
 from dnip import ProbabilityTable
 from results import METHODS, starving_table
-from texts import write_tables, write_texts
+from texts import write_tables
 
 #: Cheap, and the same for every test here.
 PLAN = """
@@ -121,11 +121,6 @@ def test_tables_within_the_outputs_are_refused(folder, reproduce):
 def test_wrong_input_is_refused(work, reproduce, arguments, told):
     reproduce(*arguments).assert_refused(told)
     assert not (work / "out").exists()
-
-
-def test_a_plan_without_model_needs_one(work, reproduce):
-    write_texts(work / "data")
-    reproduce("main", "--data", "data", "--out", "out").assert_refused("--model")
 
 
 def test_a_cell_that_fails_is_reported_and_the_others_are_done(work, reproduce):

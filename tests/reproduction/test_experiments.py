@@ -189,21 +189,6 @@ def test_the_optimum_is_that_of_enumeration_and_gaps_are_zero_where_it_was_reach
     assert found["gaps"]["coordinate (ours)"] == [0, 0]
 
 
-@pytest.mark.parametrize(
-    ("found", "expected"),
-    [
-        ({"20": (0.52, 0.6), "30": (0.51, 0.6), "99": (0.5, 0.6)}, True),
-        ({"20": (0.52, 0.6), "30": (0.53, 0.6), "99": (0.5, 0.6)}, False),  # 94 % on opt
-        ({"20": (0.52, 0.6), "30": (0.51, 0.62), "99": (0.5, 0.6)}, False),  # worse on test
-        ({"20": (0.52, 0.6), "30": (0.51, 0.6)}, None),  # nothing finer
-    ],
-)
-def test_a_scale_is_sufficient_by_opt_and_by_test(found, expected):
-    of_k = {k: dict(zip(("objective", "cost"), both, strict=True)) for k, both in found.items()}
-    cell = {"task": "t", "scale": "all"}, {"raw_objective": 1.0, "scales": of_k}
-    assert verdicts(presented("convergence", cell)) == [expected]
-
-
 # Appendix D: sizes of opt sets
 
 

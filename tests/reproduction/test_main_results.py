@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from dnip.presenting.artefacts import Table
+from reproduction.comparison import ALL, VariantComparison
 from reproduction.experiment import Claim
 from reproduction.published import table_2
 from results import METHODS, experiment, of_kind, results, scored
@@ -136,3 +137,43 @@ def test_claims_on_all_models_are_judged_model_by_model():
     assert verdict(present(one), consistent) is None
     assert verdict(present([*one, *again]), consistent) is True
     assert verdict(present([*one, *worse]), consistent) is False
+
+
+# --- means over runs and over tasks ---------------------------------------------------------------
+
+RUNS = {
+    ("a", 0): {"accuracy": 0.5},
+    ("a", 1): {"accuracy": 0.7},
+    ("b", 0): {"accuracy": 0.1},
+    ("b", 1): {"accuracy": 0.2},
+}
+
+
+def test_all_is_the_mean_over_tasks_run_by_run():
+    found = results(*(({"task": t, "seed": s}, {"raw": one}) for (t, s), one in RUNS.items()))
+    compared = VariantComparison.of(found, {"raw": ("raw",)})
+    of_runs = [fmean([0.5, 0.1]), fmean([0.7, 0.2])]
+    found = compared.spread("raw", ALL, "accuracy")
+    assert found.mean == pytest.approx(fmean(of_runs))
+    assert found.deviation == pytest.approx(stdev(of_runs))
+
+
+def runs(*values):
+    """One run of each task, by value of x."""
+    names = "abcd"[: len(values)]
+    return {
+        task: {0: {"x": value, "constant": None}} for task, value in zip(names, values, strict=True)
+    }
+
+
+def test_lower_is_what_exceeds_the_standard_error_over_tasks():
+    base = runs(0.5, 0.5, 0.5, 0.5)
+    one = VariantComparison(tuple("abcd"), {"base": base, "down": runs(0.4, 0.45, 0.42, 0.41)})
+    assert one.is_lower("down", "base", "x")
+    assert not one.is_lower("base", "down", "x")
+    # mean difference -0.01 with a standard error of 0.06
+    noisy = VariantComparison(tuple("abcd"), {"base": base, "noise": runs(0.6, 0.4, 0.6, 0.36)})
+    assert not noisy.is_lower("noise", "base", "x")
+    assert not noisy.is_lower("base", "base", "x")
+    single = VariantComparison(("a",), {"base": runs(0.5), "down": runs(0.49)})
+    assert single.is_lower("down", "base", "x")

@@ -9,7 +9,7 @@ from scipy.stats import gaussian_kde
 
 from dnip.fitting.fit import fit_table
 from dnip.presenting.artefacts import Figure, Table
-from reproduction.experiments.densities import GRID, SIMULATED, measure_densities, simulate
+from reproduction.experiments.densities import GRID, measure_densities, simulate
 from reproduction.methods import cut
 from results import METHODS, of_kind, presented, scored, starving_table, verdicts
 
@@ -43,17 +43,6 @@ def test_confusion_matrices_and_their_picture():
     most = presented("confusion", matrices("t", UNEVEN, EVEN), *others)
     assert verdicts(most) == [False]
     assert "m on agnews," in of_kind(most, Table)[0].title
-
-
-RAW, AFTER = [[8, 1, 1], [6, 3, 1], [2, 7, 1]], [[7, 2, 1], [3, 6, 1], [1, 3, 6]]
-
-
-@pytest.mark.parametrize(
-    ("raw", "after", "expected"),
-    [(RAW, AFTER, True), (AFTER, RAW, False), (RAW, [[0, 0, 10]] * 3, None)],
-)
-def test_the_class_that_was_worst_is_lifted(raw, after, expected):
-    assert verdicts(presented("overview", matrices("t", raw, after))) == [expected]
 
 
 # Figures 1 and 2: densities
@@ -91,25 +80,3 @@ def test_simulated_instances_are_like_the_rows():
         np.testing.assert_allclose(like.mean(axis=0), own.mean(axis=0), atol=0.1)
         np.testing.assert_allclose(np.cov(like.T), np.cov(own.T), atol=0.15)
         assert (made.labels == c).mean() == pytest.approx((OPT.labels == c).mean(), abs=0.01)
-
-
-@pytest.mark.parametrize(
-    ("after", "expected"),
-    [
-        ({}, [True, True]),
-        ({"gap": 0.5}, [False, True]),
-        ({"normalised": 0.5, "worst_class_accuracy": 0.0}, [False, False]),
-        ({"constant": "a"}, []),
-    ],
-)
-def test_figures_1_and_2_and_their_claims(after, expected):
-    found = measure_densities(OPT, TEST, dev_share=0.1, seed=0, simulated=0)
-    raw, after = {"normalised": 0.4, "gap": 0.4}, {"normalised": 0.2, "gap": 0.2} | after
-    found |= {"raw": found["raw"] | raw, "paper": found["paper"] | after}
-    artefacts = presented("kde", *(({"task": "t", "simulated": n}, found) for n in (SIMULATED, 0)))
-    assert verdicts(artefacts) == expected
-    table, indices = of_kind(artefacts, Table)
-    assert table.rows[0][1:3] == [found["raw"]["product"], found["paper"]["product"]]
-    assert [row[3] / 30 for row in indices.rows] == pytest.approx(found["paper"]["weights"])
-    titles = [figure.title.partition(": ")[2] for figure in of_kind(artefacts, Figure)]
-    assert titles == ["5,000 simulated instances of t", "t"]

@@ -79,9 +79,3 @@ class TestGeometric:
         oracle = solve(p, labels, scale=f"log:{size}", solver="exhaustive")
         assert solution.status is Status.OPTIMAL
         assert solution.value == pytest.approx(oracle.value, abs=1e-9)
-
-    def test_annealing_walks_on_it(self):
-        p, labels = random_problem(0, 3, "random")
-        solution = solve(p, labels, scale="log:9", solver="anneal")
-        assert solution.value <= value_at(p, labels, np.ones(3))
-        assert solution.value == pytest.approx(value_at(p, labels, solution.weights))

@@ -10,7 +10,7 @@ from dnip import CustomObjective, Objective, Status, solve
 from dnip.base.errors import DNIPWarning, InvalidInputError
 from dnip.method.problem import Problem
 from dnip.metrics import macro_f1
-from dnip.solvers import SOLVERS, Landscape, Solver
+from dnip.solvers import SOLVERS, Landscape, Proposal, Solver
 from problems import KNOWN
 
 PROVING = {"exact", "exhaustive"}
@@ -114,6 +114,23 @@ def test_an_interrupted_search_returns_the_best_so_far():
     assert (solution.lower_bound, solution.gap) == (None, None)
 
 
+class Walker(Solver):
+    """Goes on from the very point that it proposed."""
+
+    name = "walker"
+
+    def search(self, landscape, rng):
+        here = np.array([4.0, 4.0, 5.0, 5.0])
+        yield Proposal(here, -90)
+        here[:] = 1
+        yield Proposal(here, -80)
+
+
+def test_a_solver_may_go_on_from_the_point_that_it_proposed():
+    solution = solve(FOUR.p, FOUR.labels, scale=5, solver=Walker())
+    assert solution.weight_indices.tolist() == [4, 4, 5, 5]
+
+
 @each_solver
 def test_whole_weights_are_repeated_rows(solver):
     weight = np.random.default_rng(0).integers(0, 4, FOUR.n_rows)
@@ -169,18 +186,6 @@ def test_a_class_whose_examples_weigh_nothing_is_not_fitted():
     with pytest.warns(DNIPWarning, match="class 2"):
         solution = solve(FOUR.p, FOUR.labels, sample_weight=(FOUR.labels != 2).astype(int))
     assert solution.unfitted == (2,)
-
-
-@each_calling_solver
-def test_any_function_of_the_confusion_matrix_can_be_minimised(solver):
-    def worst_class(confusion):
-        return -(confusion.diagonal() / confusion.sum(axis=1)).min()
-
-    solution = solve(THREE.p, THREE.labels, worst_class, scale=9, solver=solver)
-    assert solution.value == worst_class(solution.confusion)
-    assert solution.value <= worst_class(oracles.confusion_at(THREE.p, THREE.labels, [1, 1, 1]))
-    assert solution.terms == Objective().terms_of(solution.confusion)
-    assert solution.objective == {"function": "worst_class"}
 
 
 @each_calling_solver

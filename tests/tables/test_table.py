@@ -1,13 +1,10 @@
-import subprocess
-import sys
-
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
 
-from dnip.base.errors import InvalidInputError, MissingDependencyError
+from dnip.base.errors import InvalidInputError
 from dnip.tables import ProbabilityTable
 
 P = np.array([[0.25, 0.75], [1, 0], [0.5, 0.5]])
@@ -118,21 +115,3 @@ class TestFrames:
         frame = pd.DataFrame([[0.5, 0.5, 0.5]], columns=["p0", "p1", "p1"])
         with pytest.raises(InvalidInputError, match="frame: two columns have the same name"):
             ProbabilityTable.from_frame(frame)
-
-
-@pytest.mark.parametrize("library", ["pandas", "polars"])
-def test_a_missing_library_is_told_with_its_extra(monkeypatch, table, library):
-    monkeypatch.setitem(sys.modules, library, None)
-    with pytest.raises(MissingDependencyError, match=rf"dnip\[{library}\]"):
-        table.to_frame(library)
-
-
-def test_importing_and_reading_csv_load_no_optional_library(tmp_path, table):
-    table.write(tmp_path / "t.csv")
-    code = (
-        "import sys; from dnip.tables import ProbabilityTable; "
-        f"ProbabilityTable.read({str(tmp_path / 't.csv')!r}, {table.classes!r}); "
-        "print({'pyarrow', 'pandas', 'polars', 'sklearn'} & set(sys.modules))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "set()\n"

@@ -202,14 +202,6 @@ def test_an_answer_that_runs_on_past_the_mark_is_told_and_not_ended(tail, expect
     assert "stop" not in request
 
 
-def test_an_answer_that_was_cut_is_told():
-    row, request = asked(completion(place(" good", SURE), end="length"), max_new_tokens=1)
-    assert row.details["cut"] == 1
-    assert request["max_tokens"] == 1
-    assert request["temperature"] == 0
-    assert request["logprobs"] == 20
-
-
 @pytest.mark.parametrize(
     ("tokens", "last"),
     [
