@@ -10,7 +10,6 @@ import pytest
 
 from dnip.base.errors import MissingDependencyError
 from dnip.base.optional import load_optional
-from dnip.prompting.models import ModelOptions
 
 ROOT = Path(__file__).parents[2]
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
@@ -57,15 +56,6 @@ def calls():
 def test_the_extra_that_a_message_names_installs_the_library(module, extra):
     library = module.partition(".")[0]
     assert INSTALLERS.get(library, {library}) & installed_by(extra)
-
-
-def test_the_extra_of_a_template_is_that_of_the_model(monkeypatch):
-    monkeypatch.setitem(sys.modules, "jinja2", None)
-    server = {"model": "http://localhost/v1", "served_model": "m"}
-    for model, extra in (({"model": "./model"}, "transformers"), (server, "openai")):
-        with pytest.raises(MissingDependencyError, match=rf"dnip\[{extra}\]"):
-            ModelOptions(**model).check_templates()
-        assert "jinja2" in installed_by(extra)
 
 
 def test_a_missing_submodule_names_its_library(monkeypatch):

@@ -1,12 +1,10 @@
-import sys
-from importlib import import_module
 from importlib.resources import files
 from typing import Annotated, Literal
 
 import pytest
 from pydantic import AfterValidator, Field
 
-from dnip.base.errors import InvalidInputError, MissingDependencyError
+from dnip.base.errors import InvalidInputError
 from dnip.base.toml_models import Several, TomlModel, check_table, load_toml
 
 TASKS = files("dnip.prompting") / "tasks"
@@ -92,10 +90,3 @@ def test_a_file_that_cannot_be_read(tmp_path, monkeypatch, name, content, told):
     with pytest.raises(InvalidInputError) as caught:
         load_toml(name, TASKS, kind="task")
     assert told in str(caught.value)
-
-
-def test_without_its_library_a_task_says_what_to_install(monkeypatch):
-    monkeypatch.setitem(sys.modules, "pydantic", None)
-    monkeypatch.delitem(sys.modules, "dnip.base.toml_models")
-    with pytest.raises(MissingDependencyError, match=r"pip install 'dnip\[prompt\]'"):
-        import_module("dnip.base.toml_models")

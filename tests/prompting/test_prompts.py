@@ -8,7 +8,6 @@ pytest.importorskip("jinja2", reason="prompts need jinja2")
 
 from dnip.base.errors import InvalidInputError
 from dnip.prompting.prompt import PromptBuilder
-from dnip.prompting.task import ChainOfThought
 from dnip.prompting.task_files import built_in_tasks, load_task
 from fakes import TASK
 
@@ -68,15 +67,6 @@ def test_an_answer_ends_with_the_separator_where_demonstrations_show_it(task):
 def test_a_class_without_a_rationale_cannot_be_shown(task):
     with pytest.raises(InvalidInputError, match="no rationale to show for the class 'sad'"):
         prompt(task, ({"text": "boo"}, 1))
-
-
-@pytest.mark.parametrize(
-    "demonstration", ["{{ rationale }}{{ answer }}", "{{ prompt }}", "So: {{ prompt }}{{ answer }}"]
-)
-def test_a_demonstration_begins_with_the_prompt_and_holds_the_answer(demonstration):
-    odd = replace(TASK, chain_of_thought=ChainOfThought(demonstration=demonstration))
-    with pytest.raises(InvalidInputError, match=r"must begin with \{\{ prompt"):
-        prompt(odd)
 
 
 @pytest.mark.parametrize("name", built_in_tasks())

@@ -239,13 +239,11 @@ P = np.array([[0.5, 0.5]])
     [
         (ProbabilityTable(P, classes=("a", "b")), {}, "has the classes a, b"),
         (ProbabilityTable(P, np.array([0])), {}, "has the columns label, p0, p1"),
-        (ProbabilityTable(P, ids=["x"]), {}, "has the columns id, p0, p1"),
         (ProbabilityTable(P), {"predictions": [0]}, "has the columns prediction, p0, p1"),
         (ProbabilityTable(P), {"predictions": [2]}, "label 2 is outside 0..1"),
         (ProbabilityTable(P), {"predictions": [0, 0]}, "shape (2,), but 1 examples"),
         (ProbabilityTable(P), {"mass": [1, 1]}, "mass has shape"),
         (ProbabilityTable(P), {"samples": [1, 1]}, "samples has shape"),
-        (ProbabilityTable(P), {"fallback": [1, 1]}, "fallback has shape"),
     ],
 )
 def test_rows_that_do_not_fit_the_file_are_refused(tmp_path, second, columns, told):

@@ -50,14 +50,6 @@ def test_small_classes_are_in_the_sample_whole_and_large_ones_share_the_rest(tab
     np.testing.assert_array_equal(labels, table.labels[numbers])
 
 
-@pytest.mark.parametrize("rows", [2000, 10**6])
-def test_a_sample_larger_than_the_table_is_the_table(table, rows):
-    sample = draw([table.take(range(700)), table.take(range(700, 2000))], rows)
-    assert sample.is_whole
-    assert sample.table.data_hash == table.data_hash
-    assert sample.weights is None
-
-
 @pytest.mark.parametrize("rows", [50, 300, 1999])
 @pytest.mark.parametrize("cuts", [[], [1], [1000], list(range(7, 2000, 7))])
 def test_the_stratified_sample_depends_on_seed_and_places_alone(table, rows, cuts):

@@ -60,19 +60,6 @@ def test_rows_that_are_missing_are_named(method):
         method.fit(opt_set())
 
 
-@pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
-        (([[0.9, 0.1]] * 2, [0, 0]), "only class 0 has labelled rows"),
-        (([[0.9, 0.1]] * 2, [0]), "labels has shape"),
-        (([[0.9, 0.1]] * 2, [0, 2]), "outside 0..1"),
-    ],
-)
-def test_a_bad_opt_set_is_refused(arguments, told):
-    with pytest.raises(InvalidInputError, match=told):
-        OptSet.of(*arguments)
-
-
 @pytest.mark.parametrize("name", [name for name in all_methods() if name != "linear-adapter"])
 @pytest.mark.parametrize("n_labels", ["one each", "one class missing", "many"])
 def test_every_method_learns_from_one_label_per_class_and_without_a_class(name, n_labels):
