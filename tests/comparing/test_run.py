@@ -105,26 +105,18 @@ def outcome(name, accuracy, cobias, reads=("labels",)):
     return MethodScores(name, "", reads, estimates, differences, runs)
 
 
-def comparison(*outcomes, opt="news/opt.csv", test="news/test.csv"):
-    skipped = {"linear-adapter": "torch is not installed"}
-    settings = {"seeds": 2, "confidence": 0.9, "objective": {}, "scale": 30}
-    rows = {"n_opt": 1234, "n_test": 20, "n_unlabelled": 7, "n_content_free": 0}
-    return Comparison(
-        opt, test, ("a", "b"), methods=outcomes, skipped=skipped, interrupted=False, **rows,
-        **settings,
-    )  # fmt: skip
-
-
-WHOLE = comparison(
-    outcome("raw", 0.7, 0.3),
-    outcome("batch-calibration", 0.72, 0.1, reads=("batch",)),
-    outcome("dnip", 0.72, 0.1),
-    outcome("mine", 0.72, 0.1),
-)
-
-
 def test_the_page_says_all():
-    lines = present_comparison(WHOLE).to_markdown().splitlines()
+    outcomes = (
+        outcome("raw", 0.7, 0.3),
+        outcome("batch-calibration", 0.72, 0.1, reads=("batch",)),
+        outcome("dnip", 0.72, 0.1),
+    )
+    skipped = {"linear-adapter": "torch is not installed"}
+    settings = {"seeds": 2, "confidence": 0.9, "objective": {}, "scale": 30, "interrupted": False}
+    rows = {"n_opt": 1234, "n_test": 20, "n_unlabelled": 7, "n_content_free": 0}
+    tables = ("news/opt.csv", "news/test.csv", ("a", "b"))
+    compared = Comparison(*tables, methods=outcomes, skipped=skipped, **settings, **rows)
+    lines = present_comparison(compared).to_markdown().splitlines()
     assert lines[0] == "### news: 1,234 labels of 2 classes, 20 test rows"
     rows = {line.split("|")[1].strip(): line for line in lines if line.startswith("| ")}
     assert rows["raw"] == (

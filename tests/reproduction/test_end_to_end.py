@@ -44,12 +44,12 @@ ARCHITECTURES = {
 }
 
 
-def in_little(plan, **model):
+def in_little(plan, model):
     """The plan with another model, one task, one seed and few rows."""
     (only,) = plan.models
     return plan.model_copy(
         update={
-            "models": (only.model_copy(update=model),),
+            "models": (only.model_copy(update={"model": str(model)}),),
             "tasks": ("agnews",),
             "seeds": (0,),
             "rows": Rows(opt=40, test=20),
@@ -67,7 +67,7 @@ def settings_of(folder):
 
 @pytest.mark.parametrize("name", ARCHITECTURES)
 def test_a_family_of_local_models(name, tmp_path, tiny_model):
-    plan = in_little(load_plan(name), model=str(tiny_model(ARCHITECTURES[name])))
+    plan = in_little(load_plan(name), tiny_model(ARCHITECTURES[name]))
     done = reproduce("main", plan, tmp_path / "out", data=write_texts(tmp_path / "data"))
     assert done["failures"] == {}
     assert done["cells"] == len(plan.models[0].shots)

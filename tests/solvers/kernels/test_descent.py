@@ -138,31 +138,25 @@ def test_finds_the_best_index_over_many_rows(layout, kind, n_classes, scale):
 # --- counts and flips -----------------------------------------------------------------------------
 
 
-def assert_walks_to_recounts(layout, table, scale, indices, c, stops):
-    """Count, then walk class c from stop to stop, and recount at each."""
+@each_layout
+@seeded
+@given(table=tables(), scale=scales(40), data=st.data())
+def test_walking_equals_recounting(layout, table, scale, data):
     p, labels, mass = table
+    n_classes = p.shape[1]
+    index = st.integers(1, WeightScale.of(scale).size)
+    here = np.array(data.draw(st.lists(index, min_size=n_classes, max_size=n_classes)))
+    stops = data.draw(st.lists(index, min_size=1, max_size=5))
+    c = data.draw(st.integers(0, n_classes - 1))
     rows, workspace = lay_out_as(layout, p, labels, mass, scale)
-    find_flips(rows, weights_of(scale, indices), c, levels_of(scale), workspace)
-    here = indices.copy()
+    find_flips(rows, weights_of(scale, here), c, levels_of(scale), workspace)
     confusion = count(rows, weights_of(scale, here))
     recount = oracles.confusion_at(p, labels, weights_of(scale, here), mass)
     np.testing.assert_array_equal(confusion, recount)
     predicted = confusion.sum(axis=0)
     for stop in stops:
-        walk(workspace.flips, c, here[c], stop, confusion, predicted, len(here))
+        walk(workspace.flips, c, here[c], stop, confusion, predicted, n_classes)
         here[c] = stop
         recount = oracles.confusion_at(p, labels, weights_of(scale, here), mass)
         np.testing.assert_array_equal(confusion, recount)
         np.testing.assert_array_equal(predicted, recount.sum(axis=0))
-
-
-@each_layout
-@seeded
-@given(table=tables(), scale=scales(40), data=st.data())
-def test_walking_equals_recounting(layout, table, scale, data):
-    n_classes = table.p.shape[1]
-    index = st.integers(1, WeightScale.of(scale).size)
-    indices = np.array(data.draw(st.lists(index, min_size=n_classes, max_size=n_classes)))
-    stops = data.draw(st.lists(index, min_size=1, max_size=5))
-    c = data.draw(st.integers(0, n_classes - 1))
-    assert_walks_to_recounts(layout, table, scale, indices, c, stops)
