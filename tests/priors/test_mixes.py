@@ -39,19 +39,6 @@ def test_no_step_of_the_way_lowers_accuracy_in_the_target_mix(n_classes):
             assert after == pytest.approx(best)
 
 
-def test_weights_of_most_accuracy_become_those_of_most_accuracy():
-    rng = np.random.default_rng(0)
-    likelihood, p, calibration = population(rng, 4)
-    fitted_for, target = rng.dirichlet(np.ones(4), 2)
-    bayes = np.exp(calibration.log_weights) * fitted_for ** (1 / calibration.sharpness)
-    moved = adjust(bayes, calibration, fitted_for, target)
-    assert moved.part == pytest.approx(1)
-    expected = np.exp(calibration.log_weights) * target ** (1 / calibration.sharpness)
-    np.testing.assert_allclose(moved.weights, expected / expected.max(), rtol=1e-9)
-    best = (likelihood * target).max(axis=1).sum()
-    assert accuracy(likelihood, p, moved.weights, target) == pytest.approx(best)
-
-
 def test_the_same_mix_changes_nothing_and_the_common_factor_does_not_matter():
     rng = np.random.default_rng(1)
     _, _, calibration = population(rng, 3)

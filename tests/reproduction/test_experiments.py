@@ -14,7 +14,6 @@ from dnip.tables.evaluation import evaluate
 from reproduction.experiment import Text
 from reproduction.experiments.annealing_runs import measure_convergence, readings
 from reproduction.experiments.objectives import measure_objectives
-from reproduction.experiments.opt_sizes import FULL
 from reproduction.experiments.prior_methods import measure_prior_methods
 from reproduction.experiments.solve_times import measure_solve_times
 from reproduction.methods import cut
@@ -163,35 +162,6 @@ def test_the_optimum_is_that_of_enumeration_and_gaps_are_zero_where_it_was_reach
             one = solve(rows.probabilities, rows.labels, goal, scale=5, solver=solver, seed=seed)
             assert gap == pytest.approx(one.value - best, abs=1e-6)
     assert found["gaps"]["coordinate (ours)"] == [0, 0]
-
-
-# Appendix D: sizes of opt sets
-
-
-def sizes(after, full=5000):
-    """Cells by size, of a task whose pool ends at 100 and of another."""
-    found = []
-    for task, last in (("small", 100), ("large", full)):
-        for size, numbers in after.items():
-            if size <= last:
-                of_methods = dict.fromkeys(METHODS, pair(numbers))
-                result = {"raw": pair((0.5, 0.4)), **of_methods, "n_opt": size or last}
-                found.append(({"task": task, "size": size}, result))
-    return presented("opt-size", *found)
-
-
-@pytest.mark.parametrize(
-    ("few", "whole", "full", "expected"),
-    [
-        ((0.6, 0.3), (0.6, 0.1), 5000, [True, True]),
-        ((0.4, 0.3), (0.6, 0.1), 5000, [False, True]),  # accuracy falls
-        ((0.6, 0.5), (0.6, 0.1), 5000, [False, True]),  # COBias rises
-        ((0.6, 0.3), (0.6, 0.25), 5000, [True, False]),
-        ((0.6, 0.3), (0.6, 0.1), 900, [True, None]),  # no thousands of rows
-    ],
-)
-def test_claims_on_opt_sizes(few, whole, full, expected):
-    assert verdicts(sizes({10: few, 500: (0.6, 0.2), FULL: whole}, full)) == expected
 
 
 # Tables 4 and 5: prompts

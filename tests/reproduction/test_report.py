@@ -1,7 +1,6 @@
 """The report: every table, figure and claim, beside the paper's own numbers, which are right."""
 
 import json
-import sys
 
 from dnip.presenting.artefacts import Column, Figure, Table
 from reproduction.experiment import Claim, Text
@@ -43,12 +42,3 @@ def test_the_page_holds_the_claims_the_papers_numbers_and_what_failed(tmp_path):
     assert "- rte: no data" in text
     assert "- time b: out of \\<memory" in text
     assert text.index("2,278") < text.index("![Bars](figures/bars.png)")
-
-
-def test_figures_are_left_out_and_named_without_matplotlib(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    written = write_report(tmp_path, sections(), MANIFEST)
-    assert not any(path.suffix == ".png" for path in written)
-    text = (tmp_path / "report.md").read_text()
-    assert "Not drawn: Bars" in text
-    assert "dnip[plot]" in text

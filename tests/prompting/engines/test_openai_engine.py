@@ -271,23 +271,6 @@ def test_broken_answers_may_be_asked_again(payload):
 
 
 @pytest.mark.parametrize(
-    ("probabilities", "sampled", "bound"),
-    [
-        ((0.5, 0.25), 0, 0.25),  # the smallest reported
-        ((0.9, 0.06), 0, 0.04),  # the left-over mass
-        ((0.75, 0.25), 0, 0.0),
-        ((0.8, 0.3), 0, 0.0),  # rounded above 1
-        ((0.5, 0.25, 0.01), 2, 0.24),  # chosen at random and appended: tells nothing of the others
-        ((0.3,), 0, 0.3),
-        ((0.9,), 0, 0.1),
-    ],
-)
-def test_unreported_tokens_are_bounded(probabilities, sampled, bound):
-    tokens = tuple(Token(str(i), math.log(p)) for i, p in enumerate(probabilities))
-    assert Reported(tokens, tokens[sampled]).bound == pytest.approx(bound)
-
-
-@pytest.mark.parametrize(
     ("choice", "text"),
     [
         ({"text": " yes"}, " yes"),
