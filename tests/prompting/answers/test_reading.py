@@ -8,7 +8,6 @@ import pytest
 from dnip import ProbabilityTable
 from dnip.base.errors import InvalidInputError
 from dnip.prompting.answers import read_answers, write_import
-from dnip.prompting.fill import decimals
 
 CLASSES = ["ham", "spam"]
 ROWS = [{"id": f"r{i}", "ham": p, "spam": 1 - p} for i, p in enumerate((0.125, 1 / 3, 0.75))]
@@ -135,10 +134,3 @@ def test_decision_answers_that_miss_1_are_still_seen_as_rounded():
     table, summary = read_answers([{"answers": {"q": answer}}], ["a", "b", "c", "d"])
     assert (summary.decimals, summary.n_raised, summary.n_tied) == (2, 1, 1)
     np.testing.assert_allclose(table.probabilities[0] * 0.995, [0.33, 0.33, 0.33, 0.005])
-
-
-@pytest.mark.parametrize("places", range(1, 7))
-def test_decimals_of_rounded_numbers_are_found(places):
-    p = np.random.default_rng(places).dirichlet(np.ones(4), 100)
-    assert decimals(np.round(p, places)) == places
-    assert decimals(p) is None

@@ -264,35 +264,6 @@ def test_a_target_that_may_be_a_place_or_a_text_is_refused():
 # --- real writers -------------------------------------------------------------------------------
 
 
-def test_pipelines_of_transformers(tmp_path):
-    torch = pytest.importorskip("torch")
-    transformers = pytest.importorskip("transformers")
-    from tiny_models import save_tokenizer
-
-    save_tokenizer(tmp_path)
-    tokenizer = transformers.AutoTokenizer.from_pretrained(tmp_path)
-    names = ["ham", "entailment", "spam"]
-    torch.manual_seed(0)
-    model = transformers.GPT2ForSequenceClassification(
-        transformers.GPT2Config(
-            vocab_size=400, n_embd=32, n_layer=1, n_head=2, pad_token_id=1,
-            id2label=dict(enumerate(names)), label2id={name: i for i, name in enumerate(names)},
-        )
-    ).eval()  # fmt: skip
-    texts = ["the market fell", "a team won the cup"]
-    parts = {"model": model, "tokenizer": tokenizer, "device": "cpu"}
-    found = transformers.pipeline("text-classification", **parts)(texts, top_k=None)
-    table, summary = read_answers([found], names)
-    with torch.inference_mode():
-        logits = [model(**tokenizer(text, return_tensors="pt")).logits[0] for text in texts]
-    expected = torch.stack(logits).softmax(dim=1).numpy()
-    np.testing.assert_allclose(table.probabilities, expected, rtol=1e-5)
-    assert summary.source == "hugging-face"
-    found = transformers.pipeline("zero-shot-classification", **parts)(texts, NEWS)
-    table, _ = read_answers([found], NEWS)
-    assert [NEWS[row.argmax()] for row in table.probabilities] == [f["labels"][0] for f in found]
-
-
 def test_samples_of_lm_evaluation_harness_are_as_our_own_scores():
     pytest.importorskip("torch")
     pytest.importorskip("transformers")
