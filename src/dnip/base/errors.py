@@ -48,6 +48,29 @@ class CoefficientsFormatError(InvalidInputError):
     """A coefficients file that is damaged, of an unknown version, or for other classes."""
 
 
+class CorrectedError(InvalidInputError):
+    """Corrected probabilities where those of the model itself are needed.
+
+    Parameters
+    ----------
+    where : str
+        Where they were found.
+    by : str
+        The hash of the coefficients that corrected them.
+    """
+
+    def __init__(self, where: str, by: str) -> None:
+        super().__init__(
+            f"{where}: the probabilities are corrected already, by the coefficients {by}",
+            hint="Give those of the model itself",
+        )
+        self._arguments = (where, by)
+
+    def __reduce__(self) -> tuple[type[Self], tuple[str, str]]:
+        # The default repeats __init__ with the message alone, which would not do here.
+        return type(self), self._arguments
+
+
 class OutputError(DNIPError, OSError):
     """An output that cannot be written. Whatever stood at the path before still stands."""
 
@@ -166,6 +189,7 @@ for _class in (
     InvalidInputError,
     InfeasibleError,
     CoefficientsFormatError,
+    CorrectedError,
     OutputError,
     MissingDependencyError,
     BackendError,

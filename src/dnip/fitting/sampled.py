@@ -22,6 +22,7 @@ from dnip.method.solution import Solution
 from dnip.tables import ProbabilityTable, Rows, Scan, ahead
 from dnip.tables.cells import UNLABELLED
 from dnip.tables.evaluation import Evaluation, evaluate
+from dnip.tables.guards import check_raw
 from dnip.tables.on_cluster import SharedTable, add_up
 from dnip.tables.provenance import DataHash
 from dnip.tables.reading import read_rows
@@ -90,6 +91,7 @@ def sample_of(
     cluster begins at once to read the table for its hash, so that a fit can go on meanwhile.
     """
     if isinstance(table, ProbabilityTable):
+        check_raw(table)
         labels = np.empty(0, np.int64) if table.labels is None else table.labels
         sizes = np.bincount(labels[labels != UNLABELLED], minlength=table.n_classes)
         sample = Sample(table, len(table), sizes)

@@ -18,6 +18,7 @@ from dnip.metrics.intervals import PAIRED, difference_intervals, paired_bounds, 
 from dnip.priors import effective_rows
 from dnip.tables import ProbabilityTable
 from dnip.tables.captured_mass import MassCounts
+from dnip.tables.guards import tell_corrected
 from dnip.tables.on_cluster import SharedTable, add_up
 
 if TYPE_CHECKING:
@@ -55,6 +56,8 @@ class Evaluation:
         Class shares that the scores are for; None for those of the rows.
     captured_mass : CapturedMass or None
         How many of all rows have a low captured mass; None where the table has no such column.
+    corrected_by : str or None
+        The hash of the coefficients that corrected the probabilities before; None for raw ones.
     """
 
     classes: tuple[str, ...]
@@ -66,6 +69,7 @@ class Evaluation:
     adjusted: Confusion | None = None
     target: Floats | None = None
     captured_mass: CapturedMass | None = None
+    corrected_by: str | None = None
 
     def __repr__(self) -> str:
         """Name rows, classes, accuracy and COBias, before and after."""
@@ -139,6 +143,7 @@ class Evaluation:
             "n_classes": len(self.classes),
             "classes": list(self.classes),
             "mass": None if self.captured_mass is None else self.captured_mass.to_dict(),
+            "corrected_by": self.corrected_by,
         }
         if confidence is not None:
             summary["confidence"] = check_level("confidence", confidence)
@@ -283,7 +288,9 @@ def evaluate(
         chunks = ProbabilityTable.from_frame(chunks, classes)
     if isinstance(chunks, ProbabilityTable):
         chunks = [chunks]
-    return add_up(EvaluationCounts(coefficients, adjusted), chunks, progress).evaluation(target)
+    counts = add_up(EvaluationCounts(coefficients, adjusted), chunks, progress)
+    tell_corrected(counts.source, counts.corrected_by)
+    return counts.evaluation(target)
 
 
 class EvaluationCounts:
@@ -302,7 +309,8 @@ class EvaluationCounts:
         self._n_unlabelled = 0
         self._masses = MassCounts()
         self._classes: tuple[str, ...] = ()
-        self._source = ""
+        self.source = ""
+        self.corrected_by: str | None = None
         given = {"reweighted": coefficients, "adjusted": adjusted}
         self._given = {name: one for name, one in given.items() if one is not None}
         self._counts: dict[str, Confusion] = {}
@@ -317,9 +325,10 @@ class EvaluationCounts:
         """
         for given in self._given.values():
             check_same_classes(rows, given)
-        p, self._classes, self._source = rows.probabilities, rows.classes, rows.source
+        p, self._classes, self.source = rows.probabilities, rows.classes, rows.source
         n_classes = check_countable(len(self._classes))
         self.n_rows += len(p)
+        self.corrected_by = self.corrected_by or rows.corrected_by
         if rows.mass is not None:
             self._masses.add(rows.mass)
         true = np.zeros(len(p), np.int64) if rows.labels is None else rows.labels + 1
@@ -340,7 +349,8 @@ class EvaluationCounts:
         self.n_rows += other.n_rows
         self._n_unlabelled += other._n_unlabelled
         self._masses.join(other._masses)
-        self._classes, self._source = other._classes or self._classes, other._source or self._source
+        self.corrected_by = self.corrected_by or other.corrected_by
+        self._classes, self.source = other._classes or self._classes, other.source or self.source
         for name, counts in other._counts.items():
             self._count(name, counts)
 
@@ -353,7 +363,7 @@ class EvaluationCounts:
         check_several_classes(
             present if target is None else present & (target > 0),
             self._classes,
-            self._source,
+            self.source,
             "" if target is None else " and a share in the target prior",
         )
         return Evaluation(
@@ -366,6 +376,7 @@ class EvaluationCounts:
             self._counts.get("adjusted"),
             target,
             self._masses.summary,
+            self.corrected_by,
         )
 
     def _count(self, name: str, counts: Confusion) -> None:
