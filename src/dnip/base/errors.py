@@ -49,26 +49,13 @@ class CoefficientsFormatError(InvalidInputError):
 
 
 class CorrectedError(InvalidInputError):
-    """Corrected probabilities where those of the model itself are needed.
+    """Corrected probabilities where those of the model itself are needed."""
 
-    Parameters
-    ----------
-    where : str
-        Where they were found.
-    by : str
-        The hash of the coefficients that corrected them.
-    """
-
-    def __init__(self, where: str, by: str) -> None:
-        super().__init__(
-            f"{where}: the probabilities are corrected already, by the coefficients {by}",
-            hint="Give those of the model itself",
-        )
-        self._arguments = (where, by)
-
-    def __reduce__(self) -> tuple[type[Self], tuple[str, str]]:
-        # The default repeats __init__ with the message alone, which would not do here.
-        return type(self), self._arguments
+    @classmethod
+    def at(cls, where: str, by: str) -> Self:
+        """Return the error for probabilities with a mark, the hash of coefficients."""
+        told = f"{where}: the probabilities are corrected already, by the coefficients {by}"
+        return cls(told, hint="Give those of the model itself")
 
 
 class OutputError(DNIPError, OSError):

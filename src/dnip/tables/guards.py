@@ -27,7 +27,7 @@ def check_raw(*tables: Rows | None) -> None:
     """
     for rows in tables:
         if rows is not None and rows.corrected_by is not None:
-            raise CorrectedError(rows.source, rows.corrected_by)
+            raise CorrectedError.at(rows.source, rows.corrected_by)
 
 
 def tell_corrected(source: str, by: str | None) -> None:

@@ -1,7 +1,9 @@
 """Files, ids, labels and rounding: what is the same for every source."""
 
 import csv
+import gzip
 import json
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -46,6 +48,18 @@ def test_a_parquet_file_is_read(tmp_path):
     write_table(Table.from_pylist([nested]), tmp_path / "a.parquet")
     table, summary = read_answers([tmp_path / "a.parquet"], CLASSES)
     assert (summary.source, table.labels.tolist()) == ("lighteval", [1])
+    exact = {"ham": Decimal("0.25"), "spam": Decimal("0.75")}
+    write_table(Table.from_pylist([exact]), tmp_path / "exact.parquet")
+    table, _ = read_answers([tmp_path / "exact.parquet"], CLASSES)
+    assert table.probabilities.tolist() == [[0.25, 0.75]]
+
+
+@pytest.mark.parametrize("name", ["a.npz", "a.arrow", "a.jsonl", "a.json.gz"])
+def test_a_file_of_another_format_is_refused_by_what_it_is(tmp_path, name):
+    content = b"PK\x03\x04\xff\xfe"
+    (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    with pytest.raises(InvalidInputError, match="neither text in UTF-8 nor Parquet"):
+        read_answers([tmp_path / name], CLASSES)
 
 
 def test_a_table_that_is_imported_again_is_the_same(tmp_path):

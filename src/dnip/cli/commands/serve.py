@@ -93,10 +93,10 @@ def serve(
             f"cannot listen at {host}, port {port}: {error}", hint="Give another --port or --host"
         ) from error
     with listening:
-        place = f"[{host}]" if family == socket.AF_INET6 else host
-        say(f"http://{place}:{listening.getsockname()[1]} passes requests on to {upstream}")
         if not _is_loopback(listening.getsockname()[0]):
             complain("warning", "everybody who reaches this address can use it; it asks for no key")
+        place = f"[{host}]" if family == socket.AF_INET6 else host
+        say(f"http://{place}:{listening.getsockname()[1]} passes requests on to {upstream}")
         log_to_standard_error()
         make_server(app, timeout=timeout, grace=seconds).run(sockets=[listening])
 

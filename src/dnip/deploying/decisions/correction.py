@@ -116,7 +116,7 @@ def _corrected(
     """Return the corrected answer to one question; the same answer if it is a refusal."""
     mark = mark_of(body, question)
     if mark is not None:
-        raise CorrectedError(f"question {question!r}", mark)
+        raise CorrectedError.at(f"question {question!r}", mark)
     before = read_answer(question, answer, body)
     if before.refused:
         return answer, None

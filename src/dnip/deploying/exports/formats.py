@@ -38,7 +38,7 @@ def predict(probabilities):
     if len(probabilities) != len(CLASSES):
         raise ValueError(f"{{len(CLASSES)}} probabilities are needed, got {{len(probabilities)}}")
     scores = [weight * float(p) for weight, p in zip(WEIGHTS, probabilities)]
-    if not any(scores) or not all(0 <= score < float("inf") for score in scores):
+    if not any(probabilities) or not all(0 <= score < float("inf") for score in scores):
         raise ValueError(f"these are no probabilities: {{probabilities}}")
     return CLASSES[scores.index(max(scores))]
 '''

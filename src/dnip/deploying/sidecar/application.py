@@ -8,7 +8,7 @@ import logging
 import os
 import posixpath
 import warnings
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -108,7 +108,8 @@ def make_app(
         Route("/metrics", sidecar.show_metrics),
         Route("/{path:path}", sidecar.handle, methods=_METHODS),
     ]
-    return Starlette(routes=routes, lifespan=lifespan)
+    failures = {FailedError: sidecar.failed}
+    return Starlette(routes=routes, lifespan=lifespan, exception_handlers=failures)
 
 
 @dataclass(frozen=True)
@@ -121,10 +122,7 @@ class _Sidecar:
     bias_model: str | None
     passes: bool
 
-    async def health(self, request: Request) -> Response:
-        return await self._told(request, self._health)
-
-    async def _health(self, _: Request) -> Response:
+    async def health(self, _: Request) -> Response:
         await self.upstream.check()
         return JSONResponse({"status": "ok"})
 
@@ -133,20 +131,16 @@ class _Sidecar:
 
     async def handle(self, request: Request) -> Response:
         """Pass a request on; correct the answer if it is a decision."""
-        return await self._told(request, self._answer)
-
-    async def _told(
-        self, request: Request, answer: Callable[[Request], Awaitable[Response]]
-    ) -> Response:
-        """Answer a request; a failure is an answer, too, and one line of the log."""
         try:
-            return await answer(request)
-        except FailedError as error:
-            failure = error
+            return await self._answer(request)
         except ClientDisconnect:
-            failure = FailedError(499, "the client has left")
+            raise FailedError(499, "the client has left") from None
         except asyncio.CancelledError:  # the server stops, and its time of grace is over
-            failure = FailedError(503, "the sidecar was stopped before the answer came")
+            raise FailedError(503, "the sidecar was stopped before the answer came") from None
+
+    async def failed(self, request: Request, failure: Exception) -> Response:
+        """Answer a request that failed, and write a line to the log."""
+        assert isinstance(failure, FailedError)
         self.metrics.add_failure(failure.status)
         _LOG.warning("%s %.200r: %s", request.method, request.url.path, failure)
         headers = {} if failure.whole else {"connection": "close"}

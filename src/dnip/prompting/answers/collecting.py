@@ -99,7 +99,7 @@ class Collector:
             self.n_other += 1
             return
         if (by := mark_of(content, question)) is not None:
-            raise CorrectedError("the answer", by)
+            raise CorrectedError.at("the answer", by)
         row = source.read(content, replace(self.wanted, question=question))
         holders = [one for one in (saved, content) if isinstance(one, dict)]
         row_id = self._id(holders, batch_id, row)

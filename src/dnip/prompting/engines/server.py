@@ -334,7 +334,7 @@ def _parse(content: bytes) -> Any:
             retryable=True,
         ) from None
     if (by := mark_of(answer)) is not None:
-        error = CorrectedError("the server's answer", by)
+        error = CorrectedError.at("the server's answer", by)
         raise BackendError(error.message, hint=error.hint)
     return answer
 
