@@ -173,7 +173,7 @@ def test_a_null_has_no_prediction_and_no_column_has_that_name():
     assert run_python(coefficients, p) == ["yes", "yes"]
 
 
-@pytest.mark.parametrize("row", [[0.5], [math.nan, 1], [-0.1, 1.1], [math.inf, 0]])
+@pytest.mark.parametrize("row", [[0.5], [math.nan, 1], [-0.1, 1.1], [math.inf, 0], [0, 0.0]])
 def test_the_python_file_refuses_what_are_no_probabilities(row):
     names = {}
     exec(PythonFile().render(Coefficients(["no", "yes"], [15, 30], 30)), names)

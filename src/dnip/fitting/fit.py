@@ -45,7 +45,7 @@ from dnip.priors import (
 from dnip.solvers import Coordinate, Progress
 from dnip.tables import ProbabilityTable
 from dnip.tables.given import TableLike, as_table
-from dnip.tables.guards import check_classes_agree, scored_rows
+from dnip.tables.guards import check_classes_agree, check_raw, scored_rows
 from dnip.tables.sampling import RowSample, Sample, sample_classes
 from dnip.tables.sketch import LEAST_ROWS, TableSample
 
@@ -342,6 +342,7 @@ def unlabelled_rows(table: ProbabilityTable, more: ProbabilityTable | None) -> P
     parts = [table.unlabelled().probabilities]
     if more is not None:
         check_classes_agree(table, more)
+        check_raw(more)
         parts.append(more.probabilities)
     return np.concatenate(parts)
 

@@ -25,6 +25,7 @@ from dnip.tables import ProbabilityTable, Rows, Scan, ahead
 from dnip.tables.cells import UNLABELLED
 from dnip.tables.evaluation import Evaluation, evaluate
 from dnip.tables.given import TableLike, as_table
+from dnip.tables.guards import check_raw
 from dnip.tables.on_cluster import SharedTable, add_up
 from dnip.tables.provenance import DataHash
 from dnip.tables.reading import read_rows
@@ -95,6 +96,7 @@ def sample_of(
     """
     if y is not None or not isinstance(data, str | os.PathLike):
         table = as_table(data, y, classes)
+        check_raw(table)
         labels = np.empty(0, np.int64) if table.labels is None else table.labels
         sizes = np.bincount(labels[labels != UNLABELLED], minlength=table.n_classes)
         return Sample(table, len(table), sizes), partial(_count_in_memory, table)

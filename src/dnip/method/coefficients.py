@@ -177,6 +177,11 @@ class Coefficients:
         return other
 
     @property
+    def digest(self) -> str:
+        """A hash of the classes and the weights: the mark of what they corrected."""
+        return file.digest(self.classes, self.weights.tolist())
+
+    @property
     def weights(self) -> Floats:
         """ω, shape (N,): ξ / K on a linear scale."""
         if self.spacing is Spacing.CONTINUOUS:
@@ -363,12 +368,7 @@ class Coefficients:
         return coefficients
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the coefficients to a file, whole or not at all.
-
-        Parameters
-        ----------
-        path : path-like
-            The JSON file.
+        """Write the coefficients to a JSON file, whole or not at all.
 
         Raises
         ------
@@ -380,12 +380,7 @@ class Coefficients:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Coefficients:
-        """Read coefficients from a file.
-
-        Parameters
-        ----------
-        path : path-like
-            The JSON file.
+        """Read coefficients from a JSON file.
 
         Raises
         ------

@@ -137,7 +137,8 @@ def report_on(
         ("The fit", tuple(_fit(coefficients, fitted))),
     )
     if not own and "sketch" in coefficients.fit and len(shown) >= LEAST_ROWS:
-        found = check([shown], coefficients)
+        with unwarned():  # the evaluation tells the same
+            found = check([shown], coefficients)
         facts += (("Do they still fit?", (("verdict", verdict(found)), *findings(found))),)
     if not _has_labels(shown):
         return _without_labels(shown, coefficients, facts)
@@ -262,6 +263,8 @@ def _rows(shown: ProbabilityTable, coefficients: Coefficients) -> Iterator[tuple
     n_labelled = int((shown.labels >= 0).sum()) if shown.labels is not None else 0
     yield "table", shown.source
     yield "rows", f"{len(p):,}, {n_labelled:,} with a label"
+    if shown.corrected_by is not None:
+        yield "the probabilities are corrected already, by the coefficients", shown.corrected_by
     changed = decide(p) != decide(p, coefficients.multipliers)
     yield "decisions that the coefficients change", _share(changed)
     yield (

@@ -20,6 +20,7 @@ from dnip.priors import effective_rows
 from dnip.tables import Rows, Scan
 from dnip.tables.captured_mass import MassCounts
 from dnip.tables.given import as_table
+from dnip.tables.guards import tell_corrected
 from dnip.tables.on_cluster import SharedTable, add_up
 
 if TYPE_CHECKING:
@@ -57,6 +58,8 @@ class Evaluation:
         Class shares that the scores are for; None for those of the rows.
     captured_mass : CapturedMass or None
         How many of all rows have a low captured mass; None where the table has no such column.
+    corrected_by : str or None
+        The hash of the coefficients that corrected the probabilities before; None for raw ones.
     """
 
     classes: tuple[str, ...]
@@ -68,6 +71,7 @@ class Evaluation:
     adjusted: Confusion | None = None
     target: Floats | None = None
     captured_mass: CapturedMass | None = None
+    corrected_by: str | None = None
 
     def __repr__(self) -> str:
         """Name rows, classes, accuracy, COBias and the worst class, before and after."""
@@ -163,6 +167,7 @@ class Evaluation:
             "n_classes": len(self.classes),
             "classes": list(self.classes),
             "mass": None if self.captured_mass is None else self.captured_mass.to_dict(),
+            "corrected_by": self.corrected_by,
         }
         if confidence is not None:
             summary["confidence"] = check_level("confidence", confidence)
@@ -309,7 +314,9 @@ def evaluate(
     rows = isinstance(data, list | tuple) and all(isinstance(each, Rows) for each in data)
     if y is not None or not (rows or isinstance(data, Scan | SharedTable | Iterator)):
         blocks = [as_table(data, y, classes)]
-    return add_up(EvaluationCounts(coefficients, adjusted), blocks, progress).evaluation(target)
+    counts = add_up(EvaluationCounts(coefficients, adjusted), blocks, progress)
+    tell_corrected(counts.source, counts.corrected_by)
+    return counts.evaluation(target)
 
 
 class EvaluationCounts:
@@ -328,7 +335,8 @@ class EvaluationCounts:
         self._n_unlabelled = 0
         self._masses = MassCounts()
         self._classes: tuple[str, ...] = ()
-        self._source = ""
+        self.source = ""
+        self.corrected_by: str | None = None
         given = {"reweighted": coefficients, "adjusted": adjusted}
         self._given = {name: one for name, one in given.items() if one is not None}
         self._counts: dict[str, Confusion] = {}
@@ -343,9 +351,10 @@ class EvaluationCounts:
         """
         for given in self._given.values():
             check_same_classes(rows, given)
-        p, self._classes, self._source = rows.probabilities, rows.classes, rows.source
+        p, self._classes, self.source = rows.probabilities, rows.classes, rows.source
         n_classes = check_countable(len(self._classes))
         self.n_rows += len(p)
+        self.corrected_by = self.corrected_by or rows.corrected_by
         if rows.mass is not None:
             self._masses.add(rows.mass)
         true = np.zeros(len(p), np.int64) if rows.labels is None else rows.labels + 1
@@ -366,7 +375,8 @@ class EvaluationCounts:
         self.n_rows += other.n_rows
         self._n_unlabelled += other._n_unlabelled
         self._masses.join(other._masses)
-        self._classes, self._source = other._classes or self._classes, other._source or self._source
+        self.corrected_by = self.corrected_by or other.corrected_by
+        self._classes, self.source = other._classes or self._classes, other.source or self.source
         for name, counts in other._counts.items():
             self._count(name, counts)
 
@@ -379,7 +389,7 @@ class EvaluationCounts:
         check_several_classes(
             present if target is None else present & (target > 0),
             self._classes,
-            self._source,
+            self.source,
             "" if target is None else " and a share in the target prior",
         )
         return Evaluation(
@@ -392,6 +402,7 @@ class EvaluationCounts:
             self._counts.get("adjusted"),
             target,
             self._masses.summary,
+            self.corrected_by,
         )
 
     def _count(self, name: str, counts: Confusion) -> None:

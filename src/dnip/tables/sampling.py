@@ -16,6 +16,7 @@ from dnip.base.errors import InvalidInputError
 from dnip.base.typing import Booleans, Floats, Integers, Labels, Probabilities
 from dnip.base.validation import check_countable, check_integer
 from dnip.tables.cells import UNLABELLED
+from dnip.tables.guards import check_raw
 from dnip.tables.rows import Rows
 from dnip.tables.table import ProbabilityTable
 
@@ -107,7 +108,10 @@ class Sampler:
         ------
         InvalidInputError
             If there are more classes than rows to draw, or than a fit can count.
+        CorrectedError
+            For corrected probabilities: samples are what weights are learned from.
         """
+        check_raw(rows)
         if not self._classes:
             self._begin(rows.classes, rows.source, labelled=rows.labels is not None)
         n_rows = len(rows.probabilities)
