@@ -20,8 +20,7 @@ from dnip.method.prediction import decide, reweight
 from dnip.priors import PriorEstimate, estimate_prior, most_rows
 from dnip.tables import Rows, Scan, ahead, open_writer
 from dnip.tables.captured_mass import CapturedMass, MassCounts
-from dnip.tables.evaluation import check_same_classes
-from dnip.tables.guards import check_raw
+from dnip.tables.guards import check_raw, check_same_classes
 from dnip.tables.on_cluster import SharedTable
 from dnip.tables.sampling import RowSample
 

@@ -19,8 +19,7 @@ from dnip.metrics.gaps import draw_accuracies
 from dnip.priors import PriorEstimate
 from dnip.tables import Rows
 from dnip.tables.cells import UNLABELLED
-from dnip.tables.evaluation import check_same_classes
-from dnip.tables.guards import tell_corrected
+from dnip.tables.guards import check_same_classes, tell_corrected
 from dnip.tables.on_cluster import SharedTable, add_up
 from dnip.tables.provenance import changes_of_origin
 from dnip.tables.sketch import LEAST_ROWS, Comparison, Sketch, TableSample

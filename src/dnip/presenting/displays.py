@@ -14,9 +14,9 @@ from dnip.presenting.drawing.front import draw_front
 from dnip.presenting.drawing.style import load_matplotlib
 from dnip.presenting.evaluation import class_accuracy_bars, odd_class_sides
 from dnip.presenting.measures import measure
-from dnip.tables.evaluation import check_same_classes, evaluate
+from dnip.tables.evaluation import evaluate
 from dnip.tables.given import as_table
-from dnip.tables.guards import scored_rows
+from dnip.tables.guards import check_same_classes, scored_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

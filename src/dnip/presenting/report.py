@@ -23,9 +23,9 @@ from dnip.presenting.formats import percent
 from dnip.presenting.measures import BINS, measure, report_figures
 from dnip.presenting.page import Facts, Report
 from dnip.presenting.terminal import shorten
-from dnip.tables.evaluation import check_same_classes, evaluate
+from dnip.tables.evaluation import evaluate
 from dnip.tables.given import TableLike, as_table
-from dnip.tables.guards import check_disjoint, scored_rows
+from dnip.tables.guards import check_disjoint, check_same_classes, scored_rows
 from dnip.tables.sketch import LEAST_ROWS
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnip.base.errors import CoefficientsFormatError, InvalidInputError, listed
+from dnip.base.errors import InvalidInputError, listed
 from dnip.base.escaping import html_table
 from dnip.base.validation import check_countable, check_level, check_several_classes
 from dnip.method.prediction import decide
@@ -20,7 +20,7 @@ from dnip.priors import effective_rows
 from dnip.tables import Rows, Scan
 from dnip.tables.captured_mass import MassCounts
 from dnip.tables.given import as_table
-from dnip.tables.guards import tell_corrected
+from dnip.tables.guards import check_same_classes, tell_corrected
 from dnip.tables.on_cluster import SharedTable, add_up
 
 if TYPE_CHECKING:
@@ -245,16 +245,6 @@ def _differences(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any
         **{name: after[name] - before[name] for name in PAIRED},
         "class_accuracies": [None if a is None else b - a for a, b in by_class],
     }
-
-
-def check_same_classes(rows: Rows, coefficients: Coefficients) -> None:
-    """Refuse coefficients that were fitted for other classes than the table's."""
-    if rows.classes != coefficients.classes:
-        raise CoefficientsFormatError(
-            f"{rows.source} has the classes {listed(rows.classes)}, but the coefficients "
-            f"were fitted for {listed(coefficients.classes)}",
-            hint="Apply coefficients to the task that they were fitted on",
-        )
 
 
 def evaluate(

@@ -7,12 +7,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dnip.base.errors import CorrectedError, DNIPWarning, InvalidInputError, listed
+from dnip.base.errors import (
+    CoefficientsFormatError,
+    CorrectedError,
+    DNIPWarning,
+    InvalidInputError,
+    listed,
+)
 from dnip.base.validation import check_several_classes
 from dnip.tables.cells import UNLABELLED
 from dnip.tables.columns import CONTENT_FREE
 
 if TYPE_CHECKING:
+    from dnip.method.coefficients import Coefficients
     from dnip.tables.rows import Rows
     from dnip.tables.table import ProbabilityTable
 
@@ -38,6 +45,16 @@ def tell_corrected(source: str, by: str | None) -> None:
             "said of raw ones is said of these",
             DNIPWarning,
             stacklevel=3,
+        )
+
+
+def check_same_classes(rows: Rows, coefficients: Coefficients) -> None:
+    """Refuse coefficients that were fitted for other classes than the table's."""
+    if rows.classes != coefficients.classes:
+        raise CoefficientsFormatError(
+            f"{rows.source} has the classes {listed(rows.classes)}, but the coefficients "
+            f"were fitted for {listed(coefficients.classes)}",
+            hint="Apply coefficients to the task that they were fitted on",
         )
 
 
