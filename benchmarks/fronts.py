@@ -210,7 +210,7 @@ def _unseen(table: Table) -> list[str]:
     chosen = [found.test.points[place] for place in (*places, -1)]
     return [
         f"{measure(counts):.3f}"
-        for counts in (found.test.raw, *chosen)
+        for counts in (found.test.beside[0], *chosen)
         for measure in (accuracy, cobias)
     ]
 

@@ -76,9 +76,10 @@ def present_front(found: TradeOff, summary: dict[str, Any], rule: Rule | None = 
         for side in sides
         for name, _ in _SHOWN[side]
     ]
-    beside = {"raw": [side.raw for side in sides.values()]}
-    beside["default"] = [side.optimum for side in sides.values()]
-    rows = [(name, *_scores(sides, counts, name)) for name, counts in beside.items()]
+    rows = []
+    for n, name in enumerate(("raw", "default")):
+        counts = [side.beside[n] if side.beside else None for side in sides.values()]
+        rows.append((name, *_scores(sides, counts, name)))
     for n in shown:
         name = f"{marks.get(n, '')} {n + 1}".strip()
         rows.append((name, *_scores(sides, [side.points[n] for side in sides.values()], name)))

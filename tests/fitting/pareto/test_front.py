@@ -177,7 +177,7 @@ def test_every_point_is_scored_on_the_test_table_and_can_be_deployed():
             predictions = again.predict(rows.probabilities)
             assert (predictions == rows.labels).sum() == np.trace(counts)
     raw = oracles.confusion_at(test.probabilities, test.labels, [1, 1, 1])
-    np.testing.assert_array_equal(found.test.raw, raw)
+    np.testing.assert_array_equal(found.test.beside[0], raw)
 
 
 def test_the_choice_does_not_look_at_the_test_table():

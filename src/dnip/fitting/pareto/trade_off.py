@@ -31,11 +31,10 @@ from dnip.tables.sketch import TableSample
 
 
 class Side(NamedTuple):
-    """The front on some rows: counts of each point, and what there is of the two beside it."""
+    """Counts of the front on some rows."""
 
     points: tuple[Counts, ...]
-    raw: Counts | None = None  # of the plain argmax
-    optimum: Counts | None = None  # of the default optimum
+    beside: tuple[Counts, ...] = ()  # of the plain argmax and of the default optimum, if known
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +65,7 @@ class TradeOff:
         """The front on all rows that it is scored on, by "opt", "test" and "left out"."""
         front = self.front
         points = tuple(point.confusion for point in front.points)
-        sides = {"opt": Side(points, front.raw.confusion, front.optimum.confusion)}
+        sides = {"opt": Side(points, (front.raw.confusion, front.optimum.confusion))}
         if self.test is not None:
             sides["test"] = self.test
         if self.cross is not None:
@@ -149,11 +148,8 @@ class TradeOff:
             "data": self.provenance["data"],
         }
         if test is not None:
-            assert test.raw is not None
-            assert test.optimum is not None
-            summary["raw"]["test"] = _summary(test.raw)
-            summary["optimum"]["test"] = _summary(test.optimum)
-            summary["test_rows"] = int(test.raw.sum())
+            summary["raw"]["test"], summary["optimum"]["test"] = map(_summary, test.beside)
+            summary["test_rows"] = int(test.points[0].sum())
         return summary
 
     def choice(self, rule: Rule) -> dict[str, Any]:
@@ -309,4 +305,4 @@ def _score(table: ProbabilityTable, found: Front) -> Side:
         predictions = decide(p, found.scale.multipliers(point.weight_indices))
         return count_pairs(labels, predictions, n_classes, n_classes)
 
-    return Side(tuple(map(count, found.points)), count(found.raw), count(found.optimum))
+    return Side(tuple(map(count, found.points)), (count(found.raw), count(found.optimum)))

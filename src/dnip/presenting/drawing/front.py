@@ -52,14 +52,11 @@ def draw_front(axes: Any, found: TradeOff, chosen: int | None = None) -> None:  
         about = "rows left out (expected)" if name == "left out" else name
         at = np.array([(gap(counts), accuracy(counts)) for counts in side.points])
         axes.plot(*at.T, style, color=colour, lw=1, marker=".", ms=4, label=f"front on {about}")
-        for counts, marker, what in (
-            (side.raw, "X", "raw argmax"),
-            (side.optimum, "D", "default optimum"),
-        ):
-            if counts is not None:
-                place = cobias(counts), accuracy(counts)
-                label = what if name == "opt" else None
-                axes.plot(*place, marker, color=colour, ms=8, mec="white", ls="", label=label)
+        beside = zip(side.beside, "XD", ("raw argmax", "default optimum"), strict=False)
+        for counts, marker, what in beside:
+            place = cobias(counts), accuracy(counts)
+            label = what if name == "opt" else None
+            axes.plot(*place, marker, color=colour, ms=8, mec="white", ls="", label=label)
         if chosen is not None:
             label = f"chosen: point {chosen + 1}" if name == "opt" else None
             look = {"color": colour, "ms": 15, "mec": _CHOSEN, "ls": "", "label": label}
