@@ -110,7 +110,7 @@ def sampled(rows, most, cuts, seed=0):
     sample = RowSample(most, seed)
     for block in np.split(rows, cuts):
         sample.add(block)
-    assert sample.n_seen == len(rows)
+    assert sample.n_rows == len(rows)
     return sample.rows
 
 
@@ -141,7 +141,7 @@ def test_samples_of_shares_make_the_sample_of_the_table(most):
     joined = shares[0]
     for share in shares[1:]:
         joined.join(share)
-    assert joined.n_seen == whole.n_seen == 200
+    assert joined.n_rows == whole.n_rows == 200
     assert (joined.rows == whole.rows).all()
 
 

@@ -127,8 +127,8 @@ def estimate_stream(
         check_same_classes(chunk, coefficients)
         sample.add(chunk.probabilities)
         if progress is not None:
-            progress(sample.n_seen)
-    if not sample.n_seen:
+            progress(sample.n_rows)
+    if not sample.n_rows:
         raise InvalidInputError(
             "there are no rows to estimate the target prior from", hint="Give a table with rows"
         )
