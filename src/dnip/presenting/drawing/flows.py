@@ -190,22 +190,10 @@ def _draw_side(
     for both in (axes, right):
         both.tick_params(length=0, labelsize=9.5)
         both.spines[:].set_visible(False)
-    for x, shift, heading, side in (
-        (0.0, 0, "accuracy", "left"),
-        (_SHARE, 0, "of its errors", "right"),
-        (1.0, 4, "go to", "left"),
-    ):
-        axes.annotate(
-            heading,
-            (x, 1.0),
-            (shift, 6),
-            xycoords="axes fraction",
-            textcoords="offset points",
-            ha=side,
-            va="bottom",
-            fontsize=8.5,
-            color=FAINT,
-        )
+    look = {"textcoords": "offset points", "fontsize": 8.5, "color": FAINT, "va": "bottom"}
+    headings = ((0.0, 0, "accuracy"), (_SHARE, 0, "of its errors"), (1.0, 4, "go to"))
+    for (x, shift, heading), side in zip(headings, ("left", "right", "left"), strict=True):
+        axes.annotate(heading, (x, 1.0), (shift, 6), "axes fraction", ha=side, **look)
 
 
 def _draw_accuracy(axes: Any, y: float, flow: Flow, colour: str) -> None:  # noqa: ANN401
