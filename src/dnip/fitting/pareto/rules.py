@@ -115,10 +115,12 @@ class Rule:
                 f"there is no point {self}: the front has {len(points)}",
                 hint=f"Give a number from 1, the most accurate, to {len(points)}",
             )
-        nearest = self.nearest(front)
+        nearest, since = self.nearest(front), ""
+        if self.kind == "loss":
+            since = f", measured from the raw argmax with accuracy {front.raw.accuracy:.4f}"
         raise InvalidInputError(
-            f"no point of the front obeys {self}{self._measured(front)}; the nearest is point "
-            f"{nearest + 1}: {points[nearest]}",
+            f"no point of the front obeys {self}{since}; the nearest is point {nearest + 1}: "
+            f"{points[nearest]}",
             hint=f"Take it with {nearest + 1}, or loosen the bound",
         )
 
@@ -128,11 +130,6 @@ class Rule:
         if place is not None:
             return place
         return len(front.points) - 1 if self.kind in ("number", "cobias") else 0
-
-    def _measured(self, front: Front) -> str:
-        if self.kind != "loss":
-            return ""
-        return f", measured from the raw argmax with accuracy {front.raw.accuracy:.4f}"
 
     def _best(self, front: Front) -> int | None:
         """Return the place of the point that the rule asks for, if there is one."""

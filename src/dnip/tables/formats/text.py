@@ -100,19 +100,15 @@ def _json_rows(file: IO[str], source: str) -> Iterator[_Row]:
         if line.isspace():
             continue
         row += 1
-        where = f"{source}: row {row}"
         try:
             cells = json.loads(line, object_pairs_hook=_object)
+            if not isinstance(cells, dict):
+                raise ValueError(f"it is of type {type(cells).__name__}, and no object")
         except (ValueError, RecursionError) as error:
             raise InvalidInputError(
-                f"{where} is not valid JSON: {error}",
+                f"{source}: row {row} is not valid JSON: {error}",
                 hint='Write one object per line, such as {"label": 0, "p0": 0.9, "p1": 0.1}',
             ) from error
-        if not isinstance(cells, dict):
-            raise InvalidInputError(
-                f"{where} is JSON of type {type(cells).__name__}, but an object is needed",
-                hint='Write one object per line, such as {"label": 0, "p0": 0.9, "p1": 0.1}',
-            )
         yield cells
 
 
