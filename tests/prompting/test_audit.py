@@ -105,7 +105,6 @@ def test_drift_through_the_chat_template():
     found = look(MOODS, steady)
     assert found.passed
     assert "has a chat template" in found.notes[0]
-    assert found.classes[0].chat_ids == found.classes[0].ids
 
     class Shifting(Words):
         def encode_chat(self, text):
@@ -123,7 +122,6 @@ def test_in_the_chat_template_its_own_tokens_are_scored():
     found = look(MOODS, words, Scoring.SUM, chat=True)
     assert found.passed
     assert [c.texts for c in found.classes] == [(" so", " happy"), (" so", " sad")]
-    assert found.classes[0].chat_ids == found.classes[0].ids
     assert found.drifted == (0, 1)
     assert "other tokens than after the bare prompt" in found.notes[0]
     first = look(MOODS, words, chat=True)

@@ -71,7 +71,7 @@ def test_gzip(tmp_path, data, told, suffix):
     ("text", "told"),
     [
         ("{}\n", ["no class columns"]),
-        ("[0, 1]\n", ["row 1 is JSON of type list"]),
+        ("[0, 1]\n", ["row 1", "it is of type list, and no object"]),
         ('{"p0": 1, "p1": 0}\n\n{"p0": 1,\n', ["row 2 is not valid JSON"]),
         ("[" * 100_000, ["row 1 is not valid JSON"]),
         ('{"p0": 1, "p1": "0"}\n', ["row 1, column p1: '0' is not a number"]),
@@ -83,7 +83,7 @@ def test_gzip(tmp_path, data, told, suffix):
             '{"p0": 1, "p1": 0}\n{"p0": 1, "p1": 0, "label": 1}\n',
             ["row 2, column label is not in row 1", '"label": null'],
         ),
-        ('{"p0": 1, "p1": 0, "p0": 1}\n', ["row 1, column p0 appears twice"]),
+        ('{"p0": 1, "p1": 0, "p0": 1}\n', ["row 1", "a key appears twice"]),
         ('{"label": [0], "p0": 1, "p1": 0}\n', ["row 1, column label: a text or a number"]),
         ('{"id": "\\ud800", "p0": 1, "p1": 0}\n', ["row 1: the id", "Unicode"]),
     ],

@@ -80,7 +80,6 @@ def run_demonstration(folder: str | os.PathLike[str]) -> Demonstration:
 
 
 def _report(fit: Fit, test: Evaluation, *, with_picture: bool) -> str:
-    solution = fit.solution
     picture = "![class accuracies](class_accuracies.png)\n\n" if with_picture else ""
     return f"""# One coefficient per class
 
@@ -90,10 +89,7 @@ Fitted on {fit.evaluation.n:,} labelled rows, scored on {test.n:,} others.
 {describe(test, fit.coefficients)}
 ```
 
-Objective on the opt half: {solution.value:.6f} ({solution.solver}, {solution.evaluations:,}
-evaluations). {solution.status.sentence}
-
-The coefficients are in `coefficients.json`; apply them to new probabilities with
+Apply the coefficients to new probabilities with
 
     dnip apply TABLE --coefficients coefficients.json --out PREDICTIONS.csv
 """

@@ -128,8 +128,8 @@ def estimate_stream(
         check_raw(chunk)
         sample.add(chunk.probabilities)
         if progress is not None:
-            progress(sample.n_seen)
-    if not sample.n_seen:
+            progress(sample.n_rows)
+    if not sample.n_rows:
         raise InvalidInputError(
             "there are no rows to estimate the target prior from", hint="Give a table with rows"
         )

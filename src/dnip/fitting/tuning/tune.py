@@ -20,7 +20,7 @@ from dnip.fitting.sampled import sample_of
 from dnip.fitting.settings import FitSettings
 from dnip.fitting.tuning.choice import Choice, Criterion, Standing, choose
 from dnip.fitting.tuning.settings import Grid, Settings
-from dnip.fitting.tuning.trials import Fold, Progress, fold_rows, run_trials, share_rows
+from dnip.fitting.tuning.trials import Fold, Progress, choose_dev_rows, cut, run_trials
 from dnip.method.coefficients import Coefficients
 from dnip.method.objective import Objective
 from dnip.metrics import METRICS, accuracy, cobias
@@ -231,7 +231,8 @@ def tune(
         check_number("time_limit", time_limit, at_least=0)
     sample, count = sample_of(data, y, classes, seed=seed)
     opt = sample.table
-    scheme, trial_folds, dev_labels = _set_apart(sample, folds, dev_share, dev, seed)
+    scheme, trial_folds = _set_apart(sample, folds, dev_share, dev, seed)
+    dev_labels = [fold.dev_labels for fold in trial_folds]
     weight = None if dev is not None else sample.class_weights
     base = FitSettings(objective, solver=solver, seed=seed)
     more = unlabelled_rows(opt, unlabelled)
@@ -288,8 +289,8 @@ def _set_apart(
     dev_share: float | None,
     dev: ProbabilityTable | None,
     seed: int,
-) -> tuple[str, tuple[Fold, ...], tuple[Labels, ...]]:
-    """Return how dev rows are chosen, the rows of each fold, and the labels of its dev rows."""
+) -> tuple[str, tuple[Fold, ...]]:
+    """Return how dev rows are chosen, and the rows of each fold."""
     ways = {"folds": folds, "a dev share": dev_share, "a dev table": dev}
     given = [name for name, value in ways.items() if value is not None]
     if len(given) > 1:
@@ -297,33 +298,24 @@ def _set_apart(
             f"{' and '.join(given)} are given, but candidates are scored in one way",
             hint="Keep one of them",
         )
-    opt = sample.table
-    known = scored_rows(opt, "a fit")
+    known = scored_rows(sample.table, "a fit")
     p, y, weight = known.probabilities, known.labels, sample.weights
     assert y is not None
     if dev is not None:
-        scored = _check_dev(opt, dev)
+        scored = _check_dev(sample.table, dev)
         assert scored.labels is not None
-        fold = Fold(p, y, scored.probabilities, weight)
-        return f"dev table {dev.source}", (fold,), (scored.labels,)
-    if dev_share is not None:
-        scheme, splits = f"dev share {dev_share:g}", share_rows(y, known.classes, dev_share, seed)
-    else:
-        splits = fold_rows(y, known.classes, folds, seed)
-        scheme = f"{len(splits)} folds"
-    parts = tuple(
-        Fold(p[rows], y[rows], p[left_out], None if weight is None else weight[rows])
-        for rows, left_out in splits
-    )
-    return scheme, parts, tuple(y[split.dev] for split in splits)
+        fold = Fold(p, y, scored.probabilities, scored.labels, weight)
+        return f"dev table {dev.source}", (fold,)
+    rows = choose_dev_rows(y, known.classes, seed, n_folds=folds, share=dev_share)
+    scheme = f"{len(rows)} folds" if dev_share is None else f"dev share {dev_share:g}"
+    return scheme, cut(p, y, rows, weight)
 
 
 def _check_dev(opt: ProbabilityTable, dev: ProbabilityTable) -> ProbabilityTable:
     """Return the labelled rows of a dev table, or say why it cannot score fits on the opt set."""
     check_disjoint(opt, dev, "dev")
     scored = scored_rows(dev)
-    found = np.unique(np.asarray(scored.labels))
-    missing = [name for c, name in enumerate(dev.classes) if c not in found]
+    missing = [name for c, name in enumerate(dev.classes) if c not in np.asarray(scored.labels)]
     if missing:
         warnings.warn(
             f"{dev.source}: no labelled row of class {listed(missing)}, which has no say in "
