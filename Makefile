@@ -11,7 +11,7 @@ KERNELS := setup.py $(wildcard src/dnip/solvers/kernels/*.py src/dnip/solvers/ke
 export PIP_COMPILE := 0
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo demo-llm test torch fuzz kills floors sanitize integration lint types examples bench reproduce docs printed clean
+.PHONY: demo demo-llm test torch fuzz kills floors sanitize integration lint types examples bench reproduce docs printed pictures clean
 .DEFAULT_GOAL := demo
 
 demo: $(VENV)/.demo          ## the main job on a bundled table
@@ -65,8 +65,11 @@ reproduce: $(VENV)/.reproduction  ## the paper's experiments in little, on the s
 docs: $(VENV)/.docs          ## the documentation, into site/
 	$(BIN)/python -m sphinx -q -W --keep-going docs site
 
-printed: $(VENV)/.dev        ## the output quoted in README and docs, written again
-	$(BIN)/cog -p 'from tools.printed import show' -I . -r README.md docs/*.md
+printed: $(VENV)/.dev        ## the output and the tables quoted in README and docs, written again
+	$(BIN)/cog -p 'from tools.printed import show, table' -I . -r README.md docs/*.md
+
+pictures: $(VENV)/.dev       ## the pictures of the documentation, drawn again; needs Chromium
+	$(BIN)/python tools/make_docs.py --pictures
 
 clean:
 	rm -rf $(VENV) $(VENV)-floors build site docs/gallery docs/sg_execution_times.rst dnip-demo dnip-bench dnip-reproduction .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,9 +1,14 @@
-"""Run the benchmarks named on the command line, or all; ``race`` has a command line of its own."""
+"""Run the benchmarks named on the command line, or all; ``race`` has a command line of its own.
+
+With ``--keep`` what each prints goes to ``benchmarks/results/NAME.md``, which the documentation
+quotes.
+"""
 
 from __future__ import annotations
 
 import argparse
 import sys
+from functools import partial
 from pathlib import Path
 
 from benchmarks import (
@@ -12,41 +17,40 @@ from benchmarks import (
     corrections,
     coverage,
     drift,
-    equality,
     expected,
     fronts,
-    kills,
     mixes,
     peers,
     prompting,
     proofs,
-    quality,
     sampled,
-    scale,
     scores,
     settings,
     shift,
     sidecar,
-    speed,
     startup,
     streaming,
+    tasks,
     tuning,
+    verdicts,
     weights,
 )
+from benchmarks.kept import keep
 from benchmarks.race.command import main as race
 from benchmarks.tables import SHARED, load
 
 BENCHMARKS = {
-    "speed": speed.run,
-    "quality": quality.run,
     "mixes": mixes.run,
+    "verdicts": verdicts.run,
     "coverage": coverage.run,
     "expected": expected.run,
     "drift": drift.run,
+    "changes": drift.changes,
     "shift": shift.run,
     "proofs": proofs.run,
     "fronts": fronts.run,
     "scores": scores.run,
+    "tasks": tasks.run,
     "settings": settings.run,
     "tuning": tuning.run,
     "constraints": constraints.run,
@@ -58,10 +62,7 @@ BENCHMARKS = {
     "startup": startup.run,
     "prompting": prompting.run,
     "sidecar": sidecar.run,
-    "equality": equality.run,
-    "kills": kills.run,
     "streaming": streaming.run,
-    "scale": scale.run,
     "sampled": sampled.run,
 }
 
@@ -71,10 +72,14 @@ if sys.argv[1:2] == ["race"]:
 parser = argparse.ArgumentParser(prog="python -m benchmarks")
 parser.add_argument("names", nargs="*", choices=[*BENCHMARKS, []], metavar="NAME")
 parser.add_argument("--tables", type=Path, default=SHARED, metavar="DIR")
+parser.add_argument("--keep", action="store_true", help="write benchmarks/results/NAME.md")
 arguments = parser.parse_args()
 
 tables = load(arguments.tables)
 if len(tables) == 1:
     print(f"no tables in {arguments.tables}: measuring the bundled one alone")
 for name in arguments.names or BENCHMARKS:
-    BENCHMARKS[name](tables)
+    if arguments.keep:
+        print(keep(name, partial(BENCHMARKS[name], tables)))
+    else:
+        BENCHMARKS[name](tables)

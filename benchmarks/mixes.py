@@ -36,8 +36,6 @@ UNLABELLED, SCORED = 1_000, 3_000
 DRAWS, TAIL_DRAWS = 4, 4
 #: Labels per class of long tails, whose rarest class has this part of the first one's share.
 TAIL_SIZES, TAIL = (10, 30, 100), 0.02
-#: What a verdict has to find on other rows.
-GAIN = 0.02
 
 
 class Draw(NamedTuple):
@@ -108,7 +106,7 @@ OBJECTIVES: dict[str, Callable[[Draw], Floats]] = {
 
 
 def run(tables: list[Table]) -> None:
-    """Print mixes and sizes, objectives, verdicts, long tails, and all labels."""
+    """Print mixes and sizes, objectives, and long tails."""
     shared = [table for table in tables if "bundled" not in table.name] or tables
     four = [table for table in shared if table.opt.n_classes == 4]
     with ProcessPoolExecutor(os.cpu_count()) as crew:
@@ -116,11 +114,8 @@ def run(tables: list[Table]) -> None:
         for title, methods in (("Methods", METHODS), ("Objectives, plain optima", OBJECTIVES)):
             work = [crew.submit(_score_all, *job, methods) for job in jobs]
             _print_cells(title, methods, [row for one in work for row in one.result()])
-        judged = [crew.submit(_judge_all, *job) for job in jobs]
-        _print_verdicts([row for one in judged for row in one.result()])
         tails = [table for table in shared if table.opt.n_classes in (10, 20)]
         _print_tails(tails, crew)
-    _print_all_labels(shared)
 
 
 def _score_all(
@@ -129,27 +124,10 @@ def _score_all(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DNIPWarning)  # of classes that a draw misses
         return [
-            (draw.mix, draw.size, name, _score(draw, method(draw)))
+            (draw.mix, draw.size, name, score(draw, method(draw)))
             for draw in draws_of(table, seed)
             for name, method in methods.items()
         ]
-
-
-def _judge_all(table: Table, seed: int) -> list[tuple[int, bool, float]]:
-    """Return labels, verdict and true change of error + 2.7·COBias of fits to draws."""
-    found = []
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DNIPWarning)
-        for draw in draws_of(table, seed):
-            for more in (None, ProbabilityTable(draw.unlabelled)):
-                fit = fit_table(
-                    ProbabilityTable(draw.p, draw.labels), unlabelled=more, evidence=True
-                )
-                assert fit.evidence is not None
-                after = _score(draw, fit.coefficients.weights)
-                change = after.z - _score(draw, raw(draw)).z
-                found.append((draw.size, fit.evidence.apply, change))
-    return found
 
 
 def draws_of(table: Table, seed: int) -> Iterator[Draw]:
@@ -190,7 +168,7 @@ def draw_mix(labels: Labels, shares: Floats, most: int, rng: np.random.Generator
     return rng.permutation(np.concatenate(drawn))
 
 
-def _score(draw: Draw, weights: Floats) -> Scored:
+def score(draw: Draw, weights: Floats) -> Scored:
     n = draw.p.shape[1]
     before, after = (
         confusion_matrix(draw.test_labels, (draw.test_p * w).argmax(axis=1), n)
@@ -220,35 +198,6 @@ def _print_cells(
                 line.append(shown + (silent if any(s.silenced for s in found) else ""))
             printed.append(line)
         print_markdown(f"{title}: {what}", ["draws", *methods], printed)
-
-
-def _print_verdicts(rows: list[tuple[int, bool, float]]) -> None:
-    printed = []
-    for name, sizes in [*((f"{n:,} labels", (n,)) for n in SIZES), ("all", SIZES)]:
-        here = [(apply, change) for size, apply, change in rows if size in sizes]
-        worse = [apply for apply, change in here if change > 0]
-        better = [apply for apply, change in here if change < -GAIN]
-        applied = [change > 0 for apply, change in here if apply]
-        printed.append(
-            [
-                name,
-                f"{len(here)}",
-                f"{sum(worse)} of {len(worse)}",
-                f"{sum(better)} of {len(better)}",
-                f"{sum(applied)} of {len(applied)}",
-            ]
-        )
-    print_markdown(
-        "Verdicts",
-        [
-            "labels",
-            "fits",
-            '"apply" where other rows lose',
-            f'"apply" where they gain more than {GAIN:g}',
-            'losses among "apply"',
-        ],
-        printed,
-    )
 
 
 def _print_tails(tables: list[Table], crew: ProcessPoolExecutor) -> None:
@@ -294,37 +243,4 @@ def _tail(table: Table, size: int, seed: int) -> tuple[Scored, Scored]:
         table.test.probabilities[test],
         test_labels[test],
     )
-    return _score(draw, raw(draw)), _score(draw, ours(draw, alone=True))
-
-
-def _print_all_labels(tables: list[Table]) -> None:
-    printed = []
-    for table in tables:
-        opt, test = table.opt.labelled(), table.test.labelled()
-        draw = Draw(
-            "all",
-            len(opt),
-            opt.probabilities,
-            np.asarray(opt.labels),
-            test.probabilities,
-            test.probabilities,
-            np.asarray(test.labels),
-        )
-        line = [table.name]
-        for method in [METHODS[name] for name in METHODS if name != "batch calibration"]:
-            scored = _score(draw, method(draw))
-            line.append(f"{scored.accuracy:.3f} / {scored.cobias:.3f} / {scored.worst:.3f}")
-        printed.append(line)
-    print_markdown(
-        "All labels of the opt half: accuracy / COBias / worst class on the test half",
-        [
-            "table",
-            "raw argmax",
-            "the paper's annealing",
-            "the authors' schedule",
-            "plain optimum",
-            "ours",
-            "ours, test rows as unlabelled ones",
-        ],
-        printed,
-    )
+    return score(draw, raw(draw)), score(draw, ours(draw, alone=True))

@@ -129,7 +129,7 @@ def _is_right(number: int, answer: _Answer | None) -> bool:
     return (
         names == FITTED.classes
         and np.allclose(values, FITTED.apply(p)[0], rtol=1e-12)
-        and found["choice"] == FITTED.classes[FITTED.predict(p)[0]]
+        and found["choice"] == FITTED.predict(p)[0]
     )
 
 

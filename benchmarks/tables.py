@@ -10,6 +10,21 @@ from dnip.comparing.demonstration import bundled_table
 
 SHARED = Path(__file__).parents[1] / ".." / "shared" / "tables"
 
+#: What tables are called in print.
+NAMES = {
+    "sst2__unnamed-llm": "SST-2, unnamed model",
+    "agnews": "AG News",
+    "emotion4__llama-2-13b__base_icl1": "emotions, Llama-2-13B, base",
+    "emotion4__llama-2-13b__task_icl1": "emotions, Llama-2-13B, task",
+    "emotion4__mistral-7b__task_icl1": "emotions, Mistral-7B",
+    "emotion4__qwen-1_8b__base_icl1": "emotions, Qwen-1.8B",
+    "emotion4__qwen-7b__task_icl1": "emotions, Qwen-7B",
+    "mmlu16__llama-13b__gptprompt0": "MMLU, LLaMA-13B",
+    "cifar100__densenet-bc-100": "CIFAR-100",
+    "cifar10__lenet-5": "CIFAR-10",
+    "20news__cleanlab": "20 Newsgroups",
+}
+
 
 class Table(NamedTuple):
     """One table, cut in two halves."""
@@ -29,9 +44,14 @@ def load(folder: Path) -> list[Table]:
 
 
 def print_markdown(title: str, header: list[str], rows: list[list[str]]) -> None:
-    """Print a heading and a table; the first column is text, the others numbers."""
-    print(f"\n### {title}\n", flush=True)
-    print(f"| {' | '.join(header)} |")
-    print(f"|{'|'.join([' --- ', *[' ---: '] * (len(header) - 1)])}|")
-    for row in rows:
-        print(f"| {' | '.join(row)} |", flush=True)
+    """Print a heading and a table; the first column is text, the others are numbers."""
+    lines = [
+        f"\n### {title}\n",
+        f"| {' | '.join(header)} |",
+        f"|{'|'.join([' --- ', *[' ---: '] * (len(header) - 1)])}|",
+        *(f"| {' | '.join(row)} |" for row in rows),
+    ]
+    text = "\n".join(lines)
+    for folder, name in NAMES.items():
+        text = text.replace(folder, name)
+    print(text, flush=True)

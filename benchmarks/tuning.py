@@ -20,17 +20,12 @@ from dnip.metrics import accuracy, cobias, confusion_matrix
 
 ALL = 0  # labels: every row of the opt half
 DRAWS = {30: 5, 100: 5, 500: 2, ALL: 1}
-# Up to so many labels plain fits are offered, too. On all labels every fit is a plain one: robust
-# ones hardly differ there, and take long.
-FEW = 100
 
 CRITERIA = {
     "accuracy, then COBias": Criterion("accuracy"),
-    "COBias, then accuracy": Criterion("cobias"),
-    "accuracy - COBias": Criterion("weighted"),
     "accuracy - 2.7·COBias": Criterion("weighted", {"accuracy": 1, "cobias": 2.7}),
 }
-BOTH = Grid(robust_modes=("auto", "off"))
+# On all labels robust fits hardly differ from plain ones, and take long.
 PLAIN = Grid(robust_modes=("off",))
 CONFIDENCES = {"": 0.9, ", --confidence 0": 0.0}
 
@@ -54,11 +49,9 @@ def run(tables: list[Table]) -> None:
             drawn_from = chosen if size == ALL else shared
             draws = [_draw(table, size, seed) for table in drawn_from for seed in range(n_draws)]
         title = f"{'All' if size == ALL else size} labels: {len(drawn_from)} tables of 4 classes"
-        grids = {"": PLAIN if size == ALL else Grid()}
-        if 0 < size <= FEW:
-            grids[", also --robust-modes off"] = BOTH
+        grid = PLAIN if size == ALL else Grid()
         how = "--robust off" if size == ALL else f"{n_draws} draws of each"
-        _print(draws, f"{title}, {how}", grids)
+        _print(draws, f"{title}, {how}", grid)
 
 
 def _draw(table: Table, size: int, seed: int) -> Drawn:
@@ -66,7 +59,7 @@ def _draw(table: Table, size: int, seed: int) -> Drawn:
     p, y = few.probabilities, few.labels
     assert y is not None
     folds = cut(p, y, choose_dev_rows(y, few.classes, seed))
-    grid = PLAIN if size == ALL else BOTH if size <= FEW else Grid()
+    grid = PLAIN if size == ALL else Grid()
     candidates = grid.candidates()
 
     def predict(parts: Sequence[Fold]) -> dict[Settings, tuple[Labels, ...]]:
@@ -89,28 +82,27 @@ def _scores(test: ProbabilityTable, predicted: Labels) -> Floats:
     return np.array([accuracy(confusion), cobias(confusion)])
 
 
-def _print(draws: list[Drawn], title: str, grids: dict[str, Grid]) -> None:
-    usual = grids[""].candidates()[0]
+def _print(draws: list[Drawn], title: str, grid: Grid) -> None:
+    usual = grid.candidates()[0]
     plain = np.array([drawn.scores[usual] for drawn in draws])
     rows = [["default settings", *[f"{value:.3f}" for value in plain.mean(axis=0)], "", ""]]
     for name, criterion in CRITERIA.items():
         for confidence_name, confidence in CONFIDENCES.items():
-            for grid_name, grid in grids.items():
-                picked = [_choose(drawn, criterion, grid, confidence) for drawn in draws]
-                found = np.array([d.scores[s] for d, s in zip(draws, picked, strict=True)])
-                weights = criterion.steps[0]
-                worth = [weights.get("accuracy", 0.0), -weights.get("cobias", 0.0)]
-                gains = (found - plain) @ worth
-                error = gains.std() / np.sqrt(len(gains))
-                left = np.mean([settings != usual for settings in picked])
-                rows.append(
-                    [
-                        f"{name}{grid_name}{confidence_name}",
-                        *[f"{value:.3f}" for value in found.mean(axis=0)],
-                        f"{gains.mean():+.4f} ± {error:.4f}",
-                        f"{left:.0%}",
-                    ]
-                )
+            picked = [_choose(drawn, criterion, grid, confidence) for drawn in draws]
+            found = np.array([d.scores[s] for d, s in zip(draws, picked, strict=True)])
+            weights = criterion.steps[0]
+            worth = [weights.get("accuracy", 0.0), -weights.get("cobias", 0.0)]
+            gains = (found - plain) @ worth
+            error = gains.std() / np.sqrt(len(gains))
+            left = np.mean([settings != usual for settings in picked])
+            rows.append(
+                [
+                    f"{name}{confidence_name}",
+                    *[f"{value:.3f}" for value in found.mean(axis=0)],
+                    f"{gains.mean():+.4f} ± {error:.4f}",
+                    f"{left:.0%}",
+                ]
+            )
     print_markdown(
         f"{title} (test halves)",
         ["criterion", "accuracy", "COBias", "gain in the criterion", "defaults left"],

@@ -2,38 +2,29 @@
 
 from __future__ import annotations
 
-import statistics
-
 import numpy as np
 
 from benchmarks.tables import Table, print_markdown
 from dnip import Coefficients, ProbabilityTable, Solution, solve
-from dnip.method.scales import DEFAULT_SCALE
 from dnip.metrics import scores
 from dnip.tables.evaluation import evaluate
 
 SCALES = (10, 30, 100, 300, "log:10", "log:30", "log:100", "log:300", "log:1000")
-DEFAULT = DEFAULT_SCALE
-REPEATS = 3
 LABELS = 500
 DRAWS = 5
 
 
 def run(tables: list[Table]) -> None:
-    """Print objectives, scores on unseen rows and times, by table and scale."""
-    objectives, unseen, ratios = [], [], []
+    """Print objectives and scores on unseen rows, by table and scale."""
+    objectives, unseen = [], []
     for name, opt, test in tables:
         title = f"{name}, N = {opt.n_classes}"
-        fits = {scale: [_fit(opt, scale) for _ in range(REPEATS)] for scale in SCALES}
-        times = {s: statistics.median(fit.seconds for fit in f) for s, f in fits.items()}
-        objectives.append([title, *[f"{fits[s][0].value:.4f}" for s in SCALES]])
-        cells = ["{:.3f} / {:.3f}".format(*_scores(test, fits[s][0])) for s in SCALES]
-        unseen.append([title, *cells])
-        ratios.append([title, *[f"{times[s] / times[DEFAULT]:.1f}×" for s in SCALES]])
+        fits = [_fit(opt, scale) for scale in SCALES]
+        objectives.append([title, *(f"{fit.value:.4f}" for fit in fits)])
+        unseen.append([title, *("{:.3f} / {:.3f}".format(*_scores(test, fit)) for fit in fits)])
     names = [str(s) for s in SCALES]
     print_markdown("Objective on the opt half, by scale", ["table", *names], objectives)
     print_markdown("Accuracy / COBias on the test half", ["table", *names], unseen)
-    print_markdown(f"Time of a fit over that at K = {DEFAULT}", ["table", *names], ratios)
 
     few = [table for table in tables if table.opt.n_classes == 4]
     drawn = {
@@ -61,7 +52,7 @@ def _fit(opt: ProbabilityTable, scale: int | str) -> Solution:
 
 def _scores(test: ProbabilityTable, solution: Solution) -> tuple[float, float]:
     coefficients = Coefficients.from_solution(solution, test.classes)
-    confusion = evaluate([test], coefficients).reweighted
+    confusion = evaluate([test], coefficients=coefficients).reweighted
     assert confusion is not None
     summary = scores(confusion)
     return summary["accuracy"], summary["cobias"]

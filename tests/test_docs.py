@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 
 import dnip
+from benchmarks.kept import RESULTS, defaults
 from dnip import MissingDependencyError
+from tools.make_docs import PICTURES
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -30,11 +32,46 @@ def test_command_reference_and_picture_of_rooms_are_up_to_date():
 
 @pytest.mark.parametrize("page", [p for p in PAGES if "[[[cog" in p.read_text("utf-8")], ids=str)
 def test_quoted_output_is_what_commands_print(page):
-    tool = [sys.executable, "-m", "cogapp", "-p", "from tools.printed import show", "-I", "."]
-    done = subprocess.run(
-        [*tool, "--check", "--diff", page], cwd=ROOT, capture_output=True, text=True, check=False
-    )
+    done = _cog("--check", "--diff", page)
     assert done.returncode == 0, f"run make printed\n{done.stdout}{done.stderr}"
+
+
+def test_a_page_quotes_rows_and_columns_of_what_was_measured(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text('[[[cog table("scores", "Test", rows="1-2", columns="1,3") ]]]\n[[[end]]]\n')
+    assert _cog("-r", page).returncode == 0
+    _, head, line, *rows, blank, told, _ = page.read_text().splitlines()
+    assert head == "| table | accuracy |"
+    assert line == "| --- | ---: |"
+    assert rows[0].startswith("| SST-2, unnamed model |")
+    assert rows[1].startswith("| AG News (bundled) |")
+    assert len(rows) == 2
+    assert blank == ""
+    assert told.startswith("*`python -m benchmarks scores`, commit ")
+    page.write_text(page.read_text().replace("bundled", "changed"))
+    assert _cog("--check", page).returncode == 5
+
+
+def _cog(*words):
+    tool = [sys.executable, "-m", "cogapp", "-p", "from tools.printed import show, table", "-I"]
+    return subprocess.run(
+        [*tool, ROOT, *words], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.parametrize("path", sorted(RESULTS.glob("*.md")), ids=lambda path: path.stem)
+def test_results_are_of_todays_defaults_and_stand_on_a_page(path):
+    first = path.read_text("utf-8").split("\n", 1)[0]
+    assert first.startswith(f"`python -m benchmarks {path.stem}`, commit ")
+    assert first.endswith(defaults())
+    assert any(f'table("{path.stem}"' in page.read_text("utf-8") for page in PAGES)
+
+
+def test_pictures_are_drawn_by_the_build_and_stand_on_a_page():
+    images = {path.name for path in (ROOT / "docs" / "images").glob("*.png")}
+    assert {name for name in images if not name.startswith("reproduction-")} == set(PICTURES)
+    text = "".join(page.read_text("utf-8") for page in PAGES)
+    assert [name for name in PICTURES if f"images/{name})" not in text] == []
 
 
 def test_every_room_is_in_the_picture():

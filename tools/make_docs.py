@@ -1,15 +1,18 @@
 """Make the generated parts of the documentation: the command reference and the picture of rooms.
 
-python tools/make_docs.py          write them
-python tools/make_docs.py --check  exit 1 if they are out of date
+python tools/make_docs.py             write them
+python tools/make_docs.py --check     exit 1 if they are out of date
+python tools/make_docs.py --pictures  draw what commands draw, again
 """
 
 from __future__ import annotations
 
 import ast
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 import tomllib
 from html import escape
 from pathlib import Path
@@ -18,6 +21,27 @@ from textwrap import wrap
 from dnip.cli.app import COMMANDS
 
 ROOT = Path(__file__).parents[1]
+IMAGES = ROOT / "docs" / "images"
+
+#: Draws the pictures of the documentation, in a folder that holds the tables.
+DRAW = """
+news="--classes World,Sports,Business,Technology"
+dnip demo --out .
+dnip evaluate agnews-test.csv.gz $news --coefficients coefficients.json --picture flows.png
+dnip pareto agnews-opt.csv.gz $news --test agnews-test.csv.gz --choose knee --out chosen.json
+dnip compare agnews-opt.csv.gz $news --test agnews-test.csv.gz
+dnip report opt.csv --test test.csv
+chromium --headless --no-sandbox --hide-scrollbars --window-size=1000,1000 \\
+    --screenshot=report.png report.html
+"""
+#: What they are called in ``docs/images``, and there.
+PICTURES = {
+    "class_accuracies.png": "class_accuracies.png",
+    "odd_classes.png": "flows.png",
+    "pareto.png": "dnip-pareto/pareto.png",
+    "corrections.png": "dnip-compare/comparison.png",
+    "report.png": "report.png",
+}
 
 
 def commands() -> str:
@@ -88,11 +112,27 @@ def picture() -> str:
     return "\n".join([*head, *parts, "</svg>\n"])
 
 
+def draw(folder: Path) -> None:
+    """Draw the pictures in a folder, and put them where pages show them."""
+    tables = (ROOT / "src" / "dnip" / "comparing" / "data").glob("*.csv.gz")
+    for table in (*tables, *(ROOT / "examples").glob("*.csv")):
+        shutil.copy(table, folder)
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    command = ["bash", "-e", "-c", DRAW]
+    subprocess.run(command, cwd=folder, check=True, env={**os.environ, "PATH": path})
+    for name, drawn in PICTURES.items():
+        shutil.copy(folder / drawn, IMAGES / name)
+
+
 def main() -> int:
-    """Write or check both files."""
+    """Write or check both files, or draw pictures."""
+    if "--pictures" in sys.argv:
+        with tempfile.TemporaryDirectory() as folder:
+            draw(Path(folder))
+        return 0
     made = {
         ROOT / "docs" / "reference" / "commands.md": commands(),
-        ROOT / "docs" / "images" / "rooms.svg": picture(),
+        IMAGES / "rooms.svg": picture(),
     }
     outdated = [
         path

@@ -4,6 +4,9 @@ A page says ``<!-- [[[cog show("dnip evaluate test.csv") ]]] -->`` and ``<!-- [[
 ``make printed`` writes the command and its output between the two, and a test runs all of them
 again. The commands of a page run in one folder, one after the other. It holds the two bundled
 tables, as opt.csv and test.csv and in examples/.
+
+What takes long is measured apart: ``python -m benchmarks NAME --keep`` writes a file of results,
+and ``table("NAME")`` quotes it.
 """
 
 from __future__ import annotations
@@ -16,10 +19,15 @@ import sys
 import tempfile
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import cog  # is there while cog runs
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 ROOT = Path(__file__).parents[1]
+RESULTS = ROOT / "benchmarks" / "results"
 _WIDTH = 100
 
 
@@ -76,15 +84,57 @@ def pick(printed: str, lines: str) -> str:
         return printed
     every, last = printed.split("\n"), 0
     shown: list[str] = []
-    for part in lines.split(","):
-        first, _, end = part.partition("-")
-        if shown and int(first) > last + 1:
+    for first, end in _parts(lines):
+        if shown and first > last + 1:
             shown.append("…")
-        last = int(end or first)
-        shown += every[int(first) - 1 : last]
+        last = end
+        shown += every[first - 1 : last]
     if last < len(every):
         shown.append("…")
     return "\n".join(shown).strip("\n")
+
+
+def table(name: str, heading: str = "", *, rows: str = "", columns: str = "") -> None:
+    """Print a table of ``benchmarks/results/NAME.md``, and when and of what code it was measured.
+
+    Parameters
+    ----------
+    name : str
+        The benchmark.
+    heading : str
+        How the heading of the table begins; the first table if it is left out.
+    rows, columns : str
+        Which are shown, counted from 1: ``"1,3-5"``. The first column has the names.
+    """
+    kept = (RESULTS / f"{name}.md").read_text(encoding="utf-8")
+    told = kept.split("\n", 1)[0].split(", defaults")[0]
+    cog.outl(f"{quote(kept, heading, rows, columns)}\n\n*{told}*")
+
+
+def quote(kept: str, heading: str = "", rows: str = "", columns: str = "") -> str:
+    """Return a table of a text, or some rows and columns of it."""
+    for section in kept.split("\n### ")[1:]:
+        if section.startswith(heading):
+            lines = [line for line in section.split("\n") if line.startswith("|")]
+            break
+    else:
+        raise SystemExit(f"no table {heading!r}")
+    lines = lines[:2] + _chosen(lines[2:], rows)
+    cells = [_chosen(line.strip("|").split("|"), columns) for line in lines]
+    return "\n".join(f"|{'|'.join(line)}|" for line in cells)
+
+
+def _chosen(items: list[str], numbers: str) -> list[str]:
+    if not numbers:
+        return items
+    return [item for first, last in _parts(numbers) for item in items[first - 1 : last]]
+
+
+def _parts(numbers: str) -> Iterator[tuple[int, int]]:
+    """Yield the first and the last number of each part of ``"2-5,9"``."""
+    for part in numbers.split(","):
+        first, _, last = part.partition("-")
+        yield int(first), int(last or first)
 
 
 @cache

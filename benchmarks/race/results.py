@@ -162,7 +162,7 @@ class Race:
     def is_proven(self) -> bool:
         """Whether the best known value is proven optimal."""
         bound = self.lower_bound
-        return bound is not None and self.best_known <= bound + TOLERANCE
+        return bound is not None and bool(self.best_known <= bound + TOLERANCE)
 
     def of(self, contestant: str) -> list[Run]:
         """Return the runs of a contestant."""

@@ -4,14 +4,14 @@ import socket
 import subprocess
 import sys
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
 
 from dnip.base import files
 from dnip.base.errors import OutputError
-from dnip.base.files import atomic_path, check_files, check_writable, only_process
+from dnip.base.files import atomic_path, check_files, check_writable, new_folder, only_process
 
 
 @pytest.fixture
@@ -56,6 +56,19 @@ def test_a_full_disk_is_told_as_such(old_file):
     ):
         raise OSError(errno.ENOSPC, "No space left on device")
     assert_untouched(old_file)
+
+
+@pytest.mark.parametrize("given", ["old", "old/new/deep"])
+@pytest.mark.parametrize("fails", [True, False])
+def test_a_new_folder_is_gone_if_it_is_empty_in_the_end(tmp_path, given, fails):
+    (tmp_path / "old").mkdir()
+    with suppress(OutputError), new_folder(tmp_path / given) as folder:
+        if fails:
+            raise OutputError("the disk is full")
+        (folder / "note.txt").touch()
+    assert (tmp_path / given / "note.txt").exists() != fails
+    assert (tmp_path / given).exists() == (given == "old" or not fails)
+    assert (tmp_path / "old" / "new").exists() == (given != "old" and not fails)
 
 
 def test_a_step_of_our_own_that_fails_is_an_output_error(old_file, monkeypatch):
@@ -168,16 +181,6 @@ def test_two_names_of_one_file_are_refused(tmp_path, old_file):
                 check_files({"opt": [other]}, {"out": old_file})
     check_files({"opt": tmp_path / "opt.csv"}, {"out": old_file, "trace": None})
     check_files({}, {"out": "/dev/null", "trace": "/dev/null"})
-
-
-def test_an_input_folder_is_an_input_as_a_whole(tmp_path, old_file):
-    folder = tmp_path / "parts"
-    folder.mkdir()
-    with pytest.raises(OutputError, match="out and opt lie one in the other"):
-        check_files({"opt": folder}, {"out": folder / "new.csv"})
-    (folder / "t.csv").touch()
-    with pytest.raises(OutputError, match="cells and opt lie one in the other"):
-        check_files({"opt": folder / "t.csv"}, {}, {"cells": folder})
 
 
 def test_what_is_no_path_is_no_input(tmp_path):

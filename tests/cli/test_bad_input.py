@@ -65,16 +65,22 @@ def test_coefficients(dnip, files, command, content, told):
     dnip(*command, "t.csv", "--classes", "0,1").assert_refused(told)
 
 
-@pytest.mark.parametrize(("option", "suffix"), [("coefficients", ""), ("target-prior", ".json")])
-def test_a_device_without_end_is_refused(dnip, files, option, suffix):
-    path = files / f"bad{suffix}"
-    path.symlink_to("/dev/zero")
-    dnip("evaluate", "t.csv", f"--{option}", path).assert_refused("it has no end")
-
-
-def test_a_device_is_no_table(dnip, files):
-    (files / "bad.csv").symlink_to("/dev/zero")
-    dnip("evaluate", "bad.csv").assert_refused("bad.csv: this is a device, not a file")
+@pytest.mark.parametrize(
+    "words",
+    [
+        "evaluate bad.csv",
+        "evaluate t.csv --coefficients bad.csv",
+        "evaluate t.csv --target-prior bad.json",
+        "fit t.csv --costs bad.csv",
+        "import bad.json --classes 0,1 --out out.csv",
+        "import bad-a.json --classes 0,1 --out out.csv --gold bad.csv",
+    ],
+)
+def test_a_device_without_end_is_refused(dnip, files, words):
+    (files / "bad-a.json").write_text('{"answers": {"q": {"type": "choice", "choice": "0"}}}')
+    for name in ("bad.csv", "bad.json"):
+        (files / name).symlink_to("/dev/zero")
+    dnip(*words.split()).assert_refused("this is a device, not a file")
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,16 @@ from dnip import ProbabilityTable
 
 KEYS = {
     *("holds", "alpha", "rows", "rows_at_fit", "distribution", "mass", "changed_decisions"),
-    *("class_mix", "labelled_rows", "level", "worse", "accuracy", "cobias", "origin"),
+    *(
+        "class_mix",
+        "labelled_rows",
+        "level",
+        "worse",
+        "accuracy",
+        "cobias",
+        "origin",
+        "corrected_by",
+    ),
 }
 
 
@@ -28,7 +37,7 @@ def fitted(dnip, folder):
     write("opt.csv", 0)
     write("new.csv", 1)
     write("other.csv", 2, power=2.5)
-    fit = dnip("fit", "opt.csv", "--classes", "ham,spam", "--out", "c.json", "--no-evidence")
+    fit = dnip("fit", "opt.csv", "--out", "c.json", "--no-evidence")
     assert fit.status == 0
     return folder
 
@@ -56,7 +65,7 @@ def test_the_origin_of_both_tables_is_compared(dnip):
         settings = {"task": {}, "demonstrations": [], "scoring": "first"}
         settings["engine"] = {"model": model}
         Path(f"{name}.meta.json").write_text(json.dumps({"settings": settings}))
-    dnip("fit", "opt.csv", "--classes", "ham,spam", "--out", "c.json", "--no-evidence")
+    dnip("fit", "opt.csv", "--out", "c.json", "--no-evidence")
     assert json.loads(Path("c.json").read_text())["fit"]["data"]["origin"]["model"] == "small"
     run = dnip("check", "new.csv", "--coefficients", "c.json")
     assert "\nthe model differs: small at the fit, large now\n" in run.out

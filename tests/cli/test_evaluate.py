@@ -3,7 +3,9 @@
 import re
 from pathlib import Path
 
-from dnip import Coefficients
+import numpy as np
+
+from dnip import Coefficients, ProbabilityTable
 
 KEYS = {"accuracy", "cobias", "cobias_single", "class_accuracies", "odd_classes", "confusion"}
 
@@ -31,6 +33,26 @@ def test_with_coefficients_the_text_shows_both_sides(dnip, files):
     assert "\nchange       accuracy +0.500 [" in text
     # the worst class is 0.000, outside of its interval: one of few rows may be better
     assert "In brackets: 90 % intervals. A value may be outside of its own: with few\n" in text
+
+
+def test_alone_it_names_what_starves_and_the_line_to_type(dnip, folder):
+    rows = [f"{c},{p},{1 - p}" for c, p in [("cat", 0.9)] * 20 + [("dog", 0.6)] * 20]
+    Path("my table.csv").write_text("\n".join(["label,cat,dog", *rows]))
+    run = dnip("evaluate", "my table.csv")
+    assert "\nStarving: dog. Sure to be right less often than the mean class, 0.500.\n" in run.out
+    assert run.out.endswith("Next, learn coefficients: dnip fit 'my table.csv'\n")
+    assert dnip("evaluate", "my table.csv", "--json").json["starving"] == ["dog"]
+    assert dnip("fit", "my table.csv").status == 0
+
+
+def test_many_classes_fit_on_a_screen_the_weakest_first(dnip, folder):
+    p, right = np.full((300, 30), 0.02), np.arange(300)
+    y = right % 30
+    p[right, np.where(right // 30 < y / 3, y, (y + 1) % 30)] += 0.4
+    ProbabilityTable(p, y).write("t.csv")
+    lines = dnip("evaluate", "t.csv").out.splitlines()
+    assert len(lines) <= 24
+    assert [line.split()[0] for line in lines[1:14]] == [*map(str, range(12)), "…"]
 
 
 def test_a_class_without_rows_is_warned_of_and_null(dnip, folder):

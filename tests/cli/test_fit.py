@@ -210,3 +210,21 @@ def test_evidence_waits_to_be_asked_for_where_it_would_take_long(dnip, opt, monk
     assert run.json["evidence"] is None
     assert "--evidence asks for it" in run.err
     assert dnip("fit", opt, *PLAIN, "--evidence", "--json").json["evidence"] is not None
+
+
+def test_only_if_better_leaves_the_raw_argmax_in_force(dnip, opt):
+    table = ProbabilityTable.read(opt)
+    few = table.take(np.concatenate([np.flatnonzero(table.labels == c)[:1] for c in range(3)]))
+    few.write("few.csv")
+    judged = dnip("fit", "few.csv", "--json")
+    assert (judged.json["evidence"]["verdict"], judged.json["holds"]) == ("keep", "fitted")
+    assert Coefficients.load("coefficients.json").weights.tolist() == judged.json["weights"]
+    assert "--only-if-better would write 1" in dnip("fit", "few.csv").out
+    kept = dnip("fit", "few.csv", "--only-if-better")
+    assert kept.status == 0
+    assert kept.out.endswith("written to coefficients.json: the raw argmax stays in force\n")
+    stored = Coefficients.load("coefficients.json")
+    assert stored.weights.tolist() == [1, 1, 1]
+    assert stored.predict(table.probabilities).tolist() == table.probabilities.argmax(1).tolist()
+    assert dnip("fit", "few.csv", "--only-if-better", "--json").json["holds"] == "raw"
+    dnip("fit", opt, "--only-if-better", "--no-evidence").assert_refused("needs a verdict")

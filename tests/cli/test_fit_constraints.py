@@ -11,7 +11,6 @@ from problems import KNOWN
 
 PROBLEM = KNOWN["four classes"]
 NAMES = ("World", "Sports", "Business", "Tech")
-FOUR = ("--classes", ",".join(NAMES))
 
 
 @pytest.fixture
@@ -31,7 +30,7 @@ def kept(summary, max_loss=None, least=None):
 def test_constraints_are_kept_told_and_stored(dnip, opt, robust):
     asked = ("--max-accuracy-loss", "0.05", "--min-class-accuracy", "Tech=0.45")
     asked += ("--min-class-accuracy", "1=0.5", "--freeze", "World")
-    run = dnip("fit", opt, *FOUR, *asked, "--robust", robust, "--json")
+    run = dnip("fit", opt, *asked, "--robust", robust, "--json")
     assert (run.status, run.err) == (0, "")
     assert kept(run.json, 0.05, {3: 0.45, 1: 0.5})
     assert run.json["weights"][0] == 1.0
@@ -43,10 +42,10 @@ def test_constraints_are_kept_told_and_stored(dnip, opt, robust):
 
 def test_constraints_that_cannot_be_kept_write_nothing(dnip, opt, folder):
     asked = ("--min-class-accuracy", "all=0.95", "--max-accuracy-loss", "0")
-    run = dnip("fit", opt, *FOUR, *asked, "--json")
+    run = dnip("fit", opt, *asked, "--json")
     run.assert_refused("no weights were found that satisfy all", "at least 0.95 is asked")
     assert not (folder / "coefficients.json").exists()
-    run = dnip("fit", opt, *FOUR, *asked, "--solver", "exact")
+    run = dnip("fit", opt, *asked, "--solver", "exact")
     run.assert_refused("no weights on this scale satisfy all constraints")
 
 
@@ -57,12 +56,12 @@ def test_costs_come_from_a_file_by_name_and_from_the_coefficients_again(dnip, op
     rows += [",".join([name, *map(str, costs[i, ::-1])]) for i, name in enumerate(NAMES)]
     (folder / "costs.csv").write_text("\n".join(rows))
     settings = ("--beta", "0", "--tau", "0", "--robust", "off", "--json")
-    run = dnip("fit", opt, *FOUR, "--costs", "costs.csv", *settings, "--out", "c.json").json
+    run = dnip("fit", opt, "--costs", "costs.csv", *settings, "--out", "c.json").json
     confusion = oracles.confusion_at(PROBLEM.p, PROBLEM.labels, run["weights"])
     assert run["objective"] == pytest.approx(oracles.mean_cost(confusion, costs))
     stored = json.loads((folder / "c.json").read_text())
     assert stored["objective"]["costs"] == costs.tolist()
-    again = dnip("fit", opt, *FOUR, "--costs", "c.json", *settings).json
+    again = dnip("fit", opt, "--costs", "c.json", *settings).json
     assert again["weight_indices"] == run["weight_indices"]
 
 
@@ -81,5 +80,5 @@ def test_costs_come_from_a_file_by_name_and_from_the_coefficients_again(dnip, op
 )
 def test_what_cannot_be_meant_is_refused(dnip, opt, folder, options, told):
     (folder / "other.csv").write_text(",A,B,C,D\nA,0,1,1,1\nB,1,0,1,1\nC,1,1,0,1\nD,1,1,1,0\n")
-    dnip("fit", opt, *FOUR, *options).assert_refused(told)
+    dnip("fit", opt, *options).assert_refused(told)
     assert not (folder / "coefficients.json").exists()

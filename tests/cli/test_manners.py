@@ -27,7 +27,19 @@ def test_a_replaced_file_is_named_with_what_it_held(dnip, table):
     other = dnip("fit", table, "--scale", "30")
     assert f"it held coefficients of 0, 1, fitted on {table}" in other.err
     table.with_name("coefficients.json").write_text("{}")
-    assert "it held something else than coefficients" in dnip("fit", table).err
+    named = dnip("fit", table, "--out", "coefficients.json")
+    assert "it held something else than coefficients" in named.err
+
+
+@pytest.mark.parametrize(
+    ("held", "told"),
+    [("{}", "something else"), (Coefficients(["a", "b"], [1, 1], 1).to_json(), "of a, b")],
+)
+@pytest.mark.parametrize("command", [("fit",), ("tune",), ("pareto", "--choose", "knee")])
+def test_what_would_be_lost_is_replaced_only_by_name(dnip, table, unchanged, command, held, told):
+    table.with_name("coefficients.json").write_text(held)
+    with unchanged():
+        dnip(*command, table).assert_refused("coefficients.json holds", told, "--out")
 
 
 def test_a_project_has_defaults_which_options_override(dnip, table):

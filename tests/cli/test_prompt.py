@@ -65,7 +65,7 @@ def test_content_free_rows_calibrate_a_comparison(dnip, job, folder):
         assert dnip(*job[:-1], f"{split}.csv", "--split", split).status == 0
     tables = ("train.csv", "--test", "test.csv", "--content-free", "table.csv")
     settings = ("--methods", "contextual-calibration", "--seeds", "1", "--json")
-    run = dnip("compare", *tables, "--classes", "happy,sad", *settings)
+    run = dnip("compare", *tables, *settings)
     assert run.json["n_content_free"] == 3
 
 
@@ -101,6 +101,7 @@ def words(task, *options):
         ((*SERVER, "--extra-body", "[1]"), ["--extra-body must be a JSON object"]),
         ((*SERVER, "--top-logprobs", "21"), ["top_logprobs", "21"]),
         (("--model", "http://u:secret@h/v1", "--served-model", "m"), ["no user name, password"]),
+        ((*SERVER[:3], "\udcff"), ["engine.model is no valid Unicode"]),
     ],
 )
 def test_what_does_not_go_together_or_is_out_of_range_is_refused(dnip, task, folder, options, told):

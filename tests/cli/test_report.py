@@ -2,7 +2,6 @@
 
 import pytest
 
-CLASSES = "World,Sports,Business,Technology"
 OPT, TEST = "opt.csv", "test.csv"
 
 
@@ -17,13 +16,17 @@ def folder(tmp_path, monkeypatch, request):
 
 
 def test_page_and_figures_are_written(dnip, folder):
-    done = dnip(
-        "report", OPT, "--test", TEST, "--classes", CLASSES, "--figures", "figures", "--json"
-    )
+    done = dnip("report", OPT, "--test", TEST, "--figures", "figures", "--json")
     assert "Technology" in done.json["verdict"]
     for name in done.json["written"]:
         assert (folder / name).stat().st_size > 1_000
     assert len(done.json["written"]) == 9
+
+
+def test_a_table_alone_will_do(dnip, folder):
+    done = dnip("report", OPT)
+    assert done.out.startswith("Fitted on one half of the rows, shown on the other. ")
+    assert done.out.endswith("\nNext, learn from all rows: dnip fit opt.csv\n")
 
 
 @pytest.mark.parametrize(
@@ -35,5 +38,5 @@ def test_page_and_figures_are_written(dnip, folder):
     ],
 )
 def test_what_cannot_be_done_is_refused(dnip, folder, arguments, told):
-    dnip("report", OPT, "--classes", CLASSES, *arguments).assert_refused(told)
+    dnip("report", OPT, *arguments).assert_refused(told)
     assert not (folder / "report.html").exists()

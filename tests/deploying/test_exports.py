@@ -58,7 +58,7 @@ RUNNERS = [run_python, run_onnx, run_duckdb, run_sqlite]
 
 
 def expected(coefficients, p):
-    return [coefficients.classes[n] for n in coefficients.predict(p)]
+    return coefficients.predict(p).tolist()
 
 
 def drawn(n_classes, scale, seed=0, classes=None):
@@ -154,7 +154,7 @@ def test_names_that_cannot_be_written_are_refused(options, told):
         Sql(**options).render(Coefficients(["no", "yes"], [15, 30], 30))
 
 
-def test_a_null_has_no_prediction():
+def test_a_null_has_no_prediction_and_no_column_has_that_name():
     p = np.array([[0.6, 0.4], [0.6, 0.4]])
     coefficients = Coefficients(["no", "yes"], [15, 30], 30)
     duckdb = pytest.importorskip("duckdb", reason="duckdb is not installed")
@@ -164,11 +164,16 @@ def test_a_null_has_no_prediction():
         database.execute("INSERT INTO probabilities VALUES (0.6, NULL), (NULL, 0.4), (0.6, 0.4)")
         found = database.execute(Sql(dialect).render(coefficients)).fetchall()
         assert [row[-1] for row in found] == [None, None, "yes"]
+        for taken in ["Prediction", *["dnip_largest"] * (dialect == "duckdb")]:
+            database.execute(f"ALTER TABLE probabilities ADD COLUMN {taken} DOUBLE")
+            with pytest.raises((duckdb.Error, sqlite3.Error), match=r"(?i)ambiguous"):
+                database.execute(Sql(dialect).render(coefficients))
+            database.execute(f"ALTER TABLE probabilities DROP COLUMN {taken}")
         database.close()
     assert run_python(coefficients, p) == ["yes", "yes"]
 
 
-@pytest.mark.parametrize("row", [[0.5], [math.nan, 1], [-0.1, 1.1], [math.inf, 0]])
+@pytest.mark.parametrize("row", [[0.5], [math.nan, 1], [-0.1, 1.1], [math.inf, 0], [0, 0.0]])
 def test_the_python_file_refuses_what_are_no_probabilities(row):
     names = {}
     exec(PythonFile().render(Coefficients(["no", "yes"], [15, 30], 30)), names)
@@ -182,4 +187,5 @@ def test_a_bias_has_the_effect_of_the_weight():
     p = np.random.default_rng(3).dirichlet(np.ones(4), 500)
     scores = np.log(p) / content["temperature"] + list(content["bias"].values())
     assert list(content["bias"]) == list(coefficients.classes)
-    assert scores.argmax(axis=1).tolist() == coefficients.predict(p).tolist()
+    chosen = [coefficients.classes[n] for n in scores.argmax(axis=1)]
+    assert chosen == coefficients.predict(p).tolist()

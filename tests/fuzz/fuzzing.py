@@ -13,6 +13,7 @@ from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout, 
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import openai  # noqa: F401 - a case stopped in the middle of an import would harm those after it
 from hypothesis import HealthCheck, Phase, settings
 
 from dnip.cli import main

@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
 
-from dnip import ProbabilityTable
+from dnip import InvalidInputError, ProbabilityTable
 from dnip.tables import Scan
 from dnip.tables.on_cluster import add_up
 from dnip.tables.rows import Share
-from dnip.tables.sampling import RowSample, Sampler, sample_classes
+from dnip.tables.sampling import RowSample, Sampler
 
 SIZES = np.array([3, 400, 0, 1500])
 N_UNLABELLED = 97
@@ -50,14 +50,6 @@ def test_small_classes_are_in_the_sample_whole_and_large_ones_share_the_rest(tab
     np.testing.assert_array_equal(labels, table.labels[numbers])
 
 
-@pytest.mark.parametrize("rows", [2000, 10**6])
-def test_a_sample_larger_than_the_table_is_the_table(table, rows):
-    sample = draw([table.take(range(700)), table.take(range(700, 2000))], rows)
-    assert sample.is_whole
-    assert sample.table.data_hash == table.data_hash
-    assert sample.weights is None
-
-
 @pytest.mark.parametrize("rows", [50, 300, 1999])
 @pytest.mark.parametrize("cuts", [[], [1], [1000], list(range(7, 2000, 7))])
 def test_the_stratified_sample_depends_on_seed_and_places_alone(table, rows, cuts):
@@ -87,6 +79,12 @@ def test_samples_of_the_shares_of_a_file_make_the_sample_of_the_file(tmp_path, t
     assert sample.table.data_hash == whole.table.data_hash
 
 
+def test_more_classes_than_can_be_counted_are_refused_at_the_first_rows():
+    sampler = Sampler(10)
+    with pytest.raises(InvalidInputError, match="4,001 classes"):
+        sampler.add(ProbabilityTable(np.full((1, 4001), 1 / 4001)))
+
+
 def test_every_row_of_a_class_has_the_same_chance():
     table = ProbabilityTable(
         np.full((24, 2), 0.5), np.repeat([0, 1], [4, 20]), mass=np.arange(24) / 24
@@ -97,37 +95,6 @@ def test_every_row_of_a_class_has_the_same_chance():
         seen[np.rint(24 * sample.table.mass).astype(int)] += 1
     assert (seen[:4] == 2000).all()
     np.testing.assert_allclose(seen[4:] / 2000, 0.25, atol=0.04)
-
-
-def test_a_table_without_labels_is_sampled_as_one_class(table):
-    sample = draw([table.unlabelled()], 10)
-    assert sample.table.labels is None
-    assert len(sample.table) == 10
-    assert sample.weights is None
-
-
-def sampled(rows, most, cuts, seed=0):
-    sample = RowSample(most, seed)
-    for block in np.split(rows, cuts):
-        sample.add(block)
-    assert sample.n_rows == len(rows)
-    return sample.rows
-
-
-def test_a_short_stream_stays_whole_and_in_order():
-    rows = np.asfortranarray(np.arange(20, dtype=np.float32).reshape(10, 2))
-    np.testing.assert_array_equal(sampled(rows, 10, [4]), rows)
-    assert RowSample(3).rows.shape == (0, 0)
-
-
-def test_every_row_has_the_same_chance():
-    rows = np.arange(20.0)[:, None] * np.ones(2)
-    seen = np.zeros(20)
-    for seed in range(2_000):
-        drawn = sampled(rows, 5, [7, 9], seed)[:, 0].astype(int)
-        assert (np.diff(drawn) > 0).all()
-        seen[drawn] += 1
-    np.testing.assert_allclose(seen / 2_000, 0.25, atol=0.04)
 
 
 @pytest.mark.parametrize("most", [5, 60, 1000])
@@ -143,12 +110,3 @@ def test_samples_of_shares_make_the_sample_of_the_table(most):
         joined.join(share)
     assert joined.n_rows == whole.n_rows == 200
     assert (joined.rows == whole.rows).all()
-
-
-def test_of_each_class_so_many():
-    rng = np.random.default_rng(0)
-    labels = np.r_[np.zeros(50, int), np.full(3, 2)][rng.permutation(53)]
-    rows = np.arange(53.0)[:, None] * np.ones(3)
-    drawn, of_class = sample_classes(rows, labels, most=10)
-    assert np.bincount(of_class).tolist() == [10, 0, 3]
-    np.testing.assert_array_equal(labels[drawn[:, 0].astype(int)], of_class)

@@ -48,6 +48,16 @@ class CoefficientsFormatError(InvalidInputError):
     """A coefficients file that is damaged, of an unknown version, or for other classes."""
 
 
+class CorrectedError(InvalidInputError):
+    """Corrected probabilities where those of the model itself are needed."""
+
+    @classmethod
+    def at(cls, where: str, by: str) -> Self:
+        """Return the error for probabilities with a mark, the hash of coefficients."""
+        told = f"{where}: the probabilities are corrected already, by the coefficients {by}"
+        return cls(told, hint="Give those of the model itself")
+
+
 class OutputError(DNIPError, OSError):
     """An output that cannot be written. Whatever stood at the path before still stands."""
 
@@ -166,6 +176,7 @@ for _class in (
     InvalidInputError,
     InfeasibleError,
     CoefficientsFormatError,
+    CorrectedError,
     OutputError,
     MissingDependencyError,
     BackendError,

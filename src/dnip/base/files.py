@@ -6,10 +6,11 @@ import errno
 import os
 import stat
 from contextlib import contextmanager, suppress
+from io import TextIOWrapper
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from dnip.base.errors import OutputError
+from dnip.base.errors import InvalidInputError, OutputError
 
 try:
     import fcntl
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 #: Failures of the disk that can happen in the middle of a write.
 _DISK_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS})
 _APART = "Give each a place of its own"
-# Bytes of the largest file of settings or coefficients: a device would never end.
+# Bytes of the largest file of settings or coefficients: a pipe may never end.
 _MOST_BYTES = 1 << 28
 
 
@@ -35,7 +36,7 @@ def read_text(path: str | os.PathLike[str]) -> str:
     Raises
     ------
     OSError
-        If it cannot be read, or is larger than 256 MiB; ``strerror`` says which.
+        If it cannot be read, is a device, or is larger than 256 MiB; ``strerror`` says which.
     UnicodeDecodeError
         If it is not UTF-8.
 
@@ -47,11 +48,33 @@ def read_text(path: str | os.PathLike[str]) -> str:
     ...     read_text(f"{folder}/note.txt")
     'text'
     """
-    with Path(path).open("rb") as file:
+    with open_input(path) as file:
         content = file.read(_MOST_BYTES + 1)
     if len(content) > _MOST_BYTES:
         raise OSError(errno.EFBIG, "it has no end, or is larger than 256 MiB")
     return content.decode("utf-8-sig")
+
+
+def open_input(path: str | os.PathLike[str]) -> IO[bytes]:
+    """Open a file or a pipe for reading; OSError for a device, which may have no end."""
+    given = Path(path)
+    if given.is_char_device() or given.is_block_device():
+        raise OSError(errno.ENXIO, "this is a device, not a file")
+    return given.open("rb")
+
+
+def as_text(file: IO[bytes], source: str) -> IO[str]:
+    """Return the UTF-8 text of an open file, without a byte order mark; line ends stay.
+
+    Raises
+    ------
+    InvalidInputError
+        For text that begins as UTF-16 or UTF-32 does: with a character and a zero byte.
+    """
+    peek = getattr(file, "peek", None)
+    if peek is not None and b"\0" in peek(2)[:2]:
+        raise InvalidInputError(f"{source}: this is UTF-16 text", hint="Save the file as UTF-8")
+    return TextIOWrapper(file, encoding="utf-8-sig", newline="")
 
 
 def check_writable(path: str | os.PathLike[str]) -> Path:
@@ -131,6 +154,27 @@ def make_folder(path: str | os.PathLike[str]) -> Path:
             f"{folder}: cannot make the folder: {error.strerror}", hint="Give another --out"
         ) from error
     return folder
+
+
+@contextmanager
+def new_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Make a folder as `make_folder` during a block; it is gone again if nothing is in it then.
+
+    Examples
+    --------
+    >>> with new_folder("no/results"):
+    ...     pass
+    >>> Path("no").exists()
+    False
+    """
+    given = Path(path)
+    missing = [one for one in (given, *given.parents) if not one.exists()]
+    try:
+        yield make_folder(given)
+    finally:
+        with suppress(OSError):  # it holds something
+            for one in missing:
+                one.rmdir()
 
 
 @contextmanager

@@ -214,7 +214,9 @@ def check_several_classes(
         found = f"only class {classes[counted[0]]}" if len(counted) else "no class"
         raise InvalidInputError(
             f"{source}: {found} has labelled rows{also}, but COBias compares at least 2 classes",
-            hint="Label rows of other classes too",
+            hint="Label rows of other classes too"
+            if len(counted)
+            else "Add a column `label` with the class of each row (in Python: y)",
         )
 
 

@@ -13,7 +13,7 @@ import click
 
 from dnip.base.errors import InvalidInputError
 from dnip.base.version import __version__
-from dnip.cli.command import GONE, Command, command_of, gone_option, write_sections
+from dnip.cli.command import GONE, Command, command_of, write_sections
 from dnip.cli.console import Verbosity
 
 #: The commands by what they are for, in the order of the help. Each is a function in a file of its
@@ -27,21 +27,20 @@ GROUPS = {
     },
     "Fit": {
         "fit": "Learn coefficients from a labelled table.",
-        "tune": "Choose β, τ, K, μ and robustness, then learn coefficients from all labels.",
+        "tune": "Choose the settings of a fit on labels, then learn coefficients.",
         "pareto": "Show every trade-off between accuracy and COBias.",
     },
     "Look": {
-        "evaluate": "Score a table before and after coefficients.",
-        "report": "Write one HTML page: which classes starve, what weights change, and what that "
-        "costs.",
+        "evaluate": "Show which classes starve, and what coefficients change.",
+        "report": "Write one HTML page: which classes starve, and what mending costs.",
         "compare": "Compare DNIP with other methods.",
         "check": "Tell whether coefficients still fit new rows.",
     },
     "Use": {
         "apply": "Reweight a table and predict, at any size.",
-        "serve": "Pass requests on to a decision server, and correct its answers by coefficients.",
+        "serve": "Correct the answers of a decision server on their way.",
         "export": "Export coefficients to the format of another system.",
-        "show": "Show the weights in a coefficients file, and what it records of the fit.",
+        "show": "Show what is in a coefficients file, or what differs between two.",
     },
 }
 COMMANDS = tuple(name for commands in GROUPS.values() for name in commands)
@@ -68,7 +67,12 @@ class Commands(click.Group):
         return command_named(cmd_name) if cmd_name in COMMANDS else None
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:  # noqa: ANN401
-        """Find the command that is typed; refuse one that is gone."""
+        """Find the command that is typed, or whose help is; refuse one that is gone."""
+        if args[0] == "help":
+            if len(args) == 1:
+                click.echo(ctx.get_help())
+                ctx.exit()
+            args = [args[1], "--help"]
         if args[0] in GONE:
             ctx.fail(f"{args[0]} is gone: {GONE[args[0]]}")
         return super().resolve_command(ctx, args)
@@ -96,8 +100,8 @@ class Commands(click.Group):
 def commands(quiet: bool) -> None:
     """Give every class its due: one coefficient per class, learned from class probabilities.
 
-    Fit coefficients on a table of class probabilities and labels, look at accuracy per class
-    before and after, and apply them to new probabilities.
+    `dnip evaluate TABLE` shows which classes starve, and `dnip fit TABLE` learns coefficients.
+    `dnip help COMMAND` tells all about a command, with examples.
     """
     Verbosity.quiet = quiet
 
@@ -143,8 +147,7 @@ def _checked(tables: Any, source: str) -> dict[str, Any]:  # noqa: ANN401 - what
         if unknown:
             raise InvalidInputError(
                 f"{source}: `dnip {command}` has no option {unknown[0]}",
-                hint=gone_option(command, [f"--{unknown[0]}"])
-                or f"`dnip {command} --help` lists its options",
+                hint=f"`dnip help {command}` lists its options",
             )
         defaults[command] = {
             # text, as on a command line

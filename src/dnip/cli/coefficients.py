@@ -2,33 +2,63 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from dnip.base.errors import CoefficientsFormatError, listed
+from dnip.base.errors import CoefficientsFormatError, InvalidInputError, listed
 from dnip.cli.console import complain, live_progress
 from dnip.deploying.application import estimate_stream
 from dnip.method.coefficients import Coefficients
 from dnip.priors import TargetPrior, is_estimate, read_prior
 from dnip.tables import Scan
+from dnip.tables.reading import classes_of
+
+#: Where coefficients go if no option names the file.
+USUAL_OUT = Path("coefficients.json")
+
+
+def check_out(out: Path | None, table: Path, classes: Sequence[str] | None) -> Path:
+    """Return where to write coefficients.
+
+    Raises
+    ------
+    InvalidInputError
+        If no file is named, and the usual one holds something else than coefficients of the
+        table's classes.
+    """
+    if out is not None or not USUAL_OUT.is_file():
+        return out or USUAL_OUT
+    old = _held(USUAL_OUT)
+    if old is None or (not table.is_fifo() and old.classes != classes_of(table, classes)):
+        raise InvalidInputError(
+            f"{USUAL_OUT} holds {_described(old)}, and would be lost",
+            hint=f"Name another file with --out, or write over it with --out {USUAL_OUT}",
+        )
+    return USUAL_OUT
 
 
 def save_coefficients(coefficients: Coefficients, path: Path) -> None:
     """Write coefficients to a file, and say what it held if those were others."""
-    held = ""
-    if path.is_file():  # no pipe or device
-        try:
-            old = Coefficients.load(path)
-        except CoefficientsFormatError:
-            held = "something else than coefficients"
-        else:
-            source = old.fit.get("data", {}).get("source")
-            if old.logit_bias() != coefficients.logit_bias():
-                held = f"coefficients of {listed(old.classes)}"
-                held += f", fitted on {source}" if source else ""
+    is_file = path.is_file()  # no pipe or device
+    old = _held(path) if is_file else None
     coefficients.save(path)
-    if held:
-        complain("note", f"{path} is replaced; it held {held}")
+    if is_file and (old is None or old.logit_bias() != coefficients.logit_bias()):
+        complain("note", f"{path} is replaced; it held {_described(old)}")
+
+
+def _held(path: Path) -> Coefficients | None:
+    try:
+        return Coefficients.load(path)
+    except CoefficientsFormatError:
+        return None
+
+
+def _described(old: Coefficients | None) -> str:
+    if old is None:
+        return "something else than coefficients"
+    source = old.fit.get("data", {}).get("source")
+    return f"coefficients of {listed(old.classes)}" + (f", fitted on {source}" if source else "")
 
 
 class Moved(NamedTuple):

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from enum import Enum
 from functools import wraps
-from inspect import Parameter, signature
+from inspect import Parameter, cleandoc, signature
 from os import fsencode
 from pathlib import Path
 from shlex import join
@@ -29,19 +29,6 @@ GONE = {
     "bench": "it stands beside the package, as `python -m benchmarks race` from a checkout",
 }
 
-#: Where options of a command went.
-GONE_OPTIONS = {
-    "fit": {"--memory": "of a table with more rows than --rows, a sample is fitted in memory"},
-    **{
-        command: {"--memory": "tables of any size are read in small blocks"}
-        for command in ("apply", "check", "evaluate")
-    },
-    "tune": {
-        "--on": "settings are chosen on this machine",
-        "--workers": "settings are chosen on this machine",
-    },
-}
-
 #: What two arguments in a row are now, for the commands that take one table.
 ORDERS = {
     "check": ("{1}", "--coefficients", "{0}"),
@@ -51,19 +38,6 @@ ORDERS = {
     "evaluate": ("{0}", "--coefficients", "{1}"),
     "apply": ("{0}", "--coefficients", "{1}"),
 }
-
-
-def gone_option(command: str, given: Sequence[str]) -> str | None:
-    """Return where the first of these options went that the command no longer has.
-
-    Examples
-    --------
-    >>> gone_option("tune", ["--seed", "0", "--on=ray"])
-    '--on is gone: settings are chosen on this machine'
-    """
-    gone = GONE_OPTIONS.get(command, {})
-    names = (text.partition("=")[0].replace("_", "-") for text in given)
-    return next((f"{name} is gone: {gone[name]}" for name in names if name in gone), None)
 
 
 def new_order(command: str, table: str, second: str, given: Sequence[str]) -> str:
@@ -93,27 +67,41 @@ class Argument(Option):
     """What the command line shows of an argument, as ``Annotated[Path, Argument("...")]``."""
 
 
+#: The heading of the options that stand last.
+CLUSTER = "Cluster"
+
+
 class Command(click.Command):
     """A command that explains old ways to type it, and lists its options under plain headings."""
 
     #: The headings of the options.
     headings: dict[str, str | None]
+    #: Lines to type.
+    examples: list[str]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the options; refuse those that are gone, and a second table without its option."""
-        gone = gone_option(self.name or "", args)
-        if gone is not None:
-            ctx.fail(gone)
+        """Read the options; refuse a second table without its option."""
         given, rest, _ = self.make_parser(ctx).parse_args(list(args))
         if len(rest) == 1 and self.name in ORDERS and not given.get("help"):
             line = new_order(self.name, given["table"], rest[0], args)
             ctx.fail(f"it takes one table, and the rest by options: {line}")
         return super().parse_args(ctx, args)
 
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write what the command does, and examples."""
+        super().format_help_text(ctx, formatter)
+        with formatter.section("Examples"):
+            formatter.write("".join(f"  {line}\n" for line in self.examples))
+
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write a section for each heading, in order; required options stand first."""
+        """Write a section for each heading: the common options first, the cluster last."""
+
+        def rank(parameter: click.Parameter) -> tuple[bool, bool, bool]:
+            heading = self.headings.get(parameter.name)
+            return heading is not None, heading == CLUSTER, not parameter.required
+
         records = []
-        for parameter in sorted(self.get_params(ctx), key=lambda one: not one.required):
+        for parameter in sorted(self.get_params(ctx), key=rank):
             record = parameter.get_help_record(ctx)
             if record is not None and isinstance(parameter, click.Option):
                 records.append((self.headings.get(parameter.name) or "Options", record))
@@ -134,7 +122,8 @@ def command_of(name: str, function: Callable[..., None], **settings: Any) -> Com
 
     The type hint of each is ``Annotated``, and holds an :class:`Argument` or a
     :class:`dnip.base.option.Option`, unless it is a field of :func:`dnip.base.option.option`. An
-    option without a default is required.
+    option without a default is required. The docstring is the help, and may end in a section
+    "Examples" with lines to type.
 
     Examples
     --------
@@ -167,8 +156,10 @@ def command_of(name: str, function: Callable[..., None], **settings: Any) -> Com
             given[place] = group(**{field.name: given.pop(field.name) for field in fields(group)})
         function(**given)
 
-    settings["help"] = function.__doc__
+    text, _, examples = cleandoc(function.__doc__ or "").partition("\n\nExamples\n--------\n")
+    settings["help"] = text
     command = Command(name, callback=run, params=[_parameter(*one) for one in found], **settings)
+    command.examples = examples.splitlines()
     command.headings = {name: shown.group for name, _, shown, _ in found}
     return command
 

@@ -8,13 +8,14 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import join
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import click
 
 from dnip.base.errors import InvalidInputError
 from dnip.base.option import Option, Pairs, option
-from dnip.cli.command import Argument
+from dnip.cli.command import CLUSTER, Argument
 from dnip.cli.console import complain, live_progress
 
 if TYPE_CHECKING:
@@ -37,21 +38,18 @@ _OF_MODELS = (".json", ".safetensors", ".jinja", ".txt", ".model", ".py")
 _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?|\.[0-9]+) *(?:([kmgt])(i?))?b?", re.IGNORECASE)
 
 
-_FORMATS = (
-    ".csv, .csv.gz, .jsonl, .npz, .parquet, or a folder of Parquet files, "
-    "with the columns label, p0, p1, … and optionally id"
-)
-OptTable: TypeAlias = Annotated[
-    Path, Argument(f"Labelled probability table to fit on: {_FORMATS}.")
-]
+#: Headings of options.
+OBJECTIVE, SEARCH = "Objective", "Search"
+
+_FORMATS = "a column for each class, and label; .csv, .jsonl, .npz, .parquet, or a folder of it"
+OptTable: TypeAlias = Annotated[Path, Argument(f"Labelled probabilities to fit on: {_FORMATS}.")]
 Table: TypeAlias = Annotated[
-    Path, Argument(f"Probability table: {_FORMATS}. Rows without a label are not scored.")
+    Path, Argument(f"Probabilities: {_FORMATS}. Rows without a label are not scored.")
 ]
 Classes: TypeAlias = Annotated[
     str | None,
     Option(
-        "Class names in order, comma-separated. They are also the names of the probability "
-        "columns, unless these are p0, p1, …",
+        "Class names in order, for columns p0, p1, ….  [default: the names of the columns]",
         metavar="A,B,C",
     ),
 ]
@@ -62,7 +60,8 @@ CoefficientsOption: TypeAlias = Annotated[
     Path, Option("The coefficients.json that `dnip fit` wrote.", metavar="FILE")
 ]
 CoefficientsOut: TypeAlias = Annotated[
-    Path, Option("Where to write the coefficients.", metavar="FILE")
+    Path | None,
+    Option("Where to write the coefficients.  [default: coefficients.json]", metavar="FILE"),
 ]
 TargetPrior: TypeAlias = Annotated[
     str | None,
@@ -72,18 +71,17 @@ TargetPrior: TypeAlias = Annotated[
         metavar="MIX",
     ),
 ]
-AsJson: TypeAlias = Annotated[bool, Option("Print one JSON object instead of text.")]
+AsJson: TypeAlias = Annotated[bool, Option("Print one JSON object.")]
 Confidence: TypeAlias = Annotated[
-    float, Option("Level of the confidence intervals, between 0 and 1.", metavar="LEVEL")
+    float, Option("Level of the intervals, between 0 and 1.", metavar="LEVEL")
 ]
 CobiasPairs: TypeAlias = Annotated[
-    Pairs, Option("COBias over all pairs of classes, or over odd classes only.")
+    Pairs, Option("COBias over all pairs of classes, or over odd classes only.", OBJECTIVE)
 ]
 Unlabelled: TypeAlias = Annotated[
     Path | None,
     Option(
-        "Rows without labels, from where the coefficients will be used. A robust fit learns from "
-        "them, and from rows of TABLE with an empty label.",
+        "Rows without labels, for a robust fit to learn from, as from those of TABLE without.",
         metavar="TABLE",
     ),
 ]
@@ -141,6 +139,7 @@ RowsToFit: TypeAlias = Annotated[
     int | None,
     Option(
         "Rows to fit on at most; of a larger table, a sample is drawn. all: no sample.",
+        SEARCH,
         metavar="N|all",
         parser=parse_rows,
     ),
@@ -167,7 +166,7 @@ def scale_option(ending: str = "") -> Option:
     """Return the option for the scale of weights."""
     text = "K: weights are 1/K, 2/K, …, 1; the paper has K = 30. "
     text += "log:K: K geometric steps from 1/K to 1."
-    return Option(text + ending, metavar="K|log:K", parser=scale_name)
+    return Option(text + ending, OBJECTIVE, "K|log:K", scale_name)
 
 
 Smoothing: TypeAlias = Annotated[
@@ -175,7 +174,8 @@ Smoothing: TypeAlias = Annotated[
     Option(
         "μ, added to the counts inside PMI. The objective is then the published one, and may "
         "leave classes without predictions.  [default: 0.4·M where τ is above 0]",
-        metavar="MU",
+        OBJECTIVE,
+        "MU",
     ),
 ]
 
@@ -185,7 +185,9 @@ class ObjectiveOptions:
     """The weights of the objective's terms."""
 
     beta: float = option("β, weight of COBias.", default=BETA)
-    tau: float | None = option("τ, weight of the PMI term.  [default: 0; 0.2 with --smoothing]")
+    tau: float | None = option(
+        "τ, weight of the PMI term.  [default: 0; 0.2 with --smoothing]", OBJECTIVE
+    )
     smoothing: Smoothing = None
 
     def objective(self, **settings: Any) -> Objective:  # noqa: ANN401
@@ -210,6 +212,17 @@ def split_classes(classes: str | None) -> tuple[str, ...] | None:
     return tuple(name.strip() for name in classes.split(","))
 
 
+def line(command: str, table: Path, classes: str | None) -> str:
+    """Return a line to type.
+
+    Examples
+    --------
+    >>> line("fit", Path("my table.csv"), None)
+    "dnip fit 'my table.csv'"
+    """
+    return join(["dnip", command, str(table), *([] if classes is None else ["--classes", classes])])
+
+
 def read_others(
     classes: Sequence[str] | None, *paths: Path | None
 ) -> list[ProbabilityTable | None]:
@@ -231,24 +244,17 @@ def model_files(*models: str | None) -> list[Path]:
     ]
 
 
-#: The heading of the options in `--help`.
-CLUSTER = "Cluster"
-
-
 @dataclass(frozen=True)
 class ClusterOptions:
     """Where to work."""
 
     on: str | None = option(
-        "Work on a Ray cluster: ray for one that is started on this machine and stopped in the "
-        "end, or ray:ADDRESS.",
+        "Work on a Ray cluster: ray for one on this machine, or ray:ADDRESS.",
         CLUSTER,
         metavar="CLUSTER",
     )
     workers: int | None = option(
-        "Processes of the cluster that share the work.  [default: one per core]",
-        CLUSTER,
-        metavar="N",
+        "Processes that share the work.  [default: one per core]", CLUSTER, metavar="N"
     )
 
     @contextmanager

@@ -9,7 +9,7 @@ from importlib.resources import as_file, files
 from pathlib import Path
 
 from dnip.base.errors import MissingDependencyError
-from dnip.base.files import make_folder
+from dnip.base.files import new_folder
 from dnip.fitting.fit import fit_table
 from dnip.fitting.record import Fit
 from dnip.presenting.drawing import save_figure
@@ -67,15 +67,15 @@ def run_demonstration(folder: str | os.PathLike[str]) -> Demonstration:
     OutputError
         If the folder or a file in it cannot be written.
     """
-    target = make_folder(folder)
-    fit = fit_table(bundled_table("opt"))
-    test = evaluate([bundled_table("test")], fit.coefficients)
-    coefficients, picture, report = (target / name for name in FILES)
-    fit.coefficients.save(coefficients)
-    written = [coefficients]
-    with suppress(MissingDependencyError):  # the report then goes without its picture
-        written.append(save_figure(class_accuracy_figure(test), picture))
-    written.append(write_text(report, _report(fit, test, with_picture=len(written) > 1)))
+    with new_folder(folder) as target:
+        fit = fit_table(bundled_table("opt"))
+        test = evaluate([bundled_table("test")], coefficients=fit.coefficients)
+        coefficients, picture, report = (target / name for name in FILES)
+        fit.coefficients.save(coefficients)
+        written = [coefficients]
+        with suppress(MissingDependencyError):  # the report then goes without its picture
+            written.append(save_figure(class_accuracy_figure(test), picture))
+        written.append(write_text(report, _report(fit, test, with_picture=len(written) > 1)))
     return Demonstration(fit, test, tuple(written))
 
 

@@ -65,7 +65,7 @@ class Coefficients:
     >>> coefficients = Coefficients(["cat", "dog"], [30, 15], scale=30)
     >>> coefficients
     Coefficients(cat: 1.000, dog: 0.500)
-    >>> coefficients.predict([[0.4, 0.6], [0.3, 0.7]], names=True).tolist()
+    >>> coefficients.predict([[0.4, 0.6], [0.3, 0.7]]).tolist()
     ['cat', 'dog']
     >>> coefficients.apply([[0.4, 0.6]]).round(3)
     array([[0.571, 0.429]])
@@ -177,6 +177,11 @@ class Coefficients:
         return other
 
     @property
+    def digest(self) -> str:
+        """A hash of the classes and the weights: the mark of what they corrected."""
+        return file.digest(self.classes, self.weights.tolist())
+
+    @property
     def weights(self) -> Floats:
         """ω, shape (N,): ξ / K on a linear scale."""
         if self.spacing is Spacing.CONTINUOUS:
@@ -204,20 +209,18 @@ class Coefficients:
         """
         return reweight(check_columns(probabilities, self.classes), self.multipliers)
 
-    def predict(self, probabilities: ArrayLike, *, names: bool = False) -> NDArray[Any]:
+    def predict(self, probabilities: ArrayLike) -> NDArray[np.object_]:
         """Predict argmax_n ω_n·p_mn (equation 7); a tie goes to the lowest class.
 
         Parameters
         ----------
         probabilities : array-like or DataFrame of shape (M, N)
             Named columns of a data frame must be those of the classes, in order.
-        names : bool, default=False
-            Whether to return class names instead of indices.
 
         Returns
         -------
         ndarray of shape (M,)
-            Class indices, or class names as Python strings.
+            Class names, as Python strings.
 
         Raises
         ------
@@ -225,8 +228,7 @@ class Coefficients:
             For probabilities that break their contract, or of other classes.
         """
         p = check_columns(probabilities, self.classes)
-        chosen = decide(p, self.multipliers).astype(np.int64)
-        return np.array(self.classes, np.object_)[chosen] if names else chosen
+        return np.asarray(np.array(self.classes, np.object_)[decide(p, self.multipliers)])
 
     def adjusted(self, target_prior: PriorLike | PriorEstimate) -> Coefficients:
         """Return coefficients for rows with another class mix.
@@ -255,15 +257,14 @@ class Coefficients:
 
         Examples
         --------
-        >>> import numpy as np
-        >>> from dnip import ProbabilityTable
-        >>> from dnip.fitting.fit import fit_table
-        >>> p = np.array([[0.9, 0.1], [0.6, 0.4], [0.8, 0.2], [0.55, 0.45]] * 50)
-        >>> fitted = fit_table(ProbabilityTable(p, np.array([0, 1] * 100))).coefficients
-        >>> fitted.predict([[0.65, 0.35], [0.85, 0.15]])
-        array([1, 0])
-        >>> fitted.adjusted({"0": 0.01, "1": 0.99}).predict([[0.65, 0.35], [0.85, 0.15]])
-        array([1, 1])
+        >>> import dnip
+        >>> P = [[0.9, 0.1], [0.6, 0.4], [0.8, 0.2], [0.55, 0.45]] * 50
+        >>> fitted = dnip.fit(P, ["ham", "spam"] * 100).coefficients
+        >>> new = [[0.65, 0.35], [0.85, 0.15]]
+        >>> fitted.predict(new).tolist()
+        ['spam', 'ham']
+        >>> fitted.adjusted({"ham": 0.01, "spam": 0.99}).predict(new).tolist()
+        ['spam', 'spam']
         """
         shares, changed = self.class_shares, None
         if isinstance(target_prior, PriorEstimate):
@@ -367,12 +368,7 @@ class Coefficients:
         return coefficients
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the coefficients to a file, whole or not at all.
-
-        Parameters
-        ----------
-        path : path-like
-            The JSON file.
+        """Write the coefficients to a JSON file, whole or not at all.
 
         Raises
         ------
@@ -384,12 +380,7 @@ class Coefficients:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Coefficients:
-        """Read coefficients from a file.
-
-        Parameters
-        ----------
-        path : path-like
-            The JSON file.
+        """Read coefficients from a JSON file.
 
         Raises
         ------

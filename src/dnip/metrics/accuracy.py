@@ -45,7 +45,7 @@ def class_accuracies(confusion: ArrayLike) -> Floats:
     array([0.8, 0.6])
     """
     counts = as_counts(confusion)
-    return per_example(np.diag(counts), counts)
+    return per_example(counts.diagonal(), counts)
 
 
 def balanced_accuracy(confusion: ArrayLike) -> float:

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dnip.base.arrays import ArrayLocation, check_labels
 from dnip.base.errors import InvalidInputError
-from dnip.base.typing import Confusion, Floats, Labels
+from dnip.base.typing import Confusion, Counts, Floats, Labels
 
 
 def confusion_matrix(labels: Labels, predictions: Labels, n_classes: int) -> Confusion:
@@ -69,10 +69,12 @@ def count_pairs(
     return np.bincount(pairs, minlength=n_first * n_second).reshape(n_first, n_second)
 
 
-def as_counts(confusion: ArrayLike) -> Floats:
-    """Return a confusion matrix as float64, or refuse what is not one."""
+def as_counts(confusion: ArrayLike) -> Counts:
+    """Return a confusion matrix as int64 or float64, or refuse what is not one."""
     try:
-        counts = np.asarray(confusion, dtype=np.float64)
+        counts = np.asarray(confusion)
+        if counts.dtype != np.int64:
+            counts = counts.astype(np.float64, copy=False)
     except (TypeError, ValueError) as error:
         raise InvalidInputError(f"a confusion matrix holds numbers: {error}") from error
     if counts.ndim != 2 or counts.shape[0] != counts.shape[1]:
@@ -107,7 +109,7 @@ def prediction_ratios(confusion: ArrayLike) -> Floats:
     return per_example(counts.sum(axis=0), counts)
 
 
-def per_example(numbers: Floats, counts: Floats) -> Floats:
+def per_example(numbers: Counts, counts: Counts) -> Floats:
     """Return numbers of the classes, (N,), over their examples; ``nan`` without examples."""
     true = counts.sum(axis=1)
     none = np.full(len(counts), np.nan)

@@ -12,7 +12,7 @@ from dnip.presenting.artefacts import Column, Estimate, Spread, Table
 from dnip.presenting.drawing import Bars, FlowSide, bar_figure, flow_figure
 from dnip.presenting.drawing.style import FIXED
 from dnip.presenting.formats import show
-from dnip.presenting.terminal import to_text
+from dnip.presenting.terminal import to_text, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -31,6 +31,7 @@ def describe(
     coefficients: Coefficients | None = None,
     *,
     confidence: float | None = None,
+    most: int | None = None,
 ) -> str:
     """Return accuracy, COBias and every class, before and after.
 
@@ -42,6 +43,8 @@ def describe(
     confidence : float, optional
         Also show confidence intervals of this level, which hold for rows that the coefficients
         were not fitted on.
+    most : int, optional
+        Show this many classes at most, the weakest.
 
     Examples
     --------
@@ -73,9 +76,47 @@ def describe(
     last = [*evaluation.sides.values()][-1]
     odd = ["" if c < 0 else evaluation.classes[c] for c in odd_classes(last)]
     columns.append((Column("taken for"), odd))
+    rows: list[Sequence[Value] | str]
     rows = list(zip(*(cells for _, cells in columns), strict=True))
+    if most is not None and len(rows) > most:
+        order = np.argsort(class_accuracies(last), kind="stable")  # without rows: at the end
+        left = f"… and {len(rows) - most:,} classes that are right more often"
+        rows = [*(rows[c] for c in order[:most]), left]
     table = to_text(Table("classes", "", [column for column, _ in columns], rows))
     return f"{table}\n\n{_totals(told)}"
+
+
+def sight(evaluation: Evaluation, level: float, command: str) -> str:
+    """Return which classes starve, and what to type next.
+
+    Parameters
+    ----------
+    evaluation : Evaluation
+    level : float
+        How sure it must be, between 0 and 1.
+    command : str
+        A line that learns coefficients.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dnip import ProbabilityTable
+    >>> from dnip.tables.evaluation import evaluate
+    >>> p = np.array([[0.9, 0.1], [0.6, 0.4]]).repeat(9, axis=0)
+    >>> table = ProbabilityTable(p, np.array([0, 1]).repeat(9), classes=["ham", "spam"])
+    >>> print(sight(evaluate(table), 0.9, "dnip fit opt.csv"))
+    Starving: spam. Sure to be right less often than the mean class, 0.500.
+    Next, learn coefficients: dnip fit opt.csv
+    """
+    weak, said = (
+        evaluation.starving(level),
+        "No class is sure to be right less often than the mean class.",
+    )
+    if weak:
+        mean = np.nanmean(class_accuracies(evaluation.raw))
+        said = f"Starving: {listed(weak, _FEW)}. "
+        said += f"Sure to be right less often than the mean class, {mean:.3f}."
+    return f"{wrapped(said)}\nNext, learn coefficients: {command}"
 
 
 def class_rates(side: Mapping[str, Any]) -> list[Value]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dnip.base.errors import MissingDependencyError
 from dnip.base.escaping import printable
-from dnip.base.files import atomic_path, check_writable, make_folder
+from dnip.base.files import atomic_path, check_writable, new_folder
 from dnip.presenting.drawing.style import save_figure
 from dnip.presenting.formats import with_title
 from dnip.presenting.terminal import to_text, wrapped
@@ -72,15 +72,16 @@ class ResultFiles(NamedTuple):
     page: str | None = None
 
     def prepare(self, folder: str | os.PathLike[str]) -> None:
-        """Make the folder and check that all files can be written there, before long work.
+        """Check that the folder can be made and all files written there, before long work.
 
         Raises
         ------
         OutputError
             If one cannot.
         """
-        for path in self.within(make_folder(folder)).values():
-            check_writable(path)
+        with new_folder(folder) as target:
+            for path in self.within(target).values():
+                check_writable(path)
 
     def within(self, folder: Path) -> dict[str, Path]:
         """Return the paths of all files by what they hold."""
@@ -96,21 +97,21 @@ class ResultFiles(NamedTuple):
         OutputError
             If a file cannot be written.
         """
-        target = Path(folder)
-        written = [
-            write_json(target / self.results, results.content),
-            write_rows(target / self.rows, results.rows),
-        ]
-        picture = ""
-        if results.figure is not None:
-            try:
-                written.append(save_figure(results.figure, target / self.picture))
-                picture = f"\n![picture]({self.picture})\n"
-            except MissingDependencyError:
-                pass  # the data goes without its picture
-        if self.page is not None:
-            text = f"{results.to_markdown()}\n{picture}"
-            written.append(write_text(target / self.page, text))
+        with new_folder(folder) as target:
+            written = [
+                write_json(target / self.results, results.content),
+                write_rows(target / self.rows, results.rows),
+            ]
+            picture = ""
+            if results.figure is not None:
+                try:
+                    written.append(save_figure(results.figure, target / self.picture))
+                    picture = f"\n![picture]({self.picture})\n"
+                except MissingDependencyError:
+                    pass  # the data goes without its picture
+            if self.page is not None:
+                text = f"{results.to_markdown()}\n{picture}"
+                written.append(write_text(target / self.page, text))
         return tuple(written)
 
 

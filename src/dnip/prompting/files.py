@@ -8,11 +8,11 @@ import json
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from io import TextIOWrapper
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from dnip.base.errors import InvalidInputError, first_line
+from dnip.base.files import as_text, open_input
 from dnip.base.optional import load_optional
 from dnip.tables.columns import CellLocation
 
@@ -86,16 +86,20 @@ def read_values(
     source = str(path)
     name = source.lower()
     try:
-        with open_file() if open_file else Path(path).open("rb") as file:
+        with open_file() if open_file else open_input(path) as file:
             if name.endswith(".parquet"):
                 yield from _parquet(file, source)
                 return
             plain: Any = gzip.GzipFile(fileobj=file) if name.endswith(".gz") else file
-            text = TextIOWrapper(plain, encoding="utf-8-sig", newline="")
             is_csv = name.removesuffix(".gz").endswith(".csv")
-            yield from (_csv if is_csv else _json)(text, source)
+            yield from (_csv if is_csv else _json)(as_text(plain, source), source)
     except InvalidInputError:
         raise
+    except UnicodeDecodeError as error:
+        raise InvalidInputError(
+            f"{source}: this is neither text in UTF-8 nor Parquet",
+            hint="Give JSON, JSON lines, CSV or Parquet, with the suffix of its format",
+        ) from error
     except (OSError, EOFError, ValueError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or first_line(error)
         raise InvalidInputError(

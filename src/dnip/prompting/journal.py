@@ -143,7 +143,7 @@ def changed_settings(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
     >>> changed_settings({"seed": 0, "task": {"name": "a"}}, {"seed": 0, "task": {"name": "b"}})
     ['task.name was "a", is "b"']
     """
-    before, now = _flat(old), _flat(json.loads(json.dumps(new)))
+    before, now = flat(old), flat(json.loads(json.dumps(new)))
     return [
         f"{key} was {_short(before.get(key))}, is {_short(now.get(key))}"
         for key in sorted({*before, *now})
@@ -151,13 +151,13 @@ def changed_settings(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
     ]
 
 
-def _flat(settings: dict[str, Any], within: str = "") -> dict[str, Any]:
+def flat(settings: dict[str, Any], within: str = "") -> dict[str, Any]:
     """Name settings inside others by their whole path."""
-    flat: dict[str, Any] = {}
+    found: dict[str, Any] = {}
     for key, value in settings.items():
         name = f"{within}{key}"
-        flat |= _flat(value, f"{name}.") if isinstance(value, dict) else {name: value}
-    return flat
+        found |= flat(value, f"{name}.") if isinstance(value, dict) else {name: value}
+    return found
 
 
 def _short(value: object) -> str:

@@ -11,12 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from dnip.base.errors import BackendError, InvalidInputError
-from dnip.base.files import atomic_path, check_writable
+from dnip.base.errors import BackendError, InvalidInputError, shown
+from dnip.base.files import atomic_path, check_writable, read_text
+from dnip.base.validation import is_storable
 from dnip.base.version import __version__
 from dnip.prompting.engines.base import FALLBACK, SAMPLES, Engine, Fill, ScoredRow, Scoring
 from dnip.prompting.fill import fill_unreported, open_decisions
-from dnip.prompting.journal import changed_settings, lock_path, open_journal
+from dnip.prompting.journal import changed_settings, flat, lock_path, open_journal
 from dnip.prompting.plan import Plan, hash_prompts
 from dnip.tables import ProbabilityTable, open_writer
 from dnip.tables.formats import format_of
@@ -102,6 +103,9 @@ def run_plan(
         "engine": engine.describe(),
         "package_version": __version__,
     }
+    for name, value in flat(settings).items():
+        if not is_storable(text := json.dumps(value, ensure_ascii=False)):
+            raise InvalidInputError(f"{name} is no valid Unicode: {shown(text)}")
     finished = _finished(target, settings)
     if finished is not None:
         return finished
@@ -153,7 +157,7 @@ def _finished(target: Path, settings: dict[str, Any]) -> RunSummary | None:
     if not target.exists():
         return None
     try:
-        content = json.loads(metadata_path(target).read_text(encoding="utf-8"))
+        content = json.loads(read_text(metadata_path(target)))
         changed = changed_settings(content["settings"], settings)
         summary = RunSummary(**content["summary"])
     except (OSError, ValueError, KeyError, TypeError, AttributeError):

@@ -16,7 +16,7 @@ from dnip.base.arrays import ArrayLocation, Location
 from dnip.base.errors import InvalidInputError, listed, shown
 from dnip.base.typing import Floats, Labels
 from dnip.base.validation import is_storable
-from dnip.tables.columns import LABEL, CellLocation
+from dnip.tables.columns import LABEL, CellLocation, name_classes
 from dnip.tables.rows import Block, Cells
 
 #: Ids that are compared, at most: they are held in memory, about 100 bytes each.
@@ -48,7 +48,7 @@ def numbers_of(block: Block) -> Floats:
 
     Examples
     --------
-    >>> from dnip.tables.columns import resolve_columns
+    >>> from dnip.tables.columns import name_classes, resolve_columns
     >>> layout = resolve_columns(["p0", "p1"], classes=None, source="t.csv")
     >>> numbers_of(Block(layout, {"p0": ["0.5", "1"], "p1": ["0.5", "0"]}, as_text=True))
     array([[0.5, 0.5],
@@ -62,10 +62,10 @@ def numbers_of(block: Block) -> Floats:
             matrix[:, column] = convert(cells)
     except (ValueError, OverflowError):
         # Whole columns are converted at once, for speed; the message needs the cell.
-        where, remedy = block.location.cell, block.location.remedy
+        place = block.location
         for row, cells_of_row in enumerate(zip(*map(list, columns), strict=True)):
             for column, cell in enumerate(cells_of_row):
-                _check_cell(cell, convert, where(row, column), remedy)
+                _check_cell(cell, convert, place.cell(row, column), place.remedy(column))
         raise
     return matrix
 
@@ -255,7 +255,7 @@ class LabelRule:
 
     Examples
     --------
-    >>> from dnip.tables.columns import CellLocation
+    >>> from dnip.tables.columns import name_classes, CellLocation
     >>> rule = LabelRule(("World", "Sports"))
     >>> rule.read(["Sports", "1.0", 0, "", None], CellLocation("opt.csv", ("p0", "p1")))
     array([ 1,  1,  0, -1, -1])
@@ -302,14 +302,15 @@ class LabelRule:
             raise InvalidInputError(
                 f"{where}: {shown(text)} is none of the columns {self._known()}, which were taken "
                 "for the classes",
-                hint="Name the classes with --classes A,B,C (in Python: classes=[...]), in the "
-                "order of their numbers if labels are numbers",
+                hint="Write the name of one of them, or add a column"
+                if index is None
+                else f"{name_classes(self._classes, 'Name')}, in the order of their numbers",
             )
         if index is None:
             raise InvalidInputError(
                 f"{where}: {shown(text)} is neither a class name nor a class index",
                 hint=f"The classes are {self._known()}; if they have other names, give them with "
-                "--classes",
+                "--classes (in Python: classes=[...])",
             )
         if self._ambiguous is not None:
             raise InvalidInputError(

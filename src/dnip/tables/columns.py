@@ -17,6 +17,9 @@ MASS = "mass"
 SAMPLES = "samples"
 FALLBACK = "fallback"
 
+#: The mark of corrected probabilities: the hash of the coefficients. Answers hold it, too.
+CORRECTED = "dnip_corrected_by"
+
 #: How the ids of rows begin whose text says nothing, which contextual calibration divides by.
 CONTENT_FREE = "content-free"
 
@@ -24,7 +27,7 @@ CONTENT_FREE = "content-free"
 CLASSES_METADATA = b"dnip.classes"
 
 #: Columns that mean the same in every table.
-RESERVED = frozenset({LABEL, ID, PREDICTION, MASS, SAMPLES, FALLBACK})
+RESERVED = frozenset({LABEL, ID, PREDICTION, MASS, SAMPLES, FALLBACK, CORRECTED})
 _PROBABILITY = re.compile(r"p(0|[1-9][0-9]*)")
 _NUMBERED = re.compile(r"p[0-9]+")
 _LABEL_LIKE = frozenset({"label", "labels", "y", "y_true", "target", "gold"})
@@ -42,8 +45,8 @@ class CellLocation:
         Names of the class columns, in class order.
     first_row : int, default=0
         Which row of the file, counted from 0, is row 0 of the run.
-    remedy : str, default=""
-        What to do about a cell that holds no number, where a number is not all that may be missing.
+    from_header : bool, default=False
+        Whether the class columns are those that mean nothing else.
 
     Examples
     --------
@@ -55,7 +58,12 @@ class CellLocation:
     source: str
     columns: tuple[str, ...]
     first_row: int = 0
-    remedy: str = ""
+    from_header: bool = False
+
+    def remedy(self, column: int | None = None) -> str:
+        """Return what to do where a column, this one if given, may be no class; empty if it is."""
+        names = [name for c, name in enumerate(self.columns) if c != column]
+        return f"If a column is no class, {name_classes(names)}" if self.from_header else ""
 
     def whole(self) -> str:
         """Name the file."""
@@ -108,8 +116,8 @@ class Layout:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns that are read: id and label where present, then those of numbers."""
-        return (*[name for name in (ID, LABEL) if name in self.names], *self.numbers)
+        """The columns that are read: id, label and mark where present, then those of numbers."""
+        return (*[name for name in (ID, LABEL, CORRECTED) if name in self.names], *self.numbers)
 
     def wanted(self, *, others: bool) -> tuple[str, ...]:
         """Return the columns that are read, with the others or without them."""
@@ -117,10 +125,7 @@ class Layout:
 
     def location(self, first_row: int = 0) -> CellLocation:
         """Return how messages name cells, where row 0 of a run is this row of the file."""
-        remedy = ""
-        if self.from_header:
-            remedy = f"If a column is no class, {_name_classes(self.classes)}"
-        return CellLocation(self.source, self.numbers, first_row, remedy)
+        return CellLocation(self.source, self.numbers, first_row, self.from_header)
 
 
 def default_classes(n_classes: int) -> tuple[str, ...]:
@@ -230,7 +235,7 @@ def resolve_columns(
             if label_like:
                 hint = "Rename it to label if it holds the gold labels, or drop it"
             if from_header:
-                hint += f"; if it is a class, {_name_classes(columns)}"
+                hint += f"; if it is a class, {name_classes(columns)}"
             raise InvalidInputError(
                 f"{source}: column {name} is not known; the known columns are label, id, "
                 "prediction, mass, samples, fallback and the class columns "
@@ -248,8 +253,14 @@ def resolve_columns(
 def _header_classes(names: Sequence[str]) -> list[str]:
     """Return the columns that have no other meaning; none where that leaves a doubt."""
     found = [name for name in names if name not in RESERVED]
-    doubt = all(is_number(name) for name in names) or "" in found or len(found) < 2
+    doubt = _is_row(names) or "" in found or len(found) < 2
     return [] if doubt else found
+
+
+def _is_row(names: Sequence[str]) -> bool:
+    """Tell whether a header is a row of numbers, or has one with a decimal point."""
+    numbers = [name for name in names if is_number(name)]
+    return len(numbers) == len(names) > 0 or any("." in name for name in numbers)
 
 
 def _named_columns(classes: tuple[str, ...], numbered: list[str], source: str) -> tuple[str, ...]:
@@ -299,19 +310,20 @@ def _no_class_columns(
         )
     if len(names) == 1 and any(mark in names[0] for mark in ";\t|"):
         hint = "Separate the columns with commas"
-    elif names and all(is_number(name) for name in names):
+    elif _is_row(names):
         hint = "The first line must name the columns: label,p0,p1,..."
     else:
         candidates = [name for name in names if name and name not in RESERVED] or ["A", "B", "C"]
-        hint = _name_classes(candidates).capitalize()
+        hint = name_classes(candidates, "Name")
     return InvalidInputError(
         f"{source}: there are no class columns p0, p1, ...; {found}", hint=hint
     )
 
 
-def _name_classes(names: Sequence[str]) -> str:
+def name_classes(names: Sequence[str], start: str = "name") -> str:
+    """Return advice to name some classes."""
     some = ",".join(names[:8]) + ",..." * (len(names) > 8)
-    return f"name the classes with --classes {some} (in Python: classes=[...])"
+    return f"{start} the classes with --classes {some} (in Python: classes=[...])"
 
 
 def _shown(name: str) -> str:

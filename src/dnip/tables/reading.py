@@ -12,11 +12,12 @@ from typing import TypeVar
 
 from dnip.base.arrays import SumsSeen, check_mass, normalise_rows
 from dnip.base.errors import DNIPWarning, InvalidInputError, listed
+from dnip.base.files import open_input
 from dnip.base.typing import Floats, Integers
 from dnip.base.validation import check_classes, check_integer
 from dnip.tables.captured_mass import MassCounts
 from dnip.tables.cells import MOST_IDS, IdsSeen, LabelRule, check_ids, check_scalars, numbers_of
-from dnip.tables.columns import ID, LABEL, MASS, CellLocation, Layout
+from dnip.tables.columns import CORRECTED, ID, LABEL, MASS, CellLocation, Layout
 from dnip.tables.formats import FORMATS, Format, format_of
 from dnip.tables.formats.text import cannot_read
 from dnip.tables.rows import WHOLE, Block, Rows, Share, as_list
@@ -103,6 +104,26 @@ class Scan:
         self._checked_whole = True
 
 
+def classes_of(
+    path: str | os.PathLike[str], classes: Sequence[str] | None = None
+) -> tuple[str, ...] | None:
+    """Return the classes of a table by its first rows, None if it has no rows.
+
+    Parameters
+    ----------
+    path, classes
+        As for `Scan`.
+
+    Raises
+    ------
+    InvalidInputError
+        For a path that cannot be read, and for columns that are no classes.
+    """
+    names = None if classes is None else check_classes(classes)
+    blocks = check_readable(path).read_share(WHOLE, Path(path), names, 1)
+    return next((block.layout.classes for block in blocks), None)
+
+
 def count_pieces(path: str | os.PathLike[str], workers: int) -> int:
     """Return into how many shares to divide a table for some workers.
 
@@ -174,13 +195,8 @@ def check_readable(file: str | os.PathLike[str]) -> Format:
     try:
         if path.is_dir():
             return FORMATS[".parquet"]
-        if path.is_char_device():
-            raise InvalidInputError(
-                f"{path}: this is a device, not a file", hint="Give the path of a table"
-            )
         if not path.is_fifo():  # which can be opened once only
-            with path.open("rb"):
-                pass
+            open_input(path).close()
     except FileNotFoundError as error:
         raise InvalidInputError(
             f"{path}: there is no such file", hint=f"Check the path; you are in {Path.cwd()}"
@@ -242,6 +258,8 @@ def check_blocks(
             mass = numbers[:, -1]
             mass = check_mass(mass, n_examples=len(p), location=location, column=n_classes)
             masses.add(mass)
+        marks = as_list(columns.get(CORRECTED, ()))
+        mark = next((str(by) for by in marks if by not in (None, "")), None)
         others = {name: as_list(columns[name]) for name in layout.others if name in columns}
         yield Rows(
             p,
@@ -253,6 +271,7 @@ def check_blocks(
             others or None,
             layout.probabilities,
             block.rows_before + block.first_row,
+            mark,
         )
     if not as_a_whole:
         return
@@ -289,5 +308,5 @@ def _refuse_columns(layout: Layout, off: Integers, sums: Floats, location: CellL
     raise InvalidInputError(
         f"{location.cell(int(off[0]))}: the columns {listed(layout.probabilities)} were taken for "
         f"the classes, but they sum to {sums[0]:.6g}, and in most rows not to 1",
-        hint=location.remedy,
+        hint=location.remedy(),
     )

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from dnip.base.errors import InvalidInputError
 from dnip.base.typing import Booleans, Floats, Integers, Labels, Probabilities
-from dnip.base.validation import check_integer
+from dnip.base.validation import check_countable, check_integer
 from dnip.tables.cells import UNLABELLED
+from dnip.tables.guards import check_raw
 from dnip.tables.rows import Rows
 from dnip.tables.table import ProbabilityTable
 
@@ -179,8 +180,12 @@ class Sampler(_Draws):
         Raises
         ------
         InvalidInputError
-            If there are more classes than rows to draw.
+            If there are more classes than rows to draw, or than a fit can count.
+        CorrectedError
+            For corrected probabilities: samples are what weights are learned from.
         """
+        check_raw(rows)
+        check_countable(len(rows.classes))
         self._classes, self._source = rows.classes, rows.source
         self._labelled = rows.labels is not None
         columns = {"probabilities": rows.probabilities, "mass": rows.mass, "ids": rows.ids}

@@ -174,7 +174,7 @@ def test_every_point_is_scored_on_the_test_table_and_can_be_deployed():
         for rows, counts in ((opt, point.confusion), (test, found.test.points[place])):
             expected = oracles.confusion_at(rows.probabilities, rows.labels, point.weight_indices)
             np.testing.assert_array_equal(counts, expected)
-            predictions = again.predict(rows.probabilities)
+            predictions = oracles.predict(rows.probabilities, again.multipliers)
             assert (predictions == rows.labels).sum() == np.trace(counts)
     raw = oracles.confusion_at(test.probabilities, test.labels, [1, 1, 1])
     np.testing.assert_array_equal(found.test.beside[0], raw)

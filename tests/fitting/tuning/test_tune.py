@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dnip.fitting.tuning.trials as trials_module
+import oracles
 from dnip import Coefficients, Objective, ProbabilityTable, tune
 from dnip.base.errors import DNIPWarning, InvalidInputError
 from dnip.fitting.fit import fit_table
@@ -165,7 +166,7 @@ TABLE = skewed(30, ids=True)
         ({"confidence": 2}, "confidence must be a finite number at least 0 and at most 1"),
         ({"time_limit": -1}, "time_limit must be"),
         ({"solver": "magic"}, "solver must be one of"),
-        ({"labels": [0, 1, 2]}, "has labels of its own"),
+        ({"y": [0, 1, 2]}, "holds labels of its own"),
     ],
 )
 def test_what_makes_no_sense_is_refused(arguments, told):
@@ -221,7 +222,8 @@ def test_predictions_are_those_of_fits_made_one_by_one(n):
                 seed=3,
             ).solution
             weights = Coefficients.from_solution(solution, ["a", "b", "c"])
-            np.testing.assert_array_equal(predicted, weights.predict(fold.dev))
+            expected = oracles.predict(fold.dev, weights.multipliers)
+            np.testing.assert_array_equal(predicted, expected)
 
 
 def test_any_number_of_threads_gives_the_same(monkeypatch):

@@ -26,6 +26,11 @@ def apply(
     file appears when it is complete. TABLE is never overwritten. With --target-prior the weights
     are first moved toward those that are most accurate in that class mix; estimate reads TABLE
     once more to find the mix, without its labels. With --on, OUT is a folder of Parquet files.
+
+    Examples
+    --------
+    dnip apply new.csv --coefficients coefficients.json --out predictions.csv
+    dnip apply all/ --coefficients coefficients.json --out predictions --on ray
     """
     from dnip.base.errors import counted
     from dnip.base.files import check_files

@@ -24,6 +24,11 @@ def audit(
     apart. With --data it also measures the captured mass, the probability of all labels together,
     on a few prompts; without, on one prompt with "N/A" in every field. The tokens of a server's
     model are shown with --tokenizer only; its mass is measured by asking the server.
+
+    Examples
+    --------
+    dnip audit agnews --model models/small
+    dnip audit task.toml --model models/small --data news
     """
     from dnip.base.errors import InvalidInputError
     from dnip.presenting.prompting import describe_audit

@@ -29,6 +29,11 @@ def check(
     Compares the probabilities of TABLE with those that the coefficients were fitted on. With
     labels, compares accuracy and COBias as well. Exit status 0 if the coefficients hold, 3 if they
     do not.
+
+    Examples
+    --------
+    dnip check new.csv --coefficients coefficients.json
+    dnip check new.csv --coefficients coefficients.json --json
     """
     from dnip.deploying.check import check as check_rows
     from dnip.method.coefficients import Coefficients

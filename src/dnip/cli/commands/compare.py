@@ -62,6 +62,11 @@ def compare(
     accuracy and COBias with intervals, and the worst class. Writes these, macro-F1, differences
     from the most probable class, all runs and a picture to a folder. A method whose library is
     missing is left out, with the reason. Ctrl-C keeps the finished methods.
+
+    Examples
+    --------
+    dnip compare opt.csv --test test.csv
+    dnip compare opt.csv --test test.csv --methods raw,dnip
     """
     from dnip.base.files import check_files
     from dnip.comparing import Material

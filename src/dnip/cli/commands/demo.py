@@ -19,6 +19,11 @@ def demo(
     The table has the probabilities that a small language model gave to AG News. Coefficients are
     fitted on one half of it and scored on the other half; coefficients, a picture and a report are
     written to a folder. No download, no key, no GPU.
+
+    Examples
+    --------
+    dnip demo
+    dnip demo --out results
     """
     from dnip.base.files import check_files
     from dnip.comparing.demonstration import FILES, run_demonstration

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from dnip.base.option import Option
 from dnip.cli import options
 from dnip.cli.console import complain, finish
+
+# Classes that fit on one screen.
+_SCREEN = 12
 
 
 def evaluate(
@@ -29,13 +32,17 @@ def evaluate(
     target_prior: options.TargetPrior = None,
     json: options.AsJson = False,
 ) -> None:
-    """Score a table before and after coefficients.
+    """Show which classes starve, and what coefficients change.
 
-    Shows accuracy, COBias, the worst class and every class, with confidence intervals: for the
-    most probable class, and for the class that the coefficients choose. The intervals hold if the
-    coefficients were fitted on other rows. With --target-prior it also scores coefficients that are
-    moved to that class mix, as `dnip apply` moves them. Rows are then weighted to have the mix,
-    unless it is estimated from them.
+    Shows accuracy, COBias and every class, with intervals: for the most probable class, and for the
+    class that coefficients choose. The intervals hold for rows that were not fitted. With
+    --target-prior, rows are weighted to have that class mix, unless it is estimated from them, and
+    coefficients are also scored moved to it, as `dnip apply` moves them.
+
+    Examples
+    --------
+    dnip evaluate opt.csv
+    dnip evaluate test.csv --coefficients coefficients.json
     """
     from dnip.base.errors import InvalidInputError, listed
     from dnip.base.files import check_files
@@ -43,7 +50,7 @@ def evaluate(
     from dnip.cli.coefficients import move_to
     from dnip.method.coefficients import Coefficients
     from dnip.presenting.drawing import check_picture, save_figure
-    from dnip.presenting.evaluation import describe, odd_class_figure
+    from dnip.presenting.evaluation import describe, odd_class_figure, sight
     from dnip.priors import is_estimate, read_prior
     from dnip.tables import Scan
     from dnip.tables.evaluation import evaluate as evaluate_table
@@ -70,7 +77,9 @@ def evaluate(
         target = read_prior(target_prior, next(iter(chunks)).classes)
     adjusted = None if moved is None else moved.coefficients
     with cluster.reading("evaluating", chunks, names) as (rows, progress):
-        result = evaluate_table(rows, fitted, adjusted=adjusted, target=target, progress=progress)
+        result = evaluate_table(
+            rows, coefficients=fitted, adjusted=adjusted, target=target, progress=progress
+        )
     if result.missing:
         complain("warning", f"no labelled row of class {listed(result.missing)}: left out")
     guess = None if moved is None or result.n_unlabelled else moved.target.estimate
@@ -78,8 +87,12 @@ def evaluate(
         complain("warning", "the class shares of the labels are outside of what is estimated")
     if picture is not None:
         save_figure(odd_class_figure(result), picture)
-    content = result.to_dict(confidence) if json else {}
-    text = describe(result, confidence=confidence)
+    content: dict[str, Any] = {}
+    if json:
+        content = {**result.to_dict(confidence), "starving": result.starving(confidence)}
+    text = describe(result, confidence=confidence, most=None if fitted else _SCREEN)
+    if fitted is None:
+        text += f"\n\n{sight(result, confidence, options.line('fit', table, classes))}"
     if moved is not None:
         content["target_prior"] = moved.to_dict()
     if picture is not None:

@@ -57,6 +57,11 @@ def export(
     transformers: the same for generate. onnx: a model that multiplies and takes the largest.
     sql: a query over a table of probabilities. json-bias: a temperature and a bias per class.
     python: a file without dependencies. Each says when its decisions equal those of dnip apply.
+
+    Examples
+    --------
+    dnip export coefficients.json --to python --out decide.py
+    dnip export coefficients.json --to sql --dialect sqlite
     """
     from dnip.base.errors import InvalidInputError
     from dnip.base.files import atomic_path, check_files

@@ -11,6 +11,7 @@ from dnip.cli import options
 from dnip.cli.console import complain, finish, search_progress
 
 if TYPE_CHECKING:
+    from dnip.fitting.record import Fit
     from dnip.fitting.settings import FitSettings
     from dnip.method.constraints import Constraints
     from dnip.solvers import Solver
@@ -89,33 +90,42 @@ class FitOptions(ConstraintOptions, options.ObjectiveOptions):
     ] = None
     terms: str = option(
         "Terms of the objective to keep, comma-separated.",
-        metavar="A,B,C",
+        options.OBJECTIVE,
+        "A,B,C",
         default="error,cobias,pmi",
     )
     cobias: options.CobiasPairs = "pairwise"
     costs: Path | None = option(
         "What each prediction costs, as CSV or JSON: a row per true class, a column per "
         "predicted class, with or without names. The mean cost replaces the error.",
-        metavar="FILE",
+        options.OBJECTIVE,
+        "FILE",
     )
     solver: SolverName | None = option(
-        "How to search.  [default: coordinate; anneal with --preset]"
+        "How to search.  [default: coordinate; anneal with --preset]", options.SEARCH
     )
-    effort: float | None = option("Multiplies the work of the coordinate solver.  [default: 1.0]")
+    effort: float | None = option(
+        "Multiplies the work of the coordinate solver.  [default: 1.0]", options.SEARCH
+    )
     gap: float | None = option(
         "The exact solver may stop when the objective is proven to be within this of the "
-        "optimum.  [default: 0.0]"
+        "optimum.  [default: 0.0]",
+        options.SEARCH,
     )
-    seed: int = option("Seed of the search.", default=0)
-    time_limit: float | None = option("Seconds after which the best so far is kept.")
+    seed: int = option("Seed of the search.", options.SEARCH, default=0)
+    time_limit: float | None = option(
+        "Seconds after which the best so far is kept.", options.SEARCH
+    )
     preset: Literal["paper", "authors"] | None = option(
         "paper: the settings and the annealing of the paper, with μ of the authors' code. "
-        "authors: the few moves of that code, too. Other options override it."
+        "authors: the few moves of that code, too. Other options override it.",
+        options.SEARCH,
     )
     robust: Switch | None = option(
         "on: weights that hold on other rows, however few the labels. off: the plain optimum "
         "of the objective. auto: on, but off for large tables and for solvers other than "
-        "coordinate.  [default: auto; off with --preset]"
+        "coordinate.  [default: auto; off with --preset]",
+        options.SEARCH,
     )
     target_prior: options.TargetPrior = None
 
@@ -166,7 +176,7 @@ def fit(
     cluster: options.ClusterOptions,
     table: options.OptTable,
     chosen: FitOptions,
-    out: options.CoefficientsOut = Path("coefficients.json"),
+    out: options.CoefficientsOut = None,
     classes: options.Classes = None,
     unlabelled: options.Unlabelled = None,
     evidence: Annotated[
@@ -176,9 +186,16 @@ def fit(
             "expect on other rows, and a verdict.  [default: if that is quick]"
         ),
     ] = None,
+    only_if_better: Annotated[
+        bool,
+        Option(
+            "Unless the verdict is to apply them, write coefficients of 1 instead, which leave "
+            "the raw argmax in force."
+        ),
+    ] = False,
     confidence: options.Confidence = options.DEFAULT_CONFIDENCE,
     trace: Annotated[
-        Path | None, Option("Also write the course of the search, as CSV.", metavar="FILE")
+        Path | None, Option("Also write the course of the search, as CSV.", options.SEARCH, "FILE")
     ] = None,
     rows: options.RowsToFit = options.DEFAULT_ROWS,
     json: options.AsJson = False,
@@ -187,17 +204,28 @@ def fit(
 
     Finds one weight per class that minimises error + β·COBias - τ·ΣPMI: on the labelled rows, and
     as expected on unlabelled rows. Writes the weights, and how they were found, to a JSON file.
+
+    Examples
+    --------
+    dnip fit opt.csv
+    dnip fit opt.csv --max-accuracy-loss 0.01 --out coefficients.json
     """
     from dnip.base.errors import InvalidInputError
     from dnip.base.files import check_files
     from dnip.base.validation import check_level
-    from dnip.cli.coefficients import save_coefficients
+    from dnip.cli.coefficients import check_out, save_coefficients
     from dnip.fitting.fit import fit_file
     from dnip.presenting.fit import describe_fit, fit_to_dict, notes_on_fit, write_trace
 
     mix = options.named_file(chosen.target_prior, ".json")
     reads = {"table": table, "unlabelled": unlabelled, "costs": chosen.costs, "target prior": mix}
-    check_files(reads, {"out": out, "trace": trace})
+    names = options.split_classes(classes)
+    target = check_out(out, table, names)
+    check_files(reads, {"out": target, "trace": trace})
+    if only_if_better and evidence is False:
+        raise InvalidInputError(
+            "--only-if-better needs a verdict, but evidence is off", hint="Leave --no-evidence out"
+        )
     settings = chosen.settings()
     if settings.robust == "off" and unlabelled is not None and chosen.target_prior != "estimate":
         raise InvalidInputError(
@@ -209,14 +237,15 @@ def fit(
         fitted = fit_file(
             table,
             settings,
-            classes=options.split_classes(classes),
+            classes=names,
             rows=rows,
             unlabelled=unlabelled,
-            evidence=evidence,
+            evidence=True if only_if_better else evidence,
             cluster=workers,
             progress=progress,
         )
-    save_coefficients(fitted.coefficients, out)
+    raw = only_if_better and not (fitted.evidence and fitted.evidence.apply)
+    save_coefficients(fitted.unweighted() if raw else fitted.coefficients, target)
     if trace is not None:
         write_trace(fitted.solution, trace)
     for note in notes_on_fit(fitted, unlabelled):
@@ -224,5 +253,19 @@ def fit(
     if evidence is None and fitted.evidence is None:
         complain("note", "no verdict, as refits would take long; --evidence asks for it")
     content = fit_to_dict(fitted, settings.robust, confidence) if json else {}
-    text = f"{describe_fit(fitted, confidence)}\ncoefficients written to {out}"
-    finish({**content, "out": str(out)}, text, json=json)
+    text = f"{describe_fit(fitted, confidence)}\n{_written(fitted, target, raw=raw)}"
+    content |= {"out": str(target), "holds": "raw" if raw else "fitted"}
+    finish(content, text, json=json)
+
+
+def _written(fitted: Fit, target: Path, *, raw: bool) -> str:
+    """Return what the file holds, by the verdict."""
+    if raw:
+        return f"coefficients of 1 written to {target}: the raw argmax stays in force"
+    told = f"coefficients written to {target}"
+    if fitted.evidence is None or fitted.evidence.apply:
+        return told
+    return (
+        f"{told}: it holds the fit all the same;\n"
+        "--only-if-better would write 1 for every class, the raw argmax"
+    )

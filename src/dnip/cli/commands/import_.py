@@ -71,6 +71,11 @@ def import_(
     Reads the answers of decision servers, saved log-probabilities and batch outputs of language
     models, samples of evaluation harnesses, and any file with a column for each class. Refusals
     and failed requests are counted and left out. What was found is written to TABLE.meta.json.
+
+    Examples
+    --------
+    dnip import answers.jsonl --classes ham,spam --out opt.csv
+    dnip import answers.json --classes ham,spam --gold gold.csv --out opt.csv
     """
     from dnip.base.files import check_files
     from dnip.presenting.prompting import describe_import, notes_on_import

@@ -28,12 +28,7 @@ def pareto(
             metavar="RULE",
         ),
     ] = None,
-    out: Annotated[
-        Path | None,
-        Option(
-            "Where to write the chosen coefficients.  [default: coefficients.json]", metavar="FILE"
-        ),
-    ] = None,
+    out: options.CoefficientsOut = None,
     classes: options.Classes = None,
     scale: Annotated[str, options.scale_option()] = options.DEFAULT_SCALE,
     smoothing: options.Smoothing = None,
@@ -41,19 +36,21 @@ def pareto(
         float,
         Option(
             "Multiplies the work. If it suffices to try all weights, the front is proven: always "
-            "for 2 classes; with --scale 30 also for 3, and from 7 on for 4."
+            "for 2 classes; with --scale 30 also for 3, and from 7 on for 4.",
+            options.SEARCH,
         ),
     ] = 1.0,
     cross_fit: Annotated[
         Switch,
         Option(
             "Also score points on rows of TABLE that were left out. auto: if a class has fewer "
-            "than 100 labels."
+            "than 100 labels.",
+            options.SEARCH,
         ),
     ] = "auto",
-    seed: Annotated[int, Option("Seed of the search.")] = 0,
+    seed: Annotated[int, Option("Seed of the search.", options.SEARCH)] = 0,
     time_limit: Annotated[
-        float | None, Option("Seconds after which the front so far is kept.")
+        float | None, Option("Seconds after which the front so far is kept.", options.SEARCH)
     ] = None,
     json: options.AsJson = False,
 ) -> None:
@@ -62,10 +59,15 @@ def pareto(
     Finds all weights that no other weights beat in both on the labelled rows, from the most
     accurate to the most even. Scores them on a test table, draws them, and writes the coefficients
     of the one that a rule chooses. Ctrl-C keeps the front so far.
+
+    Examples
+    --------
+    dnip pareto opt.csv --test test.csv
+    dnip pareto opt.csv --choose 'loss<=0.01' --out coefficients.json
     """
     from dnip.base.errors import InvalidInputError, listed
     from dnip.base.files import check_files
-    from dnip.cli.coefficients import save_coefficients
+    from dnip.cli.coefficients import USUAL_OUT, check_out, save_coefficients
     from dnip.fitting.pareto import Rule, trace_front
     from dnip.method.solution import Status
     from dnip.presenting.front import FILES, describe_choice, present_front
@@ -76,10 +78,10 @@ def pareto(
             f"--out {out} is for the coefficients of a chosen point, but none is chosen",
             hint="Add --choose knee, or name a folder for the front with --folder",
         )
-    target = out or Path("coefficients.json")
+    names = options.split_classes(classes)
+    target = USUAL_OUT if rule is None else check_out(out, table, names)
     writes = {} if rule is None else {"out": target}
     check_files({"table": table, "test": test}, writes, FILES.within(folder))
-    names = options.split_classes(classes)
     (held_out,) = options.read_others(names, test)
     FILES.prepare(folder)
     with live_progress("searching") as show:

@@ -7,6 +7,7 @@ from typing import Annotated
 
 from dnip.base.option import Option
 from dnip.cli import options
+from dnip.cli.command import CLUSTER
 from dnip.cli.console import complain, finish, live_progress
 from dnip.prompting.engines.base import Engine, Fill
 from dnip.prompting.models import HERE, SERVER, ModelOptions, open_model
@@ -50,10 +51,7 @@ def prompt(
     ] = None,
     gpus_per_worker: Annotated[
         float | None,
-        Option(
-            "GPUs of each process of the cluster; 0.5 if two share one.  [default: 0]",
-            options.CLUSTER,
-        ),
+        Option("GPUs of each process of the cluster; 0.5 if two share one.  [default: 0]", CLUSTER),
     ] = None,
 ) -> None:
     """Ask a language model for class probabilities.
@@ -62,6 +60,11 @@ def prompt(
     gave to all labels together. Settings and versions are written to OUT.meta.json. A run that was
     killed continues when it is started again with the same command. A server's key is read from the
     environment.
+
+    Examples
+    --------
+    dnip prompt agnews --data news --model models/small --out test.csv
+    dnip prompt task.toml --data news --model URL --served-model M --out opt.csv
     """
     from functools import partial
 

@@ -14,12 +14,10 @@ from dnip.cli.console import finish, live_progress
 def report(
     table: options.Table,
     test: Annotated[
-        Path | None,
-        Option("Show these rows instead; TABLE serves to find weights.", metavar="TABLE"),
+        Path | None, Option("Show these rows; TABLE serves to find weights.", metavar="TABLE")
     ] = None,
     coefficients: Annotated[
-        Path | None,
-        Option("Show these coefficients.  [default: fit them on TABLE]", metavar="FILE"),
+        Path | None, Option("Show what these coefficients do.  [default: fit some]", metavar="FILE")
     ] = None,
     out: Annotated[Path, Option("Where to write the page.", metavar="FILE")] = Path("report.html"),
     figures: Annotated[
@@ -30,11 +28,18 @@ def report(
     seed: Annotated[int, Option("Seed of the searches.")] = 0,
     json: options.AsJson = False,
 ) -> None:
-    """Write one HTML page: which classes starve, what weights change, and what that costs.
+    """Write one HTML page: which classes starve, and what mending costs.
 
-    The page opens from disk and loads nothing. It holds counts and class names, and no row.
+    With coefficients, TABLE is scored. Without, one half of it is fitted and the other is scored.
+    With --test, TABLE is fitted and the test is scored. The page opens from disk and loads nothing.
+    It holds counts and class names, and no row.
+
+    Examples
+    --------
+    dnip report opt.csv
+    dnip report test.csv --coefficients coefficients.json --out report.html
     """
-    from dnip.base.files import atomic_path, check_files, make_folder
+    from dnip.base.files import check_files, new_folder
     from dnip.base.validation import check_level
     from dnip.method.coefficients import Coefficients
     from dnip.presenting.drawing import save_figure
@@ -53,12 +58,13 @@ def report(
     (others,) = options.read_others(names, test)
     with live_progress("searching"):
         page = report_on(rows, others, fitted, confidence=confidence, seed=seed)
-    html = page.to_html()
+    page.save(out)
     if figures is not None:
-        for figure, suffix in product(page.figures, (".png", ".svg")):
-            save_figure(figure, make_folder(figures) / f"{figure.name}{suffix}")
-    with atomic_path(out) as temporary:
-        temporary.write_text(html, encoding="utf-8")
+        with new_folder(figures) as folder:
+            for figure, suffix in product(page.figures, (".png", ".svg")):
+                save_figure(figure, folder / f"{figure.name}{suffix}")
     paths = [str(path) for path in (out, *(pictures.values() if page.figures else ()))]
     text = wrapped(f"{page.verdict}\n\nwritten: {', '.join(paths)}")
+    if test is None and fitted is None:
+        text += f"\nNext, learn from all rows: {options.line('fit', table, classes)}"
     finish({"verdict": page.verdict, "written": paths}, text, json=json)

@@ -15,11 +15,16 @@ def show(
     other: Annotated[Path | None, Argument("Show what differs from this file.")] = None,
     json: options.AsJson = False,
 ) -> None:
-    """Show the weights in a coefficients file, and what it records of the fit.
+    """Show what is in a coefficients file, or what differs between two.
 
     Long texts are cut; --json has the whole file. With two files, shows what differs between them:
     weights, settings, data. Weights then stand side by side, divided by the largest, for only their
     ratios matter. The exit status is 0 whether or not anything differs.
+
+    Examples
+    --------
+    dnip show coefficients.json
+    dnip show old.json new.json
     """
     from dnip.method.coefficients import Coefficients
     from dnip.presenting.coefficients import (

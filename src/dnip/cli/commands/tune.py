@@ -11,6 +11,8 @@ from dnip.base.option import CriterionName, Option, SolverName
 from dnip.cli import options
 from dnip.cli.console import complain, finish, live_progress
 
+_GRID, _SCORES = "Settings to try", "How to choose"
+
 
 def _split(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(",") if part.strip())
@@ -35,36 +37,34 @@ def _weights(text: str) -> dict[str, float]:
 
 def tune(
     table: options.OptTable,
-    betas: Annotated[str, Option("β, weights of COBias to try.", metavar="A,B,C")] = (
-        "0.5,1,2.7,5,10"
-    ),
-    taus: Annotated[str, Option("τ, weights of the PMI term to try.", metavar="A,B,C")] = "0,0.2",
-    scales: Annotated[
-        str, Option("Scales to try: K, log:K.", metavar="A,B,C")
-    ] = options.DEFAULT_SCALE,
+    betas: Annotated[str, Option("β, weights of COBias.", _GRID, "A,B,C")] = ("0.5,1,2.7,5,10"),
+    taus: Annotated[str, Option("τ, weights of the PMI term.", _GRID, "A,B,C")] = "0,0.2",
+    scales: Annotated[str, Option("Scales: K, log:K.", _GRID, "A,B,C")] = options.DEFAULT_SCALE,
     smoothings: Annotated[
-        str | None,
-        Option("μ, counts to add inside PMI, to try.  [default: 0.4·M]", metavar="A,B,C"),
+        str | None, Option("μ, counts to add inside PMI.  [default: 0.4·M]", _GRID, "A,B,C")
     ] = None,
-    robust_modes: Annotated[str, Option("Modes of --robust to try.", metavar="A,B,C")] = "auto",
+    robust_modes: Annotated[str, Option("Modes of --robust.", _GRID, "A,B,C")] = "auto",
     folds: Annotated[
         int | None,
         Option(
             "Score by cross-validation with this many folds, stratified by class.  [default: 5, or "
-            "as many as the smallest class has labels]"
+            "as many as the smallest class has labels]",
+            _SCORES,
         ),
     ] = None,
     dev_share: Annotated[
-        float | None, Option("Score on this share of every class instead, such as 0.05.")
+        float | None, Option("Score on this share of every class instead, such as 0.05.", _SCORES)
     ] = None,
     dev: Annotated[
-        Path | None, Option("Score on this table instead; no row of it is fitted.", metavar="TABLE")
+        Path | None,
+        Option("Score on this table instead; no row of it is fitted.", _SCORES, "TABLE"),
     ] = None,
     criterion: Annotated[
         CriterionName,
         Option(
             "The best candidate: by accuracy then COBias, by COBias then accuracy, or by a "
-            "weighted sum."
+            "weighted sum.",
+            _SCORES,
         ),
     ] = "weighted",
     weights: Annotated[
@@ -72,34 +72,43 @@ def tune(
         Option(
             "Weights of the sum, by the names of metrics that `evaluate --json` prints.  "
             "[default: accuracy=1,cobias=1]",
-            metavar="METRIC=W,…",
+            _SCORES,
+            "METRIC=W,…",
         ),
     ] = None,
     confidence: Annotated[
-        float, Option("How sure to be before leaving the defaults; 0 takes the best candidate.")
+        float,
+        Option("How sure to be before leaving the defaults; 0 takes the best candidate.", _SCORES),
     ] = options.DEFAULT_CONFIDENCE,
-    out: options.CoefficientsOut = Path("coefficients.json"),
+    out: options.CoefficientsOut = None,
     classes: options.Classes = None,
     cobias: options.CobiasPairs = "pairwise",
-    solver: Annotated[SolverName, Option("How to search.")] = "coordinate",
+    solver: Annotated[SolverName, Option("How to search.", options.SEARCH)] = "coordinate",
     unlabelled: options.Unlabelled = None,
-    seed: Annotated[int, Option("Seed of splits, searches and bootstrap.")] = 0,
+    seed: Annotated[int, Option("Seed of splits, searches and bootstrap.", options.SEARCH)] = 0,
     time_limit: Annotated[
         float | None,
-        Option("Seconds in all; candidates that are not finished by then are left out."),
+        Option(
+            "Seconds in all; candidates that are not finished by then are left out.", options.SEARCH
+        ),
     ] = None,
     json: options.AsJson = False,
 ) -> None:
-    """Choose β, τ, K, μ and robustness, then learn coefficients from all labels.
+    """Choose the settings of a fit on labels, then learn coefficients.
 
     Every combination of the lists is fitted on one part of the labelled rows of TABLE and scored on
     another. If a candidate is better than the defaults beyond chance, the one nearest to them
     within one standard error of the best is chosen; else the defaults are. The choice is then
     fitted on all labelled rows. Ctrl-C chooses among the finished candidates.
+
+    Examples
+    --------
+    dnip tune opt.csv
+    dnip tune opt.csv --betas 0.5,1,2.7 --out coefficients.json
     """
     from dnip.base.errors import InvalidInputError
     from dnip.base.files import check_files
-    from dnip.cli.coefficients import save_coefficients
+    from dnip.cli.coefficients import check_out, save_coefficients
     from dnip.fitting.tuning import Criterion, Grid
     from dnip.fitting.tuning import tune as tune_table
     from dnip.method.objective import Objective
@@ -118,8 +127,9 @@ def tune(
             "unlabelled rows serve robust fits only, but --robust-modes is off",
             hint="Leave --unlabelled out, or try auto, too",
         )
-    check_files({"table": table, "dev": dev, "unlabelled": unlabelled}, {"out": out})
     names = options.split_classes(classes)
+    target = check_out(out, table, names)
+    check_files({"table": table, "dev": dev, "unlabelled": unlabelled}, {"out": target})
     dev_rows, more = options.read_others(names, dev, unlabelled)
     with live_progress("tuning") as show:
         tuning = tune_table(
@@ -138,13 +148,13 @@ def tune(
             time_limit=time_limit,
             progress=lambda done, total: show(f"{done:,} of {total:,} fits", done, total),
         )
-    save_coefficients(tuning.fit.coefficients, out)
+    save_coefficients(tuning.fit.coefficients, target)
     if tuning.interrupted:
         complain("interrupted", f"chosen among {len(tuning.candidates)} finished candidates")
     level = options.DEFAULT_CONFIDENCE
     content = fit_to_dict(tuning.fit, tuning.chosen.robust, level) if json else {}
     text = (
         f"{describe_tuning(tuning)}\n\nfitted on all labels\n"
-        f"{describe_fit(tuning.fit, level)}\ncoefficients written to {out}"
+        f"{describe_fit(tuning.fit, level)}\ncoefficients written to {target}"
     )
-    finish({**content, **tuning.to_dict(), "out": str(out)}, text, json=json)
+    finish({**content, **tuning.to_dict(), "out": str(target), "holds": "fitted"}, text, json=json)

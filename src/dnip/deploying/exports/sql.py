@@ -19,6 +19,8 @@ _GROUP = "SQL"
 _MOST_ARGUMENTS = 100
 # Whole numbers up to here are exact in double precision.
 _EXACT = 1 << 53
+# Names that the query uses beside those of the table.
+_NAMES = "prediction", "dnip_largest", "dnip_table", "dnip_own"
 
 
 class Dialect(NamedTuple):
@@ -135,7 +137,8 @@ DIALECTS: dict[DialectName, Dialect] = {
 class Sql(Export):
     """A query that adds the column ``prediction``, the class name, to a table.
 
-    A row with a NULL among its probabilities has the prediction NULL.
+    A row with a NULL among its probabilities has the prediction NULL. A table that has a column
+    of that name already is refused by the database: the name is ambiguous then.
 
     Parameters
     ----------
@@ -150,15 +153,18 @@ class Sql(Export):
     >>> from dnip import Coefficients
     >>> print(Sql("sqlite").render(Coefficients(["no", "yes"], [30, 15], 30)))
     -- Decisions equal those of dnip apply for rows of doubles that sum to 1 within 0.001.
+    -- No column of the table may be called "prediction".
     SELECT
-      *,
+      "dnip_table".*,
       CASE MAX(
         CAST("p0" AS REAL) * CAST(30 AS REAL),
         CAST("p1" AS REAL) * CAST(15 AS REAL))
         WHEN CAST("p0" AS REAL) * CAST(30 AS REAL) THEN 'no'
         WHEN CAST("p1" AS REAL) * CAST(15 AS REAL) THEN 'yes'
       END AS "prediction"
-    FROM "probabilities";
+    FROM "probabilities" AS "dnip_table"
+      CROSS JOIN (SELECT 1 AS "prediction") AS "dnip_own"
+    WHERE "prediction" = 1;
     <BLANKLINE>
     """
 
@@ -198,17 +204,24 @@ class Sql(Export):
             f"    WHEN {product} THEN {one.text(name)}\n"
             for product, name in zip(products, classes, strict=True)
         )
-        chosen = f"{cases}  END AS {one.identifier('prediction')}"
-        table = ".".join(one.identifier(part) for part in self.table_name.split("."))
+        prediction, best, given, own = map(one.identifier, _NAMES)
+        chosen = f"{cases}  END AS {prediction}"
+        # a name that the table has, too, is ambiguous in WHERE
+        names = [prediction, best] if one.but else [prediction]
+        table = (
+            f"FROM {'.'.join(map(one.identifier, self.table_name.split('.')))} AS {given}\n"
+            f"  CROSS JOIN (SELECT {', '.join(f'1 AS {name}' for name in names)}) AS {own}\n"
+            f"WHERE {' AND '.join(f'{name} = 1' for name in names)}"
+        )
         if one.but:  # others than SQLite compute the operand of CASE anew for every WHEN
-            best = one.identifier("dnip_largest")
             query = (
                 f"SELECT\n  * {one.but} ({best}),\n  CASE {best}\n{chosen}\n"
-                f"FROM (\n  SELECT *, {largest} AS {best}\n  FROM {table}\n)"
+                f"FROM (\nSELECT {given}.*, {largest} AS {best}\n{table}\n)"
             )
         else:
-            query = f"SELECT\n  *,\n  CASE {largest}\n{chosen}\nFROM {table}"
-        return f"-- {self.promise}.\n{query};\n"
+            query = f"SELECT\n  {given}.*,\n  CASE {largest}\n{chosen}\n{table}"
+        rule = f"-- No column of the table may be called {' or '.join(names)}."
+        return f"-- {self.promise}.\n{rule}\n{query};\n"
 
 
 def _quoted(text: str, mark: str, *, backslash: bool) -> str:

@@ -241,7 +241,7 @@ def trace_front(
     True
     """
     check_choice("cross_fit", cross, get_args(Switch))
-    sample, count = sample_of(table, classes, seed=seed)
+    sample, count = sample_of(table, None, classes, seed=seed)
     opt, weight = sample.table, sample.weights
     labelled = scored_rows(opt, "a fit")
     held_out = None

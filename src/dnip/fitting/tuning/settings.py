@@ -29,7 +29,7 @@ class Settings:
     smoothing : float, optional
         μ, above 0; 0.4·M if left out.
     robust : {"auto", "on", "off"}, default="auto"
-        As for :func:`dnip.fit_table`.
+        As for :func:`dnip.fit`.
 
     Examples
     --------

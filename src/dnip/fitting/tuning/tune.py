@@ -6,7 +6,6 @@ import time
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,6 +27,7 @@ from dnip.metrics import METRICS, accuracy, cobias
 from dnip.metrics.confusion import count_pairs
 from dnip.solvers import Solver
 from dnip.tables import ProbabilityTable
+from dnip.tables.given import TableLike
 from dnip.tables.guards import check_disjoint, scored_rows
 from dnip.tables.sampling import Sample
 
@@ -149,8 +149,8 @@ class Tuning:
 
 
 def tune(
-    table: ProbabilityTable | Path | ArrayLike,
-    labels: ArrayLike | None = None,
+    data: TableLike,
+    y: ArrayLike | None = None,
     grid: Grid | None = None,
     *,
     classes: Sequence[str] | None = None,
@@ -174,15 +174,10 @@ def tune(
 
     Parameters
     ----------
-    table : ProbabilityTable, Path or array-like of shape (M, N)
-        The opt set. Rows without a label are used by robust fits only. Of a file of more than
-        1,000,000 rows, a sample is used.
-    labels : array-like of shape (M,), optional
-        Class indices, where `table` is a matrix; -1 for a row without one.
+    data, y, classes
+        The opt set, as for :func:`dnip.fit`.
     grid : Grid, optional
         The candidates; ``Grid()`` by default.
-    classes : sequence of str, optional
-        Class names of a file.
     criterion : Criterion or str, default="weighted"
         What makes a candidate better.
     folds : int, optional
@@ -195,7 +190,7 @@ def tune(
     objective : Objective, optional
         Terms, and COBias or COBias_single; its β, τ and μ are replaced by those of the candidates.
     unlabelled, solver, seed
-        As for :func:`dnip.fitting.fit.fit_table`.
+        As for :func:`dnip.fit`.
     time_limit : float, optional
         Seconds in all. Candidates that are not finished after four fifths of it are left out.
     confidence : float, default=0.9
@@ -234,7 +229,7 @@ def tune(
     check_number("confidence", confidence, at_least=0, at_most=1)
     if time_limit is not None:
         check_number("time_limit", time_limit, at_least=0)
-    sample, count = sample_of(_as_table(table, labels), classes, seed=seed)
+    sample, count = sample_of(data, y, classes, seed=seed)
     opt = sample.table
     scheme, trial_folds = _set_apart(sample, folds, dev_share, dev, seed)
     dev_labels = [fold.dev_labels for fold in trial_folds]
@@ -286,20 +281,6 @@ def tune(
         interrupted=trials.interrupted,
         seconds=time.perf_counter() - began,
     )
-
-
-def _as_table(
-    table: ProbabilityTable | Path | ArrayLike, labels: ArrayLike | None
-) -> ProbabilityTable | Path:
-    if not isinstance(table, ProbabilityTable | Path):
-        known = None if labels is None else np.asarray(labels)
-        return ProbabilityTable(np.asarray(table), known)
-    if labels is not None:
-        raise InvalidInputError(
-            f"{table} has labels of its own, and others are given beside it",
-            hint="Give a matrix with labels, or a table alone",
-        )
-    return table
 
 
 def _set_apart(

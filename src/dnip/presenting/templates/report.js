@@ -116,8 +116,8 @@ const rows = order.map((c) => {
   button.addEventListener("click", () => { focus = focus === c ? null : c; draw(); });
   const [rate, bar, weight] = ["number", "bar", "number"].map((name) => make("td", { class: name }));
   at("classes").tBodies[0].append(make("tr", {}, make("th", { scope: "row" }, button),
-    make("td", { class: "number" }, percent(raw.rates[c][0])), rate, bar,
-    make("td", { class: "number" }, support[c].toLocaleString("en")), weight));
+    make("td", { class: "number" }, support[c].toLocaleString("en")), weight,
+    make("td", { class: "number" }, percent(raw.rates[c][0])), rate, bar));
   return { c, button, rate, bar, weight };
 });
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from dnip.base.errors import BackendError, DNIPError, InvalidInputError, first_line
+from dnip.base.files import read_text
 from dnip.base.optional import load_optional
 from dnip.prompting.task import Task
 
@@ -23,7 +25,8 @@ SMALL_FILES = ("*.json", "*.jinja", "*.txt", "*.model", "*.tiktoken")
 WEIGHTS = ("*.safetensors",)
 #: Files in folders, and weights in another format, which a repository may hold besides.
 _OTHERS = ("*/*", "consolidated*")
-
+# The setting of the library that runs a model's code, which its messages name.
+_CODE = "trust_remote_code"
 #: Stands for a reply, to see how a chat template writes one.
 _REPLY = "reply"
 
@@ -113,24 +116,41 @@ def commit_of(folder: Path) -> str | None:
 
 
 def load(loader: Callable[..., Any], folder: Path, what: str, **options: Any) -> Any:
-    """Load from a folder with a ``from_pretrained``.
+    """Load from a folder with a ``from_pretrained``; code that comes with a model is never run.
 
     Raises
     ------
     InvalidInputError
-        If the files do not fit together.
+        If the files do not fit together, or need code of their own.
     """
+    name = f"the {what} {str(folder)!r}"
     try:
-        return loader(str(folder), local_files_only=True, **options)
+        for path in folder.iterdir():
+            if path.exists() and not (path.is_file() or path.is_dir()):
+                raise ValueError(f"{path.name} is a device or a pipe")
+        if (config := folder / "config.json").is_file():
+            json.loads(read_text(config), object_hook=_refuse_kernels)
+        return loader(str(folder), local_files_only=True, trust_remote_code=False, **options)
     except (MemoryError, DNIPError):
         raise
     except Exception as error:  # the library raises whatever its own libraries raise
+        if _CODE in str(error):
+            raise InvalidInputError(
+                f"{name} needs code of its own, which is never run",
+                hint="Give a model of an architecture that transformers itself has",
+            ) from None
         raise InvalidInputError(
-            f"the {what} {str(folder)!r} cannot be loaded: "
-            f"{type(error).__name__}: {first_line(error)}",
+            f"{name} cannot be loaded: {type(error).__name__}: {first_line(error)}",
             hint="Give a causal language model in the format of transformers, its weights as "
             ".safetensors, with its tokenizer",
         ) from error
+
+
+def _refuse_kernels(settings: dict[str, Any]) -> None:
+    """Refuse an attention or an expert that is a repository of compiled code."""
+    for name, value in settings.items():
+        if name.endswith("_implementation") and "/" in str(value):
+            raise ValueError(f"{_CODE}: {name}")
 
 
 class HubTokenizer:

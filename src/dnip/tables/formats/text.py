@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO, TypeAlias, cast
 
 from dnip.base.errors import InvalidInputError, shown
+from dnip.base.files import as_text
 from dnip.tables.columns import CellLocation, resolve_columns
 from dnip.tables.rows import Block, as_list, rows_per_block
 
@@ -143,13 +144,9 @@ def open_text(path: Path) -> Iterator[IO[str]]:
     """
     compressed = path.name.lower().endswith(".gz")
     try:
-        with (
-            gzip.open(path, "rt", encoding="utf-8-sig", newline="")
-            if compressed
-            else path.open(encoding="utf-8-sig", newline="")
-        ) as file:
+        with _open(path, compressed=compressed) as file:
             try:
-                yield file
+                yield as_text(file, str(path))
             except UnicodeDecodeError as error:
                 raise _not_utf8(path, compressed=compressed) from error
     except gzip.BadGzipFile as error:
@@ -164,6 +161,10 @@ def open_text(path: Path) -> Iterator[IO[str]]:
         ) from error
     except OSError as error:
         raise cannot_read(path, error) from error
+
+
+def _open(path: Path, *, compressed: bool) -> IO[bytes]:
+    return cast("IO[bytes]", gzip.open(path)) if compressed else path.open("rb")
 
 
 def cannot_read(path: Path, error: OSError) -> InvalidInputError:
@@ -183,7 +184,7 @@ def empty_file(path: Path) -> InvalidInputError:
 
 def _not_utf8(path: Path, *, compressed: bool) -> InvalidInputError:
     """Find the line that is not UTF-8; the decoder reads ahead and does not know it."""
-    with cast("IO[bytes]", gzip.open(path)) if compressed else path.open("rb") as file:
+    with _open(path, compressed=compressed) as file:
         bad_bytes = ((number, line, _bad_byte(line)) for number, line in enumerate(file, start=1))
         number, line, byte = next(found for found in bad_bytes if found[2])
     gzipped = line.startswith(b"\x1f\x8b")

@@ -1,0 +1,98 @@
+"""Names of classes and columns in every export and table, beside columns that are there already."""
+
+import csv
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from dnip import Coefficients, ProbabilityTable
+from fuzzing import fuzzed, run, workshop
+from mutations import texts
+
+P = np.array([[0.5, 0.3, 0.2], [0.2, 0.5, 0.3], [0.1, 0.4, 0.5]])
+OURS = ["prediction", "dnip_largest", "dnip_table", "dnip_own", "label", "id", "mass", "p0", "p3"]
+words = st.sampled_from(OURS) | texts
+sortings = st.lists(words, min_size=3, max_size=4, unique_by=lambda text: text.strip().casefold())
+
+
+def usable(names):
+    """Names that the command line and a database take: visible, none of them empty."""
+    return all(name.strip() == name != "" and name.isprintable() for name in names)
+
+
+def one_line(names):
+    """Names as `--columns` takes them."""
+    return ",".join('"' + name.replace('"', '""') + '"' for name in names)
+
+
+def decided(database, columns, query):
+    """What a query makes of the rows of a table with these columns; None where one is ambiguous."""
+    quoted = ['"' + name.replace('"', '""') + '"' for name in columns]
+    database.execute(f"CREATE TABLE probabilities ({', '.join(f'{one} DOUBLE' for one in quoted)})")
+    for row in P.tolist():
+        cells = ", ".join(map(str, [*row, 0.5][: len(columns)]))
+        database.execute(f"INSERT INTO probabilities VALUES ({cells})")
+    try:
+        return [row[-1] for row in database.execute(query).fetchall()]
+    except Exception as error:
+        if "mbiguous" not in str(error):
+            raise
+        return None
+
+
+@fuzzed(12)
+@given(sortings, sortings, st.sampled_from(["duckdb", "sqlite"]))
+def test_a_query_decides_as_the_package_or_is_refused(classes, columns, dialect):
+    duckdb = pytest.importorskip("duckdb", reason="duckdb is not installed")
+    assume(usable(columns) and usable(classes[:3]))
+    coefficients = Coefficients(classes[:3], [10, 20, 30], 30)
+    options = ["--to", "sql", "--dialect", dialect, f"--columns={one_line(columns[:3])}"]
+    with workshop({"c.json": coefficients.to_json()}):
+        assert run("export", "c.json", *options, "--out", "q.sql").status == 0
+        query = Path("q.sql").read_text("utf-8")
+    connect = duckdb.connect if dialect == "duckdb" else sqlite3.connect
+    with closing(connect(":memory:")) as database:
+        found = decided(database, columns, query)
+    taken = {name.casefold() for name in columns} & {"prediction", "dnip_largest"}
+    assert found == [classes[c] for c in coefficients.predict(P)] or (found is None and taken)
+
+
+@fuzzed(6)
+@given(sortings, st.sampled_from(["json-bias", "python", "onnx", "sql"]))
+def test_names_in_every_export_come_out_as_they_are(classes, form):
+    try:
+        coefficients = Coefficients(classes[:3], [10, 20, 30], 30)
+    except ValueError:
+        return
+    with workshop({"c.json": coefficients.to_json()}):
+        assert run("export", "c.json", "--to", form, "--out", "o").status == 0
+        content = Path("o").read_bytes()
+    names = {}
+    if form == "python":
+        exec(content, names)
+        assert names["CLASSES"] == coefficients.classes
+    elif form == "json-bias":
+        assert tuple(json.loads(content)["bias"]) == coefficients.classes
+
+
+@fuzzed(6)
+@given(sortings, st.sampled_from([".csv", ".jsonl", ".npz", ".parquet"]))
+def test_names_in_every_table_come_out_as_they_are(classes, suffix):
+    try:
+        table = ProbabilityTable(P, [0, 1, 2], classes=classes[:3])
+    except ValueError:
+        return
+    coefficients = Coefficients(classes[:3], [10, 20, 30], 30)
+    with workshop({"c.json": coefficients.to_json()}):
+        table.write(f"t{suffix}")
+        done = run("apply", f"t{suffix}", "--coefficients", "c.json", "--out", "o.csv")
+        if done.status == 0:
+            with Path("o.csv").open(newline="", encoding="utf-8") as file:
+                predicted = [row["prediction"] for row in csv.DictReader(file)]
+            assert predicted == [coefficients.classes[c] for c in coefficients.predict(P)]
