@@ -97,37 +97,6 @@ def test_every_row_of_a_class_has_the_same_chance():
     np.testing.assert_allclose(seen[4:] / 2000, 0.25, atol=0.04)
 
 
-def test_a_table_without_labels_is_sampled_as_one_class(table):
-    sample = draw([table.unlabelled()], 10)
-    assert sample.table.labels is None
-    assert len(sample.table) == 10
-    assert sample.weights is None
-
-
-def sampled(rows, most, cuts, seed=0):
-    sample = RowSample(most, seed)
-    for block in np.split(rows, cuts):
-        sample.add(block)
-    assert sample.n_rows == len(rows)
-    return sample.rows
-
-
-def test_a_short_stream_stays_whole_and_in_order():
-    rows = np.asfortranarray(np.arange(20, dtype=np.float32).reshape(10, 2))
-    np.testing.assert_array_equal(sampled(rows, 10, [4]), rows)
-    assert RowSample(3).rows.shape == (0, 0)
-
-
-def test_every_row_has_the_same_chance():
-    rows = np.arange(20.0)[:, None] * np.ones(2)
-    seen = np.zeros(20)
-    for seed in range(2_000):
-        drawn = sampled(rows, 5, [7, 9], seed)[:, 0].astype(int)
-        assert (np.diff(drawn) > 0).all()
-        seen[drawn] += 1
-    np.testing.assert_allclose(seen / 2_000, 0.25, atol=0.04)
-
-
 @pytest.mark.parametrize("most", [5, 60, 1000])
 def test_samples_of_shares_make_the_sample_of_the_table(most):
     rows = np.random.default_rng(1).random((200, 3))
