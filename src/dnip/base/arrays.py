@@ -317,7 +317,7 @@ def check_mass(
     array([0.5, 1. ])
     """
     location = location or ArrayLocation("mass")
-    values = _vector(mass, n_examples, location.whole())
+    values = check_vector(location.whole(), mass, n_examples, np.float64)
     bad = ~((values >= 0) & (values <= 1 + ROW_SUM_TOLERANCE))
     if bad.any():
         row = int(np.argmax(bad))
@@ -337,7 +337,7 @@ def check_sample_weight(sample_weight: ArrayLike, *, n_examples: int) -> Floats:
     >>> check_sample_weight([1, 2.5], n_examples=2)
     array([1. , 2.5])
     """
-    weight = _vector(sample_weight, n_examples, "sample_weight")
+    weight = check_vector("sample_weight", sample_weight, n_examples, np.float64)
     if not np.isfinite(weight).all() or (weight < 0).any() or not (weight > 0).any():
         raise InvalidInputError(
             "sample_weight must be finite and 0 or more, and not all zero",
@@ -346,20 +346,8 @@ def check_sample_weight(sample_weight: ArrayLike, *, n_examples: int) -> Floats:
     return weight
 
 
-def _vector(numbers: ArrayLike, n_examples: int, name: str) -> Floats:
-    """Return one float64 per example."""
-    try:
-        values = np.asarray(numbers, np.float64)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise InvalidInputError(f"{name} is not a list of numbers: {error}", hint=_ONE) from error
-    return check_vector(name, values, n_examples)
-
-
 def check_vector(
-    name: str,
-    values: ArrayLike,
-    n_examples: int,
-    kind: Any = None,  # noqa: ANN401 - numpy's
+    name: str, values: ArrayLike, n_examples: int, kind: type | None = None
 ) -> NDArray[Any]:
     """Return an array with one value per example.
 
@@ -370,8 +358,9 @@ def check_vector(
     """
     try:
         raw = np.asarray(values, kind)
-    except ValueError as error:  # rows of other lengths
-        raise InvalidInputError(f"{name} is no list: {error}", hint=_ONE) from error
+    except (TypeError, ValueError, OverflowError) as error:  # or rows of other lengths
+        what = "list" if kind is None else "list of numbers"
+        raise InvalidInputError(f"{name} is not a {what}: {error}", hint=_ONE) from error
     if raw.shape != (n_examples,):
         raise InvalidInputError(
             f"{name} has shape {raw.shape}, but {n_examples} examples need ({n_examples},)",
@@ -381,9 +370,7 @@ def check_vector(
 
 
 def row_sums(probabilities: NDArray[np.floating[Any]]) -> Floats:
-    """Return the sum of each row, added up from the first class to the last.
-
-    numpy's own sum depends on the memory layout in its last bit.
+    """Return the sum of each row from the first class to the last, as in every memory layout.
 
     Parameters
     ----------
