@@ -71,7 +71,7 @@ def make_app(
     max_body : int, default=16_000_000
         Bytes of a request, and of an answer that is corrected.
     timeout : float, default=60
-        Seconds until the upstream answers, and for a client to send the body of a request.
+        Seconds until the upstream answers.
     logit_bias : path-like, optional
         What ``dnip export --to logit-bias`` wrote; added to chat completions that ask for one
         token and have no bias of their own.
@@ -134,7 +134,7 @@ class _Sidecar:
         try:
             return await self._answer(request)
         except ClientDisconnect:
-            raise FailedError(499, "the client has left") from None
+            raise FailedError(499, "the client left, or was too slow to send") from None
         except asyncio.CancelledError:  # the server stops, and its time of grace is over
             raise FailedError(503, "the sidecar was stopped before the answer came") from None
 
@@ -143,7 +143,7 @@ class _Sidecar:
         assert isinstance(failure, FailedError)
         self.metrics.add_failure(failure.status)
         _LOG.warning("%s %.200r: %s", request.method, request.url.path, failure)
-        headers = {} if failure.whole else {"connection": "close"}
+        headers = {"connection": "close"} if failure.status == 413 else {}  # more would come
         content = {"error": {"message": failure.message, "type": "sidecar"}}
         return JSONResponse(content, failure.status, headers)
 
@@ -179,18 +179,12 @@ class _Sidecar:
         return whole
 
     async def _body(self, request: Request) -> bytes:
-        """Return the body of a request, as long as it is neither too long nor too slow."""
+        """Return the body of a request, as long as it is not too long."""
         body = bytearray()
-        try:
-            async with asyncio.timeout(self.upstream.timeout):
-                async for part in request.stream():
-                    body += part
-                    if len(body) > self.max_body:
-                        told = f"a request may have {self.max_body:,} bytes"
-                        raise FailedError(413, told, whole=False)
-        except TimeoutError:
-            told = f"the request was not whole within {self.upstream.timeout:g} s"
-            raise FailedError(408, told, whole=False) from None
+        async for part in request.stream():
+            body += part
+            if len(body) > self.max_body:
+                raise FailedError(413, f"a request may have {self.max_body:,} bytes")
         return bytes(body)
 
     def _fitting(

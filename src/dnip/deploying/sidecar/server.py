@@ -10,6 +10,9 @@ import uvicorn
 from starlette.applications import Starlette
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+# What a client is waited for.
+_SEND, _READ = "send a request", "read its answer"
+
 _LOG = logging.getLogger("dnip.sidecar")
 
 
@@ -20,7 +23,7 @@ def make_server(app: Starlette, *, timeout: float, grace: float) -> uvicorn.Serv
     ----------
     app : Starlette
     timeout : float
-        Seconds for a client to send the head of a request, and to go on reading an answer.
+        Seconds for a client to send a request, and to go on reading an answer.
     grace : float
         Seconds for what is under way when the server is told to stop.
     """
@@ -42,47 +45,51 @@ def make_server(app: Starlette, *, timeout: float, grace: float) -> uvicorn.Serv
 
 
 class _Protocol(HttpToolsProtocol):
-    """Ends a connection whose client is too slow; uvicorn itself waits for ever."""
+    """Ends a connection whose client is too slow; uvicorn itself waits for ever.
+
+    One timer looks at a connection now and then: timers for each request would cost more.
+    """
 
     seconds: float
-    _deadline: asyncio.TimerHandle | None = None
+    _since: float | None = None  # when the client was waited for
+    _what = _SEND
+    _timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        self._expect("send a request")
+        self._since = self.loop.time()
+        self._look()
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
-        self._expect("send a request")
+        self._since, self._what = self.loop.time(), _SEND
 
-    def on_headers_complete(self) -> None:
-        self._done()
-        super().on_headers_complete()
+    def on_message_complete(self) -> None:
+        self._since = None
+        super().on_message_complete()
 
     def pause_writing(self) -> None:
         super().pause_writing()
-        self._expect("read its answer")
+        self._since, self._what = self.loop.time(), _READ
 
     def resume_writing(self) -> None:
-        self._done()
+        self._since = None
         super().resume_writing()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._done()
+        if self._timer is not None:
+            self._timer.cancel()
         super().connection_lost(exc)
 
-    def _expect(self, what: str) -> None:
-        self._done()
-        self._deadline = self.loop.call_later(self.seconds, self._end, what)
-
-    def _done(self) -> None:
-        if self._deadline is not None:
-            self._deadline.cancel()
-            self._deadline = None
-
-    def _end(self, what: str) -> None:
-        _LOG.warning("a client took more than %g s to %s", self.seconds, what)
-        self.transport.abort()
+    def _look(self) -> None:
+        now = self.loop.time()
+        end = (now if self._since is None else self._since) + self.seconds
+        if end > now:
+            self._timer = self.loop.call_at(end, self._look)
+            return
+        if self._what == _READ or self.cycle is None or self.cycle.response_complete:
+            _LOG.warning("a client took more than %g s to %s", self.seconds, self._what)
+        self.transport.abort()  # where the head has come, the application tells
 
 
 def log_to_standard_error() -> None:

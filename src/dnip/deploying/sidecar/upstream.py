@@ -34,15 +34,12 @@ class FailedError(Exception):
     status : int
         The HTTP status.
     message : str
-    whole : bool, default=True
-        Whether the request was read to its end; if not, the connection is closed.
     """
 
-    def __init__(self, status: int, message: str, *, whole: bool = True) -> None:
+    def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
         self.status = status
         self.message = message
-        self.whole = whole
 
 
 class _Response(aiohttp.ClientResponse):
