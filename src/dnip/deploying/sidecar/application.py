@@ -244,7 +244,7 @@ class _Sidecar:
 def _read_json(content: bytes) -> Any:  # noqa: ANN401 - JSON
     """Return the value of an answer; one that readers may understand in two ways is refused."""
     try:
-        return json.loads(content, object_pairs_hook=_once)
+        return _DECODER.decode(content.decode("utf-8-sig", "surrogatepass"))
     except (ValueError, RecursionError):
         raise FailedError(
             502, f"the upstream's answer is no JSON, or has a key twice ({len(content):,} bytes)"
@@ -256,6 +256,9 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) < len(pairs):
         raise ValueError
     return found
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_once)
 
 
 def _written(body: object) -> bytes:
