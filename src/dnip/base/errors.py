@@ -78,7 +78,7 @@ class MissingDependencyError(DNIPError, ImportError):
     def __init__(self, library: str, *, purpose: str, extra: str) -> None:
         super().__init__(
             f"{library} is needed to {purpose} and is not installed",
-            hint=f"Install it with: pip install 'dnip[{extra}]'",
+            hint=f"In a checkout, install it with: pip install '.[{extra}]'",
         )
         self._arguments = (library, purpose, extra)
 
