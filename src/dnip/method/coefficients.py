@@ -7,6 +7,7 @@ import os
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -176,7 +177,7 @@ class Coefficients:
         vars(other)["fit"] = dict(fit)
         return other
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """A hash of the classes and the weights: the mark of what they corrected."""
         return file.digest(self.classes, self.weights.tolist())
