@@ -47,7 +47,7 @@ class _Answer(NamedTuple):
 def run(_tables: list[Table]) -> None:
     """Print both tables."""
     if any(find_spec(library) is None for library in ("starlette", "uvicorn", "aiohttp")):
-        print("sidecar: left out; install it with: pip install 'dnip[serve]'")
+        print("sidecar: left out; install it with: pip install '.[serve]'")
         return
     with _upstream() as direct, _sidecar(direct) as (through, process):
         asyncio.run(_latency(direct, through, process))

@@ -72,7 +72,7 @@ _NAMES = {
     "dnip.base.errors": "BackendError CoefficientsFormatError DNIPError DNIPWarning "
     "InfeasibleError InvalidInputError MissingDependencyError OutputError",
     "dnip.fitting.fit": "fit",
-    "dnip.fitting.tuning": "tune",
+    "dnip.fitting.tuning.tune": "tune",
     "dnip.method.coefficients": "Coefficients",
     "dnip.method.constraints": "Constraints",
     "dnip.method.objective": "CustomObjective Objective",

@@ -65,5 +65,5 @@ def test_a_missing_submodule_names_its_library(monkeypatch):
         load_optional("pyarrow.parquet", purpose="read Parquet", extra="parquet")
     assert str(caught.value) == (
         "pyarrow is needed to read Parquet and is not installed. "
-        "Install it with: pip install 'dnip[parquet]'"
+        "In a checkout, install it with: pip install '.[parquet]'"
     )

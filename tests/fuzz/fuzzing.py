@@ -103,7 +103,9 @@ def _call(arguments, patience):
     except KeyboardInterrupt:
         status = STOPPED
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        while any(signal.getitimer(signal.ITIMER_REAL)):  # it may strike here, too
+            with suppress(KeyboardInterrupt):
+                signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, interrupt)
         signal.signal(signal.SIGTERM, terminate)
         sys.argv = argv

@@ -29,7 +29,7 @@ LINES = {
     "compare": ["t.csv", "--test", "t2.csv", "--methods", "raw", "--out", "o"],
     "prompt": ["mood.toml", *SERVER, "--out", "o.csv"],
     "audit": ["mood.toml", *SERVER],
-    "import": ["a.jsonl", "--classes", "0,1", "--out", "o.csv"],
+    "import": ["answers.jsonl", "--classes", "0,1", "--out", "o.csv"],
     "report": ["t.csv", "--out", "o.html"],
     "check": ["many.csv", "--coefficients", "c.json"],
     "export": ["c.json", "--to", "json-bias"],
@@ -43,7 +43,7 @@ FILES = {
     "t2.csv": TABLE.replace("0.9,0.1", "0.7,0.3"),
     "many.csv": "label,p0,p1\n" + "0,0.9,0.1\n1,0.6,0.4\n" * 50,
     "c.json": FITTED.coefficients.to_json(),
-    "a.jsonl": '{"answers": {"q": {"type": "choice", "choice": "0", '
+    "answers.jsonl": '{"answers": {"q": {"type": "choice", "choice": "0", '
     '"probabilities": {"0": 0.75, "1": 0.25}}}}\n',
     "mood.toml": TASK,
     "train.csv": ROWS,

@@ -24,7 +24,7 @@ OUTPUTS = ("o.csv.",)
 PIECES = [
     *("{{ text }}", "{{ text | upper }}", "{{ text.__class__ }}", "{{ self }}", "{{ label }}"),
     *("{{ cycler.__init__.__globals__ }}", "{% for i in range(10**9) %}x{% endfor %}", "{# x #}"),
-    *("{% if text %}", "{% endif %}", "{% raw %}", "{{ 'x' * 10**10 }}", "{{ 1/0 }}", "{{ [] }}"),
+    *("{% if text %}", "{% endif %}", "{% raw %}", "{{ 'x' * 10**9 }}", "{{ 1/0 }}", "{{ [] }}"),
     *("{% include 'x' %}", "{% set x = text %}", "{{ x }}", "{{ text[99999999999999999999] }}"),
     *("{{ 9**9**9 }}", "{{ '%999999999d' % 1 }}", "{{ ''.join(text) }}", "{{ lipsum() }}", "\\n"),
     *("{{ dict(a=text) }}", "{{ text | format }}", "{{ namespace() }}", "{%", "}}", "{{", "a"),

@@ -134,7 +134,8 @@ def test_no_code_runs_and_no_file_is_read(template, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "template", ["{{ missing }}", "{% for %}", "{{ " + "(" * 500, "{{ 1 / 0 }}"]
+    "template",
+    ["{{ missing }}", "{% for %}", "{{ " + "(" * 500, "{{ 1 / 0 }}", "{{ 'x' * 10**8 }}y"],
 )
 def test_a_template_that_fails_is_named_with_what_it_may_use(template):
     with pytest.raises(InvalidInputError, match=r"task mood: .*It may use text, choices, deep"):

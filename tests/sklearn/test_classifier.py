@@ -378,7 +378,7 @@ sys.modules["sklearn"] = None
 try:
     dnip.DNIPClassifier
 except dnip.MissingDependencyError as error:
-    assert "dnip[sklearn]" in str(error), error
+    assert ".[sklearn]" in str(error), error
 else:
     raise AssertionError("no error")
 """

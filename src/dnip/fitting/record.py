@@ -207,9 +207,8 @@ class Fit:
 
         Examples
         --------
-        >>> from dnip import ProbabilityTable, fit_table
-        >>> fitted = fit_table(ProbabilityTable([[0.9, 0.1], [0.6, 0.4]], [0, 1]))
-        >>> fitted.unweighted()
+        >>> from dnip import fit
+        >>> fit([[0.9, 0.1], [0.6, 0.4]], [0, 1]).unweighted()
         Coefficients(0: 1.000, 1: 1.000)
         """
         own, raw = self.coefficients, (self.evidence or self).evaluation.raw

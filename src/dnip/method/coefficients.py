@@ -172,7 +172,7 @@ class Coefficients:
         )
 
     def with_fit(self, fit: dict[str, Any]) -> Coefficients:
-        """Return the same coefficients with another provenance."""
+        """Return the same coefficients with another record of their fit."""
         other = copy(self)
         vars(other)["fit"] = dict(fit)
         return other
@@ -184,7 +184,7 @@ class Coefficients:
 
     @property
     def weights(self) -> Floats:
-        """ω, shape (N,): ξ / K on a linear scale."""
+        """ω, the weight of each class, shape (N,): ξ / K on a linear scale."""
         if self.spacing is Spacing.CONTINUOUS:
             return self.multipliers
         return WeightScale(self.spacing, self.scale).weights(self.weight_indices)
@@ -307,7 +307,7 @@ class Coefficients:
 
     @property
     def calibration(self) -> Calibration:
-        """Calibrated log-odds of the probabilities of the fit."""
+        """How to make calibrated log-odds of probabilities, as learned at the fit."""
         return file.calibration(self.fit, len(self.classes))
 
     def logit_bias(self) -> dict[str, float]:

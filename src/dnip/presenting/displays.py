@@ -196,6 +196,16 @@ class OddClassDisplay(_EvaluationDisplay):
     ----------
     ax_ : matplotlib.axes.Axes
     figure_ : matplotlib.figure.Figure
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("agg")
+    >>> from dnip import OddClassDisplay
+    >>> p, y = [[0.9, 0.1], [0.6, 0.4], [0.2, 0.8]], ["ham", "spam", "spam"]
+    >>> shown = OddClassDisplay.from_predictions(y, p)
+    >>> shown.evaluation
+    Evaluation(3 rows, 2 classes: accuracy 0.667, COBias 0.500, worst spam 0.500)
     """
 
     def _draw(self, axes: Any) -> None:  # noqa: ANN401 - matplotlib's
@@ -219,6 +229,16 @@ class FrontDisplay(_Display):
     ----------
     ax_ : matplotlib.axes.Axes
     figure_ : matplotlib.figure.Figure
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("agg")
+    >>> from dnip import FrontDisplay
+    >>> p, y = [[0.9, 0.1], [0.6, 0.4], [0.2, 0.8]], ["ham", "spam", "spam"]
+    >>> shown = FrontDisplay.from_predictions(y, p)
+    >>> len(shown.trade_off.front.points)  # one choice of weights gets all right
+    1
     """
 
     def __init__(self, trade_off: TradeOff, chosen: int | None = None) -> None:
@@ -245,6 +265,16 @@ class TrueClassDisplay(_Display):
     ----------
     ax_ : matplotlib.axes.Axes
     figure_ : matplotlib.figure.Figure
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("agg")
+    >>> from dnip import TrueClassDisplay
+    >>> p, y = [[0.9, 0.1], [0.6, 0.4], [0.2, 0.8]], ["ham", "spam", "spam"]
+    >>> shown = TrueClassDisplay.from_predictions(y, p)
+    >>> int(shown.counts["before"].sum())
+    3
     """
 
     def __init__(self, counts: Mapping[str, Integers]) -> None:

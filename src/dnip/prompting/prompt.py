@@ -13,6 +13,7 @@ from dnip.prompting.task import INVITATION, RATIONALE, Task
 
 # Mark the places of prompt and answer in a rendered demonstration.
 _PROMPT, _ANSWER = "\ue000", "\ue001"
+_MOST_LETTERS = 100_000_000
 
 
 @dataclass(frozen=True)
@@ -128,11 +129,14 @@ class PromptBuilder:
     def _fill(self, name: str, parts: Mapping[str, Any]) -> str:
         template = self._templates[name]
         try:
-            return str(template.render(parts))
+            text = str(template.render(parts))
+            if len(text) > _MOST_LETTERS:
+                raise ValueError(f"it gives {len(text):,} letters, more than any model takes")
         except Exception as error:  # a template may hold any expression
             raise self._refused(
                 f"the template of the {name} fails: {error or type(error).__name__}", parts
             ) from error
+        return text
 
     @cached_property
     def _templates(self) -> dict[str, Any]:

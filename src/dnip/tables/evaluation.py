@@ -284,7 +284,7 @@ def evaluate(
     Raises
     ------
     InvalidInputError
-        For bad input, and if fewer than two classes have labelled rows, and a share in `target`.
+        For bad input, or labelled rows of fewer than two classes that have a share in `target`.
     CoefficientsFormatError
         If the coefficients were fitted for other classes.
 

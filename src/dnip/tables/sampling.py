@@ -84,7 +84,7 @@ class _Draws:
         n_rows = len(strata)
         keys, places = rng.random(n_rows), first_row + np.arange(n_rows)
         self.n_rows += n_rows
-        self._sizes += np.bincount(strata, minlength=n_strata)
+        self._sizes = self._sizes + np.bincount(strata, minlength=n_strata)
         part = {"keys": keys, "places": places, "strata": strata, **columns}
         self._parts.append(_where(part, keys <= self._limits[strata]))
         self._compact(self._most + self._most // 2)
@@ -95,7 +95,7 @@ class _Draws:
             vars(self).update(vars(other), _parts=list(other._parts))
         elif other._parts:
             self.n_rows += other.n_rows
-            self._sizes += other._sizes
+            self._sizes = self._sizes + other._sizes  # a worker's arrays are read-only
             self._limits = np.minimum(self._limits, other._limits)
             self._parts += other._parts
             self._compact(self._most + self._most // 2)
@@ -129,6 +129,7 @@ class _Draws:
         keys = np.concatenate([part["keys"] for part in self._parts])
         keys = keys[np.argsort(strata, kind="stable")]
         ends = np.cumsum(np.bincount(strata, minlength=len(self._sizes)))
+        self._limits = self._limits.copy()
         for c in np.flatnonzero(self._sizes > cap):
             own = keys[ends[c - 1] if c else 0 : ends[c]]
             self._limits[c] = np.partition(own, cap - 1)[cap - 1]

@@ -216,10 +216,10 @@ def tune(
 
     Examples
     --------
-    >>> rng = np.random.default_rng(0)
-    >>> y = np.repeat([0, 1], 50)
-    >>> p = rng.dirichlet([4, 2], 100) + 0.2 * np.eye(2)[y]
-    >>> found = tune(p / p.sum(axis=1, keepdims=True), y, Grid(betas=(1.0, 2.7), scales=(30,)))
+    >>> import dnip
+    >>> from dnip.fitting.tuning import Grid
+    >>> P, y = [[0.9, 0.1], [0.6, 0.4], [0.8, 0.2], [0.7, 0.3]] * 25, ["ham", "spam"] * 50
+    >>> found = dnip.tune(P, y, Grid(betas=(1.0, 2.7), scales=(30,)))
     >>> len(found.candidates), found.scheme, found.coefficients.scale
     (4, '5 folds', 30)
     """

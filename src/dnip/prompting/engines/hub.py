@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -153,6 +154,14 @@ def _refuse_kernels(settings: dict[str, Any]) -> None:
             raise ValueError(f"{_CODE}: {name}")
 
 
+def _open_tokenizer(folder: str, **options: Any) -> tuple[Any, int]:
+    """Return a tokenizer, and how many special tokens it puts at the end."""
+    tokenizer = library().AutoTokenizer.from_pretrained(folder, **options)
+    special = set(tokenizer.all_special_ids)
+    tokens = reversed(tokenizer("a")["input_ids"])
+    return tokenizer, sum(1 for _ in takewhile(special.__contains__, tokens))
+
+
 class HubTokenizer:
     """The tokenizer of a model, by path or hub name.
 
@@ -180,17 +189,10 @@ class HubTokenizer:
     """
 
     def __init__(self, model: str | os.PathLike[str], *, revision: str | None = None) -> None:
-        loader = library().AutoTokenizer.from_pretrained
         self.name = str(model)
         folder = find_files(model, "tokenizer", SMALL_FILES, revision=revision)
         self.commit = commit_of(folder)
-        self._tokenizer: Any = load(loader, folder, "tokenizer")
-        special = set(self._tokenizer.all_special_ids)
-        self._closing = 0
-        for token in reversed(self._tokenizer("a")["input_ids"]):
-            if token not in special:
-                break
-            self._closing += 1
+        self._tokenizer, self._closing = load(_open_tokenizer, folder, "tokenizer")
 
     def encode(self, text: str) -> list[int]:
         """Return a text's token ids."""
