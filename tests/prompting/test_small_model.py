@@ -40,10 +40,11 @@ def model():
     return loaded.eval(), transformers.AutoTokenizer.from_pretrained(FOLDER, local_files_only=True)
 
 
-def test_the_folder_is_small_and_has_its_card():
+def test_the_folder_is_small_and_has_its_card_and_licence():
     assert sum(path.stat().st_size for path in FOLDER.rglob("*")) <= 16_000_000
-    card = (FOLDER / "MODEL_CARD.md").read_text(encoding="utf-8")
-    assert "non-commercial" in card
+    card, licence = ((FOLDER / name).read_text("utf-8") for name in ("MODEL_CARD.md", "LICENSE"))
+    assert "`LICENSE` says" in card
+    assert "not commercially" in licence
 
 
 @pytest.mark.parametrize("name", built_in_tasks())
