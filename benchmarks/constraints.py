@@ -74,7 +74,7 @@ def _fit(table: Table, limit: float, seed: int) -> Kept:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DNIPWarning)  # of classes that a draw misses
         fit = fit_table(table.opt.draw(LABELS, seed), constraints=Constraints(limit))
-    there = evaluate([table.test], fit.coefficients)
+    there = evaluate([table.test], coefficients=fit.coefficients)
     assert there.reweighted is not None
     loss = accuracy(there.raw) - accuracy(there.reweighted)
     return Kept(loss, cobias(there.raw) - cobias(there.reweighted))

@@ -89,7 +89,7 @@ def _evaluations(table: Table, n: int, balanced: bool) -> Held:
     truth = truth_of(test, coefficients, balanced=balanced)
     held: Held = {}
     for draw in draws_of(test, n, DRAWS, balanced=balanced):
-        told = evaluate([draw], coefficients).to_dict(LEVEL)
+        told = evaluate([draw], coefficients=coefficients).to_dict(LEVEL)
         for side in SIDES:
             note(held, side, told[side]["intervals"], truth[side])
     return held
@@ -113,7 +113,7 @@ def truth_of(
     test: ProbabilityTable, coefficients: Coefficients, *, balanced: bool
 ) -> dict[str, Any]:
     """Score all rows; as if classes were equally frequent where that is how draws are made."""
-    evaluation = evaluate([test], coefficients)
+    evaluation = evaluate([test], coefficients=coefficients)
     assert evaluation.reweighted is not None
     true: dict[str, Any] = {}
     for side, confusion in (("raw", evaluation.raw), ("reweighted", evaluation.reweighted)):

@@ -67,5 +67,5 @@ def _expect(size: int, table: Table, seed: int) -> Expected:
     fitted = fit_table(few, evidence=True)
     assert fitted.evidence is not None
     told = fitted.evidence.to_dict(0.9)["reweighted"]
-    met = evaluate([others], fitted.coefficients).to_dict()["reweighted"]
+    met = evaluate([others], coefficients=fitted.coefficients).to_dict()["reweighted"]
     return {name: (told[name], met[name], *told["intervals"][name]) for name in METRICS}

@@ -125,7 +125,7 @@ def _unseen(table: Table) -> list[str]:
     chosen = [found.test.points[Rule.of(name).nearest(found.front)] for name in CHOSEN]
     return [
         f"{measure(counts):.3f}"
-        for counts in (found.test.raw, *chosen)
+        for counts in (found.test.beside[0], *chosen)
         for measure in (accuracy, cobias)
     ]
 

@@ -59,7 +59,7 @@ def is_ready(name: str) -> bool:
         print(f"{name}: left out, there is no {MODEL} or no {DATASETS}")
         return False
     if find_spec("transformers") is None:
-        print(f"{name}: left out; install it with: pip install 'dnip[transformers]'")
+        print(f"{name}: left out; install it with: pip install '.[transformers]'")
         return False
     return True
 

@@ -17,8 +17,9 @@ def run(tables: list[Table]) -> None:
         coefficients = fit_table(opt).coefficients
         for half in (opt, test):
             expected = np.argmax(coefficients.multipliers * half.probabilities, axis=1)
-            assert (coefficients.predict(half.probabilities) == expected).all()
-        evaluation = evaluate([test], coefficients)
+            predicted = coefficients.predict(half.probabilities)
+            assert (predicted == np.array(half.classes)[expected]).all()
+        evaluation = evaluate([test], coefficients=coefficients)
         assert evaluation.reweighted is not None
         before, after = scores(evaluation.raw), scores(evaluation.reweighted)
         row = [name, f"{test.n_classes}"]

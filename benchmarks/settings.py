@@ -48,7 +48,7 @@ def run(tables: list[Table]) -> None:
 
 
 def _scores(test: ProbabilityTable, fitted: Fit | None) -> tuple[float, float]:
-    evaluation = evaluate([test], None if fitted is None else fitted.coefficients)
+    evaluation = evaluate([test], coefficients=None if fitted is None else fitted.coefficients)
     confusion = evaluation.raw if evaluation.reweighted is None else evaluation.reweighted
     summary = scores(confusion)
     return summary["accuracy"], summary["cobias"]

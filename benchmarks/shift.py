@@ -12,12 +12,13 @@ from collections import defaultdict
 import numpy as np
 
 from benchmarks.tables import Table, print_markdown
-from dnip import Coefficients, Objective, ProbabilityTable
+from dnip import Objective, ProbabilityTable
 from dnip.base.errors import DNIPWarning
 from dnip.base.typing import Floats, Integers, Labels, Probabilities
 from dnip.fitting.fit import fit_table
 from dnip.fitting.robust import calibrate
 from dnip.method.objective import PUBLISHED_TAU
+from dnip.method.prediction import decide
 from dnip.metrics import class_accuracies, cobias, confusion_matrix
 from dnip.priors import estimate_prior
 from dnip.priors.estimate import maximise_shares
@@ -187,9 +188,7 @@ def _without_pmi(tables: list[Table]) -> None:
 
 def _score(weights: Floats, test: ProbabilityTable, mix: Floats) -> tuple[float, float]:
     assert test.labels is not None
-    predicted = Coefficients(
-        test.classes, [], "continuous", weights=weights / weights.max()
-    ).predict(test.probabilities)
+    predicted = decide(test.probabilities, weights).astype(np.int64)
     counts = confusion_matrix(test.labels, predicted, test.n_classes)
     return float(mix @ class_accuracies(counts)), cobias(counts)
 

@@ -47,7 +47,7 @@ class _Answer(NamedTuple):
 def run(_tables: list[Table]) -> None:
     """Print both tables."""
     if any(find_spec(library) is None for library in ("starlette", "uvicorn", "aiohttp")):
-        print("sidecar: left out; install it with: pip install 'dnip[serve]'")
+        print("sidecar: left out; install it with: pip install '.[serve]'")
         return
     with _upstream() as direct, _sidecar(direct) as (through, process):
         asyncio.run(_latency(direct, through, process))
@@ -129,7 +129,7 @@ def _is_right(number: int, answer: _Answer | None) -> bool:
     return (
         names == FITTED.classes
         and np.allclose(values, FITTED.apply(p)[0], rtol=1e-12)
-        and found["choice"] == FITTED.classes[FITTED.predict(p)[0]]
+        and found["choice"] == FITTED.predict(p)[0]
     )
 
 

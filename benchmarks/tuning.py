@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +15,7 @@ from dnip.base.typing import Floats, Labels
 from dnip.fitting.settings import FitSettings
 from dnip.fitting.tuning import Criterion, Grid, Settings
 from dnip.fitting.tuning.choice import choose
-from dnip.fitting.tuning.trials import Fold, fold_rows, run_trials
+from dnip.fitting.tuning.trials import Fold, choose_dev_rows, cut, run_trials
 from dnip.metrics import accuracy, cobias, confusion_matrix
 
 ALL = 0  # labels: every row of the opt half
@@ -57,18 +58,18 @@ def _draw(table: Table, size: int, seed: int) -> Drawn:
     few = table.opt if size == ALL else table.opt.draw(size, seed)
     p, y = few.probabilities, few.labels
     assert y is not None
-    splits = fold_rows(y, few.classes, None, seed)
-    folds = [Fold(p[split.opt], y[split.opt], p[split.dev]) for split in splits]
+    folds = cut(p, y, choose_dev_rows(y, few.classes, seed))
     grid = PLAIN if size == ALL else Grid()
     candidates = grid.candidates()
 
-    def predict(parts: list[Fold]) -> dict[Settings, tuple[Labels, ...]]:
+    def predict(parts: Sequence[Fold]) -> dict[Settings, tuple[Labels, ...]]:
         none = np.empty((0, few.n_classes))
         return run_trials(candidates, parts, FitSettings(), none).predictions
 
-    final = predict([Fold(p, y, table.test.probabilities)])
+    assert table.test.labels is not None
+    final = predict([Fold(p, y, table.test.probabilities, table.test.labels)])
     return Drawn(
-        tuple(y[split.dev] for split in splits),
+        tuple(fold.dev_labels for fold in folds),
         predict(folds),
         {settings: _scores(table.test, predicted) for settings, (predicted,) in final.items()},
         seed,

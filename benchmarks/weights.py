@@ -52,7 +52,7 @@ def _fit(opt: ProbabilityTable, scale: int | str) -> Solution:
 
 def _scores(test: ProbabilityTable, solution: Solution) -> tuple[float, float]:
     coefficients = Coefficients.from_solution(solution, test.classes)
-    confusion = evaluate([test], coefficients).reweighted
+    confusion = evaluate([test], coefficients=coefficients).reweighted
     assert confusion is not None
     summary = scores(confusion)
     return summary["accuracy"], summary["cobias"]

@@ -1,3 +1,4 @@
+# Needs: pip install '.[plot]'
 """
 Accuracy against evenness: choose a point
 =========================================
@@ -26,7 +27,7 @@ print(len(found.front.points), "points")
 
 for text in ("max-accuracy", "cobias<=0.03", "loss<=0"):
     coefficients = found.coefficients(Rule.of(text))
-    print(text, evaluate(test, coefficients), sep="\n    ")
+    print(text, evaluate(test, coefficients=coefficients), sep="\n    ")
 
 # %%
 # The star is the point of the last rule.

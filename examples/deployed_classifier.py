@@ -1,3 +1,4 @@
+# Needs: pip install '.[plot]'
 """
 Do the coefficients still fit?
 ==============================
@@ -13,11 +14,11 @@ shell it is ``dnip check``.
 import matplotlib.pyplot as plt
 import numpy as np
 
-from dnip import ClassAccuracyDisplay, ProbabilityTable, fit_table
+from dnip import ClassAccuracyDisplay, ProbabilityTable, fit
 from dnip.comparing.demonstration import bundled_table
 from dnip.deploying.check import check
 
-coefficients = fit_table(bundled_table("opt")).coefficients
+coefficients = fit(bundled_table("opt")).coefficients
 today = bundled_table("test")
 found = check([today], coefficients)
 print(f"they hold: {found.holds}, the difference is {found.effect}")

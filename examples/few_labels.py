@@ -1,3 +1,4 @@
+# Needs: pip install '.[plot]'
 """
 Few labels
 ==========
@@ -15,7 +16,7 @@ plain optimum.
 import matplotlib.pyplot as plt
 import numpy as np
 
-from dnip import evaluate, fit_table
+from dnip import evaluate, fit
 from dnip.comparing.demonstration import bundled_table
 from dnip.metrics import accuracy, cobias
 
@@ -28,12 +29,13 @@ for size in sizes:
     for name, robust in (("robust", "on"), ("plain optimum", "off")):
         found = []
         for order in draws:
-            fitted = fit_table(
+            fitted = fit(
                 opt.take(np.sort(order[:size])),
                 unlabelled=opt.take(np.sort(order[size:])),
                 robust=robust,
+                evidence=False,
             )
-            counts = evaluate(test, fitted.coefficients).reweighted
+            counts = evaluate(test, coefficients=fitted.coefficients).reweighted
             found.append((accuracy(counts), cobias(counts)))
         scores[name].append(np.mean(found, axis=0))
 

@@ -1,40 +1,53 @@
+# Needs: pip install '.[pandas,plot]' duckdb
 """
-Coefficients in a database
-==========================
+A table in DuckDB
+=================
 
-Coefficients are one number per class, so a database can use them. This example turns them into a
-query, and runs it in SQLite. In a shell it is ``dnip export --to sql``.
+Coefficients are one number per class, so a database can use them. This example fits on a table of
+DuckDB, makes a query of the coefficients, and runs it there. In a shell the query is ``dnip export
+--to sql``.
 """
 
 # %%
-# Fit, and make the query. There are more dialects: DuckDB, BigQuery and Snowflake.
+# Two tables of news that a small language model sorted: a label, and a probability for each class.
 
-import sqlite3
+from pathlib import Path
 
+import duckdb
 import matplotlib.pyplot as plt
-import numpy as np
 
-from dnip import OddClassDisplay, evaluate, fit_table
-from dnip.comparing.demonstration import bundled_table
+import dnip
 from dnip.deploying.exports.sql import Sql
 
-coefficients = fit_table(bundled_table("opt")).coefficients
-query = Sql("sqlite", "scores").render(coefficients)
+folder = Path("examples" if Path("examples").exists() else ".")
+database = duckdb.connect()
+for name in ("opt", "test"):
+    database.sql(f"CREATE TABLE {name} AS FROM '{folder / name}.csv'")
+database.table("opt").limit(3).show()
+
+# %%
+# Fit on the first one. A query gives a data frame, and its columns are the classes.
+
+fitted = dnip.fit(database.table("opt").df())
+print(fitted)
+
+# %%
+# The query that decides. There are more dialects: SQLite, BigQuery and Snowflake.
+
+classes = fitted.coefficients.classes
+query = Sql("duckdb", "test", ",".join(classes)).render(fitted.coefficients)
 print(query)
 
 # %%
 # The decisions of the database are those of DNIP, in every row.
 
-test = bundled_table("test")
-with sqlite3.connect(":memory:") as database:
-    database.execute("CREATE TABLE scores (p0, p1, p2, p3)")
-    database.executemany("INSERT INTO scores VALUES (?, ?, ?, ?)", test.probabilities.tolist())
-    decided = [row[-1] for row in database.execute(query)]
-same = np.array(decided) == coefficients.predict(test.probabilities, names=True)
+test = database.table("test").df()
+decided = database.sql(query).df().iloc[:, -1]
+same = decided == fitted.coefficients.predict(test[list(classes)])
 print(f"{same.mean():.0%} the same")
 
 # %%
 # How accurate they are, and which class the errors of each class go to.
 
-OddClassDisplay(evaluate(test, coefficients)).plot()
+dnip.OddClassDisplay(dnip.evaluate(test, coefficients=fitted.coefficients)).plot()
 plt.show()

@@ -1,3 +1,4 @@
+# Needs: pip install '.[plot,sklearn]'
 """
 DNIP beside matrix scaling, and after it
 ========================================

@@ -1,3 +1,4 @@
+# Needs: pip install '.[plot,report]'
 """
 From saved log-probabilities to a report
 ========================================
@@ -19,9 +20,8 @@ from textwrap import fill
 import matplotlib.pyplot as plt
 import numpy as np
 
-from dnip import OddClassDisplay, evaluate, fit_table
+from dnip import OddClassDisplay, evaluate, fit, report
 from dnip.comparing.demonstration import CLASSES, bundled_table
-from dnip.presenting.report import report_on
 from dnip.prompting.answers import read_answers
 
 
@@ -55,17 +55,18 @@ opt, summary = read_answers(saved["opt"], CLASSES)
 test, _ = read_answers(saved["test"], CLASSES)
 print("read as", summary.source)
 
-coefficients = fit_table(opt).coefficients
-print(coefficients)
-print(evaluate(test, coefficients))
+fitted = fit(opt)
+print(fitted)
+coefficients = fitted.coefficients
+print(evaluate(test, coefficients=coefficients))
 
 # %%
 # The page. It is one file that loads nothing from elsewhere.
 
 with TemporaryDirectory() as folder:
-    page = report_on(opt, test, coefficients)
+    page = report(opt, test=test, coefficients=coefficients)
     path = Path(folder, "report.html")
-    path.write_text(page.to_html(), encoding="utf-8")
+    page.save(path)
     print(fill(page.verdict, 80))
     print(f"{path.name}: {path.stat().st_size / 1000:.0f} kB")
 
@@ -74,5 +75,5 @@ with TemporaryDirectory() as folder:
 
 _, (before, after) = plt.subplots(1, 2, figsize=(12, 3), layout="constrained")
 OddClassDisplay(evaluate(test)).plot(before)
-OddClassDisplay(evaluate(test, coefficients)).plot(after)
+OddClassDisplay(evaluate(test, coefficients=coefficients)).plot(after)
 plt.show()

@@ -1,3 +1,4 @@
+# Needs: pip install '.[plot,sklearn]'
 """
 scikit-learn classifiers on skewed classes
 ==========================================

@@ -246,7 +246,7 @@ def in_percent(rates: Mapping[str, float]) -> str:
 
 def scores_after(fit: Fit, test: ProbabilityTable) -> dict[str, Any]:
     """Return every score of the test rows under a fit, with its weights and objective."""
-    reweighted = evaluate([test], fit.coefficients).reweighted
+    reweighted = evaluate([test], coefficients=fit.coefficients).reweighted
     assert reweighted is not None
     return {
         **score(reweighted, test.classes),

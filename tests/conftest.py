@@ -23,7 +23,7 @@ EXPECTED_SKIPS = (
     "the datasets are not at",
     "the paper's source is not at",
     "llama-cpp-python[server] is not installed",  # `make integration` builds it
-    "gguf is not installed",  # `pip install 'dnip[integration]'` does, and with it:
+    "gguf is not installed",  # `pip install '.[integration]'` does, and with it:
     "transformers[serving] is not installed",
     "pyspark is not installed",  # large, and it needs Java
     "nginx is not installed",  # Debian's, for the test of a fleet of servers

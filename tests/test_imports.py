@@ -44,8 +44,10 @@ def test_importing_the_package_loads_nothing_heavy():
     assert loaded_after("import dnip") == []
 
 
-def test_importing_the_solvers_loads_nothing_heavy():
-    assert loaded_after("from dnip import solve") == []
+def test_one_line_on_arrays_loads_nothing_heavy():
+    given = "([[0.9, 0.1], [0.6, 0.4]] * 9, [*'ab'] * 9)"
+    calls = f"dnip.evaluate{given}; dnip.fit{given}; dnip.report{given}"
+    assert loaded_after(f"import dnip, dnip.fitting.fit, dnip.presenting.report; {calls}") == []
 
 
 def test_importing_the_comparison_loads_no_library_that_only_some_methods_need():

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
         MissingDependencyError,
         OutputError,
     )
-    from dnip.fitting.fit import fit_table
+    from dnip.fitting.fit import fit
     from dnip.fitting.tuning.tune import tune
     from dnip.method.coefficients import Coefficients
     from dnip.method.constraints import Constraints
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         OddClassDisplay,
         TrueClassDisplay,
     )
+    from dnip.presenting.report import report
     from dnip.sklearn.classifier import DNIPClassifier
     from dnip.solvers import solve
     from dnip.tables import ProbabilityTable
@@ -61,37 +62,30 @@ __all__ = [
     "TrueClassDisplay",
     "__version__",
     "evaluate",
-    "fit_table",
+    "fit",
+    "report",
     "solve",
     "tune",
 ]
 
-_HOMES = {
-    "evaluate": "dnip.tables.evaluation",
-    "fit_table": "dnip.fitting.fit",
-    "BackendError": "dnip.base.errors",
-    "CoefficientsFormatError": "dnip.base.errors",
-    "DNIPError": "dnip.base.errors",
-    "DNIPWarning": "dnip.base.errors",
-    "InfeasibleError": "dnip.base.errors",
-    "InvalidInputError": "dnip.base.errors",
-    "MissingDependencyError": "dnip.base.errors",
-    "OutputError": "dnip.base.errors",
-    "Coefficients": "dnip.method.coefficients",
-    "Constraints": "dnip.method.constraints",
-    "CustomObjective": "dnip.method.objective",
-    "DNIPClassifier": "dnip.sklearn.classifier",
-    "ClassAccuracyDisplay": "dnip.presenting.displays",
-    "FrontDisplay": "dnip.presenting.displays",
-    "OddClassDisplay": "dnip.presenting.displays",
-    "TrueClassDisplay": "dnip.presenting.displays",
-    "Objective": "dnip.method.objective",
-    "ProbabilityTable": "dnip.tables",
-    "Solution": "dnip.method.solution",
-    "Status": "dnip.method.solution",
-    "solve": "dnip.solvers",
-    "tune": "dnip.fitting.tuning",
+_NAMES = {
+    "dnip.base.errors": "BackendError CoefficientsFormatError DNIPError DNIPWarning "
+    "InfeasibleError InvalidInputError MissingDependencyError OutputError",
+    "dnip.fitting.fit": "fit",
+    "dnip.fitting.tuning.tune": "tune",
+    "dnip.method.coefficients": "Coefficients",
+    "dnip.method.constraints": "Constraints",
+    "dnip.method.objective": "CustomObjective Objective",
+    "dnip.method.solution": "Solution Status",
+    "dnip.presenting.displays": "ClassAccuracyDisplay FrontDisplay OddClassDisplay "
+    "TrueClassDisplay",
+    "dnip.presenting.report": "report",
+    "dnip.sklearn.classifier": "DNIPClassifier",
+    "dnip.solvers": "solve",
+    "dnip.tables": "ProbabilityTable",
+    "dnip.tables.evaluation": "evaluate",
 }
+_HOMES = {name: home for home, names in _NAMES.items() for name in names.split()}
 
 
 def __getattr__(name: str) -> object:

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from dnip import Coefficients, ProbabilityTable, fit_table, solve
-from dnip.base.escaping import html_table, literal, printable
+from dnip import Coefficients, ProbabilityTable, fit, solve
+from dnip.base.escaping import printable
 from dnip.presenting.drawing import save_figure
 from dnip.presenting.evaluation import class_accuracy_figure, odd_class_figure
 from dnip.tables.evaluation import evaluate
@@ -24,15 +24,6 @@ def test_what_steers_a_terminal_is_escaped(text):
     assert printable(text).isprintable()
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_picture_shows_the_very_text(name):
-    pytest.importorskip("matplotlib")
-    from matplotlib.text import Text
-
-    shown, is_math = Text(0, 0, literal(name))._preprocess_math(literal(name))
-    assert (shown, is_math) == (printable(name), False)
-
-
 @pytest.mark.parametrize("suffix", [".png", ".svg", ".pdf"])
 @pytest.mark.parametrize("figure_of", [odd_class_figure, class_accuracy_figure])
 def test_any_names_can_be_drawn(tmp_path, figure_of, suffix):
@@ -40,7 +31,7 @@ def test_any_names_can_be_drawn(tmp_path, figure_of, suffix):
     n = len(NAMES)
     p = np.eye(n)[np.arange(3 * n) % n] + 0.5 + np.arange(n) / 10
     table = ProbabilityTable(p / p.sum(axis=1, keepdims=True), np.arange(3 * n) // 3, None, NAMES)
-    evaluation = evaluate([table], Coefficients(NAMES, [*range(2, n + 2)], 30))
+    evaluation = evaluate([table], coefficients=Coefficients(NAMES, [*range(2, n + 2)], 30))
     save_figure(figure_of(evaluation), tmp_path / f"p{suffix}")
     assert (tmp_path / f"p{suffix}").stat().st_size > 1000
 
@@ -54,8 +45,8 @@ TABLE = ProbabilityTable(P, Y, classes=["<ham>", "spam"])
     [
         Coefficients(["<ham>", "spam"], [1, 2], 2),
         solve(P, Y),
-        evaluate(TABLE, Coefficients(["<ham>", "spam"], [1, 2], 2)),
-        fit_table(TABLE),
+        evaluate(TABLE, coefficients=Coefficients(["<ham>", "spam"], [1, 2], 2)),
+        fit(TABLE),
     ],
     ids=lambda shown: type(shown).__name__,
 )
@@ -66,9 +57,3 @@ def test_everything_shows_itself_in_one_line_and_as_a_table(shown):
     table = shown._repr_html_()
     assert table.count("<tr>") == 3
     assert "<ham>" not in table
-
-
-def test_long_tables_are_cut():
-    table = html_table("t", ["n"], [[n] for n in range(100)])
-    assert table.count("<tr>") == 32
-    assert "and 70 more" in table

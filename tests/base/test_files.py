@@ -183,16 +183,6 @@ def test_two_names_of_one_file_are_refused(tmp_path, old_file):
     check_files({}, {"out": "/dev/null", "trace": "/dev/null"})
 
 
-def test_an_input_folder_is_an_input_as_a_whole(tmp_path, old_file):
-    folder = tmp_path / "parts"
-    folder.mkdir()
-    with pytest.raises(OutputError, match="out and opt lie one in the other"):
-        check_files({"opt": folder}, {"out": folder / "new.csv"})
-    (folder / "t.csv").touch()
-    with pytest.raises(OutputError, match="cells and opt lie one in the other"):
-        check_files({"opt": folder / "t.csv"}, {}, {"cells": folder})
-
-
 def test_what_is_no_path_is_no_input(tmp_path):
     out = tmp_path / "out.csv"
     for text in ["gpt2", "x" * 5000, "a\0b", "http://localhost/v1", ""]:

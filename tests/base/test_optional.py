@@ -1,7 +1,6 @@
 """Libraries that need not be there, and the errors that name them."""
 
 import ast
-import pickle
 import re
 import sys
 import tomllib
@@ -9,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from dnip.base.errors import InvalidInputError, MissingDependencyError, OutputError
+from dnip.base.errors import MissingDependencyError
 from dnip.base.optional import load_optional
-from dnip.prompting.models import ModelOptions
 
 ROOT = Path(__file__).parents[2]
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
@@ -60,15 +58,6 @@ def test_the_extra_that_a_message_names_installs_the_library(module, extra):
     assert INSTALLERS.get(library, {library}) & installed_by(extra)
 
 
-def test_the_extra_of_a_template_is_that_of_the_model(monkeypatch):
-    monkeypatch.setitem(sys.modules, "jinja2", None)
-    server = {"model": "http://localhost/v1", "served_model": "m"}
-    for model, extra in (({"model": "./model"}, "transformers"), (server, "openai")):
-        with pytest.raises(MissingDependencyError, match=rf"dnip\[{extra}\]"):
-            ModelOptions(**model).check_templates()
-        assert "jinja2" in installed_by(extra)
-
-
 def test_a_missing_submodule_names_its_library(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
@@ -76,19 +65,5 @@ def test_a_missing_submodule_names_its_library(monkeypatch):
         load_optional("pyarrow.parquet", purpose="read Parquet", extra="parquet")
     assert str(caught.value) == (
         "pyarrow is needed to read Parquet and is not installed. "
-        "Install it with: pip install 'dnip[parquet]'"
+        "In a checkout, install it with: pip install '.[parquet]'"
     )
-
-
-@pytest.mark.parametrize(
-    "error",
-    [
-        InvalidInputError("bad", hint="mend"),
-        OutputError("bad", hint="mend"),
-        MissingDependencyError("pyarrow", purpose="read Parquet", extra="parquet"),
-    ],
-)
-def test_errors_survive_the_way_back_from_a_worker_process(error):
-    copy = pickle.loads(pickle.dumps(error))
-    assert type(copy) is type(error)
-    assert str(copy) == str(error)

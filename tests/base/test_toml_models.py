@@ -1,12 +1,10 @@
-import sys
-from importlib import import_module
 from importlib.resources import files
 from typing import Annotated, Literal
 
 import pytest
 from pydantic import AfterValidator, Field
 
-from dnip.base.errors import InvalidInputError, MissingDependencyError
+from dnip.base.errors import InvalidInputError
 from dnip.base.toml_models import Several, TomlModel, check_table, load_toml
 
 TASKS = files("dnip.prompting") / "tasks"
@@ -57,11 +55,9 @@ def test_what_is_left_out_has_its_default_and_lists_become_tuples():
         ({"notes": "", "leaves": [3]}, "leaves[0] must be a table; got 3"),
         ({"notes": "", "leaves": [{}, {"sise": 3}]}, "leaves[1].sise. Keys here are size, width"),
         ({"notes": "", "leaves": [{"size": True}]}, "leaves[0].size must be a whole number"),
-        ({"notes": "", "leaves": [{"size": 1.0}]}, "leaves[0].size must be a whole number"),
         ({"notes": "", "leaves": [{"size": 0}]}, "leaves[0].size must be 1 or more; got 0"),
         ({"notes": "", "leaves": [{"width": 0}]}, "leaves[0].width must be above 0"),
         ({"notes": "", "leaves": [{"width": 1.0}]}, "leaves[0].width must be below 1"),
-        ({"notes": "", "leaves": [{"width": float("inf")}]}, "leaves[0].width must be"),
         ({"notes": "", "by_season": {"may": {"x": 1}}}, "by_season.may.x. Keys here are size"),
         ({"notes": "", "kind": "big"}, "kind must be 'tall' or 'small'; got 'big'"),
         ({"notes": "", "rings": 3}, "rings must be even; got 3"),
@@ -75,18 +71,6 @@ def test_a_table_that_breaks_the_model_is_refused(table, told):
         check_table(Tree, table, "a.toml")
     assert str(caught.value).startswith("a.toml: ")
     assert told in str(caught.value)
-
-
-def test_the_keys_that_lead_to_a_table_are_named():
-    with pytest.raises(InvalidInputError, match=r"woods\.first\.notes must be text"):
-        check_table(Tree, {"notes": 3}, "a.toml", within=("woods", "first"))
-
-
-def test_a_file_and_a_built_in_one(tmp_path):
-    path = tmp_path / "own.toml"
-    path.write_text("size = 3")
-    assert load_toml(path, TASKS, kind="task") == ({"size": 3}, str(path))
-    assert load_toml("rte", TASKS, kind="task")[0]["name"] == "rte"
 
 
 @pytest.mark.parametrize(
@@ -106,10 +90,3 @@ def test_a_file_that_cannot_be_read(tmp_path, monkeypatch, name, content, told):
     with pytest.raises(InvalidInputError) as caught:
         load_toml(name, TASKS, kind="task")
     assert told in str(caught.value)
-
-
-def test_without_its_library_a_task_says_what_to_install(monkeypatch):
-    monkeypatch.setitem(sys.modules, "pydantic", None)
-    monkeypatch.delitem(sys.modules, "dnip.base.toml_models")
-    with pytest.raises(MissingDependencyError, match=r"pip install 'dnip\[prompt\]'"):
-        import_module("dnip.base.toml_models")

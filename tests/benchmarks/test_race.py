@@ -74,7 +74,7 @@ def test_who_is_not_installed_and_who_cannot_is_left_out():
     )
     assert result.skipped == {
         "absent": "no_such_library is needed to run the peer absent and is not installed. "
-        "Install it with: pip install 'dnip[bench]'",
+        "In a checkout, install it with: pip install '.[bench]'",
         "unable": "too many classes. Take fewer",
     }
     assert {run.contestant for run in result.runs} == {"raw"}

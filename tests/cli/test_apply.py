@@ -9,6 +9,8 @@ import pytest
 
 import oracles
 from dnip import Coefficients, DNIPWarning, ProbabilityTable
+from dnip.base.errors import CorrectedError
+from dnip.fitting.fit import fit_table
 from strategies import random_probabilities
 
 SUFFIXES = ["csv", "csv.gz", "jsonl", "npz", "parquet"]
@@ -68,9 +70,80 @@ def test_named_class_columns_keep_their_names_and_can_be_read_again(dnip, table,
     dnip("apply", "in.csv", "--coefficients", "c.json", "--out", out)
     if target in ("csv", "parquet"):
         columns = pd.read_csv(out) if target == "csv" else pd.read_parquet(out)
-        assert list(columns) == ["label", "prediction", "no, te", *names]
+        assert list(columns) == ["label", "prediction", "dnip_corrected_by", "no, te", *names]
     with pytest.warns(DNIPWarning, match="column no, te not used"):
         written = ProbabilityTable.read(out, names)
     expected = Coefficients.load("c.json").apply(table.probabilities)
     np.testing.assert_array_equal(written.probabilities, expected)
-    assert dnip("evaluate", out, "--coefficients", "c.json").status == 0
+
+
+REFUSING = [
+    ("fit", "out", "--robust", "off"),
+    ("fit", "raw.csv", "--unlabelled", "out"),
+    ("tune", "out"),
+    ("pareto", "out"),
+    ("compare", "raw.csv", "--test", "out"),
+    ("report", "out"),
+    ("apply", "out", "--coefficients", "c.json", "--out", "twice.csv"),
+    ("apply", "out", "--coefficients", "fit.json", "--target-prior", "estimate", "--out", "o.csv"),
+    ("import", "out", "--classes", "a,b", "--out", "imported.csv"),
+]
+
+
+@pytest.fixture
+def corrected(dnip, folder):
+    """What `dnip apply` writes, in each format; and what it was made of."""
+    rng = np.random.default_rng(0)
+    p = random_probabilities(rng, 60, 2, "mixed")
+    table = ProbabilityTable(p, rng.integers(0, 2, 60), classes=("a", "b"))
+    table.write("raw.csv")
+    Coefficients(["a", "b"], [30, 7], 30).save("c.json")
+    dnip("fit", "raw.csv", "--out", "fit.json", "--no-evidence")
+    for suffix in SUFFIXES:
+        dnip("apply", "raw.csv", "--coefficients", "c.json", "--out", f"out.{suffix}")
+    return Coefficients.load("c.json").digest
+
+
+@pytest.mark.parametrize("command", REFUSING, ids=" ".join)
+def test_commands_that_need_the_model_s_own_probabilities_refuse_corrected_ones(
+    dnip, corrected, command
+):
+    for suffix in SUFFIXES:
+        if command[0] == "import" and suffix == "npz":
+            continue  # which it does not read
+        words = [
+            word.replace("out", f"out.{suffix}") if word == "out" else word for word in command
+        ]
+        run = dnip(*words)
+        run.assert_refused(f"out.{suffix}", "corrected already", corrected)
+    assert not any(Path(name).exists() for name in ("twice.csv", "o.csv", "imported.csv"))
+
+
+def test_commands_that_look_say_that_they_see_corrected_ones(dnip, corrected):
+    told = f"corrected already, by the coefficients {corrected}"
+    for suffix in SUFFIXES:
+        out = f"out.{suffix}"
+        run = dnip("evaluate", out, "--coefficients", "c.json", "--json")
+        assert (run.status, run.json["corrected_by"], told in run.err) == (0, corrected, True)
+        run = dnip("check", out, "--coefficients", "fit.json", "--json")
+        assert (run.json["corrected_by"], told in run.err) == (corrected, True)
+        run = dnip("report", out, "--coefficients", "fit.json", "--out", "page.html")
+        assert (run.status, told in run.err) == (0, True)
+        assert corrected in Path("page.html").read_text()
+    assert dnip("evaluate", "raw.csv", "--json").json["corrected_by"] is None
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_the_mark_survives_tables_frames_and_parts(dnip, corrected, library):
+    table = ProbabilityTable.read("out.parquet")
+    copies = [table.take([3, 5]), table.labelled(), table.split({"a": 0.5}, 0)["a"]]
+    copies.append(ProbabilityTable.from_frame(table.to_frame(library), ["a", "b"]))
+    copies.append(ProbabilityTable.from_frame(pd.read_csv("out.csv"), ["a", "b"]))
+    assert {copy.corrected_by for copy in copies} == {corrected}
+    assert f"corrected by {corrected}" in repr(table)
+    with pytest.raises(CorrectedError):
+        fit_table(table)
+    half = pd.read_csv("out.csv").assign(dnip_corrected_by=[None] * 59 + [corrected])
+    with pytest.raises(CorrectedError):
+        fit_table(half, classes=["a", "b"])
+    assert fit_table(half.assign(dnip_corrected_by=None), classes=["a", "b"])

@@ -11,7 +11,16 @@ from dnip import ProbabilityTable
 
 KEYS = {
     *("holds", "alpha", "rows", "rows_at_fit", "distribution", "mass", "changed_decisions"),
-    *("class_mix", "labelled_rows", "level", "worse", "accuracy", "cobias", "origin"),
+    *(
+        "class_mix",
+        "labelled_rows",
+        "level",
+        "worse",
+        "accuracy",
+        "cobias",
+        "origin",
+        "corrected_by",
+    ),
 }
 
 

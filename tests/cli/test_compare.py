@@ -51,7 +51,7 @@ def test_without_a_library_a_method_is_left_out_unless_it_is_named(dnip, tables,
     assert run.status == 0
     assert "Left out, contextual-calibration" in run.out
     named = dnip("compare", "opt.csv", "--test", "test.csv", *QUICK, "--methods", "vector-scaling")
-    named.assert_refused("scipy is needed to run the method vector-scaling", "dnip[sklearn]")
+    named.assert_refused("scipy is needed to run the method vector-scaling", ".[sklearn]")
 
 
 def test_ctrl_c_keeps_what_is_finished(dnip, tables, monkeypatch):
@@ -102,7 +102,7 @@ def test_without_matplotlib_the_demo_says_how_to_get_the_picture(dnip, folder, m
     run = dnip("demo", "--out", "results")
     assert run.status == 0
     assert "written: results/coefficients.json, results/report.md\n" in run.out
-    assert run.err == "note: the picture needs matplotlib: pip install 'dnip[plot]'\n"
+    assert run.err == "note: the picture needs matplotlib, in a checkout: pip install '.[plot]'\n"
 
 
 @pytest.mark.parametrize("out", ["file", "file/folder"])

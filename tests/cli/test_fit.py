@@ -225,6 +225,7 @@ def test_only_if_better_leaves_the_raw_argmax_in_force(dnip, opt):
     assert kept.out.endswith("written to coefficients.json: the raw argmax stays in force\n")
     stored = Coefficients.load("coefficients.json")
     assert stored.weights.tolist() == [1, 1, 1]
-    assert stored.predict(table.probabilities).tolist() == table.probabilities.argmax(1).tolist()
+    raw = [table.classes[c] for c in table.probabilities.argmax(axis=1)]
+    assert stored.predict(table.probabilities).tolist() == raw
     assert dnip("fit", "few.csv", "--only-if-better", "--json").json["holds"] == "raw"
     dnip("fit", opt, "--only-if-better", "--no-evidence").assert_refused("needs a verdict")

@@ -48,7 +48,7 @@ WORDS = {
     *("weights", "terms", "min_class_accuracy", "freeze", "choose", "seeds", "methods"),
     *("solvers", "peers", "shots", "split", "dtype", "device", "revision", "served_model"),
     *("key_variable", "extra_body", "experiment", "from_", "question", "map_", "on", "label"),
-    *("upstream", "host", "max_body"),
+    *("upstream", "host", "max_body", "logit_bias_model"),
     *("to", "labels", "answer_prefix", "table_name", "columns"),
 }
 GIVEN = {"pareto": ["--choose", "knee"], "export": ["--to", "logit-bias"]}

@@ -31,6 +31,7 @@ UP = ("serve", "--upstream", "http://127.0.0.1:9")
         (("serve", "--upstream", "h", "--coefficients", "q=c.json"), ["upstream must begin with"]),
         ((*UP, "--coefficients", "q=c.json", "--timeout", "0"), ["timeout must be"]),
         ((*UP, "--coefficients", "q=c.json", "--max-body", "0"), ["max_body must be"]),
+        ((*UP, "--coefficients", "q=c.json", "--grace", "-1"), ["grace must be"]),
         ((*UP, "--coefficients", "q=c.json", "--port", "70000"), ["cannot listen", "--port"]),
         ((*UP, "--coefficients", "q=c.json", "--host", "no.such.host.invalid"), ["cannot listen"]),
     ],
@@ -57,10 +58,11 @@ def test_coefficients_are_pairs(dnip, pairs, told):
 
 
 @contextmanager
-def sidecar(upstream, port=0):
+def sidecar(upstream, port=0, *options):
     """A process that serves, and its port; what it said on standard error is left in ``err``."""
     command = [sys.executable, "-m", "dnip", "serve", "--port", str(port)]
     command += ["--upstream", upstream, "--coefficients", "topic=c.json"]
+    command += options
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
@@ -96,6 +98,51 @@ def ask_until(stopped, port, answers):
             stopped.wait(0.01)
         finally:
             connection.close()
+
+
+def test_told_to_stop_it_answers_what_is_under_way_or_says_that_it_cannot(folder):
+    FITTED.save("c.json")
+    waiting = threading.Event()
+
+    def slowly(body):
+        waiting.wait(body["state"])
+        return decision(body)
+
+    def ask(port, seconds, answers):
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+        connection.request("POST", "/v1/systemone", json.dumps({"state": seconds}))
+        response = connection.getresponse()
+        answers[seconds] = response.status, json.loads(response.read())
+
+    answers = {}
+    with FailingServer(slowly) as upstream:
+        with sidecar(upstream.url.removesuffix("/v1"), 0, "--grace", "2") as process:
+            arguments = [(process.port, seconds, answers) for seconds in (1, 8)]
+            askers = [threading.Thread(target=ask, args=each) for each in arguments]
+            for asker in askers:
+                asker.start()
+            while upstream.under_way < 2:
+                waiting.wait(0.01)
+            process.terminate()
+            for asker in askers:
+                asker.join()
+            process.wait()
+        waiting.set()
+    assert answers[1][0] == 200
+    assert answers[8][0] == 503
+    assert "was stopped" in answers[8][1]["error"]["message"]
+    assert "Traceback" not in process.err
+    assert "was stopped" in process.err
+
+
+def test_an_address_that_others_reach_is_warned_of(folder):
+    FITTED.save("c.json")
+    with sidecar("http://127.0.0.1:9", 0, "--host", "0.0.0.0") as process:
+        pass
+    assert "warning: everybody who reaches this address" in process.err
+    with sidecar("http://127.0.0.1:9") as process:
+        pass
+    assert "warning" not in process.err
 
 
 def test_killed_and_begun_again_it_leaves_no_half_answer(folder):

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import oracles
 from dnip import Coefficients, ProbabilityTable
 from dnip.fitting.fit import fit_table
 from populations import biased_rows
@@ -71,7 +72,8 @@ def test_apply_multiplies_by_the_adjusted_weights(dnip, fitted, mix):
     assert told["weights"] == dict(zip(NAMES, moved.weights.tolist(), strict=True))
     assert told["shares"] == dict(zip(NAMES, list(shares), strict=True))
     assert told["part"] == moved.fit["adjusted"]["part"]
-    changed = moved.predict(table.probabilities) != table.probabilities.argmax(axis=1)
+    p = table.probabilities
+    changed = oracles.predict(p, moved.multipliers) != p.argmax(axis=1)
     assert run.json["changed"] == changed.sum()
 
 
@@ -83,8 +85,8 @@ def test_evaluate_scores_a_population_of_the_mix(dnip, fitted):
     table, moved = ProbabilityTable.read("opt.npz"), fitted.adjusted(SHARES)
     for name, predicted in (
         ("raw", table.probabilities.argmax(axis=1)),
-        ("reweighted", fitted.predict(table.probabilities)),
-        ("adjusted", moved.predict(table.probabilities)),
+        ("reweighted", oracles.predict(table.probabilities, fitted.multipliers)),
+        ("adjusted", oracles.predict(table.probabilities, moved.multipliers)),
     ):
         right = [np.mean(predicted[table.labels == c] == c) for c in range(3)]
         assert run.json[name]["accuracy"] == pytest.approx(np.dot(SHARES, right))

@@ -1,16 +1,19 @@
-"""The comparison: same rows and seeds for all, results that agree with a fit done by hand."""
+"""The comparison: same rows and seeds for all, results of a fit done by hand, and their page."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 import pytest
 
 from dnip import ProbabilityTable
-from dnip.base.errors import DNIPWarning, InvalidInputError
-from dnip.comparing import Material, compare
+from dnip.base.errors import DNIPWarning
+from dnip.comparing import Comparison, Material, MethodScores, ScoredFit, compare
 from dnip.comparing.baselines import ClassWeights, OurDNIP, PlainDNIP
+from dnip.comparing.presentation import present_comparison
 from dnip.metrics import accuracy, cobias, confusion_matrix
+from dnip.metrics.intervals import PAIRED
+from dnip.presenting.artefacts import Estimate
 from strategies import random_probabilities
 
 
@@ -39,10 +42,8 @@ class Fake:
     library: ClassVar[str] = ""
     extra: ClassVar[str] = ""
     seeded: bool = True
-    fits: list = field(default_factory=list)
 
     def fit(self, opt, seed=0):
-        self.fits.append(seed)
         told = {"seed": seed, "first": opt.probabilities[0].tolist(), "n": len(opt.labels)}
         return ClassWeights(np.ones(opt.n_classes), told)
 
@@ -80,17 +81,6 @@ def test_all_methods_see_the_same_rows_and_seeds():
     assert (result.n_opt, result.n_unlabelled, result.n_test) == (9, 141, 150)
 
 
-def test_without_chance_and_draws_one_fit_will_do():
-    def fits(**settings):
-        methods = [Fake("chance", fits=[]), Fake("none", seeded=False, fits=[])]
-        result = compare(material(), methods, n_seeds=3, **settings)
-        assert [fit.seed for fit in result.of("none").fits] == [0, 1, 2]
-        return [sorted(set(method.fits)) for method in methods]
-
-    assert fits() == [[0, 1, 2], [0]]
-    assert fits(n_labels=9) == [[0, 1, 2], [0, 1, 2]]
-
-
 def test_a_class_without_labels_is_told_once():
     given = material(labels=lambda true: np.where(true == 2, 1, true))
     with pytest.warns(DNIPWarning) as told:
@@ -101,6 +91,39 @@ def test_a_class_without_labels_is_told_once():
     ]
 
 
-def test_no_seeds_are_refused():
-    with pytest.raises(InvalidInputError, match="seeds must be"):
-        compare(material(), [Fake()], n_seeds=0)
+# --- the page -------------------------------------------------------------------------------------
+
+
+def outcome(name, accuracy, cobias, reads=("labels",)):
+    values = {"accuracy": accuracy, "cobias": cobias, "worst_class_accuracy": 0.5, "macro_f1": 0.6}
+    estimates = {m: Estimate(v, v - 0.01, v + 0.02) for m, v in values.items()}
+    differences = {} if name == "raw" else {m: Estimate(0.1, -0.05, 0.2) for m in PAIRED}
+    runs = tuple(
+        ScoredFit(seed, 0.0123, np.array([[8, 2], [4, 6]]), np.zeros((2, 2, 2), int), {})
+        for seed in range(2)
+    )
+    return MethodScores(name, "", reads, estimates, differences, runs)
+
+
+def test_the_page_says_all():
+    outcomes = (
+        outcome("raw", 0.7, 0.3),
+        outcome("batch-calibration", 0.72, 0.1, reads=("batch",)),
+        outcome("dnip", 0.72, 0.1),
+    )
+    skipped = {"linear-adapter": "torch is not installed"}
+    settings = {"seeds": 2, "confidence": 0.9, "objective": {}, "scale": 30, "interrupted": False}
+    rows = {"n_opt": 1234, "n_test": 20, "n_unlabelled": 7, "n_content_free": 0}
+    tables = ("news/opt.csv", "news/test.csv", ("a", "b"))
+    compared = Comparison(*tables, methods=outcomes, skipped=skipped, **settings, **rows)
+    lines = present_comparison(compared).to_markdown().splitlines()
+    assert lines[0] == "### news: 1,234 labels of 2 classes, 20 test rows"
+    rows = {line.split("|")[1].strip(): line for line in lines if line.startswith("| ")}
+    assert rows["raw"] == (
+        "| raw | 0.700 [0.690, 0.720] | – | 0.300 [0.290, 0.320] | – | 0.500 | 0.600 | 12 ms |"
+    )
+    assert "| +0.100 [−0.050, +0.200] |" in rows[r"batch-calibration \*"]
+    assert "means of 2 runs; in brackets, their 90% intervals." in lines[-2]
+    assert "Unlabelled rows at hand: 7." in lines[-2]
+    assert r"\* reads the probabilities of all test rows" in lines[-2]
+    assert lines[-1] == "Left out, linear-adapter: torch is not installed."

@@ -1,10 +1,14 @@
 """Coefficients within LangChain, around a small decision model."""
 
 import asyncio
+import json
 
 import pytest
 
 from dnip import Coefficients, CoefficientsFormatError
+from dnip.base.errors import CorrectedError, InvalidInputError
+from dnip.deploying.decisions import correct
+from dnip.prompting.answers import read_answers
 
 try:
     from langchain_core.decisions import BaseDecisionModel, Choice, ClassifierResponse, Noul, Score
@@ -91,6 +95,26 @@ def test_probabilities_and_choice_follow_the_weights_and_the_raw_answer_stays(mo
     assert isinstance(response, ClassifierResponse)
     assert (response.model, response.request_id) == ("fake-1", "r-1")
     assert response.usage["total_tokens"] == 8
+
+
+def test_corrected_answers_are_marked_and_raw_ones_imported(model):
+    response = model.invoke(ask("0.6"))
+    mark = {"topic": model.coefficients["topic"].digest}
+    assert response.dnip_corrected_by == mark
+    saved = json.loads(response.model_dump_json())
+    table, _ = read_answers([saved], ["sport", "world"])
+    assert table.probabilities.tolist() == [[0.6, 0.4]]
+    with pytest.raises(CorrectedError):  # behind a sidecar, say
+        Reweighted(model, coefficients=model.coefficients).invoke(ask("0.6"))
+
+
+def test_the_mark_of_a_sidecar_survives_though_unknown_fields_do_not():
+    raw = Fake().invoke(ask("0.6")).model_dump(mode="json")
+    body, _ = correct(raw, {"topic": Coefficients(["world", "sport"], [30, 15], 30)})
+    kept = ClassifierResponse.model_validate(body).model_dump(mode="json")
+    assert "dnip_corrected_by" not in kept
+    with pytest.raises(InvalidInputError, match="corrected already"):
+        read_answers([kept], ["sport", "world"])
 
 
 def test_every_way_to_call_gives_the_same(model):

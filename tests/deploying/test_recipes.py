@@ -34,7 +34,7 @@ def rows(tmp_path, monkeypatch):
     coefficients.save("coefficients.json")
     p = np.random.default_rng(0).dirichlet(np.ones(3), 50)
     rows = pandas.DataFrame(p, columns=list(CLASSES)).assign(number=range(50))
-    return rows, coefficients.predict(p, names=True).tolist()
+    return rows, coefficients.predict(p).tolist()
 
 
 def test_dask(rows):

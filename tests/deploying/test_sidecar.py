@@ -4,143 +4,32 @@ import gzip
 import http.client
 import json
 import re
-import socket
 import threading
-from contextlib import suppress
 
 import pytest
 
 from dnip import Coefficients, DNIPWarning
 from dnip.base.errors import InvalidInputError
 from dnip.deploying.decisions import correct
+from sidecars import FITTED, KEY, OPENAI, SYSTEM_ONE, Upstream, ask, message, reply
 
-uvicorn = pytest.importorskip("uvicorn")
+pytest.importorskip("uvicorn")
 pytest.importorskip("starlette")
 pytest.importorskip("aiohttp")
-
-KEY = "Bearer sk-SECRET-0123456789"
-FITTED = Coefficients(["a", "b"], [2, 1], 2)
-SYSTEM_ONE = {
-    "answers": {
-        "topic": {"type": "choice", "choice": "b", "probabilities": {"a": 0.4, "b": 0.6}},
-        "tone": {"type": "noul", "noul": 0.25},
-    },
-    "usage": {"input_tokens": 7, "note": "é\ud800"},
-}
-OPENAI = {
-    "answers": [
-        {
-            "type": "choice",
-            "name": "topic",
-            "choice": "b",
-            "probabilities": [
-                {"value": "a", "probability": 0.4},
-                {"value": "b", "probability": 0.6},
-            ],
-        },
-        {"type": "refusal", "name": "tone"},
-    ]
-}
-
-
-def reply(content=b"", status="200 OK", *headers):
-    """A whole HTTP answer."""
-    content = content if isinstance(content, bytes) else json.dumps(content).encode()
-    head = [f"HTTP/1.1 {status}", f"Content-Length: {len(content)}", *headers]
-    return ("\r\n".join(head) + "\r\n\r\n").encode() + content
-
-
-class Upstream:
-    """Writes what ``answer`` is: bytes, or an iterator of bytes after which it hangs up."""
-
-    def __init__(self, answer=b""):
-        self.answer = answer
-        self.requests = []
-        self.listening = socket.create_server(("127.0.0.1", 0))
-        self.url = f"http://127.0.0.1:{self.listening.getsockname()[1]}"
-        threading.Thread(target=self.accept, daemon=True).start()
-
-    def close(self):
-        with suppress(OSError):
-            self.listening.shutdown(socket.SHUT_RDWR)
-        self.listening.close()
-
-    def accept(self):
-        while True:
-            try:
-                connection, _ = self.listening.accept()
-            except OSError:
-                return
-            threading.Thread(target=self.serve, args=(connection,), daemon=True).start()
-
-    def serve(self, connection):
-        with connection, connection.makefile("rb") as file:
-            while line := file.readline():
-                head = [line, *iter(file.readline, b"\r\n")]
-                headers = dict(row.decode().strip().split(": ", 1) for row in head[1:])
-                named = {name.lower(): value for name, value in headers.items()}
-                body = file.read(int(named.get("content-length", 0)))
-                self.requests.append((line.decode().strip(), named, body))
-                if not isinstance(self.answer, bytes):
-                    for part in self.answer:
-                        connection.sendall(part)
-                    return
-                connection.sendall(self.answer)
-
-
-@pytest.fixture
-def upstream():
-    server = Upstream()
-    yield server
-    server.close()
-
-
-@pytest.fixture
-def coefficients(tmp_path):
-    FITTED.save(tmp_path / "topic.json")
-    return tmp_path / "topic.json"
-
-
-@pytest.fixture
-def start(upstream, coefficients):
-    """A function that starts the sidecar and returns its port."""
-    from dnip.deploying.sidecar.application import make_app
-
-    running = []
-
-    def run(url=upstream.url, **settings):
-        app = make_app(url, {"topic": coefficients}, **settings)
-        server = uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False))
-        listening = socket.create_server(("127.0.0.1", 0))
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-        thread.start()
-        running.append((server, thread, listening))
-        return listening.getsockname()[1]
-
-    yield run
-    for server, thread, listening in running:
-        server.should_exit = True
-        thread.join()
-        listening.close()
-
-
-def ask(port, path="/v1/systemone", method="POST", body=b"{}", headers=None):
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
-    connection.request(method, path, body, {"Authorization": KEY, **(headers or {})})
-    response = connection.getresponse()
-    content = response.read()
-    connection.close()
-    return response.status, content, response.headers
-
-
-def message(answer):
-    status, content, _ = answer
-    return status, json.loads(content)["error"]["message"]
 
 
 @pytest.mark.parametrize(
     ("path", "body"),
-    [("/v1/systemone", SYSTEM_ONE), ("/v1/decisions", OPENAI), ("/api/alpha/decisions", OPENAI)],
+    [
+        ("/v1/systemone", SYSTEM_ONE),
+        ("/v1/decisions", OPENAI),
+        ("/api/alpha/decisions", OPENAI),
+        ("/v1/systemone/", SYSTEM_ONE),
+        ("/v1/SystemOne", SYSTEM_ONE),
+        ("/v1/system%6Fne", SYSTEM_ONE),
+        ("/v1/%73ystemone%2F", SYSTEM_ONE),
+        ("/v1//systemone/./", SYSTEM_ONE),
+    ],
 )
 def test_decisions_are_corrected(start, upstream, path, body):
     upstream.answer = reply(body, "200 OK", "X-Request-Id: 7", "Content-Type: application/json")
@@ -202,13 +91,16 @@ def test_a_redirect_is_not_followed(start, upstream):
         (reply(SYSTEM_ONE)[:-5], 502, "connection to the upstream was lost"),
         (b"", 502, "connection to the upstream was lost"),
         (b"nonsense\r\n\r\n", 502, "connection to the upstream was lost"),
-        (reply({"choices": []}), 502, "cannot be corrected: .*'answers'"),
-        (reply({"answers": {"topic": {"type": "choice"}}}), 502, "question 'topic'"),
+        (reply({"choices": []}), 422, "cannot be corrected: .*'answers'"),
+        (reply({"answers": {"topic": {"type": "choice"}}}), 422, "question 'topic'"),
         (
             reply({"answers": {"topic": {"type": "noul", "noul": 0.5}}}),
-            502,
+            422,
             "options false, true, but the coefficients were fitted for a, b",
         ),
+        (reply(b'{"answers": {}, "answers": {"topic": {}}}'), 502, "a key twice"),
+        (reply(SYSTEM_ONE, "999 What"), 502, "the status 999"),
+        (reply(SYSTEM_ONE, "000 What"), 502, "the status 0"),
         (reply(b" " * 2_000_000), 502, "longer than 1,000,000 bytes"),
     ],
 )

@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pytest
 
+import oracles
 from dnip import Coefficients, DNIPClassifier, Objective, ProbabilityTable, solve
 from dnip.base.errors import InvalidInputError
 from dnip.comparing.demonstration import bundled_table
@@ -97,7 +98,8 @@ def sketch_of(p, weight=None):
 def test_a_fit_keeps_a_sketch_of_its_labelled_rows(opt):
     fitted = fit_table(opt, robust="off")
     assert kept(fitted.coefficients) == sketch_of(opt.probabilities)
-    raw, chosen = opt.probabilities.argmax(axis=1), fitted.coefficients.predict(opt.probabilities)
+    raw = opt.probabilities.argmax(axis=1)
+    chosen = oracles.predict(opt.probabilities, fitted.coefficients.multipliers)
     assert fitted.coefficients.fit["sketch"]["changed_decisions"] == np.mean(raw != chosen)
     right = np.diag(fitted.evaluation.reweighted).tolist()
     assert fitted.coefficients.fit["scores"]["right"] == right

@@ -5,9 +5,9 @@ import json
 import numpy as np
 import pytest
 
-from dnip import Constraints, ProbabilityTable, fit_table, tune
+from dnip import Constraints, ProbabilityTable, tune
 from dnip.base.errors import DNIPWarning, InvalidInputError
-from dnip.fitting.fit import fit_file
+from dnip.fitting.fit import fit_file, fit_table
 from dnip.fitting.pareto import trace_front
 from dnip.fitting.sampled import read_sample
 from dnip.fitting.settings import FitSettings

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dnip import ProbabilityTable, fit_table
+from dnip import ProbabilityTable
+from dnip.fitting.fit import fit_table
 from fuzzing import STOPPED, fuzzed, run, workshop
 from mutations import NUMBERS, TEXTS
 from test_inputs_and_outputs import COMMANDS, READS, WRITES

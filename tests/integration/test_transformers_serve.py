@@ -1,6 +1,6 @@
 """Decisions of `transformers serve` with the project's own small model.
 
-``pip install 'dnip[integration]'`` installs the server. The template below asks the model with the
+``pip install '.[integration]'`` installs the server. The template below asks the model with the
 very prompt, so that its probabilities are those of the engine on this machine.
 """
 

@@ -14,13 +14,6 @@ CLASSES = ("cat", "dog", "bird")
 ALL_PRESENT = np.array([True, True, True])
 
 
-def test_asking_for_nothing_is_no_constraint():
-    assert not Constraints()
-    assert Constraints(max_accuracy_loss=0.0)
-    assert Constraints(freeze=["cat"])
-    assert Constraints(min_class_accuracies={0: 0.0})
-
-
 def test_classes_by_name_by_index_and_all():
     asked = Constraints(0.1, {"dog": 0.7, 2: 0.6, "all": 0.5}, ["bird", 0, "cat"])
     demands = asked.on(CLASSES, ALL_PRESENT)
@@ -67,14 +60,6 @@ def test_a_class_that_was_right_on_some_rows_stays_right_on_one():
     assert allowed.correct_counts(true, raw).tolist() == [0, 0, 0]
 
 
-def test_silence_is_no_request_that_is_told():
-    demands = Constraints().on(CLASSES, ALL_PRESENT)
-    assert demands.has_floors
-    assert not demands.are_asked
-    assert demands.to_dict(np.eye(3), np.eye(3)) == {}
-    assert not Constraints(allow_silence=True).on(CLASSES, ALL_PRESENT).has_floors
-
-
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
@@ -107,19 +92,6 @@ def test_settings_outside_their_range(settings, message):
 def test_constraints_that_do_not_fit_the_classes(settings, message):
     with pytest.raises(InvalidInputError, match=message):
         Constraints(**settings).on(CLASSES, np.array([True, True, False]))
-
-
-def test_what_is_told_holds_what_was_asked_for_and_what_was_reached():
-    demands = Constraints(0.1, {"dog": 0.5}, ["cat"]).on(CLASSES, ALL_PRESENT)
-    raw = np.array([[5, 0, 0], [4, 1, 0], [0, 0, 10]])
-    reached = np.array([[4, 1, 0], [2, 3, 0], [1, 0, 9]])
-    assert demands.to_dict(reached, raw) == {
-        "max_accuracy_loss": 0.1,
-        "accuracy_loss": 0.0,
-        "min_class_accuracies": {"dog": 0.5},
-        "class_accuracies": {"dog": 0.6},
-        "freeze": ["cat"],
-    }
 
 
 def test_by_label_takes_labels_for_what_they_are():

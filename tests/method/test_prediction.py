@@ -46,8 +46,3 @@ def test_blocks_of_rows_are_all_summed(monkeypatch):
     monkeypatch.setattr("dnip.base.arrays._MAX_ENTRIES", 7)
     p = np.arange(33.0).reshape(11, 3)
     np.testing.assert_array_equal(row_sums(p), p.sum(axis=1))
-
-
-def test_more_classes_than_a_byte_counts():
-    p = np.asfortranarray(np.eye(300))
-    np.testing.assert_array_equal(decide(p), np.arange(300))

@@ -38,10 +38,8 @@ def test_linear_multipliers_are_whole_and_weights_are_their_share_of_k():
     ("scale", "told"),
     [
         ("log", "scale is 'log'"),
-        ("log:", "scale is 'log:'"),
         ("log:3.5", "scale is 'log:3.5'"),
         ("Log:30", "scale is 'Log:30'"),
-        ("log: 30", "scale is 'log: 30'"),
         ("", "scale is ''"),
         ("log:" + "9" * 5000, "scale is"),
         ("log:0", "at least 1 and at most 10000; got 0"),
@@ -49,7 +47,6 @@ def test_linear_multipliers_are_whole_and_weights_are_their_share_of_k():
         ("log:10001", "got 10001"),
         (0, "got 0"),
         (2.5, "got 2.5"),
-        (None, "got None"),
     ],
 )
 def test_other_scales_are_refused(scale, told):

@@ -1,7 +1,6 @@
 """Solutions: frozen, and explained in sentences."""
 
 import dataclasses
-import json
 
 import numpy as np
 import pytest
@@ -15,18 +14,6 @@ Y = [0, 1, 0, 1]
 
 def test_only_a_proof_is_called_one():
     assert [s for s in Status if "optimal" in s.sentence] == [Status.OPTIMAL]
-
-
-def test_the_summary_is_plain_json_and_says_what_the_solution_says():
-    solution = solve(P, Y, scale=5, solver="exhaustive", seed=3)
-    summary = json.loads(json.dumps(solution.to_dict()))
-    assert summary["weight_indices"] == solution.weight_indices.tolist()
-    assert summary["objective"] == solution.value
-    assert summary["terms"] == solution.terms
-    assert summary["status"] == "optimal"
-    assert (summary["lower_bound"], summary["gap"]) == (solution.value, 0.0)
-    assert (summary["scale"], summary["solver"], summary["seed"]) == (5, "exhaustive", 3)
-    assert summary["unfitted"] == []
 
 
 def test_classes_at_the_end_of_the_scale_are_told():

@@ -18,12 +18,11 @@ def confusions(n=20, n_classes=4):
 
 
 @EVERY
-def test_values_and_intervals_lie_in_the_range(metric):
-    low, high = metric.range
+def test_values_and_intervals_lie_between_0_and_1(metric):
     for confusion in confusions():
-        assert low <= metric.of(confusion) <= high
+        assert 0 <= metric.of(confusion) <= 1
         bounds = metric.interval(confusion, 0.9)
-        assert low <= bounds[0] <= bounds[1] <= high
+        assert 0 <= bounds[0] <= bounds[1] <= 1
 
 
 @EVERY
@@ -56,7 +55,7 @@ def test_a_metric_that_is_added_is_scored_and_can_be_weighed(monkeypatch):
         counts = np.asarray(confusion)
         return float((np.diag(counts) / np.maximum(counts.sum(axis=0), 1)).min())
 
-    added = Metric("lowest_precision", "lowest precision", lowest_precision, higher_is_better=True)
+    added = Metric("lowest precision", lowest_precision)
     monkeypatch.setitem(METRICS, added.name, added)
     confusion = np.array([[8, 2], [4, 6]])
     assert scores(confusion)["lowest_precision"] == pytest.approx(8 / 12)

@@ -138,6 +138,6 @@ def test_what_cannot_be_drawn_leaves_the_old_file(tmp_path, monkeypatch):
     with pytest.raises(OutputError, match="it is a folder"):
         save_figure(odd_class_figure(evaluation(2)), tmp_path)
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(MissingDependencyError, match=r"pip install 'dnip\[plot\]'"):
+    with pytest.raises(MissingDependencyError, match=r"pip install '.\[plot\]'"):
         save_figure(odd_class_figure(evaluation(2)), path)
     assert path.read_bytes() == b"old"

@@ -39,19 +39,6 @@ def test_no_step_of_the_way_lowers_accuracy_in_the_target_mix(n_classes):
             assert after == pytest.approx(best)
 
 
-def test_weights_of_most_accuracy_become_those_of_most_accuracy():
-    rng = np.random.default_rng(0)
-    likelihood, p, calibration = population(rng, 4)
-    fitted_for, target = rng.dirichlet(np.ones(4), 2)
-    bayes = np.exp(calibration.log_weights) * fitted_for ** (1 / calibration.sharpness)
-    moved = adjust(bayes, calibration, fitted_for, target)
-    assert moved.part == pytest.approx(1)
-    expected = np.exp(calibration.log_weights) * target ** (1 / calibration.sharpness)
-    np.testing.assert_allclose(moved.weights, expected / expected.max(), rtol=1e-9)
-    best = (likelihood * target).max(axis=1).sum()
-    assert accuracy(likelihood, p, moved.weights, target) == pytest.approx(best)
-
-
 def test_the_same_mix_changes_nothing_and_the_common_factor_does_not_matter():
     rng = np.random.default_rng(1)
     _, _, calibration = population(rng, 3)
@@ -64,13 +51,6 @@ def test_the_same_mix_changes_nothing_and_the_common_factor_does_not_matter():
         adjust(weights, calibration, shares, other).weights,
         adjust(30 * weights, calibration, shares, other).weights,
     )
-
-
-def test_weights_that_make_up_for_a_rare_class_are_not_raised_again():
-    flat = Calibration(np.zeros(2), 1.0, np.full(2, 100.0))
-    balancing = np.ones(2)  # by the calibration, classes count alike
-    rare, even = np.array([0.95, 0.05]), np.array([0.5, 0.5])
-    np.testing.assert_array_equal(adjust(balancing, flat, rare, even).weights, [1, 1])
 
 
 def test_a_class_without_a_share_gets_next_to_nothing_and_an_unfitted_one_moves_along():
@@ -93,15 +73,6 @@ def test_weights_are_those_that_scikit_learn_gives_for_class_weights():
     np.testing.assert_allclose(weigh_rows(LABELS, target, NAMES), expected)
     balanced = sklearn.compute_sample_weight("balanced", LABELS)
     np.testing.assert_allclose(weigh_rows(LABELS, np.full(3, 1 / 3), NAMES), balanced)
-
-
-def test_sample_weights_keep_their_proportions_within_a_class():
-    own = np.arange(1.0, 11.0)
-    target = np.array([0.2, 0.3, 0.5])
-    weight = weigh_rows(LABELS, target, NAMES, own)
-    assert weight.sum() == pytest.approx(own.sum())
-    np.testing.assert_allclose(np.bincount(LABELS, weight) / weight.sum(), target)
-    np.testing.assert_allclose(weight[:6] / weight[0], own[:6] / own[0])
 
 
 def gaussian_rows(rng, n_rows, shares, *, sharpness, bias):
@@ -161,20 +132,6 @@ def test_the_interval_holds_the_truth_as_often_as_it_says():
         held += (found.low <= SHARES) & (found.high >= SHARES)
     assert (held / n > 0.90).all()
     assert (held / n < 0.99).all()
-
-
-def test_few_labels_widen_the_interval_and_more_rows_narrow_it():
-    rng = np.random.default_rng(1)
-    p, _ = gaussian_rows(rng, 4_000, SHARES, sharpness=0.5, bias=BIAS)
-
-    def width(rows, labels):
-        found = estimate_prior(p[:rows], known(labels))
-        assert (found.low >= 0).all()
-        assert (found.high <= 1).all()
-        return (found.high - found.low)[0]
-
-    assert width(4_000, 10) > 3 * width(4_000, 1e9)
-    assert width(1_000, 1e9) == pytest.approx(2 * width(4_000, 1e9), rel=0.1)
 
 
 def test_no_class_is_ruled_out_and_one_row_will_do():

@@ -8,7 +8,6 @@ pytest.importorskip("jinja2", reason="prompts need jinja2")
 
 from dnip.base.errors import InvalidInputError
 from dnip.prompting.prompt import PromptBuilder
-from dnip.prompting.task import ChainOfThought
 from dnip.prompting.task_files import built_in_tasks, load_task
 from fakes import TASK
 
@@ -68,40 +67,6 @@ def test_an_answer_ends_with_the_separator_where_demonstrations_show_it(task):
 def test_a_class_without_a_rationale_cannot_be_shown(task):
     with pytest.raises(InvalidInputError, match="no rationale to show for the class 'sad'"):
         prompt(task, ({"text": "boo"}, 1))
-
-
-@pytest.mark.parametrize(
-    "demonstration", ["{{ rationale }}{{ answer }}", "{{ prompt }}", "So: {{ prompt }}{{ answer }}"]
-)
-def test_a_demonstration_begins_with_the_prompt_and_holds_the_answer(demonstration):
-    odd = replace(TASK, chain_of_thought=ChainOfThought(demonstration=demonstration))
-    with pytest.raises(InvalidInputError, match=r"must begin with \{\{ prompt"):
-        prompt(odd)
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "told"),
-    [
-        ("demonstration =", "question =", "unknown key chain_of_thought.question"),
-        ("[chain_of_thought]\n", "chain_of_thought = 3\n[other]\n", "unknown key other"),
-        ("[chain_of_thought]", "[[chain_of_thought]]", "chain_of_thought must be a table"),
-        (
-            'template = "Message: {{ text }}\\nFirst think:"',
-            "template = 3",
-            "chain_of_thought.template must be text",
-        ),
-        (
-            'rationale = "The writer laughs."',
-            "rationale = 3",
-            r"classes\[0\].rationale must be text",
-        ),
-    ],
-)
-def test_a_broken_wording_is_refused(tmp_path, old, new, told):
-    assert old in TOML
-    (tmp_path / "mood.toml").write_text(TOML.replace(old, new, 1))
-    with pytest.raises(InvalidInputError, match=told):
-        load_task(tmp_path / "mood.toml")
 
 
 @pytest.mark.parametrize("name", built_in_tasks())

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dnip.base.errors import BackendError, InvalidInputError
-from dnip.prompting.engines.base import ScoredRow, Scoring
+from dnip.prompting.engines.base import Scoring
 from dnip.prompting.journal import open_journal
 from dnip.prompting.plan import hash_prompts, make_plan
 from dnip.prompting.run import run_plan
@@ -111,18 +111,6 @@ def test_an_engine_that_loses_rows_is_told_and_nothing_is_written(plan, tmp_path
     assert run(plan, FakeEngine(), out).n_resumed == 8
 
 
-def test_unreported_labels_are_filled_and_open_decisions_counted(plan, tmp_path):
-    class TopOne(FakeEngine):
-        def score(self, prompts, task, *, done=frozenset()):
-            for row in range(len(prompts)):
-                yield ScoredRow(
-                    row, np.array([0.5, 0.0]), np.array([0.5, 0.6 if row == 0 else 0.1])
-                )
-
-    summary = run(plan, TopOne(), tmp_path / "table.csv")
-    assert summary.n_open == 1
-
-
 def test_two_runs_of_one_table_do_not_meet(tmp_path):
     path = tmp_path / "table.csv.progress"
     with (
@@ -192,13 +180,6 @@ def test_seeds_change_the_demonstrations_but_not_the_limited_rows(tmp_path):
     assert hash_prompts(again.prompts) == hash_prompts(plans[0].prompts)
 
 
-def test_zero_shots_need_no_training_split(tmp_path):
-    write_data(tmp_path)
-    (tmp_path / "train.jsonl").unlink()
-    plan = make_plan(TASK, tmp_path, shots=0)
-    assert plan.prompts[0].prefix == "Is the message happy or sad?\n\n"
-
-
 def test_content_free_rows_stand_behind_the_same_demonstrations(tmp_path):
     plan, test = (
         make_plan(TASK, write_data(tmp_path), split=split, shots=2, seed=1)
@@ -226,9 +207,3 @@ def test_only_the_longest_field_of_a_long_prompt_is_shortened(tmp_path):
     assert too_long(shortened.prompts) == []
     assert 30 < len(shortened.prompts[-1].text.split()) <= 40
     assert long_row["text"] == "word " * 100
-
-
-def test_a_prompt_that_no_shortening_can_fit_is_refused_by_id(tmp_path):
-    plan = make_plan(TASK, write_data(tmp_path), shots=0)
-    with pytest.raises(InvalidInputError, match=r"test-0.*longer than the model's context"):
-        plan.shortened(lambda prompts: list(range(len(prompts))))

@@ -18,7 +18,6 @@ class FakeRequest:
 
     path: str
     fails: bool = False
-    log: str | None = None
     rows: int = 2
     model: str = "m"
 
@@ -36,9 +35,6 @@ class FakeRequest:
         """Write it, or fail as a model does that cannot be loaded."""
         if progress is not None:
             progress(1, 2)
-        if self.log is not None:
-            with Path(self.log).open("a") as file:
-                file.write(f"{os.getpid()}\n")
         if self.fails:
             raise InvalidInputError("the model cannot be loaded")
         Path(self.path).write_text("label,p0,p1\nyes,0.9,0.1\nno,0.2,0.8\n")

@@ -3,9 +3,8 @@ import json
 import pytest
 
 from dnip import ProbabilityTable
-from reproduction.plan import load_plan
 from results import METHODS, starving_table
-from texts import write_tables, write_texts
+from texts import write_tables
 
 #: Cheap, and the same for every test here.
 PLAN = """
@@ -99,13 +98,6 @@ def test_another_plan_in_the_same_folder_is_refused_unless_wanted(work, reproduc
     assert results_of(work / "out") != before
 
 
-def test_other_tables_in_the_same_folder_are_refused(work, reproduce):
-    assert reproduce("confusion", *SAVED).status == 0
-    path = work / "tables/news/opt.csv.gz"
-    path.write_bytes((work / "tables/news/test.csv.gz").read_bytes())
-    reproduce("confusion", *SAVED).assert_refused("another plan", "news/opt")
-
-
 def test_tables_within_the_outputs_are_refused(folder, reproduce):
     (folder / "out/tables/news").mkdir(parents=True)
     (folder / "out/tables/news/test.csv").write_text("")
@@ -131,18 +123,6 @@ def test_wrong_input_is_refused(work, reproduce, arguments, told):
     assert not (work / "out").exists()
 
 
-def test_a_plan_without_model_needs_one(work, reproduce):
-    write_texts(work / "data")
-    reproduce("main", "--data", "data", "--out", "out").assert_refused("--model")
-
-
-def test_a_model_that_is_not_there_is_refused_before_anything_is_written(work, reproduce):
-    write_texts(work / "data")
-    arguments = ("--plan", "plan.toml", "--data", "data", "--out", "out")
-    reproduce("main", "--model", "./nowhere", *arguments).assert_refused("no folder './nowhere'")
-    assert not (work / "out").exists()
-
-
 def test_a_cell_that_fails_is_reported_and_the_others_are_done(work, reproduce):
     plan = PLAN.replace("seeds = [0]", "seeds = [0]\ndev_share = 0.0001")
     (work / "plan.toml").write_text(plan)
@@ -161,10 +141,3 @@ def test_a_second_run_in_the_same_folder_is_refused(work, reproduce):
     with (work / "out/.lock").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         reproduce("confusion", *SAVED).assert_refused("another run is working there")
-
-
-def test_the_dry_run_of_a_family_tells_memory_and_cost(work, reproduce):
-    write_texts(work / "data", tasks=load_plan("llama-2-7b").tasks)
-    found = reproduce("all", "--plan", "llama-2-7b", "--data", "data", "--out", "o", "--dry-run")
-    assert "memory 16 GB, disk 13 GB" in found.out
-    assert "A100" in found.out

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import oracles
-from dnip import Objective, solve
+from dnip import Objective
 from dnip.comparing.baselines import OptSet
 from dnip.metrics import cobias, confusion_matrix
 from reproduction.linear_adapter import LinearAdapter, smooth_objective
-from reproduction.membership import TRIANGLES, Choices, Membership
+from reproduction.membership import Membership
 from strategies import random_confusion, random_probabilities
 
 
@@ -47,26 +47,6 @@ def test_training_closes_the_gap():
     assert fitted.to_dict()["dev_rows"] == 80
 
 
-def test_the_seed_says_all(torch, monkeypatch):
-    monkeypatch.setattr("reproduction.linear_adapter._MAX_STEPS", 30)
-    opt = starved()
-    torch.manual_seed(5)
-    first = LinearAdapter().fit(opt, seed=3)
-    torch.manual_seed(6)
-    again, other = LinearAdapter().fit(opt, seed=3), LinearAdapter().fit(opt, seed=4)
-    assert (first.matrix == again.matrix).all()
-    assert (first.matrix != other.matrix).any()
-
-
-@pytest.mark.usefixtures("torch")
-@pytest.mark.parametrize("labels", [[0, 1, 2], [0, 2] * 8, [0] * 14 + [1, 1, 2, 2]])
-def test_few_labels_and_a_missing_class(labels, monkeypatch):
-    monkeypatch.setattr("reproduction.linear_adapter._MAX_STEPS", 20)
-    p = random_probabilities(np.random.default_rng(2), len(labels), 3)
-    scores = LinearAdapter(width=8).fit(OptSet.of(p, labels)).scores(p)
-    assert np.isfinite(scores).all()
-
-
 #: Left corner, peak, right corner of the nineteen functions, by the intervals of the reference;
 #: the corners of the steep ones lie an eighth apart.
 CORNERS = (
@@ -95,11 +75,6 @@ def problem(n_classes, n_rows, kind="random", seed=0):
     return p, labels
 
 
-def test_there_are_nineteen_functions_with_p_itself():
-    assert len(TRIANGLES) + 1 == len(CORNERS) == 19
-    assert len(Choices(30)) == 48
-
-
 TINY = [(2, 40, 4, "random"), (2, 30, 3, "tied"), (3, 30, 2, "random"), (3, 24, 2, "one-hot")]
 
 
@@ -120,11 +95,3 @@ def test_the_search_finds_the_optimum_of_all_choices(n_classes, n_rows, scale, k
     reached = oracles.objective(confusion_matrix(labels, fitted.predict(p), n_classes))
     assert fitted.notes["objective"] == pytest.approx(reached, abs=1e-12)
     assert reached == pytest.approx(best, abs=1e-9)
-
-
-def test_a_class_without_labels_keeps_its_weight():
-    p, labels = problem(4, 100)
-    opt = OptSet.of(p, np.where(labels == 2, 0, labels))
-    with pytest.warns(match="no labelled example of class 2"):
-        alone = solve(p, opt.labels, scale=30)
-    assert Membership().fit(opt).chosen[2] == alone.weight_indices[2] - 1

@@ -1,13 +1,11 @@
 """Every experiment with the small model on made-up texts, and the plans of the paper's families."""
 
 import json
-import math
 import re
 from pathlib import Path
 
 import pytest
 
-from failing_server import FailingServer
 from reproduction.plan import DevGrid, Rows, load_plan
 from reproduction.registry import EXPERIMENTS
 from reproduction.run import reproduce
@@ -46,12 +44,12 @@ ARCHITECTURES = {
 }
 
 
-def in_little(plan, **model):
+def in_little(plan, model):
     """The plan with another model, one task, one seed and few rows."""
     (only,) = plan.models
     return plan.model_copy(
         update={
-            "models": (only.model_copy(update=model),),
+            "models": (only.model_copy(update={"model": str(model)}),),
             "tasks": ("agnews",),
             "seeds": (0,),
             "rows": Rows(opt=40, test=20),
@@ -69,32 +67,10 @@ def settings_of(folder):
 
 @pytest.mark.parametrize("name", ARCHITECTURES)
 def test_a_family_of_local_models(name, tmp_path, tiny_model):
-    plan = in_little(load_plan(name), model=str(tiny_model(ARCHITECTURES[name])))
+    plan = in_little(load_plan(name), tiny_model(ARCHITECTURES[name]))
     done = reproduce("main", plan, tmp_path / "out", data=write_texts(tmp_path / "data"))
     assert done["failures"] == {}
     assert done["cells"] == len(plan.models[0].shots)
     for settings in settings_of(tmp_path / "out"):
         assert settings["engine"]["dtype"] == "bfloat16"
         assert settings["shots"] in plan.models[0].shots
-
-
-def answer(body):
-    """One token's probabilities, by the text's length."""
-    first = 0.1 + (len(body["prompt"]) % 7) / 10
-    labels = {" World": first, " Sports": 0.1, " Business": 0.05, " Technology": 0.02}
-    top = {label: math.log(p) for label, p in labels.items()}
-    return {"choices": [{"logprobs": {"tokens": [" World"], "top_logprobs": [top]}}]}
-
-
-def test_the_family_behind_a_server(tmp_path, monkeypatch):
-    pytest.importorskip("httpx2")
-    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
-        monkeypatch.delenv(name, raising=False)
-    plan = load_plan("llama-2-70b")
-    with FailingServer(answer) as server:
-        little = in_little(plan, model=server.url, tokenizer=None)
-        done = reproduce("main", little, tmp_path / "out", data=write_texts(tmp_path / "data"))
-    assert done["failures"] == {}
-    assert done["tables"] == 2
-    assert {body["model"] for body in server.requests} == {"meta-llama/Llama-2-70b-hf"}
-    assert len(server.requests) == 60

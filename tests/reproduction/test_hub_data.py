@@ -1,6 +1,5 @@
 """Texts of the hub become the files that a run reads; a fake stands for the library."""
 
-import json
 import sys
 from types import SimpleNamespace
 
@@ -12,9 +11,6 @@ from dnip.prompting.data import load_examples
 from dnip.prompting.task_files import load_task
 from reproduction.fingerprints import hash_file
 from reproduction.hub_data import HubData, fetch
-from reproduction.plan import load_plan
-from reproduction.planned_sources import planned_sources
-from texts import write_texts
 
 RTE = [
     {"sentence1": f"It rains {n} hours.", "sentence2": "It is wet.", "label": n % 2, "idx": n}
@@ -82,19 +78,3 @@ def test_columns_labels_and_splits_are_those_of_the_recipe(asked, tmp_path):
 def test_a_dataset_that_is_not_as_the_recipe_says_is_refused(asked, tmp_path, changes, told):
     with pytest.raises(InvalidInputError, match=told):
         fetch(load_task("rte"), recipe(**changes), tmp_path / "rte")
-
-
-def test_a_folder_of_texts_goes_before_the_hub(asked, tmp_path):
-    (tmp_path / "model").mkdir()
-    plan = load_plan("quick").with_model(str(tmp_path / "model"))
-    changes = {"tasks": ("rte", "trec", "ddi"), "data": {"rte": recipe(), "trec": recipe()}}
-    plan = plan.model_copy(update=changes)
-    texts = write_texts(tmp_path / "own", ("trec",))
-    sources = planned_sources(plan, texts, tmp_path / "out", tmp_path / "texts")
-    assert {row.task for row in sources} == {"rte", "trec"}
-    assert "no train.jsonl" in sources.missing["ddi"]
-    assert not (tmp_path / "texts" / "trec").exists()
-    lines = (tmp_path / "texts" / "rte" / "test.jsonl").read_text().splitlines()
-    assert json.loads(lines[0])["label"] == "True"
-    alone = planned_sources(plan, None, tmp_path / "out", tmp_path / "texts")
-    assert "--data" in alone.missing["ddi"] or "does not say where" in alone.missing["ddi"]

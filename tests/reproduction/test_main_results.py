@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from dnip.presenting.artefacts import Table
+from reproduction.comparison import ALL, VariantComparison
 from reproduction.experiment import Claim
 from reproduction.published import table_2
 from results import METHODS, experiment, of_kind, results, scored
@@ -66,19 +67,13 @@ def test_the_table_holds_means_and_deviations_over_seeds():
     assert (one_failed[1].mean, one_failed[1].deviation) == (pytest.approx(0.7), None)
 
 
-def of_table_2(model="{}", without=()):
+def of_table_2():
     """The paper's table 2 as if it were of a run, with all methods alike."""
     sizes = {"confusion": np.eye(20).tolist()}
     for row in table_2():
-        if not {row.labels["model"], row.labels["task"]} & {*without}:
-            before, after = ({**row.result[way], **sizes} for way in ("raw", "paper"))
-            result = {"raw": before, **dict.fromkeys(METHODS, after), "classes": ["x"], "n": 10_000}
-            yield {**row.labels, "model": model.format(row.labels["model"])}, result
-
-
-def headings(artefacts):
-    table = next(one for one in of_kind(artefacts, Table) if one.name == "main-headline")
-    return [row for row in table.rows if isinstance(row, str)]
+        before, after = ({**row.result[way], **sizes} for way in ("raw", "paper"))
+        result = {"raw": before, **dict.fromkeys(METHODS, after), "classes": ["x"], "n": 10_000}
+        yield row.labels, result
 
 
 def test_the_papers_table_gives_the_papers_headline():
@@ -89,21 +84,9 @@ def test_the_papers_table_gives_the_papers_headline():
     ]
     assert [f"{100 * rate:+.0f}" for rate in ours[5:7]] == ["+18", "-61"]
     assert ours[1:7] == theirs[1:7]
-    assert headings(artefacts)[1].endswith("; mean of 7 rows, 7 of them in the paper")
     (first, *_) = of_kind(artefacts, Claim)
     assert first.ours == "COBias 37.6% → 14.7%, accuracy 57.2% → 67.6%"
     assert [one.holds for one in of_kind(artefacts, Claim)] == [True, False, True, True, True, True]
-
-
-def test_the_headline_says_of_how_many_rows_it_is():
-    artefacts = present(of_table_2(without=["Llama-2-70B", "ddi"]))
-    _, fewer, ours = headings(artefacts)
-    assert fewer == "The paper: mean of the 6 of its rows that were run, on the same tasks"
-    assert ours.endswith("mean of 6 rows, 6 of them in the paper")
-    _, _, _, theirs, _, ours, *_ = lines(artefacts, "main-headline")
-    assert ours[1:7] == pytest.approx(theirs[1:7])
-    others = present(of_table_2("my {}"))
-    assert headings(others)[1].endswith("mean of 7 rows, none of them in the paper")
 
 
 def test_tasks_at_chance_stand_apart_and_do_not_count():
@@ -156,20 +139,41 @@ def test_claims_on_all_models_are_judged_model_by_model():
     assert verdict(present([*one, *worse]), consistent) is False
 
 
-def test_claims_on_prompts_are_judged_setting_by_setting():
-    both = cells(shots=(5, "balanced"))
-    assert verdict(present(both), "Under 5- and N-shot") is True
-    one_fails = [*cells(shots=(5,)), *cells(shots=("balanced",), after=two_classes)]
-    assert verdict(present(one_fails), "Under 5- and N-shot") is False
-    balanced = "Balanced demonstrations"
-    assert verdict(present(cells()), balanced) is None
-    assert verdict(present(cells(shots=(1, "balanced"))), balanced) is False  # no change
-    trained = present(cells(shots=(1, "balanced")), opt_split="test")
-    assert verdict(trained, "COBias exceeds") is verdict(trained, balanced) is None
+# --- means over runs and over tasks ---------------------------------------------------------------
+
+RUNS = {
+    ("a", 0): {"accuracy": 0.5},
+    ("a", 1): {"accuracy": 0.7},
+    ("b", 0): {"accuracy": 0.1},
+    ("b", 1): {"accuracy": 0.2},
+}
 
 
-def test_saved_tables_stand_row_by_row():
-    artefacts = present(cells(shots=(None,)))
-    found = lines(artefacts, "main")[0]
-    assert (found[:4], found[-1]) == (("a", 2, 100, 0.7), 0)
-    assert verdict(artefacts, "COBias exceeds") is None
+def test_all_is_the_mean_over_tasks_run_by_run():
+    found = results(*(({"task": t, "seed": s}, {"raw": one}) for (t, s), one in RUNS.items()))
+    compared = VariantComparison.of(found, {"raw": ("raw",)})
+    of_runs = [fmean([0.5, 0.1]), fmean([0.7, 0.2])]
+    found = compared.spread("raw", ALL, "accuracy")
+    assert found.mean == pytest.approx(fmean(of_runs))
+    assert found.deviation == pytest.approx(stdev(of_runs))
+
+
+def runs(*values):
+    """One run of each task, by value of x."""
+    names = "abcd"[: len(values)]
+    return {
+        task: {0: {"x": value, "constant": None}} for task, value in zip(names, values, strict=True)
+    }
+
+
+def test_lower_is_what_exceeds_the_standard_error_over_tasks():
+    base = runs(0.5, 0.5, 0.5, 0.5)
+    one = VariantComparison(tuple("abcd"), {"base": base, "down": runs(0.4, 0.45, 0.42, 0.41)})
+    assert one.is_lower("down", "base", "x")
+    assert not one.is_lower("base", "down", "x")
+    # mean difference -0.01 with a standard error of 0.06
+    noisy = VariantComparison(tuple("abcd"), {"base": base, "noise": runs(0.6, 0.4, 0.6, 0.36)})
+    assert not noisy.is_lower("noise", "base", "x")
+    assert not noisy.is_lower("base", "base", "x")
+    single = VariantComparison(("a",), {"base": runs(0.5), "down": runs(0.49)})
+    assert single.is_lower("down", "base", "x")

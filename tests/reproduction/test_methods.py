@@ -36,7 +36,7 @@ def test_settings_are_those_of_the_best_scores_on_dev():
     ]:
         objective = Objective(beta, tau, smoothing)
         one = fit_table(rows, objective, robust="off", scale=4, solver=Anneal(), seed=2)
-        scored = evaluate([dev], one.coefficients).to_dict()["reweighted"]
+        scored = evaluate([dev], coefficients=one.coefficients).to_dict()["reweighted"]
         found[beta, tau, smoothing] = scored["cobias"], scored["accuracy"]
     lowest = min(gap for gap, _ in found.values())
     near = [key for key, (gap, _) in found.items() if gap <= lowest + 0.02]
@@ -61,4 +61,7 @@ def test_every_method_is_a_plain_fit_on_the_same_rows():
     assert tuple(fits) == METHODS
     for method, fit in fits.items():
         assert found[method]["weights"] == fit.coefficients.weights.tolist()
-        assert found[method]["confusion"] == evaluate([test], fit.coefficients).reweighted.tolist()
+        assert (
+            found[method]["confusion"]
+            == evaluate([test], coefficients=fit.coefficients).reweighted.tolist()
+        )

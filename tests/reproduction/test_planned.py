@@ -1,13 +1,10 @@
-import json
 from dataclasses import replace
 
 import pytest
 
 from dnip.base.errors import InvalidInputError
-from dnip.prompting.engines.base import Scoring
 from reproduction.plan import load_plan
 from reproduction.planned_sources import planned_sources
-from reproduction.prompt_request import check_models
 from reproduction.saved_sources import saved_sources
 from texts import write_tables, write_texts
 
@@ -21,18 +18,6 @@ def plan(tmp_path):
 
 def sources_of(plan, tmp_path):
     return planned_sources(plan, tmp_path / "data", tmp_path / "out", tmp_path / "texts")
-
-
-def test_every_model_task_setting_and_seed_has_a_source(plan, tmp_path):
-    write_texts(tmp_path / "data")
-    sources = sources_of(plan, tmp_path)
-    assert len(sources) == 2 * 3 * 2
-    assert {row.shots for row in sources} == {1, 5, "balanced"}
-    assert len(sources.reasoned(20, 16)) == 2 * 2
-    assert {len(row.shown) for row in sources if row.shots == 5} == {5}
-    assert [sorted(row.shown) for row in sources if row.task == "agnews"][4] == [0, 1, 2, 3]
-    assert len(sources.one_shot()) == 4
-    assert {row.seed for row in sources.first_seed()} == {0}
 
 
 def test_prompts_that_reason_are_the_plain_ones_with_the_papers_sentences(plan, tmp_path):
@@ -79,21 +64,6 @@ def test_an_opt_pool_from_the_test_split_shares_no_row_with_the_test_table(plan,
     assert not rows & {tuple(row) for row in test.probabilities.tolist()}
 
 
-def test_a_run_needs_one_of_its_models(plan, tmp_path):
-    write_texts(tmp_path / "data")
-    (there,) = plan.models
-    elsewhere = there.model_copy(update={"name": "other", "model": str(tmp_path / "nowhere")})
-
-    def check(*models):
-        sources = sources_of(plan.model_copy(update={"models": models}), tmp_path)
-        check_models(sources.requests.values())
-
-    check(there)
-    check(elsewhere, there)
-    with pytest.raises(InvalidInputError, match="there is no folder"):
-        check(elsewhere)
-
-
 def test_options_that_do_not_go_together_are_refused_in_terms_of_the_plan(tmp_path):
     write_texts(tmp_path / "data")
     plan = load_plan("quick").with_model("http://127.0.0.1:9/v1")
@@ -121,35 +91,3 @@ def test_saved_tables_are_sources_and_bad_folders_are_named(tmp_path):
     assert sources.requests == {}
     assert sources.reasoned(20, 16) == ()
     assert sources.first_seed() == sources.rows
-
-
-def test_tables_of_one_task_by_their_meta_file_are_one_dataset(tmp_path):
-    folder = write_tables(tmp_path / "tables", ("a", "b"))
-    for name in "ab":
-        path = folder / name / "meta.json"
-        known = {**json.loads(path.read_text()), "task": "news"}
-        path.write_text(json.dumps(known))
-    sources = saved_sources(folder)
-    assert {row.labels["dataset"] for row in sources} == {"news"}
-
-
-def test_class_names_that_are_not_for_the_table_are_not_taken(tmp_path):
-    folder = write_tables(tmp_path / "tables", ("a", "odd"))
-    for part in ("opt", "test"):
-        (folder / "a" / f"{part}.csv.gz").unlink()
-        (folder / "a" / f"{part}.csv").write_text("label,p0,p1\n0,0.5,0.5\n1,0.5,0.5\n")
-    (folder / "odd" / "opt.csv.gz").unlink()
-    (folder / "odd" / "opt.csv").write_text("label,p0,p1\n0,0.5,0.5\n1,0.5,0.5\n")
-    sources = saved_sources(folder)
-    assert [row.classes for row in sources] == [("0", "1")]
-    assert "opt has 2 classes, but test has 4" in sources.missing["odd"]
-
-
-def test_a_plan_chooses_how_label_words_are_read(plan, tmp_path):
-    write_texts(tmp_path / "data")
-    read = {Scoring.FIRST: set(), Scoring.MEAN: set()}
-    for scoring, keys in read.items():
-        models = tuple(model.model_copy(update={"scoring": scoring}) for model in plan.models)
-        sources = sources_of(plan.model_copy(update={"models": models}), tmp_path)
-        keys |= set(sources.requests)
-    assert not read[Scoring.FIRST] & read[Scoring.MEAN]

@@ -1,14 +1,9 @@
 """The report: every table, figure and claim, beside the paper's own numbers, which are right."""
 
 import json
-import sys
 
-import pytest
-
-from dnip.base.errors import OutputError
 from dnip.presenting.artefacts import Column, Figure, Table
 from reproduction.experiment import Claim, Text
-from reproduction.plan import ModelPlan, load_plan
 from reproduction.report import Section, write_report
 
 MANIFEST = {
@@ -47,29 +42,3 @@ def test_the_page_holds_the_claims_the_papers_numbers_and_what_failed(tmp_path):
     assert "- rte: no data" in text
     assert "- time b: out of \\<memory" in text
     assert text.index("2,278") < text.index("![Bars](figures/bars.png)")
-
-
-def test_models_of_the_plan_are_named_where_they_were_prompted(tmp_path):
-    small = ModelPlan(name="small")
-    models = (small, small.model_copy(update={"name": "large"}))
-    plan = load_plan("small").model_copy(update={"models": models})
-    inputs = {"saved_tables": None, "plan": plan.to_dict()}
-    write_report(tmp_path, [], {**MANIFEST, "inputs": inputs})
-    text = (tmp_path / "report.md").read_text()
-    assert "small, large, by the plan small" in text
-    assert "The opt pool is of the test split; 20% of it is dev" in text
-
-
-def test_figures_are_left_out_and_named_without_matplotlib(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    written = write_report(tmp_path, sections(), MANIFEST)
-    assert not any(path.suffix == ".png" for path in written)
-    text = (tmp_path / "report.md").read_text()
-    assert "Not drawn: Bars" in text
-    assert "dnip[plot]" in text
-
-
-def test_a_folder_that_cannot_be_written_is_named(tmp_path):
-    (tmp_path / "tables").write_text("a file")
-    with pytest.raises(OutputError, match="tables"):
-        write_report(tmp_path, sections(), MANIFEST)

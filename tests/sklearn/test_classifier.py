@@ -11,12 +11,12 @@ import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import load_wine
 from sklearn.frozen import FrozenEstimator
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression, RidgeClassifier
 from sklearn.model_selection import GridSearchCV, GroupKFold, PredefinedSplit, cross_val_predict
-from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
 
@@ -110,7 +110,7 @@ class Recorder(ClassifierMixin, BaseEstimator):
     [
         DNIPClassifier(LogisticRegression()),
         DNIPClassifier(DecisionTreeClassifier(random_state=0)),
-        DNIPClassifier(GaussianNB(), cv=3),
+        DNIPClassifier(RidgeClassifier(), cv=3),
     ]
 )
 @pytest.mark.filterwarnings("ignore::dnip.DNIPWarning")
@@ -181,10 +181,40 @@ def test_a_fitted_estimator_may_know_more_classes_than_y(X, y, shy):
 @pytest.mark.filterwarnings("ignore:The least populated class")
 def test_a_class_of_one_example_cannot_be_fitted_and_is_named(X, y, shy):
     rows = np.r_[np.flatnonzero(y != "rosé"), np.flatnonzero(y == "rosé")[:1]]
-    with pytest.warns(DNIPWarning, match="rosé"):
+    with pytest.warns(DNIPWarning) as told:
         classifier = DNIPClassifier(shy).fit(X[rows], y[rows])
+    assert [str(each.message)[:52] for each in told if each.category is DNIPWarning] == [
+        "no fold could both learn and test class rosé: the es"
+    ]
     assert classifier.solution_.unfitted == (1,)
     assert classifier.solution_.confusion.sum() == len(rows) - 1
+
+
+@pytest.mark.parametrize("names", [WINES, WINES[1:]])
+def test_a_coefficient_shifts_the_scores_of_a_decision_function(X, y, names):
+    kept = np.isin(y, names)
+    classifier = DNIPClassifier(LinearSVC(C=1e-3)).fit(X[kept], y[kept])
+    scores = classifier.estimator_.decision_function(X)
+    if len(names) == 2:
+        scores = np.column_stack([-scores / 2, scores / 2])
+    shifted = scores + np.log(classifier.weights_)
+    assert (classifier.predict(X) == names[shifted.argmax(axis=1)]).all()
+    assert (classifier.predict(X) != classifier.estimator_.predict(X)).any()
+    odds = np.exp(shifted)
+    expected = odds / odds.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(classifier.predict_proba(X), expected)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "message"),
+    [
+        (LinearRegression(), "must have fit, and predict_proba or decision_function"),
+        (SVC(decision_function_shape="ovo"), "gives 6 scores for 4 classes"),
+    ],
+)
+def test_what_scores_no_classes_is_refused(matrix, estimator, message):
+    with pytest.raises(InvalidInputError, match=message):
+        DNIPClassifier(estimator).fit(*matrix)
 
 
 def test_examples_of_a_class_that_their_fold_has_not_seen_are_left_out(X, y, shy):
@@ -348,7 +378,7 @@ sys.modules["sklearn"] = None
 try:
     dnip.DNIPClassifier
 except dnip.MissingDependencyError as error:
-    assert "dnip[sklearn]" in str(error), error
+    assert ".[sklearn]" in str(error), error
 else:
     raise AssertionError("no error")
 """

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from dnip import Coefficients, DNIPClassifier
+from dnip import Coefficients, DNIPClassifier, InvalidInputError
 from dnip.sklearn.onnx import register_converter
 
 runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
@@ -46,6 +46,12 @@ def test_around_an_estimator(digits, estimator, names):
     labels, probabilities = converted(model, X)
     np.testing.assert_array_equal(labels, model.predict(X))
     np.testing.assert_allclose(probabilities, model.predict_proba(X), atol=1e-6)
+
+
+def test_scores_alone_are_refused(digits):
+    X, y = digits
+    with pytest.raises(InvalidInputError, match="without predict_proba is not converted"):
+        converted(classifier(RidgeClassifier()).fit(X, y), X)
 
 
 def test_as_a_step_of_a_pipeline(digits):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import oracles
 from dnip import Constraints, Objective, Status, solve
-from dnip.base.errors import DNIPWarning, InfeasibleError
+from dnip.base.errors import InfeasibleError
 from dnip.solvers import SOLVERS, Anneal
 from problems import KNOWN
 from strategies import KINDS, random_probabilities, seeded
@@ -185,49 +185,6 @@ def test_functions_of_ones_own_keep_to_constraints(solver):
     if solver != "anneal":
         plain = solve(FOUR.p, FOUR.labels, scale=5, solver=solver, constraints=asked)
         assert solution.value == pytest.approx(plain.value, abs=1e-12)
-
-
-@pytest.mark.parametrize("scale", [30, "log:30"])
-def test_every_scale_keeps_to_constraints(scale):
-    p, labels = FOUR.p, FOUR.labels
-    asked = Constraints(0.1, {1: 0.5}, freeze=[0])
-    solution = solve(p, labels, scale=scale, constraints=asked)
-    raw = oracles.confusion_at(p, labels, [1, 1, 1, 1])
-    assert oracles.keeps(oracles.confusion_at(p, labels, solution.weights), raw, 0.1, {1: 0.5})
-    assert solution.weights[0] == 1.0
-    assert solution.weights.max() == 1.0
-
-
-@each_solver
-def test_a_class_without_examples_stays_in_the_middle_or_is_frozen(solver):
-    rows = FOUR.labels != 2
-    p, labels = FOUR.p[rows], FOUR.labels[rows]
-    raw = oracles.confusion_at(p, labels, [1, 1, 1, 1])
-    asked = Constraints(0.03)
-    with pytest.warns(DNIPWarning, match="class 2"):
-        solution = solve(p, labels, scale=5, solver=solver, constraints=asked)
-    assert solution.unfitted == (2,)
-    assert oracles.keeps(solution.confusion, raw, max_loss=0.03)
-    frozen = solve(p, labels, scale=5, solver=solver, constraints=Constraints(0.03, freeze=[2]))
-    assert (frozen.unfitted, frozen.weight_indices[2]) == ((), 5)
-
-
-def test_a_search_cut_short_keeps_to_constraints_and_has_a_bound():
-    rng = np.random.default_rng(0)
-    labels = rng.integers(8, size=1500)
-    z = rng.normal(size=(1500, 8)) + rng.normal(size=8)
-    z[np.arange(1500), labels] += 1.0
-    p = np.exp(z)
-    p /= p.sum(axis=1, keepdims=True)
-    asked = Constraints(min_class_accuracies={"all": 0.3})
-    solution = solve(p, labels, solver="exact", time_limit=1.0, constraints=asked)
-    assert solution.status is Status.TIME_LIMIT
-    assert solution.lower_bound < solution.value
-    accuracies = oracles.class_accuracies(solution.confusion)
-    assert min(accuracies) >= 0.3
-    raw = oracles.class_accuracies(oracles.confusion_at(p, labels, np.ones(8)))
-    assert min(raw) < 0.3
-    assert solution.trace[0].value == np.inf
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import oracles
 from dnip import Objective, Status, solve
 from dnip.base.errors import DNIPWarning, InvalidInputError
-from dnip.solvers import Coordinate, Exact, exact
+from dnip.solvers import Exact, exact
 from objectives import OBJECTIVES
 from problems import KNOWN
 from strategies import KINDS, random_problem, seeded
@@ -90,13 +90,6 @@ def test_the_number_of_threads_changes_nothing(monkeypatch):
     assert several.evaluations == alone.evaluations
 
 
-def test_large_scales():
-    known = KNOWN["two classes"]
-    fine = solve(known.p, known.labels, scale=10_000, solver="exact")
-    assert fine.status is Status.OPTIMAL
-    assert fine.value <= solve(known.p, known.labels, scale=100, solver="exact").value
-
-
 @pytest.mark.parametrize(
     "p",
     [
@@ -116,13 +109,3 @@ def test_a_function_of_ones_own_has_no_bound():
     known = KNOWN["two classes"]
     with pytest.raises(InvalidInputError, match="bounds the terms of an Objective"):
         solve(known.p, known.labels, lambda confusion: 0.0, solver="exact")
-
-
-@pytest.mark.usefixtures("blind")
-@pytest.mark.parametrize("scale", [30, 300])
-def test_many_halvings_find_what_many_starts_find(scale, monkeypatch):
-    p, labels = random_problem(3, 4, "random", n_rows=400)
-    proven = solve(p, labels, scale=scale, solver="exact")
-    assert proven.status is Status.OPTIMAL
-    monkeypatch.undo()
-    assert proven.value <= solve(p, labels, scale=scale, solver=Coordinate(20)).value + 1e-9

@@ -59,4 +59,4 @@ def test_what_cannot_be_fitted_is_refused(case):
 def test_one_row_and_100_000_columns_can_be_predicted():
     wide = Coefficients([str(c) for c in range(100_000)], np.arange(100_000) % 30 + 1, 30)
     p = np.full((1, 100_000), 1e-5)
-    assert wide.predict(p).tolist() == [29]
+    assert wide.predict(p).tolist() == ["29"]

@@ -89,10 +89,3 @@ def test_the_published_objective_is_taken_as_it_stands():
     published = Objective(tau=0.0, smoothing=1.0)
     assert silenced(p, labels, solve(p, labels, published, scale=30)) == [2]
     assert silenced(p, labels, solve(p, labels, published, scale=30, solver="anneal")) == [2]
-
-
-def test_classes_that_were_never_right_may_stay_so():
-    p = np.array([[0.6, 0.3, 0.1], [0.4, 0.5, 0.1], [0.5, 0.4, 0.1]])
-    found = solve(p, [0, 1, 2], scale=2)
-    assert found.confusion[2, 2] == 0
-    assert found.confusion[0, 0] == found.confusion[1, 1] == 1

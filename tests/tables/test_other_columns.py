@@ -113,20 +113,6 @@ def test_chunks_give_what_the_whole_gives(seed):
     assert counts.summary.median == pytest.approx(middle, rel=6e-3)
 
 
-@pytest.mark.parametrize("value", [0.0, -0.0, 1.0, 1.0004])
-def test_the_ends_of_the_range_are_counted(value):
-    assert CapturedMass.of([value]).median == pytest.approx(value, abs=1e-3)
-
-
-@pytest.mark.parametrize(
-    ("low", "told", "at_fault"), [(0, False, False), (9, False, False), (10, True, False),
-                                  (50, True, False), (51, True, True)]
-)  # fmt: skip
-def test_a_tenth_is_told_and_more_than_half_is_a_fault(low, told, at_fault):
-    mass = CapturedMass(100, low, 0.5)
-    assert (mass.worth_telling, mass.at_fault) == (told, at_fault)
-
-
 TEXTS = ["plain", 'a "quote", a comma', "line\nend", "", "🐟"]
 
 

@@ -59,7 +59,3 @@ def test_other_metadata_tell_nothing(write, content):
 def test_what_is_no_unicode_is_escaped(write):
     settings = {**SETTINGS, "engine": {"model": "\udcff"}}
     assert origin_of(write(json.dumps({"settings": settings})))["model"] == "\\udcff"
-
-
-def test_a_table_without_metadata_has_no_origin(tmp_path):
-    assert origin_of(tmp_path / "t.csv") is None

@@ -31,22 +31,6 @@ def test_normalised_rows_are_told_once_per_file(percentages, block_rows):
     assert chunks[-1].probabilities[-1].tolist() == [0.25, 0.75]
 
 
-def test_the_path_and_the_arguments_are_checked_at_once(tmp_path, percentages):
-    with pytest.raises(InvalidInputError, match="no such file"):
-        read_rows(tmp_path / "no.csv")
-    with pytest.raises(InvalidInputError, match="block_rows must be a whole number"):
-        read_rows(percentages, block_rows=0)
-    with pytest.raises(InvalidInputError, match="at least 2 classes"):
-        read_rows(percentages, classes=["a"])
-
-
-def test_rows_of_many_classes_come_in_shorter_chunks(tmp_path, monkeypatch):
-    monkeypatch.setattr("dnip.tables.rows._MAX_CELLS", 10)
-    path = tmp_path / "t.csv"
-    path.write_text("label,p0,p1\n" + "0,0.5,0.5\n" * 7)
-    assert [len(chunk) for chunk in read_rows(path)] == [3, 3, 1]
-
-
 def table_of(n_rows, seed=0):
     rng = np.random.default_rng(seed)
     return ProbabilityTable(rng.dirichlet([1, 1, 1], n_rows), rng.integers(0, 3, n_rows))

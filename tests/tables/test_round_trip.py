@@ -79,14 +79,6 @@ def test_class_names_travel_inside_the_file(tmp_path, assert_same, table, suffix
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
-def test_the_same_table_gives_the_same_bytes(tmp_path, table, suffix):
-    first, second = tmp_path / f"a.{suffix}", tmp_path / f"b.{suffix}"
-    table.write(first)
-    table.write(second)
-    assert first.read_bytes() == second.read_bytes()
-
-
-@pytest.mark.parametrize("suffix", SUFFIXES)
 @pytest.mark.parametrize("block_rows", [1, 7, 40, 1000])
 def test_a_stream_is_the_table_in_pieces(tmp_path, table, assert_same, suffix, block_rows):
     path, copy = tmp_path / f"t.{suffix}", tmp_path / f"copy.{suffix}"
@@ -246,13 +238,11 @@ P = np.array([[0.5, 0.5]])
     [
         (ProbabilityTable(P, classes=("a", "b")), {}, "has the classes a, b"),
         (ProbabilityTable(P, np.array([0])), {}, "has the columns label, p0, p1"),
-        (ProbabilityTable(P, ids=["x"]), {}, "has the columns id, p0, p1"),
         (ProbabilityTable(P), {"predictions": [0]}, "has the columns prediction, p0, p1"),
         (ProbabilityTable(P), {"predictions": [2]}, "label 2 is outside 0..1"),
         (ProbabilityTable(P), {"predictions": [0, 0]}, "shape (2,), but 1 examples"),
         (ProbabilityTable(P), {"mass": [1, 1]}, "mass has shape"),
         (ProbabilityTable(P), {"samples": [1, 1]}, "samples has shape"),
-        (ProbabilityTable(P), {"fallback": [1, 1]}, "fallback has shape"),
     ],
 )
 def test_rows_that_do_not_fit_the_file_are_refused(tmp_path, second, columns, told):

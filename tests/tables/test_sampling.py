@@ -5,7 +5,7 @@ from dnip import InvalidInputError, ProbabilityTable
 from dnip.tables import Scan
 from dnip.tables.on_cluster import add_up
 from dnip.tables.rows import Share
-from dnip.tables.sampling import RowSample, Sampler, sample_classes
+from dnip.tables.sampling import RowSample, Sampler
 
 SIZES = np.array([3, 400, 0, 1500])
 N_UNLABELLED = 97
@@ -48,14 +48,6 @@ def test_small_classes_are_in_the_sample_whole_and_large_ones_share_the_rest(tab
     assert (np.diff(numbers) > 0).all()
     np.testing.assert_array_equal(sample.table.probabilities, table.probabilities[numbers])
     np.testing.assert_array_equal(labels, table.labels[numbers])
-
-
-@pytest.mark.parametrize("rows", [2000, 10**6])
-def test_a_sample_larger_than_the_table_is_the_table(table, rows):
-    sample = draw([table.take(range(700)), table.take(range(700, 2000))], rows)
-    assert sample.is_whole
-    assert sample.table.data_hash == table.data_hash
-    assert sample.weights is None
 
 
 @pytest.mark.parametrize("rows", [50, 300, 1999])
@@ -105,37 +97,6 @@ def test_every_row_of_a_class_has_the_same_chance():
     np.testing.assert_allclose(seen[4:] / 2000, 0.25, atol=0.04)
 
 
-def test_a_table_without_labels_is_sampled_as_one_class(table):
-    sample = draw([table.unlabelled()], 10)
-    assert sample.table.labels is None
-    assert len(sample.table) == 10
-    assert sample.weights is None
-
-
-def sampled(rows, most, cuts, seed=0):
-    sample = RowSample(most, seed)
-    for block in np.split(rows, cuts):
-        sample.add(block)
-    assert sample.n_seen == len(rows)
-    return sample.rows
-
-
-def test_a_short_stream_stays_whole_and_in_order():
-    rows = np.asfortranarray(np.arange(20, dtype=np.float32).reshape(10, 2))
-    np.testing.assert_array_equal(sampled(rows, 10, [4]), rows)
-    assert RowSample(3).rows.shape == (0, 0)
-
-
-def test_every_row_has_the_same_chance():
-    rows = np.arange(20.0)[:, None] * np.ones(2)
-    seen = np.zeros(20)
-    for seed in range(2_000):
-        drawn = sampled(rows, 5, [7, 9], seed)[:, 0].astype(int)
-        assert (np.diff(drawn) > 0).all()
-        seen[drawn] += 1
-    np.testing.assert_allclose(seen / 2_000, 0.25, atol=0.04)
-
-
 @pytest.mark.parametrize("most", [5, 60, 1000])
 def test_samples_of_shares_make_the_sample_of_the_table(most):
     rows = np.random.default_rng(1).random((200, 3))
@@ -147,14 +108,5 @@ def test_samples_of_shares_make_the_sample_of_the_table(most):
     joined = shares[0]
     for share in shares[1:]:
         joined.join(share)
-    assert joined.n_seen == whole.n_seen == 200
+    assert joined.n_rows == whole.n_rows == 200
     assert (joined.rows == whole.rows).all()
-
-
-def test_of_each_class_so_many():
-    rng = np.random.default_rng(0)
-    labels = np.r_[np.zeros(50, int), np.full(3, 2)][rng.permutation(53)]
-    rows = np.arange(53.0)[:, None] * np.ones(3)
-    drawn, of_class = sample_classes(rows, labels, most=10)
-    assert np.bincount(of_class).tolist() == [10, 0, 3]
-    np.testing.assert_array_equal(labels[drawn[:, 0].astype(int)], of_class)

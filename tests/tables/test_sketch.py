@@ -34,16 +34,6 @@ def test_equal_values_and_their_last_digits_do_not_matter():
     assert (constant.mean, len(constant.knots), constant.distance(np.zeros(5))) == (1, 0, 0)
 
 
-def test_weights_count_as_repetitions():
-    p, times = rows(0, 200), RNG(1).integers(1, 4, 200)
-    weighed, repeated = Sketch.of(p, times.astype(float)), Sketch.of(np.repeat(p, times, axis=0))
-    for one, other in zip(weighed.classes, repeated.classes, strict=True):
-        np.testing.assert_allclose(one.knots, other.knots)
-        np.testing.assert_allclose(one.shares, other.shares, atol=1e-5)
-        assert one.mean == pytest.approx(other.mean, rel=1e-5)
-    assert weighed.rows == pytest.approx(times.sum() ** 2 / (times @ times), rel=1e-5)
-
-
 def test_a_sketch_comes_back_from_json():
     sketch = Sketch.of(rows(0), mass=RNG(0).random(400), changed=0.25)
     text = json.dumps({"sketch": sketch.to_dict()})
@@ -77,23 +67,6 @@ def test_changes_are_noticed(change):
         p_value = Sketch.of(rows(seed, 1_000)).compare(moved / moved.sum(axis=1, keepdims=True))
         noticed.append(p_value.p_value <= 0.05)
     assert np.mean(noticed) >= 0.9
-
-
-def test_captured_mass_counts():
-    p, mass = rows(0, 800), RNG(0).beta(20, 1, 800)
-    sketch = Sketch.of(p[:400], mass=mass[:400])
-    same, moved = (sketch.compare(p[400:], m) for m in (mass[400:], mass[400:] ** 3))
-    assert same.p_value > 0.05
-    assert moved.p_value < 1e-6
-    assert moved.mass_distance > same.mass_distance
-    assert sketch.compare(p[400:]).mass_distance is None
-
-
-def test_many_classes_with_few_rows_give_no_false_alarm():
-    p = RNG(0).dirichlet(np.full(50, 0.1), 4_000)
-    for seed in range(10):
-        order = RNG(seed).permutation(4_000)
-        assert Sketch.of(p[order[:500]]).compare(p[order[500:600]]).p_value > 0.05
 
 
 @pytest.mark.parametrize(

@@ -94,19 +94,6 @@ class TestDraw:
         assert np.bincount(table.draw(100, seed=0).labels).tolist() == [25] * 4
         assert np.bincount(table.draw(500, seed=0).labels)[0] > 300
 
-    def test_uniform_draws_are_uniform(self):
-        table = table_of([0] * 10)
-        counts = np.zeros(10)
-        for seed in range(400):
-            counts[[int(i) for i in table.draw(3, seed, balanced=False).ids]] += 1
-        assert np.abs(counts - 120).max() < 45
-
-    def test_without_labels_draws_are_uniform(self):
-        table = ProbabilityTable(np.full((10, 2), 0.5))
-        assert len(table.draw(3, seed=0)) == 3
-        with pytest.raises(InvalidInputError, match="a balanced draw needs labels"):
-            table.draw(3, seed=0, balanced=True)
-
     @pytest.mark.parametrize(
         ("n", "told"), [(0, "n must be"), (4, "n is 4, but there are only 3 rows")]
     )

@@ -1,13 +1,10 @@
-import subprocess
-import sys
-
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
 
-from dnip.base.errors import InvalidInputError, MissingDependencyError
+from dnip.base.errors import InvalidInputError
 from dnip.tables import ProbabilityTable
 
 P = np.array([[0.25, 0.75], [1, 0], [0.5, 0.5]])
@@ -65,11 +62,6 @@ class TestRows:
             self.table.take(rows)
         assert told in str(caught.value)
 
-    def test_labelled_and_unlabelled_divide_the_table(self):
-        assert self.table.labelled().labels.tolist() == [1, 0]
-        assert self.table.unlabelled().ids.tolist() == ["b"]
-        assert self.table.unlabelled().labels is None
-
 
 def test_the_hash_is_of_the_data_and_of_nothing_else():
     table = ProbabilityTable(P, np.array([0, 1, 0]))
@@ -123,31 +115,3 @@ class TestFrames:
         frame = pd.DataFrame([[0.5, 0.5, 0.5]], columns=["p0", "p1", "p1"])
         with pytest.raises(InvalidInputError, match="frame: two columns have the same name"):
             ProbabilityTable.from_frame(frame)
-
-
-@pytest.mark.parametrize("library", ["pandas", "polars"])
-def test_a_missing_library_is_told_with_its_extra(monkeypatch, table, library):
-    monkeypatch.setitem(sys.modules, library, None)
-    with pytest.raises(MissingDependencyError, match=rf"dnip\[{library}\]"):
-        table.to_frame(library)
-
-
-def test_parquet_without_pyarrow_is_told_and_nothing_is_written(monkeypatch, table, tmp_path):
-    table.write(tmp_path / "t.parquet")
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(MissingDependencyError, match=r"read Parquet.*dnip\[parquet\]"):
-        ProbabilityTable.read(tmp_path / "t.parquet")
-    with pytest.raises(MissingDependencyError, match=r"write Parquet.*dnip\[parquet\]"):
-        table.write(tmp_path / "u.parquet")
-    assert [path.name for path in tmp_path.iterdir()] == ["t.parquet"]
-
-
-def test_importing_and_reading_csv_load_no_optional_library(tmp_path, table):
-    table.write(tmp_path / "t.csv")
-    code = (
-        "import sys; from dnip.tables import ProbabilityTable; "
-        f"ProbabilityTable.read({str(tmp_path / 't.csv')!r}, {table.classes!r}); "
-        "print({'pyarrow', 'pandas', 'polars', 'sklearn'} & set(sys.modules))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "set()\n"

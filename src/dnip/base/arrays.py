@@ -24,6 +24,8 @@ ROW_SUM_TOLERANCE = 1e-3
 # Cells that are checked at a time, so that no check needs memory for a whole table.
 _CELLS = 1 << 17
 
+_ONE = "Give one value per row"
+
 # Entries whose running sums are held at once.
 _MAX_ENTRIES = 1 << 18
 
@@ -254,13 +256,7 @@ def check_labels(
     array([1, 0])
     """
     location = location or ArrayLocation("labels")
-    raw = np.asarray(labels)
-    if raw.ndim != 1 or len(raw) != n_examples:
-        raise InvalidInputError(
-            f"{location.whole()} has shape {raw.shape}, but {n_examples} examples need "
-            f"({n_examples},)",
-            hint="Give one label per row of the probabilities",
-        )
+    raw = check_vector(location.whole(), labels, n_examples)
     if classes is not None and len(raw) and all(isinstance(label, str) for label in raw.tolist()):
         raw = _indices(raw.tolist(), classes, location, unlabelled=unlabelled)
     if raw.dtype.kind not in "biuf" or (raw.dtype.kind == "f" and not (raw == np.floor(raw)).all()):
@@ -321,7 +317,7 @@ def check_mass(
     array([0.5, 1. ])
     """
     location = location or ArrayLocation("mass")
-    values = _vector(mass, n_examples, location.whole(), "Give one number per row")
+    values = check_vector(location.whole(), mass, n_examples, np.float64)
     bad = ~((values >= 0) & (values <= 1 + ROW_SUM_TOLERANCE))
     if bad.any():
         row = int(np.argmax(bad))
@@ -341,7 +337,7 @@ def check_sample_weight(sample_weight: ArrayLike, *, n_examples: int) -> Floats:
     >>> check_sample_weight([1, 2.5], n_examples=2)
     array([1. , 2.5])
     """
-    weight = _vector(sample_weight, n_examples, "sample_weight", "Give one weight per example")
+    weight = check_vector("sample_weight", sample_weight, n_examples, np.float64)
     if not np.isfinite(weight).all() or (weight < 0).any() or not (weight > 0).any():
         raise InvalidInputError(
             "sample_weight must be finite and 0 or more, and not all zero",
@@ -350,24 +346,31 @@ def check_sample_weight(sample_weight: ArrayLike, *, n_examples: int) -> Floats:
     return weight
 
 
-def _vector(numbers: ArrayLike, n_examples: int, name: str, hint: str) -> Floats:
-    """Return one float64 per example."""
+def check_vector(
+    name: str, values: ArrayLike, n_examples: int, kind: type | None = None
+) -> NDArray[Any]:
+    """Return an array with one value per example.
+
+    Examples
+    --------
+    >>> check_vector("y", ["spam", "ham"], 2)
+    array(['spam', 'ham'], dtype='<U4')
+    """
     try:
-        values = np.asarray(numbers, np.float64)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise InvalidInputError(f"{name} is not a list of numbers: {error}", hint=hint) from error
-    if values.shape != (n_examples,):
+        raw = np.asarray(values, kind)
+    except (TypeError, ValueError, OverflowError) as error:  # or rows of other lengths
+        what = "list" if kind is None else "list of numbers"
+        raise InvalidInputError(f"{name} is not a {what}: {error}", hint=_ONE) from error
+    if raw.shape != (n_examples,):
         raise InvalidInputError(
-            f"{name} has shape {values.shape}, but {n_examples} examples need ({n_examples},)",
-            hint=hint,
+            f"{name} has shape {raw.shape}, but {n_examples} examples need ({n_examples},)",
+            hint=_ONE,
         )
-    return values
+    return raw
 
 
 def row_sums(probabilities: NDArray[np.floating[Any]]) -> Floats:
-    """Return the sum of each row, added up from the first class to the last.
-
-    numpy's own sum depends on the memory layout in its last bit.
+    """Return the sum of each row from the first class to the last, as in every memory layout.
 
     Parameters
     ----------

@@ -37,15 +37,25 @@ class DNIPError(Exception):
 
 
 class InvalidInputError(DNIPError, ValueError):
-    """Input that breaks its contract: a table, labels, a setting."""
+    """A table, labels or a setting that cannot be used. It is a ``ValueError``, too."""
 
 
 class InfeasibleError(InvalidInputError):
-    """Constraints that no weights on the scale meet, or none that were found."""
+    """Constraints that no weights on the scale meet, or for which none were found."""
 
 
 class CoefficientsFormatError(InvalidInputError):
     """A coefficients file that is damaged, of an unknown version, or for other classes."""
+
+
+class CorrectedError(InvalidInputError):
+    """Corrected probabilities where those of the model itself are needed."""
+
+    @classmethod
+    def at(cls, where: str, by: str) -> Self:
+        """Return the error for probabilities with a mark, the hash of coefficients."""
+        told = f"{where}: the probabilities are corrected already, by the coefficients {by}"
+        return cls(told, hint="Give those of the model itself")
 
 
 class OutputError(DNIPError, OSError):
@@ -68,7 +78,7 @@ class MissingDependencyError(DNIPError, ImportError):
     def __init__(self, library: str, *, purpose: str, extra: str) -> None:
         super().__init__(
             f"{library} is needed to {purpose} and is not installed",
-            hint=f"Install it with: pip install 'dnip[{extra}]'",
+            hint=f"In a checkout, install it with: pip install '.[{extra}]'",
         )
         self._arguments = (library, purpose, extra)
 
@@ -100,7 +110,7 @@ class BackendError(DNIPError):
 
 
 class DNIPWarning(UserWarning):
-    """Something that the user should know and that stops nothing."""
+    """Something to know that stops nothing, such as a class without labels."""
 
 
 @contextmanager
@@ -166,6 +176,7 @@ for _class in (
     InvalidInputError,
     InfeasibleError,
     CoefficientsFormatError,
+    CorrectedError,
     OutputError,
     MissingDependencyError,
     BackendError,

@@ -37,7 +37,7 @@ def load_optional(module: str, *, purpose: str, extra: str) -> ModuleType:
     Traceback (most recent call last):
     ...
     dnip.MissingDependencyError: no_such_library is needed to read tea leaves and is not \
-installed. Install it with: pip install 'dnip[tea]'
+installed. In a checkout, install it with: pip install '.[tea]'
     """
     try:
         return importlib.import_module(module)

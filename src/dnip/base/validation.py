@@ -216,7 +216,7 @@ def check_several_classes(
             f"{source}: {found} has labelled rows{also}, but COBias compares at least 2 classes",
             hint="Label rows of other classes too"
             if len(counted)
-            else "Add a column `label` with the class of each row",
+            else "Add a column `label` with the class of each row (in Python: y)",
         )
 
 

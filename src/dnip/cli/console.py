@@ -75,7 +75,7 @@ def finish(
 
         say(f"\n{wrapped('written: ' + ', '.join(paths))}")
         if not any(path.endswith(".png") for path in paths):
-            complain("note", "the picture needs matplotlib: pip install 'dnip[plot]'")
+            complain("note", "the picture needs matplotlib, in a checkout: pip install '.[plot]'")
 
 
 #: Shows where some work stands: a text, and how many steps are done and how many there are.

@@ -69,7 +69,7 @@ def run_demonstration(folder: str | os.PathLike[str]) -> Demonstration:
     """
     with new_folder(folder) as target:
         fit = fit_table(bundled_table("opt"))
-        test = evaluate([bundled_table("test")], fit.coefficients)
+        test = evaluate([bundled_table("test")], coefficients=fit.coefficients)
         coefficients, picture, report = (target / name for name in FILES)
         fit.coefficients.save(coefficients)
         written = [coefficients]
@@ -80,7 +80,6 @@ def run_demonstration(folder: str | os.PathLike[str]) -> Demonstration:
 
 
 def _report(fit: Fit, test: Evaluation, *, with_picture: bool) -> str:
-    solution = fit.solution
     picture = "![class accuracies](class_accuracies.png)\n\n" if with_picture else ""
     return f"""# One coefficient per class
 
@@ -90,10 +89,7 @@ Fitted on {fit.evaluation.n:,} labelled rows, scored on {test.n:,} others.
 {describe(test, fit.coefficients)}
 ```
 
-Objective on the opt half: {solution.value:.6f} ({solution.solver}, {solution.evaluations:,}
-evaluations). {solution.status.sentence}
-
-The coefficients are in `coefficients.json`; apply them to new probabilities with
+Apply the coefficients to new probabilities with
 
     dnip apply TABLE --coefficients coefficients.json --out PREDICTIONS.csv
 """

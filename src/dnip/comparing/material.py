@@ -11,7 +11,7 @@ from dnip.base.validation import check_integer
 from dnip.comparing.baselines import OptSet
 from dnip.tables import ProbabilityTable
 from dnip.tables.columns import CONTENT_FREE
-from dnip.tables.guards import check_classes_agree, check_disjoint, scored_rows
+from dnip.tables.guards import check_classes_agree, check_disjoint, check_raw, scored_rows
 from dnip.tables.splitting import BALANCED_UP_TO, draw_rows
 
 
@@ -69,6 +69,7 @@ class Material:
         >>> Material.of(opt, test).n_classes
         2
         """
+        check_raw(opt, test, unlabelled, content_free)
         check_disjoint(opt, test)
         if unlabelled is not None:
             check_classes_agree(opt, unlabelled)

@@ -179,22 +179,17 @@ def _fit(method: Method, opt: OptSet, seed: int) -> tuple[Correction, float]:
 
 def _tell_missing(material: Material, draws: Sequence[OptSet]) -> None:
     """Warn once of classes that nothing can be learned of, or that cannot be scored."""
-    unlearned = {name for opt in draws for name in material.missing(opt.labels)}
+    opt, test = material.sources
+    unlearned = {name for drawn in draws for name in material.missing(drawn.labels)}
     names = [name for name in material.opt.classes if name in unlearned]
-    if names:
-        where = material.sources[0] if len(draws) == 1 else f"some draw of {material.sources[0]}"
-        warnings.warn(
-            f"{where}: no label of class {listed(names)}; nothing is learned of it there",
-            DNIPWarning,
-            stacklevel=3,
-        )
+    where = opt if len(draws) == 1 else f"some draw of {opt}"
     unscored = material.missing(material.true)
-    if unscored:
-        warnings.warn(
-            f"{material.sources[1]}: no labelled row of class {', '.join(unscored)}: left out",
-            DNIPWarning,
-            stacklevel=3,
-        )
+    told = {
+        f"{where}: no label of class {listed(names)}; nothing is learned of it there": names,
+        f"{test}: no labelled row of class {', '.join(unscored)}: left out": unscored,
+    }
+    for message in (text for text, lacking in told.items() if lacking):
+        warnings.warn(message, DNIPWarning, stacklevel=3)
 
 
 @dataclass

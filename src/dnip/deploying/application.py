@@ -20,7 +20,7 @@ from dnip.method.prediction import decide, reweight
 from dnip.priors import PriorEstimate, estimate_prior, most_rows
 from dnip.tables import Rows, Scan, ahead, open_writer
 from dnip.tables.captured_mass import CapturedMass, MassCounts
-from dnip.tables.evaluation import check_same_classes
+from dnip.tables.guards import check_raw, check_same_classes
 from dnip.tables.on_cluster import SharedTable
 from dnip.tables.sampling import RowSample
 
@@ -125,10 +125,11 @@ def estimate_stream(
     sample = RowSample(most_rows(len(coefficients.classes)))
     for chunk in chunks:
         check_same_classes(chunk, coefficients)
+        check_raw(chunk)
         sample.add(chunk.probabilities)
         if progress is not None:
-            progress(sample.n_seen)
-    if not sample.n_seen:
+            progress(sample.n_rows)
+    if not sample.n_rows:
         raise InvalidInputError(
             "there are no rows to estimate the target prior from", hint="Give a table with rows"
         )
@@ -180,9 +181,10 @@ def reweighted(chunks: Iterable[Rows], coefficients: Coefficients) -> Iterator[A
     multipliers = coefficients.multipliers
     for chunk in chunks:
         check_same_classes(chunk, coefficients)
+        check_raw(chunk)
         p = chunk.probabilities
         predictions = decide(p, multipliers)
-        rows = chunk.with_probabilities(reweight(p, multipliers))
+        rows = chunk.corrected(reweight(p, multipliers), coefficients.digest)
         yield Applied(rows, predictions, int(np.count_nonzero(predictions != decide(p))))
 
 

@@ -19,20 +19,13 @@ from dnip.metrics.gaps import draw_accuracies
 from dnip.priors import PriorEstimate
 from dnip.tables import Rows
 from dnip.tables.cells import UNLABELLED
-from dnip.tables.evaluation import check_same_classes
+from dnip.tables.guards import check_same_classes, tell_corrected
 from dnip.tables.on_cluster import SharedTable, add_up
+from dnip.tables.provenance import changes_of_origin
 from dnip.tables.sketch import LEAST_ROWS, Comparison, Sketch, TableSample
 
 # From these distances on, a difference is called moderate or large.
 _MODERATE, _LARGE = 0.1, 0.25
-
-# What a table tells of its origin, and the words for it.
-_ORIGIN = {
-    "model": "model",
-    "revision": "revision of the model",
-    "precision": "precision",
-    "prompt_sha256": "prompt (its hash)",
-}
 
 # With labels, these share alpha: the distribution, accuracy and COBias.
 _QUESTIONS = 3
@@ -193,6 +186,8 @@ class Check:
         Under the coefficients; None without labels.
     origin : tuple of str
         What of the model and the prompt has changed since the fit, one sentence each.
+    corrected_by : str or None
+        The hash of the coefficients that corrected the new rows; None for raw ones.
     """
 
     classes: tuple[str, ...]
@@ -210,6 +205,7 @@ class Check:
     accuracy: Score | None
     cobias: Score | None
     origin: tuple[str, ...] = ()
+    corrected_by: str | None = None
 
     @property
     def level(self) -> float:
@@ -247,7 +243,6 @@ class Check:
 
     def to_dict(self) -> dict[str, Any]:
         """Return what ``dnip check --json`` prints."""
-        distances = self.comparison.distances.tolist()
         mass = None
         if self.mass is not None:
             distance = self.comparison.mass_distance
@@ -261,12 +256,12 @@ class Check:
                 "same": self.same_distribution,
                 "p_value": self.comparison.p_value,
                 "effect": self.effect,
-                "distances": dict(zip(self.classes, distances, strict=True)),
+                "distances": self._by_class(self.comparison.distances),
             },
             "mass": mass,
             "changed_decisions": {"at_fit": self.changed_at_fit, "now": self.changed},
             "class_mix": {
-                "at_fit": dict(zip(self.classes, self.shares.tolist(), strict=True)),
+                "at_fit": self._by_class(self.shares),
                 "now": self.mix.to_dict(self.classes),
             },
             "labelled_rows": self.n_labelled,
@@ -275,7 +270,11 @@ class Check:
             "accuracy": None if self.accuracy is None else self.accuracy._asdict(),
             "cobias": None if self.cobias is None else self.cobias._asdict(),
             "origin": list(self.origin),
+            "corrected_by": self.corrected_by,
         }
+
+    def _by_class(self, values: Floats) -> dict[str, float]:
+        return dict(zip(self.classes, values.tolist(), strict=True))
 
 
 def check(
@@ -323,7 +322,8 @@ def check(
     """
     check_level("alpha", alpha)
     seen = add_up(_SeenRows(coefficients), chunks, progress)
-    sample, rows, right = seen.sample, seen.rows, seen.right
+    sample, rows = seen.sample, seen.rows
+    tell_corrected("new rows", seen.corrected_by)
     fit, classes = coefficients.fit, coefficients.classes
     sketch = Sketch.from_fit(fit, classes)
     before = ClassScores.from_fit(fit, len(classes))
@@ -339,8 +339,8 @@ def check(
         mix = PriorEstimate(now, now, now, n_labelled)
     if before is not None and (rows[before.rows > 0]).any():
         level = 1 - alpha / _QUESTIONS
-        accuracy, cobias = before.compare(ClassScores(rows, right), level)
-    mass, mass_at_fit = sample.mass, None if sketch.mass is None else sketch.mass.mean
+        accuracy, cobias = before.compare(ClassScores(rows, seen.right), level)
+    mass = sample.mass
     return Check(
         classes,
         alpha,
@@ -348,7 +348,7 @@ def check(
         n_labelled,
         sketch.rows,
         sketch.compare(sample.probabilities, mass),
-        mass_at_fit,
+        None if sketch.mass is None else sketch.mass.mean,
         None if mass is None else float(mass.mean()),
         sketch.changed,
         sample.changed(coefficients.multipliers),
@@ -356,24 +356,26 @@ def check(
         mix,
         accuracy,
         cobias,
-        _changes_of_origin(fit.get("data"), origin),
+        changes_of_origin(fit.get("data"), origin),
+        seen.corrected_by,
     )
 
 
 class _SeenRows:
     """What `check` keeps of new rows: a sample, and how many of each class are right."""
 
+    corrected_by: str | None = None
+
     def __init__(self, coefficients: Coefficients) -> None:
-        self._coefficients = coefficients
-        n_classes = len(coefficients.classes)
-        self.n_rows = 0
-        self.sample = TableSample(n_classes)
+        self._coefficients, n_classes = coefficients, len(coefficients.classes)
+        self.n_rows, self.sample = 0, TableSample(n_classes)
         self.rows, self.right = np.zeros((2, n_classes), np.int64)
 
     def add(self, rows: Rows) -> None:
         check_same_classes(rows, self._coefficients)
         p, labels, n_classes = rows.probabilities, rows.labels, len(rows.classes)
         self.n_rows += len(p)
+        self.corrected_by = self.corrected_by or rows.corrected_by
         self.sample.add(p, mass=rows.mass, first_row=rows.first_row)
         if labels is not None:
             # not in place: Ray hands out arrays that cannot be written
@@ -384,17 +386,6 @@ class _SeenRows:
 
     def join(self, other: _SeenRows) -> None:
         self.n_rows += other.n_rows
+        self.corrected_by = self.corrected_by or other.corrected_by
         self.sample.join(other.sample)
         self.rows, self.right = self.rows + other.rows, self.right + other.right
-
-
-def _changes_of_origin(data: object, now: Mapping[str, str | None] | None) -> tuple[str, ...]:
-    """Say, in a sentence each, what of model and prompt is not as it was at the fit."""
-    at_fit = data.get("origin") if isinstance(data, dict) else None
-    if not isinstance(at_fit, dict) or now is None:
-        return ()
-    return tuple(
-        f"the {name} differs: {at_fit.get(key)} at the fit, {now.get(key)} now"
-        for key, name in _ORIGIN.items()
-        if at_fit.get(key) != now.get(key)
-    )

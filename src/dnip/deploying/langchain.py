@@ -17,9 +17,10 @@ except ModuleNotFoundError as error:
 
 
 class ReweightedResponse(ClassifierResponse):  # type: ignore[misc]
-    """The corrected answers, and in `raw` what the model answered."""
+    """The corrected answers, in `raw` what the model answered, and the mark by question."""
 
     raw: ClassifierResponse
+    dnip_corrected_by: dict[str, str] | None = None
 
 
 class Reweighted(BaseDecisionModel):  # type: ignore[misc]
@@ -73,4 +74,4 @@ class Reweighted(BaseDecisionModel):  # type: ignore[misc]
     def _corrected(self, response: ClassifierResponse) -> ReweightedResponse:
         # as JSON, in which the numbers of levels are texts
         body, _ = correct(response.model_dump(mode="json"), self.coefficients)
-        return ReweightedResponse(**body, raw=response)
+        return ReweightedResponse(**{**body, "model": response.model, "raw": response})

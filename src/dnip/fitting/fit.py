@@ -6,9 +6,10 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Unpack
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dnip.base.errors import InfeasibleError, InvalidInputError
 from dnip.base.typing import Floats, Integers, Probabilities
@@ -43,26 +44,26 @@ from dnip.priors import (
 )
 from dnip.solvers import Coordinate, Progress
 from dnip.tables import ProbabilityTable
-from dnip.tables.guards import check_classes_agree, scored_rows
+from dnip.tables.given import TableLike, as_table
+from dnip.tables.guards import check_classes_agree, check_raw, scored_rows
 from dnip.tables.sampling import RowSample, Sample, sample_classes
 from dnip.tables.sketch import LEAST_ROWS, TableSample
 
 if TYPE_CHECKING:
-    from narwhals.typing import IntoDataFrame
-
     from dnip.base.cluster import Cluster
 
 # Rows times squared classes of a table whose refits are quick: they are made without being asked.
 _MOST_PRODUCTS = 5_000_000
 
 
-def fit_table(
-    table: ProbabilityTable | IntoDataFrame,
+def fit(
+    data: TableLike,
+    y: ArrayLike | None = None,
     objective: ObjectiveLike | ConfusionFunction | None = None,
     *,
-    classes: Sequence[str] | None = None,
-    unlabelled: ProbabilityTable | None = None,
-    evidence: bool | None = False,
+    classes: Sequence[Any] | None = None,
+    unlabelled: TableLike | None = None,
+    evidence: bool | None = None,
     progress: Progress | None = None,
     **settings: Unpack[FitKeywords],
 ) -> Fit:
@@ -70,16 +71,15 @@ def fit_table(
 
     Parameters
     ----------
-    table : ProbabilityTable or DataFrame
-        The opt set. Its rows without a label serve a robust fit only.
+    data, y, classes
+        The opt set, as for :func:`dnip.evaluate`. Rows without a label serve a robust fit only. Of
+        a file of more than 1,000,000 rows, a sample is used.
     objective : Objective or callable, optional
         As for :func:`dnip.solve`.
-    classes : sequence of str, optional
-        Class names of a data frame whose class columns have these names.
-    unlabelled : ProbabilityTable, optional
+    unlabelled : array-like, DataFrame, ProbabilityTable or path, optional
         More rows without a label; its labels, if any, are not read.
     evidence : bool, optional
-        Whether to judge the fit by refits that leave labels out; None: if that is quick.
+        Whether to judge the fit by refits that leave labels out; by default if that is quick.
     progress : callable, optional
         As for :func:`dnip.solve`.
     **settings
@@ -97,29 +97,36 @@ def fit_table(
     Returns
     -------
     Fit
+        Its `coefficients` are what to use on other rows, and to save.
 
     Raises
     ------
     InvalidInputError
-        If no row is labelled, fewer than two classes have labelled rows, the unlabelled rows
-        have other classes, or the target prior is no class mix.
+        For bad input, if fewer than two classes have labelled rows, the unlabelled rows have other
+        classes, or the target prior is no class mix.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from dnip import ProbabilityTable
-    >>> table = ProbabilityTable(np.array([[0.9, 0.1], [0.6, 0.4]]), np.array([0, 1]))
-    >>> fit_table(table).evaluation.reweighted
-    array([[1, 0],
-           [0, 1]])
+    >>> import dnip
+    >>> fitted = dnip.fit([[0.9, 0.1], [0.6, 0.4]], ["ham", "spam"], evidence=False)
+    >>> fitted.coefficients.predict([[0.65, 0.35]]).tolist()
+    ['spam']
     """
     chosen = FitSettings(objective, **settings)
-    if not isinstance(table, ProbabilityTable):
-        table = ProbabilityTable.from_frame(table, classes)
-    sample, count = sample_of(table)
-    return fit_sample(
-        sample, chosen, count, unlabelled=unlabelled, evidence=evidence, progress=progress
-    )
+    sample, count = sample_of(data, y, classes, seed=chosen.seed)
+    more = None if unlabelled is None else as_table(unlabelled, None, sample.table.classes)
+    return fit_sample(sample, chosen, count, unlabelled=more, evidence=evidence, progress=progress)
+
+
+def fit_table(
+    table: ProbabilityTable,
+    objective: ObjectiveLike | ConfusionFunction | None = None,
+    *,
+    evidence: bool | None = False,
+    **settings: Any,  # noqa: ANN401 - those of `fit`
+) -> Fit:
+    """Fit coefficients on a table as :func:`fit`, by default without evidence."""
+    return fit(table, None, objective, evidence=evidence, **settings)
 
 
 def fit_file(
@@ -150,7 +157,7 @@ def fit_file(
     unlabelled : Path, optional
         A table with more rows without a label, of which at most `rows` are used.
     evidence : bool, optional
-        As for :func:`fit_table`.
+        As for :func:`fit`.
     cluster : Cluster, optional
         Its workers read the tables, each its shares; the fit is made here.
     progress : callable, optional
@@ -164,9 +171,9 @@ def fit_file(
     Raises
     ------
     InvalidInputError
-        For a bad table, and as :func:`fit_table`.
+        For a bad table, and as :func:`fit`.
     """
-    sample, count = sample_of(path, classes, rows, settings.seed, cluster)
+    sample, count = sample_of(path, None, classes, rows, settings.seed, cluster)
     more = None
     if unlabelled is not None:
         more = read_sample(unlabelled, classes, rows, settings.seed, cluster).table
@@ -196,7 +203,7 @@ def fit_sample(
     count : callable
         Counts the whole table under coefficients.
     unlabelled, evidence, progress
-        As for :func:`fit_table`.
+        As for :func:`fit`.
     """
     limit = settings.time_limit
     deadline = None if limit is None else time.perf_counter() + limit
@@ -335,6 +342,7 @@ def unlabelled_rows(table: ProbabilityTable, more: ProbabilityTable | None) -> P
     parts = [table.unlabelled().probabilities]
     if more is not None:
         check_classes_agree(table, more)
+        check_raw(more)
         parts.append(more.probabilities)
     return np.concatenate(parts)
 

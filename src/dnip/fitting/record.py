@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dnip.base.errors import listed
-from dnip.base.escaping import valid_unicode
+from dnip.base.escaping import html, valid_unicode
 from dnip.base.typing import Booleans, Integers
 from dnip.base.version import __version__
 from dnip.fitting.evidence import NEEDED, FitEvidence
@@ -51,7 +51,7 @@ def notes_on_classes(
     >>> p, y = np.array([[0.9, 0.1], [0.6, 0.4], [0.8, 0.2]]), np.array([0, 1, 0])
     >>> found = solve(p, y)
     >>> coefficients = Coefficients.from_solution(found, ["ham", "spam"])
-    >>> evaluation = evaluate(ProbabilityTable(p, y, classes=["ham", "spam"]), coefficients)
+    >>> evaluation = evaluate(p, y, coefficients)
     >>> print(*notes_on_classes(Problem.of(p, y), found, evaluation))
     Silent before, awake now: spam is right on 1 of 1 rows now.
     """
@@ -197,17 +197,18 @@ class Fit:
         return f"Fit({self.evaluation!r}{verdict})"
 
     def _repr_html_(self) -> str:
-        """Return a small table, for notebooks."""
-        return self.evaluation._repr_html_()
+        """Return a small table and the verdict, for notebooks."""
+        found = self.evidence
+        verdict = "" if found is None else f"<p>{html(f'{found.verdict}: {found.reason}')}</p>"
+        return f"{self.evaluation._repr_html_()}{verdict}"
 
     def unweighted(self) -> Coefficients:
         """Return coefficients of 1, which decide as the raw argmax does, with this record.
 
         Examples
         --------
-        >>> from dnip import ProbabilityTable, fit_table
-        >>> fitted = fit_table(ProbabilityTable([[0.9, 0.1], [0.6, 0.4]], [0, 1]))
-        >>> fitted.unweighted()
+        >>> from dnip import fit
+        >>> fit([[0.9, 0.1], [0.6, 0.4]], [0, 1]).unweighted()
         Coefficients(0: 1.000, 1: 1.000)
         """
         own, raw = self.coefficients, (self.evidence or self).evaluation.raw

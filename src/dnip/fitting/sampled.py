@@ -6,13 +6,15 @@ the sample is an estimate of that on all rows. What is reported is counted on al
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dnip.base.typing import Floats
 from dnip.fitting.settings import FitSettings
@@ -22,6 +24,8 @@ from dnip.method.solution import Solution
 from dnip.tables import ProbabilityTable, Rows, Scan, ahead
 from dnip.tables.cells import UNLABELLED
 from dnip.tables.evaluation import Evaluation, evaluate
+from dnip.tables.given import TableLike, as_table
+from dnip.tables.guards import check_raw
 from dnip.tables.on_cluster import SharedTable, add_up
 from dnip.tables.provenance import DataHash
 from dnip.tables.reading import read_rows
@@ -78,36 +82,39 @@ def read_sample(
 
 
 def sample_of(
-    table: ProbabilityTable | Path,
-    classes: Sequence[str] | None = None,
+    data: TableLike,
+    y: ArrayLike | None = None,
+    classes: Sequence[Any] | None = None,
     rows: int | None = MOST_ROWS,
     seed: int = 0,
     cluster: Cluster | None = None,
 ) -> tuple[Sample, Count]:
     """Return what to fit on, and what counts the whole table.
 
-    A table in memory is taken whole; the rest is for a file, as for `read_sample`. A worker of a
+    What is in memory is taken whole; the rest is for a file, as for `read_sample`. A worker of a
     cluster begins at once to read the table for its hash, so that a fit can go on meanwhile.
     """
-    if isinstance(table, ProbabilityTable):
+    if y is not None or not isinstance(data, str | os.PathLike):
+        table = as_table(data, y, classes)
+        check_raw(table)
         labels = np.empty(0, np.int64) if table.labels is None else table.labels
         sizes = np.bincount(labels[labels != UNLABELLED], minlength=table.n_classes)
-        sample = Sample(table, len(table), sizes)
-    else:
-        sample = read_sample(table, classes, rows, seed, cluster)
-    if not isinstance(table, Path) or sample.is_whole:
+        return Sample(table, len(table), sizes), partial(_count_in_memory, table)
+    path = Path(data)
+    sample = read_sample(path, classes, rows, seed, cluster)
+    if sample.is_whole:
         return sample, partial(_count_in_memory, sample.table)
     if cluster is None:
-        return sample, partial(_count_file, sample, table)
+        return sample, partial(_count_file, sample, path)
     classes = sample.table.classes
-    hashing = cluster.start(_hash, table.absolute(), classes, sample.n_rows)
-    return sample, partial(_count_on_cluster, SharedTable(table, cluster, classes), hashing)
+    hashing = cluster.start(_hash, path.absolute(), classes, sample.n_rows)
+    return sample, partial(_count_on_cluster, SharedTable(path, cluster, classes), hashing)
 
 
 def _count_in_memory(
     table: ProbabilityTable, coefficients: Coefficients, target: Floats | None
 ) -> tuple[Evaluation, str]:
-    return evaluate(table, coefficients, target=target), table.data_hash
+    return evaluate(table, coefficients=coefficients, target=target), table.data_hash
 
 
 def _count_file(
@@ -122,13 +129,15 @@ def _count_file(
             data_hash.add(chunk.probabilities, chunk.labels)
             yield chunk
 
-    return evaluate(ahead(hashed()), coefficients, target=target), data_hash.hexdigest()
+    found = evaluate(ahead(hashed()), coefficients=coefficients, target=target)
+    return found, data_hash.hexdigest()
 
 
 def _count_on_cluster(
     table: SharedTable, hashing: object, coefficients: Coefficients, target: Floats | None
 ) -> tuple[Evaluation, str]:
-    return evaluate(table, coefficients, target=target), str(table.cluster.get(hashing))
+    found = evaluate(table, coefficients=coefficients, target=target)
+    return found, str(table.cluster.get(hashing))
 
 
 def _hash(path: Path, classes: Sequence[str], n_rows: int) -> str:

@@ -7,6 +7,7 @@ import os
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -65,7 +66,7 @@ class Coefficients:
     >>> coefficients = Coefficients(["cat", "dog"], [30, 15], scale=30)
     >>> coefficients
     Coefficients(cat: 1.000, dog: 0.500)
-    >>> coefficients.predict([[0.4, 0.6], [0.3, 0.7]], names=True).tolist()
+    >>> coefficients.predict([[0.4, 0.6], [0.3, 0.7]]).tolist()
     ['cat', 'dog']
     >>> coefficients.apply([[0.4, 0.6]]).round(3)
     array([[0.571, 0.429]])
@@ -171,14 +172,19 @@ class Coefficients:
         )
 
     def with_fit(self, fit: dict[str, Any]) -> Coefficients:
-        """Return the same coefficients with another provenance."""
+        """Return the same coefficients with another record of their fit."""
         other = copy(self)
         vars(other)["fit"] = dict(fit)
         return other
 
+    @cached_property
+    def digest(self) -> str:
+        """A hash of the classes and the weights: the mark of what they corrected."""
+        return file.digest(self.classes, self.weights.tolist())
+
     @property
     def weights(self) -> Floats:
-        """ω, shape (N,): ξ / K on a linear scale."""
+        """ω, the weight of each class, shape (N,): ξ / K on a linear scale."""
         if self.spacing is Spacing.CONTINUOUS:
             return self.multipliers
         return WeightScale(self.spacing, self.scale).weights(self.weight_indices)
@@ -204,20 +210,18 @@ class Coefficients:
         """
         return reweight(check_columns(probabilities, self.classes), self.multipliers)
 
-    def predict(self, probabilities: ArrayLike, *, names: bool = False) -> NDArray[Any]:
+    def predict(self, probabilities: ArrayLike) -> NDArray[np.object_]:
         """Predict argmax_n ω_n·p_mn (equation 7); a tie goes to the lowest class.
 
         Parameters
         ----------
         probabilities : array-like or DataFrame of shape (M, N)
             Named columns of a data frame must be those of the classes, in order.
-        names : bool, default=False
-            Whether to return class names instead of indices.
 
         Returns
         -------
         ndarray of shape (M,)
-            Class indices, or class names as Python strings.
+            Class names, as Python strings.
 
         Raises
         ------
@@ -225,8 +229,7 @@ class Coefficients:
             For probabilities that break their contract, or of other classes.
         """
         p = check_columns(probabilities, self.classes)
-        chosen = decide(p, self.multipliers).astype(np.int64)
-        return np.array(self.classes, np.object_)[chosen] if names else chosen
+        return np.asarray(np.array(self.classes, np.object_)[decide(p, self.multipliers)])
 
     def adjusted(self, target_prior: PriorLike | PriorEstimate) -> Coefficients:
         """Return coefficients for rows with another class mix.
@@ -255,15 +258,14 @@ class Coefficients:
 
         Examples
         --------
-        >>> import numpy as np
-        >>> from dnip import ProbabilityTable
-        >>> from dnip.fitting.fit import fit_table
-        >>> p = np.array([[0.9, 0.1], [0.6, 0.4], [0.8, 0.2], [0.55, 0.45]] * 50)
-        >>> fitted = fit_table(ProbabilityTable(p, np.array([0, 1] * 100))).coefficients
-        >>> fitted.predict([[0.65, 0.35], [0.85, 0.15]])
-        array([1, 0])
-        >>> fitted.adjusted({"0": 0.01, "1": 0.99}).predict([[0.65, 0.35], [0.85, 0.15]])
-        array([1, 1])
+        >>> import dnip
+        >>> P = [[0.9, 0.1], [0.6, 0.4], [0.8, 0.2], [0.55, 0.45]] * 50
+        >>> fitted = dnip.fit(P, ["ham", "spam"] * 100).coefficients
+        >>> new = [[0.65, 0.35], [0.85, 0.15]]
+        >>> fitted.predict(new).tolist()
+        ['spam', 'ham']
+        >>> fitted.adjusted({"ham": 0.01, "spam": 0.99}).predict(new).tolist()
+        ['spam', 'spam']
         """
         shares, changed = self.class_shares, None
         if isinstance(target_prior, PriorEstimate):
@@ -305,7 +307,7 @@ class Coefficients:
 
     @property
     def calibration(self) -> Calibration:
-        """Calibrated log-odds of the probabilities of the fit."""
+        """How to make calibrated log-odds of probabilities, as learned at the fit."""
         return file.calibration(self.fit, len(self.classes))
 
     def logit_bias(self) -> dict[str, float]:
@@ -367,12 +369,7 @@ class Coefficients:
         return coefficients
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the coefficients to a file, whole or not at all.
-
-        Parameters
-        ----------
-        path : path-like
-            The JSON file.
+        """Write the coefficients to a JSON file, whole or not at all.
 
         Raises
         ------
@@ -384,12 +381,7 @@ class Coefficients:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Coefficients:
-        """Read coefficients from a file.
-
-        Parameters
-        ----------
-        path : path-like
-            The JSON file.
+        """Read coefficients from a JSON file.
 
         Raises
         ------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import os
@@ -38,6 +39,17 @@ def to_text(content: dict[str, Any]) -> str:
     head = {"format": FORMAT, "version": VERSION if linear else SPACED_VERSION}
     kept = {name: value for name, value in content.items() if name != "spacing" or not linear}
     return json.dumps({**head, **kept}, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def digest(classes: tuple[str, ...], weights: list[float]) -> str:
+    """Return a hash of coefficients, the same on every scale that gives these weights.
+
+    Examples
+    --------
+    >>> digest(("no", "yes"), [1.0, 0.5])
+    '202fe88dd43e4192'
+    """
+    return hashlib.sha256(json.dumps([classes, weights]).encode()).hexdigest()[:16]
 
 
 def read(path: str | os.PathLike[str]) -> str:

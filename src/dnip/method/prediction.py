@@ -1,8 +1,8 @@
-"""The prediction rule (equation 3): which class wins a row, the same in every memory layout."""
+"""What is predicted (equation 3): which class wins a row, the same in every memory layout."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -74,6 +74,38 @@ def reweight(probabilities: Probabilities, multipliers: WeightIndices | Floats) 
     scores = np.multiply(multipliers.astype(np.float64), probabilities)
     scores /= row_sums(scores)[:, None]
     return scores
+
+
+def probabilities_of(estimator: Any, X: Any) -> Any:  # noqa: ANN401 - anything like a classifier
+    """Return ``predict_proba``, or where there is none the softmax of ``decision_function``.
+
+    Of one score for two classes it is the sigmoid. To multiply these is to shift scores.
+
+    Raises
+    ------
+    InvalidInputError
+        If there is not one score for each class.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import RidgeClassifier
+    >>> ridge = RidgeClassifier().fit([[0.0], [1.0]], ["ham", "spam"])
+    >>> probabilities_of(ridge, [[0.5]])
+    array([[0.5, 0.5]])
+    """
+    if hasattr(estimator, "predict_proba"):
+        return estimator.predict_proba(X)
+    scores = np.asarray(estimator.decision_function(X), np.float64)
+    if scores.ndim == 1:
+        scores = np.stack([np.zeros(len(scores)), scores], axis=1)
+    if scores.shape[1] != len(estimator.classes_):
+        raise InvalidInputError(
+            f"decision_function gives {scores.shape[1]} scores for {len(estimator.classes_)} "
+            "classes",
+            hint="Give an estimator with one score per class: decision_function_shape='ovr'",
+        )
+    odds = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return odds / odds.sum(axis=1, keepdims=True)
 
 
 def check_columns(probabilities: ArrayLike, classes: Sequence[str]) -> Probabilities:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Status(StrEnum):
-    """Why a search ended."""
+    """Why a search ended; ``solution.status.sentence`` says it in words."""
 
     OPTIMAL = "optimal"
     WITHIN_GAP = "within_gap"
@@ -36,7 +36,7 @@ class Status(StrEnum):
 
     @property
     def unproven(self) -> Status:
-        """The same status, but that nothing is proven."""
+        """The same status, without its proof: ``FINISHED`` for a proven one."""
         return Status.FINISHED if self in (Status.OPTIMAL, Status.WITHIN_GAP) else self
 
 
@@ -113,6 +113,13 @@ class Solution:
         How the weights of the scale are spaced.
     constraints : dict or None
         What was asked of the weights, and what they reach; None if nothing was asked.
+
+    Examples
+    --------
+    >>> from dnip import solve
+    >>> solution = solve([[0.9, 0.1], [0.6, 0.4], [0.8, 0.2]], [0, 1, 0], scale=30)
+    >>> solution.value, solution.weights.round(2), solution.status.value
+    (0.0, array([0.27, 1.  ]), 'finished')
     """
 
     weight_indices: WeightIndices
@@ -144,7 +151,7 @@ class Solution:
         return html_table(repr(self), ["class", "weight"], rows)
 
     def restated(self, goal: ObjectiveLike, confusion: Counts, **changes: Any) -> Solution:  # noqa: ANN401
-        """Return the solution with the value of another count, for which nothing is proven."""
+        """Return the solution with its value on other rows, of which nothing is proven."""
         return replace(
             self,
             value=goal(confusion),
@@ -158,7 +165,7 @@ class Solution:
 
     @property
     def weights(self) -> Floats:
-        """ω, shape (N,)."""
+        """ω, the weight of each class, above 0 and at most 1; shape (N,)."""
         return WeightScale(self.spacing, self.scale).weights(self.weight_indices)
 
     @property

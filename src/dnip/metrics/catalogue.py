@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dnip.base.typing import Counts, Floats, Integers
+from dnip.base.typing import Counts, Floats
 from dnip.base.validation import check_level
 from dnip.metrics.accuracy import (
     accuracy,
@@ -36,34 +36,34 @@ class Metric:
 
     Attributes
     ----------
-    name : str
-        Its key in JSON and in settings.
     title : str
         How tables and pictures show it.
     of : callable
-        From a confusion matrix, rows true, to the value.
-    higher_is_better : bool
-    range : tuple of float
-        The lowest and the highest value that it can have.
-    depends_on_mix : bool
-        Whether it changes when classes become more or less frequent while every class is predicted
-        as well as before.
+        From a confusion matrix, rows true, to the value. Its name is the metric's key in JSON and
+        in settings.
     interval : callable or None
         From a confusion matrix and a level to the confidence interval ``[low, high]``. None where
         no interval is known.
     of_class_accuracies : callable or None
         From class accuracies (..., N) and the rows of each class (N,) to values (...,): many
         samples of the same rows at once. None where class accuracies do not determine the metric.
+    higher_is_better : bool
+    depends_on_mix : bool
+        Whether it changes when classes become more or less frequent while every class is predicted
+        as well as before.
     """
 
-    name: str
     title: str
     of: Callable[[Any], float]
-    higher_is_better: bool
-    range: tuple[float, float] = (0.0, 1.0)
-    depends_on_mix: bool = False
     interval: Callable[[Counts, float], list[float]] | None = None
-    of_class_accuracies: Callable[[Floats, Integers], Floats] | None = None
+    of_class_accuracies: Callable[[Floats, Floats], Floats] | None = None
+    higher_is_better: bool = True
+    depends_on_mix: bool = False
+
+    @property
+    def name(self) -> str:
+        """Its key in JSON and in settings."""
+        return self.of.__name__
 
     @property
     def short(self) -> str:
@@ -76,60 +76,33 @@ class Metric:
         return 1 if self.higher_is_better else -1
 
 
+def _gap(rates: Floats, _: Floats) -> Floats:
+    return cobias_of(rates)
+
+
+def _mean(rates: Floats, _: Floats) -> Floats:
+    return np.asarray(rates.mean(axis=-1))
+
+
+def _least(rates: Floats, _: Floats) -> Floats:
+    return np.asarray(rates.min(axis=-1))
+
+
+def _weighed(rates: Floats, sizes: Floats) -> Floats:
+    return np.asarray(rates @ (sizes / sizes.sum()))
+
+
+_METRICS = (
+    Metric("accuracy", accuracy, accuracy_interval, _weighed, depends_on_mix=True),
+    Metric("COBias", cobias, cobias_interval, _gap, higher_is_better=False),
+    Metric("COBias_single", cobias_single, cobias_single_interval, higher_is_better=False),
+    Metric("balanced accuracy", balanced_accuracy, balanced_accuracy_interval, _mean),
+    Metric("worst class", worst_class_accuracy, worst_class_interval, _least),
+    Metric("macro-F1", macro_f1, macro_f1_interval, depends_on_mix=True),
+)
+
 #: Every metric by its name.
-METRICS = {
-    metric.name: metric
-    for metric in (
-        Metric(
-            "accuracy",
-            "accuracy",
-            accuracy,
-            higher_is_better=True,
-            depends_on_mix=True,
-            interval=accuracy_interval,
-            of_class_accuracies=lambda rates, sizes: np.asarray(rates @ (sizes / sizes.sum())),
-        ),
-        Metric(
-            "cobias",
-            "COBias",
-            cobias,
-            higher_is_better=False,
-            interval=cobias_interval,
-            of_class_accuracies=lambda rates, _: cobias_of(rates),
-        ),
-        Metric(
-            "cobias_single",
-            "COBias_single",
-            cobias_single,
-            higher_is_better=False,
-            interval=cobias_single_interval,
-        ),
-        Metric(
-            "balanced_accuracy",
-            "balanced accuracy",
-            balanced_accuracy,
-            higher_is_better=True,
-            interval=balanced_accuracy_interval,
-            of_class_accuracies=lambda rates, _: np.asarray(rates.mean(axis=-1)),
-        ),
-        Metric(
-            "worst_class_accuracy",
-            "worst class",
-            worst_class_accuracy,
-            higher_is_better=True,
-            interval=worst_class_interval,
-            of_class_accuracies=lambda rates, _: np.asarray(rates.min(axis=-1)),
-        ),
-        Metric(
-            "macro_f1",
-            "macro-F1",
-            macro_f1,
-            higher_is_better=True,
-            depends_on_mix=True,
-            interval=macro_f1_interval,
-        ),
-    )
-}
+METRICS = {metric.name: metric for metric in _METRICS}
 
 #: The metrics that every report shows.
 HEADLINE = ("accuracy", "cobias", "worst_class_accuracy")

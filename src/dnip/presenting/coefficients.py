@@ -32,6 +32,7 @@ def describe_coefficients(coefficients: Coefficients) -> str:
     yes    0.50000     15
     <BLANKLINE>
     entry           value
+    mark            202fe88dd43e4192
     scale           30
     objective.beta  2.7
     fit.seed        0
@@ -42,7 +43,7 @@ def describe_coefficients(coefficients: Coefficients) -> str:
     rows = [*zip(names, coefficients.weights.tolist(), indices, strict=True)]
     entries = [
         (shorten(name, _ENTRY), shorten(_written(value), _WIDE))
-        for name, value in _entries(coefficients).items()
+        for name, value in {"mark": coefficients.digest, **_entries(coefficients)}.items()
     ]
     weights = to_text(Table("weights", "", columns, rows))
     record = to_text(Table("entries", "", [Column("entry"), Column("value")], entries))

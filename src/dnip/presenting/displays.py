@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from dnip.fitting.pareto import trace_front
+from dnip.method.prediction import probabilities_of
 from dnip.presenting.drawing.bars import draw_bars, draw_histogram, name_tasks
 from dnip.presenting.drawing.flows import draw_flows
 from dnip.presenting.drawing.front import draw_front
 from dnip.presenting.drawing.style import load_matplotlib
 from dnip.presenting.evaluation import class_accuracy_bars, odd_class_sides
 from dnip.presenting.measures import measure
-from dnip.tables import ProbabilityTable
-from dnip.tables.evaluation import check_same_classes, evaluate
-from dnip.tables.guards import scored_rows
+from dnip.tables.evaluation import evaluate
+from dnip.tables.given import as_table
+from dnip.tables.guards import check_same_classes, scored_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from dnip.base.typing import Integers
     from dnip.fitting.pareto import TradeOff
     from dnip.method.coefficients import Coefficients
+    from dnip.tables import ProbabilityTable
     from dnip.tables.evaluation import Evaluation
 
 
@@ -48,7 +50,7 @@ class _Display:
 
         Parameters
         ----------
-        estimator : classifier with ``predict_proba``
+        estimator : classifier with ``predict_proba`` or ``decision_function``
             A :class:`~dnip.DNIPClassifier` shows its coefficients on the probabilities of the
             classifier inside.
         X : array-like of shape (M, n_features)
@@ -59,7 +61,7 @@ class _Display:
         """
         coefficients = getattr(estimator, "coefficients_", None)
         inner = estimator if coefficients is None else estimator.estimator_
-        probabilities = X if inner is None else inner.predict_proba(X)
+        probabilities = X if inner is None else probabilities_of(inner, X)
         names = [str(name) for name in np.asarray(estimator.classes_).tolist()]
         return cls.from_predictions(y, probabilities, coefficients, classes=names, ax=ax)
 
@@ -78,13 +80,12 @@ class _Display:
         Parameters
         ----------
         y_true : array-like of shape (M,)
-            True classes, names or indices.
+            True classes.
         probabilities : array-like of shape (M, N)
         coefficients : Coefficients, optional
             Show them too.
-        classes : sequence of str, optional
-            The class of each column. By default those of the coefficients, else the sorted values
-            of `y_true`.
+        classes : sequence, optional
+            The class of each column, as for :func:`dnip.evaluate`.
         ax : matplotlib.axes.Axes, optional
             Where to draw; a new figure by default.
 
@@ -95,16 +96,9 @@ class _Display:
         CoefficientsFormatError
             For coefficients of other classes.
         """
-        labels = np.asarray(y_true)
-        names = labels.astype(str)
-        if classes is None:
-            found = [str(label) for label in np.unique(labels).tolist()]
-            classes = found if coefficients is None else coefficients.classes
-        if np.isin(names, classes).all():
-            labels = names  # a class may be called 7
-        table = ProbabilityTable(
-            np.asarray(probabilities, dtype=np.float64), labels, classes=tuple(classes)
-        )
+        if classes is None and coefficients is not None:
+            classes = coefficients.classes
+        table = as_table(probabilities, y_true, classes)
         if coefficients is not None:
             check_same_classes(table, coefficients)
         return cls._of(scored_rows(table), coefficients).plot(ax)
@@ -150,7 +144,7 @@ class _EvaluationDisplay(_Display):
 
     @classmethod
     def _of(cls, table: ProbabilityTable, coefficients: Coefficients | None) -> Self:
-        return cls(evaluate(table, coefficients))
+        return cls(evaluate(table, coefficients=coefficients))
 
 
 class ClassAccuracyDisplay(_EvaluationDisplay):
@@ -202,6 +196,16 @@ class OddClassDisplay(_EvaluationDisplay):
     ----------
     ax_ : matplotlib.axes.Axes
     figure_ : matplotlib.figure.Figure
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("agg")
+    >>> from dnip import OddClassDisplay
+    >>> p, y = [[0.9, 0.1], [0.6, 0.4], [0.2, 0.8]], ["ham", "spam", "spam"]
+    >>> shown = OddClassDisplay.from_predictions(y, p)
+    >>> shown.evaluation
+    Evaluation(3 rows, 2 classes: accuracy 0.667, COBias 0.500, worst spam 0.500)
     """
 
     def _draw(self, axes: Any) -> None:  # noqa: ANN401 - matplotlib's
@@ -225,6 +229,16 @@ class FrontDisplay(_Display):
     ----------
     ax_ : matplotlib.axes.Axes
     figure_ : matplotlib.figure.Figure
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("agg")
+    >>> from dnip import FrontDisplay
+    >>> p, y = [[0.9, 0.1], [0.6, 0.4], [0.2, 0.8]], ["ham", "spam", "spam"]
+    >>> shown = FrontDisplay.from_predictions(y, p)
+    >>> len(shown.trade_off.front.points)  # one choice of weights gets all right
+    1
     """
 
     def __init__(self, trade_off: TradeOff, chosen: int | None = None) -> None:
@@ -251,6 +265,16 @@ class TrueClassDisplay(_Display):
     ----------
     ax_ : matplotlib.axes.Axes
     figure_ : matplotlib.figure.Figure
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("agg")
+    >>> from dnip import TrueClassDisplay
+    >>> p, y = [[0.9, 0.1], [0.6, 0.4], [0.2, 0.8]], ["ham", "spam", "spam"]
+    >>> shown = TrueClassDisplay.from_predictions(y, p)
+    >>> int(shown.counts["before"].sum())
+    3
     """
 
     def __init__(self, counts: Mapping[str, Integers]) -> None:

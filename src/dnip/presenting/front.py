@@ -14,7 +14,7 @@ from dnip.presenting.drawing.front import front_figure
 from dnip.presenting.results import ResultFiles, Results
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from dnip.base.typing import Counts
     from dnip.fitting.pareto import Front, Rule, TradeOff
@@ -68,7 +68,7 @@ def present_front(found: TradeOff, summary: dict[str, Any], rule: Rule | None = 
     best = knee(front.points)
     marks = {best: "knee", **({} if chosen is None else {chosen: "*"})}
     shown = choose_shown(front, {best, *([] if chosen is None else [chosen])})
-    sides = _sides(found)
+    sides = found.sides
     columns = [Column("point", right=True)]
     hidden = _TOO_MANY if len(sides) == len(_SHOWN) else ()
     columns += [
@@ -76,8 +76,13 @@ def present_front(found: TradeOff, summary: dict[str, Any], rule: Rule | None = 
         for side in sides
         for name, _ in _SHOWN[side]
     ]
-    rows = [(name, *_scores(sides, name)) for name in ("raw", "default")]
-    rows += [(f"{marks.get(n, '')} {n + 1}".strip(), *_scores(sides, n)) for n in shown]
+    rows = []
+    for n, name in enumerate(("raw", "default")):
+        counts = [side.beside[n] if side.beside else None for side in sides.values()]
+        rows.append((name, *_scores(sides, counts, name)))
+    for n in shown:
+        name = f"{marks.get(n, '')} {n + 1}".strip()
+        rows.append((name, *_scores(sides, [side.points[n] for side in sides.values()], name)))
     table = Table("front", "", columns, rows, notes=tuple(_remarks(found, len(shown))))
     return Results(table, summary, _points(found), front_figure(found, chosen))
 
@@ -103,30 +108,11 @@ def choose_shown(front: Front, always: set[int]) -> list[int]:
     return sorted(spread | always)
 
 
-def _sides(found: TradeOff) -> dict[str, dict[int | str, Counts]]:
-    """Return the counts of each side, by number of the point, or "raw" or "default"."""
-    front, test, cross = found.front, found.test, found.cross
-    sides: dict[str, dict[int | str, Counts]] = {
-        "opt": {
-            "raw": front.raw.confusion,
-            "default": front.optimum.confusion,
-            **{n: point.confusion for n, point in enumerate(front.points)},
-        }
-    }
-    if test is not None:
-        sides["test"] = {"raw": test.raw, "default": test.optimum, **dict(enumerate(test.points))}
-    if cross is not None:
-        sides["left out"] = dict(enumerate(cross.confusions))
-    return sides
-
-
-def _scores(sides: dict[str, dict[int | str, Counts]], what: int | str) -> list[Value]:
+def _scores(sides: Iterable[str], counts: Sequence[Counts | None], name: str) -> list[Value]:
     return [
-        measure(counts[what])
         # the raw argmax follows no labels: what is measured is what to expect
-        if what in counts and (what, measure) != ("raw", expected_cobias)
-        else None
-        for side, counts in sides.items()
+        None if own is None or (name, measure) == ("raw", expected_cobias) else measure(own)
+        for side, own in zip(sides, counts, strict=True)
         for _, measure in _SHOWN[side]
     ]
 
@@ -159,7 +145,7 @@ def _remarks(found: TradeOff, n_shown: int) -> list[str]:
 
 def _points(found: TradeOff) -> Iterator[list[Any]]:
     """Yield a header, then for each point its weights, scores and class accuracies on each side."""
-    sides = {side.replace(" ", "_"): counts for side, counts in _sides(found).items()}
+    sides = {name.replace(" ", "_"): side.points for name, side in found.sides.items()}
     header = ["number", *(f"weight_index:{name}" for name in found.classes)]
     for side in sides:
         header += [f"{side}:{name}" for name in (*HEADLINE, *found.classes)]

@@ -89,15 +89,15 @@ def notes_on_import(summary: ImportSummary) -> Iterator[str]:
         yield f"answers that name no class, read at their first token: {summary.n_nameless:,}"
     if summary.n_several:
         yield f"answers that name several classes, of which the last is read: {summary.n_several:,}"
+    if summary.n_normalised:
+        yield f"rows whose numbers do not sum to 1, divided by their sum: {summary.n_normalised:,}"
     if summary.decimals:
-        unit = 10.0**-summary.decimals
         yield (
-            f"probabilities are rounded to {unit:g}; rows with ties for the best class: "
-            f"{summary.n_tied:,}; rows in which {unit / 2:g} stands for zeros: {summary.n_raised:,}"
+            f"probabilities are rounded to {10.0**-summary.decimals:g}; rows with ties for the "
+            f"best class: {summary.n_tied:,}"
         )
     if summary.n_one_class:
         yield (
-            "rows that give everything to one class, so that no weights can move them"
-            + (" but for what stands for zeros" if summary.n_raised else "")
-            + f": {summary.n_one_class:,}"
+            "rows that give everything to one class, so that no weights can move them: "
+            f"{summary.n_one_class:,}"
         )

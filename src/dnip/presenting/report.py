@@ -5,16 +5,12 @@ The page holds counts, and no row.
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dnip.base.errors import InvalidInputError, unwarned
-from dnip.base.escaping import html
-from dnip.base.optional import load_optional
 from dnip.base.validation import check_integer
 from dnip.deploying.check import check
 from dnip.fitting.fit import fit_table
@@ -26,17 +22,20 @@ from dnip.metrics import accuracy, class_accuracies, cobias
 from dnip.presenting.checking import findings, verdict
 from dnip.presenting.formats import percent
 from dnip.presenting.measures import BINS, measure, report_figures
+from dnip.presenting.page import Facts, Report
 from dnip.presenting.terminal import shorten
-from dnip.tables.evaluation import check_same_classes, evaluate
-from dnip.tables.guards import check_disjoint, scored_rows
+from dnip.tables.evaluation import evaluate
+from dnip.tables.given import TableLike, as_table
+from dnip.tables.guards import check_disjoint, check_same_classes, scored_rows
 from dnip.tables.sketch import LEAST_ROWS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import ArrayLike
 
     from dnip.base.typing import Booleans, Floats
     from dnip.fitting.record import Fit
-    from dnip.presenting.artefacts import Figure
     from dnip.tables import ProbabilityTable
     from dnip.tables.evaluation import Evaluation
 
@@ -44,8 +43,6 @@ if TYPE_CHECKING:
 _EFFORT = 0.1
 # Points of the front on the page, and cells of all their confusion matrices.
 _MOST_POINTS, _MOST_CELLS = 40, 120_000
-#: Headings, and names and values below each.
-Facts: TypeAlias = tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
 _LABELS = (
     "Labels per class are the rows of a class that have a label. Where they are few, a smooth fit "
     "counts for more: it is less exact, and holds better on other rows."
@@ -54,52 +51,59 @@ _LABELS = (
 _LONGEST = 60
 
 
-@dataclass(frozen=True, eq=False)
-class Report:
-    """What a page says and draws.
+def report(
+    data: TableLike,
+    y: ArrayLike | None = None,
+    *,
+    test: TableLike | tuple[TableLike, ArrayLike] | None = None,
+    coefficients: Coefficients | None = None,
+    classes: Sequence[Any] | None = None,
+    confidence: float = 0.9,
+    seed: int = 0,
+) -> Report:
+    """Make one page about a table, which shows itself in a notebook.
 
-    Attributes
+    It says which classes starve, what weights change, and what that costs.
+
+    Parameters
     ----------
-    title : str
-    verdict : str
-        That of the fit, and what the rows show.
-    coefficients : Coefficients
-        Those given or fitted.
-    data : dict
-        What the page draws, ready for JSON. The choices of weights come with all their counts:
-        first the plain argmax, then the coefficients, then the front.
-    facts : tuple of tuple of str
-        Names and values for the tables at the end: rows, fit, provenance.
-    figures : tuple of Figure
-        The same pictures, for files.
+    data, y, classes
+        As for :func:`dnip.evaluate`.
+    test : table, or tuple of probabilities and labels, optional
+        Show these rows instead; `data` serves to find weights.
+    coefficients : Coefficients, optional
+        Show these; by default one half of the rows is fitted, and the other is shown.
+    confidence : float, default=0.9
+        Level of the intervals.
+    seed : int, default=0
+        Of the searches.
+
+    Returns
+    -------
+    Report
+        ``report.save("report.html")`` writes the page.
+
+    Raises
+    ------
+    InvalidInputError
+        For bad input, tables with rows in common, or a table with neither labels nor coefficients.
+    CoefficientsFormatError
+        For coefficients of other classes.
+
+    Examples
+    --------
+    >>> import dnip
+    >>> P, y = [[0.9, 0.1], [0.6, 0.4]] * 40, ["ham", "spam"] * 40
+    >>> dnip.report(P, y, coefficients=dnip.Coefficients(["ham", "spam"], [15, 30], 30)).title
+    'Class accuracies of table'
     """
-
-    title: str
-    verdict: str
-    coefficients: Coefficients
-    data: dict[str, Any]
-    facts: Facts
-    figures: tuple[Figure, ...] = ()
-
-    def to_html(self) -> str:
-        """Return one HTML file that loads nothing from elsewhere.
-
-        Raises
-        ------
-        MissingDependencyError
-            If jinja2 is not installed.
-        """
-        jinja2 = load_optional("jinja2", purpose="write HTML", extra="report")
-        # "<" never appears in the text, so nothing in it can end the script element
-        data = json.dumps(self.data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
-        environment = jinja2.Environment(
-            loader=jinja2.PackageLoader("dnip.presenting"),
-            finalize=lambda value: value if value is data else html(str(value)),
-            undefined=jinja2.StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-        )
-        return str(environment.get_template("report.html").render(report=self, data=data))
+    if classes is None and coefficients is not None:
+        classes = coefficients.classes
+    table, other = as_table(data, y, classes), None
+    if test is not None:
+        rows, labels = test if isinstance(test, tuple) else (test, None)
+        other = as_table(rows, labels, table.classes)
+    return report_on(table, other, coefficients, confidence=confidence, seed=seed)
 
 
 def report_on(
@@ -110,32 +114,11 @@ def report_on(
     confidence: float = 0.9,
     seed: int = 0,
 ) -> Report:
-    """Gather what a page about a table says.
+    """Gather what a page about a table says, as for :func:`report`.
 
     With a test table, the table is fitted and the test table is shown. Without, the table is shown
     under the coefficients; where there are none, one half of it is fitted and the other is shown.
-    A front is searched on fitted rows alone.
-
-    Parameters
-    ----------
-    table : ProbabilityTable
-        Without labels, coefficients are needed, and the page says how their decisions differ.
-    test : ProbabilityTable, optional
-        Labelled rows of the same classes that are not in `table`.
-    coefficients : Coefficients, optional
-        By default they are fitted.
-    confidence : float, default=0.9
-        Level of the intervals.
-    seed : int, default=0
-        Of the fit and of the front.
-
-    Raises
-    ------
-    InvalidInputError
-        For tables of different classes or with rows in common, a table with neither labels nor
-        coefficients, or too few labelled rows.
-    CoefficientsFormatError
-        For coefficients of other classes.
+    A front is searched on fitted rows alone. Without labels it says how decisions differ.
     """
     if test is not None:
         check_disjoint(table, test)
@@ -155,11 +138,12 @@ def report_on(
         ("The fit", tuple(_fit(coefficients, fitted))),
     )
     if not own and "sketch" in coefficients.fit and len(shown) >= LEAST_ROWS:
-        found = check([shown], coefficients)
+        with unwarned():  # the evaluation tells the same
+            found = check([shown], coefficients)
         facts += (("Do they still fit?", (("verdict", verdict(found)), *findings(found))),)
     if not _has_labels(shown):
         return _without_labels(shown, coefficients, facts)
-    evaluation = evaluate(shown, coefficients)
+    evaluation = evaluate(shown, coefficients=coefficients)
     choices = _choices(opt, shown, coefficients, confidence, seed)
     return Report(
         f"Class accuracies of {Path(shown.source).name}",
@@ -281,6 +265,8 @@ def _rows(shown: ProbabilityTable, coefficients: Coefficients) -> Iterator[tuple
     n_labelled = int((shown.labels >= 0).sum()) if shown.labels is not None else 0
     yield "table", shown.source
     yield "rows", f"{len(p):,}, {n_labelled:,} with a label"
+    if shown.corrected_by is not None:
+        yield "the probabilities are corrected already, by the coefficients", shown.corrected_by
     changed = decide(p) != decide(p, coefficients.multipliers)
     yield "decisions that the coefficients change", _share(changed)
     yield (
@@ -344,7 +330,7 @@ def verdict_of(
     >>> p = np.array([[0.9, 0.1], [0.6, 0.4]] * 40)
     >>> table = ProbabilityTable(p, np.array([0, 1] * 40), classes=["ham", "spam"])
     >>> coefficients = Coefficients(["ham", "spam"], [15, 30], 30)
-    >>> print(verdict_of(evaluate([table], coefficients), coefficients, 0.9))
+    >>> print(verdict_of(evaluate([table], coefficients=coefficients), coefficients, 0.9))
     The weakest class, spam, goes from 0.0 % to 100.0 % right, accuracy from 50.0 % to 100.0 %, \
 and COBias from 1.000 to 0.000. As far as these rows can tell, COBias falls, and accuracy rises.
     """

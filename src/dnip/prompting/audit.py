@@ -39,8 +39,6 @@ class ClassAudit:
         The text of each token.
     scored : tuple of int
         The tokens that are scored: the first one, or all.
-    chat_ids : tuple of int or None
-        Tokens of the answer after the prompt in the chat template; None without a template.
     mass : float or None
         Mean probability of the label, before normalising; None without an engine.
     """
@@ -50,7 +48,6 @@ class ClassAudit:
     ids: tuple[int, ...] = ()
     texts: tuple[str, ...] = ()
     scored: tuple[int, ...] = ()
-    chat_ids: tuple[int, ...] | None = None
     mass: float | None = None
 
 
@@ -173,12 +170,10 @@ def _add_tokens(
             found.notes.append(f"{reason}: {error}")
     if other is not None:
         _compare(found, labels, other)
-    in_chat = labels if found.chat else other
     for label, one in enumerate(found.classes):
         one.ids = labels.ids[label]
         one.texts = tuple(tokenizer.decode([token]) for token in one.ids)
         one.scored = one.ids[:1] if found.scoring is Scoring.FIRST else one.ids
-        one.chat_ids = None if in_chat is None else in_chat.ids[label]
 
 
 def _compare(found: Audit, labels: LabelTokens, other: LabelTokens) -> None:

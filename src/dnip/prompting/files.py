@@ -95,6 +95,11 @@ def read_values(
             yield from (_csv if is_csv else _json)(as_text(plain, source), source)
     except InvalidInputError:
         raise
+    except UnicodeDecodeError as error:
+        raise InvalidInputError(
+            f"{source}: this is neither text in UTF-8 nor Parquet",
+            hint="Give JSON, JSON lines, CSV or Parquet, with the suffix of its format",
+        ) from error
     except (OSError, EOFError, ValueError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or first_line(error)
         raise InvalidInputError(

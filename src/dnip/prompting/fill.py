@@ -1,4 +1,4 @@
-"""Labels that a server did not report, and zeros of rounding: what is taken for them."""
+"""Labels that a server did not report: what is taken for them."""
 
 from __future__ import annotations
 
@@ -93,7 +93,9 @@ def open_decisions(captured: ArrayLike, ceiling: ArrayLike) -> Booleans:
 def fill_rows(
     scores: Floats, ceiling: Floats | None, location: Location, policy: Fill | str = Fill.HALF
 ) -> tuple[Probabilities, dict[str, Any]]:
-    """Fill what answers did not report, raise what they rounded to zero, and normalise.
+    """Fill what answers did not report, and normalise.
+
+    Zeros that were reported stay: a decision on its way through the sidecar has them, too.
 
     Parameters
     ----------
@@ -117,22 +119,16 @@ def fill_rows(
     InvalidInputError
         For a row that holds no probabilities.
     """
-    places = None
-    counts: dict[str, Any] = {"n_open": 0, "n_raised": 0}
+    counts: dict[str, Any] = {"n_open": 0, "n_normalised": 0, "decimals": None}
     if ceiling is None:
-        p, *_ = normalise_rows(scores, location)
-        places = decimals(scores)
+        p, off, _ = normalise_rows(scores, location)
+        counts |= {"n_normalised": len(off), "decimals": decimals(scores)}
     else:
         p = fill_unreported(scores, ceiling, policy)
         counts["n_open"] = int(open_decisions(scores, ceiling).sum())
     counts["n_one_class"] = int((np.count_nonzero(p, axis=1) == 1).sum())
-    if places:  # with whole numbers, half a unit would be half of everything
-        counts["n_raised"] = int((scores == 0).any(axis=1).sum())
-        # A rounded zero is anything up to half a unit of the last decimal. Left at zero, no weight
-        # could ever decide for the class.
-        p, *_ = normalise_rows(np.maximum(scores, 0.5 * 10.0**-places), location)
     n_tied = int((np.count_nonzero(p == p.max(axis=1, keepdims=True), axis=1) > 1).sum())
-    return p, {**counts, "decimals": places, "n_tied": n_tied}
+    return p, {**counts, "n_tied": n_tied}
 
 
 def decimals(probabilities: Probabilities) -> int | None:

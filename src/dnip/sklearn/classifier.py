@@ -1,4 +1,4 @@
-"""The classifier for scikit-learn: class coefficients around any probabilistic classifier."""
+"""The classifier for scikit-learn: class coefficients around any classifier."""
 
 from __future__ import annotations
 
@@ -41,6 +41,9 @@ except ModuleNotFoundError as error:
     ) from error
 
 
+_RESPONSES = "predict_proba", "decision_function"
+
+
 class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     """Correct a classifier with one learned coefficient per class, so that no class starves.
 
@@ -50,9 +53,13 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
     then the estimator is fitted on all data. Without an estimator, X itself is the matrix of
     class probabilities, such as an LLM's.
 
+    An estimator with ``decision_function`` alone, such as ``LinearSVC``, is taken as scikit-learn's
+    ``response_method="auto"`` does: p is the softmax of its scores, for two classes the sigmoid.
+    A coefficient is then a shift of a score.
+
     Parameters
     ----------
-    estimator : classifier with ``predict_proba``, default=None
+    estimator : classifier with ``predict_proba`` or ``decision_function``, default=None
         Fitted as a clone; a ``FrozenEstimator`` is used as it is. None: X holds probabilities.
     beta, tau : float, default=2.7, 0.0
         β and τ, at least 0, of :class:`~dnip.Objective`.
@@ -91,7 +98,7 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
     Attributes
     ----------
     estimator_ : classifier or None
-        Fitted on all data. Ask its ``predict_proba`` for probabilities.
+        Fitted on all data. Ask it for probabilities.
     coefficients_ : Coefficients
         The deployable artefact; applying it needs no scikit-learn.
     solution_ : Solution
@@ -228,7 +235,18 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         options["constraints"] = by_label(self.constraints, self.classes_.tolist())
         more = p[:0] if unlabelled is None else self._probabilities(unlabelled)
         problem = Problem.of(p, encoded, sample_weight=counted, classes=names)
-        found = fit_robustly(problem, FitSettings(goal, **options), more)
+        with warnings.catch_warnings():
+            if len(alone := np.setdiff1d(labels, labels[rows]).tolist()):
+                names_alone = listed([str(label) for label in alone])
+                warnings.warn(
+                    f"no fold could both learn and test class {names_alone}: the estimator knows "
+                    "it, but its weight is not fitted, it is the geometric middle of the others. A "
+                    "class needs two rows, and folds that divide them",
+                    DNIPWarning,
+                    stacklevel=2,
+                )
+                warnings.filterwarnings("ignore", "no labelled example", DNIPWarning)
+            found = fit_robustly(problem, FitSettings(goal, **options), more)
         self.solution_, self.decision_ = found.solution, found.decision
         learned = what_labels_tell(p, encoded, counted, target)
         self.coefficients_ = Coefficients.from_solution(self.solution_, names, provenance=learned)
@@ -238,12 +256,12 @@ class DNIPClassifier(ReweightingMixin, MetaEstimatorMixin, BaseEstimator):  # ty
 
     def _settings(self) -> tuple[ObjectiveLike | ConfusionFunction, FitKeywords]:
         """Return the objective and the settings of the fit, checked."""
-        for method in ("fit", "predict_proba"):
-            if self.estimator is not None and not hasattr(self.estimator, method):
-                raise InvalidInputError(
-                    f"estimator must have fit and predict_proba; got {self.estimator!r}",
-                    hint="Give a classifier that predicts probabilities, or None for a matrix as X",
-                )
+        found = [hasattr(self.estimator, method) for method in ("fit", *_RESPONSES)]
+        if self.estimator is not None and not (found[0] and any(found[1:])):
+            raise InvalidInputError(
+                f"estimator must have fit, and {' or '.join(_RESPONSES)}; got {self.estimator!r}",
+                hint="Give a classifier that scores every class, or None for a matrix as X",
+            )
         if self.estimator is not None and self.classes is not None:
             raise InvalidInputError(
                 "classes names the columns of a probability matrix, but there is an estimator",

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from dnip.base.errors import InvalidInputError
 from dnip.base.optional import load_optional
 from dnip.sklearn.classifier import DNIPClassifier
 
@@ -26,7 +27,7 @@ def register_converter() -> None:
     Raises
     ------
     MissingDependencyError
-        If skl2onnx is not installed.
+        If skl2onnx is not installed. An estimator without ``predict_proba`` is not converted.
 
     Examples
     --------
@@ -53,6 +54,11 @@ def _parse(scope: Any, model: Any, inputs: list[Any], custom_parsers: Any = None
     from skl2onnx.common.data_types import Int64TensorType, guess_tensor_type  # noqa: PLC0415
 
     if model.estimator_ is not None:
+        if not hasattr(model.estimator_, "predict_proba"):  # converters' scores are of many kinds
+            raise InvalidInputError(
+                f"an estimator without predict_proba is not converted: {model.estimator_!r}",
+                hint="Give one with it, such as CalibratedClassifierCV around this one",
+            )
         scope.add_options(id(model.estimator_), {"zipmap": False})
         inputs = _parse_sklearn(scope, model.estimator_, inputs, custom_parsers)[1:]
     operator = scope.declare_local_operator(_NAME, model)

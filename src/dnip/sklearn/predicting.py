@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin, clone
 from sklearn.model_selection import check_cv
-from sklearn.utils import get_tags
+from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -21,6 +21,7 @@ from dnip.base.optional import load_optional
 from dnip.base.typing import Floats, Integers, Probabilities
 from dnip.base.validation import check_choice
 from dnip.method.coefficients import Coefficients
+from dnip.method.prediction import decide, probabilities_of
 
 #: Folds where `cv` is None, as everywhere in scikit-learn.
 N_FOLDS = 5
@@ -45,7 +46,7 @@ def predict_out_of_fold(
 
     Parameters
     ----------
-    estimator : classifier with ``predict_proba``
+    estimator : classifier with ``predict_proba`` or ``decision_function``
         Cloned for each fold.
     X : array-like, sparse matrix or DataFrame of shape (M, n_features)
     y : ndarray of shape (M,)
@@ -64,7 +65,7 @@ def predict_out_of_fold(
     Returns
     -------
     p : ndarray of shape (M', N)
-        The values of ``predict_proba``, 0 for a class that the fold has not seen.
+        Class probabilities, 0 for a class that the fold has not seen.
     rows : ndarray of shape (M',)
         The row of X that each row of `p` belongs to.
 
@@ -124,31 +125,25 @@ def _predict_fold(
     every_row = np.arange(len(y))
     train, test = every_row[train], every_row[test]  # splits may be row numbers or truth values
     y_train, y_test = y[train], y[test]
-    X_train, X_test = _take(X, train), _take(X, test)
+    X_train, X_test = _safe_indexing(X, train), _safe_indexing(X, test)
     if get_tags(estimator).input_tags.pairwise:  # X holds what each row is to each other one
         X_train, X_test = X_train[:, train], X_test[:, train]
-    own = {name: _take(given, train, len(y)) for name, given in fit_params.items()}
+    own = {
+        name: _safe_indexing(given, train) if _length(given) == len(y) else given
+        for name, given in fit_params.items()
+    }
     estimator.fit(X_train, y_train, **own)
     columns = [classes.tolist().index(label) for label in np.asarray(estimator.classes_).tolist()]
     p = np.zeros((len(y_test), len(classes)))
-    p[:, columns] = estimator.predict_proba(X_test)
+    p[:, columns] = probabilities_of(estimator, X_test)
     seen = np.isin(y_test, y_train)
     return p[seen], test[seen]
 
 
-def _take(values: Any, rows: Integers, n_rows: int | None = None) -> Any:
-    """Return some rows of an array, a frame or a list; anything without `n_rows` rows as it is."""
-    if n_rows is not None:
-        shape = getattr(values, "shape", None)
-        if shape is None and not isinstance(values, list | tuple):
-            return values
-        if (len(values) if shape is None else (*shape, 0)[0]) != n_rows:
-            return values
-    if hasattr(values, "iloc"):
-        return values.iloc[rows]
-    if hasattr(values, "column_names"):  # an Arrow table
-        return values.take(rows)
-    return values[rows] if hasattr(values, "shape") else [values[row] for row in rows.tolist()]
+def _length(values: Any) -> int:
+    """Return how many rows an array, a frame or a list has; -1 for anything else."""
+    alone = (len(values),) if isinstance(values, list | tuple) else ()
+    return int((*getattr(values, "shape", alone), -1)[0])
 
 
 class ReweightingMixin(ClassifierMixin):  # type: ignore[misc]
@@ -174,7 +169,7 @@ class ReweightingMixin(ClassifierMixin):  # type: ignore[misc]
             Class labels.
         """
         check_is_fitted(self)
-        labels = self.classes_[self.coefficients_.predict(self._probabilities(X))]
+        labels = self.classes_[decide(self._probabilities(X), self.coefficients_.multipliers)]
         frame = self._framed("predict", {"prediction": labels}, X)
         return labels if frame is None else frame["prediction"]
 
@@ -235,7 +230,7 @@ class ReweightingMixin(ClassifierMixin):  # type: ignore[misc]
             if not reset:
                 check_column_names(X, [str(c) for c in self.classes_.tolist()], name="X")
             return check_probabilities(p, location=ArrayLocation("X"))
-        return check_estimated(self.estimator_.predict_proba(X))
+        return check_estimated(probabilities_of(self.estimator_, X))
 
     def _framed(self, method: str, columns: Mapping[str, NDArray[Any]], X: Any) -> Any:
         """Return the frame that `set_output` asked for, with the index of X; None for an array."""
@@ -250,7 +245,7 @@ class ReweightingMixin(ClassifierMixin):  # type: ignore[misc]
 
 
 def check_estimated(probabilities: ArrayLike) -> Probabilities:
-    """Return what an estimator's ``predict_proba`` gave, checked.
+    """Return the probabilities that an estimator gave, checked.
 
     Examples
     --------

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from datetime import date, time, timedelta
 from decimal import Decimal
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -167,14 +167,18 @@ def check_ids(
             hint="Give one id per row, or none at all",
         )
     values = ids.tolist() if isinstance(ids, np.ndarray) else ids
-    texts = [value if isinstance(value, str) else _id_text(value) for value in values]
+    texts = [v if isinstance(v, str) else "" if is_missing(v) else str(v) for v in values]
     if "" in texts:
         raise InvalidInputError(
             f"{location.cell(texts.index(''))}: the id is empty",
             hint="Give every row an id of its own, or leave the ids out",
         )
     if len(set(texts)) < len(texts):
-        _refuse_second_id(texts, location)
+        first: dict[str, int] = {}
+        row = next(row for row, text in enumerate(texts) if first.setdefault(text, row) < row)
+        raise _twice(
+            texts[row], location.cell(row), f"already at {location.cell(first[texts[row]])}"
+        )
     if not is_storable("".join(texts)):
         row = next(row for row, text in enumerate(texts) if not is_storable(text))
         raise InvalidInputError(
@@ -184,17 +188,6 @@ def check_ids(
     array = np.empty(len(texts), dtype=np.object_)
     array[:] = texts
     return array
-
-
-def _id_text(value: object) -> str:
-    """Turn an id that is no text into one; None and NaN are empty cells."""
-    return "" if is_missing(value) else str(value)
-
-
-def _refuse_second_id(ids: list[str], location: Location) -> NoReturn:
-    first: dict[str, int] = {}
-    row = next(row for row, text in enumerate(ids) if first.setdefault(text, row) < row)
-    raise _twice(ids[row], location.cell(row), f"already at {location.cell(first[ids[row]])}")
 
 
 def _twice(text: str, where: str, found: str) -> InvalidInputError:
@@ -317,7 +310,7 @@ class LabelRule:
             raise InvalidInputError(
                 f"{where}: {shown(text)} is neither a class name nor a class index",
                 hint=f"The classes are {self._known()}; if they have other names, give them with "
-                "--classes",
+                "--classes (in Python: classes=[...])",
             )
         if self._ambiguous is not None:
             raise InvalidInputError(

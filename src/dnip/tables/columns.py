@@ -17,6 +17,9 @@ MASS = "mass"
 SAMPLES = "samples"
 FALLBACK = "fallback"
 
+#: The mark of corrected probabilities: the hash of the coefficients. Answers hold it, too.
+CORRECTED = "dnip_corrected_by"
+
 #: How the ids of rows begin whose text says nothing, which contextual calibration divides by.
 CONTENT_FREE = "content-free"
 
@@ -24,7 +27,7 @@ CONTENT_FREE = "content-free"
 CLASSES_METADATA = b"dnip.classes"
 
 #: Columns that mean the same in every table.
-RESERVED = frozenset({LABEL, ID, PREDICTION, MASS, SAMPLES, FALLBACK})
+RESERVED = frozenset({LABEL, ID, PREDICTION, MASS, SAMPLES, FALLBACK, CORRECTED})
 _PROBABILITY = re.compile(r"p(0|[1-9][0-9]*)")
 _NUMBERED = re.compile(r"p[0-9]+")
 _LABEL_LIKE = frozenset({"label", "labels", "y", "y_true", "target", "gold"})
@@ -113,8 +116,8 @@ class Layout:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns that are read: id and label where present, then those of numbers."""
-        return (*[name for name in (ID, LABEL) if name in self.names], *self.numbers)
+        """The columns that are read: id, label and mark where present, then those of numbers."""
+        return (*[name for name in (ID, LABEL, CORRECTED) if name in self.names], *self.numbers)
 
     def wanted(self, *, others: bool) -> tuple[str, ...]:
         """Return the columns that are read, with the others or without them."""

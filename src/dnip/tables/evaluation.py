@@ -2,33 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dnip.base.errors import CoefficientsFormatError, InvalidInputError, listed
+from dnip.base.errors import InvalidInputError, listed
 from dnip.base.escaping import html_table
-from dnip.base.frames import is_frame
 from dnip.base.validation import check_countable, check_level, check_several_classes
 from dnip.method.prediction import decide
 from dnip.metrics import METRICS, accuracy, class_accuracies, cobias, metric_intervals, scores
+from dnip.metrics.cobias import odd_classes
 from dnip.metrics.confusion import count_pairs
 from dnip.metrics.intervals import PAIRED, difference_intervals, paired_bounds, wilson
 from dnip.priors import effective_rows
-from dnip.tables import ProbabilityTable
+from dnip.tables import Rows, Scan
 from dnip.tables.captured_mass import MassCounts
+from dnip.tables.given import as_table
+from dnip.tables.guards import check_same_classes, tell_corrected
 from dnip.tables.on_cluster import SharedTable, add_up
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from narwhals.typing import IntoDataFrame
+    from numpy.typing import ArrayLike
 
     from dnip.base.typing import Confusion, Counts, Floats
     from dnip.method.coefficients import Coefficients
-    from dnip.tables import Rows
     from dnip.tables.captured_mass import CapturedMass
+    from dnip.tables.given import TableLike
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -55,6 +58,8 @@ class Evaluation:
         Class shares that the scores are for; None for those of the rows.
     captured_mass : CapturedMass or None
         How many of all rows have a low captured mass; None where the table has no such column.
+    corrected_by : str or None
+        The hash of the coefficients that corrected the probabilities before; None for raw ones.
     """
 
     classes: tuple[str, ...]
@@ -66,22 +71,29 @@ class Evaluation:
     adjusted: Confusion | None = None
     target: Floats | None = None
     captured_mass: CapturedMass | None = None
+    corrected_by: str | None = None
 
     def __repr__(self) -> str:
-        """Name rows, classes, accuracy and COBias, before and after."""
+        """Name rows, classes, accuracy, COBias and the worst class, before and after."""
         sides = [each for each in (self.raw, self.reweighted) if each is not None]
         rates = " -> ".join(f"{accuracy(self.in_population(each)):.3f}" for each in sides)
         gaps = " -> ".join(f"{cobias(each):.3f}" for each in sides)
+        worst = " -> ".join(self._worst(class_accuracies(each)) for each in sides)
         return (
-            f"Evaluation({self.n:,} rows of {len(self.classes)} classes: accuracy {rates}, "
-            f"COBias {gaps})"
+            f"Evaluation({self.n:,} rows, {len(self.classes)} classes: accuracy {rates}, "
+            f"COBias {gaps}, worst {worst})"
         )
+
+    def _worst(self, rates: Floats) -> str:
+        return f"{listed([self.classes[np.nanargmin(rates)]])} {np.nanmin(rates):.3f}"
 
     def _repr_html_(self) -> str:
         """Return a small table, for notebooks."""
         columns = [class_accuracies(counts).tolist() for counts in self.sides.values()]
-        rows = [*zip(self.classes, self.raw.sum(axis=1).tolist(), *columns, strict=True)]
-        return html_table(repr(self), ["class", "rows", *self.sides], rows)
+        odd = [*self.classes, ""]  # no class is -1
+        taken = [odd[c] for c in odd_classes([*self.sides.values()][-1])]
+        rows = [*zip(self.classes, self.raw.sum(axis=1).tolist(), *columns, taken, strict=True)]
+        return html_table(repr(self), ["class", "rows", *self.sides, "taken for"], rows)
 
     @property
     def sides(self) -> dict[str, Confusion]:
@@ -155,6 +167,7 @@ class Evaluation:
             "n_classes": len(self.classes),
             "classes": list(self.classes),
             "mass": None if self.captured_mass is None else self.captured_mass.to_dict(),
+            "corrected_by": self.corrected_by,
         }
         if confidence is not None:
             summary["confidence"] = check_level("confidence", confidence)
@@ -234,35 +247,29 @@ def _differences(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any
     }
 
 
-def check_same_classes(rows: Rows, coefficients: Coefficients) -> None:
-    """Refuse coefficients that were fitted for other classes than the table's."""
-    if rows.classes != coefficients.classes:
-        raise CoefficientsFormatError(
-            f"{rows.source} has the classes {listed(rows.classes)}, but the coefficients "
-            f"were fitted for {listed(coefficients.classes)}",
-            hint="Apply coefficients to the task that they were fitted on",
-        )
-
-
 def evaluate(
-    chunks: ProbabilityTable | IntoDataFrame | Iterable[Rows] | SharedTable,
+    data: TableLike | Iterable[Rows] | SharedTable,
+    y: ArrayLike | None = None,
     coefficients: Coefficients | None = None,
     *,
-    classes: Sequence[str] | None = None,
+    classes: Sequence[Any] | None = None,
     adjusted: Coefficients | None = None,
     target: Floats | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Evaluation:
-    """Count a table, given whole or in blocks, under the raw argmax and under coefficients.
+    """Say how often each class is right, by the raw argmax and under coefficients.
 
     Parameters
     ----------
-    chunks : ProbabilityTable, DataFrame, or iterable of Rows
-        The table in memory, or a `Scan` of one on disk.
+    data : array-like, DataFrame, ProbabilityTable, path, or iterable of Rows
+        Class probabilities, shape (M, N); or a table with its labels, such as a `Scan`.
+    y : array-like of shape (M,), optional
+        Labels; None, NaN and "" are rows without one, and so is -1 unless it is one of N labels.
     coefficients : Coefficients, optional
-        Fitted for the table's classes.
-    classes : sequence of str, optional
-        Class names of a data frame; by default those of the coefficients.
+        Fitted for these classes.
+    classes : sequence, optional
+        The class of each column. By default those of the coefficients or names of a data frame's
+        columns; else labels 0..N-1 are numbers of columns, and others are the classes in order.
     adjusted : Coefficients, optional
         The same coefficients, moved to another class mix.
     target : ndarray of shape (N,), optional
@@ -277,29 +284,29 @@ def evaluate(
     Raises
     ------
     InvalidInputError
-        If fewer than two classes have labelled rows, and a share in `target` if that is given:
-        there is no accuracy gap to speak of.
+        For bad input, or labelled rows of fewer than two classes that have a share in `target`.
     CoefficientsFormatError
         If the coefficients were fitted for other classes.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from dnip import Coefficients, ProbabilityTable
-    >>> table = ProbabilityTable(np.array([[0.9, 0.1], [0.6, 0.4]]), np.array([0, 1]))
-    >>> result = evaluate(table, Coefficients(["0", "1"], [15, 30], scale=30))
-    >>> result
-    Evaluation(2 rows of 2 classes: accuracy 0.500 -> 1.000, COBias 1.000 -> 0.000)
-    >>> result.raw.tolist(), result.reweighted.tolist()
-    ([[1, 0], [1, 0]], [[1, 0], [0, 1]])
+    >>> import dnip
+    >>> P, y = [[0.9, 0.1], [0.6, 0.4]], ["ham", "spam"]
+    >>> dnip.evaluate(P, y)
+    Evaluation(2 rows, 2 classes: accuracy 0.500, COBias 1.000, worst spam 0.000)
+    >>> dnip.evaluate(P, y, dnip.Coefficients(["ham", "spam"], [15, 30], scale=30)).raw
+    array([[1, 0],
+           [1, 0]])
     """
     if classes is None and coefficients is not None:
         classes = coefficients.classes
-    if is_frame(chunks):
-        chunks = ProbabilityTable.from_frame(chunks, classes)
-    if isinstance(chunks, ProbabilityTable):
-        chunks = [chunks]
-    return add_up(EvaluationCounts(coefficients, adjusted), chunks, progress).evaluation(target)
+    blocks: Any = data
+    rows = isinstance(data, list | tuple) and all(isinstance(each, Rows) for each in data)
+    if y is not None or not (rows or isinstance(data, Scan | SharedTable | Iterator)):
+        blocks = [as_table(data, y, classes)]
+    counts = add_up(EvaluationCounts(coefficients, adjusted), blocks, progress)
+    tell_corrected(counts.source, counts.corrected_by)
+    return counts.evaluation(target)
 
 
 class EvaluationCounts:
@@ -318,7 +325,8 @@ class EvaluationCounts:
         self._n_unlabelled = 0
         self._masses = MassCounts()
         self._classes: tuple[str, ...] = ()
-        self._source = ""
+        self.source = ""
+        self.corrected_by: str | None = None
         given = {"reweighted": coefficients, "adjusted": adjusted}
         self._given = {name: one for name, one in given.items() if one is not None}
         self._counts: dict[str, Confusion] = {}
@@ -333,9 +341,10 @@ class EvaluationCounts:
         """
         for given in self._given.values():
             check_same_classes(rows, given)
-        p, self._classes, self._source = rows.probabilities, rows.classes, rows.source
+        p, self._classes, self.source = rows.probabilities, rows.classes, rows.source
         n_classes = check_countable(len(self._classes))
         self.n_rows += len(p)
+        self.corrected_by = self.corrected_by or rows.corrected_by
         if rows.mass is not None:
             self._masses.add(rows.mass)
         true = np.zeros(len(p), np.int64) if rows.labels is None else rows.labels + 1
@@ -356,7 +365,8 @@ class EvaluationCounts:
         self.n_rows += other.n_rows
         self._n_unlabelled += other._n_unlabelled
         self._masses.join(other._masses)
-        self._classes, self._source = other._classes or self._classes, other._source or self._source
+        self.corrected_by = self.corrected_by or other.corrected_by
+        self._classes, self.source = other._classes or self._classes, other.source or self.source
         for name, counts in other._counts.items():
             self._count(name, counts)
 
@@ -369,7 +379,7 @@ class EvaluationCounts:
         check_several_classes(
             present if target is None else present & (target > 0),
             self._classes,
-            self._source,
+            self.source,
             "" if target is None else " and a share in the target prior",
         )
         return Evaluation(
@@ -382,6 +392,7 @@ class EvaluationCounts:
             self._counts.get("adjusted"),
             target,
             self._masses.summary,
+            self.corrected_by,
         )
 
     def _count(self, name: str, counts: Confusion) -> None:

@@ -2,17 +2,60 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dnip.base.errors import InvalidInputError, listed
+from dnip.base.errors import (
+    CoefficientsFormatError,
+    CorrectedError,
+    DNIPWarning,
+    InvalidInputError,
+    listed,
+)
 from dnip.base.validation import check_several_classes
 from dnip.tables.cells import UNLABELLED
 from dnip.tables.columns import CONTENT_FREE
 
 if TYPE_CHECKING:
+    from dnip.method.coefficients import Coefficients
+    from dnip.tables.rows import Rows
     from dnip.tables.table import ProbabilityTable
+
+
+def check_raw(*tables: Rows | None) -> None:
+    """Refuse corrected probabilities: weights are learned from those of a model, and used on them.
+
+    Raises
+    ------
+    CorrectedError
+        For the first table with a mark.
+    """
+    for rows in tables:
+        if rows is not None and rows.corrected_by is not None:
+            raise CorrectedError.at(rows.source, rows.corrected_by)
+
+
+def tell_corrected(source: str, by: str | None) -> None:
+    """Warn of probabilities that are corrected, where they may be: what looks at them says so."""
+    if by is not None:
+        warnings.warn(
+            f"{source}: the probabilities are corrected already, by the coefficients {by}; what is "
+            "said of raw ones is said of these",
+            DNIPWarning,
+            stacklevel=3,
+        )
+
+
+def check_same_classes(rows: Rows, coefficients: Coefficients) -> None:
+    """Refuse coefficients that were fitted for other classes than the table's."""
+    if rows.classes != coefficients.classes:
+        raise CoefficientsFormatError(
+            f"{rows.source} has the classes {listed(rows.classes)}, but the coefficients "
+            f"were fitted for {listed(coefficients.classes)}",
+            hint="Apply coefficients to the task that they were fitted on",
+        )
 
 
 def scored_rows(table: ProbabilityTable, need: str = "a score") -> ProbabilityTable:

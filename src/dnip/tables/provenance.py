@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +15,14 @@ from dnip.base.typing import Labels, Probabilities
 
 #: What makes a prompt, beside the text of the row.
 _PROMPT = ("task", "demonstrations", "scoring")
+
+# What a table tells of its origin, and the words for it.
+_ORIGIN = {
+    "model": "model",
+    "revision": "revision of the model",
+    "precision": "precision",
+    "prompt_sha256": "prompt (its hash)",
+}
 
 
 class DataHash:
@@ -97,6 +105,18 @@ def origin_of(table: Path) -> dict[str, str | None] | None:
         }
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None  # written by hand, or by another program
+
+
+def changes_of_origin(data: object, now: Mapping[str, str | None] | None) -> tuple[str, ...]:
+    """Say, in a sentence each, what of model and prompt is not as it was at the fit."""
+    at_fit = data.get("origin") if isinstance(data, dict) else None
+    if not isinstance(at_fit, dict) or now is None:
+        return ()
+    return tuple(
+        f"the {name} differs: {at_fit.get(key)} at the fit, {now.get(key)} now"
+        for key, name in _ORIGIN.items()
+        if at_fit.get(key) != now.get(key)
+    )
 
 
 def _text(value: object) -> str | None:

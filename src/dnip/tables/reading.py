@@ -17,7 +17,7 @@ from dnip.base.typing import Floats, Integers
 from dnip.base.validation import check_classes, check_integer
 from dnip.tables.captured_mass import MassCounts
 from dnip.tables.cells import MOST_IDS, IdsSeen, LabelRule, check_ids, check_scalars, numbers_of
-from dnip.tables.columns import ID, LABEL, MASS, CellLocation, Layout
+from dnip.tables.columns import CORRECTED, ID, LABEL, MASS, CellLocation, Layout
 from dnip.tables.formats import FORMATS, Format, format_of
 from dnip.tables.formats.text import cannot_read
 from dnip.tables.rows import WHOLE, Block, Rows, Share, as_list
@@ -258,6 +258,8 @@ def check_blocks(
             mass = numbers[:, -1]
             mass = check_mass(mass, n_examples=len(p), location=location, column=n_classes)
             masses.add(mass)
+        marks = as_list(columns.get(CORRECTED, ()))
+        mark = next((str(by) for by in marks if by not in (None, "")), None)
         others = {name: as_list(columns[name]) for name in layout.others if name in columns}
         yield Rows(
             p,
@@ -269,6 +271,7 @@ def check_blocks(
             others or None,
             layout.probabilities,
             block.rows_before + block.first_row,
+            mark,
         )
     if not as_a_whole:
         return

@@ -129,6 +129,8 @@ class Rows:
     first_row : int or None
         Which row of the table, counted from 0, is the first of these; None for rows that were not
         read from a file.
+    corrected_by : str or None
+        The hash of the coefficients that corrected the probabilities; None for those of a model.
     """
 
     probabilities: Probabilities
@@ -140,14 +142,15 @@ class Rows:
     others: Mapping[str, Sequence[object]] | None = None
     columns: tuple[str, ...] | None = None
     first_row: int | None = None
+    corrected_by: str | None = None
 
     def __len__(self) -> int:
         """Return the number of rows, M."""
         return len(self.probabilities)
 
-    def with_probabilities(self, probabilities: Probabilities) -> Rows:
-        """Return the same rows with other probabilities, shape (M, N)."""
-        return Rows(**{**vars(self), "probabilities": probabilities})
+    def corrected(self, probabilities: Probabilities, by: str) -> Rows:
+        """Return the same rows with corrected probabilities, shape (M, N), and their mark."""
+        return Rows(**{**vars(self), "probabilities": probabilities, "corrected_by": by})
 
 
 def joined(blocks: Iterable[Rows]) -> Rows:
@@ -163,4 +166,5 @@ def joined(blocks: Iterable[Rows]) -> Rows:
         parts[0].classes,
         parts[0].source,
         np.concatenate(mass) if mass else None,
+        corrected_by=next((part.corrected_by for part in parts if part.corrected_by), None),
     )

@@ -7,7 +7,7 @@ kept. So samples of the shares of a stream can be joined: the result is the samp
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from dnip.base.errors import InvalidInputError
 from dnip.base.typing import Booleans, Floats, Integers, Labels, Probabilities
 from dnip.base.validation import check_countable, check_integer
 from dnip.tables.cells import UNLABELLED
+from dnip.tables.guards import check_raw
 from dnip.tables.rows import Rows
 from dnip.tables.table import ProbabilityTable
 
@@ -62,7 +63,85 @@ class Sample:
         return None if weight is None or labels is None else weight[labels[labels != UNLABELLED]]
 
 
-class Sampler:
+class _Draws:
+    """Columns of the rows with the least keys of each stratum; `most` rows in all."""
+
+    def __init__(self, most: int, seed: int | tuple[int, ...] = 0) -> None:
+        self._most, self._seed = most, seed
+        self.n_rows = 0
+        self._sizes: Integers = np.empty(0, np.int64)
+        self._limits: Floats = np.empty(0)  # of each stratum: rows with larger keys are out
+        self._parts: list[dict[str, NDArray[Any]]] = []
+
+    def _put(
+        self, columns: dict[str, NDArray[Any]], strata: Integers, n_strata: int, first_row: int
+    ) -> None:
+        """Add rows of the stream."""
+        if not len(self._sizes):
+            self._sizes, self._limits = np.zeros(n_strata, np.int64), np.ones(n_strata)
+        rng = np.random.default_rng(self._seed)
+        rng.bit_generator.advance(first_row)  # type: ignore[attr-defined]
+        n_rows = len(strata)
+        keys, places = rng.random(n_rows), first_row + np.arange(n_rows)
+        self.n_rows += n_rows
+        self._sizes = self._sizes + np.bincount(strata, minlength=n_strata)
+        part = {"keys": keys, "places": places, "strata": strata, **columns}
+        self._parts.append(_where(part, keys <= self._limits[strata]))
+        self._compact(self._most + self._most // 2)
+
+    def join(self, other: Self) -> None:
+        """Add the rows of another share of the stream, drawn with the same number and seed."""
+        if not self._parts:
+            vars(self).update(vars(other), _parts=list(other._parts))
+        elif other._parts:
+            self.n_rows += other.n_rows
+            self._sizes = self._sizes + other._sizes  # a worker's arrays are read-only
+            self._limits = np.minimum(self._limits, other._limits)
+            self._parts += other._parts
+            self._compact(self._most + self._most // 2)
+
+    def _drawn(self) -> dict[str, NDArray[Any]]:
+        """Return the columns of the sample, in the order of the stream."""
+        self._compact(self._most)
+        if len(self._parts) > 1:
+            places = np.concatenate([part["places"] for part in self._parts])
+            order = np.argsort(places)
+            self._parts = [
+                {
+                    name: np.concatenate([part[name] for part in self._parts])[order]
+                    for name in self._parts[0]
+                }
+            ]
+        return self._parts[0] if self._parts else {}
+
+    def _compact(self, most: int) -> None:
+        """Drop the rows that cannot be in the sample, if more than `most` are held."""
+        if sum(len(part["keys"]) for part in self._parts) <= most:
+            return
+        cap = _cap(self._sizes, self._most)
+        if not cap:
+            raise InvalidInputError(
+                f"a sample of {self._most:,} rows is too small for "
+                f"{np.count_nonzero(self._sizes):,} classes",
+                hint="Draw more rows",
+            )
+        strata = np.concatenate([part["strata"] for part in self._parts])
+        keys = np.concatenate([part["keys"] for part in self._parts])
+        keys = keys[np.argsort(strata, kind="stable")]
+        ends = np.cumsum(np.bincount(strata, minlength=len(self._sizes)))
+        self._limits = self._limits.copy()
+        for c in np.flatnonzero(self._sizes > cap):
+            own = keys[ends[c - 1] if c else 0 : ends[c]]
+            self._limits[c] = np.partition(own, cap - 1)[cap - 1]
+        for number, part in enumerate(self._parts):  # one by one, for the sake of memory
+            self._parts[number] = _where(part, part["keys"] <= self._limits[part["strata"]])
+
+
+def _where(part: dict[str, NDArray[Any]], chosen: Booleans) -> dict[str, NDArray[Any]]:
+    return {name: np.ascontiguousarray(cells[chosen]) for name, cells in part.items()}
+
+
+class Sampler(_Draws):
     """Draws a sample of a stream that is stratified by class, in one pass.
 
     Of each class with n rows, min(n, cap) are drawn, where cap is the largest number that leaves
@@ -90,15 +169,11 @@ class Sampler:
     """
 
     def __init__(self, rows: int, seed: int = 0) -> None:
-        self._most = check_integer("rows", rows, at_least=1)
-        self._seed = check_integer("seed", seed, at_least=0)
-        self.n_rows = 0
+        seed = check_integer("seed", seed, at_least=0)
+        super().__init__(check_integer("rows", rows, at_least=1), (_STREAM, seed))
         self._classes: tuple[str, ...] = ()
         self._source = ""
         self._labelled = False
-        self._sizes: Integers = np.empty(0, np.int64)
-        self._limits: Floats = np.empty(0)  # of each class: rows with larger keys are out
-        self._parts: list[_Part] = []
 
     def add(self, rows: Rows) -> None:
         """Add rows to the stream; rows of a file say where in the table they stand.
@@ -107,32 +182,17 @@ class Sampler:
         ------
         InvalidInputError
             If there are more classes than rows to draw, or than a fit can count.
+        CorrectedError
+            For corrected probabilities: samples are what weights are learned from.
         """
-        if not self._classes:
-            self._begin(rows.classes, rows.source, labelled=rows.labels is not None)
-        n_rows = len(rows.probabilities)
+        check_raw(rows)
+        check_countable(len(rows.classes))
+        self._classes, self._source = rows.classes, rows.source
+        self._labelled = rows.labels is not None
+        columns = {"probabilities": rows.probabilities, "mass": rows.mass, "ids": rows.ids}
+        known = {name: cells for name, cells in columns.items() if cells is not None}
         first_row = self.n_rows if rows.first_row is None else rows.first_row
-        rng = np.random.default_rng((_STREAM, self._seed))
-        rng.bit_generator.advance(first_row)  # type: ignore[attr-defined]
-        strata = _strata_of(rows)
-        keys, places = rng.random(n_rows), first_row + np.arange(n_rows)
-        self.n_rows += n_rows
-        self._sizes += np.bincount(strata, minlength=len(self._sizes))
-        part = _Part(keys, places, strata, rows.probabilities, rows.mass, rows.ids)
-        self._parts.append(part.where(keys <= self._limits[strata]))
-        self._compact(self._most + self._most // 2)
-
-    def join(self, other: Sampler) -> None:
-        """Add the rows of another share of the table, drawn with the same number and seed."""
-        if not other._classes:
-            return
-        if not self._classes:
-            self._begin(other._classes, other._source, labelled=other._labelled)
-        self.n_rows += other.n_rows
-        self._sizes += other._sizes
-        self._limits = np.minimum(self._limits, other._limits)
-        self._parts += other._parts
-        self._compact(self._most + self._most // 2)
+        self._put(known, _strata_of(rows), len(rows.classes) + 1, first_row)
 
     def sample(self) -> Sample:
         """Return the sample of the rows so far.
@@ -144,77 +204,18 @@ class Sampler:
         """
         if not self.n_rows:
             raise InvalidInputError("there are no rows to draw from", hint="Give a table with rows")
-        self._compact(self._most)
-        places = np.concatenate([part.places for part in self._parts])
-        rank = np.empty(len(places), np.int64)
-        rank[np.argsort(places)] = np.arange(len(places))
-        n_classes = len(self._classes)
-        strata = np.empty(len(places), np.int64)
-        probabilities = np.empty((len(places), n_classes))
-        mass = None if self._parts[0].mass is None else np.empty(len(places))
-        ids = None if self._parts[0].ids is None else np.empty(len(places), np.object_)
-        start = 0
-        for part in self._parts:
-            own = rank[start : start + len(part.keys)]
-            strata[own], probabilities[own] = part.strata, part.probabilities
-            if mass is not None:
-                mass[own] = part.mass
-            if ids is not None:
-                ids[own] = part.ids
-            start += len(own)
+        drawn, n_classes = self._drawn(), len(self._classes)
+        strata = drawn["strata"].astype(np.int64)
         labels = np.where(strata == n_classes, UNLABELLED, strata) if self._labelled else None
-        rows = Rows(probabilities, labels, ids, self._classes, self._source, mass)
-        return Sample(ProbabilityTable.trusted(rows), self.n_rows, self._sizes[:n_classes])
-
-    def _begin(self, classes: tuple[str, ...], source: str, *, labelled: bool) -> None:
-        check_countable(len(classes))
-        self._classes, self._source, self._labelled = classes, source, labelled
-        self._sizes = np.zeros(len(classes) + 1, np.int64)
-        self._limits = np.ones(len(classes) + 1)
-
-    def _compact(self, most: int) -> None:
-        """Drop the rows that cannot be in the sample, if more than `most` are held."""
-        if sum(len(part.keys) for part in self._parts) <= most:
-            return
-        cap = _cap(self._sizes, self._most)
-        if not cap:
-            raise InvalidInputError(
-                f"{self._source}: a sample of {self._most:,} rows is too small for "
-                f"{np.count_nonzero(self._sizes):,} classes",
-                hint="Draw more rows",
-            )
-        strata = np.concatenate([part.strata for part in self._parts])
-        keys = np.concatenate([part.keys for part in self._parts])
-        keys = keys[np.argsort(strata, kind="stable")]
-        ends = np.cumsum(np.bincount(strata, minlength=len(self._sizes)))
-        for c in np.flatnonzero(self._sizes > cap):
-            own = keys[ends[c - 1] if c else 0 : ends[c]]
-            self._limits[c] = np.partition(own, cap - 1)[cap - 1]
-        for number, part in enumerate(self._parts):  # one by one, for the sake of memory
-            self._parts[number] = part.where(part.keys <= self._limits[part.strata])
-
-
-class _Part(NamedTuple):
-    """Some rows that may be in the sample."""
-
-    keys: Floats
-    places: Integers
-    strata: Integers
-    probabilities: Probabilities
-    mass: Floats | None
-    ids: NDArray[np.object_] | None
-
-    def where(self, chosen: Booleans) -> _Part:
-        """Return a copy of the rows that are chosen."""
-        keys, places, strata, probabilities, mass, ids = self
-        return _Part(
-            keys[chosen],
-            places[chosen],
-            strata[chosen],
-            np.ascontiguousarray(probabilities[chosen]),
-            None if mass is None else mass[chosen],
-            None if ids is None else ids[chosen],
+        rows = Rows(
+            drawn["probabilities"],
+            labels,
+            drawn.get("ids"),
+            self._classes,
+            self._source,
+            drawn.get("mass"),
         )
+        return Sample(ProbabilityTable.trusted(rows), self.n_rows, self._sizes[:n_classes])
 
 
 def _strata_of(rows: Rows) -> Integers:
@@ -243,7 +244,7 @@ def _cap(sizes: Integers, most: int) -> int:
     return int(sizes.max())
 
 
-class RowSample:
+class RowSample(_Draws):
     """A uniform sample of at most `most` rows; all rows of a shorter stream.
 
     Every row draws a random number; the rows with the least numbers are kept, in their order. So
@@ -261,7 +262,7 @@ class RowSample:
     >>> sample = RowSample(3)
     >>> for block in np.split(np.arange(20.0).reshape(10, 2), 5):
     ...     sample.add(block)
-    >>> sample.n_seen, sample.rows.shape
+    >>> sample.n_rows, sample.rows.shape
     (10, (3, 2))
 
     Two shares of the same stream:
@@ -274,54 +275,16 @@ class RowSample:
     True
     """
 
-    def __init__(self, most: int, seed: int | tuple[int, ...] = 0) -> None:
-        self._most = most
-        self._rng = np.random.default_rng(seed)
-        self._drawn = 0
-        self._keys: Floats = np.empty(0)
-        self._places: Integers = np.empty(0, np.int64)
-        self._rows: list[Probabilities] = []
-        self.n_seen = 0
-
     def add(self, rows: Probabilities, *, first_row: int | None = None) -> None:
         """Add rows of shape (M, N) to the stream; `first_row` is the place of a share's rows."""
-        if first_row is not None:
-            self._rng.bit_generator.advance(first_row - self._drawn)  # type: ignore[attr-defined]
-            self._drawn = first_row
-        keys, places = self._rng.random(len(rows)), self._drawn + np.arange(len(rows))
-        self._drawn += len(rows)
-        self.n_seen += len(rows)
-        self._keep(keys, places, rows)
-
-    def _keep(self, keys: Floats, places: Integers, rows: Probabilities) -> None:
-        if len(self._keys) == self._most:  # most rows of a long stream end here
-            lucky = keys < self._keys.max()
-            keys, places, rows = keys[lucky], places[lucky], rows[lucky]
-        if not len(rows):
-            return
-        self._keys = np.concatenate([self._keys, keys])
-        self._places = np.concatenate([self._places, places])
-        self._rows.append(np.array(rows, np.float64, order="C"))
-        if len(self._keys) > self._most:
-            kept = np.sort(np.argpartition(self._keys, self._most - 1)[: self._most])
-            self._keys, self._places = self._keys[kept], self._places[kept]
-            self._rows = [np.concatenate(self._rows)[kept]]
-
-    def join(self, other: RowSample) -> None:
-        """Add the sample of another share of the stream."""
-        self.n_seen += other.n_seen
-        if len(other._keys):
-            self._keep(other._keys, other._places, other.rows)
-        order = np.argsort(self._places)
-        self._keys, self._places = self._keys[order], self._places[order]
-        self._rows = [self.rows[order]] if len(order) else []
+        strata = np.zeros(len(rows), np.int64)
+        cells = {"rows": np.asarray(rows, np.float64)}
+        self._put(cells, strata, 1, self.n_rows if first_row is None else first_row)
 
     @property
     def rows(self) -> Probabilities:
         """The rows of the sample, in the order of the stream."""
-        if len(self._rows) > 1:
-            self._rows = [np.concatenate(self._rows)]
-        return self._rows[0] if self._rows else np.empty((0, 0))
+        return self._drawn().get("rows", np.empty((0, 0)))
 
 
 def sample_classes(

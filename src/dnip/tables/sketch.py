@@ -320,7 +320,7 @@ class TableSample:
 
     def __len__(self) -> int:
         """Return the number of rows that were added."""
-        return self._sample.n_seen
+        return self._sample.n_rows
 
     @property
     def probabilities(self) -> Probabilities:

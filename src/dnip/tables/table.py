@@ -96,9 +96,8 @@ class ProbabilityTable(Rows):
     def trusted(cls, rows: Rows) -> ProbabilityTable:
         """Make a table of rows that are checked already."""
         table = object.__new__(cls)
-        Rows.__init__(
-            table, rows.probabilities, rows.labels, rows.ids, rows.classes, rows.source, rows.mass
-        )
+        kept = {"others": None, "columns": None, "first_row": None}  # of rows from a file
+        Rows.__init__(table, **{**vars(rows), **kept})
         return table
 
     def __repr__(self) -> str:
@@ -106,9 +105,10 @@ class ProbabilityTable(Rows):
         labelled = "no label column"
         if self.labels is not None:
             labelled = f"{np.count_nonzero(self.labels != UNLABELLED)} labelled"
+        mark = "" if self.corrected_by is None else f", corrected by {self.corrected_by}"
         return (
-            f"<ProbabilityTable: {len(self)} rows, {self.n_classes} classes, {labelled}, from "
-            f"{self.source}>"
+            f"<ProbabilityTable: {len(self)} rows, {self.n_classes} classes, {labelled}{mark}, "
+            f"from {self.source}>"
         )
 
     @property
@@ -277,7 +277,8 @@ class ProbabilityTable(Rows):
         labels = None if self.labels is None else self.labels[chosen]
         mass = None if self.mass is None else self.mass[chosen]
         p = self.probabilities[chosen]
-        return self.trusted(Rows(p, labels, ids, self.classes, self.source, mass))
+        same = {"probabilities": p, "labels": labels, "ids": ids, "mass": mass}
+        return self.trusted(Rows(**{**vars(self), **same}))
 
     def labelled(self) -> ProbabilityTable:
         """Return the rows that have a label; none where there is no label column.

@@ -15,6 +15,7 @@ from dnip.base.errors import InvalidInputError, listed
 from dnip.base.files import atomic_path
 from dnip.base.validation import check_classes
 from dnip.tables.columns import (
+    CORRECTED,
     FALLBACK,
     ID,
     LABEL,
@@ -105,12 +106,13 @@ class TableWriter:
 def open_writer(path: str | os.PathLike[str], classes: Sequence[str]) -> Iterator[TableWriter]:
     """Open a table file for writing; the suffix names the format.
 
-    The columns are `id`, `label`, `prediction`, `mass`, `samples` and `fallback`, as far as given,
-    then the class columns by the names that they were read with or else those of the classes; `p0`,
-    `p1`, ... where classes have no names, or names that could be read as something else. Labels and
-    predictions are written as class names, or as class indices where classes have no names; an
-    unlabelled row has an empty label. Parquet and NPZ files also store the class names, so
-    `ProbabilityTable.read` never needs them. Floats read back exactly.
+    The columns are `id`, `label`, `prediction`, `mass`, `samples`, `fallback` and, for corrected
+    probabilities, `dnip_corrected_by`, as far as given. Then come the class columns, by the names
+    that they were read with or else those of the classes; `p0`, `p1`, ... where classes have no
+    names, or names that could be read as something else. Labels and predictions are written as
+    class names, or as class indices where classes have no names; an unlabelled row has an empty
+    label. Parquet and NPZ files also store the class names, so `ProbabilityTable.read` never needs
+    them. Floats read back exactly.
 
     The file appears when the block ends without an error; else an existing file stays as it was.
 
@@ -193,6 +195,8 @@ def block_of(
             raise InvalidInputError(
                 f"{name} has shape {values.shape}, but {n_rows} rows need ({n_rows},)"
             )
+    if rows.corrected_by is not None:
+        columns[CORRECTED] = [rows.corrected_by] * n_rows
     columns |= others or {}
     probabilities = rows.columns or class_columns(rows.classes)
     columns |= dict(zip(probabilities, rows.probabilities.T, strict=True))

@@ -12,7 +12,6 @@ from dnip.comparing.baselines import (
     OptSet,
     OurDNIP,
     PaperDNIP,
-    PlainDNIP,
     PriorDivision,
     all_methods,
 )
@@ -61,24 +60,6 @@ def test_rows_that_are_missing_are_named(method):
         method.fit(opt_set())
 
 
-@pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
-        (([[0.9, 0.1]] * 2, [0, 0]), "only class 0 has labelled rows"),
-        (([[0.9, 0.1]] * 2, [0]), "labels has shape"),
-        (([[0.9, 0.1]] * 2, [0, 2]), "outside 0..1"),
-    ],
-)
-def test_a_bad_opt_set_is_refused(arguments, told):
-    with pytest.raises(InvalidInputError, match=told):
-        OptSet.of(*arguments)
-
-
-def test_rows_of_other_classes_are_refused():
-    with pytest.raises(InvalidInputError, match="batch has 3 columns, but probabilities has 2"):
-        OptSet.of([[0.9, 0.1]] * 2, [0, 1], batch=[[0.2, 0.3, 0.5]])
-
-
 @pytest.mark.parametrize("name", [name for name in all_methods() if name != "linear-adapter"])
 @pytest.mark.parametrize("n_labels", ["one each", "one class missing", "many"])
 def test_every_method_learns_from_one_label_per_class_and_without_a_class(name, n_labels):
@@ -114,17 +95,6 @@ def test_the_published_methods_are_annealing(opt, method, solver):
     fitted = method.fit(opt, seed=7)
     assert (fitted.weights == found.weight_indices).all()
     assert fitted.to_dict()["objective"] == found.value
-
-
-@pytest.mark.parametrize("scale", [30, "log:20"])
-def test_the_plain_one_is_solve(opt, scale):
-    found = solve(opt.probabilities, opt.labels, Objective(1.0), scale=scale, seed=2)
-    fitted = PlainDNIP(Objective(1.0), scale).fit(opt, seed=2)
-    expected = (found.weights * opt.probabilities).argmax(axis=1)
-    if scale == 30:
-        assert (fitted.weights == found.weight_indices).all()
-    else:
-        assert (fitted.predict(opt.probabilities) == expected).all()
 
 
 def test_ours_reads_the_unlabelled_rows(opt):

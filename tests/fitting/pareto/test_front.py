@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 import oracles
-from dnip import Coefficients, Objective, ProbabilityTable, Status, solve
+from dnip import Coefficients, ProbabilityTable, Status
 from dnip.base.errors import DNIPWarning, InvalidInputError
 from dnip.fitting.pareto import Rule, front, trace_front
-from dnip.fitting.pareto.solve import beta_ranges
 from dnip.method.problem import Problem
 from dnip.metrics.expected import expected_cobias
 from dnip.solvers import passes
@@ -61,11 +60,11 @@ def test_the_search_finds_nearly_all_of_it(known):
 
 def test_finds_points_that_no_weighted_sum_finds():
     expected = true_front(MEDIUM.p, MEDIUM.labels, MEDIUM.scale)
-    on_hull = sum(betas is not None for betas in beta_ranges(1 - expected[:, 0], expected[:, 1]))
+    sums = [beta * expected[:, 1] - expected[:, 0] for beta in np.geomspace(1e-4, 1e4, 10_000)]
+    on_hull = len({int(each.argmin()) for each in sums})
     found = front(MEDIUM.p, MEDIUM.labels, scale=MEDIUM.scale, effort=0.15)
     assert on_hull < len(expected) / 2
     assert len(found.points) > 1.5 * on_hull
-    assert sum(point.betas is None for point in found.points) > len(found.points) / 3
 
 
 def test_of_weights_on_a_geometric_scale():
@@ -125,7 +124,6 @@ def test_rows_that_are_all_alike_leave_nothing_to_trade():
     found = front(p, np.arange(30) % 3)
     assert len(found.points) == 1
     assert found.points[0].accuracy == pytest.approx(1 / 3)
-    assert found.points[0].betas == (0.0, np.inf)
 
 
 def test_the_same_seed_gives_the_same_front():
@@ -149,30 +147,6 @@ def test_a_time_limit_and_ctrl_c_keep_the_front_so_far():
     assert_sound(found, MEDIUM.p, MEDIUM.labels)
 
 
-def test_ranges_of_beta_name_the_least_sum():
-    rng = np.random.default_rng(9)
-    error = np.sort(rng.random(30))
-    cobias = np.sort(rng.random(30))[::-1]
-    ranges = beta_ranges(error, cobias)
-    for beta in np.geomspace(1e-3, 1e3, 200):
-        best = int((error + beta * cobias).argmin())
-        holding = [n for n, ends in enumerate(ranges) if ends and ends[0] <= beta <= ends[1]]
-        assert holding == [best]
-
-
-def test_a_fit_with_a_beta_of_its_range_reaches_the_point():
-    found = front(MEDIUM.p, MEDIUM.labels, scale=9)
-    for point in found.points:
-        if point.betas is not None:
-            low, high = point.betas
-            beta = (low + min(high, low + 2)) / 2
-            solution = solve(
-                MEDIUM.p, MEDIUM.labels, Objective(beta, tau=0.0), scale=9, solver="exact"
-            )
-            z = 1 - point.accuracy + beta * point.cobias
-            assert solution.value == pytest.approx(z, abs=1e-9)
-
-
 def test_searches_a_geometric_scale_where_not_all_weights_can_be_tried():
     found = front(MEDIUM.p, MEDIUM.labels, scale="log:9", effort=0.15)
     assert found.status is Status.FINISHED
@@ -192,7 +166,7 @@ def table(n_rows=90, n_classes=3, seed=0, **changes):
 def test_every_point_is_scored_on_the_test_table_and_can_be_deployed():
     opt, test = table(), table(seed=1)
     found = trace_front(opt, test, scale=8, cross="off")
-    assert found.test.n == 90
+    assert found.to_dict()["test_rows"] == 90
     for place, point in enumerate(found.front.points):
         coefficients = found.coefficients(Rule.of(place + 1))
         again = Coefficients.from_json(coefficients.to_json())
@@ -200,10 +174,10 @@ def test_every_point_is_scored_on_the_test_table_and_can_be_deployed():
         for rows, counts in ((opt, point.confusion), (test, found.test.points[place])):
             expected = oracles.confusion_at(rows.probabilities, rows.labels, point.weight_indices)
             np.testing.assert_array_equal(counts, expected)
-            predictions = again.predict(rows.probabilities)
+            predictions = oracles.predict(rows.probabilities, again.multipliers)
             assert (predictions == rows.labels).sum() == np.trace(counts)
     raw = oracles.confusion_at(test.probabilities, test.labels, [1, 1, 1])
-    np.testing.assert_array_equal(found.test.raw, raw)
+    np.testing.assert_array_equal(found.test.beside[0], raw)
 
 
 def test_the_choice_does_not_look_at_the_test_table():

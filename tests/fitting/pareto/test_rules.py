@@ -7,7 +7,6 @@ import oracles
 from dnip.base.errors import InvalidInputError
 from dnip.fitting.pareto import Front, Point, Rule, cross_fit, front
 from dnip.fitting.pareto.rules import knee
-from dnip.fitting.pareto.search import Origin
 from dnip.method.scales import WeightScale
 from dnip.method.solution import Status
 from strategies import random_probabilities
@@ -15,7 +14,7 @@ from strategies import random_probabilities
 
 def made_point(accuracy, cobias):
     terms = {"error": 1 - accuracy, "cobias": cobias, "cobias_single": 0.0, "pmi": 0.0}
-    return Point(np.array([1, 1]), np.eye(2, dtype=np.int64), terms, Origin("raw argmax"))
+    return Point(np.array([1, 1]), np.eye(2, dtype=np.int64), terms)
 
 
 def made_front(*measures, raw=(0.6, 0.5)):
@@ -89,7 +88,7 @@ def test_a_rule_that_no_point_obeys_names_the_nearest(rule, told):
         ("accuracy", "Put quotes around it, as in 'accuracy>="),
         ("accuracy<=0.7", "accuracy takes >="),
         ("cobias>=0.7", "cobias takes <="),
-        ("cobias<=e", "e is no number"),
+        ("cobias<=e", "is no rule"),
         ("cobias<=2", "the bound of cobias must be a finite number at least 0 and at most 1"),
         ("accuracy>=-1", "the bound of accuracy"),
         ("loss<=1e999", "the bound of loss"),

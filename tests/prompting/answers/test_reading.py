@@ -1,14 +1,18 @@
 """Files, ids, labels and rounding: what is the same for every source."""
 
+import csv
+import gzip
 import json
+from decimal import Decimal
 
 import numpy as np
 import pytest
 
-from dnip import ProbabilityTable
+from dnip import Coefficients, ProbabilityTable
 from dnip.base.errors import InvalidInputError
+from dnip.deploying.application import apply_stream
+from dnip.deploying.decisions import correct
 from dnip.prompting.answers import read_answers, write_import
-from dnip.prompting.fill import decimals
 
 CLASSES = ["ham", "spam"]
 ROWS = [{"id": f"r{i}", "ham": p, "spam": 1 - p} for i, p in enumerate((0.125, 1 / 3, 0.75))]
@@ -43,6 +47,18 @@ def test_a_parquet_file_is_read(tmp_path):
     write_table(Table.from_pylist([nested]), tmp_path / "a.parquet")
     table, summary = read_answers([tmp_path / "a.parquet"], CLASSES)
     assert (summary.source, table.labels.tolist()) == ("lighteval", [1])
+    exact = {"ham": Decimal("0.25"), "spam": Decimal("0.75")}
+    write_table(Table.from_pylist([exact]), tmp_path / "exact.parquet")
+    table, _ = read_answers([tmp_path / "exact.parquet"], CLASSES)
+    assert table.probabilities.tolist() == [[0.25, 0.75]]
+
+
+@pytest.mark.parametrize("name", ["a.npz", "a.arrow", "a.jsonl", "a.json.gz"])
+def test_a_file_of_another_format_is_refused_by_what_it_is(tmp_path, name):
+    content = b"PK\x03\x04\xff\xfe"
+    (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    with pytest.raises(InvalidInputError, match="neither text in UTF-8 nor Parquet"):
+        read_answers([tmp_path / name], CLASSES)
 
 
 def test_a_table_that_is_imported_again_is_the_same(tmp_path):
@@ -113,32 +129,40 @@ def test_a_filter_of_a_harness_is_chosen_as_a_question():
     assert (len(table), summary.n_other, summary.question) == (3, 3, "other")
 
 
-def test_zeros_are_raised_by_half_a_unit_only_where_numbers_are_rounded():
+@pytest.mark.parametrize("places", [0, 1, 2, 3, None])
+def test_import_and_apply_decide_as_the_sidecar_does_on_rounded_answers(tmp_path, places):
+    rng = np.random.default_rng(0)
+    p = rng.dirichlet(np.full(4, 0.3), 300)
+    p = p if places is None else np.round(p, places)
+    p[p.sum(axis=1) == 0] = 0.25
+    classes = ["a", "b", "c", "d"]
+    fitted = Coefficients(classes, [1, 30, 7, 12], 30)
+    bodies = []
+    for row in p.tolist():
+        probabilities = dict(zip(classes, row, strict=True))
+        choice = max(probabilities, key=probabilities.get)
+        answer = {"type": "choice", "choice": choice, "probabilities": probabilities}
+        bodies.append({"answers": {"q": answer}})
+    table, _ = read_answers(bodies, classes)
+    apply_stream([table], fitted, tmp_path / "out.csv")
+    with (tmp_path / "out.csv").open() as file:
+        applied = [row["prediction"] for row in csv.DictReader(file)]
+    on_their_way = [correct(body, {"q": fitted})[0]["answers"]["q"]["choice"] for body in bodies]
+    assert applied == on_their_way
+
+
+def test_votes_as_counts_and_as_shares_are_the_same():
+    counts = np.random.default_rng(0).multinomial(8, [0.7, 0.2, 0.1], 50)
+    rows = [dict(zip("abc", row, strict=True)) for row in counts.tolist()]
+    shares = [dict(zip("abc", row, strict=True)) for row in (counts / 8).tolist()]
+    of_counts, told = read_answers(rows, list("abc"))
+    of_shares, _ = read_answers(shares, list("abc"))
+    np.testing.assert_array_equal(of_counts.probabilities, of_shares.probabilities)
+    assert told.n_normalised == 50
+
+
+def test_ties_and_one_class_rows_of_rounded_answers_are_counted():
     rounded = [{"ham": 0.33, "spam": 0.66}, {"ham": 0.0, "spam": 1.0}, {"ham": 0.5, "spam": 0.5}]
-    table, summary = read_answers(rounded, CLASSES)
-    expected = np.array([[0.33, 0.66], [0.005, 1.0], [0.5, 0.5]])
-    expected /= expected.sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(table.probabilities, expected)
-    found = (summary.decimals, summary.n_raised, summary.n_tied, summary.n_one_class)
+    _, summary = read_answers(rounded, CLASSES)
+    found = (summary.decimals, summary.n_normalised, summary.n_tied, summary.n_one_class)
     assert found == (2, 1, 1, 1)
-    exact = [{"ham": 1 / 3, "spam": 2 / 3}, {"ham": 0.0, "spam": 1.0}]
-    table, summary = read_answers(exact, CLASSES)
-    assert table.probabilities[1].tolist() == [0.0, 1.0]
-    assert (summary.decimals, summary.n_raised, summary.n_one_class) == (None, 0, 1)
-    table, summary = read_answers([{"ham": 0, "spam": 1}], CLASSES)
-    assert (table.probabilities.tolist(), summary.n_one_class) == ([[0.0, 1.0]], 1)
-
-
-def test_decision_answers_that_miss_1_are_still_seen_as_rounded():
-    probabilities = {"a": 0.33, "b": 0.33, "c": 0.33, "d": 0.0}
-    answer = {"type": "choice", "choice": "a", "probabilities": probabilities}
-    table, summary = read_answers([{"answers": {"q": answer}}], ["a", "b", "c", "d"])
-    assert (summary.decimals, summary.n_raised, summary.n_tied) == (2, 1, 1)
-    np.testing.assert_allclose(table.probabilities[0] * 0.995, [0.33, 0.33, 0.33, 0.005])
-
-
-@pytest.mark.parametrize("places", range(1, 7))
-def test_decimals_of_rounded_numbers_are_found(places):
-    p = np.random.default_rng(places).dirichlet(np.ones(4), 100)
-    assert decimals(np.round(p, places)) == places
-    assert decimals(p) is None

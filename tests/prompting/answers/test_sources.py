@@ -199,7 +199,14 @@ def test_refusals_are_counted_and_left_out(refusal):
         ("lm-eval", {"doc_id": 0, "resps": [[[0.5, True]], [[-1, 0]]]}, "log-likelihood is 0.5"),
         ("lm-eval", {"doc_id": 0, "resps": [[["x", True]], [[-1, False]]]}, "'x' is not a number"),
         ("lm-eval", {"doc_id": 0, "resps": [[["nan", 1]], [[-1, 0]]]}, "log-likelihood is nan"),
+        ("logprobs", {"choices": chat("a", ("a", {"a": 0.5}))["choices"] * 5}, "5 answers to one"),
+        ("logprobs", {"candidates": [{"content": None}] * 2}, "2 answers to one prompt"),
+        ("lm-eval", {"doc_id": 0, "resps": [[[-1, 1], [-2, 1]]] * 2}, "is not a number"),
         ("hugging-face", [{"label": "ham", "score": 0.9}], "1 of 2 classes"),
+        ("hugging-face", [{"label": c, "score": 0.9} for c in ("ham", "spam")] * 60, "120 scores"),
+        ("hugging-face", [{"label": c, "score": 0.9} for c in ("ham", "spam")], "sum to 1.8"),
+        ("hugging-face", {"labels": ["ham", "spam"], "scores": [0.003, 0.002]}, "sum to 0.005"),
+        ("hugging-face", {"labels": ["ham", "spam"], "scores": [0.3, 0.3, 0.4]}, "not understood"),
         ("hugging-face", {"labels": ["ham", "egg"], "scores": [0.5, 0.5]}, "the options are ham,"),
         (
             "hugging-face",
@@ -262,35 +269,6 @@ def test_a_target_that_may_be_a_place_or_a_text_is_refused():
 
 
 # --- real writers -------------------------------------------------------------------------------
-
-
-def test_pipelines_of_transformers(tmp_path):
-    torch = pytest.importorskip("torch")
-    transformers = pytest.importorskip("transformers")
-    from tiny_models import save_tokenizer
-
-    save_tokenizer(tmp_path)
-    tokenizer = transformers.AutoTokenizer.from_pretrained(tmp_path)
-    names = ["ham", "entailment", "spam"]
-    torch.manual_seed(0)
-    model = transformers.GPT2ForSequenceClassification(
-        transformers.GPT2Config(
-            vocab_size=400, n_embd=32, n_layer=1, n_head=2, pad_token_id=1,
-            id2label=dict(enumerate(names)), label2id={name: i for i, name in enumerate(names)},
-        )
-    ).eval()  # fmt: skip
-    texts = ["the market fell", "a team won the cup"]
-    parts = {"model": model, "tokenizer": tokenizer, "device": "cpu"}
-    found = transformers.pipeline("text-classification", **parts)(texts, top_k=None)
-    table, summary = read_answers([found], names)
-    with torch.inference_mode():
-        logits = [model(**tokenizer(text, return_tensors="pt")).logits[0] for text in texts]
-    expected = torch.stack(logits).softmax(dim=1).numpy()
-    np.testing.assert_allclose(table.probabilities, expected, rtol=1e-5)
-    assert summary.source == "hugging-face"
-    found = transformers.pipeline("zero-shot-classification", **parts)(texts, NEWS)
-    table, _ = read_answers([found], NEWS)
-    assert [NEWS[row.argmax()] for row in table.probabilities] == [f["labels"][0] for f in found]
 
 
 def test_samples_of_lm_evaluation_harness_are_as_our_own_scores():

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from dnip.base.errors import BackendError, InvalidInputError
-from dnip.prompting.engines.hub import SMALL_FILES, WEIGHTS, commit_of, find_files, load
+from dnip.prompting.engines.hub import SMALL_FILES, WEIGHTS, commit_of, find_files
 from reproduction.prompt_request import current_commit
 
 hub = pytest.importorskip("huggingface_hub")
@@ -72,14 +72,6 @@ def test_without_a_network_a_stored_model_is_found(monkeypatch, tmp_path):
     (stored / "refs" / "main").write_text("abc123")
     (stored / "snapshots" / "abc123").mkdir(parents=True)
     assert commit_of(find_files("a/b", "model", FILES)) == "abc123"
-
-
-def test_what_cannot_be_loaded_is_not_blamed_on_the_network(tmp_path):
-    def loader(name, **_):
-        raise ValueError("no causal model\nat all")
-
-    with pytest.raises(InvalidInputError, match=r"loaded: ValueError: no causal model\. Give"):
-        load(loader, tmp_path, "model")
 
 
 def test_a_folder_has_no_revision_and_no_commit(download, tmp_path):

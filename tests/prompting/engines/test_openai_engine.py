@@ -202,14 +202,6 @@ def test_an_answer_that_runs_on_past_the_mark_is_told_and_not_ended(tail, expect
     assert "stop" not in request
 
 
-def test_an_answer_that_was_cut_is_told():
-    row, request = asked(completion(place(" good", SURE), end="length"), max_new_tokens=1)
-    assert row.details["cut"] == 1
-    assert request["max_tokens"] == 1
-    assert request["temperature"] == 0
-    assert request["logprobs"] == 20
-
-
 @pytest.mark.parametrize(
     ("tokens", "last"),
     [
@@ -227,28 +219,6 @@ def test_a_label_is_spelled_whole(tokens, last):
     row, _ = asked(completion(*places))
     assert row.details["fallback"] == (last is None)
     assert (row.captured[2] == 0.75) == (last is not None)
-
-
-def test_in_a_chat_a_label_may_stand_without_its_space_but_not_within_a_word():
-    bare = {"good": 0.5, " good": 0.125, "bad": 0.25}
-    row, _ = asked(chat(place("**"), place("good", bare), place("**")), endpoint="chat")
-    np.testing.assert_allclose(row.captured, [0.625, 0, 0.25])
-    inside, _ = asked(chat(place(" very"), place("good", bare)), endpoint="chat")
-    assert inside.details["fallback"] == 1
-
-
-def test_labels_are_found_by_id_where_the_server_tells_ids():
-    def told(*ids):
-        tops = [{f"token_id:{i}": -1.0 - i / 10 for i in (4, 5, 6, token)} for token in ids]
-        names = [f"token_id:{token}" for token in ids]
-        logprobs = {"tokens": names, "top_logprobs": tops}
-        return {"choices": [{"text": "?", "finish_reason": "stop", "logprobs": logprobs}]}
-
-    row, request = asked(told(7, 5, 9), tokenizer=TOKENIZER)
-    assert request["logprob_token_ids"] == [4, 5, 6]
-    np.testing.assert_allclose(row.captured, np.exp([-1.4, -1.5, -1.6]))
-    assert row.details["fallback"] == 0
-    assert asked(told(7, 8), tokenizer=TOKENIZER)[0].details["fallback"] == 1
 
 
 # --- the JSON of servers ------------------------------------------------------------------------
@@ -285,9 +255,7 @@ def test_a_server_without_logprobs_is_told_at_once(payload):
         [],
         {"choices": []},
         {"choices": [3]},
-        {"choices": [{"logprobs": {"content": [{"token": "a"}]}}]},
         {"choices": [{"logprobs": {"content": [{"top_logprobs": [{"token": "a"}]}]}}]},
-        {"completion_probabilities": []},
         {"error": "overloaded"},
         one_place({" a": "NaN"}),
         one_place({" a": 0.5}),
@@ -300,23 +268,6 @@ def test_broken_answers_may_be_asked_again(payload):
     with pytest.raises(BackendError, match="not understood") as caught:
         read_reported(payload)
     assert caught.value.retryable
-
-
-@pytest.mark.parametrize(
-    ("probabilities", "sampled", "bound"),
-    [
-        ((0.5, 0.25), 0, 0.25),  # the smallest reported
-        ((0.9, 0.06), 0, 0.04),  # the left-over mass
-        ((0.75, 0.25), 0, 0.0),
-        ((0.8, 0.3), 0, 0.0),  # rounded above 1
-        ((0.5, 0.25, 0.01), 2, 0.24),  # chosen at random and appended: tells nothing of the others
-        ((0.3,), 0, 0.3),
-        ((0.9,), 0, 0.1),
-    ],
-)
-def test_unreported_tokens_are_bounded(probabilities, sampled, bound):
-    tokens = tuple(Token(str(i), math.log(p)) for i, p in enumerate(probabilities))
-    assert Reported(tokens, tokens[sampled]).bound == pytest.approx(bound)
 
 
 @pytest.mark.parametrize(

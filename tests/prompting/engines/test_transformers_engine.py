@@ -3,7 +3,6 @@
 import json
 import shutil
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import pytest
@@ -12,12 +11,10 @@ torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
 from dnip.base.errors import BackendError, InvalidInputError  # noqa: E402
-from dnip.prompting.data import Examples  # noqa: E402
 from dnip.prompting.engines.base import Scoring  # noqa: E402
 from dnip.prompting.engines.hub import HubTokenizer  # noqa: E402
 from dnip.prompting.engines.transformers_engine import TransformersEngine  # noqa: E402
-from dnip.prompting.plan import Plan  # noqa: E402
-from dnip.prompting.prompt import Prompt, PromptBuilder  # noqa: E402
+from dnip.prompting.prompt import Prompt  # noqa: E402
 from dnip.prompting.task import Task  # noqa: E402
 from plain_language_model import PlainLanguageModel  # noqa: E402
 from tiny_models import add_chat_template, random_prompts, save_tokenizer  # noqa: E402
@@ -177,19 +174,6 @@ def test_precisions(tiny_model, reference, dtype):
     assert engine.describe()["dtype"] == ("float32" if dtype == "auto" else dtype)
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"dtype": "int3"}, "dtype must be one of"),
-        ({"device": "toaster"}, "device 'toaster' cannot be used"),
-        ({"batch_tokens": 0}, "batch_tokens must be"),
-    ],
-)
-def test_refuses_settings(tiny_model, settings, message):
-    with pytest.raises(InvalidInputError, match=message):
-        TransformersEngine(tiny_model("llama"), **settings)
-
-
 def test_refuses_what_is_no_model(tmp_path, tiny_model):
     with pytest.raises(InvalidInputError, match="there is no folder"):
         TransformersEngine(tmp_path / "nowhere")
@@ -316,33 +300,6 @@ def test_equals_one_chat_at_a_time(chat_model, template):
     for scoring in Scoring:
         expected = PlainLanguageModel(folder).score(chats, in_chat, scoring)
         np.testing.assert_allclose(scores(engine, prompts, TASK, scoring), expected, atol=ATOL)
-
-
-def test_refuses_a_template_that_fails(chat_model):
-    with pytest.raises(InvalidInputError, match=r"chat template of .* fails: .*no chats"):
-        TransformersEngine(chat_model("{{ raise_exception('no chats') }}"), chat=True)
-
-
-@pytest.mark.parametrize("chat", [False, True])
-@pytest.mark.parametrize("scoring", list(Scoring))
-def test_what_is_shortened_leaves_room_for_the_answer(chat_model, chat, scoring):
-    engine = TransformersEngine(chat_model(TURNS), chat=chat, scoring=scoring)
-    builder = PromptBuilder(
-        replace(TASK, label_words=("World talks on and on", "cup", "Business", "new"))
-    )
-
-    def plan(*n_words):
-        rows = tuple({"text": " ".join(["é"] * n)} for n in n_words)
-        return Plan(
-            builder.task, Examples(rows, np.zeros(len(rows), int), ("r",) * len(rows)), builder, {}
-        )
-
-    # Every length around the limit, so that one lies between the context and the room of an answer.
-    longest = plan(*range(300, 345))
-    with pytest.raises(InvalidInputError, match="longer than the model's context"):
-        list(engine.score(longest.prompts, longest.task))
-    fitting = longest.shortened(partial(engine.too_long, task=longest.task))
-    assert len(list(engine.score(fitting.prompts, longest.task))) == 45
 
 
 @pytest.mark.parametrize(

@@ -133,16 +133,6 @@ def test_an_answer_ends_before_the_stop_text(case):
     assert any(not answer.tokens for answer in expected)  # scored where the answer would have begun
 
 
-def test_an_answer_may_run_on_past_a_mark(case):
-    folder, oracle, task = case("llama")
-    prompts = random_prompts(task, 1, 10, seed=5, chain_of_thought=True)
-    whole = [oracle.tokenizer.decode(oracle.answer(p.text, MOST)[0]) for p in prompts]
-    mark = re.search("[ -~]{2}", whole[0][8:])[0]
-    captured, details = score(engine_of(folder, mark=mark), prompts, task)
-    assert [known["run_on"] for known in details] == [int(mark in text) for text in whole]
-    assert (captured == score(engine_of(folder), prompts, task)[0]).all()
-
-
 def test_an_answer_ends_with_the_tokens_that_end_a_sequence(case, tmp_path):
     folder, oracle, task = case("gpt2")
     prompts = random_prompts(task, 1, 8, seed=6, chain_of_thought=True)

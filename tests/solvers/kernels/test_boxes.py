@@ -83,17 +83,6 @@ def test_a_row_is_settled_in_a_box_if_every_point_predicts_the_same(seed, n_clas
     assert (wrong <= contests.most_wrong).all()
 
 
-@seeded
-@each_case
-def test_the_last_open_row_of_a_point_is_settled(seed, n_classes, kind):
-    case = Case(seed, n_classes, kind)
-    case.box = Box(case.box.low, case.box.low)
-    open_rows, settled, _ = case.narrow()
-    assert len(open_rows) == 0
-    expected = oracles.confusion_at(case.p, case.labels, case.box.low + 1, case.mass)
-    np.testing.assert_array_equal(settled, expected)
-
-
 @pytest.mark.parametrize("objective", [*OBJECTIVES, "costs"], ids=str)
 @pytest.mark.parametrize("floored", [False, True], ids=["free", "floored"])
 @seeded

@@ -1,4 +1,4 @@
-"""Descents end where no class improves by itself, with a memory of lines or without."""
+"""Descents end where no class improves by itself; rows leave a rival where the products say so."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import oracles
 from dnip.method.scales import WeightScale
 from dnip.solvers.kernels.descent import Setup, begin, descend, new_lines, settle
-from dnip.solvers.kernels.flips import find_flips
+from dnip.solvers.kernels.flips import count, find_flips, walk
 from dnip.solvers.kernels.values import Terms, new_memo, value
 from dnip.solvers.landscape import levels_of
 from layouts import each_layout, lay_out_as, weights_of
@@ -133,3 +133,30 @@ def test_finds_the_best_index_over_many_rows(layout, kind, n_classes, scale):
     for terms in (Z, ERROR):
         indices = rng.integers(1, scale + 1, n_classes)
         assert_finds_the_best_index(layout, table, scale, indices, terms)
+
+
+# --- counts and flips -----------------------------------------------------------------------------
+
+
+@each_layout
+@seeded
+@given(table=tables(), scale=scales(40), data=st.data())
+def test_walking_equals_recounting(layout, table, scale, data):
+    p, labels, mass = table
+    n_classes = p.shape[1]
+    index = st.integers(1, WeightScale.of(scale).size)
+    here = np.array(data.draw(st.lists(index, min_size=n_classes, max_size=n_classes)))
+    stops = data.draw(st.lists(index, min_size=1, max_size=5))
+    c = data.draw(st.integers(0, n_classes - 1))
+    rows, workspace = lay_out_as(layout, p, labels, mass, scale)
+    find_flips(rows, weights_of(scale, here), c, levels_of(scale), workspace)
+    confusion = count(rows, weights_of(scale, here))
+    recount = oracles.confusion_at(p, labels, weights_of(scale, here), mass)
+    np.testing.assert_array_equal(confusion, recount)
+    predicted = confusion.sum(axis=0)
+    for stop in stops:
+        walk(workspace.flips, c, here[c], stop, confusion, predicted, n_classes)
+        here[c] = stop
+        recount = oracles.confusion_at(p, labels, weights_of(scale, here), mass)
+        np.testing.assert_array_equal(confusion, recount)
+        np.testing.assert_array_equal(predicted, recount.sum(axis=0))

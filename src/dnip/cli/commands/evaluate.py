@@ -77,7 +77,9 @@ def evaluate(
         target = read_prior(target_prior, next(iter(chunks)).classes)
     adjusted = None if moved is None else moved.coefficients
     with cluster.reading("evaluating", chunks, names) as (rows, progress):
-        result = evaluate_table(rows, fitted, adjusted=adjusted, target=target, progress=progress)
+        result = evaluate_table(
+            rows, coefficients=fitted, adjusted=adjusted, target=target, progress=progress
+        )
     if result.missing:
         complain("warning", f"no labelled row of class {listed(result.missing)}: left out")
     guess = None if moved is None or result.n_unlabelled else moved.target.estimate

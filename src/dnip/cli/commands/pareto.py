@@ -105,7 +105,7 @@ def pareto(
     if found.front.status is Status.INTERRUPTED:
         complain("interrupted", f"{len(found.front.points)} points found so far are kept")
     if found.test is not None:
-        unseen = [found.classes[c] for c in found.test.missing]
+        unseen = [found.classes[c] for c, own in enumerate(found.test.points[0]) if not own.any()]
         if unseen:
             complain("warning", f"{test}: no labelled row of class {listed(unseen)}: left out")
     data = found.provenance["data"]

@@ -39,7 +39,7 @@ def report(
     dnip report opt.csv
     dnip report test.csv --coefficients coefficients.json --out report.html
     """
-    from dnip.base.files import atomic_path, check_files, new_folder
+    from dnip.base.files import check_files, new_folder
     from dnip.base.validation import check_level
     from dnip.method.coefficients import Coefficients
     from dnip.presenting.drawing import save_figure
@@ -58,13 +58,11 @@ def report(
     (others,) = options.read_others(names, test)
     with live_progress("searching"):
         page = report_on(rows, others, fitted, confidence=confidence, seed=seed)
-    html = page.to_html()
+    page.save(out)
     if figures is not None:
         with new_folder(figures) as folder:
             for figure, suffix in product(page.figures, (".png", ".svg")):
                 save_figure(figure, folder / f"{figure.name}{suffix}")
-    with atomic_path(out) as temporary:
-        temporary.write_text(html, encoding="utf-8")
     paths = [str(path) for path in (out, *(pictures.values() if page.figures else ()))]
     text = wrapped(f"{page.verdict}\n\nwritten: {', '.join(paths)}")
     if test is None and fitted is None:

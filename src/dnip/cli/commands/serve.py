@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import click
 
 from dnip.base.option import Option
 from dnip.cli import options
-from dnip.cli.console import say
+from dnip.cli.console import complain, say
 
 # Text, for the parser of the option reads defaults, too.
 _MAX_BODY: Any = "16MB"
@@ -28,7 +28,20 @@ def serve(
     ],
     host: Annotated[str, Option("The address to listen at.")] = "127.0.0.1",
     port: Annotated[int, Option("The port to listen at; 0 takes a free one.")] = 8001,
-    timeout: Annotated[float, Option("Seconds until the upstream answers.")] = 60.0,
+    timeout: Annotated[
+        float, Option("Seconds until the upstream answers, and for a client to send or to read on.")
+    ] = 60.0,
+    grace: Annotated[
+        float | None,
+        Option("Seconds for what is under way when it is told to stop.  [default: the timeout]"),
+    ] = None,
+    on_mismatch: Annotated[
+        Literal["refuse", "pass"],
+        Option(
+            "What to do about a question whose options are not the classes: refuse the request "
+            "before it is sent on, or pass the answer on as it is, with a line in the log."
+        ),
+    ] = "refuse",
     max_body: Annotated[
         int, Option("The longest request.", metavar="SIZE", parser=options.parse_memory)
     ] = _MAX_BODY,
@@ -40,13 +53,16 @@ def serve(
             metavar="FILE",
         ),
     ] = None,
+    logit_bias_model: Annotated[
+        str | None, Option("Add the bias to requests for this model only.", metavar="MODEL")
+    ] = None,
 ) -> None:
     """Correct the answers of a decision server on their way.
 
-    Answers of /v1/systemone and /v1/decisions are corrected; everything else passes unchanged.
-    Point your application to this address instead of the server's. Keys are passed on and not
-    kept. A file of coefficients may be replaced while the sidecar runs. /healthz tells that it
-    runs, /metrics what it has done.
+    Answers of /v1/systemone and /v1/decisions are corrected, and marked as such; everything else
+    passes unchanged. Point your application to this address instead of the server's. Keys are
+    passed on and not kept. A file of coefficients may be replaced while the sidecar runs. /healthz
+    tells whether it and the upstream run, /metrics what it has done.
 
     Examples
     --------
@@ -57,15 +73,23 @@ def serve(
 
     from dnip.base.errors import InvalidInputError
     from dnip.base.optional import load_optional
+    from dnip.base.validation import check_number
 
-    uvicorn = load_optional("uvicorn", purpose="serve", extra="serve")
-    for library in ("starlette", "aiohttp"):
+    for library in ("uvicorn", "httptools", "starlette", "aiohttp"):
         load_optional(library, purpose="serve", extra="serve")
     from dnip.deploying.sidecar.application import make_app
+    from dnip.deploying.sidecar.server import log_to_standard_error, make_server
 
     app = make_app(
-        upstream, _files(coefficients), max_body=max_body, timeout=timeout, logit_bias=logit_bias
+        upstream,
+        _files(coefficients),
+        max_body=max_body,
+        timeout=timeout,
+        logit_bias=logit_bias,
+        logit_bias_model=logit_bias_model,
+        on_mismatch=on_mismatch,
     )
+    seconds = check_number("grace", timeout if grace is None else grace, at_least=0)
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         listening = socket.create_server((host, port), family=family, backlog=2048)
@@ -74,17 +98,18 @@ def serve(
             f"cannot listen at {host}, port {port}: {error}", hint="Give another --port or --host"
         ) from error
     with listening:
+        if not _is_loopback(listening.getsockname()[0]):
+            complain("warning", "everybody who reaches this address can use it; it asks for no key")
         place = f"[{host}]" if family == socket.AF_INET6 else host
         say(f"http://{place}:{listening.getsockname()[1]} passes requests on to {upstream}")
-        settings = uvicorn.Config(
-            app,
-            log_level="error",
-            access_log=False,
-            server_header=False,
-            date_header=False,
-            timeout_graceful_shutdown=10,
-        )
-        uvicorn.Server(settings).run(sockets=[listening])
+        log_to_standard_error()
+        make_server(app, timeout=timeout, grace=seconds).run(sockets=[listening])
+
+
+def _is_loopback(address: str) -> bool:
+    from ipaddress import ip_address
+
+    return ip_address(address.partition("%")[0]).is_loopback
 
 
 def _files(pairs: list[str]) -> dict[str, Path]:

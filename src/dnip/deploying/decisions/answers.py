@@ -74,14 +74,25 @@ class Decision:
         ... )
         [1, 0]
         """
-        for names in (self.options, self.aliases):
-            if len(names) == len(classes) and set(names) == set(classes):
-                return [names.index(name) for name in classes]
-        raise CoefficientsFormatError(
-            f"question {self.question!r} has the options {listed(self.options)}, but the "
-            f"coefficients were fitted for {listed(tuple(classes))}",
-            hint="Apply coefficients to the question that they were fitted on",
-        )
+        return order_of(self.question, classes, self.options, self.aliases)
+
+
+def order_of(question: str, classes: Collection[str], *names: tuple[str, ...]) -> list[int]:
+    """Return the position of each class among the options, which may go by several names.
+
+    Raises
+    ------
+    CoefficientsFormatError
+        If the classes are not the options.
+    """
+    for options in names:
+        if len(options) == len(classes) and set(options) == set(classes):
+            return [options.index(name) for name in classes]
+    raise CoefficientsFormatError(
+        f"question {question!r} has the options {listed(names[0])}, but the coefficients were "
+        f"fitted for {listed(tuple(classes))}",
+        hint="Apply coefficients to the question that they were fitted on",
+    )
 
 
 def read_decisions(
@@ -124,18 +135,23 @@ def read_decisions(
 def answers_of(body: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """Yield the answers of a body of either shape, with the names of their questions."""
     answers = body.get("answers") if isinstance(body, Mapping) else None
-    if isinstance(answers, Mapping):
-        yield from answers.items()
-    elif isinstance(answers, list):
-        for position, answer in enumerate(answers):
-            name = answer.get("name") if isinstance(answer, Mapping) else None
-            yield str(position) if name is None else str(name), answer
-    else:
+    if not isinstance(answers, Mapping | list):
         raise InvalidInputError(
             "a decision holds 'answers', an object or a list; "
             + (f"got {answers!r:.60}" if isinstance(body, Mapping) else f"got {body!r:.60}"),
             hint="Give the whole answer of /v1/systemone or /v1/decisions",
         )
+    yield from by_question(answers)
+
+
+def by_question(entries: object) -> Iterator[tuple[str, Any]]:
+    """Yield the entries of an object, or of a list by their names or positions, from 0."""
+    if isinstance(entries, Mapping):
+        yield from entries.items()
+    elif isinstance(entries, list):
+        for position, entry in enumerate(entries):
+            name = entry.get("name") if isinstance(entry, Mapping) else None
+            yield str(position) if name is None else str(name), entry
 
 
 def read_answer(question: str, answer: Any, body: Mapping[str, Any]) -> Decision:  # noqa: ANN401

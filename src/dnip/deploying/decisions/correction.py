@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dnip.base.errors import InvalidInputError, listed
+from dnip.base.errors import CorrectedError, InvalidInputError, listed
 from dnip.base.typing import Floats
 from dnip.deploying.decisions.answers import YES_NO, Decision, answers_of, number, read_answer
+from dnip.deploying.decisions.marks import mark_of, marked
 from dnip.method.coefficients import Coefficients
 from dnip.method.prediction import decide, reweight
 
@@ -20,10 +21,18 @@ _ROUNDED = 0.01
 
 
 class Correction(NamedTuple):
-    """One decision, as the server made it and with coefficients."""
+    """One decision, as the server made it and with coefficients.
+
+    Attributes
+    ----------
+    before, after : Decision
+    explained : bool
+        Whether a known definition gives the confidence that the server reported.
+    """
 
     before: Decision
     after: Decision
+    explained: bool = True
 
     @property
     def changed(self) -> bool:
@@ -32,7 +41,9 @@ class Correction(NamedTuple):
 
 
 def correct(
-    body: Mapping[str, Any], coefficients: Mapping[str, Coefficients]
+    body: Mapping[str, Any],
+    coefficients: Mapping[str, Coefficients],
+    missed: Callable[[str, InvalidInputError], None] | None = None,
 ) -> tuple[dict[str, Any], list[Correction]]:
     """Return the same answers with probabilities reweighted and choices made by coefficients.
 
@@ -40,7 +51,8 @@ def correct(
     are replaced; a tie goes to the lowest class. The confidence is computed by the definition that
     explains the reported one: the excess over chance of System One, vLLM's share of the whole
     vocabulary, the probability of the choice, or one minus the normalised entropy. If none does,
-    it is the first. Everything else stays: other questions, refusals and the label mass.
+    it is the first. A mark says which coefficients corrected which question. Everything else
+    stays: other questions, refusals and the label mass.
 
     Parameters
     ----------
@@ -49,6 +61,9 @@ def correct(
     coefficients : mapping
         Coefficients by question. Their classes are the options of a choice in any order, true and
         false (or yes and no), or the levels of a score (or their labels).
+    missed : callable, optional
+        Receives a question that cannot be corrected, and why. Its answer then stays as it is; by
+        default it is an error.
 
     Returns
     -------
@@ -61,6 +76,8 @@ def correct(
         For damaged answers to these questions.
     CoefficientsFormatError
         If the options of a question are not the classes of its coefficients.
+    CorrectedError
+        If an answer to one of these questions has a mark.
 
     Examples
     --------
@@ -74,17 +91,38 @@ def correct(
     corrections = []
     answers = []
     for question, answer in answers_of(body):
-        new = dict(answer) if isinstance(answer, Mapping) else answer
+        new = answer
         if question in coefficients:
-            before = read_answer(question, answer, body)
-            if not before.refused:
-                after = _reweighted(before, coefficients[question])
-                new.update(_replaced(answer, before, after))
-                corrections.append(Correction(before, after))
+            try:
+                new, correction = _corrected(question, answer, body, coefficients[question])
+                corrections += [correction] if correction else []
+            except InvalidInputError as error:
+                if missed is None:
+                    raise
+                missed(question, error)
         answers.append((question, new))
     as_list = isinstance(body["answers"], list)
-    corrected = [new for _, new in answers] if as_list else dict(answers)
-    return {**body, "answers": corrected}, corrections
+    changed = {**body, "answers": [new for _, new in answers] if as_list else dict(answers)}
+    by = {one.before.question: coefficients[one.before.question].digest for one in corrections}
+    return marked(changed, by) if by else changed, corrections
+
+
+def _corrected(
+    question: str,
+    answer: Any,  # noqa: ANN401 - JSON
+    body: Mapping[str, Any],
+    coefficients: Coefficients,
+) -> tuple[Any, Correction | None]:
+    """Return the corrected answer to one question; the same answer if it is a refusal."""
+    mark = mark_of(body, question)
+    if mark is not None:
+        raise CorrectedError.at(f"question {question!r}", mark)
+    before = read_answer(question, answer, body)
+    if before.refused:
+        return answer, None
+    after = _reweighted(before, coefficients)
+    new, explained = _replaced(answer, before, after)
+    return {**answer, **new}, Correction(before, after, explained)
 
 
 def load_coefficients(
@@ -112,8 +150,11 @@ def _reweighted(decision: Decision, coefficients: Coefficients) -> Decision:
     return replace(decision, probabilities=new, choice=decision.options[winner])
 
 
-def _replaced(answer: Mapping[str, Any], before: Decision, after: Decision) -> dict[str, Any]:
-    """Return the entries of an answer that follow from its probabilities."""
+def _replaced(
+    answer: Mapping[str, Any], before: Decision, after: Decision
+) -> tuple[dict[str, Any], bool]:
+    """Return the entries that follow from the probabilities, and if the confidence is explained."""
+    explained = True
     p = after.probabilities.tolist()
     new: dict[str, Any] = {}
     given: Any = answer.get("probabilities")
@@ -136,8 +177,9 @@ def _replaced(answer: Mapping[str, Any], before: Decision, after: Decision) -> d
         new["score"] = float(_levels(after) @ after.probabilities)
     if answer.get("confidence") is not None:
         reported = number(answer["confidence"], f"question {after.question!r}", "confidence")
-        new["confidence"] = _confidence_like(reported, before)(after)
-    return new
+        definition, explained = _confidence_like(reported, before)
+        new["confidence"] = definition(after)
+    return new, explained
 
 
 def _levels(decision: Decision) -> Floats:
@@ -178,10 +220,13 @@ def _evenness(decision: Decision) -> float:
     return max(0.0, 1 + float(p @ np.log(p) / np.log(len(decision.options))))
 
 
-def _confidence_like(reported: float, decision: Decision) -> Callable[[Decision], float]:
-    """Return the definition of confidence that gives the reported one; if none does, the first."""
+def _confidence_like(
+    reported: float, decision: Decision
+) -> tuple[Callable[[Decision], float], bool]:
+    """Return the definition of confidence that gives the reported one, or the first and False."""
     default = _nearness if decision.kind == "score" else _above_chance
     definitions = (default, _share_of_all, _best, _evenness)
     off = [abs(definition(decision) - reported) for definition in definitions]
     nearest = int(np.argmin(off))
-    return definitions[nearest] if off[nearest] <= _ROUNDED else default
+    explained = off[nearest] <= _ROUNDED
+    return definitions[nearest] if explained else default, bool(explained)

@@ -38,8 +38,8 @@ def predict(probabilities):
     if len(probabilities) != len(CLASSES):
         raise ValueError(f"{{len(CLASSES)}} probabilities are needed, got {{len(probabilities)}}")
     scores = [weight * float(p) for weight, p in zip(WEIGHTS, probabilities)]
-    if not all(0 <= score < float("inf") for score in scores):
-        raise ValueError(f"probabilities must be finite and not negative: {{probabilities}}")
+    if not any(probabilities) or not all(0 <= score < float("inf") for score in scores):
+        raise ValueError(f"these are no probabilities: {{probabilities}}")
     return CLASSES[scores.index(max(scores))]
 '''
 

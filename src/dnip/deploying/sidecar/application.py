@@ -2,39 +2,50 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-import math
+import logging
 import os
+import posixpath
 import warnings
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, TypeAlias
+from urllib.parse import unquote
 
 import aiohttp
 from starlette.applications import Starlette
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
-from starlette.types import Send
+from starlette.types import Receive, Scope, Send
 
-from dnip.base.errors import CoefficientsFormatError, DNIPWarning, InvalidInputError
-from dnip.base.files import read_text
-from dnip.base.validation import check_integer
+from dnip.base.errors import CoefficientsFormatError, CorrectedError, DNIPWarning, InvalidInputError
+from dnip.base.validation import check_choice, check_integer
 from dnip.deploying.decisions import correct
+from dnip.deploying.decisions.marks import header_of, marked
+from dnip.deploying.decisions.requests import check_asked
+from dnip.deploying.sidecar.bias import add_bias, read_bias
 from dnip.deploying.sidecar.metrics import Metrics
 from dnip.deploying.sidecar.upstream import FailedError, Upstream, passed_on, read_whole
 from dnip.method.coefficients import Coefficients
+from dnip.method.coefficients_file import digest
 
 #: How the paths of decisions, and of chats, end.
 DECISIONS = ("/systemone", "/decisions")
 CHAT = "/chat/completions"
 
-#: The largest bias that servers take, and the smallest below 0.
-_MOST = 100
-
 # What tells that a file has changed; None where there is no file.
 _Stamp: TypeAlias = tuple[int, int, int] | None
+
+#: What to do about a question that does not fit its coefficients: the first by default.
+ON_MISMATCH = ("refuse", "pass")
+
+# Why a question was not corrected, by the error that it ends in.
+_REASONS = ((CorrectedError, "corrected"), (CoefficientsFormatError, "options"))
+
+_LOG = logging.getLogger("dnip.sidecar")
 
 _METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 
@@ -46,6 +57,8 @@ def make_app(
     max_body: int = 16_000_000,
     timeout: float = 60.0,
     logit_bias: str | os.PathLike[str] | None = None,
+    logit_bias_model: str | None = None,
+    on_mismatch: str = ON_MISMATCH[0],
 ) -> Starlette:
     """Return the sidecar, which any ASGI server can run.
 
@@ -58,10 +71,15 @@ def make_app(
     max_body : int, default=16_000_000
         Bytes of a request, and of an answer that is corrected.
     timeout : float, default=60
-        Seconds until the upstream answers.
+        Seconds until the upstream answers, and for a client to send the body of a request.
     logit_bias : path-like, optional
         What ``dnip export --to logit-bias`` wrote; added to chat completions that ask for one
         token and have no bias of their own.
+    logit_bias_model : str, optional
+        Add the bias to requests for this model only.
+    on_mismatch : {"refuse", "pass"}, default="refuse"
+        What to do about a question that does not fit its coefficients: refuse the request before
+        it is sent on, or pass its answer on as it is.
 
     Raises
     ------
@@ -76,6 +94,8 @@ def make_app(
         Metrics(coefficients),
         check_integer("max_body", max_body, at_least=1),
         {} if logit_bias is None else read_bias(logit_bias),
+        logit_bias_model,
+        check_choice("on_mismatch", on_mismatch, ON_MISMATCH) == "pass",
     )
 
     @asynccontextmanager
@@ -88,7 +108,8 @@ def make_app(
         Route("/metrics", sidecar.show_metrics),
         Route("/{path:path}", sidecar.handle, methods=_METHODS),
     ]
-    return Starlette(routes=routes, lifespan=lifespan)
+    failures = {FailedError: sidecar.failed}
+    return Starlette(routes=routes, lifespan=lifespan, exception_handlers=failures)
 
 
 @dataclass(frozen=True)
@@ -98,8 +119,11 @@ class _Sidecar:
     metrics: Metrics
     max_body: int
     bias: dict[str, float]
+    bias_model: str | None
+    passes: bool
 
     async def health(self, _: Request) -> Response:
+        await self.upstream.check()
         return JSONResponse({"status": "ok"})
 
     async def show_metrics(self, _: Request) -> Response:
@@ -109,56 +133,139 @@ class _Sidecar:
         """Pass a request on; correct the answer if it is a decision."""
         try:
             return await self._answer(request)
-        except FailedError as error:
-            self.metrics.add_failure(error.status)
-            content = {"error": {"message": error.message, "type": "sidecar"}}
-            return JSONResponse(content, status_code=error.status)
+        except ClientDisconnect:
+            raise FailedError(499, "the client has left") from None
+        except asyncio.CancelledError:  # the server stops, and its time of grace is over
+            raise FailedError(503, "the sidecar was stopped before the answer came") from None
+
+    async def failed(self, request: Request, failure: Exception) -> Response:
+        """Answer a request that failed, and write a line to the log."""
+        assert isinstance(failure, FailedError)
+        self.metrics.add_failure(failure.status)
+        _LOG.warning("%s %.200r: %s", request.method, request.url.path, failure)
+        headers = {} if failure.whole else {"connection": "close"}
+        content = {"error": {"message": failure.message, "type": "sidecar"}}
+        return JSONResponse(content, failure.status, headers)
 
     async def _answer(self, request: Request) -> Response:
         path = request.scope["raw_path"].decode("latin-1")
-        decides = request.method == "POST" and path.endswith(DECISIONS)
+        end = posixpath.normpath(unquote(path)).lower()  # as servers may read it
+        posts = request.method == "POST"
+        decides = posts and end.endswith(DECISIONS)
         url = self.upstream.address(path, request.scope["query_string"].decode("latin-1"))
+        body = await self._body(request)
+        coefficients = self.coefficients.current()
+        if decides:
+            coefficients = self._fitting(body, coefficients)
+        elif posts and self.bias and end.endswith(CHAT):
+            biased = add_bias(body, self.bias, self.bias_model)
+            decides, body = biased is not body, biased
         headers = [
             (name.decode("latin-1"), value.decode("latin-1"))
             for name, value in passed_on(request.headers.raw)
             if not (decides and name == b"accept-encoding")
         ]
-        body = await self._body(request)
-        if self.bias and request.method == "POST" and path.endswith(CHAT):
-            body = add_bias(body, self.bias)
         response = await self.upstream.send(request.method, url, headers, body, decode=decides)
         if not decides:
             return _Passed(response)
         content = await read_whole(response, self.max_body, self.upstream.timeout)
-        if response.status == 200:
-            content = self._corrected(content)
-        whole = Response(content, response.status)
         answer_headers = passed_on(response.raw_headers)
+        if response.status < 300 and content:
+            change = self._corrected if end.endswith(DECISIONS) else self._marked
+            content, by = change(content, coefficients)
+            answer_headers += [header_of(by)] if by else []
+        whole = Response(content, response.status)
         whole.raw_headers += [pair for pair in answer_headers if pair[0] != b"content-encoding"]
         return whole
 
     async def _body(self, request: Request) -> bytes:
-        """Return the body of a request, as long as it is not too long."""
+        """Return the body of a request, as long as it is neither too long nor too slow."""
         body = bytearray()
-        async for part in request.stream():
-            body += part
-            if len(body) > self.max_body:
-                raise FailedError(413, f"a request may have {self.max_body:,} bytes")
+        try:
+            async with asyncio.timeout(self.upstream.timeout):
+                async for part in request.stream():
+                    body += part
+                    if len(body) > self.max_body:
+                        told = f"a request may have {self.max_body:,} bytes"
+                        raise FailedError(413, told, whole=False)
+        except TimeoutError:
+            told = f"the request was not whole within {self.upstream.timeout:g} s"
+            raise FailedError(408, told, whole=False) from None
         return bytes(body)
 
-    def _corrected(self, content: bytes) -> bytes:
-        """Return the content of a decision, corrected."""
+    def _fitting(
+        self, body: bytes, coefficients: Mapping[str, Coefficients]
+    ) -> Mapping[str, Coefficients]:
+        """Return the coefficients of the questions that have the options of their classes."""
         try:
-            body, corrections = correct(json.loads(content), self.coefficients.current())
-            corrected = json.dumps(body, separators=(",", ":")).encode()
-        except InvalidInputError as error:
-            raise FailedError(502, f"the answer cannot be corrected: {error.message}") from None
+            asked: Any = json.loads(body)
         except (ValueError, RecursionError):
-            raise FailedError(
-                502, f"the upstream's answer is no JSON ({len(content):,} bytes)"
-            ) from None
+            return coefficients  # the upstream says what is wrong with it
+        fitting = {}
+        for question, fitted in coefficients.items():
+            try:
+                check_asked(asked, question, fitted.classes)
+                fitting[question] = fitted
+            except InvalidInputError as error:
+                self._missed(question, error)
+        return fitting
+
+    def _missed(self, question: str, error: InvalidInputError) -> None:
+        """Count a question that cannot be corrected, and refuse it unless it may pass."""
+        reason = next((name for kind, name in _REASONS if isinstance(error, kind)), "damaged")
+        is_first = self.metrics.add_missed(question, reason) == 1
+        if not (self.passes or reason == "corrected"):
+            # a status after which clients do not ask again
+            raise FailedError(422, f"the answer cannot be corrected: {error.message}") from None
+        if is_first:  # all others are counted
+            _LOG.warning("passed on as it is: %s", error.message)
+
+    def _corrected(
+        self, content: bytes, coefficients: Mapping[str, Coefficients]
+    ) -> tuple[bytes, dict[str, str]]:
+        """Return the content of a decision, corrected, and by what."""
+        body = _read_json(content)
+        try:
+            body, corrections = correct(body, coefficients, self._missed)
+        except InvalidInputError as error:
+            raise FailedError(422, f"the answer cannot be corrected: {error.message}") from None
         self.metrics.add(corrections, len(body["answers"]) - len(corrections))
-        return corrected if corrections else content
+        for one in corrections:
+            name = one.before.question
+            if not one.explained and self.metrics.add_missed(name, "confidence") == 1:
+                _LOG.warning("question %r: no known definition gives the confidence", name)
+        by = {one.before.question: coefficients[one.before.question].digest for one in corrections}
+        return (_written(body), by) if by else (content, {})
+
+    def _marked(self, content: bytes, _: object) -> tuple[bytes, dict[str, str]]:
+        """Return the answer to a chat with the bias, marked, and the mark."""
+        by = {"logit_bias": digest((), [float(value) for value in self.bias.values()])}
+        try:
+            body = _read_json(content)
+        except FailedError:
+            return content, by  # a stream
+        return (_written(marked(body, by)) if isinstance(body, dict) else content), by
+
+
+def _read_json(content: bytes) -> Any:  # noqa: ANN401 - JSON
+    """Return the value of an answer; one that readers may understand in two ways is refused."""
+    try:
+        return json.loads(content, object_pairs_hook=_once)
+    except (ValueError, RecursionError):
+        raise FailedError(
+            502, f"the upstream's answer is no JSON, or has a key twice ({len(content):,} bytes)"
+        ) from None
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError
+    return found
+
+
+def _written(body: object) -> bytes:
+    return json.dumps(body, separators=(",", ":")).encode()
 
 
 class _Passed(StreamingResponse):
@@ -168,8 +275,14 @@ class _Passed(StreamingResponse):
         super().__init__(response.content.iter_any(), status_code=response.status)
         self._response = response
         self.raw_headers = passed_on(response.raw_headers)
-        if (length := response.headers.get("Content-Length")) is not None:
+        length = response.headers.get("Content-Length")
+        if length is not None and response.status not in (204, 304):  # which have no body
             self.raw_headers.append((b"content-length", length.encode()))
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer; an answer that is cut off when the server stops has no end."""
+        with suppress(asyncio.CancelledError):
+            await super().__call__(scope, receive, send)
 
     async def stream_response(self, send: Send) -> None:
         """Send the parts; if the upstream breaks off, so does the answer."""
@@ -231,52 +344,3 @@ def _stamp(path: str | os.PathLike[str]) -> _Stamp:
     except OSError:
         return None
     return found.st_mtime_ns, found.st_size, found.st_ino
-
-
-def read_bias(path: str | os.PathLike[str]) -> dict[str, float]:
-    """Return the bias of each token id, from a file of ``dnip export --to logit-bias``.
-
-    Raises
-    ------
-    InvalidInputError
-        If the file cannot be read or is none of these.
-    """
-    try:
-        content: Any = json.loads(read_text(path))
-    except OSError as error:
-        raise InvalidInputError(f"{path} cannot be read: {error.strerror or error}") from error
-    except (ValueError, RecursionError):
-        content = None
-    bias = content.get("logit_bias") if isinstance(content, dict) else None
-    if not isinstance(bias, dict) or not all(map(_is_bias, bias, bias.values())):
-        raise InvalidInputError(
-            f"{path} holds no bias of token ids, from -{_MOST} to {_MOST}",
-            hint="Give a file that `dnip export --to logit-bias` wrote",
-        )
-    return bias
-
-
-def _is_bias(token: str, value: object) -> bool:
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    return token.isdecimal() and number and math.fabs(value) <= _MOST  # type: ignore[arg-type]
-
-
-def add_bias(body: bytes, bias: dict[str, float]) -> bytes:
-    """Return a request with the bias, if it asks for one token and has no bias of its own.
-
-    Examples
-    --------
-    >>> add_bias(b'{"max_tokens": 1}', {"7": -1.5})
-    b'{"max_tokens": 1, "logit_bias": {"7": -1.5}}'
-    >>> add_bias(b'{"max_tokens": 50}', {"7": -1.5})
-    b'{"max_tokens": 50}'
-    """
-    try:
-        request: Any = json.loads(body)
-    except (ValueError, RecursionError):
-        return body  # the upstream says what is wrong with it
-    if not isinstance(request, dict) or request.get("logit_bias"):
-        return body
-    if 1 not in (request.get("max_tokens"), request.get("max_completion_tokens")):
-        return body
-    return json.dumps({**request, "logit_bias": bias}).encode()

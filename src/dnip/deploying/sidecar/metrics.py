@@ -34,6 +34,7 @@ class Metrics:
         self._sums: Counter[tuple[str, str, str]] = Counter()
         self._uncorrected = 0
         self._failures: Counter[int] = Counter()
+        self._missed: Counter[tuple[str, str]] = Counter()
 
     def add(self, corrections: Iterable[Correction], uncorrected: int) -> None:
         """Count the decisions of an answer, and those that have no coefficients."""
@@ -46,6 +47,11 @@ class Metrics:
                 values = decision.probabilities.tolist()
                 for option, value in zip(decision.options, values, strict=True):
                     self._sums[question, option, stage] += value
+
+    def add_missed(self, question: str, reason: str) -> int:
+        """Count a question that could not be corrected as it should, and return the count."""
+        self._missed[question, reason] += 1
+        return self._missed[question, reason]
 
     def add_failure(self, status: int) -> None:
         """Count a request that the sidecar answered itself, with an error."""
@@ -60,10 +66,14 @@ class Metrics:
         ]
         without: list[_Sample] = [({}, self._uncorrected)]
         failures = [({"status": str(status)}, n) for status, n in self._failures.items()]
+        missed = [({"question": q, "reason": why}, n) for (q, why), n in self._missed.items()]
         lines = [
             *_lines("decisions_total", "Decisions with coefficients.", _by(self._decisions)),
             *_lines("changed_total", "Decisions that they changed.", _by(self._changes)),
             *_lines("uncorrected_total", "Decisions without coefficients.", without),
+            *_lines(
+                "missed_total", "Questions not corrected as they should be, by reason.", missed
+            ),
             *_lines("failures_total", "Requests that the sidecar answered by an error.", failures),
             *_lines("mean_probability", "Before and after the correction.", means, kind="gauge"),
         ]

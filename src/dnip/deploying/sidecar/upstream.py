@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from functools import partial
 from urllib.parse import urlsplit
 
 import aiohttp
+from aiohttp.connector import Connection
 from yarl import URL
 
 from dnip.base.validation import check_number, check_url
@@ -32,12 +34,33 @@ class FailedError(Exception):
     status : int
         The HTTP status.
     message : str
+    whole : bool, default=True
+        Whether the request was read to its end; if not, the connection is closed.
     """
 
-    def __init__(self, status: int, message: str) -> None:
+    def __init__(self, status: int, message: str, *, whole: bool = True) -> None:
         super().__init__(message)
         self.status = status
         self.message = message
+        self.whole = whole
+
+
+class _Response(aiohttp.ClientResponse):
+    """An answer after which a connection is not used again if the server failed.
+
+    A server that crashes over a request answers 500 and closes the connection a moment later, when
+    the next request may be on its way over it.
+    """
+
+    async def start(self, connection: Connection) -> aiohttp.ClientResponse:
+        protocol = connection.protocol
+        await super().start(connection)
+        if self.status >= 500 and protocol is not None:
+            if self.closed:  # the answer is whole, and the connection back in the pool
+                protocol.close()
+            else:
+                protocol.force_close()
+        return self
 
 
 class Upstream:
@@ -77,9 +100,26 @@ class Upstream:
             connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=_IDLE_SECONDS),
             cookie_jar=aiohttp.DummyCookieJar(),
             timeout=times,
+            response_class=_Response,
             skip_auto_headers=_NOT_ADDED,
         ) as self._session:
             yield
+
+    async def check(self) -> None:
+        """Connect to the upstream, and send nothing.
+
+        Raises
+        ------
+        FailedError
+            503 if it cannot be reached within a second.
+        """
+        url = URL(self._origin)
+        try:
+            async with asyncio.timeout(1):
+                _, writer = await asyncio.open_connection(url.host, url.port)
+        except OSError:
+            raise FailedError(503, "the upstream cannot be reached; is it running?") from None
+        writer.close()
 
     def address(self, path: str, query: str) -> URL:
         """Return where a request goes: the path follows the upstream's, which is not repeated."""
@@ -97,18 +137,27 @@ class Upstream:
         Raises
         ------
         FailedError
-            502 if there is no answer or it is a redirect, 504 if it takes too long.
+            502 if there is no answer or none of HTTP, or it is a redirect; 504 if it takes too
+            long.
         """
         assert self._session is not None
+        ask = partial(
+            self._session.request,
+            method,
+            url,
+            headers=headers,
+            data=body or None,
+            allow_redirects=False,
+            auto_decompress=decode,
+        )
         with told_of_failures(self.timeout):
-            response = await self._session.request(
-                method,
-                url,
-                headers=headers,
-                data=body or None,
-                allow_redirects=False,
-                auto_decompress=decode,
-            )
+            try:
+                response = await ask()
+            except aiohttp.ClientConnectionResetError:  # closed before anything was sent
+                response = await ask()
+        if not 200 <= response.status < 600:
+            response.close()
+            raise FailedError(502, f"the upstream answers with the status {response.status}")
         if response.status in (301, 302, 303, 307, 308):
             response.close()
             target = urlsplit(response.headers.get("Location", ""))

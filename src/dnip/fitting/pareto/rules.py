@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -24,7 +25,7 @@ FORMS = (
 )
 
 _NAMES = ("knee", "max-accuracy", "min-cobias")
-_BOUND = re.compile(r"\s*(accuracy|cobias|loss)\s*(>=|<=)\s*([-+.0-9eE]+)\s*")
+_BOUND = re.compile(r"(accuracy|cobias|loss)\s*(>=|<=)\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?)")
 _SENSES = {"accuracy": ">=", "cobias": "<=", "loss": "<="}
 # Rates are rounded sums: a bound that is reached but for this is reached.
 _ROUNDING = 1e-12
@@ -85,14 +86,10 @@ class Rule:
             raise InvalidInputError(
                 f"{str(text)!r} is no rule: {kind} takes {_SENSES[kind]}", hint=f"Give {FORMS}"
             )
-        try:
-            bound = float(number)
-        except ValueError:
-            raise InvalidInputError(
-                f"{str(text)!r} is no rule: {number} is no number", hint=f"Give {FORMS}"
-            ) from None
         least = -1 if kind == "loss" else 0
-        return cls(kind, check_number(f"the bound of {kind}", bound, at_least=least, at_most=1))
+        return cls(
+            kind, check_number(f"the bound of {kind}", float(number), at_least=least, at_most=1)
+        )
 
     def __str__(self) -> str:
         if self.kind in _NAMES:
@@ -118,10 +115,12 @@ class Rule:
                 f"there is no point {self}: the front has {len(points)}",
                 hint=f"Give a number from 1, the most accurate, to {len(points)}",
             )
-        nearest = self.nearest(front)
+        nearest, since = self.nearest(front), ""
+        if self.kind == "loss":
+            since = f", measured from the raw argmax with accuracy {front.raw.accuracy:.4f}"
         raise InvalidInputError(
-            f"no point of the front obeys {self}{self._measured(front)}; the nearest is point "
-            f"{nearest + 1}: {points[nearest]}",
+            f"no point of the front obeys {self}{since}; the nearest is point {nearest + 1}: "
+            f"{points[nearest]}",
             hint=f"Take it with {nearest + 1}, or loosen the bound",
         )
 
@@ -131,11 +130,6 @@ class Rule:
         if place is not None:
             return place
         return len(front.points) - 1 if self.kind in ("number", "cobias") else 0
-
-    def _measured(self, front: Front) -> str:
-        if self.kind != "loss":
-            return ""
-        return f", measured from the raw argmax with accuracy {front.raw.accuracy:.4f}"
 
     def _best(self, front: Front) -> int | None:
         """Return the place of the point that the rule asks for, if there is one."""
@@ -195,20 +189,26 @@ class CrossFit:
 
     Attributes
     ----------
-    confusions : tuple of ndarray of shape (N, N)
-        For each point of the front: counts of all rows, each under the point that stands at the
-        same place of the front found without the row's fold.
     fronts : tuple of Front
         The front without each fold.
     folds : ndarray of shape (M,)
         The fold of each row.
     """
 
-    confusions: tuple[Confusion, ...]
     fronts: tuple[Front, ...]
     folds: Integers
     _probabilities: Probabilities
     _labels: Labels
+    _nearest: list[list[int]]
+
+    @cached_property
+    def confusions(self) -> tuple[Confusion, ...]:
+        """For each point of the front: counts of all rows.
+
+        Each row is under the point that stands at the same place of the front found without its
+        fold.
+        """
+        return tuple(self._count(places) for places in zip(*self._nearest, strict=True))
 
     def score(self, rule: Rule) -> Confusion:
         """Return the counts of all rows when a rule chooses on each fold's front.
@@ -217,7 +217,7 @@ class CrossFit:
         """
         return self._count([rule.nearest(found) for found in self.fronts])
 
-    def _count(self, places: list[int]) -> Confusion:
+    def _count(self, places: Iterable[int]) -> Confusion:
         n_classes = self._probabilities.shape[1]
         counts = np.zeros((n_classes, n_classes), np.int64)
         for fold, (found, place) in enumerate(zip(self.fronts, places, strict=True)):
@@ -301,12 +301,8 @@ def cross_fit(
         if without.status is Status.INTERRUPTED:
             return None
         fronts.append(without)
-    whole = CrossFit((), tuple(fronts), folds, probabilities, labels)
     nearest = [_nearest(found, without) for without in fronts]
-    confusions = tuple(
-        whole._count([places[number] for places in nearest]) for number in range(len(found.points))
-    )
-    return CrossFit(confusions, whole.fronts, folds, probabilities, labels)
+    return CrossFit(tuple(fronts), folds, probabilities, labels, nearest)
 
 
 def _nearest(found: Front, without: Front) -> list[int]:

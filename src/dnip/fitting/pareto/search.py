@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -97,32 +96,24 @@ class Explorer:
             here[c] = index
         return here
 
-    def offer(self, indices: Floats, origin: int) -> None:
+    def offer(self, indices: Floats) -> None:
         """Count one point, and keep it if it is good."""
         confusion = self._passes.count(indices)
-        offer(
-            self._cells,
-            int(np.trace(confusion)),
-            cobias(confusion),
-            indices,
-            0,
-            int(indices[0]),
-            origin,
-            len(indices),
-        )
+        correct, first = int(np.trace(confusion)), int(indices[0])
+        offer(self._cells, correct, cobias(confusion), indices, 0, first, len(indices))
 
-    def descend(self, indices: Floats, goal: Scalarisation, order: Integers, origin: int) -> None:
+    def descend(self, indices: Floats, goal: Scalarisation, order: Integers) -> None:
         """Move a point, in place, to where no single class can improve the goal."""
-        self._visit(indices, goal, order, origin, stay=False)
+        self._visit(indices, goal, order, stay=False)
 
     def look(self, cell: int) -> None:
         """Visit all lines through the point of a cell."""
         self._looked[cell] = self._cells.indices[cell]
-        self.visit(self._cells.indices[cell].astype(np.float64), self.free, self.origin(cell))
+        self.visit(self._cells.indices[cell].astype(np.float64), self.free)
 
-    def visit(self, indices: Floats, order: Integers, origin: int) -> None:
+    def visit(self, indices: Floats, order: Integers) -> None:
         """Visit the lines of some classes through a point."""
-        self._visit(indices, _NOWHERE, order, origin, stay=True)
+        self._visit(indices, Scalarisation(0.0, 0.0), order, stay=True)
 
     def front(self) -> Integers:
         """Return the cells of the points that no other beats, from low to high accuracy."""
@@ -146,19 +137,13 @@ class Explorer:
         """Return the weight indices of a cell."""
         return np.asarray(self._cells.indices[cell].astype(np.int64))
 
-    def origin(self, cell: int) -> int:
-        """Return the number of the start that a cell's point was found from."""
-        return int(self._cells.origin[cell])
-
     def confusion(self, indices: WeightIndices) -> Confusion:
         """Return the counts at weight indices."""
         return self._passes.count(indices.astype(np.float64))
 
-    def _visit(
-        self, indices: Floats, goal: Scalarisation, order: Integers, origin: int, *, stay: bool
-    ) -> None:
+    def _visit(self, indices: Floats, goal: Scalarisation, order: Integers, *, stay: bool) -> None:
         passes = self._passes
-        visit = Visit(self._terms, goal, self._cells, self._lines, origin, stay)
+        visit = Visit(self._terms, goal, self._cells, self._lines, stay)
         if passes.whole is not None and passes.is_quick:
             rows, workspace = passes.whole
             descent = begin(indices, order)
@@ -182,9 +167,6 @@ class Explorer:
                 break
 
 
-_NOWHERE = Scalarisation(0.0, 0.0)
-
-
 #: β of the sweep between error alone and COBias alone.
 BETAS: tuple[float, ...] = tuple(float(2.0**power) for power in range(-5, 6))
 #: τ of the sweep; each has a sweep of β of its own.
@@ -200,45 +182,14 @@ _AT_ENDS = 0.1
 _ENDS = (Scalarisation(1e-4, 1.0), Scalarisation(1.0, 1e-4))
 
 
-@dataclass(frozen=True)
-class Origin:
-    """Where the search that found a point began.
-
-    Attributes
-    ----------
-    start : {"raw argmax", "default optimum", "enumeration", "sweep"}
-        The plain argmax, the optimum of the default objective, all weight indices, or the sweep.
-    error, beta, tau : float or None
-        Of a sweep: the weights of error, COBias and PMI that its descent minimised.
-    """
-
-    start: str
-    error: float | None = None
-    beta: float | None = None
-    tau: float | None = None
-
-
-def sweep_settings() -> list[Origin]:
-    """Return the settings of the sweep: for each τ from error alone to COBias alone."""
-    return [
-        Origin("sweep", error, beta, tau)
-        for tau in TAUS
-        for error, beta in ((1.0, 0.0), *((1.0, beta) for beta in BETAS), (0.0, 1.0))
-    ]
-
-
-def sweep(explorer: Explorer, origins: list[Origin], rng: np.random.Generator) -> Iterator[None]:
-    """Descend under all settings, there and back, each from where its neighbour ended."""
-    chains: dict[float | None, list[int]] = {}
-    for number, origin in enumerate(origins):
-        if origin.start == "sweep":
-            chains.setdefault(origin.tau, []).append(number)
-    for chain in chains.values():
+def sweep(explorer: Explorer, rng: np.random.Generator) -> Iterator[None]:
+    """Descend from error alone to COBias alone and back, each from where its neighbour ended."""
+    for tau in TAUS:
         here = explorer.equal_weights()
-        for number in (*chain, *reversed(chain)):
-            origin = origins[number]
-            goal = Scalarisation(origin.error or 0.0, origin.beta or 0.0, origin.tau or 0.0)
-            explorer.descend(here, goal, rng.permutation(explorer.free), number)
+        between = [Scalarisation(1.0, beta, tau) for beta in (0.0, *BETAS)]
+        goals = [*between, Scalarisation(0.0, 1.0, tau)]
+        for goal in (*goals, *reversed(goals)):
+            explorer.descend(here, goal, rng.permutation(explorer.free))
             yield
 
 
@@ -259,7 +210,7 @@ def fill(explorer: Explorer, rng: np.random.Generator) -> Iterator[None]:
             parent = int(rng.choice(beside))
             here = kicked(explorer, parent, rng)
             goal = into_gap(explorer, *beside) if len(beside) == 2 else _ENDS[int(place > 0)]
-            explorer.descend(here, goal, rng.permutation(explorer.free), explorer.origin(parent))
+            explorer.descend(here, goal, rng.permutation(explorer.free))
             yield
         enough = explorer.n_lines - before
 

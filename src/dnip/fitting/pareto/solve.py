@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from dnip.base.typing import Counts, Floats, WeightIndices
 from dnip.base.validation import check_integer, check_number
-from dnip.fitting.pareto.search import Explorer, Origin, fill, sweep, sweep_settings
+from dnip.fitting.pareto.search import Explorer, fill, sweep
 from dnip.method.objective import Objective, term_values
 from dnip.method.problem import Problem
 from dnip.method.scales import DEFAULT_SCALE, Spacing, WeightScale
@@ -27,11 +27,6 @@ FrontProgress = Callable[[int, int, int], None]
 _LINES, _LINES_PER_CLASS = 2_000, 500
 # Part of the time limit that the default optimum may take.
 _FOR_THE_OPTIMUM = 0.25
-# Where searches begin; kernels know each by its place in this list.
-RAW, DEFAULT, ENUMERATION = (
-    Origin(start) for start in ("raw argmax", "default optimum", "enumeration")
-)
-_ORIGINS = [RAW, DEFAULT, ENUMERATION, *sweep_settings()]
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,18 +41,11 @@ class Point:
         Counts on the opt set, rows true.
     terms : dict
         ``error``, ``cobias``, ``cobias_single`` and ``pmi``.
-    origin : Origin
-        Where the search that found the point began.
-    betas : tuple of two floats or None
-        For which β no point of the front has a lower error + β·COBias, the upper end infinite for
-        the last point; None for a point that no such sum finds.
     """
 
     weight_indices: WeightIndices
     confusion: Counts
     terms: dict[str, float]
-    origin: Origin
-    betas: tuple[float, float] | None = None
 
     @property
     def accuracy(self) -> float:
@@ -211,8 +199,8 @@ def front(
     explorer = Explorer(problem, weights, smoothing, held, budget)
     if time_limit is not None:
         explorer.deadline = began + time_limit
-    explorer.offer(explorer.equal_weights(), _ORIGINS.index(RAW))
-    explorer.offer(solution.weight_indices.astype(np.float64), _ORIGINS.index(DEFAULT))
+    explorer.offer(explorer.equal_weights())
+    explorer.offer(solution.weight_indices.astype(np.float64))
 
     n_every = weights.size ** (len(explorer.free) - 1)
     if solution.status is Status.INTERRUPTED:
@@ -222,27 +210,20 @@ def front(
         status = Status.OPTIMAL if status is Status.FINISHED else status
     else:
         rng = np.random.default_rng(seed)
-        search = itertools.chain(sweep(explorer, _ORIGINS, rng), fill(explorer, rng))
+        search = itertools.chain(sweep(explorer, rng), fill(explorer, rng))
         status = _walk(search, explorer, budget, progress)
 
     # multiplied by exactly 1, so that no product is rounded
     raw = np.full(problem.n_classes, 1 if weights.spacing is Spacing.LINEAR else weights.size)
 
-    def point(
-        indices: WeightIndices, origin: Origin, betas: tuple[float, float] | None = None
-    ) -> Point:
+    def point(indices: WeightIndices) -> Point:
         confusion = problem.in_examples(explorer.confusion(indices))
-        return Point(indices, confusion, term_values(confusion, smoothing), origin, betas)
+        return Point(indices, confusion, term_values(confusion, smoothing))
 
-    cells = explorer.front()[::-1]
-    ranges = beta_ranges(1 - explorer.accuracy(cells), explorer.cobias(cells))
     return Front(
-        points=tuple(
-            point(explorer.indices(cell), _ORIGINS[explorer.origin(cell)], betas)
-            for cell, betas in zip(cells.tolist(), ranges, strict=True)
-        ),
-        raw=point(raw, RAW),
-        optimum=point(solution.weight_indices, DEFAULT),
+        points=tuple(point(explorer.indices(cell)) for cell in explorer.front()[::-1].tolist()),
+        raw=point(raw),
+        optimum=point(solution.weight_indices),
         scale=weights,
         status=status,
         n_lines=explorer.n_lines,
@@ -258,7 +239,7 @@ def _every_line(explorer: Explorer) -> Iterator[None]:
     here = explorer.equal_weights()
     for choice in itertools.product(range(1, explorer.scale.size + 1), repeat=len(leading)):
         here[leading] = choice
-        explorer.visit(here, np.array([last], np.int64), _ORIGINS.index(ENUMERATION))
+        explorer.visit(here, np.array([last], np.int64))
         yield
 
 
@@ -280,35 +261,3 @@ def _walk(
     except KeyboardInterrupt:
         return Status.INTERRUPTED
     return Status.FINISHED
-
-
-def beta_ranges(error: Floats, cobias: Floats) -> list[tuple[float, float] | None]:
-    """Return for which β each point of a front has the least error + β·COBias; None for no β.
-
-    Parameters
-    ----------
-    error, cobias : ndarray of shape (P,)
-        Of the points of a front, error ascending.
-
-    Examples
-    --------
-    >>> beta_ranges(np.array([0.0, 0.125, 0.25, 0.75]), np.array([0.75, 0.7, 0.25, 0.0]))
-    [(0.0, 0.5), None, (0.5, 2.0), (2.0, inf)]
-    """
-    hull: list[int] = []
-    for place in range(len(error)):
-        while len(hull) > 1 and _slope(error, cobias, hull[-1], place) <= _slope(
-            error, cobias, hull[-2], hull[-1]
-        ):
-            hull.pop()
-        hull.append(place)
-    turns = [_slope(error, cobias, low, high) for low, high in itertools.pairwise(hull)]
-    ranges: list[tuple[float, float] | None] = [None] * len(error)
-    for place, low, high in zip(hull, [0.0, *turns], [*turns, np.inf], strict=True):
-        ranges[place] = (low, high)
-    return ranges
-
-
-def _slope(error: Floats, cobias: Floats, low: int, high: int) -> float:
-    """Return the β at which two points are equally good."""
-    return float((error[high] - error[low]) / (cobias[low] - cobias[high]))

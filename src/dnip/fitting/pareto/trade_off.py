@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 
@@ -31,33 +30,11 @@ from dnip.tables.guards import check_disjoint, scored_rows
 from dnip.tables.sketch import TableSample
 
 
-@dataclass(frozen=True, eq=False)
-class TestScores:
-    """The front scored on a test table.
+class Side(NamedTuple):
+    """Counts of the front on some rows."""
 
-    Attributes
-    ----------
-    source : str
-    n : int
-        Labelled rows.
-    points : tuple of ndarray of shape (N, N)
-        Counts of each point of the front.
-    raw, optimum : ndarray of shape (N, N)
-        Counts of the plain argmax and of the default optimum.
-    """
-
-    source: str
-    n: int
-    points: tuple[Confusion, ...]
-    raw: Confusion
-    optimum: Confusion
-
-    @property
-    def missing(self) -> tuple[int, ...]:
-        """Classes without labelled rows."""
-        return tuple(np.flatnonzero(self.raw.sum(axis=1) == 0).tolist())
-
-    __test__ = False  # a name that begins with Test is no test case
+    points: tuple[Counts, ...]
+    beside: tuple[Counts, ...] = ()  # of the plain argmax and of the default optimum, if known
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +48,8 @@ class TradeOff:
         Found on the opt table.
     provenance : dict
         The package and the opt table, as they stand in a coefficients file.
-    test : TestScores or None
+    test : Side or None
+        On the labelled rows of a test table.
     cross : CrossFit or None
         Scores on rows of the opt table that were left out.
     """
@@ -79,8 +57,20 @@ class TradeOff:
     classes: tuple[str, ...]
     front: Front
     provenance: dict[str, Any]
-    test: TestScores | None = None
+    test: Side | None = None
     cross: CrossFit | None = None
+
+    @property
+    def sides(self) -> dict[str, Side]:
+        """The front on all rows that it is scored on, by "opt", "test" and "left out"."""
+        front = self.front
+        points = tuple(point.confusion for point in front.points)
+        sides = {"opt": Side(points, (front.raw.confusion, front.optimum.confusion))}
+        if self.test is not None:
+            sides["test"] = self.test
+        if self.cross is not None:
+            sides["left out"] = Side(self.cross.confusions)
+        return sides
 
     @property
     def few(self) -> str | None:
@@ -107,7 +97,6 @@ class TradeOff:
             objective={
                 "chosen_by": str(rule),
                 "terms": ["error", "cobias"],
-                "beta_range": _ends(point),
                 "term_values": point.terms,
             },
             fit={
@@ -146,13 +135,7 @@ class TradeOff:
                     "accuracy": point.accuracy,
                     "cobias": point.cobias,
                     "terms": point.terms,
-                    "beta_range": _ends(point),
-                    "found_from": _origin(point),
-                    "opt": _hedged_summary(point.confusion),
-                    "test": None if test is None else _summary(test.points[place]),
-                    "cross_fitted": None
-                    if cross is None
-                    else _hedged_summary(cross.confusions[place]),
+                    **self._scores(place, None if cross is None else cross.confusions[place]),
                 }
                 for place, point in enumerate(found.points)
             ],
@@ -165,23 +148,25 @@ class TradeOff:
             "data": self.provenance["data"],
         }
         if test is not None:
-            summary["raw"]["test"] = _summary(test.raw)
-            summary["optimum"]["test"] = _summary(test.optimum)
-            summary["test_rows"] = test.n
+            summary["raw"]["test"], summary["optimum"]["test"] = map(_summary, test.beside)
+            summary["test_rows"] = int(test.points[0].sum())
         return summary
 
     def choice(self, rule: Rule) -> dict[str, Any]:
         """Return what ``dnip pareto --json`` prints of the chosen point."""
         place = rule.choose(self.front)
-        point = self.front.points[place]
-        cross = self.cross_fitted(rule)
         return {
             "rule": str(rule),
             "number": place + 1,
-            "weight_indices": point.weight_indices.tolist(),
-            "opt": _hedged_summary(point.confusion),
+            "weight_indices": self.front.points[place].weight_indices.tolist(),
+            **self._scores(place, self.cross_fitted(rule)),
+        }
+
+    def _scores(self, place: int, left_out: Confusion | None) -> dict[str, Any]:
+        return {
+            "opt": _hedged_summary(self.front.points[place].confusion),
             "test": None if self.test is None else _summary(self.test.points[place]),
-            "cross_fitted": None if cross is None else _hedged_summary(cross),
+            "cross_fitted": None if left_out is None else _hedged_summary(left_out),
         }
 
     def cross_fitted(self, rule: Rule) -> Confusion | None:
@@ -203,20 +188,6 @@ def _summary(confusion: Counts) -> dict[str, Any]:
 
 def _hedged_summary(confusion: Counts) -> dict[str, Any]:
     return {**_summary(confusion), "expected_cobias": expected_cobias(confusion)}
-
-
-def _ends(point: Point) -> list[float | None] | None:
-    """Return the range of β for JSON, which has no infinity: None for an open end."""
-    if point.betas is None:
-        return None
-    return [None if math.isinf(beta) else beta for beta in point.betas]
-
-
-def _origin(point: Point) -> dict[str, Any]:
-    origin = point.origin
-    if origin.start != "sweep":
-        return {"start": origin.start}
-    return {"start": origin.start, "error": origin.error, "beta": origin.beta, "tau": origin.tau}
 
 
 def trace_front(
@@ -270,7 +241,7 @@ def trace_front(
     True
     """
     check_choice("cross_fit", cross, get_args(Switch))
-    sample, count = sample_of(table, classes, seed=seed)
+    sample, count = sample_of(table, None, classes, seed=seed)
     opt, weight = sample.table, sample.weights
     labelled = scored_rows(opt, "a fit")
     held_out = None
@@ -325,7 +296,7 @@ def trace_front(
     return replace(trade_off, cross=checked)
 
 
-def _score(table: ProbabilityTable, found: Front) -> TestScores:
+def _score(table: ProbabilityTable, found: Front) -> Side:
     p, labels = np.asfortranarray(table.probabilities), table.labels
     assert labels is not None
     n_classes = table.n_classes
@@ -334,10 +305,4 @@ def _score(table: ProbabilityTable, found: Front) -> TestScores:
         predictions = decide(p, found.scale.multipliers(point.weight_indices))
         return count_pairs(labels, predictions, n_classes, n_classes)
 
-    return TestScores(
-        table.source,
-        len(labels),
-        tuple(count(point) for point in found.points),
-        count(found.raw),
-        count(found.optimum),
-    )
+    return Side(tuple(map(count, found.points)), (count(found.raw), count(found.optimum)))

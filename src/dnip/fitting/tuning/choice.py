@@ -13,7 +13,7 @@ from dnip.base.option import CriterionName
 from dnip.base.typing import Floats, Integers, Labels
 from dnip.base.validation import check_choice, check_number
 from dnip.fitting.tuning.settings import Settings
-from dnip.metrics import METRICS
+from dnip.metrics import METRICS, Metric
 
 #: Which of two candidates is better: by accuracy then COBias, the other way round, or by a sum.
 CRITERIA: tuple[str, ...] = get_args(CriterionName)
@@ -166,8 +166,9 @@ def choose(
     5
     """
     candidates = sorted(predictions, key=lambda settings: settings.distance)
-    evidence = _Evidence(labels, [predictions[c] for c in candidates], n_classes, seed, weight)
-    steps = [evidence.scores(weights) for weights in criterion.steps]
+    worth = np.ones(n_classes) if weight is None else weight
+    told = [predictions[one] for one in candidates]
+    steps = _scores(labels, told, criterion.steps, n_classes, seed, worth)
     first = _against(steps[0], 0)
     numbers = np.stack([steps[0][:, 0], first.ahead, first.errors], axis=1).tolist()
     standings = {one: Standing(*own) for one, own in zip(candidates, numbers, strict=True)}
@@ -201,13 +202,9 @@ class _Differences(NamedTuple):
         if confidence == 0:
             return 0.0
         chance = self.resampled - self.resampled.mean(axis=1, keepdims=True)
-        steps = np.divide(
-            chance,
-            self.errors[:, None],
-            out=np.zeros_like(chance),
-            where=self.errors[:, None] > _ROUNDING,
-        )
-        return float(np.quantile(steps.max(axis=0), confidence))
+        known = self.errors > _ROUNDING
+        steps = chance[known] / self.errors[known, None]
+        return float(np.quantile(steps.max(axis=0, initial=0.0), confidence))
 
 
 def _against(scores: Floats, reference: int) -> _Differences:
@@ -216,96 +213,68 @@ def _against(scores: Floats, reference: int) -> _Differences:
     return _Differences(differences[:, 0], resampled.std(axis=1), resampled)
 
 
-class _Evidence:
-    """Scores of all candidates, on the dev rows and on bootstrap samples.
+def _scores(
+    labels: Sequence[Labels],
+    predictions: Sequence[Sequence[Labels]],
+    steps: Sequence[Mapping[str, float]],
+    n_classes: int,
+    seed: int,
+    weight: Floats,
+) -> list[Floats]:
+    """Return scores by each step, candidates × (1 + samples), those of the dev rows first.
 
-    A sample draws folds, then rows within fold and class. Rows of a class that all candidates
-    predict in the same way are interchangeable, so the counts of such patterns are drawn.
+    A sample draws folds, then rows within fold and class.
     """
-
-    def __init__(
-        self,
-        labels: Sequence[Labels],
-        predictions: Sequence[Sequence[Labels]],
-        n_classes: int,
-        seed: int,
-        weight: Floats | None,
-    ) -> None:
-        rng = np.random.default_rng(seed)
-        n_folds = len(labels)
-        self._folds = [
-            _FoldEvidence(true, [parts[number] for parts in predictions], n_classes, rng, weight)
-            for number, true in enumerate(labels)
-        ]
-        drawn = rng.multinomial(n_folds, np.full(n_folds, 1 / n_folds), SAMPLES)
-        shares = np.vstack([np.ones(n_folds), drawn]) * [len(true) for true in labels]
-        self._shares = shares / shares.sum(axis=1, keepdims=True)
-
-    def scores(self, weights: Mapping[str, float]) -> Floats:
-        """Return scores, candidates × (1 + samples), the dev rows themselves first."""
-        total = 0.0
-        for number, fold in enumerate(self._folds):
-            for metric, weight in weights.items():
-                part = fold.metric(metric) * self._shares[:, number]
-                total = total + weight * METRICS[metric].sign * part
-        return np.asarray(total)
+    rng = np.random.default_rng(seed)
+    n_folds = len(labels)
+    patterns = [
+        _patterns(np.column_stack([true, *parts]), rng)
+        for true, *parts in zip(labels, *predictions, strict=True)
+    ]
+    drawn = rng.multinomial(n_folds, np.full(n_folds, 1 / n_folds), SAMPLES)
+    shares = np.vstack([np.ones(n_folds), drawn]) * [len(true) for true in labels]
+    shares /= shares.sum(axis=1, keepdims=True)
+    found = np.zeros((len(steps), len(predictions), 1 + SAMPLES))
+    for (rows, counts), share in zip(patterns, shares.T, strict=True):
+        for number, step in enumerate(steps):
+            for name, worth in step.items():
+                values = _values(METRICS[name], rows, counts, n_classes, weight)
+                found[number] += worth * METRICS[name].sign * values * share
+    return list(found)
 
 
-class _FoldEvidence:
-    """The dev rows of one fold."""
+def _patterns(rows: Integers, rng: np.random.Generator) -> tuple[Integers, Integers]:
+    """Return the different rows, and how many there are of each, here and in the samples.
 
-    def __init__(
-        self,
-        labels: Labels,
-        predictions: Sequence[Labels],
-        n_classes: int,
-        rng: np.random.Generator,
-        weight: Floats | None,
-    ) -> None:
-        self._n_classes, self._weight = n_classes, weight
-        rows = np.column_stack([labels, *predictions])
-        patterns, counts = np.unique(rows, axis=0, return_counts=True)
-        self._true, self._predicted = patterns[:, 0], patterns[:, 1:]
-        self._counts = _resample(self._true, counts, rng)
-
-    def metric(self, name: str) -> Floats:
-        """Return a metric, candidates × (1 + samples)."""
-        metric = METRICS[name]
-        if metric.of_class_accuracies is not None:
-            return metric.of_class_accuracies(*self._class_accuracies())
-        candidates = map(self._confusions, range(self._predicted.shape[1]))
-        return np.array([[metric.of(one) for one in confusions] for confusions in candidates])
-
-    def _class_accuracies(self) -> tuple[Floats, Integers]:
-        """Return class accuracies, candidates × samples × classes, and the rows of each class.
-
-        Classes without rows are left out.
-        """
-        right = (self._predicted == self._true[:, None]).astype(np.float64)
-        rates, sizes = [], []
-        for c in np.unique(self._true):
-            own = self._true == c
-            size = self._counts[0, own].sum()
-            rates.append((self._counts[:, own] @ right[own]).T / size)
-            sizes.append(size if self._weight is None else size * self._weight[c])
-        return np.stack(rates, axis=-1), np.array(sizes)
-
-    def _confusions(self, candidate: int) -> list[Floats]:
-        n = self._n_classes
-        cells = self._true * n + self._predicted[:, candidate]
-        weight = np.ones(n) if self._weight is None else self._weight
-        return [
-            np.bincount(cells, counts, n * n).reshape(n, n) * weight[:, None]
-            for counts in self._counts
-        ]
+    A row is a true class and what the candidates predict. Rows that are the same are
+    interchangeable, so their numbers are drawn. Samples have the same class sizes.
+    """
+    patterns, here = np.unique(rows, axis=0, return_counts=True)
+    counts = np.tile(here, (1 + SAMPLES, 1))
+    for c in np.unique(patterns[:, 0]):
+        own = np.flatnonzero(patterns[:, 0] == c)
+        n = int(here[own].sum())
+        counts[1:, own] = rng.multinomial(n, here[own] / n, SAMPLES)
+    return patterns, counts
 
 
-def _resample(true: Labels, counts: Integers, rng: np.random.Generator) -> Integers:
-    """Return the counts of each pattern, then those of samples with the same class sizes."""
-    drawn = np.empty((1 + SAMPLES, len(counts)), np.int64)
-    drawn[0] = counts
-    for c in np.unique(true):
-        own = np.flatnonzero(true == c)
-        n = int(counts[own].sum())
-        drawn[1:, own] = rng.multinomial(n, counts[own] / n, SAMPLES)
-    return drawn
+def _values(
+    metric: Metric, rows: Integers, counts: Integers, n_classes: int, weight: Floats
+) -> Floats:
+    """Return a metric of patterns, candidates × (1 + samples)."""
+    true, predicted = rows[:, 0], rows[:, 1:]
+    if metric.of_class_accuracies is not None:
+        present, rates = np.unique(true), []
+        sizes = np.bincount(true, counts[0], n_classes)[present]
+        for c, size in zip(present, sizes, strict=True):
+            own = true == c
+            right = (predicted[own] == c).astype(np.float64)
+            rates.append((counts[:, own] @ right).T / size)
+        return metric.of_class_accuracies(np.stack(rates, axis=-1), sizes * weight[present])
+    cells = true[:, None] * n_classes + predicted
+    confusions = (
+        np.bincount(own, sample, n_classes**2).reshape(n_classes, n_classes) * weight[:, None]
+        for own in cells.T
+        for sample in counts
+    )
+    return np.reshape([metric.of(one) for one in confusions], (-1, 1 + SAMPLES))

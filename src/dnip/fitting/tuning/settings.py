@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
 from itertools import product
 from typing import Any
@@ -30,7 +29,7 @@ class Settings:
     smoothing : float, optional
         μ, above 0; 0.4·M if left out.
     robust : {"auto", "on", "off"}, default="auto"
-        As for :func:`dnip.fit_table`.
+        As for :func:`dnip.fit`.
 
     Examples
     --------
@@ -119,7 +118,12 @@ class Grid:
 
     def __post_init__(self) -> None:
         for f in fields(self):
-            values = _distinct(f.name, getattr(self, f.name))
+            values = tuple(dict.fromkeys(getattr(self, f.name)))
+            if not values:
+                raise InvalidInputError(
+                    f"{f.name} is empty: there is nothing to choose from",
+                    hint="Give at least one value, such as the default alone",
+                )
             object.__setattr__(self, f.name, values)
         self.candidates()  # refuses values out of range
 
@@ -136,13 +140,3 @@ class Grid:
             if tau or mu == least:
                 found.append(Settings(beta, tau, str(scale), mu, robust))
         return tuple(sorted(dict.fromkeys(found), key=lambda settings: settings.distance))
-
-
-def _distinct(name: str, values: Iterable[Any]) -> tuple[Any, ...]:
-    distinct = tuple(dict.fromkeys(values))
-    if not distinct:
-        raise InvalidInputError(
-            f"{name} is empty: there is nothing to choose from",
-            hint="Give at least one value, such as the default alone",
-        )
-    return distinct

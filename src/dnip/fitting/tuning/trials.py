@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import replace
-from itertools import groupby
+from itertools import product
 from threading import Event
 from typing import NamedTuple
 
@@ -30,17 +30,35 @@ _PATIENCE = 1.0
 
 #: Called after every fit, with the number of fits done and of all.
 Progress = Callable[[int, int], None]
-#: What candidates predict on the dev rows of a fold, by candidate and number of the fold.
-Predictions = dict[tuple[Settings, int], Labels]
 
 
 class Fold(NamedTuple):
-    """The rows of one split: to fit on, with labels, and to score on."""
+    """The rows of one split: to fit on, and to score on."""
 
     probabilities: Probabilities
     labels: Labels
     dev: Probabilities
+    dev_labels: Labels
     weight: Floats | None = None  # (M,) how many rows each row to fit on stands for
+
+
+def cut(
+    probabilities: Probabilities,
+    labels: Labels,
+    dev_rows: Sequence[Integers],
+    weight: Floats | None = None,
+) -> tuple[Fold, ...]:
+    """Return a fold for each set of rows to score on; the others are fitted."""
+    return tuple(
+        Fold(
+            np.delete(probabilities, dev, axis=0),
+            np.delete(labels, dev),
+            probabilities[dev],
+            labels[dev],
+            None if weight is None else np.delete(weight, dev),
+        )
+        for dev in dev_rows
+    )
 
 
 class Trials(NamedTuple):
@@ -76,58 +94,49 @@ def run_trials(
     deadline, progress : optional
     """
     stopped = Event()
+    found: dict[tuple[Settings, int], Labels] = {}
 
     def heed(_entry: TraceEntry) -> None:  # Ctrl-C itself reaches the main thread only
         if stopped.is_set():
             raise KeyboardInterrupt
 
-    def fit(group: Sequence[Settings], number: int) -> Predictions:
-        """Fit settings on one fold; they differ only in their robust mode."""
-        fold = folds[number]
+    def fit(settings: Settings, number: int) -> None:
+        fold, robust = folds[number], settings.robust != "off"
+        plain = replace(settings, robust="off"), number
+        if not robust and plain in optima:  # no need to fit it again
+            found[plain] = optima[plain]
+            return
+        left = None if deadline is None else deadline - time.perf_counter()
+        if stopped.is_set() or (left is not None and left <= 0):
+            return
         problem = Problem.trusted(fold.probabilities, fold.labels, classes, fold.weight)
-        found: Predictions = {}
-        plain: Labels | None = None
-        for settings in group:
-            if settings.robust == "off" and plain is not None:
-                found[settings, number] = plain
-                continue
-            left = None if deadline is None else deadline - time.perf_counter()
-            if stopped.is_set() or (left is not None and left <= 0):
-                break
-            chosen = replace(settings.of(base), time_limit=left)
-            fitted = fit_robustly(problem, chosen, unlabelled, progress=heed)
-            if fitted.solution.status in (Status.TIME_LIMIT, Status.INTERRUPTED):
-                break
-            predicted = decide(fold.dev, fitted.solution.multipliers)
-            found[settings, number] = predicted.astype(np.int64)
-            if fitted.decision is None:  # the plain optimum: no need to fit it again
-                plain = found[settings, number]
-        return found
+        chosen = replace(settings.of(base), time_limit=left)
+        fitted = fit_robustly(problem, chosen, unlabelled, progress=heed)
+        if fitted.solution.status in (Status.TIME_LIMIT, Status.INTERRUPTED):
+            return
+        predicted = decide(fold.dev, fitted.solution.multipliers).astype(np.int64)
+        found[settings, number] = predicted
+        if fitted.decision is None:
+            optima[plain] = predicted
 
     classes = [str(c) for c in range(folds[0].probabilities.shape[1])]
-    numbers, total = range(len(folds)), len(candidates) * len(folds)
-    found: Predictions = {}
+    numbers, optima = range(len(folds)), dict[tuple[Settings, int], Labels]()
+    jobs = sorted(product(candidates, numbers), key=lambda job: job[0].robust == "off")
     interrupted = False
     # Warnings of classes without labels: the final fit gives them once.
     with unwarned(), ThreadPoolExecutor(n_cores(), "dnip-tune") as pool:
-        started = []
         try:
-            for group in _alike_but_robust(candidates):
-                started += [pool.submit(fit, group, number) for number in numbers]
-            running = set(started)
+            running = {pool.submit(fit, *job) for job in jobs}
             while running:
                 done, running = wait(running, _PATIENCE, FIRST_COMPLETED)
                 for future in done:
-                    found |= future.result()
+                    future.result()
                 if progress is not None:
-                    progress(len(found), total)
+                    progress(len(found), len(jobs))
         except KeyboardInterrupt:
             interrupted = True
         finally:
             stopped.set()
-    for future in started:
-        if future.exception() is None:  # a search that was stopped at its very start raises
-            found |= future.result()
     finished = {
         settings: tuple(found[settings, number] for number in numbers)
         for settings in candidates
@@ -136,28 +145,15 @@ def run_trials(
     return Trials(finished, interrupted)
 
 
-def _alike_but_robust(candidates: Sequence[Settings]) -> list[tuple[Settings, ...]]:
-    """Group candidates that differ only in their robust mode, in their order, "off" last."""
-
-    def shared(settings: Settings) -> Settings:
-        return replace(settings, robust="auto")
-
-    place = {shared(settings): number for number, settings in reversed([*enumerate(candidates)])}
-    together = sorted(candidates, key=lambda s: (place[shared(s)], s.robust == "off"))
-    return [tuple(group) for _, group in groupby(together, shared)]
-
-
-class Split(NamedTuple):
-    """Ascending row numbers to fit on and to score on; no row is in both."""
-
-    opt: Integers
-    dev: Integers
-
-
-def fold_rows(
-    labels: Labels, classes: Sequence[str], n_folds: int | None, seed: int
-) -> tuple[Split, ...]:
-    """Divide the rows of every class into folds; each is scored by fits on the others.
+def choose_dev_rows(
+    labels: Labels,
+    classes: Sequence[str],
+    seed: int,
+    *,
+    n_folds: int | None = None,
+    share: float | None = None,
+) -> list[Integers]:
+    """Return the rows to score on: folds of the rows, or a share of every class.
 
     Parameters
     ----------
@@ -165,22 +161,25 @@ def fold_rows(
         Class indices.
     classes : sequence of str
         Names for messages.
-    n_folds : int or None
-        At least 2, and no class may have fewer labels. None: 5, or as many as the smallest class
-        has labels.
     seed : int
         Seed of the shuffle.
+    n_folds : int, optional
+        At least 2, and no class may have fewer labels. By default 5, or as many as the smallest
+        class has labels.
+    share : float, optional
+        Above 0 and below 1. At least one row of every class is on either side.
 
     Raises
     ------
     InvalidInputError
-        If a class has fewer labels than folds.
+        If a class has fewer labels than folds, or only one.
 
     Examples
     --------
-    >>> splits = fold_rows(np.array([0, 0, 1, 1, 1]), ["no", "yes"], 2, seed=0)
-    >>> [(split.opt.tolist(), split.dev.tolist()) for split in splits]
-    [([0, 4], [1, 2, 3]), ([1, 2, 3], [0, 4])]
+    >>> [rows.tolist() for rows in choose_dev_rows(np.array([0, 0, 1, 1, 1]), "ny", 0, n_folds=2)]
+    [[1, 2, 3], [0, 4]]
+    >>> len(choose_dev_rows(np.repeat([0, 1], [10, 20]), "ny", 0, share=0.1)[0])
+    3
     """
     check_integer("seed", seed, at_least=0)
     support = np.bincount(labels)
@@ -191,6 +190,17 @@ def fold_rows(
             f"class {classes[scarce]} has 1 labelled row, which cannot be both fitted and scored",
             hint="Label more rows of it, or give a dev table of its own",
         )
+    if share is not None:
+        if check_number("dev_share", share, above=0) >= 1:
+            raise InvalidInputError(
+                f"dev_share is {share:g}, which leaves no row to fit on", hint="Give less than 1"
+            )
+        rng, dev = np.random.default_rng(seed), []
+        for c in np.flatnonzero(support):
+            own = rng.permutation(np.flatnonzero(labels == c))
+            n_dev = math.floor(share * len(own) + 0.5)
+            dev.append(own[: min(max(n_dev, 1), len(own) - 1)])
+        return [np.sort(np.concatenate(dev))]
     if n_folds is None:
         n_folds = min(USUAL_FOLDS, fewest)
     check_integer("folds", n_folds, at_least=2)
@@ -200,65 +210,4 @@ def fold_rows(
             hint=f"Give {fewest} folds at most, or label more rows of it",
         )
     fold = deal_folds(labels, n_folds, seed)
-    return tuple(
-        Split(np.flatnonzero(fold != number), np.flatnonzero(fold == number))
-        for number in range(n_folds)
-    )
-
-
-def share_rows(
-    labels: Labels, classes: Sequence[str], share: float, seed: int
-) -> tuple[Split, ...]:
-    """Set a share of every class aside to score on.
-
-    Parameters
-    ----------
-    labels, classes, seed
-        As for :func:`fold_rows`.
-    share : float
-        Above 0 and below 1; every class needs a row on both sides.
-
-    Raises
-    ------
-    InvalidInputError
-        If a class would have no row on one side.
-
-    Examples
-    --------
-    >>> (split,) = share_rows(np.repeat([0, 1], [10, 20]), ["no", "yes"], 0.1, seed=0)
-    >>> len(split.opt), len(split.dev)
-    (27, 3)
-    """
-    check_number("dev_share", share, above=0)
-    if share >= 1:
-        raise InvalidInputError(
-            f"dev_share is {share:g}, which leaves no row to fit on", hint="Give less than 1"
-        )
-    rng = np.random.default_rng(check_integer("seed", seed, at_least=0))
-    taken = []
-    for c in np.unique(labels).tolist():
-        own = rng.permutation(np.flatnonzero(labels == c))
-        n_dev = math.floor(share * len(own) + 0.5)
-        if not 0 < n_dev < len(own):
-            raise _bad_share(classes[c], len(own), share, n_dev)
-        taken.append(own[:n_dev])
-    dev = np.zeros(len(labels), bool)
-    dev[np.concatenate(taken)] = True
-    return (Split(np.flatnonzero(~dev), np.flatnonzero(dev)),)
-
-
-def _bad_share(name: str, n: int, share: float, n_dev: int) -> InvalidInputError:
-    rows = f"{n} labelled row" + ("s" if n > 1 else "")
-    if n == 1:
-        return InvalidInputError(
-            f"class {name} has 1 labelled row, which cannot be both fitted and scored",
-            hint="Label more rows of it, or give a dev table of its own",
-        )
-    side = "score on" if n_dev == 0 else "fit on"
-    least = 0.5 / n
-    more = math.ceil(least * 1000) / 1000
-    remedy = f"Give {more:g} or more" if n_dev == 0 else f"Give less than {1 - least:.3g}"
-    return InvalidInputError(
-        f"class {name} has {rows}: a dev share of {share:g} leaves none of them to {side}",
-        hint=f"{remedy}, take folds instead, or label more rows of it",
-    )
+    return [np.flatnonzero(fold == number) for number in range(n_folds)]

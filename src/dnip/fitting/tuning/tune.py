@@ -6,7 +6,6 @@ import time
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,13 +20,14 @@ from dnip.fitting.sampled import sample_of
 from dnip.fitting.settings import FitSettings
 from dnip.fitting.tuning.choice import Choice, Criterion, Standing, choose
 from dnip.fitting.tuning.settings import Grid, Settings
-from dnip.fitting.tuning.trials import Fold, Progress, fold_rows, run_trials, share_rows
+from dnip.fitting.tuning.trials import Fold, Progress, choose_dev_rows, cut, run_trials
 from dnip.method.coefficients import Coefficients
 from dnip.method.objective import Objective
 from dnip.metrics import METRICS, accuracy, cobias
 from dnip.metrics.confusion import count_pairs
 from dnip.solvers import Solver
 from dnip.tables import ProbabilityTable
+from dnip.tables.given import TableLike
 from dnip.tables.guards import check_disjoint, scored_rows
 from dnip.tables.sampling import Sample
 
@@ -149,8 +149,8 @@ class Tuning:
 
 
 def tune(
-    table: ProbabilityTable | Path | ArrayLike,
-    labels: ArrayLike | None = None,
+    data: TableLike,
+    y: ArrayLike | None = None,
     grid: Grid | None = None,
     *,
     classes: Sequence[str] | None = None,
@@ -174,15 +174,10 @@ def tune(
 
     Parameters
     ----------
-    table : ProbabilityTable, Path or array-like of shape (M, N)
-        The opt set. Rows without a label are used by robust fits only. Of a file of more than
-        1,000,000 rows, a sample is used.
-    labels : array-like of shape (M,), optional
-        Class indices, where `table` is a matrix; -1 for a row without one.
+    data, y, classes
+        The opt set, as for :func:`dnip.fit`.
     grid : Grid, optional
         The candidates; ``Grid()`` by default.
-    classes : sequence of str, optional
-        Class names of a file.
     criterion : Criterion or str, default="weighted"
         What makes a candidate better.
     folds : int, optional
@@ -195,7 +190,7 @@ def tune(
     objective : Objective, optional
         Terms, and COBias or COBias_single; its β, τ and μ are replaced by those of the candidates.
     unlabelled, solver, seed
-        As for :func:`dnip.fitting.fit.fit_table`.
+        As for :func:`dnip.fit`.
     time_limit : float, optional
         Seconds in all. Candidates that are not finished after four fifths of it are left out.
     confidence : float, default=0.9
@@ -221,10 +216,10 @@ def tune(
 
     Examples
     --------
-    >>> rng = np.random.default_rng(0)
-    >>> y = np.repeat([0, 1], 50)
-    >>> p = rng.dirichlet([4, 2], 100) + 0.2 * np.eye(2)[y]
-    >>> found = tune(p / p.sum(axis=1, keepdims=True), y, Grid(betas=(1.0, 2.7), scales=(30,)))
+    >>> import dnip
+    >>> from dnip.fitting.tuning import Grid
+    >>> P, y = [[0.9, 0.1], [0.6, 0.4], [0.8, 0.2], [0.7, 0.3]] * 25, ["ham", "spam"] * 50
+    >>> found = dnip.tune(P, y, Grid(betas=(1.0, 2.7), scales=(30,)))
     >>> len(found.candidates), found.scheme, found.coefficients.scale
     (4, '5 folds', 30)
     """
@@ -234,9 +229,10 @@ def tune(
     check_number("confidence", confidence, at_least=0, at_most=1)
     if time_limit is not None:
         check_number("time_limit", time_limit, at_least=0)
-    sample, count = sample_of(_as_table(table, labels), classes, seed=seed)
+    sample, count = sample_of(data, y, classes, seed=seed)
     opt = sample.table
-    scheme, trial_folds, dev_labels = _set_apart(sample, folds, dev_share, dev, seed)
+    scheme, trial_folds = _set_apart(sample, folds, dev_share, dev, seed)
+    dev_labels = [fold.dev_labels for fold in trial_folds]
     weight = None if dev is not None else sample.class_weights
     base = FitSettings(objective, solver=solver, seed=seed)
     more = unlabelled_rows(opt, unlabelled)
@@ -287,28 +283,14 @@ def tune(
     )
 
 
-def _as_table(
-    table: ProbabilityTable | Path | ArrayLike, labels: ArrayLike | None
-) -> ProbabilityTable | Path:
-    if not isinstance(table, ProbabilityTable | Path):
-        known = None if labels is None else np.asarray(labels)
-        return ProbabilityTable(np.asarray(table), known)
-    if labels is not None:
-        raise InvalidInputError(
-            f"{table} has labels of its own, and others are given beside it",
-            hint="Give a matrix with labels, or a table alone",
-        )
-    return table
-
-
 def _set_apart(
     sample: Sample,
     folds: int | None,
     dev_share: float | None,
     dev: ProbabilityTable | None,
     seed: int,
-) -> tuple[str, tuple[Fold, ...], tuple[Labels, ...]]:
-    """Return how dev rows are chosen, the rows of each fold, and the labels of its dev rows."""
+) -> tuple[str, tuple[Fold, ...]]:
+    """Return how dev rows are chosen, and the rows of each fold."""
     ways = {"folds": folds, "a dev share": dev_share, "a dev table": dev}
     given = [name for name, value in ways.items() if value is not None]
     if len(given) > 1:
@@ -316,33 +298,24 @@ def _set_apart(
             f"{' and '.join(given)} are given, but candidates are scored in one way",
             hint="Keep one of them",
         )
-    opt = sample.table
-    known = scored_rows(opt, "a fit")
+    known = scored_rows(sample.table, "a fit")
     p, y, weight = known.probabilities, known.labels, sample.weights
     assert y is not None
     if dev is not None:
-        scored = _check_dev(opt, dev)
+        scored = _check_dev(sample.table, dev)
         assert scored.labels is not None
-        fold = Fold(p, y, scored.probabilities, weight)
-        return f"dev table {dev.source}", (fold,), (scored.labels,)
-    if dev_share is not None:
-        scheme, splits = f"dev share {dev_share:g}", share_rows(y, known.classes, dev_share, seed)
-    else:
-        splits = fold_rows(y, known.classes, folds, seed)
-        scheme = f"{len(splits)} folds"
-    parts = tuple(
-        Fold(p[rows], y[rows], p[left_out], None if weight is None else weight[rows])
-        for rows, left_out in splits
-    )
-    return scheme, parts, tuple(y[split.dev] for split in splits)
+        fold = Fold(p, y, scored.probabilities, scored.labels, weight)
+        return f"dev table {dev.source}", (fold,)
+    rows = choose_dev_rows(y, known.classes, seed, n_folds=folds, share=dev_share)
+    scheme = f"{len(rows)} folds" if dev_share is None else f"dev share {dev_share:g}"
+    return scheme, cut(p, y, rows, weight)
 
 
 def _check_dev(opt: ProbabilityTable, dev: ProbabilityTable) -> ProbabilityTable:
     """Return the labelled rows of a dev table, or say why it cannot score fits on the opt set."""
     check_disjoint(opt, dev, "dev")
     scored = scored_rows(dev)
-    found = np.unique(np.asarray(scored.labels))
-    missing = [name for c, name in enumerate(dev.classes) if c not in found]
+    missing = [name for c, name in enumerate(dev.classes) if c not in np.asarray(scored.labels)]
     if missing:
         warnings.warn(
             f"{dev.source}: no labelled row of class {listed(missing)}, which has no say in "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from functools import partial
-from itertools import cycle
+from itertools import cycle, product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -146,28 +146,18 @@ def _least_accurate(raw: Confusion) -> Integers:
     return np.sort(np.argsort(rates, kind="stable")[:MOST_CLASSES])
 
 
-class _Looks(NamedTuple):
-    """How arrows look on all sides: a colour by the class they end at, and points per share."""
+def _looks(sides: Sequence[Sequence[Flow]]) -> tuple[dict[int, str], float]:
+    """Return the colour of each class that arrows end at, and how thick arrows are, in points.
 
-    colours: dict[int, str]
-    points: float
-
-    def width(self, flow: Flow) -> float:
-        """Return the width of an arrow in points."""
-        return _THINNEST + self.points * flow.of_rows
-
-
-def _looks(sides: Sequence[Sequence[Flow]]) -> _Looks:
-    """Return looks such that all arrows to one class fit side by side."""
-    every = [flow for side in sides for flow in side if flow.odd >= 0]
-    popular = [c for c, _ in Counter(flow.odd for flow in every).most_common()]
+    All arrows to one class fit side by side.
+    """
+    popular = Counter(flow.odd for side in sides for flow in side if flow.odd >= 0).most_common()
     points = _THICKEST - _THINNEST
-    for side in sides:
-        for goal in popular:
-            arriving = [flow.of_rows for flow in side if flow.odd == goal]
-            room = _ROOM - _THINNEST * len(arriving)
-            points = min(points, max(room, 0.0) / max(sum(arriving), 1e-9))
-    return _Looks(dict(zip(popular, cycle(_COLOURS), strict=False)), points)
+    for side, (goal, _) in product(sides, popular):
+        arriving = [flow.of_rows for flow in side if flow.odd == goal]
+        room = _ROOM - _THINNEST * len(arriving)
+        points = min(points, max(room, 0.0) / max(sum(arriving), 1e-9))
+    return {c: colour for (c, _), colour in zip(popular, cycle(_COLOURS), strict=False)}, points
 
 
 def _draw_side(
@@ -176,7 +166,7 @@ def _draw_side(
     classes: Sequence[str],
     shown: Integers,
     colour: str,
-    looks: _Looks,
+    looks: tuple[dict[int, str], float],
 ) -> None:
     sources = [int(c) for c in shown]
     goals = sources
@@ -200,52 +190,39 @@ def _draw_side(
     for both in (axes, right):
         both.tick_params(length=0, labelsize=9.5)
         both.spines[:].set_visible(False)
-    for x, shift, heading, side in (
-        (0.0, 0, "accuracy", "left"),
-        (_SHARE, 0, "of its errors", "right"),
-        (1.0, 4, "go to", "left"),
-    ):
-        axes.annotate(
-            heading,
-            (x, 1.0),
-            (shift, 6),
-            xycoords="axes fraction",
-            textcoords="offset points",
-            ha=side,
-            va="bottom",
-            fontsize=8.5,
-            color=FAINT,
-        )
+    look = {"textcoords": "offset points", "fontsize": 8.5, "color": FAINT, "va": "bottom"}
+    headings = ((0.0, 0, "accuracy"), (_SHARE, 0, "of its errors"), (1.0, 4, "go to"))
+    for (x, shift, heading), side in zip(headings, ("left", "right", "left"), strict=True):
+        axes.annotate(heading, (x, 1.0), (shift, 6), "axes fraction", ha=side, **look)
 
 
 def _draw_accuracy(axes: Any, y: float, flow: Flow, colour: str) -> None:  # noqa: ANN401
-    text = {"va": "center_baseline", "fontsize": 9, "color": INK}
     axes.barh(y, _BAR_END, height=0.56, color=_TRACK)
-    if np.isnan(flow.rate):
-        axes.text(0.01, y, "no rows", va="center_baseline", fontsize=9, color=FAINT)
-        return
-    axes.barh(y, _BAR_END * flow.rate, height=0.56, color=colour)
-    axes.text(_VALUE, y, f"{flow.rate:.2f}", **text)
-    if flow.odd < 0:
-        axes.text(_SHARE, y, "no errors", ha="right", va="center_baseline", fontsize=9, color=FAINT)
-    else:
-        axes.text(_SHARE, y, f"{flow.of_errors:.0%}", ha="right", **text)
+    texts = [(0.01, "no rows", "left")]
+    if not np.isnan(flow.rate):
+        axes.barh(y, _BAR_END * flow.rate, height=0.56, color=colour)
+        going = "no errors" if flow.odd < 0 else f"{flow.of_errors:.0%}"
+        texts = [(_VALUE, f"{flow.rate:.2f}", "left"), (_SHARE, going, "right")]
+    for x, text, side in texts:
+        ink = FAINT if text.startswith("no ") else INK
+        axes.text(x, y, text, ha=side, va="center_baseline", fontsize=9, color=ink)
 
 
 def _draw_arrows(
     axes: Any,  # noqa: ANN401 - the library's own type
     starts: Sequence[tuple[float, Flow]],
     ends: dict[int, float],
-    looks: _Looks,
+    looks: tuple[dict[int, str], float],
 ) -> None:
     """Draw curved arrows; those to one class end side by side, in the order of their starts."""
     patches, effects = load_matplotlib("patches"), load_matplotlib("patheffects")
     paths = load_matplotlib("path")
+    colours, thickness = looks
     codes = [paths.Path.MOVETO, *[paths.Path.CURVE4] * 3]
     middle = (_TAIL + _HEAD) / 2
     for goal, end in ends.items():
         arrows = [(y, flow) for y, flow in starts if flow.odd == goal]
-        widths = [looks.width(flow) for _, flow in arrows]
+        widths = [_THINNEST + thickness * flow.of_rows for _, flow in arrows]
         for (y, _), width, shift in zip(arrows, widths, _side_by_side(widths), strict=True):
             points = [(_TAIL, y), (middle, y), (middle - 0.05, end + shift), (_HEAD, end + shift)]
             axes.add_patch(
@@ -254,7 +231,7 @@ def _draw_arrows(
                     arrowstyle="-|>",
                     mutation_scale=6 + width,
                     linewidth=width,
-                    color=looks.colours[goal],
+                    color=colours[goal],
                     shrinkA=0,
                     shrinkB=0,
                     joinstyle="miter",

@@ -14,12 +14,10 @@ from dnip.presenting.artefacts import Figure
 from dnip.presenting.drawing.style import BLACK, COLOURS, FAINT, FIXED, GREEN, GREY, tidy
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from dnip.base.typing import Counts
     from dnip.fitting.pareto import TradeOff
 
-_OPT, _TEST, _LEFT_OUT, _CHOSEN = FIXED["opt"], FIXED["test"], GREEN, BLACK
+_OPT, _TEST, _CHOSEN = FIXED["opt"], FIXED["test"], BLACK
+_LOOKS = {"opt": (_OPT, "-"), "left out": (GREEN, ":"), "test": (_TEST, "-")}
 _CLASS_COLOURS = (*COLOURS, GREY)
 # Lines of more classes than these would hide one another.
 _MOST_NAMED = len(_CLASS_COLOURS)
@@ -48,35 +46,25 @@ def _draw(figure: Any, found: TradeOff, chosen: int | None) -> None:  # noqa: AN
 
 def draw_front(axes: Any, found: TradeOff, chosen: int | None = None) -> None:  # noqa: ANN401
     """Draw accuracy against COBias into one set of axes."""
-    front, test, cross = found.front, found.test, found.cross
-    opt = [point.confusion for point in front.points]
-    sides: list[tuple[str, str, Sequence[Counts], Counts | None, Counts | None, str]] = [
-        ("opt", _OPT, opt, front.raw.confusion, front.optimum.confusion, "-")
-    ]
-    if cross is not None:
-        sides.append(("rows left out (expected)", _LEFT_OUT, cross.confusions, None, None, ":"))
-    if test is not None:
-        sides.append(("test", _TEST, test.points, test.raw, test.optimum, "-"))
-    for name, colour, points, raw, optimum, style in sides:
-        gap = expected_cobias if colour == _LEFT_OUT else cobias
-        at = np.array([(gap(counts), accuracy(counts)) for counts in points])
-        axes.plot(*at.T, style, color=colour, lw=1, marker=".", ms=4, label=f"front on {name}")
-        for counts, marker, what in ((raw, "X", "raw argmax"), (optimum, "D", "default optimum")):
-            if counts is not None:
-                place = cobias(counts), accuracy(counts)
-                label = what if name == "opt" else None
-                axes.plot(*place, marker, color=colour, ms=8, mec="white", ls="", label=label)
+    for name, side in found.sides.items():
+        colour, style = _LOOKS[name]
+        gap = expected_cobias if name == "left out" else cobias
+        about = "rows left out (expected)" if name == "left out" else name
+        at = np.array([(gap(counts), accuracy(counts)) for counts in side.points])
+        axes.plot(*at.T, style, color=colour, lw=1, marker=".", ms=4, label=f"front on {about}")
+        beside = zip(side.beside, "XD", ("raw argmax", "default optimum"), strict=False)
+        for counts, marker, what in beside:
+            place = cobias(counts), accuracy(counts)
+            label = what if name == "opt" else None
+            axes.plot(*place, marker, color=colour, ms=8, mec="white", ls="", label=label)
         if chosen is not None:
             label = f"chosen: point {chosen + 1}" if name == "opt" else None
             look = {"color": colour, "ms": 15, "mec": _CHOSEN, "ls": "", "label": label}
             axes.plot(*at[chosen], "*", **look, zorder=4)
     axes.set_xlabel("COBias (mean gap between class accuracies)")
     axes.set_ylabel("accuracy")
-    axes.set_title(
-        f"{len(front.points)} trade-offs of {found.provenance['data']['labelled_rows']:,} rows",
-        loc="left",
-        fontsize=10,
-    )
+    n_points, n_rows = len(found.front.points), found.provenance["data"]["labelled_rows"]
+    axes.set_title(f"{n_points} trade-offs of {n_rows:,} rows", loc="left", fontsize=10)
     legend = axes.legend(frameon=False, fontsize=8, loc="best")
     for handle in legend.legend_handles:
         if handle.get_linestyle() == "None":  # the markers stand for every side

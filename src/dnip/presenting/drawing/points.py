@@ -67,17 +67,10 @@ def _draw(
 def _draw_point(axes: Any, point: Point) -> None:  # noqa: ANN401 - the library's own type
     x, y = point.x, point.y
     # the ends of an interval need not lie on both sides of the estimate
-    axes.plot([x.low, x.high], [y.value, y.value], color=point.colour, alpha=0.45, linewidth=1.4)
-    axes.plot([x.value, x.value], [y.low, y.high], color=point.colour, alpha=0.45, linewidth=1.4)
-    axes.plot(
-        [x.value],
-        [y.value],
-        "*" if point.strong else "o",
-        color=point.colour,
-        markersize=15 if point.strong else 7,
-        markeredgecolor="white",
-        zorder=3,
-    )
+    for across, up in (((x.low, x.high), (y.value,) * 2), ((x.value,) * 2, (y.low, y.high))):
+        axes.plot(across, up, color=point.colour, alpha=0.45, lw=1.4)
+    marker, size = ("*", 15) if point.strong else ("o", 7)
+    axes.plot(x.value, y.value, marker, color=point.colour, ms=size, mec="white", zorder=3)
 
 
 def _draw_names(axes: Any, points: Sequence[Point]) -> None:  # noqa: ANN401
@@ -88,23 +81,9 @@ def _draw_names(axes: Any, points: Sequence[Point]) -> None:  # noqa: ANN401
     # the order of the points, from 0 to 1
     heights = (places[:, 1].argsort(kind="stable").argsort() + 0.5) / len(points)
     for point, (x, y), level in zip(points, places, heights, strict=True):
-        axes.plot(
-            [x, 1.02, 1.05],
-            [y, level, level],
-            transform=axes.transAxes,
-            color=point.colour,
-            linewidth=0.6,
-            alpha=0.5,
-            clip_on=False,
-            zorder=1,
-        )
-        axes.text(
-            1.06,
-            level,
-            literal(point.name),
-            transform=axes.transAxes,
-            color=point.colour,
-            fontsize=9.5,
-            fontweight="bold" if point.strong else "normal",
-            va="center",
-        )
+        look = {"transform": axes.transAxes, "color": point.colour}
+        line = {**look, "lw": 0.6, "alpha": 0.5, "clip_on": False, "zorder": 1}
+        axes.plot([x, 1.02, 1.05], [y, level, level], **line)
+        weight = "bold" if point.strong else "normal"
+        name = literal(point.name)
+        axes.text(1.06, level, name, fontsize=9.5, fontweight=weight, va="center", **look)

@@ -80,14 +80,8 @@ def legend_below(figure: Any, handles: dict[str, Any], width: float) -> None:  #
     """
     longest = max(map(len, handles), default=0)
     columns = max(1, min(len(handles), int(width / (0.6 + 0.08 * longest))))
-    figure.legend(
-        handles.values(),
-        handles.keys(),
-        loc="outside lower center",
-        ncols=columns,
-        frameon=False,
-        fontsize=9,
-    )
+    look = {"loc": "outside lower center", "frameon": False, "fontsize": 9}
+    figure.legend(handles.values(), handles.keys(), ncols=columns, **look)
 
 
 def load_matplotlib(module: str) -> ModuleType:

@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from dnip.base.errors import BackendError, InvalidInputError, listed
+from dnip.base.errors import BackendError, CorrectedError, InvalidInputError, listed
+from dnip.deploying.decisions.marks import mark_of
 from dnip.prompting.answers.gold import BY_ROW
 from dnip.prompting.answers.registry import SOURCES, recognise
 from dnip.prompting.answers.source import Answer, Row, Source, Wanted
@@ -15,7 +16,7 @@ from dnip.prompting.files import Found
 from dnip.tables.columns import ID, LABEL
 
 #: Under which name answers hold the model that gave them.
-_MODEL = ("model", "modelVersion")
+_MODEL = ("model", "modelVersion", "model_version")
 
 
 class Kept(NamedTuple):
@@ -88,6 +89,8 @@ class Collector:
         if failed:
             self.failed.append(where if batch_id is None else str(batch_id))
             return
+        if isinstance(content, dict) and SOURCES["decisions"].recognises(content.get("raw")):
+            content = content["raw"]  # beside what LangChain corrected
         source = self._check_source(content)
         self._check_model(where, content)
         names = list(source.questions(content))
@@ -95,6 +98,8 @@ class Collector:
         if question not in names:
             self.n_other += 1
             return
+        if (by := mark_of(content, question)) is not None:
+            raise CorrectedError.at("the answer", by)
         row = source.read(content, replace(self.wanted, question=question))
         holders = [one for one in (saved, content) if isinstance(one, dict)]
         row_id = self._id(holders, batch_id, row)

@@ -126,7 +126,7 @@ def _log_likelihoods(content: dict[str, Any], wanted: Wanted) -> tuple[list[Any]
     found = content.get("filtered_resps") or content["resps"]
     logs = []
     for one in found if isinstance(found, list) else [found]:
-        while isinstance(one, list) and one and isinstance(one[0], list):
+        while isinstance(one, list) and len(one) == 1 and isinstance(one[0], list):
             one = one[0]  # noqa: PLW2901  # resps hold a list of repeats for each request
         if not isinstance(one, list) or len(one) != 2:
             raise InvalidInputError(

@@ -66,8 +66,8 @@ class ImportSummary:
         Answers without the question, which are not in the table either.
     decimals : int or None
         To how many decimals the probabilities are rounded; None where they are not.
-    n_raised : int
-        Rows in which half a unit of the last decimal stands for zeros.
+    n_normalised : int
+        Rows whose numbers did not sum to 1, so that they were divided by their sum.
     n_tied : int
         Rows whose most probable classes are equally probable, so that the lowest is decided for.
     n_one_class : int
@@ -88,7 +88,7 @@ class ImportSummary:
     failed: tuple[str, ...]
     n_other: int
     decimals: int | None
-    n_raised: int
+    n_normalised: int
     n_tied: int
     n_one_class: int
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 import numpy as np
 
-from dnip.base.errors import CoefficientsFormatError, InvalidInputError, listed
+from dnip.base.errors import CoefficientsFormatError, InvalidInputError, counted, listed
 from dnip.base.typing import Floats
 from dnip.deploying.decisions import read_decisions
 from dnip.deploying.decisions.answers import answers_of
@@ -67,16 +68,24 @@ def _is_classification(content: Answer) -> bool:
 
 def _read_classification(content: Answer, wanted: Wanted) -> Row:
     if isinstance(content, dict):
-        pairs = list(zip(content["labels"], content["scores"], strict=False))
+        pairs = list(zip(content["labels"], content["scores"], strict=True))
     else:
         pairs = [(one["label"], one["score"]) for one in content]
     options = {str(label): score for label, score in pairs}
-    if len(options) < len(wanted.names):
+    if len(options) < max(len(wanted.names), len(pairs)):
         raise InvalidInputError(
-            f"it holds {len(options)} of {len(wanted.names)} classes",
+            f"it holds {counted(len(pairs), 'score')} for {len(options)} of {len(wanted.names)} "
+            "classes",
             hint="Run the pipeline with top_k=None, so that it returns the score of every class",
         )
-    return Row(in_class_order(options, wanted))
+    scores = in_class_order(options, wanted)
+    if not math.isclose(scores.sum(), 1, abs_tol=_MISSED + _ROUNDED * len(scores)):
+        raise InvalidInputError(
+            f"the scores of the classes sum to {scores.sum():.3g}, not to 1",
+            hint="Run the pipeline with top_k=None and without multi_label, so that the classes "
+            "share a probability of 1",
+        )
+    return Row(scores)
 
 
 def _is_flat(content: Answer) -> bool:
@@ -96,6 +105,9 @@ def _read_columns(content: Answer, wanted: Wanted) -> Row:
     mass = content.get(MASS)
     return Row(scores, mass=None if mass in (None, "") else as_number(mass, MASS))
 
+
+# How far the sum of scores may be from 1: by so much in all, and by rounding for each class.
+_MISSED, _ROUNDED = 0.01, 0.005
 
 _SERVERS = "System One, OpenAI decisions, LangChain"
 _PIPELINES = "pipelines of Hugging Face transformers"

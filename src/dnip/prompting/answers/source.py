@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any, TypeAlias
 
 from dnip.base.errors import InvalidInputError, listed
@@ -106,7 +107,7 @@ def as_number(value: object, name: str) -> float:
         For anything else; whether it is finite is checked later.
     """
     try:
-        if isinstance(value, bool) or not isinstance(value, int | float | str):
+        if isinstance(value, bool) or not isinstance(value, int | float | str | Decimal):
             raise TypeError
         return float(value)
     except (TypeError, ValueError, OverflowError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
@@ -85,6 +86,12 @@ def variants(word: str) -> tuple[str, ...]:
 
 def _as_choices(content: dict[str, Any]) -> dict[str, Any]:
     """Return an answer of any service in the shape of chat completions."""
+    drawn = content.get("choices") or content.get("candidates") or ()
+    if len(drawn) > 1:
+        raise InvalidInputError(
+            f"it holds {len(drawn)} answers to one prompt, but a row is made of one",
+            hint="Ask for one answer (n=1, candidateCount=1), or save each with the whole response",
+        )
     if "choices" in content or "completion_probabilities" in content:
         return content
     if "candidates" in content:
@@ -118,9 +125,9 @@ def _responses(content: dict[str, Any]) -> dict[str, Any]:
 def _gemini(content: dict[str, Any]) -> dict[str, Any]:
     if not content["candidates"]:
         return _chat(None, None, "content_filter")
-    candidate = content["candidates"][0]
+    candidate = _camel_case(content["candidates"][0])
     parts = (candidate.get("content") or {}).get("parts") or ()
-    text = "".join(part.get("text", "") for part in parts if not part.get("thought"))
+    text = "".join(part.get("text") or "" for part in parts if not part.get("thought"))
     result = candidate.get("logprobsResult") or {}
     chosen = result.get("chosenCandidates") or []
     listed = [top["candidates"] for top in result.get("topCandidates") or ()]
@@ -137,9 +144,22 @@ _BLOCKED = frozenset({"SAFETY", "PROHIBITED_CONTENT", "BLOCKLIST", "SPII", "RECI
 
 
 def _gemini_token(token: dict[str, Any]) -> dict[str, Any]:
-    # A zero is left out of the JSON.
-    found = {"token": token.get("token", ""), "logprob": token.get("logProbability", 0.0)}
-    return found | ({"id": token["tokenId"]} if "tokenId" in token else {})
+    # A zero is left out of the JSON; the service's own client writes null.
+    number = token.get("logProbability")
+    found = {"token": token.get("token") or "", "logprob": 0.0 if number is None else number}
+    return found if token.get("tokenId") is None else found | {"id": token["tokenId"]}
+
+
+def _camel_case(value: object) -> Any:  # noqa: ANN401 - JSON
+    """Return an answer with its keys as the service writes them; its own client has underscores."""
+    if isinstance(value, list):
+        return [_camel_case(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        re.sub("_([a-z])", lambda found: found[1].upper(), key): _camel_case(one)
+        for key, one in value.items()
+    }
 
 
 def _is_refusal(answer: dict[str, Any]) -> bool:

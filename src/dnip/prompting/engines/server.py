@@ -12,10 +12,11 @@ from importlib.metadata import PackageNotFoundError, version
 from queue import SimpleQueue
 from typing import Any, ClassVar, TypeVar
 
-from dnip.base.errors import BackendError, InvalidInputError
+from dnip.base.errors import BackendError, CorrectedError, InvalidInputError
 from dnip.base.optional import load_optional
 from dnip.base.typing import Floats
 from dnip.base.validation import check_choice, check_integer, check_number, check_url
+from dnip.deploying.decisions.marks import mark_of
 from dnip.prompting.engines.base import ScoredRow, Scoring
 from dnip.prompting.engines.hub import HubTokenizer
 from dnip.prompting.prompt import Prompt
@@ -325,13 +326,17 @@ def _openai() -> Any:
 
 def _parse(content: bytes) -> Any:
     try:
-        return json.loads(content)
+        answer = json.loads(content)
     except (ValueError, RecursionError):
         raise BackendError(
             f"the answer is no JSON ({len(content)} bytes)",
             hint="Is this the address of an OpenAI-compatible server?",
             retryable=True,
         ) from None
+    if (by := mark_of(answer)) is not None:
+        error = CorrectedError.at("the server's answer", by)
+        raise BackendError(error.message, hint=error.hint)
+    return answer
 
 
 def _reason(words: object) -> str:

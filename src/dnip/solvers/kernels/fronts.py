@@ -22,7 +22,6 @@ class Cells(NamedTuple):
     cobias: Floats  # (C,) infinite where no point is kept
     correct: Integers  # (C,) examples predicted correctly
     indices: ShortIntegers  # (C, N)
-    origin: Integers  # (C,) number of the start that the point was found from
     width: Integers  # (1,) of a cell, in examples predicted correctly
 
 
@@ -54,7 +53,6 @@ class Visit(NamedTuple):
     goal: Scalarisation
     cells: Cells
     lines: Lines  # visited before: with `stay` they are left out
-    origin: int  # number of the start that points are found from
     stay: bool  # visit each line once from where the point stands, instead of descending
 
 
@@ -66,13 +64,12 @@ def new_cells(total: int, n_classes: int, most: int) -> Cells:
         np.full(n_cells, np.inf),
         np.zeros(n_cells, np.int64),
         np.zeros((n_cells, n_classes), np.uint16),
-        np.zeros(n_cells, np.int64),
         np.array([width], np.int64),
     )
 
 
 #: Keep a point if it is the best of its cell.
-offer = kernel("offer", NoneType, Cells, int, float, Floats, int, int, int, int)
+offer = kernel("offer", NoneType, Cells, int, float, Floats, int, int, int)
 
 
 #: Walk the line of a class, offer its points, and stop where the goal is best.

@@ -28,8 +28,12 @@ def read_frame(frame: Any, classes: tuple[str, ...] | None) -> Block:  # noqa: A
     InvalidInputError
         For anything but a data frame whose rows are in memory, and for columns that are missing.
     """
-    series = {str(one.name): one for one in _series_of(frame)}
-    layout = resolve_columns(list(series), classes=classes, source=_SOURCE)
+    found = _series_of(frame)
+    names = [str(one.name) for one in found]
+    series = dict(zip(names, found, strict=True))
+    if classes is None and len(names) > 1 and all(name.isdigit() for name in names):
+        classes = tuple(names)  # no row of a file without a header, but numbers of classes
+    layout = resolve_columns(names, classes=classes, source=_SOURCE)
     return Block(layout, {name: _cells(series[name]) for name in layout.columns})
 
 

@@ -101,38 +101,23 @@ def _json_rows(file: IO[str], source: str) -> Iterator[_Row]:
         if line.isspace():
             continue
         row += 1
-        where = f"{source}: row {row}"
         try:
-            pairs = json.loads(line, object_pairs_hook=_Pairs)
+            cells = json.loads(line, object_pairs_hook=_object)
+            if not isinstance(cells, dict):
+                raise ValueError(f"it is of type {type(cells).__name__}, and no object")
         except (ValueError, RecursionError) as error:
             raise InvalidInputError(
-                f"{where} is not valid JSON: {error}",
+                f"{source}: row {row} is not valid JSON: {error}",
                 hint='Write one object per line, such as {"label": 0, "p0": 0.9, "p1": 0.1}',
             ) from error
-        if not isinstance(pairs, _Pairs):
-            raise InvalidInputError(
-                f"{where} is JSON of type {type(pairs).__name__}, but an object is needed",
-                hint='Write one object per line, such as {"label": 0, "p0": 0.9, "p1": 0.1}',
-            )
-        cells = {name: _plain(value) for name, value in pairs}
-        if len(cells) < len(pairs):
-            names = [name for name, _ in pairs]
-            name = next(name for name in names if names.count(name) > 1)
-            raise InvalidInputError(
-                f"{where}, column {name} appears twice", hint="Give every key of a row once"
-            )
         yield cells
 
 
-class _Pairs(list[tuple[str, object]]):
-    """The keys and values of a JSON object, keys that appear twice included."""
-
-
-def _plain(cell: object) -> object:
-    """Return a cell with its objects as dicts."""
-    if isinstance(cell, _Pairs):
-        return {name: _plain(value) for name, value in cell}
-    return [_plain(value) for value in cell] if isinstance(cell, list) else cell
+def _object(pairs: list[tuple[str, object]]) -> _Row:
+    cells = dict(pairs)
+    if len(cells) < len(pairs):
+        raise ValueError("a key appears twice")
+    return cells
 
 
 def _check_keys(run: list[_Row], first: _Row, location: CellLocation) -> None:

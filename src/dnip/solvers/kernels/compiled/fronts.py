@@ -20,7 +20,6 @@ def offer(
     indices: Floats,
     c: int64_t,
     k: int64_t,
-    origin: int64_t,
     n_classes: int64_t,
 ) -> cython.void:
     """Keep the point `indices`, class `c` standing at `k`, if it is the best of its cell."""
@@ -29,7 +28,6 @@ def offer(
     if lower > SAME_COBIAS or (lower >= -SAME_COBIAS and correct > cells.correct[cell]):
         cells.cobias[cell] = gap
         cells.correct[cell] = correct
-        cells.origin[cell] = origin
         kept = cells.indices + cell * n_classes
         for n in range(n_classes):
             kept[n] = cython.cast(uint16_t, indices[n])
@@ -70,7 +68,7 @@ def visit_line(
             for j in range(n_classes):
                 correct += confusion[j * n_classes + j]
             gap = value(confusion, predicted, terms.cobias, terms.cobias_memo)
-            offer(visit.cells, correct, gap, indices, c, k, visit.origin, n_classes)
+            offer(visit.cells, correct, gap, indices, c, k, n_classes)
             if visit.stay:
                 continue
             error = 1.0 - correct / total

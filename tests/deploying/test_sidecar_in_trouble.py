@@ -1,0 +1,217 @@
+"""The sidecar among clients that are slow or leave, and before an upstream that fails."""
+
+import json
+import logging
+import socket
+import time
+from collections import Counter
+
+import pytest
+
+from sidecars import OPENAI, SYSTEM_ONE, ask, message, reply
+
+pytest.importorskip("uvicorn")
+pytest.importorskip("starlette")
+aiohttp = pytest.importorskip("aiohttp")
+
+HEAD = b"POST /v1/systemone HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n"
+
+
+@pytest.fixture(autouse=True)
+def _warnings(caplog):
+    caplog.set_level(logging.WARNING)
+
+
+def fits(*options):
+    return {"type": "choice", "criteria": dict.fromkeys(options)}
+
+
+def numbers(port):
+    lines = ask(port, "/metrics", "GET", None)[1].decode().splitlines()
+    return dict(line.rsplit(" ", 1) for line in lines if not line.startswith("#"))
+
+
+# --- questions that do not fit ------------------------------------------------------------------
+
+ASKED = [
+    ({"topic": fits("a", "c")}, False),
+    ({"topic": fits("a")}, False),
+    ({"topic": {"type": "noul"}}, False),
+    ({"topic": {"type": "score", "criteria": ["low", "mid", "high"]}}, False),
+    ([{"type": "choice", "name": "topic", "choices": [{"value": "a"}, {"value": "z"}]}], False),
+    ([{"type": "score", "name": "topic", "levels": [{"label": "x"}, {"label": "y"}]}], False),
+    ({"topic": fits("b", "a"), "tone": {"type": "noul"}}, True),
+    ([{"type": "choice", "name": "topic", "choices": [{"value": "b"}, {"value": "a"}]}], True),
+    ({"topic": {"type": "score", "criteria": ["a", "b"]}}, True),
+    ({"topic": {"type": "new", "criteria": 7}, "other": fits("x")}, True),
+    ("nonsense", True),
+]
+
+
+@pytest.mark.parametrize(("questions", "sent_on"), ASKED)
+def test_options_are_checked_before_a_request_is_sent_on(start, upstream, questions, sent_on):
+    upstream.answer = reply(SYSTEM_ONE)
+    body = json.dumps({"state": "x", "questions": questions}).encode()
+    port = start()
+    status, content, _ = ask(port, body=body)
+    assert (status, len(upstream.requests)) == ((200, 1) if sent_on else (422, 0))
+    if not sent_on:
+        assert "the coefficients were fitted for a, b" in json.loads(content)["error"]["message"]
+        assert numbers(port)['dnip_missed_total{question="topic",reason="options"}'] == "1"
+
+
+def test_a_refused_question_is_not_asked_again_and_leaves_one_line(start, upstream, caplog):
+    openai = pytest.importorskip("openai")
+    upstream.answer = reply(OPENAI)
+    client = openai.OpenAI(base_url=f"http://127.0.0.1:{start()}/v1", api_key="k", max_retries=3)
+    question = {"type": "choice", "name": "topic", "choices": [{"value": "a"}, {"value": "c"}]}
+    with pytest.raises(openai.UnprocessableEntityError, match="options a, c"):
+        client.decisions.create(
+            model="m", input="x", questions=[{**question, "instructions": "Which?"}]
+        )
+    assert upstream.requests == []
+    [line] = caplog.messages
+    assert "question 'topic' has the options a, c" in line
+
+
+def test_a_question_that_does_not_fit_passes_where_the_operator_says_so(start, upstream, caplog):
+    other = {"type": "choice", "choice": "x", "probabilities": {"x": 0.6, "y": 0.4}}
+    upstream.answer = reply({"answers": {**SYSTEM_ONE["answers"], "topic": other}})
+    port = start(on_mismatch="pass")
+    for body in (b'{"questions": {"topic": {"type": "noul"}}}', b"{}"):
+        status, content, headers = ask(port, body=body)
+        assert (status, json.loads(content)["answers"]["topic"]) == (200, other)
+        assert "DNIP-Corrected-By" not in headers
+    assert numbers(port)['dnip_missed_total{question="topic",reason="options"}'] == "2"
+    [line] = caplog.messages
+    assert "question 'topic' has the options" in line
+
+
+def test_a_confidence_of_no_known_definition_is_told_once(start, upstream, caplog):
+    answer = {**SYSTEM_ONE["answers"]["topic"], "confidence": 0.77}
+    upstream.answer = reply({"answers": {"topic": answer}})
+    port = start()
+    assert [ask(port)[0] for _ in range(3)] == [200] * 3
+    assert numbers(port)['dnip_missed_total{question="topic",reason="confidence"}'] == "3"
+    [line] = caplog.messages
+    assert "question 'topic': no known definition" in line
+
+
+# --- clients ------------------------------------------------------------------------------------
+
+
+def is_closed(client, seconds=10):
+    """Whether the other side closes a connection; what it answers before does not matter."""
+    client.settimeout(seconds)
+    try:
+        while client.recv(65536):
+            pass
+    except ConnectionError:
+        return True
+    except TimeoutError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize(
+    ("sent", "told"),
+    [
+        (b"", "send a request"),
+        (HEAD[:30], "send a request"),
+        (HEAD + b"{", "not whole within 0.5 s"),
+        (HEAD.replace(b"Content-Length: 100", b"Transfer-Encoding: chunked") + b"5\r\n{", "whole"),
+    ],
+    ids=["nothing", "half a head", "half a body", "half a chunk"],
+)
+def test_slow_clients_are_closed_at_their_deadline(start, upstream, caplog, sent, told):
+    upstream.answer = reply(SYSTEM_ONE)
+    port = start(timeout=0.5)
+    clients = [socket.create_connection(("127.0.0.1", port)) for _ in range(20)]
+    for client in clients:
+        client.sendall(sent)
+    began = time.monotonic()
+    assert ask(port)[0] == 200
+    assert all(map(is_closed, clients))
+    assert 0.3 < time.monotonic() - began < 5
+    assert len(caplog.messages) == 20
+    assert all(told in line for line in caplog.messages)
+    for client in clients:
+        client.close()
+
+
+def test_the_deadline_holds_for_the_second_request_of_a_connection(start, upstream):
+    upstream.answer = reply(SYSTEM_ONE)
+    with socket.create_connection(("127.0.0.1", start(timeout=0.5))) as client:
+        client.sendall(HEAD + b" " * 100 + HEAD[:30])
+        assert is_closed(client, 3)
+
+
+def test_a_client_that_does_not_read_is_closed(start, upstream, caplog):
+    upstream.answer = reply(b"x" * 30_000_000)
+    with socket.create_connection(("127.0.0.1", start(timeout=0.5))) as client:
+        client.sendall(b"GET /v1/large HTTP/1.1\r\nHost: x\r\n\r\n")
+        deadline = time.monotonic() + 10
+        while not caplog.messages and time.monotonic() < deadline:
+            time.sleep(0.05)
+    assert ["read its answer" in line for line in caplog.messages] == [True]
+
+
+def test_clients_that_leave_cost_a_line_each(start, upstream, caplog):
+    upstream.answer = reply(SYSTEM_ONE)
+    port = start()
+    for _ in range(20):
+        with socket.create_connection(("127.0.0.1", port)) as client:
+            client.sendall(HEAD + b"{")
+            time.sleep(0.01)
+    deadline = time.monotonic() + 10
+    while len(caplog.messages) < 20 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert Counter(caplog.messages) == {"POST '/v1/systemone': the client has left": 20}
+    assert not any(record.exc_info for record in caplog.records)
+    assert numbers(port)['dnip_failures_total{status="499"}'] == "20"
+
+
+# --- the upstream -------------------------------------------------------------------------------
+
+
+def test_the_request_after_a_crash_is_answered(start, upstream):
+    def crashed():
+        yield reply(b"Internal Server Error", "500 Internal Server Error")
+        time.sleep(0.02)  # the server closes the connection a moment later
+
+    port = start()
+    for _ in range(20):
+        upstream.answer = crashed()
+        assert ask(port, "/v1/models", "GET", None)[0] == 500
+        upstream.answer = reply(OPENAI)
+        assert ask(port)[0] == 200
+
+
+def test_what_was_never_sent_is_sent_again_once(start, upstream, monkeypatch):
+    upstream.answer = reply(SYSTEM_ONE)
+    port, real, failures = start(), aiohttp.ClientSession._request, []
+
+    async def closed_once(*arguments, **settings):
+        if len(failures) < 3:
+            failures.append(1)
+            raise aiohttp.ClientConnectionResetError("Cannot write to closing transport")
+        return await real(*arguments, **settings)
+
+    monkeypatch.setattr(aiohttp.ClientSession, "_request", closed_once)
+    assert [ask(port)[0], len(failures), len(upstream.requests)] == [502, 2, 0]
+    assert [ask(port)[0], len(failures), len(upstream.requests)] == [200, 3, 1]
+
+
+def test_healthz_tells_that_the_upstream_is_dead(start, upstream):
+    port = start()
+    assert ask(port, "/healthz", "GET", None)[0] == 200
+    upstream.close()
+    status, told = message(ask(port, "/healthz", "GET", None))
+    assert (status, "cannot be reached" in told) == (503, True)
+
+
+def test_an_answer_without_a_body_may_tell_its_length(start, upstream, caplog):
+    upstream.answer = b"HTTP/1.1 304 Not Modified\r\nContent-Length: 12\r\nETag: a\r\n\r\n"
+    status, content, headers = ask(start(), "/v1/models", "GET", None)
+    assert (status, content, headers["ETag"]) == (304, b"", "a")
+    assert not caplog.messages

@@ -1,0 +1,92 @@
+"""An upstream that answers as told, and a client, for tests of the sidecar; both are real."""
+
+import http.client
+import json
+import socket
+import threading
+from contextlib import suppress
+
+from dnip import Coefficients
+
+KEY = "Bearer sk-SECRET-0123456789"
+FITTED = Coefficients(["a", "b"], [2, 1], 2)
+SYSTEM_ONE = {
+    "answers": {
+        "topic": {"type": "choice", "choice": "b", "probabilities": {"a": 0.4, "b": 0.6}},
+        "tone": {"type": "noul", "noul": 0.25},
+    },
+    "usage": {"input_tokens": 7, "note": "é\ud800"},
+}
+OPENAI = {
+    "answers": [
+        {
+            "type": "choice",
+            "name": "topic",
+            "choice": "b",
+            "probabilities": [
+                {"value": "a", "probability": 0.4},
+                {"value": "b", "probability": 0.6},
+            ],
+        },
+        {"type": "refusal", "name": "tone"},
+    ]
+}
+
+
+def reply(content=b"", status="200 OK", *headers):
+    """A whole HTTP answer."""
+    content = content if isinstance(content, bytes) else json.dumps(content).encode()
+    head = [f"HTTP/1.1 {status}", f"Content-Length: {len(content)}", *headers]
+    return ("\r\n".join(head) + "\r\n\r\n").encode() + content
+
+
+class Upstream:
+    """Writes what ``answer`` is: bytes, or an iterator of bytes after which it hangs up."""
+
+    def __init__(self, answer=b""):
+        self.answer = answer
+        self.requests = []
+        self.listening = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self.listening.getsockname()[1]}"
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def close(self):
+        with suppress(OSError):
+            self.listening.shutdown(socket.SHUT_RDWR)
+        self.listening.close()
+
+    def accept(self):
+        while True:
+            try:
+                connection, _ = self.listening.accept()
+            except OSError:
+                return
+            threading.Thread(target=self.serve, args=(connection,), daemon=True).start()
+
+    def serve(self, connection):
+        with suppress(OSError), connection, connection.makefile("rb") as file:
+            while line := file.readline():
+                head = [line, *iter(file.readline, b"\r\n")]
+                headers = dict(row.decode().strip().split(": ", 1) for row in head[1:])
+                named = {name.lower(): value for name, value in headers.items()}
+                body = file.read(int(named.get("content-length", 0)))
+                self.requests.append((line.decode().strip(), named, body))
+                if not isinstance(self.answer, bytes):
+                    for part in self.answer:
+                        connection.sendall(part)
+                    return
+                connection.sendall(self.answer)
+
+
+def ask(port, path="/v1/systemone", method="POST", body=b"{}", headers=None):
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    connection.request(method, path, body, {"Authorization": KEY, **(headers or {})})
+    response = connection.getresponse()
+    content = response.read()
+    connection.close()
+    return response.status, content, response.headers
+
+
+def message(answer):
+    status, content, _ = answer
+    return status, json.loads(content)["error"]["message"]

@@ -1,0 +1,127 @@
+"""Solvers against trying all weights, on both scales."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import oracles
+from dnip import Objective, Status, solve
+from dnip.base.errors import InvalidInputError
+from dnip.method.scales import WeightScale
+from dnip.solvers import Coordinate, Exhaustive
+from problems import KNOWN
+from strategies import KINDS, random_probabilities, random_problem, seeded
+
+SCALES = {2: 12, 3: 6, 4: 4}
+
+
+@pytest.mark.parametrize("gap", ["pairwise", "single"])
+@seeded
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n_classes=st.sampled_from([2, 3, 4]),
+    kind=st.sampled_from(KINDS),
+)
+def test_equals_enumeration(gap, seed, n_classes, kind):
+    p, labels = random_problem(seed, n_classes, kind, n_rows=20)
+    scale = SCALES[n_classes]
+    solution = solve(p, labels, Objective(gap=gap), scale=scale, solver="exhaustive")
+    optimum = oracles.optimum(p, labels, scale, lambda c: oracles.objective(c, gap=gap))
+    assert solution.value == pytest.approx(optimum, abs=1e-12)
+    assert solution.lower_bound == solution.value
+
+
+def test_refuses_more_points_than_it_may_try():
+    known = KNOWN["four classes"]
+    with pytest.raises(InvalidInputError, match=r"5\^4 = 625 .*max_points = 624.*coordinate"):
+        solve(known.p, known.labels, scale=5, solver=Exhaustive(max_points=624))
+    solve(known.p, known.labels, scale=5, solver=Exhaustive(max_points=625))
+
+
+@settings(seeded, max_examples=15)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n_classes=st.sampled_from([2, 3, 4]),
+    kind=st.sampled_from(KINDS),
+)
+def test_solvers_equal_enumeration_on_the_geometric_scale(seed, n_classes, kind):
+    p, labels = random_problem(seed, n_classes, kind)
+    size = SCALES[n_classes]
+    levels = WeightScale.of(f"log:{size}").levels
+    optimum = min(
+        oracles.objective(oracles.confusion_at(p, labels, weights))
+        for weights in itertools.product(levels, repeat=n_classes)
+    )
+    for solver in ("exhaustive", "exact", "coordinate"):
+        solution = solve(p, labels, scale=f"log:{size}", solver=solver)
+        assert solution.value == pytest.approx(optimum, abs=1e-9)
+        assert solution.weights.tolist() == levels[solution.weight_indices - 1].tolist()
+        counted = oracles.confusion_at(p, labels, solution.weights)
+        np.testing.assert_array_equal(solution.confusion, counted)
+
+
+@pytest.mark.usefixtures("blind")
+@settings(seeded, max_examples=25)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    kind=st.sampled_from(KINDS),
+    size=st.sampled_from([1, 2, 3, 5, 9]),  # 2 and 5: steps that tie with eighths
+)
+def test_branch_and_bound_proves_the_optimum_there_by_itself(seed, kind, size):
+    p, labels = random_problem(seed, 3, kind)
+    solution = solve(p, labels, scale=f"log:{size}", solver="exact")
+    oracle = solve(p, labels, scale=f"log:{size}", solver="exhaustive")
+    assert solution.status is Status.OPTIMAL
+    assert solution.value == pytest.approx(oracle.value, abs=1e-9)
+
+
+# --- coordinate search ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_reaches_the_optimum(name):
+    known = KNOWN[name]
+    for seed in range(3):
+        solution = solve(known.p, known.labels, scale=known.scale, seed=seed)
+        assert solution.value == pytest.approx(known.optimum, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    "terms",
+    [("error",), ("pmi",), ("error", "cobias"), ("cobias", "pmi"), Objective.TERMS],
+    ids=str,
+)
+def test_reaches_the_optimum_whatever_terms_are_kept(terms):
+    known = KNOWN["three classes"]
+    objective = Objective(tau=0.2, terms=terms)
+    optimum = oracles.optimum(
+        known.p,
+        known.labels,
+        known.scale,
+        lambda c: oracles.objective(c, tau=0.2, terms=objective.terms),
+    )
+    solution = solve(known.p, known.labels, objective, scale=known.scale)
+    assert solution.value == pytest.approx(optimum, abs=1e-12)
+
+
+@pytest.mark.parametrize("instance", range(3))
+def test_many_skewed_classes_come_to_the_same_with_every_seed(instance):
+    # Weights far apart on the geometric scale: a class at its top must still be able to rise.
+    rng = np.random.default_rng(instance)
+    labels = rng.integers(14, size=3000)
+    p = rng.dirichlet(np.full(14, 0.3), 3000) + 0.6 * np.eye(14)[labels] * rng.random((3000, 1))
+    p *= np.exp(0.7 * rng.normal(size=14))
+    p /= p.sum(axis=1, keepdims=True)
+    values = [solve(p, labels, seed=seed).value for seed in range(4)]
+    assert max(values) - min(values) < 0.005
+
+
+def test_effort_is_the_work_done():
+    rng = np.random.default_rng(0)
+    p, labels = random_probabilities(rng, 100, 5), rng.integers(5, size=100)
+    little, much = (solve(p, labels, solver=Coordinate(effort=effort)) for effort in (0.1, 1.0))
+    assert little.evaluations < much.evaluations / 5
+    assert much.value <= little.value
