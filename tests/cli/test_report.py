@@ -35,6 +35,7 @@ def test_a_table_alone_will_do(dnip, folder):
         (["--test", "no.csv"], "no.csv: there is no such file"),
         (["--coefficients", "test.csv"], "not valid JSON"),
         (["--test", "opt.csv"], "opt.csv"),
+        (["--seed", "-1"], "seed must be a whole number of at least 0"),
     ],
 )
 def test_what_cannot_be_done_is_refused(dnip, folder, arguments, told):

@@ -166,6 +166,8 @@ def test_demonstrations_are_never_among_the_scored_rows(tmp_path, shots):
     assert len(plan.examples) + len(shown) == 10
     if shots == "balanced":
         assert sorted(label for _, label in plan.builder.demonstrations) == [0, 1]
+    with pytest.raises(InvalidInputError, match="no row is left to score"):
+        make_plan(TASK, tmp_path, split="train", shots=10)
 
 
 def test_seeds_change_the_demonstrations_but_not_the_limited_rows(tmp_path):

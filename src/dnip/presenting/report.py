@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dnip.base.errors import InvalidInputError, unwarned
+from dnip.base.validation import check_integer
 from dnip.deploying.check import check
 from dnip.fitting.fit import fit_table
 from dnip.fitting.pareto import front
@@ -174,7 +175,8 @@ def _halves(table: ProbabilityTable, seed: int) -> tuple[ProbabilityTable, Proba
             hint="Give --coefficients FILE, or a column `label`",
         )
     assert table.labels is not None
-    shown, rng = np.zeros(len(table), bool), np.random.default_rng(seed)
+    rng = np.random.default_rng(check_integer("seed", seed, at_least=0))
+    shown = np.zeros(len(table), bool)
     for c in range(table.n_classes):
         own = rng.permutation(np.flatnonzero(table.labels == c))
         shown[own[: len(own) // 2]] = True

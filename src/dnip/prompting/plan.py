@@ -129,6 +129,10 @@ def make_plan(
     if limit is not None and check_integer("limit", limit, at_least=1) < len(kept):
         chosen = np.random.default_rng(0).choice(len(kept), limit, replace=False)
         kept = [kept[place] for place in sorted(chosen.tolist())]
+    if not kept:
+        raise InvalidInputError(
+            "no row is left to score: all are shown as demonstrations", hint="Show fewer"
+        )
     scored = examples.take(kept)
     builder = PromptBuilder(
         task, [(train.rows[i], int(train.labels[i])) for i in shown], chain_of_thought
