@@ -33,7 +33,9 @@ class Constraints:
     Parameters
     ----------
     max_accuracy_loss : float, optional
-        How far accuracy may fall below that of the raw argmax, 0..1.
+        How far accuracy may fall below that of the raw argmax, 0..1. :func:`dnip.fit` keeps it on
+        other rows, too, as far as the labels can tell; :func:`dnip.solve` and
+        :class:`dnip.DNIPClassifier` keep it on these rows alone.
     min_class_accuracies : mapping of class to float, optional
         Least accuracy of classes, 0..1. A class is a name or an index; ``"all"`` is every class
         that has labels and no floor of its own.

@@ -26,7 +26,8 @@ class ConstraintOptions:
     """What the weights must keep on the labelled rows."""
 
     max_accuracy_loss: float | None = option(
-        "How far accuracy may fall below that of the most probable class, such as 0.01.",
+        "How far accuracy may fall below that of the most probable class, such as 0.01. A robust "
+        "fit keeps it on other rows, too, as far as the labels can tell.",
         _CONSTRAINTS,
         "RATE",
     )
