@@ -1,7 +1,11 @@
 """Forms of the objective that bounds and proofs must hold for."""
 
+from itertools import combinations
+
 from dnip import Objective
 
+#: The terms that an objective may keep.
+ABLATIONS = [terms for size in (1, 2, 3) for terms in combinations(Objective.TERMS, size)]
 OBJECTIVES = [
     Objective(),
     Objective(tau=0.2),

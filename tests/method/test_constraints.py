@@ -22,15 +22,16 @@ def test_classes_by_name_by_index_and_all():
     assert demands.max_accuracy_loss == 0.1
 
 
-def test_a_class_that_is_called_all_is_that_class():
-    demands = Constraints(min_class_accuracies={"all": 0.5}).on(("all", "none"), ALL_PRESENT[:2])
-    assert demands.least.tolist() == [0.5, 0.0]
-
-
-def test_all_leaves_out_classes_without_labels():
-    present = np.array([True, True, False])
-    demands = Constraints(min_class_accuracies={"all": 0.5}).on(CLASSES, present)
-    assert demands.least.tolist() == [0.5, 0.5, 0.0]
+@pytest.mark.parametrize(
+    ("classes", "present", "least"),
+    [
+        (CLASSES, [True, True, False], [0.5, 0.5, 0.0]),  # all that have labels
+        (("all", "none"), [True, True], [0.5, 0.0]),  # a class of that name
+    ],
+)
+def test_what_all_means(classes, present, least):
+    demands = Constraints(min_class_accuracies={"all": 0.5}).on(classes, np.array(present))
+    assert demands.least.tolist() == least
 
 
 def test_a_name_goes_before_an_index():

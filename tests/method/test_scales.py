@@ -18,12 +18,8 @@ def test_geometric_weights_go_from_one_over_k_to_one_in_equal_ratios(size):
 
 def test_geometric_weights_are_the_same_numbers_everywhere():
     # 2^(-4/3) and 2^(-2/3), correctly rounded
-    assert WeightScale.of("log:4").levels.tolist() == [
-        0.25,
-        0.3968502629920499,
-        0.6299605249474366,
-        1.0,
-    ]
+    levels = WeightScale.of("log:4").levels.tolist()
+    assert levels == [0.25, 0.3968502629920499, 0.6299605249474366, 1.0]
 
 
 def test_linear_multipliers_are_whole_and_weights_are_their_share_of_k():

@@ -41,11 +41,7 @@ def test_how_far_chance_was_followed_is_found(kappa):
 
 def test_a_class_without_rows_tells_nothing():
     on_all, left_out = refits(np.random.default_rng(0), 0.5)
-
-    def with_another(counts):
-        return np.pad(counts, (0, 1))
-
-    added = [[with_another(c) for c in side] for side in (on_all, left_out)]
+    added = [[np.pad(counts, (0, 1)) for counts in side] for side in (on_all, left_out)]
     assert followed_chance(*added) == pytest.approx(followed_chance(on_all, left_out))
     assert Expectation(added[1][0]).cobias == Expectation(left_out[0]).cobias
 

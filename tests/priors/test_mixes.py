@@ -6,6 +6,7 @@ from scipy.optimize import minimize
 
 from dnip.base.errors import InvalidInputError
 from dnip.priors import Calibration, adjust, estimate_prior, weigh_rows
+from populations import biased_rows
 
 
 def population(rng, n_classes, n_kinds=400):
@@ -61,46 +62,30 @@ def test_a_class_without_a_share_gets_next_to_nothing_and_an_unfitted_one_moves_
     np.testing.assert_allclose(new.weights, [1, 1 / 3, 1 / 3])
 
 
-NAMES = ("a", "b", "c")
-LABELS = np.array([0] * 6 + [1] * 3 + [2])
-
-
 def test_weights_are_those_that_scikit_learn_gives_for_class_weights():
     sklearn = pytest.importorskip("sklearn.utils.class_weight")
+    labels = np.array([0] * 6 + [1] * 3 + [2])
     target = np.array([0.2, 0.3, 0.5])
-    ratio = dict(enumerate(target * 10 / np.bincount(LABELS)))
-    expected = sklearn.compute_sample_weight(ratio, LABELS)
-    np.testing.assert_allclose(weigh_rows(LABELS, target, NAMES), expected)
-    balanced = sklearn.compute_sample_weight("balanced", LABELS)
-    np.testing.assert_allclose(weigh_rows(LABELS, np.full(3, 1 / 3), NAMES), balanced)
-
-
-def gaussian_rows(rng, n_rows, shares, *, sharpness, bias):
-    """Rows of normal classes, their true labels, and the distorted probabilities of a model.
-
-    A model that knew the truth for equal shares says softmax(z); this one says
-    softmax(z / sharpness - bias), so (bias, sharpness) is the calibration that undoes it.
-    """
-    n = len(shares)
-    labels = rng.choice(n, n_rows, p=shares)
-    x = rng.normal(0, 1, (n_rows, n)) + 1.5 * np.eye(n)[labels]
-    scores = 1.5 * x / sharpness - bias
-    p = np.exp(scores - scores.max(axis=1, keepdims=True))
-    return p / p.sum(axis=1, keepdims=True), labels
+    ratio = dict(enumerate(target * 10 / np.bincount(labels)))
+    for shares, weights in ((target, ratio), (np.full(3, 1 / 3), "balanced")):
+        expected = sklearn.compute_sample_weight(weights, labels)
+        np.testing.assert_allclose(weigh_rows(labels, shares, ("a", "b", "c")), expected)
 
 
 SHARES = np.array([0.7, 0.2, 0.1])
 BIAS = np.array([1.0, 0.0, -1.0])
+KNOWN = Calibration(BIAS, 0.5, np.full(3, 1e9))
 
 
-def known(labels=1e9):
-    return Calibration(BIAS, 0.5, np.full(3, labels))
+def rows_of(seed, n_rows):
+    """Rows of a model whose probabilities the known calibration mends."""
+    rng = np.random.default_rng(seed)
+    return biased_rows(rng, n_rows, bias=-BIAS, sharpness=2.0, shares=SHARES)
 
 
 def test_the_shares_of_a_known_population_are_recovered():
-    rng = np.random.default_rng(0)
-    p, labels = gaussian_rows(rng, 20_000, SHARES, sharpness=0.5, bias=BIAS)
-    found = estimate_prior(p, known())
+    p, labels, _ = rows_of(0, 20_000)
+    found = estimate_prior(p, KNOWN)
     np.testing.assert_allclose(found.shares, np.bincount(labels) / len(labels), atol=0.01)
     assert found.n_rows == 20_000
     uncalibrated = estimate_prior(p, Calibration(np.zeros(3), 1.0, np.full(3, 1e9)))
@@ -126,9 +111,7 @@ def test_the_shares_are_the_most_probable_ones(n_classes):
 def test_the_interval_holds_the_truth_as_often_as_it_says():
     held, n = np.zeros(3), 300
     for seed in range(n):
-        rng = np.random.default_rng(seed)
-        p, _ = gaussian_rows(rng, 300, SHARES, sharpness=0.5, bias=BIAS)
-        found = estimate_prior(p, known())
+        found = estimate_prior(rows_of(seed, 300).probabilities, KNOWN)
         held += (found.low <= SHARES) & (found.high >= SHARES)
     assert (held / n > 0.90).all()
     assert (held / n < 0.99).all()
@@ -141,10 +124,14 @@ def test_no_class_is_ruled_out_and_one_row_will_do():
     assert np.isfinite(found.low).all()
 
 
-def test_bad_rows():
-    with pytest.raises(InvalidInputError, match="2 columns, but the calibration has 3"):
-        estimate_prior([[0.5, 0.5]], known())
-    with pytest.raises(InvalidInputError, match="no rows"):
-        estimate_prior(np.empty((0, 3)), known())
-    with pytest.raises(InvalidInputError, match="negative"):
-        estimate_prior([[0.5, 0.6, -0.1]], known())
+@pytest.mark.parametrize(
+    ("rows", "told"),
+    [
+        ([[0.5, 0.5]], "2 columns, but the calibration has 3"),
+        (np.empty((0, 3)), "no rows"),
+        ([[0.5, 0.6, -0.1]], "negative"),
+    ],
+)
+def test_bad_rows(rows, told):
+    with pytest.raises(InvalidInputError, match=told):
+        estimate_prior(rows, KNOWN)
