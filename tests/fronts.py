@@ -24,6 +24,11 @@ def measures(points):
     return np.array([(point.accuracy, point.cobias) for point in points])
 
 
+def indices_of(front):
+    """The weight indices of every point of a front."""
+    return [point.weight_indices.tolist() for point in front.points]
+
+
 def hypervolume(front, corner):
     """The area that a front beats, down to a corner of low accuracy and high COBias."""
     area, highest = 0.0, corner[1]

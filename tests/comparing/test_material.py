@@ -25,9 +25,8 @@ def test_rows_go_where_they_belong():
     material = Material.of(opt, test, unlabelled=more)
     assert (material.opt.probabilities == opt.probabilities[:6]).all()
     assert material.opt.labels.tolist() == [0, 1, 2, 0, 1, 2]
-    assert (
-        material.opt.unlabelled == np.vstack([opt.probabilities[6:8], more.probabilities])
-    ).all()
+    unlabelled = np.vstack([opt.probabilities[6:8], more.probabilities])
+    assert (material.opt.unlabelled == unlabelled).all()
     assert (material.opt.content_free == opt.probabilities[8:]).all()
     assert (material.opt.batch == test.probabilities).all()
     assert (material.test == test.probabilities[test.labels >= 0]).all()

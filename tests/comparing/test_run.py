@@ -1,8 +1,5 @@
 """The comparison: same rows and seeds for all, results of a fit done by hand, and their page."""
 
-from dataclasses import dataclass
-from typing import ClassVar
-
 import numpy as np
 import pytest
 
@@ -32,16 +29,10 @@ def material(n_classes=3, labels=None):
     return Material.of(*tables)
 
 
-@dataclass(frozen=True)
-class Fake:
+class Fake(PlainDNIP):
     """A method that tells what it was given."""
 
-    name: str = "fake"
-    summary: ClassVar[str] = "a fake"
-    reads: ClassVar[tuple[str, ...]] = ()
-    library: ClassVar[str] = ""
-    extra: ClassVar[str] = ""
-    seeded: bool = True
+    seeded = True
 
     def fit(self, opt, seed=0):
         told = {"seed": seed, "first": opt.probabilities[0].tolist(), "n": len(opt.labels)}
@@ -56,24 +47,19 @@ def test_figures_are_those_of_a_fit_by_hand():
     for seed in range(2):
         predicted = PlainDNIP().fit(given.draw(None, seed), seed).predict(given.test)
         confusions.append(confusion_matrix(given.true, predicted, 3))
-    found = result.of("dnip-plain")
+    found, raw = result.of("dnip-plain"), result.of("raw")
     assert [run.confusion.tolist() for run in found.fits] == [c.tolist() for c in confusions]
-    mean = np.mean([accuracy(c) for c in confusions])
-    assert found.estimates["accuracy"].value == pytest.approx(mean)
-    assert found.estimates["cobias"].value == pytest.approx(
-        np.mean([cobias(c) for c in confusions])
-    )
-    raw = result.of("raw")
-    assert found.differences["accuracy"].value == pytest.approx(
-        mean - raw.estimates["accuracy"].value
-    )
+    for name, metric in (("accuracy", accuracy), ("cobias", cobias)):
+        mean = np.mean([metric(c) for c in confusions])
+        assert found.estimates[name].value == pytest.approx(mean)
+        change = mean - raw.estimates[name].value
+        assert found.differences[name].value == pytest.approx(change)
     assert raw.differences == {}
 
 
 def test_all_methods_see_the_same_rows_and_seeds():
-    methods = [Fake("one"), Fake("two")]
-    result = compare(material(), methods, n_labels=9, n_seeds=3)
-    one, two = ([fit.correction for fit in result.of(name).fits] for name in ("one", "two"))
+    result = compare(material(), [Fake(), Fake()], n_labels=9, n_seeds=3)
+    one, two = ([fit.correction for fit in found.fits] for found in result.methods[1:])
     assert one == two
     assert [told["seed"] for told in one] == [0, 1, 2]
     assert len({tuple(told["first"]) for told in one}) > 1

@@ -46,30 +46,22 @@ class Case:
     def constraints(self):
         return Constraints(self.max_loss, self.least, self.frozen, self.may_silence)
 
-    def solve(self, solver, **settings):
+    def solve(self, solver):
         """Return the solution, or the error of constraints that are not kept."""
+        settings = {"sample_weight": self.mass, "constraints": self.constraints}
+        rows = self.p, self.labels, self.objective
         try:
-            return solve(
-                self.p,
-                self.labels,
-                self.objective,
-                scale=self.scale,
-                solver=solver,
-                sample_weight=self.mass,
-                constraints=self.constraints,
-                **settings,
-            )
+            return solve(*rows, scale=self.scale, solver=solver, **settings)
         except InfeasibleError as error:
             return error
 
     def value(self, confusion):
         """Z from the definitions."""
-        z = oracles.objective(confusion, beta=self.objective.beta, tau=self.objective.tau)
-        if self.costs is not None:
-            z += oracles.mean_cost(confusion, self.costs) - oracles.mean_cost(
-                confusion, 1 - np.eye(len(confusion))
-            )
-        return z
+        weights = {"beta": self.objective.beta, "tau": self.objective.tau}
+        if self.costs is None:
+            return oracles.objective(confusion, **weights)
+        z = oracles.objective(confusion, **weights, terms=("cobias", "pmi"))
+        return z + oracles.mean_cost(confusion, self.costs)
 
     def keeps(self, confusion):
         raw = oracles.confusion_at(self.p, self.labels, np.ones(self.p.shape[1]), self.mass)
@@ -79,14 +71,10 @@ class Case:
 
     def optimum(self):
         """The lowest Z over all points that keep the constraints, None if none does."""
-        values = [
-            self.value(confusion)
-            for point in oracles.every_point(self.p.shape[1], self.scale)
-            if all(point[c] == self.scale for c in self.frozen)
-            for confusion in [oracles.confusion_at(self.p, self.labels, point, self.mass)]
-            if self.keeps(confusion)
-        ]
-        return min(values, default=None)
+        points = oracles.every_point(self.p.shape[1], self.scale)
+        free = (point for point in points if all(point[c] == self.scale for c in self.frozen))
+        counts = (oracles.confusion_at(self.p, self.labels, point, self.mass) for point in free)
+        return min(map(self.value, filter(self.keeps, counts)), default=None)
 
 
 each_case = given(
@@ -171,19 +159,14 @@ def test_functions_of_ones_own_keep_to_constraints(solver):
         return np.inf if (confusion == raw).all() else oracles.objective(confusion)
 
     raw = oracles.confusion_at(FOUR.p, FOUR.labels, [1, 1, 1, 1])
-    asked = Constraints(0.03)
-    solution = solve(
-        FOUR.p,
-        FOUR.labels,
-        undefined_at_the_raw_argmax,
-        scale=5,
-        solver=Anneal(t_max=1.0, t_min=0.001) if solver == "anneal" else solver,
-        constraints=asked,
-    )
+    annealing = solver == "anneal"
+    settings = {"solver": Anneal(t_max=1.0, t_min=0.001) if annealing else solver, "scale": 5}
+    settings["constraints"] = Constraints(0.03)
+    solution = solve(FOUR.p, FOUR.labels, undefined_at_the_raw_argmax, **settings)
     assert oracles.keeps(solution.confusion, raw, max_loss=0.03)
     assert np.isfinite(solution.value)
-    if solver != "anneal":
-        plain = solve(FOUR.p, FOUR.labels, scale=5, solver=solver, constraints=asked)
+    if not annealing:
+        plain = solve(FOUR.p, FOUR.labels, **settings)
         assert solution.value == pytest.approx(plain.value, abs=1e-12)
 
 
@@ -199,11 +182,8 @@ def test_constraints_that_cannot_be_kept_are_named_with_what_is_reached(solver, 
     told = dict(re.findall(r"class (\d) has an accuracy of ([0-9.]+), at least 0.9", message))
     lost = re.search(r"accuracy falls by ([0-9.]+), at most 0 is asked", message)
     assert told or lost
-    reached = [
-        confusion
-        for point in oracles.every_point(3, 8)
-        for confusion in [oracles.confusion_at(THREE.p, THREE.labels, point)]
-        for accuracies in [oracles.class_accuracies(confusion)]
-        if all(f"{accuracies[int(c)]:.4f}" == rate for c, rate in told.items())
-    ]
-    assert reached  # there are such weights
+    counts = (oracles.confusion_at(THREE.p, THREE.labels, x) for x in oracles.every_point(3, 8))
+    assert any(  # there are such weights
+        all(f"{accuracies[int(c)]:.4f}" == rate for c, rate in told.items())
+        for accuracies in map(oracles.class_accuracies, counts)
+    )

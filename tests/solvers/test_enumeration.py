@@ -8,23 +8,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oracles
-from dnip import Objective, Status, solve
+from dnip import Objective, solve
 from dnip.base.errors import InvalidInputError
 from dnip.method.scales import WeightScale
 from dnip.solvers import Coordinate, Exhaustive
+from objectives import ABLATIONS
 from problems import KNOWN
 from strategies import KINDS, random_probabilities, random_problem, seeded
 
 SCALES = {2: 12, 3: 6, 4: 4}
-
-
-@pytest.mark.parametrize("gap", ["pairwise", "single"])
-@seeded
-@given(
+each_case = given(
     seed=st.integers(0, 2**32 - 1),
     n_classes=st.sampled_from([2, 3, 4]),
     kind=st.sampled_from(KINDS),
 )
+
+
+@pytest.mark.parametrize("gap", ["pairwise", "single"])
+@seeded
+@each_case
 def test_equals_enumeration(gap, seed, n_classes, kind):
     p, labels = random_problem(seed, n_classes, kind, n_rows=20)
     scale = SCALES[n_classes]
@@ -42,11 +44,7 @@ def test_refuses_more_points_than_it_may_try():
 
 
 @settings(seeded, max_examples=15)
-@given(
-    seed=st.integers(0, 2**32 - 1),
-    n_classes=st.sampled_from([2, 3, 4]),
-    kind=st.sampled_from(KINDS),
-)
+@each_case
 def test_solvers_equal_enumeration_on_the_geometric_scale(seed, n_classes, kind):
     p, labels = random_problem(seed, n_classes, kind)
     size = SCALES[n_classes]
@@ -63,21 +61,6 @@ def test_solvers_equal_enumeration_on_the_geometric_scale(seed, n_classes, kind)
         np.testing.assert_array_equal(solution.confusion, counted)
 
 
-@pytest.mark.usefixtures("blind")
-@settings(seeded, max_examples=25)
-@given(
-    seed=st.integers(0, 2**32 - 1),
-    kind=st.sampled_from(KINDS),
-    size=st.sampled_from([1, 2, 3, 5, 9]),  # 2 and 5: steps that tie with eighths
-)
-def test_branch_and_bound_proves_the_optimum_there_by_itself(seed, kind, size):
-    p, labels = random_problem(seed, 3, kind)
-    solution = solve(p, labels, scale=f"log:{size}", solver="exact")
-    oracle = solve(p, labels, scale=f"log:{size}", solver="exhaustive")
-    assert solution.status is Status.OPTIMAL
-    assert solution.value == pytest.approx(oracle.value, abs=1e-9)
-
-
 # --- coordinate search ----------------------------------------------------------------------------
 
 
@@ -89,19 +72,12 @@ def test_reaches_the_optimum(name):
         assert solution.value == pytest.approx(known.optimum, abs=1e-12)
 
 
-@pytest.mark.parametrize(
-    "terms",
-    [("error",), ("pmi",), ("error", "cobias"), ("cobias", "pmi"), Objective.TERMS],
-    ids=str,
-)
+@pytest.mark.parametrize("terms", ABLATIONS, ids="+".join)
 def test_reaches_the_optimum_whatever_terms_are_kept(terms):
     known = KNOWN["three classes"]
     objective = Objective(tau=0.2, terms=terms)
     optimum = oracles.optimum(
-        known.p,
-        known.labels,
-        known.scale,
-        lambda c: oracles.objective(c, tau=0.2, terms=objective.terms),
+        known.p, known.labels, known.scale, lambda c: oracles.objective(c, tau=0.2, terms=terms)
     )
     solution = solve(known.p, known.labels, objective, scale=known.scale)
     assert solution.value == pytest.approx(optimum, abs=1e-12)

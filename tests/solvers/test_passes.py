@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import oracles
-from dnip import Objective, solve
+from dnip import solve
 from dnip.method.problem import Problem
 from dnip.solvers import Coordinate, passes
 from dnip.solvers.kernels.flips import walk
@@ -79,8 +79,10 @@ def test_a_settled_row_is_predicted_alike_at_every_point(table, scale):
             assert len(predictions) > 1
 
 
-def solutions(p, labels, **settings):
-    return [solve(p, labels, Objective(), seed=seed, **settings) for seed in range(2)]
+def assert_same_solution(one, other):
+    np.testing.assert_array_equal(one.weight_indices, other.weight_indices)
+    assert (one.value, one.evaluations) == (other.value, other.evaluations)
+    assert [entry.value for entry in one.trace] == [entry.value for entry in other.trace]
 
 
 @pytest.mark.parametrize(("layout", "n_threads"), WAYS[1:])
@@ -89,14 +91,11 @@ def test_every_layout_leads_to_the_same_solution(force, layout, n_threads, weigh
     rng = np.random.default_rng(5)
     p = random_probabilities(rng, 300, 6, "mixed")
     labels = np.where(rng.random(300) < 0.6, p.argmax(axis=1), rng.integers(6, size=300))
-    weight = rng.integers(0, 3, 300) if weighted else None
-    settings = {"sample_weight": weight, "scale": scale}
-    expected = solutions(p, labels, **settings)
+    settings = {"sample_weight": rng.integers(0, 3, 300) if weighted else None, "scale": scale}
+    expected = [solve(p, labels, seed=seed, **settings) for seed in range(2)]
     force(layout, n_threads)
-    for one, other in zip(expected, solutions(p, labels, **settings), strict=True):
-        np.testing.assert_array_equal(one.weight_indices, other.weight_indices)
-        assert (one.value, one.evaluations) == (other.value, other.evaluations)
-        assert [entry.value for entry in one.trace] == [entry.value for entry in other.trace]
+    for seed in range(2):
+        assert_same_solution(solve(p, labels, seed=seed, **settings), expected[seed])
 
 
 @each_way
@@ -106,11 +105,9 @@ def test_single_precision_counts_as_double(force, layout, n_threads):
     single = random_probabilities(rng, 200, 5, "mixed").astype(np.float32)
     single = single[single.max(axis=1) > 1e-3]
     labels = np.append(np.arange(5), rng.integers(5, size=len(single) - 5))
-    for one, other in zip(
-        solutions(single, labels), solutions(single.astype(np.float64), labels), strict=True
-    ):
-        np.testing.assert_array_equal(one.weight_indices, other.weight_indices)
-        assert one.value == other.value
+    for seed in range(2):
+        one, other = (solve(p, labels, seed=seed) for p in (single, single.astype(np.float64)))
+        assert_same_solution(one, other)
 
 
 EDGES = {

@@ -27,9 +27,8 @@ def test_coordinate_is_no_worse_than_the_published_annealings(opt_set, smoothing
             assert found.value <= annealed.value + 1e-12
     confusion = oracles.confusion_at(p, labels, found.weight_indices)
     np.testing.assert_array_equal(found.confusion, confusion)
-    assert found.value == pytest.approx(
-        oracles.objective(confusion, tau=0.2, mu=smoothing), abs=1e-12
-    )
+    z = oracles.objective(confusion, tau=0.2, mu=smoothing)
+    assert found.value == pytest.approx(z, abs=1e-12)
 
 
 def test_ties_are_counted_as_the_prediction_rule_breaks_them(shared_tables):

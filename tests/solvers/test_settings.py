@@ -7,8 +7,8 @@ from dnip.base.errors import InvalidInputError
 from dnip.solvers import SOLVERS, Anneal, Coordinate, Exact, Exhaustive, SearchSettings, Solver
 
 
-class Plain(Solver):
-    """Declares nothing beyond its name."""
+class Undeclared:
+    """Says nothing of what it can do."""
 
     name = "plain"
 
@@ -16,13 +16,8 @@ class Plain(Solver):
         yield from ()
 
 
-class Undeclared:
-    """Says nothing of what it can do."""
-
-    name = "undeclared"
-
-    def search(self, landscape, rng):
-        yield from ()
+class Plain(Undeclared, Solver):
+    """Declares nothing beyond its name."""
 
 
 @pytest.mark.parametrize("name", SOLVERS)

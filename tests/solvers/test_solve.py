@@ -19,9 +19,7 @@ FOUR = KNOWN["four classes"]
 
 each_solver = pytest.mark.parametrize("solver", list(SOLVERS))
 #: Those that ask of an objective nothing but its values.
-each_calling_solver = pytest.mark.parametrize(
-    "solver", [name for name in SOLVERS if name != "exact"]
-)
+each_calling_solver = pytest.mark.parametrize("solver", sorted({*SOLVERS} - {"exact"}))
 each_problem = pytest.mark.parametrize("name", KNOWN)
 
 
@@ -93,41 +91,39 @@ def test_no_time_still_gives_the_raw_argmax_or_better(solver):
     assert (solution.lower_bound, solution.gap) == (None, None)
 
 
-class Interrupted(Solver):
-    """Finds the optimum and is interrupted at once."""
+class Made(Solver):
+    """Searches as it is told."""
 
-    name = "interrupted"
+    name = "made"
 
-    def __init__(self, indices):
-        self.indices = indices
+    def __init__(self, steps):
+        self.steps = steps
 
     def search(self, landscape, rng):
-        yield landscape.evaluate(self.indices)
-        raise KeyboardInterrupt
+        yield from self.steps(landscape)
 
 
 def test_an_interrupted_search_returns_the_best_so_far():
     best = solve(FOUR.p, FOUR.labels, scale=5, solver="exhaustive")
-    solution = solve(FOUR.p, FOUR.labels, scale=5, solver=Interrupted(best.weight_indices))
+
+    def steps(landscape):
+        yield landscape.evaluate(best.weight_indices)
+        raise KeyboardInterrupt
+
+    solution = solve(FOUR.p, FOUR.labels, scale=5, solver=Made(steps))
     assert solution.status is Status.INTERRUPTED
     assert_same_solution(solution, best)
     assert (solution.lower_bound, solution.gap) == (None, None)
 
 
-class Walker(Solver):
-    """Goes on from the very point that it proposed."""
-
-    name = "walker"
-
-    def search(self, landscape, rng):
+def test_a_solver_may_go_on_from_the_point_that_it_proposed():
+    def steps(_landscape):
         here = np.array([4.0, 4.0, 5.0, 5.0])
         yield Proposal(here, -90)
         here[:] = 1
         yield Proposal(here, -80)
 
-
-def test_a_solver_may_go_on_from_the_point_that_it_proposed():
-    solution = solve(FOUR.p, FOUR.labels, scale=5, solver=Walker())
+    solution = solve(FOUR.p, FOUR.labels, scale=5, solver=Made(steps))
     assert solution.weight_indices.tolist() == [4, 4, 5, 5]
 
 
@@ -135,9 +131,8 @@ def test_a_solver_may_go_on_from_the_point_that_it_proposed():
 def test_whole_weights_are_repeated_rows(solver):
     weight = np.random.default_rng(0).integers(0, 4, FOUR.n_rows)
     weighted = solve(FOUR.p, FOUR.labels, scale=5, solver=solver, sample_weight=weight)
-    repeated = solve(
-        np.repeat(FOUR.p, weight, axis=0), np.repeat(FOUR.labels, weight), scale=5, solver=solver
-    )
+    rows = np.repeat(FOUR.p, weight, axis=0), np.repeat(FOUR.labels, weight)
+    repeated = solve(*rows, scale=5, solver=solver)
     assert_same_solution(weighted, repeated)
     assert weighted.evaluations == repeated.evaluations
 
@@ -154,13 +149,13 @@ def test_fractional_weights_count_in_examples(solver):
 
 
 def test_weights_in_quarters_are_exact():
-    weight = np.random.default_rng(2).integers(1, 9, THREE.n_rows) / 4
-    quarters = solve(
-        THREE.p, THREE.labels, Objective(tau=0.2, smoothing=0.25), scale=9, sample_weight=weight
-    )
-    wholes = solve(
-        THREE.p, THREE.labels, Objective(tau=0.2, smoothing=1.0), scale=9, sample_weight=weight * 4
-    )
+    weight = np.random.default_rng(2).integers(1, 9, THREE.n_rows)
+
+    def weighted(unit):
+        objective, weights = Objective(tau=0.2, smoothing=unit), weight * unit
+        return solve(THREE.p, THREE.labels, objective, scale=9, sample_weight=weights)
+
+    quarters, wholes = weighted(0.25), weighted(1.0)
     np.testing.assert_array_equal(quarters.confusion * 4, wholes.confusion)
     assert quarters.value == pytest.approx(wholes.value, abs=1e-12)
 
@@ -169,10 +164,9 @@ def test_weights_in_quarters_are_exact():
 def test_a_class_without_examples_takes_the_geometric_middle(solver):
     rows = FOUR.labels != 2
     p, labels = FOUR.p[rows], FOUR.labels[rows]
+    names = ["World", "Sports", "Business", "Tech"]
     with pytest.warns(DNIPWarning, match="no labelled example of class Business: not fitted"):
-        solution = solve(
-            p, labels, scale=12, solver=solver, classes=["World", "Sports", "Business", "Tech"]
-        )
+        solution = solve(p, labels, scale=12, solver=solver, classes=names)
     fitted = np.delete(solution.weight_indices, 2).tolist()
     assert solution.unfitted == (2,)
     assert solution.weight_indices[2] == round(math.prod(fitted) ** (1 / 3))
@@ -200,11 +194,9 @@ def test_a_function_without_a_number_is_refused_by_name(solver):
 
 @pytest.mark.parametrize("solver", ["coordinate", "exhaustive"])
 def test_the_best_macro_f1_is_found(solver):
-    def lacking_f1(confusion):
-        return 1 - macro_f1(confusion)
-
-    best = oracles.optimum(THREE.p, THREE.labels, 9, lacking_f1)
-    solution = solve(THREE.p, THREE.labels, lacking_f1, scale=9, solver=solver)
+    problem = THREE.p, THREE.labels, lambda confusion: 1 - macro_f1(confusion)
+    solution = solve(*problem, scale=9, solver=solver)
+    best = oracles.optimum(THREE.p, THREE.labels, 9, problem[2])
     assert solution.value == pytest.approx(best, abs=1e-12)
 
 

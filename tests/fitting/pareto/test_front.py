@@ -11,7 +11,7 @@ from dnip.method.problem import Problem
 from dnip.metrics.expected import expected_cobias
 from dnip.solvers import passes
 from dnip.solvers.landscape import levels_of
-from fronts import hypervolume, measures, true_front
+from fronts import hypervolume, indices_of, measures, true_front
 from problems import KNOWN, Known
 from strategies import random_probabilities
 
@@ -71,12 +71,10 @@ def test_of_weights_on_a_geometric_scale():
     known = KNOWN["three classes"]
     found = front(known.p, known.labels, scale="log:8")
     assert_sound(found, known.p, known.labels)
-    met = [
-        oracles.confusion_at(known.p, known.labels, found.scale.multipliers(np.array(indices)))
-        for indices in oracles.every_point(3, 8)
-    ]
     reached = measures(found.points)
-    for confusion in met:
+    for indices in oracles.every_point(3, 8):
+        weights = found.scale.multipliers(np.array(indices))
+        confusion = oracles.confusion_at(known.p, known.labels, weights)
         accuracy, cobias = np.trace(confusion) / known.n_rows, oracles.cobias(confusion)
         beaten = (reached[:, 0] >= accuracy - 1e-12) & (reached[:, 1] <= cobias + 1e-12)
         assert beaten.any()
@@ -87,14 +85,11 @@ def test_a_table_divided_among_threads_has_the_front_of_the_whole(monkeypatch):
     p = random_probabilities(rng, 200, 4)
     labels = np.where(rng.random(200) < 0.5, p.argmax(axis=1), rng.integers(4, size=200))
     whole = front(p, labels, scale=12, effort=0.02)
-    for name, value in (("_SHARED", 0), ("_FEWEST_CELLS", 1)):
+    for name, value in (("_SHARED", 0), ("_FEWEST_CELLS", 1), ("n_cores", lambda: 3)):
         monkeypatch.setattr(passes, name, value)
-    monkeypatch.setattr(passes, "n_cores", lambda: 3)
     assert passes.Passes(Problem.of(p, labels), levels_of(12)).whole is None
     divided = front(p, labels, scale=12, effort=0.02)
-    assert [point.weight_indices.tolist() for point in divided.points] == [
-        point.weight_indices.tolist() for point in whole.points
-    ]
+    assert indices_of(divided) == indices_of(whole)
     assert_sound(divided, p, labels)
 
 
@@ -128,28 +123,25 @@ def test_rows_that_are_all_alike_leave_nothing_to_trade():
 
 def test_the_same_seed_gives_the_same_front():
     one, other = (front(MEDIUM.p, MEDIUM.labels, scale=9, effort=0.1, seed=8) for _ in range(2))
-    assert [p.weight_indices.tolist() for p in one.points] == [
-        p.weight_indices.tolist() for p in other.points
-    ]
+    assert indices_of(one) == indices_of(other)
     assert one.n_lines == other.n_lines
 
 
-def test_a_time_limit_and_ctrl_c_keep_the_front_so_far():
-    found = front(MEDIUM.p, MEDIUM.labels, time_limit=0)
-    assert found.status is Status.TIME_LIMIT
-    assert_sound(found, MEDIUM.p, MEDIUM.labels)
-
-    def interrupt(*_told):
-        raise KeyboardInterrupt
-
-    found = front(MEDIUM.p, MEDIUM.labels, progress=interrupt)
-    assert found.status is Status.INTERRUPTED
-    assert_sound(found, MEDIUM.p, MEDIUM.labels)
+def interrupt(*_told):
+    raise KeyboardInterrupt
 
 
-def test_searches_a_geometric_scale_where_not_all_weights_can_be_tried():
-    found = front(MEDIUM.p, MEDIUM.labels, scale="log:9", effort=0.15)
-    assert found.status is Status.FINISHED
+@pytest.mark.parametrize(
+    ("settings", "status"),
+    [
+        ({"time_limit": 0}, Status.TIME_LIMIT),
+        ({"progress": interrupt}, Status.INTERRUPTED),
+        ({"scale": "log:9", "effort": 0.15}, Status.FINISHED),  # not all weights can be tried
+    ],
+)
+def test_a_search_that_ends_early_keeps_the_front_so_far(settings, status):
+    found = front(MEDIUM.p, MEDIUM.labels, **settings)
+    assert found.status is status
     assert_sound(found, MEDIUM.p, MEDIUM.labels)
 
 
@@ -216,9 +208,7 @@ def test_unlabelled_rows_are_left_aside():
     p = np.vstack([opt.probabilities, opt.probabilities[:2]])
     more = ProbabilityTable(p, labels, source="t0.csv")
     one, other = (trace_front(rows, scale=8, cross="off") for rows in (opt, more))
-    assert [point.weight_indices.tolist() for point in one.front.points] == [
-        point.weight_indices.tolist() for point in other.front.points
-    ]
+    assert indices_of(one.front) == indices_of(other.front)
     assert other.provenance["data"]["rows"] == 92
 
 

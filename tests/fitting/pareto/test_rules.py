@@ -9,6 +9,7 @@ from dnip.fitting.pareto import Front, Point, Rule, cross_fit, front
 from dnip.fitting.pareto.rules import knee
 from dnip.method.scales import WeightScale
 from dnip.method.solution import Status
+from fronts import indices_of
 from strategies import random_probabilities
 
 
@@ -17,11 +18,9 @@ def made_point(accuracy, cobias):
     return Point(np.array([1, 1]), np.eye(2, dtype=np.int64), terms)
 
 
-def made_front(*measures, raw=(0.6, 0.5)):
-    points = tuple(made_point(*pair) for pair in measures)
-    scale = WeightScale.of(30)
-    beside = made_point(*raw)
-    return Front(points, beside, beside, scale, Status.FINISHED, 1, 0.0, 0)
+def made_front(*measures):
+    points, raw = tuple(made_point(*pair) for pair in measures), made_point(0.6, 0.5)
+    return Front(points, raw, raw, WeightScale.of(30), Status.FINISHED, 1, 0.0, 0)
 
 
 FRONT = made_front((0.8, 0.4), (0.79, 0.2), (0.7, 0.1), (0.5, 0.05))
@@ -52,15 +51,10 @@ def test_the_point_that_a_rule_asks_for(rule, number):
 def test_the_knee_is_the_farthest_from_the_line_between_the_ends():
     rng = np.random.default_rng(0)
     for _ in range(20):
-        accuracy = np.sort(rng.random(12))[::-1]
-        cobias = np.sort(rng.random(12))[::-1]
-        ends = np.array([[accuracy[0], cobias[0]], [accuracy[-1], cobias[-1]]])
-        span = ends[0] - ends[1]
-        along = (ends[0] - ends[1]) / span  # (1, 1): the line, each axis by its span
-        at = (np.column_stack([accuracy, cobias]) - ends[1]) / span
-        above = (at[:, 0] * along[1] - at[:, 1] * along[0]) / np.hypot(*along)
-        points = made_front(*zip(accuracy, cobias, strict=True)).points
-        assert above[knee(points)] == pytest.approx(above.max(), abs=1e-12)
+        at = np.sort(rng.random((12, 2)), axis=0)[::-1]
+        by_span = (at - at[-1]) / (at[0] - at[-1])  # the ends are (1, 1) and (0, 0)
+        above = by_span[:, 0] - by_span[:, 1]
+        assert above[knee(made_front(*at).points)] == pytest.approx(above.max(), abs=1e-12)
     assert knee(FRONT.points[:1]) == 0
     assert knee(FRONT.points[:2]) == 1  # nothing between the ends: the one of lower COBias
 
@@ -116,17 +110,12 @@ def test_every_row_is_scored_once_by_the_front_without_its_fold():
     assert sorted(np.bincount(checked.folds)) == [9] * 5
     for c in range(3):
         assert (np.bincount(checked.folds[labels == c], minlength=5) == 3).all()
-    for fold, without in enumerate(checked.fronts):
-        kept = checked.folds != fold
-        again = front(p[kept], labels[kept], scale=6)
-        assert [point.weight_indices.tolist() for point in again.points] == [
-            point.weight_indices.tolist() for point in without.points
-        ]
     expected = np.zeros((3, 3), np.int64)
     for fold, without in enumerate(checked.fronts):
-        left_out = checked.folds == fold
+        kept = checked.folds != fold
+        assert indices_of(front(p[kept], labels[kept], scale=6)) == indices_of(without)
         indices = without.points[-1].weight_indices
-        expected += oracles.confusion_at(p[left_out], labels[left_out], indices)
+        expected += oracles.confusion_at(p[~kept], labels[~kept], indices)
     np.testing.assert_array_equal(checked.score(Rule.of("min-cobias")), expected)
     np.testing.assert_array_equal(checked.confusions[-1], expected)
     assert len(checked.confusions) == len(found.points)
@@ -135,8 +124,7 @@ def test_every_row_is_scored_once_by_the_front_without_its_fold():
 
 def test_a_rule_that_a_fold_cannot_obey_takes_the_nearest():
     p, labels = noise(45)
-    found = front(p, labels, scale=6)
-    checked = cross_fit(p, labels, found)
+    checked = cross_fit(p, labels, front(p, labels, scale=6))
     best = checked.score(Rule.of("max-accuracy"))
     np.testing.assert_array_equal(checked.score(Rule.of("accuracy>=1")), best)
 
@@ -145,8 +133,7 @@ def test_small_classes_make_fewer_folds():
     p, labels = noise(30)
     labels[:] = np.arange(30) % 2
     labels[:2] = 2
-    found = front(p, labels, scale=6)
-    checked = cross_fit(p, labels, found)
+    checked = cross_fit(p, labels, front(p, labels, scale=6))
     assert len(checked.fronts) == 2
     assert sorted(checked.folds[labels == 2]) == [0, 1]
 

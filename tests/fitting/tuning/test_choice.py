@@ -35,14 +35,10 @@ def test_scores_are_the_means_over_folds_of_the_metric(metric, n_folds):
         settings: folds_of(noisy(y, rng, [0.9, 0.5, 0.7]), n_folds) for settings in (DEFAULT, OTHER)
     }
     found = choose(labels, predictions, Criterion("weighted", {metric: 2}), 3, seed=0)
+    of, sign = METRICS[metric].of, METRICS[metric].sign
     for settings, parts in predictions.items():
-        values = [
-            METRICS[metric].of(confusion_matrix(true, predicted, 3))
-            for true, predicted in zip(labels, parts, strict=True)
-        ]
-        wanted = (
-            2 * METRICS[metric].sign * np.average(values, weights=[len(true) for true in labels])
-        )
+        values = [of(confusion_matrix(*pair, 3)) for pair in zip(labels, parts, strict=True)]
+        wanted = 2 * sign * np.average(values, weights=list(map(len, labels)))
         assert found.standings[settings].score == pytest.approx(wanted, abs=1e-12)
 
 
@@ -52,17 +48,13 @@ def test_the_standard_error_is_that_of_a_bootstrap_of_rows(metric, monkeypatch):
     rng = np.random.default_rng(1)
     y = np.repeat([0, 1, 2], [40, 50, 60])
     one, two = (noisy(y, rng, rate) for rate in ([0.9, 0.5, 0.7], [0.8, 0.6, 0.75]))
-    found = choose(
-        [y], {DEFAULT: [one], OTHER: [two]}, Criterion("weighted", {metric: 1}), 3, seed=0
-    )
-    function = METRICS[metric].of
+    criterion = Criterion("weighted", {metric: 1})
+    found = choose([y], {DEFAULT: [one], OTHER: [two]}, criterion, 3, seed=0)
     differences = []
     for _ in range(1500):
-        rows = np.concatenate(
-            [rng.choice(np.flatnonzero(y == c), (y == c).sum()) for c in range(3)]
-        )
-        values = [function(confusion_matrix(y[rows], p[rows], 3)) for p in (one, two)]
-        differences.append(values[1] - values[0])
+        rows = np.concatenate([rng.choice(np.flatnonzero(y == c), sum(y == c)) for c in range(3)])
+        counts = (confusion_matrix(y[rows], p[rows], 3) for p in (one, two))
+        differences.append(np.diff(list(map(METRICS[metric].of, counts)))[0])
     standing = found.standings[OTHER]
     assert standing.standard_error == pytest.approx(np.std(differences), rel=0.1)
     assert found.standings[DEFAULT].standard_error == 0
@@ -84,14 +76,11 @@ def test_equal_candidates_rarely_unseat_the_defaults():
     for trial in range(40):
         rng = np.random.default_rng(trial)
         y = np.repeat([0, 1, 2], 100)
-        predictions = {
-            settings: folds_of(noisy(y, rng, [0.7, 0.7, 0.7]), 5)
-            for settings in (DEFAULT, *(Settings(beta=3.0 + i) for i in range(15)))
-        }
+        candidates = DEFAULT, *(Settings(beta=3.0 + i) for i in range(15))
+        predictions = {one: folds_of(noisy(y, rng, [0.7] * 3), 5) for one in candidates}
+        offered = folds_of(y, 5), predictions, Criterion(), 3
         for confidence in kept:
-            found = choose(
-                folds_of(y, 5), predictions, Criterion(), 3, seed=0, confidence=confidence
-            )
+            found = choose(*offered, seed=0, confidence=confidence)
             kept[confidence] += found.chosen == DEFAULT
     assert kept[0.9] >= 36
     assert kept[0.0] <= 10
@@ -106,10 +95,10 @@ def test_of_near_equals_the_nearest_to_the_defaults_is_chosen():
     better[mended], better[broken] = y[mended], 1  # one row ahead, by √3 rows
     bad = noisy(y, rng, [0.9, 0.2, 0.5])
     right = Criterion("weighted", {"accuracy": 1})
-    offered = {FAR: [better], OTHER: [good], DEFAULT: [bad]}
-    assert choose([y], offered, right, 3, seed=0).alike == (OTHER, FAR)
-    assert choose([y], offered, right, 3, seed=0).chosen == OTHER
-    assert choose([y], offered, right, 3, seed=0, confidence=0).chosen == FAR
+    offered = [y], {FAR: [better], OTHER: [good], DEFAULT: [bad]}, right, 3
+    found = choose(*offered, seed=0)
+    assert (found.alike, found.chosen) == ((OTHER, FAR), OTHER)
+    assert choose(*offered, seed=0, confidence=0).chosen == FAR
 
 
 def test_where_the_first_metric_cannot_tell_the_second_one_does():
@@ -117,10 +106,9 @@ def test_where_the_first_metric_cannot_tell_the_second_one_does():
     uneven, even = y.copy(), y.copy()
     uneven[:40] = 1
     even[:20], even[-20:] = 1, 0
-    found = choose([y], {DEFAULT: [uneven], OTHER: [even]}, Criterion("accuracy"), 2, seed=0)
-    assert found.chosen == OTHER
-    found = choose([y], {DEFAULT: [even], OTHER: [uneven]}, Criterion("accuracy"), 2, seed=0)
-    assert found.chosen == DEFAULT
+    for predictions, chosen in (((uneven, even), OTHER), ((even, uneven), DEFAULT)):
+        offered = {DEFAULT: [predictions[0]], OTHER: [predictions[1]]}
+        assert choose([y], offered, Criterion("accuracy"), 2, seed=0).chosen == chosen
 
 
 def test_without_the_defaults_the_nearest_candidate_stands_for_them():

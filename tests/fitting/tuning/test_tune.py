@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import dnip.fitting.tuning.trials as trials_module
 import oracles
-from dnip import Coefficients, Objective, ProbabilityTable, tune
+from dnip import Objective, ProbabilityTable, tune
 from dnip.base.errors import DNIPWarning, InvalidInputError
 from dnip.fitting.fit import fit_table
 from dnip.fitting.settings import FitSettings
@@ -32,31 +32,20 @@ def test_the_final_fit_is_that_of_the_chosen_settings_on_all_labels(scheme):
     table, more = skewed(120, unlabelled=20), skewed(50, 5)
     found = tune(table, grid=SMALL, unlabelled=more, seed=2, **scheme)
     assert found.chosen in SMALL.candidates()
-    alone = fit_table(
-        table,
-        found.chosen.of(FitSettings()).objective,
-        robust=found.chosen.robust,
-        unlabelled=more,
-        scale=found.chosen.scale,
-        seed=2,
-    )
+    objective = found.chosen.of(FitSettings()).objective
+    settings = {"robust": found.chosen.robust, "scale": found.chosen.scale, "seed": 2}
+    alone = fit_table(table, objective, unlabelled=more, **settings)
     assert found.fit.solution.weight_indices.tolist() == alone.solution.weight_indices.tolist()
     assert found.fit.solution.value == alone.solution.value
     assert found.fit.evaluation.n == 100
 
 
-def test_the_file_says_how_the_settings_came_about(tmp_path):
+def test_the_file_says_how_the_settings_came_about():
     found = tune(skewed(60), grid=SMALL, criterion="cobias")
-    found.coefficients.save(tmp_path / "c.json")
-    stored = json.loads((tmp_path / "c.json").read_text())["fit"]
-    assert stored["tuning"] == {
-        "criterion": {"name": "cobias", "weights": None},
-        "scheme": "5 folds",
-        "seed": 0,
-        "candidates": 2,
-        "planned": 2,
-        "chosen": found.chosen.to_dict(),
-    }
+    stored = json.loads(found.coefficients.to_json())["fit"]
+    how = {"criterion": {"name": "cobias", "weights": None}, "scheme": "5 folds", "seed": 0}
+    numbers = {"candidates": 2, "planned": 2, "chosen": found.chosen.to_dict()}
+    assert stored["tuning"] == how | numbers
     assert stored["data"]["sha256"] == skewed(60).data_hash
     assert stored["robust"]["mode"] == "auto"
 
@@ -154,10 +143,7 @@ TABLE = skewed(30, ids=True)
     [
         ({"folds": 2, "dev_share": 0.5}, "folds and a dev share are given"),
         ({"dev_share": 0.1, "dev": skewed(30, 1)}, "a dev share and a dev table are given"),
-        (
-            {"dev": TABLE},
-            "30 ids stand in both opt and opt, the first is 'opt-0-0'.*Give a dev table",
-        ),
+        ({"dev": TABLE}, "30 ids stand in both opt and opt, the first is 'opt-0-0'.*Give a dev"),
         ({"dev": skewed(30, 1, n_classes=2)}, "has the classes 0, 1, but opt has 0, 1, 2"),
         ({"dev": skewed(30, 1).take([0, 3])}, "only class 0 has labelled rows"),
         ({"dev": skewed(30, 1, unlabelled=30)}, "no row has a label"),
@@ -167,17 +153,13 @@ TABLE = skewed(30, ids=True)
         ({"time_limit": -1}, "time_limit must be"),
         ({"solver": "magic"}, "solver must be one of"),
         ({"y": [0, 1, 2]}, "holds labels of its own"),
+        ({"data": ProbabilityTable(TABLE.probabilities)}, "no row has a label, and a fit needs"),
+        ({"data": skewed(30, unlabelled=30)}, "no row has a label, and a fit needs labels"),
     ],
 )
 def test_what_makes_no_sense_is_refused(arguments, told):
     with pytest.raises(InvalidInputError, match=told):
-        tune(TABLE, **({"grid": ONE} | arguments))
-
-
-@pytest.mark.parametrize("labels", [None, np.full(30, -1)])
-def test_a_table_without_labels_is_refused(labels):
-    with pytest.raises(InvalidInputError, match="no row has a label, and a fit needs labels"):
-        tune(ProbabilityTable(skewed(30).probabilities, labels))
+        tune(**{"data": TABLE, "grid": ONE} | arguments)
 
 
 GRID = Grid((1.0, 2.7), (0.2,), (30, "log:10"), (1.0,), ("auto", "off"))
@@ -197,11 +179,10 @@ def trials(candidates=None, n=60, table=None, unlabelled=NONE, settings=None, **
     return run_trials(candidates or GRID.candidates(), folds, given, unlabelled, **how)
 
 
-def same(first, second):
+def assert_same(first, second):
     assert first.keys() == second.keys()
     for settings, parts in first.items():
-        for one, other in zip(parts, second[settings], strict=True):
-            np.testing.assert_array_equal(one, other)
+        np.testing.assert_equal(parts, second[settings])
 
 
 @pytest.mark.parametrize("n", [60, 1500])  # a blend, and plain optima that are not fitted twice
@@ -212,24 +193,17 @@ def test_predictions_are_those_of_fits_made_one_by_one(n):
     assert set(found.predictions) == set(GRID.candidates())
     for settings, parts in found.predictions.items():
         for fold, predicted in zip(folds, parts, strict=True):
-            solution = solve_robustly(
-                fold.probabilities,
-                fold.labels,
-                settings.of(FitSettings()).objective,
-                robust=settings.robust,
-                unlabelled=unlabelled,
-                scale=settings.scale,
-                seed=3,
-            ).solution
-            weights = Coefficients.from_solution(solution, ["a", "b", "c"])
-            expected = oracles.predict(fold.dev, weights.multipliers)
+            rows = fold.probabilities, fold.labels, settings.of(FitSettings()).objective
+            how = {"robust": settings.robust, "scale": settings.scale, "seed": 3}
+            solution = solve_robustly(*rows, unlabelled=unlabelled, **how).solution
+            expected = oracles.predict(fold.dev, solution.multipliers)
             np.testing.assert_array_equal(predicted, expected)
 
 
 def test_any_number_of_threads_gives_the_same(monkeypatch):
     several = trials()
     monkeypatch.setattr(trials_module, "n_cores", lambda: 1)
-    same(several.predictions, trials().predictions)
+    assert_same(several.predictions, trials().predictions)
 
 
 def test_an_interruption_keeps_whole_candidates_only(monkeypatch):
@@ -244,7 +218,7 @@ def test_an_interruption_keeps_whole_candidates_only(monkeypatch):
     assert found.interrupted
     assert 0 < len(found.predictions) < len(whole)
     assert GRID.candidates()[0] in found.predictions
-    same(found.predictions, {settings: whole[settings] for settings in found.predictions})
+    assert_same(found.predictions, {settings: whole[settings] for settings in found.predictions})
 
 
 def test_ctrl_c_ends_searches_that_would_go_on_for_long():
@@ -267,12 +241,19 @@ def test_a_search_that_a_deadline_cuts_short_does_not_count():
 NAMES = ["World", "Sports", "Business", "Technology"]
 
 
+def labels_of(sizes, seed):
+    """So many labels of each class, in any order."""
+    return np.random.default_rng(seed).permutation(np.repeat(np.arange(len(sizes)), sizes))
+
+
+class_sizes = st.lists(st.integers(2, 40), min_size=2, max_size=4)
+seeds = st.integers(0, 2**32)
+
+
 @seeded
-@given(
-    st.lists(st.integers(2, 30), min_size=2, max_size=4), st.integers(2, 7), st.integers(0, 2**32)
-)
+@given(class_sizes, st.integers(2, 7), seeds)
 def test_folds_are_a_partition_even_in_every_class(sizes, n_folds, seed):
-    labels = np.random.default_rng(seed).permutation(np.repeat(np.arange(len(sizes)), sizes))
+    labels = labels_of(sizes, seed)
     if min(sizes) < n_folds:
         with pytest.raises(InvalidInputError, match=NAMES[int(np.argmin(sizes))]):
             choose_dev_rows(labels, NAMES, seed, n_folds=n_folds)
@@ -301,20 +282,10 @@ def test_the_usual_folds_are_five_or_as_many_as_the_smallest_class_has_labels():
     assert len(choose_dev_rows(np.repeat([0, 1], [9, 3]), NAMES, 0)) == 3
 
 
-@pytest.mark.parametrize("n_folds", [0, 1, 2.5])
-def test_fewer_than_two_folds_are_refused(n_folds):
-    with pytest.raises(InvalidInputError, match="folds must be a whole number of at least 2"):
-        choose_dev_rows(np.repeat([0, 1], 9), NAMES, 0, n_folds=n_folds)
-
-
 @seeded
-@given(
-    st.lists(st.integers(2, 60), min_size=2, max_size=4),
-    st.floats(0.01, 0.99),
-    st.integers(0, 2**32),
-)
+@given(class_sizes, st.floats(0.01, 0.99), seeds)
 def test_a_share_takes_its_part_of_every_class_and_one_row_at_least(sizes, share, seed):
-    labels = np.random.default_rng(seed).permutation(np.repeat(np.arange(len(sizes)), sizes))
+    labels = labels_of(sizes, seed)
     (dev,) = choose_dev_rows(labels, NAMES, seed, share=share)
     wanted = [min(max(int(np.floor(share * n + 0.5)), 1), n - 1) for n in sizes]
     assert np.bincount(labels[dev]).tolist() == wanted
@@ -322,14 +293,15 @@ def test_a_share_takes_its_part_of_every_class_and_one_row_at_least(sizes, share
 
 
 @pytest.mark.parametrize(
-    ("sizes", "share", "told"),
+    ("sizes", "scheme", "told"),
     [
-        ([100, 1], 0.5, "Sports has 1 labelled row, which cannot be both"),
-        ([100, 1], None, "Sports has 1 labelled row, which cannot be both"),
-        ([9, 9], 1.0, "dev_share is 1, which leaves no row to fit on"),
-        ([9, 9], 0.0, "dev_share must be a finite number above 0"),
+        ([100, 1], {"share": 0.5}, "Sports has 1 labelled row, which cannot be both"),
+        ([100, 1], {}, "Sports has 1 labelled row, which cannot be both"),
+        ([9, 9], {"share": 1.0}, "dev_share is 1, which leaves no row to fit on"),
+        ([9, 9], {"share": 0.0}, "dev_share must be a finite number above 0"),
+        *[([9, 9], {"n_folds": n}, "folds must be a whole number of at le") for n in (0, 1, 2.5)],
     ],
 )
-def test_rows_that_cannot_be_divided_are_refused(sizes, share, told):
+def test_rows_that_cannot_be_divided_are_refused(sizes, scheme, told):
     with pytest.raises(InvalidInputError, match=told):
-        choose_dev_rows(np.repeat([0, 1], sizes), NAMES, 0, share=share)
+        choose_dev_rows(np.repeat([0, 1], sizes), NAMES, 0, **scheme)

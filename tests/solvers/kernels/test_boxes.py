@@ -44,6 +44,11 @@ class Case:
         spans = [range(a + 1, b + 2) for a, b in zip(*self.box, strict=True)]
         return [np.array(point) for point in itertools.product(*spans)]
 
+    def confusions(self):
+        """Counts at every point of the box."""
+        at = [oracles.confusion_at(self.p, self.labels, x, self.mass) for x in self.points()]
+        return np.array(at)
+
     def narrow(self):
         """Return the open rows, the settled counts and the contests of the box."""
         n_rows = len(self.rows.label)
@@ -73,9 +78,7 @@ def test_a_row_is_settled_in_a_box_if_every_point_predicts_the_same(seed, n_clas
     np.add.at(counted, (case.labels[alike], predictions[0, alike]), case.mass[alike])
     # a row may stay open for a box with gaps between its points, never the other way round
     assert (settled <= counted).all()
-    counts = np.array(
-        [oracles.confusion_at(case.p, case.labels, point, case.mass) for point in case.points()]
-    )
+    counts = case.confusions()
     correct = np.diagonal(counts, axis1=1, axis2=2)
     wrong = counts.sum(axis=1) - correct
     assert (correct >= np.diag(settled)).all()
@@ -100,19 +103,12 @@ def test_no_point_of_a_box_is_below_its_bound(objective, floored, seed, n_classe
         floors = Floors(correct, int(rng.integers(0, true.sum())) // 2)
     terms = compile_terms(objective, problem, floors)
     memo = new_memo(true, terms.smoothing)
-    points = [
-        oracles.confusion_at(case.p, case.labels, point, case.mass) for point in case.points()
-    ]
+    points = case.confusions()
     kept = [c for c in points if not floored or not shortfall(np.diag(c).copy(), floors, true)]
     least = min(map(objective, kept), default=np.inf)
     _, settled, contests = case.narrow()
-    total = int(case.mass.sum())
-    multipliers = Multipliers(
-        np.zeros(n_classes),
-        rng.uniform(0, total, n_classes),
-        rng.uniform(0, total, n_classes),
-        np.zeros(n_classes + 1),
-    )
+    drawn = rng.uniform(0, int(case.mass.sum()), (2, n_classes))
+    multipliers = Multipliers(np.zeros(n_classes), *drawn, np.zeros(n_classes + 1))
     relaxed = new_relaxed(len(case.rows.label), len(contests.size), n_classes)
     seen = case.box, settled, multipliers
     n_steps = int(rng.choice([6, 60]))

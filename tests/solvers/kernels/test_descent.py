@@ -6,9 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import oracles
-from dnip.method.scales import WeightScale
 from dnip.solvers.kernels.descent import Setup, begin, descend, new_lines, settle
-from dnip.solvers.kernels.flips import count, find_flips, walk
+from dnip.solvers.kernels.flips import count, find_flips
 from dnip.solvers.kernels.values import Terms, new_memo, value
 from dnip.solvers.landscape import levels_of
 from layouts import each_layout, lay_out_as, weights_of
@@ -80,13 +79,20 @@ def test_a_full_memory_takes_no_more_lines():
     assert np.count_nonzero(tiny.key) == tiny.size[0]
 
 
-def assert_finds_the_best_index(layout, table, scale, indices, terms):
+@each_layout
+@seeded
+@given(
+    table=tables(min_rows=2), scale=scales(12), terms=st.sampled_from([Z, ERROR]), data=st.data()
+)
+def test_finds_the_best_index(layout, table, scale, terms, data):
     """Search class after class; before each, try all of its indices with the twin."""
     p, labels, mass = table
+    labels[:2], mass[:2] = [0, 1], 1  # COBias needs two classes
     levels = levels_of(scale)
     rows, workspace = lay_out_as(layout, p, labels, mass, scale)
-    here = indices.astype(np.float64)
-    confusion = oracles.confusion_at(p, labels, weights_of(scale, here), mass)
+    start = st.lists(st.integers(1, levels.size), min_size=p.shape[1], max_size=p.shape[1])
+    here = np.array(data.draw(start), np.float64)
+    confusion = count(rows, weights_of(scale, here))
     predicted = confusion.sum(axis=0)
     true = confusion.sum(axis=1)
     memo = new_memo(true, terms.smoothing)
@@ -105,58 +111,6 @@ def assert_finds_the_best_index(layout, table, scale, indices, terms):
         find_flips(rows, weights_of(scale, here), c, levels, workspace)
         found = settle(workspace.flips, terms, memo, here, confusion, predicted, c, levels.size)
         assert (int(here[c]), found) == (expected, lowest)
-        recount = oracles.confusion_at(p, labels, weights_of(scale, here), mass)
-        np.testing.assert_array_equal(confusion, recount)
-        np.testing.assert_array_equal(predicted, recount.sum(axis=0))
-
-
-@each_layout
-@seeded
-@given(
-    table=tables(min_rows=2), scale=scales(12), terms=st.sampled_from([Z, ERROR]), data=st.data()
-)
-def test_finds_the_best_index(layout, table, scale, terms, data):
-    n_classes = table.p.shape[1]
-    table.labels[:2], table.mass[:2] = [0, 1], 1  # COBias needs two classes
-    index = st.integers(1, WeightScale.of(scale).size)
-    indices = data.draw(st.lists(index, min_size=n_classes, max_size=n_classes))
-    assert_finds_the_best_index(layout, table, scale, np.array(indices), terms)
-
-
-@each_layout
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(("n_classes", "scale"), [(2, 200), (5, 30)])
-def test_finds_the_best_index_over_many_rows(layout, kind, n_classes, scale):
-    rng = np.random.default_rng(4)
-    p = random_probabilities(rng, 200, n_classes, kind)
-    table = (p, rng.integers(n_classes, size=200), rng.integers(0, 3, 200))
-    for terms in (Z, ERROR):
-        indices = rng.integers(1, scale + 1, n_classes)
-        assert_finds_the_best_index(layout, table, scale, indices, terms)
-
-
-# --- counts and flips -----------------------------------------------------------------------------
-
-
-@each_layout
-@seeded
-@given(table=tables(), scale=scales(40), data=st.data())
-def test_walking_equals_recounting(layout, table, scale, data):
-    p, labels, mass = table
-    n_classes = p.shape[1]
-    index = st.integers(1, WeightScale.of(scale).size)
-    here = np.array(data.draw(st.lists(index, min_size=n_classes, max_size=n_classes)))
-    stops = data.draw(st.lists(index, min_size=1, max_size=5))
-    c = data.draw(st.integers(0, n_classes - 1))
-    rows, workspace = lay_out_as(layout, p, labels, mass, scale)
-    find_flips(rows, weights_of(scale, here), c, levels_of(scale), workspace)
-    confusion = count(rows, weights_of(scale, here))
-    recount = oracles.confusion_at(p, labels, weights_of(scale, here), mass)
-    np.testing.assert_array_equal(confusion, recount)
-    predicted = confusion.sum(axis=0)
-    for stop in stops:
-        walk(workspace.flips, c, here[c], stop, confusion, predicted, n_classes)
-        here[c] = stop
         recount = oracles.confusion_at(p, labels, weights_of(scale, here), mass)
         np.testing.assert_array_equal(confusion, recount)
         np.testing.assert_array_equal(predicted, recount.sum(axis=0))

@@ -57,11 +57,8 @@ def scalarised(confusion, goal):
     error = 1 - np.trace(confusion) / confusion.sum()
     cobias = oracles.cobias(confusion)
     value = goal.error * error + goal.cobias * cobias - goal.tau * sum(oracles.pmi(confusion, 1.0))
-    far = (
-        goal.error_beyond * (error - goal.error_corner),
-        goal.cobias_beyond * (cobias - goal.cobias_corner),
-    )
-    return value + max(far)
+    beyond = goal.error_beyond * (error - goal.error_corner)
+    return value + max(beyond, goal.cobias_beyond * (cobias - goal.cobias_corner))
 
 
 @each_layout

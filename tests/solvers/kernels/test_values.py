@@ -7,17 +7,9 @@ from hypothesis import strategies as st
 
 import oracles
 from dnip.solvers.kernels.values import MISSED, Floors, Terms, new_memo, value
+from objectives import ABLATIONS
 from strategies import random_confusion, seeded
 
-ABLATIONS = [
-    ("error",),
-    ("cobias",),
-    ("pmi",),
-    ("error", "cobias"),
-    ("error", "pmi"),
-    ("cobias", "pmi"),
-    ("error", "cobias", "pmi"),
-]
 each_ablation = pytest.mark.parametrize("terms", ABLATIONS, ids="+".join)
 each_gap = pytest.mark.parametrize("gap", ["pairwise", "single"])
 
