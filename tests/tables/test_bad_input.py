@@ -5,6 +5,7 @@ import io
 import zipfile
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -16,17 +17,12 @@ from dnip.tables.reading import read_rows
 GZIPPED = gzip.compress(b"label,p0,p1\n" + b"0,0.25,0.75\n" * 1000, mtime=0)
 
 
-def assert_refused(path, told, classes=None):
-    with pytest.raises(InvalidInputError) as caught:
-        ProbabilityTable.read(path, classes)
-    for part in [str(path), *told]:
-        assert part in str(caught.value)
-    assert caught.value.hint
+P = np.array([[0.25, 0.75], [1, 0]])
+HALVES = {"p0": [0.5] * 2, "p1": [0.5] * 2}
 
-
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
+#: By the ending of the file's name: what it holds, and what is told of it.
+REFUSED = {
+    "csv": [
         ("\n\n", ["the file is empty"]),
         ("label,p0,p1\n0,1_0,1\n", ["row 1, column p0: '1_0' is not a number"]),
         ('p0,p1\n"0,5","0,5"\n', ["row 1, column p0: '0,5' is not a number", "decimal point"]),
@@ -39,37 +35,14 @@ def assert_refused(path, told, classes=None):
         ("p0,p1\n0,1\n".encode("utf-16-le"), ["this is UTF-16 text", "Save the file as UTF-8"]),
         (GZIPPED, ["line 1 is not UTF-8", "end its name in .gz"]),
     ],
-)
-def test_csv(tmp_path, text, told):
-    path = tmp_path / "t.csv"
-    path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    assert_refused(path, told)
-
-
-@pytest.mark.parametrize(
-    ("data", "told"),
-    [
+    "csv.gz": [
         (b"label,p0,p1\n", ["not a sound gzip file", "drop .gz"]),
         (GZIPPED[:-9], ["truncated"]),
         (GZIPPED[:-8] + b"\0" * 8, ["not a sound gzip file", "CRC"]),
         (GZIPPED[:30] + b"\xff" * 20, ["truncated or damaged"]),
         (gzip.compress(b"p0,p1\n\xff,1\n", mtime=0), ["line 2 is not UTF-8 text (byte 0xff)"]),
     ],
-)
-@pytest.mark.parametrize("suffix", ["csv.gz", "jsonl.gz"])
-def test_gzip(tmp_path, data, told, suffix):
-    path = tmp_path / f"t.{suffix}"
-    path.write_bytes(data)
-    with pytest.raises(InvalidInputError) as caught:
-        ProbabilityTable.read(path)
-    assert str(path) in str(caught.value)
-    if suffix == "csv.gz":
-        assert_refused(path, told)
-
-
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
+    "jsonl": [
         ("{}\n", ["no class columns"]),
         ("[0, 1]\n", ["row 1", "it is of type list, and no object"]),
         ('{"p0": 1, "p1": 0}\n\n{"p0": 1,\n', ["row 2 is not valid JSON"]),
@@ -87,19 +60,7 @@ def test_gzip(tmp_path, data, told, suffix):
         ('{"label": [0], "p0": 1, "p1": 0}\n', ["row 1, column label: a text or a number"]),
         ('{"id": "\\ud800", "p0": 1, "p1": 0}\n', ["row 1: the id", "Unicode"]),
     ],
-)
-def test_jsonl(tmp_path, text, told):
-    path = tmp_path / "t.jsonl"
-    path.write_text(text)
-    assert_refused(path, told)
-
-
-P = np.array([[0.25, 0.75], [1, 0]])
-
-
-@pytest.mark.parametrize(
-    ("arrays", "told"),
-    [
+    "npz": [
         ({}, ["the columns found are none"]),
         ({"label": np.array([0, 1])}, ["the columns found are label"]),
         ({"p": P[:, 0]}, ["array p has shape (2,)", "one column per class"]),
@@ -114,10 +75,56 @@ P = np.array([[0.25, 0.75], [1, 0]])
         ({"p": P, "id": np.array([None, "a"], dtype=object)}, ["Python objects", "never loaded"]),
         ({"p": P, "classes": np.array("ab")}, ["array classes has shape ()"]),
     ],
+    "parquet": [
+        ({"p0": [0.5, None], "p1": [0.5, 1.0]}, ["row 2, column p0: the cell is empty"]),
+        ({"p0": [True], "p1": [0.5]}, ["row 1, column p0: True is not a number"]),
+        ({"p0": [[1.0]], "p1": [0.5]}, ["row 1, column p0", "is not a number"]),
+        ({"p0": [-1.0], "p1": [0.5]}, ["row 1, column p0: the probability is negative"]),
+        (
+            {"label": [0, 5], "p0": [1, 0], "p1": [0, 1]},
+            ["row 2, column label: the class index '5'"],
+        ),
+        ({"p0": pa.array([], pa.float64()), "p1": pa.array([], pa.float64())}, ["no rows"]),
+        ({"id": pa.array(["a", ""]), **HALVES}, ["row 2: the id is empty"]),
+        ({"id": pa.array(["a", "b\0"]), **HALVES}, ["row 2: the id ", "no file can hold"]),
+        ({"id": pa.array(["a", "a"]), **HALVES}, ["row 2: the id 'a' is already"]),
+        (
+            {"id": pa.array(["a", "a"]).dictionary_encode(), **HALVES},
+            ["row 2: the id 'a' is already"],
+        ),
+        ({"id": pa.array([7, 7], pa.int8()), **HALVES}, ["row 2: the id '7' is already"]),
+        ({"id": pa.array([0.5, None]), **HALVES}, ["row 2: the id is empty"]),
+    ],
+}
+#: Another format meets the same faults, and tells of them in other words.
+REFUSED["jsonl.gz"] = [(data, []) for data, _ in REFUSED["csv.gz"]]
+
+
+def write(path, content):
+    """Write bytes, a text, arrays or columns."""
+    if path.suffix == ".npz":
+        np.savez(path, **content)
+    elif path.suffix == ".parquet":
+        pq.write_table(pa.table(content), path)
+    else:
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+
+
+def assert_refused(path, told, classes=None):
+    with pytest.raises(InvalidInputError) as caught:
+        ProbabilityTable.read(path, classes)
+    for part in [str(path), *told]:
+        assert part in str(caught.value)
+    assert caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("suffix", "content", "told"),
+    [(suffix, *case) for suffix, cases in REFUSED.items() for case in cases],
 )
-def test_npz(tmp_path, arrays, told):
-    path = tmp_path / "t.npz"
-    np.savez(path, **arrays)
+def test_what_is_no_table_is_refused_with_its_place(tmp_path, suffix, content, told):
+    path = tmp_path / f"t.{suffix}"
+    write(path, content)
     assert_refused(path, told)
 
 
@@ -138,26 +145,6 @@ def test_npz_that_is_something_else(tmp_path):
         archive.writestr("p0", "text")
         archive.writestr("p1", "text")
     assert_refused(path, ["column p0 has shape ()"])
-
-
-@pytest.mark.parametrize(
-    ("columns", "told"),
-    [
-        ({"p0": [0.5, None], "p1": [0.5, 1.0]}, ["row 2, column p0: the cell is empty"]),
-        ({"p0": [True], "p1": [0.5]}, ["row 1, column p0: True is not a number"]),
-        ({"p0": [[1.0]], "p1": [0.5]}, ["row 1, column p0", "is not a number"]),
-        ({"p0": [-1.0], "p1": [0.5]}, ["row 1, column p0: the probability is negative"]),
-        (
-            {"label": [0, 5], "p0": [1, 0], "p1": [0, 1]},
-            ["row 2, column label: the class index '5'"],
-        ),
-        ({"p0": pa.array([], pa.float64()), "p1": pa.array([], pa.float64())}, ["no rows"]),
-    ],
-)
-def test_parquet(tmp_path, columns, told):
-    path = tmp_path / "t.parquet"
-    pq.write_table(pa.table(columns), path)
-    assert_refused(path, told)
 
 
 def test_damaged_parquet(tmp_path, table):
@@ -194,27 +181,24 @@ def test_other_class_names_than_those_in_the_file_are_refused(tmp_path, table, s
 @pytest.fixture(params=["csv", "parquet", "jsonl"])
 def path(tmp_path, request):
     """A table whose row 10 has the id of its row 4."""
-    ids = [f"row {number}" for number in range(12)]
-    ids[9] = ids[3]
+    ids = [f"row {number}" for number in (*range(9), 3, 10, 11)]
+    frame = pd.DataFrame({"id": ids, "p0": 0.5, "p1": 0.5})
     path = tmp_path / f"t.{request.param}"
     if request.param == "parquet":
-        pq.write_table(pa.table({"id": ids, "p0": [0.5] * 12, "p1": [0.5] * 12}), path)
+        frame.to_parquet(path)
     elif request.param == "csv":
-        path.write_text("id,p0,p1\n" + "".join(f"{text},0.5,0.5\n" for text in ids))
+        frame.to_csv(path, index=False)
     else:
-        path.write_text("".join(f'{{"id": "{text}", "p0": 0.5, "p1": 0.5}}\n' for text in ids))
+        frame.to_json(path, orient="records", lines=True)
     return path
 
 
-@pytest.mark.parametrize("block_rows", [1, 4])
-def test_an_id_of_an_earlier_block_is_told(path, block_rows):
-    with pytest.raises(InvalidInputError, match=r"row 10: the id 'row 3' is already in an earlier"):
+@pytest.mark.parametrize(
+    ("block_rows", "place"), [(1, "in an earlier"), (4, "in an earlier"), (100, ".*: row 4")]
+)
+def test_an_id_that_appears_twice_is_told_with_both_places(path, block_rows, place):
+    with pytest.raises(InvalidInputError, match=f"row 10: the id 'row 3' is already {place}"):
         list(read_rows(path, block_rows=block_rows))
-
-
-def test_both_places_in_a_block_are_told(path):
-    with pytest.raises(InvalidInputError, match=r"row 10: the id 'row 3' is already .*: row 4"):
-        list(read_rows(path))
 
 
 def test_of_very_many_ids_only_the_first_are_compared(path, monkeypatch):
@@ -224,24 +208,6 @@ def test_of_very_many_ids_only_the_first_are_compared(path, monkeypatch):
         assert sum(map(len, read_rows(path, block_rows=6))) == 12
     with pytest.raises(InvalidInputError, match="is already"):
         list(read_rows(path))
-
-
-@pytest.mark.parametrize(
-    ("ids", "told"),
-    [
-        (pa.array(["a", ""]), "row 2: the id is empty"),
-        (pa.array(["a", "b\0"]), "row 2: the id .* no file can hold"),
-        (pa.array(["a", "a"]), "row 2: the id 'a' is already"),
-        (pa.array(["a", "a"]).dictionary_encode(), "row 2: the id 'a' is already"),
-        (pa.array([7, 7], pa.int8()), "row 2: the id '7' is already"),
-        (pa.array([0.5, None]), "row 2: the id is empty"),
-    ],
-)
-def test_bad_ids_in_parquet(tmp_path, ids, told):
-    path = tmp_path / "t.parquet"
-    pq.write_table(pa.table({"id": ids, "p0": [0.5] * 2, "p1": [0.5] * 2}), path)
-    with pytest.raises(InvalidInputError, match=told):
-        ProbabilityTable.read(path)
 
 
 def test_text_that_is_no_unicode_is_a_damaged_file(tmp_path):

@@ -31,15 +31,9 @@ def test_normalised_rows_are_told_once_per_file(percentages, block_rows):
     assert chunks[-1].probabilities[-1].tolist() == [0.25, 0.75]
 
 
-def table_of(n_rows, seed=0):
-    rng = np.random.default_rng(seed)
+def table_of(n_rows):
+    rng = np.random.default_rng(0)
     return ProbabilityTable(rng.dirichlet([1, 1, 1], n_rows), rng.integers(0, 3, n_rows))
-
-
-def write_groups(table, path, size):
-    parquet = pytest.importorskip("pyarrow.parquet", reason="Parquet needs pyarrow")
-    table.write(path)
-    parquet.write_table(parquet.read_table(path), path, row_group_size=size)
 
 
 def read_shares(path, of):
@@ -54,10 +48,12 @@ def read_shares(path, of):
 
 @pytest.mark.parametrize("of", [2, 3, 7, 20])
 def test_shares_of_a_parquet_folder_are_its_row_groups(tmp_path, of):
+    parquet = pytest.importorskip("pyarrow.parquet", reason="Parquet needs pyarrow")
     table = table_of(1000)
     for part, bounds in enumerate([(0, 300), (300, 310), (310, 1000)]):
-        rows = table.take(range(*bounds))
-        write_groups(rows, tmp_path / f"{part}.parquet", 100)
+        path = tmp_path / f"{part}.parquet"
+        table.take(range(*bounds)).write(path)
+        parquet.write_table(parquet.read_table(path), path, row_group_size=100)
     rows, places = read_shares(tmp_path, of)
     assert sorted(places.tolist()) == list(range(1000))
     assert (rows == table.probabilities[places]).all()

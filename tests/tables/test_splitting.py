@@ -11,92 +11,69 @@ from dnip.tables import ProbabilityTable
 
 def table_of(labels):
     """A table whose ids are its row numbers."""
-    n_rows = len(labels)
-    return ProbabilityTable(
-        np.full((n_rows, 4), 0.25),
-        np.array(labels, dtype=np.int64),
-        [str(i) for i in range(n_rows)],
-    )
+    ids = [str(i) for i in range(len(labels))]
+    return ProbabilityTable(np.full((len(labels), 4), 0.25), np.array(labels, np.int64), ids)
 
 
 LABELS = st.lists(st.integers(-1, 3), min_size=20, max_size=120)
 SEEDS = st.integers(0, 2**32)
 
 
-class TestSplit:
-    @settings(deadline=None)
-    @given(labels=LABELS, seed=SEEDS, share=st.floats(0.1, 0.9), stratify=st.booleans())
-    def test_parts_are_disjoint_exhaustive_and_of_the_right_size(
-        self, labels, seed, share, stratify
-    ):
-        table = table_of(labels)
-        parts = table.split({"opt": share, "dev": 1 - share}, seed, stratify=stratify)
-        opt, dev = parts["opt"].ids.tolist(), parts["dev"].ids.tolist()
-        assert sorted(opt + dev) == sorted(table.ids.tolist())
-        assert abs(len(opt) - share * len(table)) <= 0.5 + 1e-6
-        assert opt == sorted(opt, key=int)
-
-    @settings(deadline=None)
-    @given(labels=LABELS, seed=SEEDS, share=st.floats(0.1, 0.9))
-    def test_every_class_is_divided_like_the_whole(self, labels, seed, share):
-        table = table_of(labels)
-        part = table.split({"opt": share}, seed)["opt"]
-        for label in range(-1, 4):
-            expected = share * (table.labels == label).sum()
-            assert abs((part.labels == label).sum() - expected) <= 2
-
-    @pytest.mark.parametrize("n_parts", [3, 6, 7, 9, 10])
-    def test_fractions_that_sum_to_one_but_for_rounding_leave_no_row_out(self, n_parts):
-        parts = table_of([0] * 100).split({str(i): 1 / n_parts for i in range(n_parts)}, seed=0)
-        assert sum(len(part) for part in parts.values()) == 100
-
-    @pytest.mark.parametrize(
-        ("fractions", "seed", "told"),
-        [
-            ({}, 0, "at least one part"),
-            ({"opt": 0.0}, 0, "fraction of part opt must be a finite number above 0"),
-            ({"opt": 1.5}, 0, "at most 1"),
-            ({"opt": 0.7, "dev": 0.7}, 0, "sum to 1.4"),
-            ({"opt": 0.9, "dev": 0.01}, 0, "part dev would be empty"),
-            ({"opt": 0.5}, -1, "seed must be a whole number"),
-        ],
-    )
-    def test_splits_that_cannot_be_are_refused(self, fractions, seed, told):
-        with pytest.raises(InvalidInputError) as caught:
-            table_of([0, 1, 2, 3]).split(fractions, seed)
-        assert told in str(caught.value)
+@settings(deadline=None)
+@given(labels=LABELS, seed=SEEDS, share=st.floats(0.1, 0.9), stratify=st.booleans())
+def test_parts_are_disjoint_exhaustive_and_of_the_right_size(labels, seed, share, stratify):
+    table = table_of(labels)
+    parts = table.split({"opt": share, "dev": 1 - share}, seed, stratify=stratify)
+    opt, dev = parts["opt"].ids.tolist(), parts["dev"].ids.tolist()
+    assert sorted(opt + dev) == sorted(table.ids.tolist())
+    assert abs(len(opt) - share * len(table)) <= 0.5 + 1e-6
+    assert opt == sorted(opt, key=int)
+    part = table.split({"opt": share}, seed)["opt"]  # every class is divided like the whole
+    for label in range(-1, 4):
+        expected = share * (table.labels == label).sum()
+        assert abs((part.labels == label).sum() - expected) <= 2
 
 
-class TestDraw:
-    @settings(deadline=None)
-    @given(labels=LABELS, seed=SEEDS, data=st.data(), balanced=st.none() | st.booleans())
-    def test_distinct_labelled_rows_in_order(self, labels, seed, data, balanced):
-        table = table_of([0, *labels])
-        n = data.draw(st.integers(1, len(table.labelled())))
-        drawn = table.draw(n, seed, balanced=balanced)
-        assert len(drawn) == n
-        assert (drawn.labels >= 0).all()
-        assert drawn.ids.tolist() == sorted(set(drawn.ids.tolist()), key=int)
+@pytest.mark.parametrize("n_parts", [3, 6, 7, 9, 10])
+def test_fractions_that_sum_to_one_but_for_rounding_leave_no_row_out(n_parts):
+    parts = table_of([0] * 100).split({str(i): 1 / n_parts for i in range(n_parts)}, seed=0)
+    assert sum(len(part) for part in parts.values()) == 100
 
-    @settings(deadline=None)
-    @given(labels=LABELS, seed=SEEDS, data=st.data())
-    def test_a_balanced_draw_is_as_equal_as_the_classes_allow(self, labels, seed, data):
-        table = table_of([0, *labels])
-        n = data.draw(st.integers(1, len(table.labelled())))
-        available = np.bincount(table.labelled().labels, minlength=4)
-        counts = np.bincount(table.draw(n, seed, balanced=True).labels, minlength=4)
-        not_used_up = counts[counts < available]
-        if len(not_used_up):
-            assert not_used_up.min() >= counts.max() - 1
 
-    def test_the_papers_protocol_is_the_default(self):
-        table = table_of(np.repeat([0, 1, 2, 3], [700, 100, 100, 100]))
-        assert np.bincount(table.draw(100, seed=0).labels).tolist() == [25] * 4
-        assert np.bincount(table.draw(500, seed=0).labels)[0] > 300
+@settings(deadline=None)
+@given(labels=LABELS, seed=SEEDS, data=st.data(), balanced=st.none() | st.booleans())
+def test_a_draw_is_of_distinct_labelled_rows_in_order(labels, seed, data, balanced):
+    table = table_of([0, *labels])
+    n = data.draw(st.integers(1, len(table.labelled())))
+    drawn = table.draw(n, seed, balanced=balanced)
+    assert len(drawn) == n
+    assert (drawn.labels >= 0).all()
+    assert drawn.ids.tolist() == sorted(set(drawn.ids.tolist()), key=int)
+    available = np.bincount(table.labelled().labels, minlength=4)
+    counts = np.bincount(table.draw(n, seed, balanced=True).labels, minlength=4)
+    not_used_up = counts[counts < available]  # as equal as the classes allow
+    assert not_used_up.min(initial=len(table)) >= counts.max() - 1
 
-    @pytest.mark.parametrize(
-        ("n", "told"), [(0, "n must be"), (4, "n is 4, but there are only 3 rows")]
-    )
-    def test_draws_that_cannot_be_are_refused(self, n, told):
-        with pytest.raises(InvalidInputError, match=told):
-            table_of([0, 1, 2, -1]).draw(n, seed=0)
+
+def test_the_papers_protocol_is_the_default():
+    table = table_of(np.repeat([0, 1, 2, 3], [700, 100, 100, 100]))
+    assert np.bincount(table.draw(100, seed=0).labels).tolist() == [25] * 4
+    assert np.bincount(table.draw(500, seed=0).labels)[0] > 300
+
+
+@pytest.mark.parametrize(
+    ("call", "given", "seed", "told"),
+    [
+        ("split", {}, 0, "at least one part"),
+        ("split", {"opt": 0.0}, 0, "fraction of part opt must be a finite number above 0"),
+        ("split", {"opt": 1.5}, 0, "at most 1"),
+        ("split", {"opt": 0.7, "dev": 0.7}, 0, "sum to 1.4"),
+        ("split", {"opt": 0.9, "dev": 0.01}, 0, "part dev would be empty"),
+        ("split", {"opt": 0.5}, -1, "seed must be a whole number"),
+        ("draw", 0, 0, "n must be"),
+        ("draw", 4, 0, "n is 4, but there are only 3 rows"),
+    ],
+)
+def test_what_cannot_be_split_or_drawn_is_refused(call, given, seed, told):
+    with pytest.raises(InvalidInputError, match=told):
+        getattr(table_of([0, 1, 2, -1]), call)(given, seed)
