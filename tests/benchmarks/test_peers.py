@@ -1,5 +1,6 @@
 """Every contestant for a moment on problems whose optimum is known."""
 
+from functools import partial
 from importlib.util import find_spec
 
 import pytest
@@ -16,14 +17,13 @@ OBJECTIVE = Objective(tau=0.2, smoothing=1.0)  # all three terms, so that all ar
 PROBLEMS = ["two classes, ties", "three classes"]
 
 
-def z(counts):
-    """The objective from its definition."""
-    return oracles.objective(counts, tau=0.2, mu=1.0)
+z = partial(oracles.objective, tau=0.2, mu=1.0)
 
 
-def optimum_of(known):
+def optimum_of(known, **settings):
     """The lowest of all points: a race lets classes be silenced."""
-    return oracles.optimum(known.p, known.labels, known.scale, z, may_silence=True)
+    value = partial(z, **settings)
+    return oracles.optimum(known.p, known.labels, known.scale, value, may_silence=True)
 
 
 def run(name, known, *, time_limit=0.2, kernels=False):
@@ -53,32 +53,18 @@ def test_what_is_recorded_is_the_objective_at_indices_of_the_scale(name, problem
     assert optimum_of(known) - 1e-12 <= moments[-1].value < moments[0].value
 
 
+@pytest.mark.skipif(find_spec("ortools") is None, reason="ortools is not installed")
 @pytest.mark.parametrize("beta", [0.0, 2.7])
 @pytest.mark.parametrize("tau", [0.0, 0.2])
 @pytest.mark.parametrize("problem", ["two classes, ties", "three classes, near ties"])
 def test_cp_sat_solves_the_very_problem(problem, beta, tau):
-    if find_spec("ortools") is None:
-        pytest.skip("ortools is not installed")
     known = KNOWN[problem]
     objective = Objective(beta=beta, tau=tau)
-    arena = Arena(
-        known.p,
-        known.labels,
-        objective,
-        known.scale,
-        raw=9.0,
-        evaluate=evaluate_in_numpy,
-        time_limit=60.0,
-    )
+    settings = {"raw": 9.0, "evaluate": evaluate_in_numpy, "time_limit": 60.0}
+    arena = Arena(known.p, known.labels, objective, known.scale, **settings)
     with pytest.raises(Stop):
         PEERS["cp-sat"].search(arena, 0)
-    optimum = oracles.optimum(
-        known.p,
-        known.labels,
-        known.scale,
-        lambda counts: oracles.objective(counts, beta=beta, tau=tau),
-        may_silence=True,
-    )
+    optimum = optimum_of(known, beta=beta, tau=tau, mu=None)
     assert arena.best == pytest.approx(optimum, abs=1e-5)
     assert optimum - 1e-4 <= arena.lower_bound <= optimum
 

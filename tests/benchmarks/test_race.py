@@ -37,13 +37,8 @@ def test_everyone_runs_with_every_seed_in_order():
         arena.value(np.array(RAW))
         raise Stop
 
-    told = []
-    result = race(
-        TABLE,
-        [contestant("a", search), contestant("b", search)],
-        n_seeds=2,
-        progress=lambda *what: told.append(what),
-    )
+    told, both = [], [contestant("a", search), contestant("b", search)]
+    result = race(TABLE, both, n_seeds=2, progress=lambda *what: told.append(what))
     runs = [(run.contestant, run.seed) for run in result.runs]
     assert runs == [("a", 0), ("a", 1), ("b", 0), ("b", 1)]
     assert seeds == [0, 0, 1, 0, 0, 1]  # a rehearsal with seed 0 before each contestant's runs
@@ -69,9 +64,8 @@ def test_who_is_not_installed_and_who_cannot_is_left_out():
         raise InvalidInputError("too many classes", hint="Take fewer")
 
     absent = contestant("absent", raw, library="no_such_library")
-    result = race(
-        TABLE, [absent, contestant("unable", refuse), contestant("raw", raw)], time_limit=0.01
-    )
+    contestants = [absent, contestant("unable", refuse), contestant("raw", raw)]
+    result = race(TABLE, contestants, time_limit=0.01)
     assert result.skipped == {
         "absent": "no_such_library is needed to run the peer absent and is not installed. "
         "In a checkout, install it with: pip install '.[bench]'",

@@ -33,24 +33,43 @@ def browser():
 
 
 @pytest.fixture
-def page(browser, path):
-    page = browser.new_page(viewport={"width": 1280, "height": 900})
-    faults, requests = [], []
-    page.on("console", lambda message: faults.append(message.text))
-    page.on("pageerror", lambda error: faults.append(str(error)))
-    page.on("request", lambda request: requests.append(request.url))
-    page.goto(path.as_uri())
-    yield page
+def visit(browser):
+    """A function that opens a file, of which nothing is fetched and nothing fails."""
+    faults, requests, opened = [], [], []
+
+    def open_page(path, width=1280):
+        page = browser.new_page(viewport={"width": width, "height": 900})
+        page.on("console", lambda message: faults.append(message.text))
+        page.on("pageerror", lambda error: faults.append(str(error)))
+        page.on("dialog", lambda dialog: (faults.append(dialog.message), dialog.dismiss()))
+        page.on("request", lambda request: requests.append(request.url))
+        page.goto(path.as_uri())
+        opened.append((page, path))
+        return page
+
+    yield open_page
     assert faults == []
+    ((page, path),) = opened
     assert requests == [path.as_uri()]
     page.close()
 
 
+@pytest.fixture
+def page(visit, path):
+    return visit(path)
+
+
+def assert_accessible_and_no_wider_than(page, width):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    assert [each["id"] for each in axe.run(page).response["violations"]] == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
 def test_a_point_of_the_front_moves_every_number(page):
-    before = page.inner_text("#totals"), page.inner_text("#classes"), page.inner_text("#json")
+    places = "#totals", "#classes", "#json"
+    before = [page.inner_text(place) for place in places]
     page.locator("#front circle").nth(5).click(force=True)
-    after = page.inner_text("#totals"), page.inner_text("#classes"), page.inner_text("#json")
-    assert all(a != b for a, b in zip(before, after, strict=True))
+    assert all(page.inner_text(a) != b for a, b in zip(places, before, strict=True))
 
 
 def test_the_slider_goes_by_keyboard_from_accurate_to_even(page):
@@ -80,33 +99,23 @@ def test_a_dark_screen_prints_dark_on_white(page):
     assert not page.locator("#copy").is_visible()
 
 
-def test_hostile_names_do_no_harm_on_a_phone(browser, tmp_path):
+def test_hostile_names_do_no_harm_on_a_phone(visit, tmp_path):
     names = [
         "<img src=x onerror=alert(1)>\"'&",
         "\U0001f41f fish",
         "\u202eשלום\u202b",
         "x" * 10_000,
     ]
-    table = bundled_table("test")
+    table, coefficients = bundled_table("test"), Coefficients(names, [1, 1, 2, 6], 30)
     table = ProbabilityTable(table.probabilities, table.labels, classes=names)
     path = tmp_path / "report.html"
-    path.write_text(
-        report_on(table, coefficients=Coefficients(names, [1, 1, 2, 6], 30)).to_html(), "utf-8"
-    )
-    page = browser.new_page(viewport={"width": 390, "height": 800})
-    faults = []
-    page.on("dialog", lambda dialog: (faults.append(dialog.message), dialog.dismiss()))
-    page.on("pageerror", lambda error: faults.append(str(error)))
-    page.goto(path.as_uri())
+    path.write_text(report_on(table, coefficients=coefficients).to_html(), "utf-8")
+    page = visit(path, width=390)
     for button in page.locator("#classes button").all():
         button.click()
         assert len(page.inner_text("#own-caption")) < 200
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
-    assert [each["id"] for each in axe.run(page).response["violations"]] == []
+    assert_accessible_and_no_wider_than(page, 390)
     assert page.locator("img").count() == 0
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    assert faults == []
-    page.close()
 
 
 def test_a_class_shows_its_confusions(page):
@@ -135,9 +144,6 @@ def test_shown_coefficients_go_back_into_apply(page, tmp_path):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390])
 def test_accessible_and_no_wider_than_the_screen(page, scheme, width):
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     page.emulate_media(color_scheme=scheme)
     page.set_viewport_size({"width": width, "height": 800})
-    found = [each["id"] for each in axe.run(page).response["violations"]]
-    assert found == []
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert_accessible_and_no_wider_than(page, width)

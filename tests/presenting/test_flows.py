@@ -20,8 +20,6 @@ from dnip.presenting.evaluation import class_accuracy_figure, odd_class_figure
 from dnip.tables.evaluation import Evaluation
 from strategies import seeded
 
-LONG = "Transportation and other means"
-
 
 def evaluation(n_classes, *, reweighted=True, names=None, seed=0):
     rng = np.random.default_rng(seed)
@@ -47,18 +45,21 @@ def test_flows_are_those_that_counting_gives(confusion):
         assert flow.rate == pytest.approx(confusion[c, c] / confusion[c].sum())
 
 
-def drawn(result, tmp_path, monkeypatch):
-    """Return the figure that is drawn for an evaluation."""
-    figures = []
-    save = Figure.savefig
+@pytest.fixture
+def drawn(tmp_path, monkeypatch):
+    """A function from an evaluation to the figure that is drawn for it."""
+    figures, save = [], Figure.savefig
 
     def keep(self, *arguments, **settings):
         figures.append(self)
         return save(self, *arguments, **settings)
 
+    def draw(result):
+        save_figure(odd_class_figure(result), tmp_path / "flows.png")
+        return figures[0]
+
     monkeypatch.setattr(Figure, "savefig", keep)
-    save_figure(odd_class_figure(result), tmp_path / "flows.png")
-    return figures[0]
+    return draw
 
 
 @pytest.mark.parametrize("n_classes", [2, 12, 40])
@@ -70,63 +71,45 @@ def test_accuracies_of_few_and_many_classes_are_drawn(tmp_path, n_classes, rewei
     assert (tmp_path / "picture.png").stat().st_size > 1000
 
 
-@pytest.mark.parametrize(
-    ("n_classes", "reweighted", "name"),
-    [
-        (2, True, LONG),
-        (2, False, "class"),
-        (4, False, LONG),
-        (6, True, LONG),
-        (14, False, LONG),
-        (14, True, "class"),
-        (40, True, LONG),
-        (40, False, "class"),
-    ],
-)
-def test_no_text_overlaps_another_or_leaves_the_picture(
-    tmp_path, monkeypatch, n_classes, reweighted, name
-):
+@pytest.mark.parametrize("n_classes", [2, 6, 14, 40])
+@pytest.mark.parametrize("reweighted", [True, False])
+@pytest.mark.parametrize("name", ["Transportation and other means", "class"])
+def test_no_text_overlaps_another_or_leaves_the_picture(drawn, n_classes, reweighted, name):
     names = [f"{c} {name}" for c in range(n_classes)]
     result = evaluation(n_classes, reweighted=reweighted, names=names)
-    for side in (result.raw, result.reweighted):
-        if side is not None:
-            side[0, 1:] = 0  # a class without errors
-            side[1] = 0  # and one without rows
-            side[1:, 0] += 9  # and one that all are taken for
-            side[1] = 0
-    figure = drawn(result, tmp_path, monkeypatch)
+    for side in (result.raw, result.reweighted) if reweighted else (result.raw,):
+        side[0, 1:] = 0  # a class without errors
+        side[1:, 0] += 9  # and one that all are taken for
+        side[1] = 0  # and one without rows
+    figure = drawn(result)
     renderer = FigureCanvasAgg(figure).get_renderer()
-    boxes = []
+    texts = []
     for axes in figure.axes:
-        texts = [*axes.texts, *axes.get_yticklabels(), axes.title, axes._left_title]
-        boxes += [
-            (text.get_text(), text.get_window_extent(renderer))
-            for text in texts
-            if text.get_text() and text.get_visible()
-        ]
-    assert len(boxes) > 3 * min(n_classes, MOST_CLASSES)
+        texts += [*axes.texts, *axes.get_yticklabels(), axes.title, axes._left_title]
+    shown = [text for text in texts if text.get_text() and text.get_visible()]
+    assert len(shown) > 3 * min(n_classes, MOST_CLASSES)
     width, height = figure.canvas.get_width_height()
-    for i, (told, box) in enumerate(boxes):
-        assert min(box.x0, box.y0, width - box.x1, height - box.y1) >= 0, told
-        for other, second in boxes[:i]:
-            assert not box.overlaps(second), (told, other)
+    boxes = [text.get_window_extent(renderer) for text in shown]
+    for i, box in enumerate(boxes):
+        assert min(box.x0, box.y0, width - box.x1, height - box.y1) >= 0, shown[i]
+        assert not [shown[j] for j in range(i) if box.overlaps(boxes[j])], shown[i]
 
 
-def test_an_adjustment_to_another_class_mix_is_a_side_of_its_own(tmp_path, monkeypatch):
+def test_an_adjustment_to_another_class_mix_is_a_side_of_its_own(drawn):
     plain = evaluation(3)
     mixed = replace(plain, adjusted=plain.raw.T.copy(), target=np.array([0.8, 0.1, 0.1]))
-    figure = drawn(mixed, tmp_path, monkeypatch)
+    figure = drawn(mixed)
     titles = [axes.get_title(loc="left") for axes in figure.axes if axes.get_title(loc="left")]
     assert [title.split(":")[0] for title in titles] == ["before", "after", "adjusted"]
     rates = class_accuracies(plain.raw)
     assert f"accuracy {rates @ mixed.target:.3f}" in titles[0]
 
 
-def test_the_least_accurate_of_many_classes_are_drawn(tmp_path, monkeypatch):
+def test_the_least_accurate_of_many_classes_are_drawn(drawn):
     result = evaluation(40)
     result.raw[:] = 1
     result.raw[np.arange(40), np.arange(40)] = np.arange(40)[::-1]
-    figure = drawn(result, tmp_path, monkeypatch)
+    figure = drawn(result)
     labels = [label.get_text() for label in figure.axes[0].get_yticklabels()]
     assert labels == [f"class {c}" for c in range(10, 40)]
     assert figure.axes[0].get_xlabel() == "The 30 least accurate of 40 classes"

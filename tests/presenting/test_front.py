@@ -20,10 +20,8 @@ def made(n_classes=4, n_rows=400, *, test=True, cross="off"):
     for seed in (0, 1):
         rng = np.random.default_rng(seed)
         p = random_probabilities(rng, n_rows, n_classes)
-        follows = rng.random(n_rows) < 0.6
-        rare = rng.choice(
-            n_classes, n_rows, p=np.arange(1, n_classes + 1) / (n_classes * (n_classes + 1) / 2)
-        )
+        follows, shares = rng.random(n_rows) < 0.6, np.arange(1, n_classes + 1)
+        rare = rng.choice(n_classes, n_rows, p=shares / shares.sum())
         labels = np.where(follows, p.argmax(axis=1), rare)
         tables.append(ProbabilityTable(p, labels))
     opt, held_out = tables

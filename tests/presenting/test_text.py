@@ -19,41 +19,28 @@ NAMES = ("a", "long name")
 RAW, AFTER = np.array([[8, 2], [4, 6]]), np.array([[7, 3], [3, 7]])
 
 
-@pytest.mark.parametrize(
-    ("raw", "reweighted", "coefficients", "expected"),
-    [
-        (
-            RAW,
-            None,
-            None,
-            """
+OF_RAW = """
 class      rows  accuracy  taken for
 a            10     0.800  long name
 long name    10     0.600  a
 
 accuracy     0.700
 COBias       0.200
-worst class  0.600""",
-        ),
-        (
-            RAW,
-            AFTER,
-            Coefficients(NAMES, [15, 30], 30),
-            """
+worst class  0.600"""
+OF_BOTH = """
 class      rows  weight  before  after  taken for
 a            10   0.500   0.800  0.700  long name
 long name    10   1.000   0.600  0.700  a
 
 accuracy     0.700 -> 0.700
 COBias       0.200 -> 0.000
-worst class  0.600 -> 0.700""",
-        ),
-    ],
-    ids=["raw", "reweighted"],
-)
-def test_the_whole_text(raw, reweighted, coefficients, expected):
-    evaluation = Evaluation(NAMES, 20, 0, raw, reweighted)
-    assert describe(evaluation, coefficients) == expected.lstrip("\n")
+worst class  0.600 -> 0.700"""
+
+
+def test_the_whole_text():
+    assert describe(Evaluation(NAMES, 20, 0, RAW, None)) == OF_RAW.lstrip("\n")
+    both, coefficients = Evaluation(NAMES, 20, 0, RAW, AFTER), Coefficients(NAMES, [15, 30], 30)
+    assert describe(both, coefficients) == OF_BOTH.lstrip("\n")
 
 
 def test_many_classes_with_one_floor_are_told_by_their_lowest():

@@ -1,8 +1,12 @@
 """Results and tables that test files of the experiments share."""
 
+from functools import partial
+
 import numpy as np
 
-from dnip import ProbabilityTable
+from dnip import Objective, ProbabilityTable
+from dnip.fitting.fit import fit_table
+from dnip.solvers import Anneal
 from reproduction.degenerate import score
 from reproduction.experiment import Claim
 from reproduction.plan import ReproductionPlan
@@ -42,6 +46,16 @@ def presented(name, *cells, **options):
 
 
 METHODS = ("paper", "authors", "optimum", "ours")
+GOAL = Objective.published()
+
+
+def plain_fits(rows, seed, methods=METHODS):
+    """What each method is: a plain fit of the rows."""
+    solvers = {"paper": Anneal.paper(), "authors": Anneal(), "optimum": "coordinate"}
+    settings = {"robust": "off", "scale": 30, "seed": seed}
+    fits = {name: partial(fit_table, rows, GOAL, solver=solvers[name], **settings) for name in solvers}
+    fits["ours"] = partial(fit_table, rows, seed=seed)
+    return {name: fits[name]() for name in methods}
 
 
 def scored(confusion, classes="xyzuvw"):

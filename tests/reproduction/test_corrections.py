@@ -14,11 +14,6 @@ from reproduction.membership import Membership
 from strategies import random_confusion, random_probabilities
 
 
-@pytest.fixture
-def torch():
-    return pytest.importorskip("torch")
-
-
 def starved(n_rows=400, seed=0):
     """Labels that follow the probabilities once the last class is boosted."""
     rng = np.random.default_rng(seed)
@@ -29,15 +24,16 @@ def starved(n_rows=400, seed=0):
 
 @pytest.mark.parametrize("n_missing", [0, 1])
 @pytest.mark.parametrize("terms", [("error", "cobias", "pmi"), ("error",), ("cobias", "pmi")])
-def test_the_smooth_objective_of_whole_counts_is_z(torch, terms, n_missing):
+def test_the_smooth_objective_of_whole_counts_is_z(terms, n_missing):
+    torch = pytest.importorskip("torch")
     confusion = random_confusion(np.random.default_rng(0), 5, n_missing)
     objective = Objective(1.3, 0.4, 2.0, terms)
     value = smooth_objective(torch, torch.tensor(confusion, dtype=torch.float64), objective)
     assert float(value) == pytest.approx(objective(confusion), abs=1e-12)
 
 
-@pytest.mark.usefixtures("torch")
 def test_training_closes_the_gap():
+    pytest.importorskip("torch")
     opt, test = starved(), starved(seed=1)
     fitted = LinearAdapter().fit(opt)
     before = confusion_matrix(test.labels, test.probabilities.argmax(axis=1), 3)
@@ -65,20 +61,18 @@ def score(p, choice, scale):
     return scale * max(float(np.interp(p, corners, (0, 1, 0))), 0.0)
 
 
-def problem(n_classes, n_rows, kind="random", seed=0):
+def problem(n_classes, n_rows, kind, seed):
     rng = np.random.default_rng(seed)
-    p = random_probabilities(rng, n_rows, n_classes, kind)
-    labels = np.where(
-        rng.random(n_rows) < 0.6, p.argmin(axis=1), rng.integers(n_classes, size=n_rows)
-    )
+    p, follows = random_probabilities(rng, n_rows, n_classes, kind), rng.random(n_rows) < 0.6
+    labels = np.where(follows, p.argmin(axis=1), rng.integers(n_classes, size=n_rows))
     labels[:n_classes] = np.arange(n_classes)
     return p, labels
 
 
-TINY = [(2, 40, 4, "random"), (2, 30, 3, "tied"), (3, 30, 2, "random"), (3, 24, 2, "one-hot")]
-
-
-@pytest.mark.parametrize(("n_classes", "n_rows", "scale", "kind"), TINY)
+@pytest.mark.parametrize(
+    ("n_classes", "n_rows", "scale", "kind"),
+    [(2, 40, 4, "random"), (2, 30, 3, "tied"), (3, 30, 2, "random"), (3, 24, 2, "one-hot")],
+)
 def test_the_search_finds_the_optimum_of_all_choices(n_classes, n_rows, scale, kind):
     p, labels = problem(n_classes, n_rows, kind, seed=n_rows)
     values = [

@@ -87,8 +87,8 @@ def test_a_damaged_result_is_computed_again(tmp_path):
 
 
 def test_cells_of_a_table_that_cannot_be_made_are_reported(tmp_path):
-    good, bad = (FakeRequest(str(tmp_path / f"{name}.csv"), fails=name == "bad")
-                 for name in ("good", "bad"))  # fmt: skip
+    good = FakeRequest(str(tmp_path / "good.csv"))
+    bad = FakeRequest(str(tmp_path / "bad.csv"), fails=True)
     cells = [
         fake(describe, "good", {"table": good.table}, factor=2),
         fake(describe, "bad", {"table": bad.table}, factor=1),
@@ -119,6 +119,13 @@ if __name__ == "__main__":
 """
 
 
+def wait_until(holds):
+    deadline = time.monotonic() + 120
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
 def test_killed_midway_and_started_again_it_ends_with_the_same_results(tmp_path):
     cells = [fake(draw, seed, seed=seed, nap=0.2) for seed in range(12)]
     whole = run(cells, tmp_path / "whole", jobs=2)
@@ -129,30 +136,16 @@ def test_killed_midway_and_started_again_it_ends_with_the_same_results(tmp_path)
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         start_new_session=True,
     )
-    deadline = time.monotonic() + 120
-    while len(list(folder.rglob("output.pkl"))) < 3 and time.monotonic() < deadline:
-        time.sleep(0.02)
+    wait_until(lambda: len(list(folder.rglob("output.pkl"))) >= 3)
     process.send_signal(signal.SIGKILL)
     process.wait()
-    _assert_that_workers_end(process.pid)
+    of_session = ["ps", "-o", "pid=", "--sid", str(process.pid)]  # workers end, too
+    wait_until(lambda: not subprocess.run(of_session, capture_output=True, check=False).stdout)
     done = len(list(folder.rglob("output.pkl")))
     assert 3 <= done < 12
     resumed = run(cells, folder, jobs=1)
     assert resumed.counts["cells_reused"] == done
     assert by_label(resumed) == by_label(whole)
-
-
-def _assert_that_workers_end(session):
-    """No process of a killed run may stay behind."""
-    deadline = time.monotonic() + 30
-    while time.monotonic() < deadline:
-        left = subprocess.run(
-            ["ps", "-o", "pid=", "--sid", str(session)], capture_output=True, text=True, check=False
-        ).stdout.split()
-        if not left:
-            return
-        time.sleep(0.1)
-    raise AssertionError(f"processes left: {left}")
 
 
 def test_labels_are_no_part_of_the_work_and_all_else_is(monkeypatch):

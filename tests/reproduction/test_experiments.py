@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 import oracles
-from dnip import Objective, ProbabilityTable, solve
-from dnip.fitting.fit import fit_table
+from dnip import ProbabilityTable, solve
 from dnip.method.objective import term_values
 from dnip.metrics import confusion_matrix, scores
 from dnip.presenting.artefacts import Figure, Spread, Table
@@ -18,7 +17,17 @@ from reproduction.experiments.prior_methods import measure_prior_methods
 from reproduction.experiments.solve_times import measure_solve_times
 from reproduction.methods import cut
 from reproduction.registry import EXPERIMENTS
-from results import METHODS, experiment, of_kind, presented, results, starving_table, verdicts
+from results import (
+    GOAL,
+    METHODS,
+    experiment,
+    of_kind,
+    plain_fits,
+    presented,
+    results,
+    starving_table,
+    verdicts,
+)
 
 OPT, TEST = starving_table(300, 1), starving_table(200, 2)
 
@@ -39,9 +48,7 @@ def test_an_experiment_whose_cells_all_failed_draws_nothing(name):
 def test_fits_of_objectives_are_those_of_plain_calls():
     found = measure_objectives(OPT, TEST, changed="terms", dev_share=0.1, seed=3)
     rows, _ = cut(OPT, 0.1)
-    settings = {"robust": "off", "scale": 30, "seed": 3}
-    annealed = fit_table(rows, Objective.published(), solver=Anneal.paper(), **settings)
-    for method, fit in (("paper", annealed), ("ours", fit_table(rows, seed=3))):
+    for method, fit in plain_fits(rows, seed=3, methods=("paper", "ours")).items():
         expected = evaluate([TEST], coefficients=fit.coefficients).to_dict()
         assert found["raw"].items() >= expected["raw"].items()
         full = found[method]["z1+z2-z3"]
@@ -56,22 +63,9 @@ def test_fits_of_objectives_are_those_of_plain_calls():
 
 
 # what the paper says of figure 4, in made-up numbers: accuracy, COBias
-AS_SAID = {
-    "raw": (0.50, 0.40),
-    "z1": (0.65, 0.42),
-    "z2": (0.48, 0.10),
-    "z3": (0.65, 0.42),
-    "z1+z2": (0.60, 0.11),
-    "z1-z3": (0.65, 0.42),
-    "z2-z3": (0.60, 0.11),
-    "z1+z2-z3": (0.62, 0.10),
-}
-
-
-def objectives(said):
-    found = {key: {**pair(numbers), "constant": None} for key, numbers in said.items()}
-    cell = {"raw": found.pop("raw"), **dict.fromkeys(METHODS, found)}
-    return presented("ablation", *(({"task": task}, cell) for task in "ab"))
+AS_SAID = {"raw": (0.50, 0.40), "z2": (0.48, 0.10), "z1+z2-z3": (0.62, 0.10)}
+AS_SAID |= dict.fromkeys(("z1", "z3", "z1-z3"), (0.65, 0.42))
+AS_SAID |= dict.fromkeys(("z1+z2", "z2-z3"), (0.60, 0.11))
 
 
 @pytest.mark.parametrize(
@@ -91,7 +85,11 @@ def objectives(said):
     ],
 )
 def test_each_claim_on_objectives_falls_with_its_own_number(changes, place, expected):
-    assert verdicts(objectives({**AS_SAID, **changes}))[place] == expected
+    said = AS_SAID | changes
+    found = {key: {**pair(numbers), "constant": None} for key, numbers in said.items()}
+    cell = {"raw": found.pop("raw"), **dict.fromkeys(METHODS, found)}
+    artefacts = presented("ablation", *(({"task": task}, cell) for task in "ab"))
+    assert verdicts(artefacts)[place] == expected
 
 
 # Figure 3: prior methods
@@ -136,10 +134,8 @@ def test_every_way_reports_the_objective_that_it_reached(tmp_path):
     settings = {"dev_share": 0.1, "seed": 1, "time_limit": 60.0}
     found = measure_solve_times(starving_table(60, 2), test, **settings)
     rows, _ = cut(starving_table(60, 2), 0.1)
-    solvers = {"paper": Anneal.paper(), "authors": Anneal(), "exact": "exact"}
-    for name, solver in solvers.items():
-        goal = Objective.published()
-        expected = solve(rows.probabilities, rows.labels, goal, scale=30, solver=solver, seed=1)
+    for name, solver in {"paper": Anneal.paper(), "authors": Anneal(), "exact": "exact"}.items():
+        expected = solve(rows.probabilities, rows.labels, GOAL, scale=30, solver=solver, seed=1)
         assert found["ways"][name]["objective"] == expected.value
     assert found["ways"]["loops"]["objective"] >= found["ways"]["exact"]["objective"] - 1e-9
     assert found["ways"]["loops"]["seconds"] > found["ways"]["authors"]["seconds"] > 0
@@ -149,17 +145,15 @@ def test_every_way_reports_the_objective_that_it_reached(tmp_path):
 
 
 def test_the_optimum_is_that_of_enumeration_and_gaps_are_zero_where_it_was_reached():
-    found = measure_convergence(
-        starving_table(80, 4), scale=5, dev_share=0.1, n_seeds=2, time_limit=60
-    )
-    rows, _ = cut(starving_table(80, 4), 0.1)
-    best = oracles.optimum(rows.probabilities, rows.labels, 5, Objective.published())
+    table, settings = starving_table(80, 4), {"n_seeds": 2, "time_limit": 60}
+    found = measure_convergence(table, scale=5, dev_share=0.1, **settings)
+    rows, _ = cut(table, 0.1)
+    best = oracles.optimum(rows.probabilities, rows.labels, 5, GOAL)
     assert found["proven"]
     assert found["optimum"] == pytest.approx(best, abs=1e-12)
     for name, solver in readings(len(rows)).items():
         for seed, gap in enumerate(found["gaps"][name]):
-            goal = Objective.published()
-            one = solve(rows.probabilities, rows.labels, goal, scale=5, solver=solver, seed=seed)
+            one = solve(rows.probabilities, rows.labels, GOAL, scale=5, solver=solver, seed=seed)
             assert gap == pytest.approx(one.value - best, abs=1e-6)
     assert found["gaps"]["coordinate (ours)"] == [0, 0]
 

@@ -48,20 +48,13 @@ def test_columns_labels_and_splits_are_those_of_the_recipe(asked, tmp_path):
     rte = load_task("rte")
     folder = fetch(rte, recipe(), tmp_path / "rte")
     test = load_examples(folder, "test", rte)
-    assert [dict(row) for row in test.rows][1] == {
-        "id": "test-1",
-        "premise": "It rains 1 hours.",
-        "hypothesis": "It is wet.",
-        "label": "False",
-    }
+    told = {"premise": "It rains 1 hours.", "hypothesis": "It is wet."}
+    assert dict(test.rows[1]) == {"id": "test-1", **told, "label": "False"}
     assert [rte.classes[label] for label in test.labels[:3]] == ["True", "False", "True"]
     train = load_examples(folder, "train", rte)
     assert len(set(train.ids)) == len(train) == 30
     assert list(train.ids) == sorted(train.ids, key=lambda name: int(name.split("-")[1]))
-    assert asked == [
-        ("nyu-mll/glue", "rte", "train", "abc"),
-        ("nyu-mll/glue", "rte", "validation", "abc"),
-    ]
+    assert asked == [("nyu-mll/glue", "rte", split, "abc") for split in ("train", "validation")]
     fetch(rte, recipe(sha256={"test": hash_file(folder / "test.jsonl")}), folder)
     assert len(asked) == 2  # the files are there
 

@@ -79,9 +79,8 @@ def of_table_2():
 def test_the_papers_table_gives_the_papers_headline():
     artefacts = present(of_table_2())
     _, theirs, raw, ours, *_ = lines(artefacts, "main-headline")
-    assert [f"{100 * rate:.1f}" for rate in (*raw[1:3], *ours[1:3])] == [
-        *("57.2", "37.6", "67.6", "14.7")
-    ]
+    rates = np.round(100 * np.array([*raw[1:3], *ours[1:3]]), 1)
+    assert rates.tolist() == [57.2, 37.6, 67.6, 14.7]
     assert [f"{100 * rate:+.0f}" for rate in ours[5:7]] == ["+18", "-61"]
     assert ours[1:7] == theirs[1:7]
     (first, *_) = of_kind(artefacts, Claim)
@@ -141,39 +140,31 @@ def test_claims_on_all_models_are_judged_model_by_model():
 
 # --- means over runs and over tasks ---------------------------------------------------------------
 
-RUNS = {
-    ("a", 0): {"accuracy": 0.5},
-    ("a", 1): {"accuracy": 0.7},
-    ("b", 0): {"accuracy": 0.1},
-    ("b", 1): {"accuracy": 0.2},
-}
-
 
 def test_all_is_the_mean_over_tasks_run_by_run():
-    found = results(*(({"task": t, "seed": s}, {"raw": one}) for (t, s), one in RUNS.items()))
-    compared = VariantComparison.of(found, {"raw": ("raw",)})
+    rates = {("a", 0): 0.5, ("a", 1): 0.7, ("b", 0): 0.1, ("b", 1): 0.2}
+    found = results(
+        *(({"task": t, "seed": s}, {"raw": {"accuracy": x}}) for (t, s), x in rates.items())
+    )
+    spread = VariantComparison.of(found, {"raw": ("raw",)}).spread("raw", ALL, "accuracy")
     of_runs = [fmean([0.5, 0.1]), fmean([0.7, 0.2])]
-    found = compared.spread("raw", ALL, "accuracy")
-    assert found.mean == pytest.approx(fmean(of_runs))
-    assert found.deviation == pytest.approx(stdev(of_runs))
+    assert (spread.mean, spread.deviation) == pytest.approx((fmean(of_runs), stdev(of_runs)))
 
 
-def runs(*values):
-    """One run of each task, by value of x."""
-    names = "abcd"[: len(values)]
-    return {
-        task: {0: {"x": value, "constant": None}} for task, value in zip(names, values, strict=True)
+@pytest.mark.parametrize(
+    ("one", "other", "lower"),
+    [
+        ((0.4, 0.45, 0.42, 0.41), (0.5,) * 4, True),
+        ((0.5,) * 4, (0.4, 0.45, 0.42, 0.41), False),
+        ((0.6, 0.4, 0.6, 0.36), (0.5,) * 4, False),  # by 0.01, with a standard error of 0.06
+        ((0.5,) * 4, (0.5,) * 4, False),
+        ((0.49,), (0.5,), True),
+    ],
+)
+def test_lower_is_what_exceeds_the_standard_error_over_tasks(one, other, lower):
+    tasks = tuple("abcd"[: len(one)])
+    values = {
+        name: {task: {0: {"x": x, "constant": None}} for task, x in zip(tasks, side, strict=True)}
+        for name, side in (("one", one), ("other", other))
     }
-
-
-def test_lower_is_what_exceeds_the_standard_error_over_tasks():
-    base = runs(0.5, 0.5, 0.5, 0.5)
-    one = VariantComparison(tuple("abcd"), {"base": base, "down": runs(0.4, 0.45, 0.42, 0.41)})
-    assert one.is_lower("down", "base", "x")
-    assert not one.is_lower("base", "down", "x")
-    # mean difference -0.01 with a standard error of 0.06
-    noisy = VariantComparison(tuple("abcd"), {"base": base, "noise": runs(0.6, 0.4, 0.6, 0.36)})
-    assert not noisy.is_lower("noise", "base", "x")
-    assert not noisy.is_lower("base", "base", "x")
-    single = VariantComparison(("a",), {"base": runs(0.5), "down": runs(0.49)})
-    assert single.is_lower("down", "base", "x")
+    assert VariantComparison(tasks, values).is_lower("one", "other", "x") == lower

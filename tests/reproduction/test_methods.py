@@ -1,5 +1,7 @@
 """The methods, and the choice of settings on dev, against plain calls."""
 
+from itertools import product
+
 import pytest
 
 from dnip import Objective
@@ -8,7 +10,7 @@ from dnip.solvers import Anneal
 from dnip.tables.evaluation import evaluate
 from reproduction.methods import best_of, choose_on_dev, cut, debias, scores_after
 from reproduction.plan import DevGrid
-from results import METHODS, starving_table
+from results import plain_fits, starving_table
 
 
 @pytest.mark.parametrize(
@@ -29,15 +31,11 @@ def test_settings_are_those_of_the_best_scores_on_dev():
     grid = {"beta": [0.1, 5.0], "tau": [0.0, 0.5], "scale": [4], "smoothing": [1.0, 4000.0]}
     settings, fit = choose_on_dev("authors", rows, dev, grid, seed=2)
     found = {}
-    for beta, tau, smoothing in [
-        (beta, tau, smoothing)
-        for beta in (0.1, 5.0)
-        for tau, smoothing in ((0.0, 1.0), (0.5, 1.0), (0.5, 4000.0))
-    ]:
-        objective = Objective(beta, tau, smoothing)
+    for beta, more in product((0.1, 5.0), ((0.0, 1.0), (0.5, 1.0), (0.5, 4000.0))):
+        objective = Objective(beta, *more)  # without τ, no more than one smoothing
         one = fit_table(rows, objective, robust="off", scale=4, solver=Anneal(), seed=2)
         scored = evaluate([dev], coefficients=one.coefficients).to_dict()["reweighted"]
-        found[beta, tau, smoothing] = scored["cobias"], scored["accuracy"]
+        found[beta, *more] = scored["cobias"], scored["accuracy"]
     lowest = min(gap for gap, _ in found.values())
     near = [key for key, (gap, _) in found.items() if gap <= lowest + 0.02]
     best = max(near, key=lambda key: (found[key][1], -found[key][0]))
@@ -51,17 +49,7 @@ def test_every_method_is_a_plain_fit_on_the_same_rows():
     found = debias(opt, test, dev_share=0.2, grid=without_a_grid, seed=1)
     rows, dev = cut(opt, 0.2)
     assert (found["n_opt"], found["n_dev"], found["n"]) == (len(rows), len(dev), 200)
-    published = {"robust": "off", "scale": 30, "seed": 1}
-    fits = {
-        "paper": fit_table(rows, Objective.published(), solver=Anneal.paper(), **published),
-        "authors": fit_table(rows, Objective.published(), solver=Anneal(), **published),
-        "optimum": fit_table(rows, Objective.published(), solver="coordinate", **published),
-        "ours": fit_table(rows, seed=1),
-    }
-    assert tuple(fits) == METHODS
-    for method, fit in fits.items():
+    for method, fit in plain_fits(rows, seed=1).items():
         assert found[method]["weights"] == fit.coefficients.weights.tolist()
-        assert (
-            found[method]["confusion"]
-            == evaluate([test], coefficients=fit.coefficients).reweighted.tolist()
-        )
+        counts = evaluate([test], coefficients=fit.coefficients).reweighted
+        assert found[method]["confusion"] == counts.tolist()

@@ -5,13 +5,10 @@ import pytest
 
 import oracles
 from dnip import Objective, ProbabilityTable, solve
-from dnip.method.problem import Problem
-from dnip.solvers import Anneal, Landscape
-
-TIED = "emotion4__qwen-7b__task_icl1"
+from dnip.solvers import Anneal
 
 
-@pytest.fixture(params=[TIED, "sst2__unnamed-llm"])
+@pytest.fixture(params=["emotion4__qwen-7b__task_icl1", "sst2__unnamed-llm"])
 def opt_set(request, shared_tables):
     return ProbabilityTable.read(shared_tables / request.param / "opt.csv.gz")
 
@@ -29,17 +26,6 @@ def test_coordinate_is_no_worse_than_the_published_annealings(opt_set, smoothing
     np.testing.assert_array_equal(found.confusion, confusion)
     z = oracles.objective(confusion, tau=0.2, mu=smoothing)
     assert found.value == pytest.approx(z, abs=1e-12)
-
-
-def test_ties_are_counted_as_the_prediction_rule_breaks_them(shared_tables):
-    table = ProbabilityTable.read(shared_tables / TIED / "opt.csv.gz")
-    p, labels = table.probabilities, table.labels
-    assert ((p == p.max(axis=1, keepdims=True)).sum(axis=1) > 1).any()
-    landscape = Landscape(Problem.of(p, labels), Objective(), scale=30, held={})
-    rng = np.random.default_rng(0)
-    for indices in [np.full(4, 30), np.full(4, 1), *rng.integers(1, 31, (50, 4))]:
-        counted = landscape.confusion(indices)
-        np.testing.assert_array_equal(counted, oracles.confusion_at(p, labels, indices))
 
 
 @pytest.mark.parametrize("smoothing", [1.0, 4000.0])

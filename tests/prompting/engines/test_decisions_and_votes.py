@@ -51,11 +51,8 @@ def test_openai_is_asked_for_a_choice_among_the_classes():
     shares = [{"value": value, "probability": p} for value, p in SHARES.items()]
     answer = {"type": "choice", "name": "mood", "choice": "positive", "probabilities": shares}
     row, request = ask({"answers": [answer]}, endpoint="decisions")
-    choices = [
-        {"value": "positive", "description": "good"},
-        {"value": "neutral"},
-        {"value": "negative", "description": "bad"},
-    ]
+    choices = [{"value": "positive", "description": "good"}, {"value": "neutral"}]
+    choices += [{"value": "negative", "description": "bad"}]
     question = QUESTION | {"name": "mood", "choices": choices}
     assert request == {"model": "small", "input": "Tell. It rains.", "questions": [question]}
     np.testing.assert_allclose(row.captured, [0.7, 0.2, 0.1])

@@ -77,6 +77,11 @@ def chat(*places, end="stop", text=None):
     return {"choices": [choice]}
 
 
+each_shape = pytest.mark.parametrize(
+    ("endpoint", "shape"), [("completions", completion), ("chat", chat)]
+)
+
+
 def asked(answer, *, kind=OpenAIReasoningEngine, **settings):
     """The one row that is read from a server's answer, and the request."""
     with FailingServer(lambda body: answer) as server:
@@ -123,7 +128,7 @@ def test_labels_that_are_not_reported_are_bounded():
     assert row.details == {"ambiguous": pytest.approx(0.25)}
 
 
-@pytest.mark.parametrize(("endpoint", "shape"), [("completions", completion), ("chat", chat)])
+@each_shape
 def test_labels_are_asked_for_by_id_where_the_tokenizer_is_known(endpoint, shape):
     top = {f"token_id:{token}": p for token, p in {4: 0.03, 5: 0.02, 6: 0.01, 60: 0.9}.items()}
     answer = shape(place("token_id:60", top))
@@ -143,33 +148,23 @@ def test_a_prompt_whose_end_becomes_part_of_the_answer_is_refused():
 # --- a whole answer -----------------------------------------------------------------------------
 
 
-SHAPES = [("completions", completion), ("chat", chat)]
+NICE = place(" nice", SURE | {" nice": 0.01})
 
 
-@pytest.mark.parametrize(("endpoint", "shape"), SHAPES)
-def test_the_last_label_of_the_answer_is_scored(endpoint, shape):
-    answer = shape(
-        place(" Not"), place(" good", TORN), place(":"), place(" bad", TORN), place(" great", SURE)
-    )
-    row, _ = asked(answer, endpoint=endpoint)
+@each_shape
+@pytest.mark.parametrize(
+    ("places", "text", "fallback", "new_tokens"),
+    [
+        ([place(" Not"), place(" good", TORN), place(":"), place(" great", SURE)], None, 0, 4),
+        ([place(" So"), NICE], None, 1, 2),  # without a label, the last token stands for one
+        ([NICE, place("</s>")], " nice", 1, 1),  # which is not what ends the sequence
+    ],
+)
+def test_the_last_label_is_scored(endpoint, shape, places, text, fallback, new_tokens):
+    row, _ = asked(shape(*places, text=text), endpoint=endpoint)
     np.testing.assert_allclose(row.captured, [0.5, 0.25, 0.125])
     assert row.ceiling is None
-    assert row.details == {"fallback": 0, "cut": 0, "new_tokens": 5}
-
-
-@pytest.mark.parametrize(("endpoint", "shape"), SHAPES)
-def test_without_a_label_the_last_token_stands_for_one(endpoint, shape):
-    row, _ = asked(shape(place(" So"), place(" nice", SURE | {" nice": 0.01})), endpoint=endpoint)
-    np.testing.assert_allclose(row.captured, [0.5, 0.25, 0.125])
-    assert row.details["fallback"] == 1
-
-
-@pytest.mark.parametrize(("endpoint", "shape"), SHAPES)
-def test_a_token_that_ends_the_sequence_is_not_the_last_one(endpoint, shape):
-    last = place(" nice", SURE | {" nice": 0.01})
-    row, _ = asked(shape(last, place("</s>"), text=" nice"), endpoint=endpoint)
-    np.testing.assert_allclose(row.captured, [0.5, 0.25, 0.125])
-    assert row.details["new_tokens"] == 1
+    assert row.details == {"fallback": fallback, "cut": 0, "new_tokens": new_tokens}
 
 
 def test_an_empty_answer_tells_nothing():
@@ -232,38 +227,20 @@ def test_a_log_probability_that_is_rounded_above_0_is_0():
     assert read_reported(one_place({" a": 1e-6})).tokens == (Token(" a", 0.0),)
 
 
-@pytest.mark.parametrize(
-    "payload",
-    [
-        {"choices": [{"text": " a"}]},
-        {"choices": [{"text": " a", "logprobs": None}]},
-        {"choices": [{"logprobs": {"content": []}}]},
-        {"choices": [{"logprobs": {"top_logprobs": None, "tokens": [" a"]}}]},
-        {"choices": [{"logprobs": {"top_logprobs": []}}]},
-    ],
-)
-def test_a_server_without_logprobs_is_told_at_once(payload):
+WITHOUT = [None, {"content": []}, {"top_logprobs": None, "tokens": [" a"]}, {"top_logprobs": []}]
+HALF = {"choices": [{"logprobs": {"content": [{"top_logprobs": [{"token": "a"}]}]}}]}
+ODD = [{" a": "NaN"}, {" a": 0.5}, {}, {" a": 10**400}, {"token_id:x": -1.0}]
+BROKEN = [None, [], {"choices": []}, {"choices": [3]}, {"error": "overloaded"}, HALF]
+
+
+@pytest.mark.parametrize("logprobs", [{}, *({"logprobs": each} for each in WITHOUT)])
+def test_a_server_without_logprobs_is_told_at_once(logprobs):
     with pytest.raises(BackendError, match=r"no log-probabilities.*votes") as caught:
-        read_reported(payload)
+        read_reported({"choices": [{"text": " a"} | logprobs]})
     assert not caught.value.retryable
 
 
-@pytest.mark.parametrize(
-    "payload",
-    [
-        None,
-        [],
-        {"choices": []},
-        {"choices": [3]},
-        {"choices": [{"logprobs": {"content": [{"top_logprobs": [{"token": "a"}]}]}}]},
-        {"error": "overloaded"},
-        one_place({" a": "NaN"}),
-        one_place({" a": 0.5}),
-        one_place({}),
-        one_place({" a": 10**400}),
-        one_place({"token_id:x": -1.0}),
-    ],
-)
+@pytest.mark.parametrize("payload", [*BROKEN, *map(one_place, ODD)])
 def test_broken_answers_may_be_asked_again(payload):
     with pytest.raises(BackendError, match="not understood") as caught:
         read_reported(payload)

@@ -9,6 +9,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
+safetensors = pytest.importorskip("safetensors.torch")
 
 from dnip.base.errors import BackendError, InvalidInputError  # noqa: E402
 from dnip.prompting.engines.base import Scoring  # noqa: E402
@@ -99,14 +100,13 @@ def test_a_prompt_that_ends_in_the_answers_space(tiny_model, scoring):
     )
 
 
-def test_special_tokens_at_the_end_of_a_prompt_are_left_out(tiny_model, tmp_path):
-    folder = shutil.copytree(tiny_model("llama"), tmp_path / "closing")
+def test_special_tokens_at_the_end_of_a_prompt_are_left_out(copy):
     prompts = random_prompts(TASK, 1, 5)
-    plain = scores(TransformersEngine(folder), prompts, TASK, Scoring.SUM)
-    save_tokenizer(folder, end=True)
-    closing = scores(TransformersEngine(folder), prompts, TASK, Scoring.SUM)
-    save_tokenizer(folder, begin=True)
-    begun = TransformersEngine(folder)
+    plain = scores(TransformersEngine(copy), prompts, TASK, Scoring.SUM)
+    save_tokenizer(copy, end=True)
+    closing = scores(TransformersEngine(copy), prompts, TASK, Scoring.SUM)
+    save_tokenizer(copy, begin=True)
+    begun = TransformersEngine(copy)
     assert begun.tokenizer.encode("a")[0] == 0
     np.testing.assert_array_equal(plain, closing)
     assert abs(scores(begun, prompts, TASK, Scoring.SUM) - plain).max() > 1e-4
@@ -174,27 +174,46 @@ def test_precisions(tiny_model, reference, dtype):
     assert engine.describe()["dtype"] == ("float32" if dtype == "auto" else dtype)
 
 
-def test_refuses_what_is_no_model(tmp_path, tiny_model):
+@pytest.fixture
+def copy(tiny_model, tmp_path):
+    """A tiny model that may be damaged."""
+    return shutil.copytree(tiny_model("llama"), tmp_path / "model")
+
+
+def test_refuses_what_is_no_model(tmp_path):
     with pytest.raises(InvalidInputError, match="there is no folder"):
         TransformersEngine(tmp_path / "nowhere")
     with pytest.raises(InvalidInputError, match="cannot be loaded"):
         TransformersEngine(tmp_path)
-    cut = shutil.copytree(tiny_model("llama"), tmp_path / "cut")
-    weights = cut / "model.safetensors"
+
+
+def cut_off(weights):
     weights.write_bytes(weights.read_bytes()[:1000])
-    with pytest.raises(InvalidInputError, match="cannot be loaded"):
-        TransformersEngine(cut)
 
 
-def test_refuses_pickled_weights_which_can_run_code(tmp_path, tiny_model):
-    from safetensors.torch import load_file
-
-    folder = shutil.copytree(tiny_model("llama"), tmp_path / "pickled")
-    weights = folder / "model.safetensors"
-    torch.save(load_file(weights), folder / "pytorch_model.bin")
+def pickle_them(weights):
+    torch.save(safetensors.load_file(weights), weights.with_name("pytorch_model.bin"))
     weights.unlink()
-    with pytest.raises(InvalidInputError, match=r"cannot be loaded: .*weights as \.safetensors"):
-        TransformersEngine(folder)
+
+
+def leave_one_out(weights):
+    known = safetensors.load_file(weights)
+    del known["model.layers.1.mlp.up_proj.weight"]
+    safetensors.save_file(known, weights, metadata={"format": "pt"})
+
+
+@pytest.mark.parametrize(
+    ("damage", "told"),
+    [
+        (cut_off, "cannot be loaded"),
+        (pickle_them, r"cannot be loaded: .*weights as \.safetensors"),  # a pickle can run code
+        (leave_one_out, r"lacks weights: model\.layers\.1"),
+    ],
+)
+def test_refuses_weights_that_are_not_whole_or_not_safe(copy, damage, told):
+    damage(copy / "model.safetensors")
+    with pytest.raises(InvalidInputError, match=told):
+        TransformersEngine(copy)
 
 
 @pytest.mark.parametrize(
@@ -205,33 +224,20 @@ def test_refuses_pickled_weights_which_can_run_code(tmp_path, tiny_model):
         ("tokenizer_config.json", {"auto_map": {"AutoTokenizer": [None, "own.Own"]}}),
     ],
 )
-def test_runs_no_code_of_a_model(tmp_path, tiny_model, monkeypatch, file, settings):
-    folder = shutil.copytree(tiny_model("llama"), tmp_path / "model")
-    (folder / "own.py").write_text("raise SystemExit('ran')")
-    content = json.loads((folder / file).read_text()) | settings
+def test_runs_no_code_of_a_model(copy, monkeypatch, file, settings):
+    (copy / "own.py").write_text("raise SystemExit('ran')")
+    content = json.loads((copy / file).read_text()) | settings
     content.pop("tokenizer_class", None)
-    (folder / file).write_text(json.dumps(content))
+    (copy / file).write_text(json.dumps(content))
     monkeypatch.setattr("builtins.input", lambda _: "y")
     with pytest.raises(InvalidInputError, match="needs code of its own, which is never run"):
-        TransformersEngine(folder)
+        TransformersEngine(copy)
 
 
-def test_reads_no_device_of_a_model(tmp_path, tiny_model):
-    folder = shutil.copytree(tiny_model("llama"), tmp_path / "model")
-    (folder / "merges.txt").symlink_to("/dev/zero")
+def test_reads_no_device_of_a_model(copy):
+    (copy / "merges.txt").symlink_to("/dev/zero")
     with pytest.raises(InvalidInputError, match=r"merges\.txt is a device or a pipe"):
-        HubTokenizer(folder)
-
-
-def test_refuses_weights_that_are_not_all_there(tmp_path, tiny_model):
-    from safetensors.torch import load_file, save_file
-
-    folder = shutil.copytree(tiny_model("llama"), tmp_path / "lacking")
-    weights = load_file(folder / "model.safetensors")
-    del weights["model.layers.1.mlp.up_proj.weight"]
-    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
-    with pytest.raises(InvalidInputError, match=r"lacks weights: model\.layers\.1"):
-        TransformersEngine(folder)
+        HubTokenizer(copy)
 
 
 # --- in a chat template -------------------------------------------------------------------------
@@ -258,20 +264,6 @@ STRICT = TURNS.replace(
 ODD = TURNS.replace("'<s>assistant\\n'", "'<s>assistant\\n<think>'")
 
 
-@pytest.fixture(scope="module")
-def chat_model(tiny_model, tmp_path_factory):
-    """A function from a template to the folder of a tiny model that has it."""
-
-    def folder(template):
-        made = tmp_path_factory.mktemp("chat") / "model"
-        shutil.copytree(tiny_model("llama"), made)
-        if template is not None:
-            add_chat_template(made, template)
-        return made
-
-    return folder
-
-
 @pytest.mark.parametrize(
     ("template", "opening", "answer"),
     [
@@ -282,8 +274,9 @@ def chat_model(tiny_model, tmp_path_factory):
         (ODD, "<s>user\nMood?</s>\n<s>assistant\n<think>", "cup"),
     ],
 )
-def test_an_answer_begins_as_the_template_writes_a_reply(chat_model, template, opening, answer):
-    tokenizer = HubTokenizer(chat_model(template))
+def test_an_answer_begins_as_the_template_writes_a_reply(copy, template, opening, answer):
+    add_chat_template(copy, template)
+    tokenizer = HubTokenizer(copy)
     assert tokenizer.chat("Mood?") == opening
     assert tokenizer.in_chat(TASK).answer(1) == answer
     assert tokenizer.encode_chat(opening)[0] == 0  # the template's own special token, once
@@ -291,14 +284,14 @@ def test_an_answer_begins_as_the_template_writes_a_reply(chat_model, template, o
 
 
 @pytest.mark.parametrize("template", [TURNS, SPACED])
-def test_equals_one_chat_at_a_time(chat_model, template):
-    folder = chat_model(template)
-    engine = TransformersEngine(folder, batch_tokens=200, chat=True)
+def test_equals_one_chat_at_a_time(copy, template):
+    add_chat_template(copy, template)
+    engine = TransformersEngine(copy, batch_tokens=200, chat=True)
     prompts = random_prompts(TASK, 1, 6)
     in_chat = engine.tokenizer.in_chat(TASK)
     chats = [Prompt("", engine.tokenizer.chat(prompt.text)) for prompt in prompts]
     for scoring in Scoring:
-        expected = PlainLanguageModel(folder).score(chats, in_chat, scoring)
+        expected = PlainLanguageModel(copy).score(chats, in_chat, scoring)
         np.testing.assert_allclose(scores(engine, prompts, TASK, scoring), expected, atol=ATOL)
 
 
@@ -311,10 +304,10 @@ def test_equals_one_chat_at_a_time(chat_model, template):
         "{% include 'config.json' %}",
     ],
 )
-def test_a_template_reads_and_runs_nothing(chat_model, template, monkeypatch):
-    folder = chat_model(template)
-    before = sorted(path.name for path in folder.iterdir())
-    monkeypatch.chdir(folder)  # where there is a file to read
+def test_a_template_reads_and_runs_nothing(copy, template, monkeypatch):
+    add_chat_template(copy, template)
+    before = sorted(copy.iterdir())
+    monkeypatch.chdir(copy)  # where there is a file to read
     with pytest.raises(InvalidInputError, match=r"chat template of .* fails"):
-        HubTokenizer(folder).chat("Mood?")
-    assert sorted(path.name for path in folder.iterdir()) == before
+        HubTokenizer(copy).chat("Mood?")
+    assert sorted(copy.iterdir()) == before

@@ -43,12 +43,6 @@ def task_with(words):
     )
 
 
-def tokens_of(oracle, task, shots, number):
-    """What the model goes on with after some prompts."""
-    prompts = random_prompts(task, shots, number, chain_of_thought=True)
-    return [oracle.answer(prompt.text, MOST)[0] for prompt in prompts]
-
-
 @pytest.fixture(scope="module")
 def case(tiny_model):
     """A function from a kind to its folder, the oracle, and a task with labels it likes to say."""
@@ -57,10 +51,10 @@ def case(tiny_model):
     def get(kind):
         if kind not in made:
             oracle = PlainLanguageModel(tiny_model(kind))
-            told = tokens_of(oracle, task_with(["a", "b"]), 1, 12)
-            often = Counter(token for answer in told for token in answer)
-            texts = {token: oracle.tokenizer.decode([token]) for token, _ in often.most_common()}
-            words = [text for text in texts.values() if text.isascii() and text.isalpha()]
+            prompts = random_prompts(task_with(["a", "b"]), 1, 12, chain_of_thought=True)
+            often = Counter(token for p in prompts for token in oracle.answer(p.text, MOST)[0])
+            texts = (oracle.tokenizer.decode([token]) for token, _ in often.most_common())
+            words = [text for text in texts if text.isascii() and text.isalpha()]
             made[kind] = oracle, task_with([*words[:4], "market:", "x"])
         return tiny_model(kind), *made[kind]
 
@@ -113,9 +107,7 @@ def test_a_window_that_closes_while_the_model_reasons(case, tmp_path):
     folder = shutil.copytree(folder, tmp_path / "window")
     config = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps({**config, "sliding_window": longest + 5}))
-    oracle = PlainLanguageModel(folder)
-    engine = engine_of(folder)
-    assert_equal(engine, oracle, prompts, task, Scoring.FIRST)
+    assert_equal(engine_of(folder), PlainLanguageModel(folder), prompts, task, Scoring.FIRST)
 
 
 def test_an_answer_ends_before_the_stop_text(case):
@@ -126,9 +118,8 @@ def test_an_answer_ends_before_the_stop_text(case):
     within = [re.search("[ -~]{2}", text[8:])[0] for text in whole[:3]]
     at_the_start = next(text[:2] for text in whole if text[:2].isascii())
     for stop in [*within, at_the_start]:
-        expected = assert_equal(
-            engine_of(folder, stop=stop), oracle, prompts, task, Scoring.FIRST, stop
-        )
+        engine = engine_of(folder, stop=stop)
+        expected = assert_equal(engine, oracle, prompts, task, Scoring.FIRST, stop)
         assert any(not answer.cut and len(answer.tokens) < MOST for answer in expected)
     assert any(not answer.tokens for answer in expected)  # scored where the answer would have begun
 
