@@ -1,15 +1,19 @@
 """True fronts by trying all weight vectors, and how near another front comes."""
 
+import itertools
+
 import numpy as np
 
 import oracles
+from dnip.method.scales import WeightScale
 
 
 def true_front(p, labels, scale):
     """Accuracy and COBias of the points that no weight vector beats, most accurate first."""
     met = set()
-    for indices in oracles.every_point(p.shape[1], scale):
-        confusion = oracles.confusion_at(p, labels, indices)
+    levels = WeightScale.of(scale).levels
+    for weights in itertools.product(levels, repeat=p.shape[1]):
+        confusion = oracles.confusion_at(p, labels, weights)
         met.add((int(np.trace(confusion)), round(oracles.cobias(confusion), 12)))
     front, lowest = [], np.inf
     for correct, cobias in sorted(met, key=lambda point: (-point[0], point[1])):

@@ -9,7 +9,6 @@ import oracles
 from dnip import CustomObjective, Objective, Status, solve
 from dnip.base.errors import DNIPWarning, InvalidInputError
 from dnip.method.problem import Problem
-from dnip.metrics import macro_f1
 from dnip.solvers import SOLVERS, Landscape, Proposal, Solver
 from problems import KNOWN
 
@@ -46,8 +45,9 @@ def test_a_solution_is_what_it_says_between_the_optimum_and_the_raw_argmax(solve
     assert (solution.solver, solution.seed, solution.scale) == (solver, 1, known.scale)
     assert solution.unfitted == ()
     assert known.optimum - 1e-12 <= solution.value <= known.raw + 1e-12
-    if solver in PROVING:
+    if solver != "anneal":
         assert solution.value == pytest.approx(known.optimum, abs=1e-12)
+    if solver in PROVING:
         assert solution.status is Status.OPTIMAL
         assert (solution.lower_bound, solution.gap) == (solution.value, 0)
     else:
@@ -190,14 +190,6 @@ def test_a_function_without_a_number_is_refused_by_name(solver):
     p = np.array([[0.2, 0.8], [0.4, 0.6], [0.1, 0.9]])
     with pytest.raises(InvalidInputError, match=r"'precision'.* not a number .*\[\[0, 1\].* inf"):
         solve(p, [0, 1, 1], precision, solver=solver)
-
-
-@pytest.mark.parametrize("solver", ["coordinate", "exhaustive"])
-def test_the_best_macro_f1_is_found(solver):
-    problem = THREE.p, THREE.labels, lambda confusion: 1 - macro_f1(confusion)
-    solution = solve(*problem, scale=9, solver=solver)
-    best = oracles.optimum(THREE.p, THREE.labels, 9, problem[2])
-    assert solution.value == pytest.approx(best, abs=1e-12)
 
 
 def test_an_objective_that_changes_its_argument_harms_no_count():

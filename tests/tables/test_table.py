@@ -110,8 +110,3 @@ class TestFrames:
     def test_what_is_no_frame_is_refused(self, other):
         with pytest.raises(InvalidInputError, match="a data frame is needed; got"):
             ProbabilityTable.from_frame(other)
-
-    def test_two_columns_of_one_name_are_refused(self):
-        frame = pd.DataFrame([[0.5, 0.5, 0.5]], columns=["p0", "p1", "p1"])
-        with pytest.raises(InvalidInputError, match="frame: two columns have the same name"):
-            ProbabilityTable.from_frame(frame)
