@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-import pytest
+from cases import cases
 
 QUICK = ("--time-limit", "0.05", "--seeds", "1")
 
@@ -44,22 +44,19 @@ def test_ctrl_c_keeps_what_is_finished(bench, files, monkeypatch):
     assert [one["name"] for one in run.json["contestants"]] == ["coordinate"]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
-        (["t.csv", "--time-limit", "0"], "time_limit must be a finite number above 0; got 0.0"),
-        (["t.csv", "--time-limit", "nan"], "time_limit"),
-        (["t.csv", "--seeds", "0"], "n_seeds must be a whole number of at least 1; got 0"),
-        (["t.csv", "--scale", "1"], "scale must be a whole number of at least 2; got 1"),
-        (["t.csv", "--beta", "-1"], "beta must be"),
-        (["t.csv", "--peers", "magic"], "peers must be one of authors-loops"),
-        (["t.csv", "--solvers", "magic"], "solvers must be one of coordinate"),
-        (["t.csv", "--solvers", "none", "--peers", "none"], "nothing to run"),
-        (["missing.csv"], "missing.csv: there is no such file"),
-        (["unlabelled.csv"], "unlabelled.csv: no row has a label"),
-        (["three.csv"], "three.csv: no labelled row of class 2"),
-        (["t.csv", "--out", "t.csv"], "results and table lie one in the other"),
-    ],
+@cases(
+    (["t.csv", "--time-limit", "0"], "time_limit must be a finite number above 0; got 0.0"),
+    (["t.csv", "--time-limit", "nan"], "time_limit"),
+    (["t.csv", "--seeds", "0"], "n_seeds must be a whole number of at least 1; got 0"),
+    (["t.csv", "--scale", "1"], "scale must be a whole number of at least 2; got 1"),
+    (["t.csv", "--beta", "-1"], "beta must be"),
+    (["t.csv", "--peers", "magic"], "peers must be one of authors-loops"),
+    (["t.csv", "--solvers", "magic"], "solvers must be one of coordinate"),
+    (["t.csv", "--solvers", "none", "--peers", "none"], "nothing to run"),
+    (["missing.csv"], "missing.csv: there is no such file"),
+    (["unlabelled.csv"], "unlabelled.csv: no row has a label"),
+    (["three.csv"], "three.csv: no labelled row of class 2"),
+    (["t.csv", "--out", "t.csv"], "results and table lie one in the other"),
 )
 def test_bad_input(bench, files, arguments, told):
     Path("unlabelled.csv").write_text("p0,p1\n0.5,0.5\n")

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cases import cases
 from dnip import Constraints
 from dnip.base.errors import InvalidInputError
 from dnip.method.constraints import by_label, find_class
@@ -22,12 +23,9 @@ def test_classes_by_name_by_index_and_all():
     assert demands.max_accuracy_loss == 0.1
 
 
-@pytest.mark.parametrize(
-    ("classes", "present", "least"),
-    [
-        (CLASSES, [True, True, False], [0.5, 0.5, 0.0]),  # all that have labels
-        (("all", "none"), [True, True], [0.5, 0.0]),  # a class of that name
-    ],
+@cases(
+    (CLASSES, [True, True, False], [0.5, 0.5, 0.0]),  # all that have labels
+    (("all", "none"), [True, True], [0.5, 0.0]),  # a class of that name
 )
 def test_what_all_means(classes, present, least):
     demands = Constraints(min_class_accuracies={"all": 0.5}).on(classes, np.array(present))
@@ -61,34 +59,28 @@ def test_a_class_that_was_right_on_some_rows_stays_right_on_one():
     assert allowed.correct_counts(true, raw).tolist() == [0, 0, 0]
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"max_accuracy_loss": -0.1}, "max_accuracy_loss must be a finite number at least 0"),
-        ({"max_accuracy_loss": float("nan")}, "max_accuracy_loss must be"),
-        ({"min_class_accuracies": {"cat": 1.1}}, "least accuracy of class cat must be .* got 1.1"),
-        ({"min_class_accuracies": {"cat": -0.1}}, "at least 0 and at most 1; got -0.1"),
-        ({"min_class_accuracies": [("cat", 0.5)]}, "must map classes to rates"),
-        ({"min_class_accuracies": {0.5: 0.5}}, "a class is a name or an index; got 0.5"),
-        ({"freeze": "cat"}, "freeze must be a sequence of classes; got the single text 'cat'"),
-        ({"freeze": [True]}, "a class is a name or an index; got True"),
-    ],
+@cases(
+    ({"max_accuracy_loss": -0.1}, "max_accuracy_loss must be a finite number at least 0"),
+    ({"max_accuracy_loss": float("nan")}, "max_accuracy_loss must be"),
+    ({"min_class_accuracies": {"cat": 1.1}}, "least accuracy of class cat must be .* got 1.1"),
+    ({"min_class_accuracies": {"cat": -0.1}}, "at least 0 and at most 1; got -0.1"),
+    ({"min_class_accuracies": [("cat", 0.5)]}, "must map classes to rates"),
+    ({"min_class_accuracies": {0.5: 0.5}}, "a class is a name or an index; got 0.5"),
+    ({"freeze": "cat"}, "freeze must be a sequence of classes; got the single text 'cat'"),
+    ({"freeze": [True]}, "a class is a name or an index; got True"),
 )
 def test_settings_outside_their_range(settings, message):
     with pytest.raises(InvalidInputError, match=message):
         Constraints(**settings)
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"freeze": ["cow"]}, "unknown class 'cow'; the classes are cat, dog, bird"),
-        ({"freeze": [3]}, "unknown class 3; the 3 classes are cat, dog, bird"),
-        ({"min_class_accuracies": {-1: 0.5}}, "unknown class -1"),
-        ({"min_class_accuracies": {"dog": 0.5, 1: 0.6}}, "class dog has two least accuracies"),
-        ({"min_class_accuracies": {"bird": 0.5}}, "class bird has no labelled example"),
-        ({"freeze": ["cat", "dog"]}, "every class with labels is frozen"),
-    ],
+@cases(
+    ({"freeze": ["cow"]}, "unknown class 'cow'; the classes are cat, dog, bird"),
+    ({"freeze": [3]}, "unknown class 3; the 3 classes are cat, dog, bird"),
+    ({"min_class_accuracies": {-1: 0.5}}, "unknown class -1"),
+    ({"min_class_accuracies": {"dog": 0.5, 1: 0.6}}, "class dog has two least accuracies"),
+    ({"min_class_accuracies": {"bird": 0.5}}, "class bird has no labelled example"),
+    ({"freeze": ["cat", "dog"]}, "every class with labels is frozen"),
 )
 def test_constraints_that_do_not_fit_the_classes(settings, message):
     with pytest.raises(InvalidInputError, match=message):

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+from cases import cases
 from dnip import Coefficients, Objective, solve
 from dnip.base.errors import InvalidInputError
 from dnip.method.costs import Costs
@@ -18,15 +19,12 @@ BY_NAME = """{"dog": {"cat": 1, "dog": 0, "bird": 1}, "cat": {"bird": 1, "cat": 
 CLASSES = ("cat", "dog", "bird")
 
 
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("costs.csv", "0,5,1\n1,0,1\n2.5,1,0.5\n"),
-        ("costs.csv", IN_ORDER),
-        ("costs.txt", MIXED_UP),
-        ("costs.json", json.dumps(PLAIN)),
-        ("costs.JSON", BY_NAME),
-    ],
+@cases(
+    ("costs.csv", "0,5,1\n1,0,1\n2.5,1,0.5\n"),
+    ("costs.csv", IN_ORDER),
+    ("costs.txt", MIXED_UP),
+    ("costs.json", json.dumps(PLAIN)),
+    ("costs.JSON", BY_NAME),
 )
 def test_every_form_is_read(tmp_path, name, text):
     path = tmp_path / name
@@ -43,26 +41,23 @@ def test_costs_are_read_again_from_the_coefficients_that_were_fitted_with_them(t
     assert np.array_equal(read.values, PLAIN)
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "message"),
-    [
-        ("c.csv", None, "cannot be read: No such file"),
-        ("c.csv", b"\xff\xfe\xff", "not UTF-8 text"),
-        ("c.csv", "", "is empty"),
-        ("c.csv", "0,1\n1,x\n", "is not a matrix of numbers: .*'x'"),
-        ("c.csv", "0,1,2\n1,0,2\n", r"shape \(2, 3\)"),
-        ("c.csv", "0,1\n-1,0\n", "row 2, column 1 is -1.0"),
-        ("c.csv", "0,nan\n1,0\n", "row 1, column 2 is nan"),
-        ("c.csv", ",a,b\na,0,1\n", "rows for a, but columns for a, b"),
-        ("c.csv", ",a,b\na,0,1\na,0,1\n", "a true class appears twice"),
-        ("c.csv", ",a,a\na,0,1\n", "appear twice|2 class names|not a matrix"),
-        ("c.json", "{", "is not valid JSON"),
-        ("c.json", "3", "neither rows of numbers nor an object of objects"),
-        ("c.json", '{"a": {"a": 0}}', r"shape \(1, 1\)"),
-        ("c.json", '{"a": {"a": 0, "b": 1}, "b": {"a": 0}}', "'b' has costs for a, but the true"),
-        ("c.json", f"[[0, {'9' * 400}], [1, 0]]", "is not a matrix of numbers"),
-        ("c.json", '{"format": "dnip-coefficients", "objective": {}}', "fitted without costs"),
-    ],
+@cases(
+    ("c.csv", None, "cannot be read: No such file"),
+    ("c.csv", b"\xff\xfe\xff", "not UTF-8 text"),
+    ("c.csv", "", "is empty"),
+    ("c.csv", "0,1\n1,x\n", "is not a matrix of numbers: .*'x'"),
+    ("c.csv", "0,1,2\n1,0,2\n", r"shape \(2, 3\)"),
+    ("c.csv", "0,1\n-1,0\n", "row 2, column 1 is -1.0"),
+    ("c.csv", "0,nan\n1,0\n", "row 1, column 2 is nan"),
+    ("c.csv", ",a,b\na,0,1\n", "rows for a, but columns for a, b"),
+    ("c.csv", ",a,b\na,0,1\na,0,1\n", "a true class appears twice"),
+    ("c.csv", ",a,a\na,0,1\n", "appear twice|2 class names|not a matrix"),
+    ("c.json", "{", "is not valid JSON"),
+    ("c.json", "3", "neither rows of numbers nor an object of objects"),
+    ("c.json", '{"a": {"a": 0}}', r"shape \(1, 1\)"),
+    ("c.json", '{"a": {"a": 0, "b": 1}, "b": {"a": 0}}', "'b' has costs for a, but the true"),
+    ("c.json", f"[[0, {'9' * 400}], [1, 0]]", "is not a matrix of numbers"),
+    ("c.json", '{"format": "dnip-coefficients", "objective": {}}', "fitted without costs"),
 )
 def test_broken_files_are_refused_by_name(tmp_path, name, text, message):
     path = tmp_path / name

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import oracles
+from cases import cases
 from dnip import CustomObjective, Objective
 from dnip.base.errors import InvalidInputError
 from dnip.method.objective import ObjectiveLike
@@ -61,17 +62,14 @@ def test_published_settings():
     assert not Objective().is_published
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"beta": -0.1}, "beta must be a finite number at least 0; got -0.1"),
-        ({"tau": math.inf}, "tau must be .* got inf"),
-        ({"smoothing": 0}, "smoothing must be a finite number above 0; got 0"),
-        ({"gap": "worst"}, "gap must be one of pairwise, single; got 'worst'"),
-        ({"terms": ("error", "z4")}, "terms must be one of error, cobias, pmi; got 'z4'"),
-        ({"terms": ()}, "terms must keep at least one of error, cobias, pmi"),
-        ({"terms": ("cobias",), "costs": [[0, 1], [1, 0]]}, "terms leaves the error out"),
-    ],
+@cases(
+    ({"beta": -0.1}, "beta must be a finite number at least 0; got -0.1"),
+    ({"tau": math.inf}, "tau must be .* got inf"),
+    ({"smoothing": 0}, "smoothing must be a finite number above 0; got 0"),
+    ({"gap": "worst"}, "gap must be one of pairwise, single; got 'worst'"),
+    ({"terms": ("error", "z4")}, "terms must be one of error, cobias, pmi; got 'z4'"),
+    ({"terms": ()}, "terms must keep at least one of error, cobias, pmi"),
+    ({"terms": ("cobias",), "costs": [[0, 1], [1, 0]]}, "terms leaves the error out"),
 )
 def test_refuses_bad_settings(settings, message):
     with pytest.raises(InvalidInputError, match=message):

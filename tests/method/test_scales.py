@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from cases import cases
 from dnip.base.errors import InvalidInputError
 from dnip.method.scales import Spacing, WeightScale
 
@@ -30,20 +31,17 @@ def test_linear_multipliers_are_whole_and_weights_are_their_share_of_k():
     assert scale.weights(indices).tolist() == [1 / 30, 7 / 30, 1.0]
 
 
-@pytest.mark.parametrize(
-    ("scale", "told"),
-    [
-        ("log", "scale is 'log'"),
-        ("log:3.5", "scale is 'log:3.5'"),
-        ("Log:30", "scale is 'Log:30'"),
-        ("", "scale is ''"),
-        ("log:" + "9" * 5000, "scale is"),
-        ("log:0", "at least 1 and at most 10000; got 0"),
-        ("-3", "got -3"),
-        ("log:10001", "got 10001"),
-        (0, "got 0"),
-        (2.5, "got 2.5"),
-    ],
+@cases(
+    ("log", "scale is 'log'"),
+    ("log:3.5", "scale is 'log:3.5'"),
+    ("Log:30", "scale is 'Log:30'"),
+    ("", "scale is ''"),
+    ("log:" + "9" * 5000, "scale is"),
+    ("log:0", "at least 1 and at most 10000; got 0"),
+    ("-3", "got -3"),
+    ("log:10001", "got 10001"),
+    (0, "got 0"),
+    (2.5, "got 2.5"),
 )
 def test_other_scales_are_refused(scale, told):
     with pytest.raises(InvalidInputError, match=told):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from cases import cases
 from dnip.metrics import METRICS, metric_intervals, scores
 from dnip.metrics.cobias import cobias_of
 from dnip.metrics.gaps import Bounds, GapTest, difference_of, draw_accuracies, gap_correlation
@@ -86,9 +87,8 @@ def bounds_of(hits, sizes, level=0.9):
     return GapTest(*counts, cobias_of, np.random.default_rng(0), level).bounds(level)
 
 
-@pytest.mark.parametrize(
-    ("accuracies", "n"),
-    [((0.75, 0.75, 0.25, 0.3), 8), ((0.6, 0.58, 0.55, 0.5), 60), ((0.9, 0.5), 60), ((0.7, 0.7), 8)],
+@cases(
+    ((0.75, 0.75, 0.25, 0.3), 8), ((0.6, 0.58, 0.55, 0.5), 60), ((0.9, 0.5), 60), ((0.7, 0.7), 8)
 )
 def test_the_interval_holds_the_true_gap_as_often_as_it_says(accuracies, n):
     rng = np.random.default_rng(1)
@@ -105,15 +105,12 @@ def test_the_interval_holds_the_true_gap_as_often_as_it_says(accuracies, n):
     assert held >= in_percentiles - 0.06 * REPEATS
 
 
-@pytest.mark.parametrize(
-    ("hits", "sizes"),
-    [
-        ([5, 5], [5, 5]),
-        ([0, 0, 0], [1, 1, 1]),
-        ([1, 0], [1, 1]),
-        ([7, 7, 7], [10, 10, 10]),
-        ([500] * 20, [1000] * 20),
-    ],
+@cases(
+    ([5, 5], [5, 5]),
+    ([0, 0, 0], [1, 1, 1]),
+    ([1, 0], [1, 1]),
+    ([7, 7, 7], [10, 10, 10]),
+    ([500] * 20, [1000] * 20),
 )
 def test_equal_and_extreme_accuracies_have_an_interval_too(hits, sizes):
     low, middle, high = bounds_of(hits, sizes)

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import oracles
+from cases import cases
 from dnip import metrics
 from dnip.base.errors import InvalidInputError
 from strategies import random_confusion, seeded
@@ -20,15 +21,12 @@ OF_A_CONFUSION_MATRIX = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("labels", "predictions", "message"),
-    [
-        ([0, 1, 1], [0, 1], r"predictions has shape \(2,\), but 3 examples"),
-        ([0, -1], [0, 1], r"labels\[1\]: label -1 is outside 0..2"),
-        ([0, 1], [0, -1], r"predictions\[1\]: label -1 is outside 0..2"),
-        ([0, 1], [0, 3], r"predictions\[1\]: label 3 is outside 0..2"),
-        ([0, 1], [0.0, 0.5], "predictions holds values .* not class indices"),
-    ],
+@cases(
+    ([0, 1, 1], [0, 1], r"predictions has shape \(2,\), but 3 examples"),
+    ([0, -1], [0, 1], r"labels\[1\]: label -1 is outside 0..2"),
+    ([0, 1], [0, -1], r"predictions\[1\]: label -1 is outside 0..2"),
+    ([0, 1], [0, 3], r"predictions\[1\]: label 3 is outside 0..2"),
+    ([0, 1], [0.0, 0.5], "predictions holds values .* not class indices"),
 )
 def test_refuses_what_would_be_counted_elsewhere(labels, predictions, message):
     with pytest.raises(InvalidInputError, match=message):
@@ -41,16 +39,13 @@ def test_prediction_ratios_are_predicted_over_true():
 
 
 @pytest.mark.parametrize("metric", OF_A_CONFUSION_MATRIX)
-@pytest.mark.parametrize(
-    ("confusion", "message"),
-    [
-        ([[1, 2, 3], [4, 5, 6]], r"square .* got shape \(2, 3\)"),
-        ([1, 2], r"square .* got shape \(2,\)"),
-        ([[1, -1], [0, 1]], "counts of 0 or more"),
-        ([[1, np.nan], [0, 1]], "counts of 0 or more"),
-        ([[0, 0], [0, 0]], "some example"),
-        (np.empty((0, 0)), "some example"),
-    ],
+@cases(
+    ([[1, 2, 3], [4, 5, 6]], r"square .* got shape \(2, 3\)"),
+    ([1, 2], r"square .* got shape \(2,\)"),
+    ([[1, -1], [0, 1]], "counts of 0 or more"),
+    ([[1, np.nan], [0, 1]], "counts of 0 or more"),
+    ([[0, 0], [0, 0]], "some example"),
+    (np.empty((0, 0)), "some example"),
 )
 def test_refuses_what_is_no_confusion_matrix(metric, confusion, message):
     with pytest.raises(InvalidInputError, match=message):

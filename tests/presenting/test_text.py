@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from rich.cells import cell_len
 
+from cases import cases
 from dnip import Coefficients
 from dnip.presenting.artefacts import Column, Spread, Table
 from dnip.presenting.evaluation import describe, describe_constraints
@@ -60,21 +61,18 @@ def test_markdown_has_the_same_number_of_cells_on_every_line(table):
     assert {unescaped(line, "|") for line in lines} == {len(table.columns) + 1}
 
 
-@pytest.mark.parametrize(
-    ("value", "shown"),
-    [
-        (0.0, "0.0"),
-        (-0.0004, "0.0"),
-        (-0.428, "−42.8"),
-        (math.nan, "–"),
-        (math.inf, "–"),
-        (None, "–"),
-        (True, "1"),
-        (-1234, "−1,234"),
-        (12.345, "1,234.5"),
-        (Spread(0.5), "50.0"),
-        (Spread(0.5, 0.0), "50.0 ± 0.0"),
-    ],
+@cases(
+    (0.0, "0.0"),
+    (-0.0004, "0.0"),
+    (-0.428, "−42.8"),
+    (math.nan, "–"),
+    (math.inf, "–"),
+    (None, "–"),
+    (True, "1"),
+    (-1234, "−1,234"),
+    (12.345, "1,234.5"),
+    (Spread(0.5), "50.0"),
+    (Spread(0.5, 0.0), "50.0 ± 0.0"),
 )
 def test_numbers_as_they_are_shown(value, shown):
     assert show(value, Column("rate", percent=True)) == shown

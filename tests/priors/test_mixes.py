@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
+from cases import cases
 from dnip.base.errors import InvalidInputError
 from dnip.priors import Calibration, adjust, estimate_prior, weigh_rows
 from populations import biased_rows
@@ -124,13 +125,10 @@ def test_no_class_is_ruled_out_and_one_row_will_do():
     assert np.isfinite(found.low).all()
 
 
-@pytest.mark.parametrize(
-    ("rows", "told"),
-    [
-        ([[0.5, 0.5]], "2 columns, but the calibration has 3"),
-        (np.empty((0, 3)), "no rows"),
-        ([[0.5, 0.6, -0.1]], "negative"),
-    ],
+@cases(
+    ([[0.5, 0.5]], "2 columns, but the calibration has 3"),
+    (np.empty((0, 3)), "no rows"),
+    ([[0.5, 0.6, -0.1]], "negative"),
 )
 def test_bad_rows(rows, told):
     with pytest.raises(InvalidInputError, match=told):

@@ -7,22 +7,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cases import cases
 from dnip.base.errors import InvalidInputError
 from dnip.priors import TargetPrior, check_prior, is_estimate, read_prior
 
 CLASSES = ("ham", "spam", "a=b")
 
 
-@pytest.mark.parametrize(
-    ("text", "shares"),
-    [
-        ("uniform", [1 / 3, 1 / 3, 1 / 3]),
-        ("0.5,0.25,0.25", [0.5, 0.25, 0.25]),
-        (" 0.5, 0.25 ,0.25", [0.5, 0.25, 0.25]),
-        ("spam=0.25,ham=0.5,a=b=0.25", [0.5, 0.25, 0.25]),
-        ("spam=0.25, ham = 0.75, a=b=0", [0.75, 0.25, 0]),
-        ("0.333,0.333,0.333", [1 / 3, 1 / 3, 1 / 3]),
-    ],
+@cases(
+    ("uniform", [1 / 3, 1 / 3, 1 / 3]),
+    ("0.5,0.25,0.25", [0.5, 0.25, 0.25]),
+    (" 0.5, 0.25 ,0.25", [0.5, 0.25, 0.25]),
+    ("spam=0.25,ham=0.5,a=b=0.25", [0.5, 0.25, 0.25]),
+    ("spam=0.25, ham = 0.75, a=b=0", [0.75, 0.25, 0]),
+    ("0.333,0.333,0.333", [1 / 3, 1 / 3, 1 / 3]),
 )
 def test_what_a_command_line_may_say(text, shares):
     np.testing.assert_allclose(read_prior(text, CLASSES), shares, rtol=1e-12)
@@ -35,23 +33,20 @@ def test_a_file(tmp_path, content):
     np.testing.assert_allclose(read_prior(str(path), CLASSES), [0.5, 0.3, 0.2])
 
 
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        ("0.5,0.3,0.1", "sum to 0.9, not 1"),
-        ("0.6,0.5,-0.1", "share of class a=b is -0.1"),
-        ("0.5,nan,0.5", "share of class spam is nan"),
-        ("0.5,0.5", "2 shares for 3 classes: ham, spam, a=b"),
-        ("ham=0.5,spam=0.5", "no share is given for class a=b"),
-        ("ham=0.5,eggs=0.5", "no class eggs; the classes are ham, spam, a=b"),
-        ("ham=0.5,ham=0.5", "class ham appears twice"),
-        ("ham=0.5,0.5", "'0.5' is not NAME=SHARE"),
-        ("ham=half,spam=0.5", "'half' is not a number"),
-        ("", "'' is not a number"),
-        ("ham=1,spam=0,a=b=0", "all rows are of class ham"),
-        ("0,0,0", "sum to 0"),
-        ("no.json", "no.json cannot be read: No such file"),
-    ],
+@cases(
+    ("0.5,0.3,0.1", "sum to 0.9, not 1"),
+    ("0.6,0.5,-0.1", "share of class a=b is -0.1"),
+    ("0.5,nan,0.5", "share of class spam is nan"),
+    ("0.5,0.5", "2 shares for 3 classes: ham, spam, a=b"),
+    ("ham=0.5,spam=0.5", "no share is given for class a=b"),
+    ("ham=0.5,eggs=0.5", "no class eggs; the classes are ham, spam, a=b"),
+    ("ham=0.5,ham=0.5", "class ham appears twice"),
+    ("ham=0.5,0.5", "'0.5' is not NAME=SHARE"),
+    ("ham=half,spam=0.5", "'half' is not a number"),
+    ("", "'' is not a number"),
+    ("ham=1,spam=0,a=b=0", "all rows are of class ham"),
+    ("0,0,0", "sum to 0"),
+    ("no.json", "no.json cannot be read: No such file"),
 )
 def test_what_it_may_not(text, told):
     with pytest.raises(InvalidInputError, match="target prior") as refused:
@@ -60,16 +55,13 @@ def test_what_it_may_not(text, told):
     assert refused.value.hint
 
 
-@pytest.mark.parametrize(
-    ("content", "told"),
-    [
-        ("{", "not valid JSON"),
-        ("0.5", "no mix"),
-        ('["a", 1, 2]', "not numbers"),
-        ('{"ham": [1], "spam": 0, "a=b": 0}', "not numbers"),
-        ("[[0.5, 0.5, 0]]", "no share|3 shares"),
-        (f"[{'9' * 400}, 0, 0]", "not numbers"),
-    ],
+@cases(
+    ("{", "not valid JSON"),
+    ("0.5", "no mix"),
+    ('["a", 1, 2]', "not numbers"),
+    ('{"ham": [1], "spam": 0, "a=b": 0}', "not numbers"),
+    ("[[0.5, 0.5, 0]]", "no share|3 shares"),
+    (f"[{'9' * 400}, 0, 0]", "not numbers"),
 )
 def test_files_that_hold_no_mix(tmp_path, content, told):
     path = tmp_path / "mix.json"

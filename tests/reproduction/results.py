@@ -1,7 +1,5 @@
 """Results and tables that test files of the experiments share."""
 
-from functools import partial
-
 import numpy as np
 
 from dnip import Objective, ProbabilityTable
@@ -53,9 +51,12 @@ def plain_fits(rows, seed, methods=METHODS):
     """What each method is: a plain fit of the rows."""
     solvers = {"paper": Anneal.paper(), "authors": Anneal(), "optimum": "coordinate"}
     settings = {"robust": "off", "scale": 30, "seed": seed}
-    fits = {name: partial(fit_table, rows, GOAL, solver=solvers[name], **settings) for name in solvers}
-    fits["ours"] = partial(fit_table, rows, seed=seed)
-    return {name: fits[name]() for name in methods}
+    return {
+        name: fit_table(rows, seed=seed)
+        if name == "ours"
+        else fit_table(rows, GOAL, solver=solvers[name], **settings)
+        for name in methods
+    }
 
 
 def scored(confusion, classes="xyzuvw"):

@@ -2,6 +2,7 @@ import json
 
 import pytest
 
+from cases import cases
 from dnip import ProbabilityTable
 from results import METHODS, starving_table
 from texts import write_tables
@@ -54,15 +55,12 @@ def test_an_experiment_on_saved_tables_leaves_results_and_a_manifest(work, repro
     assert len(manifest["runs"]) == 1
 
 
-@pytest.mark.parametrize(
-    ("name", "tables", "figures"),
-    [
-        ("ablation", [f"ablation-{method}" for method in sorted(METHODS)], 2),
-        ("single", [f"single-{method}" for method in sorted(METHODS)], 2),
-        ("kde", ["kde", "kde-weights"], 3),
-        ("overview", [], 3),
-        ("convergence", ["convergence", "convergence-scales"], 0),
-    ],
+@cases(
+    ("ablation", [f"ablation-{method}" for method in sorted(METHODS)], 2),
+    ("single", [f"single-{method}" for method in sorted(METHODS)], 2),
+    ("kde", ["kde", "kde-weights"], 3),
+    ("overview", [], 3),
+    ("convergence", ["convergence", "convergence-scales"], 0),
 )
 def test_an_experiment_goes_from_tables_to_report(folder, reproduce, name, tables, figures):
     for n_classes in (3, 4):
@@ -98,19 +96,16 @@ def test_another_plan_in_the_same_folder_is_refused_unless_wanted(work, reproduc
     assert results_of(work / "out") != before
 
 
-@pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
-        (("everything", *SAVED), "no experiment 'everything'"),
-        (("main", "--tables", "tables", "--plan", "huge", "--out", "out"), "no built-in plan"),
-        (("main", "--tables", "nowhere", "--out", "out"), "no such folder"),
-        (("main", "--tables", ".", "--out", "out"), "no folder in it holds"),
-        (("main", "--out", "out"), "--tables"),
-        (("main", "--tables", "tables", "--data", "tables", "--out", "out"), "--tables"),
-        (("main", "--data", "tables", "--out", "out"), "no task of the plan has data"),
-        (("main", "--tables", "tables", "--out", "plan.toml"), "cannot make the folder"),
-        (("main", "--tables", "tables", "--out", "."), "tables lie one in the other"),
-    ],
+@cases(
+    (("everything", *SAVED), "no experiment 'everything'"),
+    (("main", "--tables", "tables", "--plan", "huge", "--out", "out"), "no built-in plan"),
+    (("main", "--tables", "nowhere", "--out", "out"), "no such folder"),
+    (("main", "--tables", ".", "--out", "out"), "no folder in it holds"),
+    (("main", "--out", "out"), "--tables"),
+    (("main", "--tables", "tables", "--data", "tables", "--out", "out"), "--tables"),
+    (("main", "--data", "tables", "--out", "out"), "no task of the plan has data"),
+    (("main", "--tables", "tables", "--out", "plan.toml"), "cannot make the folder"),
+    (("main", "--tables", "tables", "--out", "."), "tables lie one in the other"),
 )
 def test_wrong_input_is_refused(work, reproduce, arguments, told):
     reproduce(*arguments).assert_refused(told)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import oracles
+from cases import cases
 from dnip import Objective
 from dnip.comparing.baselines import OptSet
 from dnip.metrics import cobias, confusion_matrix
@@ -69,10 +70,7 @@ def problem(n_classes, n_rows, kind, seed):
     return p, labels
 
 
-@pytest.mark.parametrize(
-    ("n_classes", "n_rows", "scale", "kind"),
-    [(2, 40, 4, "random"), (2, 30, 3, "tied"), (3, 30, 2, "random"), (3, 24, 2, "one-hot")],
-)
+@cases((2, 40, 4, "random"), (2, 30, 3, "tied"), (3, 30, 2, "random"), (3, 24, 2, "one-hot"))
 def test_the_search_finds_the_optimum_of_all_choices(n_classes, n_rows, scale, kind):
     p, labels = problem(n_classes, n_rows, kind, seed=n_rows)
     values = [

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import oracles
+from cases import cases
 from dnip import ProbabilityTable, solve
 from dnip.method.objective import term_values
 from dnip.metrics import confusion_matrix, scores
@@ -68,21 +69,18 @@ AS_SAID |= dict.fromkeys(("z1", "z3", "z1-z3"), (0.65, 0.42))
 AS_SAID |= dict.fromkeys(("z1+z2", "z2-z3"), (0.60, 0.11))
 
 
-@pytest.mark.parametrize(
-    ("changes", "place", "expected"),
-    [
-        ({}, slice(None), [True] * 6),
-        ({"z1+z2": (0.615, 0.05)}, 0, False),  # lower COBias by more than is similar
-        ({"z1+z2": (0.63, 0.11)}, 0, False),  # as little COBias, and more accurate
-        ({"z3": (0.65, 0.05)}, 1, False),
-        ({"z2": (0.62, 0.10)}, 1, False),  # as good as the full objective
-        ({"z1": (0.45, 0.42)}, 2, False),
-        ({"z1": (0.65, 0.30)}, 2, False),  # not accuracy only
-        ({"z2": (0.55, 0.10)}, 3, False),
-        ({"z2": (0.50, 0.10)}, 3, None),  # within chance
-        ({"z2-z3": (0.63, 0.13)}, 4, False),
-        ({"z1": (0.57, 0.42)}, 5, False),
-    ],
+@cases(
+    ({}, slice(None), [True] * 6),
+    ({"z1+z2": (0.615, 0.05)}, 0, False),  # lower COBias by more than is similar
+    ({"z1+z2": (0.63, 0.11)}, 0, False),  # as little COBias, and more accurate
+    ({"z3": (0.65, 0.05)}, 1, False),
+    ({"z2": (0.62, 0.10)}, 1, False),  # as good as the full objective
+    ({"z1": (0.45, 0.42)}, 2, False),
+    ({"z1": (0.65, 0.30)}, 2, False),  # not accuracy only
+    ({"z2": (0.55, 0.10)}, 3, False),
+    ({"z2": (0.50, 0.10)}, 3, None),  # within chance
+    ({"z2-z3": (0.63, 0.13)}, 4, False),
+    ({"z1": (0.57, 0.42)}, 5, False),
 )
 def test_each_claim_on_objectives_falls_with_its_own_number(changes, place, expected):
     said = AS_SAID | changes
@@ -107,14 +105,11 @@ def test_prior_methods():
     assert found["linear adapter"]["cobias"] < raw["cobias"]
 
 
-@pytest.mark.parametrize(
-    ("adapter", "batch", "paper", "expected"),
-    [
-        ((0.5, 0.3), (0.6, 0.2), (0.7, 0.1), [True, True]),
-        ((0.75, 0.3), (0.6, 0.2), (0.7, 0.1), [False, True]),
-        ((0.5, 0.3), (0.6, 0.05), (0.7, 0.1), [True, False]),
-        (None, (0.6, 0.2), (0.7, 0.1), [None, True]),
-    ],
+@cases(
+    ((0.5, 0.3), (0.6, 0.2), (0.7, 0.1), [True, True]),
+    ((0.75, 0.3), (0.6, 0.2), (0.7, 0.1), [False, True]),
+    ((0.5, 0.3), (0.6, 0.05), (0.7, 0.1), [True, False]),
+    (None, (0.6, 0.2), (0.7, 0.1), [None, True]),
 )
 def test_dnip_is_ahead_only_where_it_is_in_both(adapter, batch, paper, expected):
     of_dnip = {"raw": pair((0.4, 0.4)), **dict.fromkeys(METHODS, pair(paper))}
@@ -161,16 +156,13 @@ def test_the_optimum_is_that_of_enumeration_and_gaps_are_zero_where_it_was_reach
 # Tables 4 and 5: prompts
 
 
-@pytest.mark.parametrize(
-    ("seeds", "expected"),
-    [
-        ([([0, 1, 1], [0.1, 0.9, None]), ([2, 2, 0], [0.3, 0.9, 0.1])], [True, True]),
-        # always the one shown most
-        ([([0, 1, 1], [0.1, 0.9, None]), ([1, 1, 0], [0.3, 0.9, 0.1])], [False, False]),
-        # not one class under all seeds
-        ([([0, 0, 1], [0.1, 0.9, None]), ([2, 2, 0], [0.3, 0.2, 0.9])], [False, True]),
-        ([([0, 1, 1], [0.1, 0.9, None])], [None, None]),
-    ],
+@cases(
+    ([([0, 1, 1], [0.1, 0.9, None]), ([2, 2, 0], [0.3, 0.9, 0.1])], [True, True]),
+    # always the one shown most
+    ([([0, 1, 1], [0.1, 0.9, None]), ([1, 1, 0], [0.3, 0.9, 0.1])], [False, False]),
+    # not one class under all seeds
+    ([([0, 0, 1], [0.1, 0.9, None]), ([2, 2, 0], [0.3, 0.2, 0.9])], [False, True]),
+    ([([0, 1, 1], [0.1, 0.9, None])], [None, None]),
 )
 def test_label_order(seeds, expected):
     cells = []
@@ -182,14 +174,11 @@ def test_label_order(seeds, expected):
     assert verdicts(presented("label-order", *cells)) == expected
 
 
-@pytest.mark.parametrize(
-    ("reasoned", "rows", "expected"),
-    [
-        ((0.4, 0.2), 400, True),
-        ((0.8, 0.2), 400, False),
-        ((0.4, 0.4), 400, False),
-        ((0.4, 0.2), 100, None),  # too few rows
-    ],
+@cases(
+    ((0.4, 0.2), 400, True),
+    ((0.8, 0.2), 400, False),
+    ((0.4, 0.4), 400, False),
+    ((0.4, 0.2), 100, None),  # too few rows
 )
 def test_chain_of_thought(reasoned, rows, expected):
     result = {"reasoned": pair(reasoned), "plain": pair((0.7, 0.3)), "n": rows}

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from cases import cases
 from dnip.base.errors import InvalidInputError
 from dnip.prompting import data
 from dnip.prompting.data import load_examples
@@ -59,14 +60,11 @@ def test_columns_labels_and_splits_are_those_of_the_recipe(asked, tmp_path):
     assert len(asked) == 2  # the files are there
 
 
-@pytest.mark.parametrize(
-    ("changes", "told"),
-    [
-        ({"rows": {"train": 41}}, "train: 40 rows, but the recipe says 41"),
-        ({"fields": {}}, "no column premise, hypothesis; it has sentence1"),
-        ({"label": "gold"}, "no column gold"),
-        ({"sha256": {"train": "0" * 64}}, "but the recipe says 000"),
-    ],
+@cases(
+    ({"rows": {"train": 41}}, "train: 40 rows, but the recipe says 41"),
+    ({"fields": {}}, "no column premise, hypothesis; it has sentence1"),
+    ({"label": "gold"}, "no column gold"),
+    ({"sha256": {"train": "0" * 64}}, "but the recipe says 000"),
 )
 def test_a_dataset_that_is_not_as_the_recipe_says_is_refused(asked, tmp_path, changes, told):
     with pytest.raises(InvalidInputError, match=told):

@@ -5,6 +5,7 @@ from statistics import fmean, stdev
 import numpy as np
 import pytest
 
+from cases import cases
 from dnip.presenting.artefacts import Table
 from reproduction.comparison import ALL, VariantComparison
 from reproduction.experiment import Claim
@@ -111,13 +112,10 @@ def test_constant_classifiers_are_named_and_left_out():
     assert verdict(all_constant, "DNIP reduces") is None
 
 
-@pytest.mark.parametrize(
-    ("after", "holds"),
-    [
-        (gap_halved, True),
-        (lambda first, second: two_classes(second, second), False),  # less accurate
-        (lambda first, second: two_classes(50, second), False),  # more COBias
-    ],
+@cases(
+    (gap_halved, True),
+    (lambda first, second: two_classes(second, second), False),  # less accurate
+    (lambda first, second: two_classes(50, second), False),  # more COBias
 )
 def test_the_claim_on_averages(after, holds):
     assert verdict(present(cells(after=after)), "DNIP reduces") is holds
@@ -151,15 +149,12 @@ def test_all_is_the_mean_over_tasks_run_by_run():
     assert (spread.mean, spread.deviation) == pytest.approx((fmean(of_runs), stdev(of_runs)))
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "lower"),
-    [
-        ((0.4, 0.45, 0.42, 0.41), (0.5,) * 4, True),
-        ((0.5,) * 4, (0.4, 0.45, 0.42, 0.41), False),
-        ((0.6, 0.4, 0.6, 0.36), (0.5,) * 4, False),  # by 0.01, with a standard error of 0.06
-        ((0.5,) * 4, (0.5,) * 4, False),
-        ((0.49,), (0.5,), True),
-    ],
+@cases(
+    ((0.4, 0.45, 0.42, 0.41), (0.5,) * 4, True),
+    ((0.5,) * 4, (0.4, 0.45, 0.42, 0.41), False),
+    ((0.6, 0.4, 0.6, 0.36), (0.5,) * 4, False),  # by 0.01, with a standard error of 0.06
+    ((0.5,) * 4, (0.5,) * 4, False),
+    ((0.49,), (0.5,), True),
 )
 def test_lower_is_what_exceeds_the_standard_error_over_tasks(one, other, lower):
     tasks = tuple("abcd"[: len(one)])

@@ -2,8 +2,7 @@
 
 from itertools import product
 
-import pytest
-
+from cases import cases
 from dnip import Objective
 from dnip.fitting.fit import fit_table
 from dnip.solvers import Anneal
@@ -13,13 +12,10 @@ from reproduction.plan import DevGrid
 from results import plain_fits, starving_table
 
 
-@pytest.mark.parametrize(
-    ("pairs", "best"),
-    [
-        ([(0.10, 0.60), (0.30, 0.90)], 0),  # COBias first
-        ([(0.10, 0.60), (0.115, 0.61), (0.13, 0.99)], 1),  # similar: the more accurate
-        ([(0.115, 0.60), (0.10, 0.60)], 1),  # equally accurate: the lower COBias
-    ],
+@cases(
+    ([(0.10, 0.60), (0.30, 0.90)], 0),  # COBias first
+    ([(0.10, 0.60), (0.115, 0.61), (0.13, 0.99)], 1),  # similar: the more accurate
+    ([(0.115, 0.60), (0.10, 0.60)], 1),  # equally accurate: the lower COBias
 )
 def test_lower_cobias_is_the_priority_and_accuracy_decides_where_it_is_similar(pairs, best):
     scores = [dict(zip(("cobias", "accuracy"), pair, strict=True)) for pair in pairs]

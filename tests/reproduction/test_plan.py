@@ -1,5 +1,6 @@
 import pytest
 
+from cases import cases
 from dnip.base.errors import InvalidInputError
 from reproduction.plan import built_in_plans, load_plan
 from reproduction.registry import load_experiments
@@ -27,22 +28,19 @@ def test_bundled_plans_are_sound_and_say_what_they_are_for(name):
         assert bool(model.parameters) == bool(plan.data) == (name not in ("small", "quick"))
 
 
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        ('tasks = ["agnew"]', "tasks[0]: there is no built-in task 'agnew'"),
-        ('tasks = ["agnews", "agnews"]', "tasks must not have a value twice"),
-        (MINIMAL + "sedes = [1]", "unknown key sedes. Keys here are name, note, tasks, data"),
-        (MINIMAL + 'shots = ["many"]', "shots[0] must be 0, a number above it or 'balanced'"),
-        (MINIMAL + "dev_share = 1.0", "dev_share must be below 1; got 1.0"),
-        (MINIMAL + "[rows]\ntrec = { opt = 5 }", "unknown key rows.trec"),
-        (MINIMAL + "[grid]\nsmoothing = [0]", "grid.smoothing[0] must be above 0"),
-        (MINIMAL + '[[models]]\nmodel = "a/m"\n[[models]]\nmodel = "b/m"', "the same name"),
-        (MINIMAL + '[[models]]\nmodel = "m"\nscoring = "last"', "models[0].scoring must be"),
-        (MINIMAL + 'data = "eight"', "data: there is no built-in recipe of data 'eight'"),
-        (MINIMAL + '[data.agnews]\nsource = "here"', "data.agnews.source must begin with hf:"),
-        (MINIMAL + "seeds = [", "not valid TOML"),
-    ],
+@cases(
+    ('tasks = ["agnew"]', "tasks[0]: there is no built-in task 'agnew'"),
+    ('tasks = ["agnews", "agnews"]', "tasks must not have a value twice"),
+    (MINIMAL + "sedes = [1]", "unknown key sedes. Keys here are name, note, tasks, data"),
+    (MINIMAL + 'shots = ["many"]', "shots[0] must be 0, a number above it or 'balanced'"),
+    (MINIMAL + "dev_share = 1.0", "dev_share must be below 1; got 1.0"),
+    (MINIMAL + "[rows]\ntrec = { opt = 5 }", "unknown key rows.trec"),
+    (MINIMAL + "[grid]\nsmoothing = [0]", "grid.smoothing[0] must be above 0"),
+    (MINIMAL + '[[models]]\nmodel = "a/m"\n[[models]]\nmodel = "b/m"', "the same name"),
+    (MINIMAL + '[[models]]\nmodel = "m"\nscoring = "last"', "models[0].scoring must be"),
+    (MINIMAL + 'data = "eight"', "data: there is no built-in recipe of data 'eight'"),
+    (MINIMAL + '[data.agnews]\nsource = "here"', "data.agnews.source must begin with hf:"),
+    (MINIMAL + "seeds = [", "not valid TOML"),
 )
 def test_a_plan_that_breaks_the_format_is_refused(plan_of, text, told):
     with pytest.raises(InvalidInputError, match=r"plan\.toml") as caught:
@@ -50,14 +48,11 @@ def test_a_plan_that_breaks_the_format_is_refused(plan_of, text, told):
     assert told in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        ("[experiments.kd]\nx = 1", "unknown key experiments.kd. Experiments are main, confusion"),
-        ("[experiments.cot]\nrow = 1", "unknown key experiments.cot.row. Keys here are rows"),
-        ('[experiments.cot]\nrows = "all"', "experiments.cot.rows must be a whole number"),
-        ("[experiments.convergence]\nscales = [1]", "convergence.scales[0] must be 2 or more"),
-    ],
+@cases(
+    ("[experiments.kd]\nx = 1", "unknown key experiments.kd. Experiments are main, confusion"),
+    ("[experiments.cot]\nrow = 1", "unknown key experiments.cot.row. Keys here are rows"),
+    ('[experiments.cot]\nrows = "all"', "experiments.cot.rows must be a whole number"),
+    ("[experiments.convergence]\nscales = [1]", "convergence.scales[0] must be 2 or more"),
 )
 def test_wrong_options_are_refused_whatever_experiment_is_asked_for(plan_of, text, told):
     with pytest.raises(InvalidInputError, match="plan plan: ") as caught:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from cases import cases
 from reproduction.published import published, table_2
 
 PAPER = Path(__file__).parents[2] / ".." / "shared" / "paper" / "dnip-paper.tex"
@@ -48,17 +49,14 @@ L13, L70 = ({"model": f"Llama-2-{size}B", "shots": 1} for size in (13, 70))
 N_SHOT = {"model": "Llama-2-13B", "shots": "balanced"}
 
 
-@pytest.mark.parametrize(
-    ("found", "printed"),
-    [
-        # those of all models: tests/reproduction/test_main_results.py
-        (mean("raw", "cobias", **N_SHOT), 25.6),
-        (mean("paper", "cobias", **N_SHOT), 7.5),
-        (change("cobias", **L13), -65),  # section 5.1
-        (change("cobias", **L70), -46),
-        (mean("paper", "accuracy", **L13) - mean("raw", "accuracy", **L13), 10),
-        (mean("paper", "accuracy", **L70) - mean("raw", "accuracy", **L70), 7),
-    ],
+@cases(
+    # those of all models: tests/reproduction/test_main_results.py
+    (mean("raw", "cobias", **N_SHOT), 25.6),
+    (mean("paper", "cobias", **N_SHOT), 7.5),
+    (change("cobias", **L13), -65),  # section 5.1
+    (change("cobias", **L70), -46),
+    (mean("paper", "accuracy", **L13) - mean("raw", "accuracy", **L13), 10),
+    (mean("paper", "accuracy", **L70) - mean("raw", "accuracy", **L70), 7),
 )
 def test_summaries_of_table_2(found, printed):
     digits = 1 if isinstance(printed, float) else 0

@@ -2,6 +2,7 @@
 
 import pytest
 
+from cases import cases
 from dnip import CustomObjective, Objective
 from dnip.base.errors import InvalidInputError
 from dnip.solvers import SOLVERS, Anneal, Coordinate, Exact, Exhaustive, SearchSettings, Solver
@@ -47,20 +48,17 @@ def test_what_is_no_solver_is_refused(solver):
         SearchSettings(solver=solver)
 
 
-@pytest.mark.parametrize(
-    ("solver", "settings", "message"),
-    [
-        (Anneal, {"t_max": 100, "t_min": 200}, "t_min must be .* at most 100; got 200"),
-        (Anneal, {"t_min": 0}, "t_min must be .* above 0"),
-        (Anneal, {"cooling": 0}, "cooling must be .* above 0"),
-        (Anneal, {"cooling": 1}, "cooling must be below 1; got 1"),
-        (Anneal, {"chain": 0}, "chain must be a finite number above 0; got 0"),
-        (Anneal, {"max_accepted": 2.5}, "max_accepted must be a whole number"),
-        (Coordinate, {"effort": 0}, "effort must be a finite number above 0"),
-        (Exact, {"gap": -0.1}, "gap"),
-        (Exact, {"max_open": 0}, "max_open"),
-        (Exhaustive, {"max_points": 0}, "max_points must be a whole number"),
-    ],
+@cases(
+    (Anneal, {"t_max": 100, "t_min": 200}, "t_min must be .* at most 100; got 200"),
+    (Anneal, {"t_min": 0}, "t_min must be .* above 0"),
+    (Anneal, {"cooling": 0}, "cooling must be .* above 0"),
+    (Anneal, {"cooling": 1}, "cooling must be below 1; got 1"),
+    (Anneal, {"chain": 0}, "chain must be a finite number above 0; got 0"),
+    (Anneal, {"max_accepted": 2.5}, "max_accepted must be a whole number"),
+    (Coordinate, {"effort": 0}, "effort must be a finite number above 0"),
+    (Exact, {"gap": -0.1}, "gap"),
+    (Exact, {"max_open": 0}, "max_open"),
+    (Exhaustive, {"max_points": 0}, "max_points must be a whole number"),
 )
 def test_refuses_bad_settings(solver, settings, message):
     with pytest.raises(InvalidInputError, match=message):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import oracles
+from cases import cases
 from dnip import CustomObjective, Objective, Status, solve
 from dnip.base.errors import DNIPWarning, InvalidInputError
 from dnip.method.problem import Problem
@@ -224,16 +225,13 @@ def test_the_callers_arrays_are_left_alone():
     solve(p.tolist(), labels.tolist(), scale=5)
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"scale": 0}, "scale must be a whole number of at least 1 .*; got 0"),
-        ({"solver": "genetic"}, "solver must be one of coordinate, .*; got 'genetic'"),
-        ({"seed": -1}, "seed must be a whole number of at least 0; got -1"),
-        ({"time_limit": -1}, "time_limit must be a finite number at least 0; got -1"),
-        ({"sample_weight": [1]}, r"sample_weight has shape \(1,\)"),
-        ({"classes": ["a", "b"]}, "classes has 2 names, but probabilities has 4 columns"),
-    ],
+@cases(
+    ({"scale": 0}, "scale must be a whole number of at least 1 .*; got 0"),
+    ({"solver": "genetic"}, "solver must be one of coordinate, .*; got 'genetic'"),
+    ({"seed": -1}, "seed must be a whole number of at least 0; got -1"),
+    ({"time_limit": -1}, "time_limit must be a finite number at least 0; got -1"),
+    ({"sample_weight": [1]}, r"sample_weight has shape \(1,\)"),
+    ({"classes": ["a", "b"]}, "classes has 2 names, but probabilities has 4 columns"),
 )
 def test_refuses_bad_settings(settings, message):
     with pytest.raises(InvalidInputError, match=message):

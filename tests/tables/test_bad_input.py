@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from cases import cases
 from dnip.base.errors import DNIPWarning, InvalidInputError
 from dnip.tables import ProbabilityTable, Scan
 from dnip.tables.reading import read_rows
@@ -118,10 +119,7 @@ def assert_refused(path, told, classes=None):
     assert caught.value.hint
 
 
-@pytest.mark.parametrize(
-    ("suffix", "content", "told"),
-    [(suffix, *case) for suffix, cases in REFUSED.items() for case in cases],
-)
+@cases(*((suffix, *case) for suffix, refused in REFUSED.items() for case in refused))
 def test_what_is_no_table_is_refused_with_its_place(tmp_path, suffix, content, told):
     path = tmp_path / f"t.{suffix}"
     write(path, content)

@@ -4,6 +4,7 @@ import math
 
 import pytest
 
+from cases import cases
 from dnip.base.errors import InvalidInputError
 from dnip.tables.cells import LabelRule
 from dnip.tables.columns import CellLocation, resolve_columns
@@ -13,18 +14,15 @@ def resolve(header, classes=None):
     return resolve_columns(header.split(","), classes=classes, source="t.csv")
 
 
-@pytest.mark.parametrize(
-    ("header", "classes", "columns", "names"),
-    [
-        ("p0,p1", None, "p0,p1", "0,1"),
-        ("p2,p10,p0,p1,p3,p4,p5,p6,p7,p8,p9", None, "p0,p1,p2,p3,p4,p5,p6,p7,p8,p9,p10", None),
-        ("p0,p1", ("bad", "good"), "p0,p1", "bad,good"),
-        ("good,bad", ("bad", "good"), "bad,good", "bad,good"),
-        ("p1,other", ("p1", "other"), "p1,other", "p1,other"),
-        ("p0,p1", ("label", "id"), "p0,p1", "label,id"),
-        ("id,pos,neg,label", None, "pos,neg", "pos,neg"),
-        ("mass,prediction,2,1,samples,fallback", None, "2,1", "2,1"),
-    ],
+@cases(
+    ("p0,p1", None, "p0,p1", "0,1"),
+    ("p2,p10,p0,p1,p3,p4,p5,p6,p7,p8,p9", None, "p0,p1,p2,p3,p4,p5,p6,p7,p8,p9,p10", None),
+    ("p0,p1", ("bad", "good"), "p0,p1", "bad,good"),
+    ("good,bad", ("bad", "good"), "bad,good", "bad,good"),
+    ("p1,other", ("p1", "other"), "p1,other", "p1,other"),
+    ("p0,p1", ("label", "id"), "p0,p1", "label,id"),
+    ("id,pos,neg,label", None, "pos,neg", "pos,neg"),
+    ("mass,prediction,2,1,samples,fallback", None, "2,1", "2,1"),
 )
 def test_class_columns_are_found_in_class_order(header, classes, columns, names):
     layout = resolve(header, classes)
@@ -34,27 +32,24 @@ def test_class_columns_are_found_in_class_order(header, classes, columns, names)
     assert list(layout.columns) == [*read, *layout.probabilities, *["mass"] * ("mass" in header)]
 
 
-@pytest.mark.parametrize(
-    ("header", "classes", "told"),
-    [
-        ("p0,p2", None, ["column p1 is missing", "p0, p2", "without a gap"]),
-        ("p0,p999999999999", None, ["column p1 is missing"]),
-        ("p0,p01", None, ["column p01 is not known"]),
-        ("p0,p1,p0", None, ["column p0 appears twice"]),
-        ("p0", None, ["only 1 class column, p0"]),
-        ("Label,p0,p1", None, ["column Label is not known", "Rename it to label"]),
-        ("label,id,,pos,neg", None, ["label, id, '' (without a name), pos", "--classes pos,neg"]),
-        ("y,pos,neg", None, ["column y is not known", "to label", "--classes y,pos,neg"]),
-        ("label,Pos", None, ["found are label, Pos", "Name the classes with --classes Pos"]),
-        ("0.9,0.1,pos", None, ["found are 0.9, 0.1, pos", "The first line must name"]),
-        ("label;p0;p1", None, ["Separate the columns with commas"]),
-        ("0,0.25,0.75", None, ["The first line must name the columns"]),
-        ("p0,p1", ("a", "b", "c"), ["2 class columns, p0, p1", "3 classes: a, b, c"]),
-        ("a,c", ("a", "b"), ["column b of the classes a, b is missing", "found are a, c"]),
-        ("p0,p1,a,b", ("a", "b"), ["column p0 is not known"]),
-        ("label,other", ("label", "other"), ["class of that name", "p0, p1, ..."]),
-        ("p0,p1", ("p1", "p0"), ["class of that name"]),
-    ],
+@cases(
+    ("p0,p2", None, ["column p1 is missing", "p0, p2", "without a gap"]),
+    ("p0,p999999999999", None, ["column p1 is missing"]),
+    ("p0,p01", None, ["column p01 is not known"]),
+    ("p0,p1,p0", None, ["column p0 appears twice"]),
+    ("p0", None, ["only 1 class column, p0"]),
+    ("Label,p0,p1", None, ["column Label is not known", "Rename it to label"]),
+    ("label,id,,pos,neg", None, ["label, id, '' (without a name), pos", "--classes pos,neg"]),
+    ("y,pos,neg", None, ["column y is not known", "to label", "--classes y,pos,neg"]),
+    ("label,Pos", None, ["found are label, Pos", "Name the classes with --classes Pos"]),
+    ("0.9,0.1,pos", None, ["found are 0.9, 0.1, pos", "The first line must name"]),
+    ("label;p0;p1", None, ["Separate the columns with commas"]),
+    ("0,0.25,0.75", None, ["The first line must name the columns"]),
+    ("p0,p1", ("a", "b", "c"), ["2 class columns, p0, p1", "3 classes: a, b, c"]),
+    ("a,c", ("a", "b"), ["column b of the classes a, b is missing", "found are a, c"]),
+    ("p0,p1,a,b", ("a", "b"), ["column p0 is not known"]),
+    ("label,other", ("label", "other"), ["class of that name", "p0, p1, ..."]),
+    ("p0,p1", ("p1", "p0"), ["class of that name"]),
 )
 def test_columns_that_leave_a_doubt_are_refused(header, classes, told):
     with pytest.raises(InvalidInputError) as caught:
@@ -66,39 +61,33 @@ def test_columns_that_leave_a_doubt_are_refused(header, classes, told):
 PLACE = CellLocation("t.csv", ("p0", "p1", "p2"), first_row=10)
 
 
-@pytest.mark.parametrize(
-    ("classes", "cell", "index"),
-    [
-        (("0", "1", "2"), " 2.0 ", 2),
-        (("0", "1", "2"), "+1.", 1),
-        (("0", "1", "2"), "", -1),
-        (("0", "1", "2"), math.nan, -1),
-        (("a", "b", "c"), " b", 1),
-        (("1", "2", "3"), "1", 0),
-        (("1", "2", "3"), 3, 2),
-        (("a", "1", "c"), "0", 0),
-        (("False", "True", "nan"), True, 1),
-        (("False", "True", "nan"), "nan", 2),
-        ((" a", "a", "b"), " a", 0),
-    ],
+@cases(
+    (("0", "1", "2"), " 2.0 ", 2),
+    (("0", "1", "2"), "+1.", 1),
+    (("0", "1", "2"), "", -1),
+    (("0", "1", "2"), math.nan, -1),
+    (("a", "b", "c"), " b", 1),
+    (("1", "2", "3"), "1", 0),
+    (("1", "2", "3"), 3, 2),
+    (("a", "1", "c"), "0", 0),
+    (("False", "True", "nan"), True, 1),
+    (("False", "True", "nan"), "nan", 2),
+    ((" a", "a", "b"), " a", 0),
 )
 def test_one_cell_is_read_by_itself(classes, cell, index):
     assert LabelRule(classes).read([cell], PLACE).tolist() == [index]
 
 
-@pytest.mark.parametrize(
-    ("classes", "cell", "told"),
-    [
-        (("0", "1", "2"), "3", ["'3' is outside 0..2"]),
-        (("0", "1", "2"), "-1", ["'-1' is outside 0..2", "empty cell"]),
-        (("0", "1", "2"), "9" * 5000, ["is outside 0..2"]),
-        (("0", "1", "2"), "one", ["'one' is neither", "0, 1, 2", "--classes"]),
-        (("0", "1", "2"), math.inf, ["'inf' is neither"]),
-        (("0", "1", "2"), True, ["'True' is neither"]),
-        (("a", "b", "c"), "B", ["'B' is neither a class name", "a, b, c"]),
-        (("1", "2", "3"), "0", ["ambiguous", "class names: 1, 2, 3"]),
-        (("a", "0", "c"), "1", ["ambiguous: the class name '0' is a number"]),
-    ],
+@cases(
+    (("0", "1", "2"), "3", ["'3' is outside 0..2"]),
+    (("0", "1", "2"), "-1", ["'-1' is outside 0..2", "empty cell"]),
+    (("0", "1", "2"), "9" * 5000, ["is outside 0..2"]),
+    (("0", "1", "2"), "one", ["'one' is neither", "0, 1, 2", "--classes"]),
+    (("0", "1", "2"), math.inf, ["'inf' is neither"]),
+    (("0", "1", "2"), True, ["'True' is neither"]),
+    (("a", "b", "c"), "B", ["'B' is neither a class name", "a, b, c"]),
+    (("1", "2", "3"), "0", ["ambiguous", "class names: 1, 2, 3"]),
+    (("a", "0", "c"), "1", ["ambiguous: the class name '0' is a number"]),
 )
 def test_a_cell_that_names_no_class_is_refused_with_its_place(classes, cell, told):
     with pytest.raises(InvalidInputError) as caught:

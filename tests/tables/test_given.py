@@ -11,6 +11,7 @@ import pytest
 
 import dnip
 import oracles
+from cases import cases
 from dnip import Coefficients, InvalidInputError
 
 RNG = np.random.default_rng(0)
@@ -24,23 +25,20 @@ WHOLE = pd.DataFrame({"ant": P[:, 0], "label": Y, "bee": P[:, 1], "cow": P[:, 2]
 TWO = P[:, :2] / P[:, :2].sum(axis=1, keepdims=True)
 
 
-@pytest.mark.parametrize(
-    ("given", "classes"),
-    [
-        ((P.tolist(), Y.tolist()), NAMES),
-        ((P, pd.Categorical(Y)), NAMES),
-        ((P, pl.Series(Y)), NAMES),
-        ((P, INDEX), "012"),
-        ((P, INDEX + 1.0), "123"),
-        ((P, INDEX - 1), ["-1", "0", "1"]),
-        ((pd.DataFrame(P), Y), NAMES),
-        ((pd.DataFrame(P, columns=["p0", "p1", "p2"]), Y), NAMES),
-        ((pd.DataFrame(P, columns=[3, 5, 7]), INDEX * 2 + 3), "357"),
-        ((FRAME, INDEX), NAMES),
-        ((WHOLE,), NAMES),
-        ((pl.from_pandas(WHOLE),), NAMES),
-        ((pa.Table.from_pandas(WHOLE),), NAMES),
-    ],
+@cases(
+    ((P.tolist(), Y.tolist()), NAMES),
+    ((P, pd.Categorical(Y)), NAMES),
+    ((P, pl.Series(Y)), NAMES),
+    ((P, INDEX), "012"),
+    ((P, INDEX + 1.0), "123"),
+    ((P, INDEX - 1), ["-1", "0", "1"]),
+    ((pd.DataFrame(P), Y), NAMES),
+    ((pd.DataFrame(P, columns=["p0", "p1", "p2"]), Y), NAMES),
+    ((pd.DataFrame(P, columns=[3, 5, 7]), INDEX * 2 + 3), "357"),
+    ((FRAME, INDEX), NAMES),
+    ((WHOLE,), NAMES),
+    ((pl.from_pandas(WHOLE),), NAMES),
+    ((pa.Table.from_pandas(WHOLE),), NAMES),
 )
 def test_columns_are_the_sorted_labels_or_the_names_of_a_frame(given, classes):
     found = dnip.evaluate(*given)

@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 import pytest
 
+from cases import cases
 from dnip import Coefficients
 from dnip.base.errors import DNIPWarning, InvalidInputError
 from dnip.deploying.application import apply_stream
@@ -70,15 +71,12 @@ def test_parts_and_copies_of_a_table_keep_their_mass(tmp_path):
         assert back.mass.tolist() == table.mass.tolist()
 
 
-@pytest.mark.parametrize(
-    ("cell", "told"),
-    [
-        ("-0.25", "the captured mass is -0.25, outside 0..1"),
-        ("nan", "the captured mass is nan, outside 0..1"),
-        ("1.5", "the captured mass is 1.5, outside 0..1"),
-        ("", "the cell is empty"),
-        ("much", "'much' is not a number"),
-    ],
+@cases(
+    ("-0.25", "the captured mass is -0.25, outside 0..1"),
+    ("nan", "the captured mass is nan, outside 0..1"),
+    ("1.5", "the captured mass is 1.5, outside 0..1"),
+    ("", "the cell is empty"),
+    ("much", "'much' is not a number"),
 )
 def test_what_no_mass_can_be_is_refused_by_its_cell(tmp_path, cell, told):
     path = tmp_path / "bad.csv"

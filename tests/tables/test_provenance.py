@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from cases import cases
 from dnip.tables.provenance import origin_of
 
 SETTINGS = {
@@ -33,15 +34,12 @@ def test_model_and_prompt_are_told(write):
     assert len(origin["prompt_sha256"]) == 64
 
 
-@pytest.mark.parametrize(
-    ("change", "same"),
-    [
-        ({"limit": 99}, True),
-        ({"task": {"name": "mood", "template": "Text: {{ text }}"}}, False),
-        ({"demonstrations": []}, False),
-        ({"engine": {**SETTINGS["engine"], "chat_template": "{{ messages }}"}}, False),
-        ({"engine": {**SETTINGS["engine"], "model": "large"}}, True),
-    ],
+@cases(
+    ({"limit": 99}, True),
+    ({"task": {"name": "mood", "template": "Text: {{ text }}"}}, False),
+    ({"demonstrations": []}, False),
+    ({"engine": {**SETTINGS["engine"], "chat_template": "{{ messages }}"}}, False),
+    ({"engine": {**SETTINGS["engine"], "model": "large"}}, True),
 )
 def test_the_hash_is_that_of_the_prompt(write, change, same):
     one = origin_of(write(json.dumps({"settings": SETTINGS})))

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from cases import cases
 from dnip import InvalidInputError
 from dnip.tables import ProbabilityTable, open_writer
 from dnip.tables.reading import read_rows
@@ -88,14 +89,11 @@ def test_all_columns_are_classes_that_mean_nothing_else(tmp_path):
     assert ProbabilityTable.from_frame(frame).data_hash == table.data_hash
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "told"),
-    [
-        (",good\n", ",1\n", "--classes bad,good .*, in the order of their numbers"),
-        ("0.75", "text", "row 1, column good: 'text' is not a number. If a column is no"),
-        ("0.75", "", "row 1, column good: the cell is empty. If a column is no class"),
-        ("0.75", "17", "row 1: the columns bad, good were taken for the classes.* sum to 17"),
-    ],
+@cases(
+    (",good\n", ",1\n", "--classes bad,good .*, in the order of their numbers"),
+    ("0.75", "text", "row 1, column good: 'text' is not a number. If a column is no"),
+    ("0.75", "", "row 1, column good: the cell is empty. If a column is no class"),
+    ("0.75", "17", "row 1: the columns bad, good were taken for the classes.* sum to 17"),
 )
 def test_where_that_leaves_a_doubt_the_message_names_the_option(tmp_path, old, new, told):
     (tmp_path / "t.csv").write_text(HEADED.replace(old, new))
@@ -192,17 +190,14 @@ def test_a_file_without_rows_is_not_written(tmp_path, table, suffix):
 P = np.array([[0.5, 0.5]])
 
 
-@pytest.mark.parametrize(
-    ("second", "columns", "told"),
-    [
-        (ProbabilityTable(P, classes=("a", "b")), {}, "has the classes a, b"),
-        (ProbabilityTable(P, np.array([0])), {}, "has the columns label, p0, p1"),
-        (ProbabilityTable(P), {"predictions": [0]}, "has the columns prediction, p0, p1"),
-        (ProbabilityTable(P), {"predictions": [2]}, "label 2 is outside 0..1"),
-        (ProbabilityTable(P), {"predictions": [0, 0]}, "shape (2,), but 1 examples"),
-        (ProbabilityTable(P), {"mass": [1, 1]}, "mass has shape"),
-        (ProbabilityTable(P), {"samples": [1, 1]}, "samples has shape"),
-    ],
+@cases(
+    (ProbabilityTable(P, classes=("a", "b")), {}, "has the classes a, b"),
+    (ProbabilityTable(P, np.array([0])), {}, "has the columns label, p0, p1"),
+    (ProbabilityTable(P), {"predictions": [0]}, "has the columns prediction, p0, p1"),
+    (ProbabilityTable(P), {"predictions": [2]}, "label 2 is outside 0..1"),
+    (ProbabilityTable(P), {"predictions": [0, 0]}, "shape (2,), but 1 examples"),
+    (ProbabilityTable(P), {"mass": [1, 1]}, "mass has shape"),
+    (ProbabilityTable(P), {"samples": [1, 1]}, "samples has shape"),
 )
 def test_rows_that_do_not_fit_the_file_are_refused(tmp_path, second, columns, told):
     def write():

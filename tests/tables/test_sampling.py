@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from cases import cases
 from dnip import InvalidInputError, ProbabilityTable
 from dnip.tables import Scan
 from dnip.tables.on_cluster import add_up
@@ -28,14 +29,11 @@ def numbers_of(sample):
     return np.rint(3000 * sample.table.mass - 1000).astype(int)
 
 
-@pytest.mark.parametrize(
-    ("rows", "drawn"),
-    [
-        (300, [3, 100, 0, 100, 97]),
-        (4, [1, 1, 0, 1, 1]),
-        (302, [3, 101, 0, 101, 97]),
-        (1000, [3, 400, 0, 500, 97]),
-    ],
+@cases(
+    (300, [3, 100, 0, 100, 97]),
+    (4, [1, 1, 0, 1, 1]),
+    (302, [3, 101, 0, 101, 97]),
+    (1000, [3, 400, 0, 500, 97]),
 )
 def test_small_classes_are_in_the_sample_whole_and_large_ones_share_the_rest(table, rows, drawn):
     sample = draw([table], rows)

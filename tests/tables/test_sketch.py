@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from cases import cases
 from dnip.base.errors import CoefficientsFormatError
 from dnip.tables.sketch import ColumnSketch, Sketch
 
@@ -69,19 +70,16 @@ def test_changes_are_noticed(change):
     assert np.mean(noticed) >= 0.9
 
 
-@pytest.mark.parametrize(
-    ("damage", "told"),
-    [
-        (lambda s: s.pop("classes"), "classes"),
-        (lambda s: s["classes"].pop(), "one column for each of 3 classes"),
-        (lambda s: s.update(rows=0), "one column"),
-        (lambda s: s.update(rows="many"), "many"),
-        (lambda s: s["classes"][1]["knots"].reverse(), "knots do not rise"),
-        (lambda s: s["classes"][1]["shares"].reverse(), "shares do not rise"),
-        (lambda s: s["classes"][1]["shares"].pop(), "a share for every knot"),
-        (lambda s: s["classes"][0].update(mean=None), "NoneType"),
-        (lambda s: s.update(mass=[1]), "list"),
-    ],
+@cases(
+    (lambda s: s.pop("classes"), "classes"),
+    (lambda s: s["classes"].pop(), "one column for each of 3 classes"),
+    (lambda s: s.update(rows=0), "one column"),
+    (lambda s: s.update(rows="many"), "many"),
+    (lambda s: s["classes"][1]["knots"].reverse(), "knots do not rise"),
+    (lambda s: s["classes"][1]["shares"].reverse(), "shares do not rise"),
+    (lambda s: s["classes"][1]["shares"].pop(), "a share for every knot"),
+    (lambda s: s["classes"][0].update(mean=None), "NoneType"),
+    (lambda s: s.update(mass=[1]), "list"),
 )
 def test_a_damaged_sketch_is_refused(damage, told):
     content = Sketch.of(rows(0)).to_dict()

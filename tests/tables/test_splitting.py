@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cases import cases
 from dnip.base.errors import InvalidInputError
 from dnip.tables import ProbabilityTable
 
@@ -61,18 +62,15 @@ def test_the_papers_protocol_is_the_default():
     assert np.bincount(table.draw(500, seed=0).labels)[0] > 300
 
 
-@pytest.mark.parametrize(
-    ("call", "given", "seed", "told"),
-    [
-        ("split", {}, 0, "at least one part"),
-        ("split", {"opt": 0.0}, 0, "fraction of part opt must be a finite number above 0"),
-        ("split", {"opt": 1.5}, 0, "at most 1"),
-        ("split", {"opt": 0.7, "dev": 0.7}, 0, "sum to 1.4"),
-        ("split", {"opt": 0.9, "dev": 0.01}, 0, "part dev would be empty"),
-        ("split", {"opt": 0.5}, -1, "seed must be a whole number"),
-        ("draw", 0, 0, "n must be"),
-        ("draw", 4, 0, "n is 4, but there are only 3 rows"),
-    ],
+@cases(
+    ("split", {}, 0, "at least one part"),
+    ("split", {"opt": 0.0}, 0, "fraction of part opt must be a finite number above 0"),
+    ("split", {"opt": 1.5}, 0, "at most 1"),
+    ("split", {"opt": 0.7, "dev": 0.7}, 0, "sum to 1.4"),
+    ("split", {"opt": 0.9, "dev": 0.01}, 0, "part dev would be empty"),
+    ("split", {"opt": 0.5}, -1, "seed must be a whole number"),
+    ("draw", 0, 0, "n must be"),
+    ("draw", 4, 0, "n is 4, but there are only 3 rows"),
 )
 def test_what_cannot_be_split_or_drawn_is_refused(call, given, seed, told):
     with pytest.raises(InvalidInputError, match=told):

@@ -4,24 +4,22 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from cases import cases
 from dnip.base.errors import InvalidInputError
 from dnip.tables import ProbabilityTable
 
 P = np.array([[0.25, 0.75], [1, 0], [0.5, 0.5]])
 
 
-@pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
-        ({"probabilities": P[:, :1]}, "at least 2 classes"),
-        ({"mass": [0.5]}, "mass has shape"),
-        ({"mass": [0.5, -1, 1]}, "mass[1]: "),
-        ({"mass": ["a", "b", "c"]}, "not a list"),
-        ({"labels": [0, 1, -2]}, "labels[2]: label -2 is outside"),
-        ({"ids": ["a", "b", "a"]}, "ids[2]: the id 'a' is already at ids[0]"),
-        ({"classes": ("a", "b", "c")}, "2 columns, but there are 3 classes: a, b, c"),
-        ({"classes": ("a", "a")}, "a appear twice"),
-    ],
+@cases(
+    ({"probabilities": P[:, :1]}, "at least 2 classes"),
+    ({"mass": [0.5]}, "mass has shape"),
+    ({"mass": [0.5, -1, 1]}, "mass[1]: "),
+    ({"mass": ["a", "b", "c"]}, "not a list"),
+    ({"labels": [0, 1, -2]}, "labels[2]: label -2 is outside"),
+    ({"ids": ["a", "b", "a"]}, "ids[2]: the id 'a' is already at ids[0]"),
+    ({"classes": ("a", "b", "c")}, "2 columns, but there are 3 classes: a, b, c"),
+    ({"classes": ("a", "a")}, "a appear twice"),
 )
 def test_the_constructor_checks_all(arguments, told):
     with pytest.raises(InvalidInputError) as caught:
@@ -32,30 +30,24 @@ def test_the_constructor_checks_all(arguments, told):
 class TestRows:
     table = ProbabilityTable(P, np.array([1, -1, 0]), ["a", "b", "c"])
 
-    @pytest.mark.parametrize(
-        ("rows", "ids"),
-        [
-            ([2, 0], ["c", "a"]),
-            (np.array([True, False, True]), ["a", "c"]),
-            ([], []),
-            (range(1, 3), ["b", "c"]),
-        ],
+    @cases(
+        ([2, 0], ["c", "a"]),
+        (np.array([True, False, True]), ["a", "c"]),
+        ([], []),
+        (range(1, 3), ["b", "c"]),
     )
     def test_take(self, rows, ids):
         taken = self.table.take(rows)
         assert taken.ids.tolist() == ids
         assert taken.classes == self.table.classes
 
-    @pytest.mark.parametrize(
-        ("rows", "told"),
-        [
-            ([3], "row 3 is outside 0..2"),
-            ([-1], "row -1 is outside"),
-            ([0, 0], "is already at"),
-            ([0.5], "rows must be row numbers"),
-            ([True], "rows must be row numbers"),
-            ([[0]], "of shape (1, 1)"),
-        ],
+    @cases(
+        ([3], "row 3 is outside 0..2"),
+        ([-1], "row -1 is outside"),
+        ([0, 0], "is already at"),
+        ([0.5], "rows must be row numbers"),
+        ([True], "rows must be row numbers"),
+        ([[0]], "of shape (1, 1)"),
     )
     def test_rows_that_are_not_there_are_refused(self, rows, told):
         with pytest.raises(InvalidInputError) as caught:

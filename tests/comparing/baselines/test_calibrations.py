@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from cases import cases
 from dnip import Objective, solve
 from dnip.base.errors import InvalidInputError
 from dnip.comparing import baselines
@@ -78,10 +79,7 @@ def opt():
     return OptSet.of(p, rng.integers(3, size=300), unlabelled=random_probabilities(rng, 90, 3))
 
 
-@pytest.mark.parametrize(
-    ("method", "solver"),
-    [(baselines.PaperDNIP(), Anneal.paper()), (baselines.AuthorsDNIP(), "anneal")],
-)
+@cases((baselines.PaperDNIP(), Anneal.paper()), (baselines.AuthorsDNIP(), "anneal"))
 def test_the_published_methods_are_annealing(opt, method, solver):
     settings = {"scale": 30, "solver": solver, "seed": 7}
     found = solve(opt.probabilities, opt.labels, Objective.published(), **settings)

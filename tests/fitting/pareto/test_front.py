@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import oracles
+from cases import cases
 from dnip import Coefficients, ProbabilityTable, Status
 from dnip.base.errors import DNIPWarning, InvalidInputError
 from dnip.fitting.pareto import Rule, front, trace_front
@@ -120,13 +121,10 @@ def interrupt(*_told):
     raise KeyboardInterrupt
 
 
-@pytest.mark.parametrize(
-    ("settings", "status"),
-    [
-        ({"time_limit": 0}, Status.TIME_LIMIT),
-        ({"progress": interrupt}, Status.INTERRUPTED),
-        ({"scale": "log:9", "effort": 0.15}, Status.FINISHED),  # not all weights can be tried
-    ],
+@cases(
+    ({"time_limit": 0}, Status.TIME_LIMIT),
+    ({"progress": interrupt}, Status.INTERRUPTED),
+    ({"scale": "log:9", "effort": 0.15}, Status.FINISHED),  # not all weights can be tried
 )
 def test_a_search_that_ends_early_keeps_the_front_so_far(settings, status):
     found = front(MEDIUM.p, MEDIUM.labels, **settings)
@@ -201,14 +199,11 @@ def test_unlabelled_rows_are_left_aside():
     assert other.provenance["data"]["rows"] == 92
 
 
-@pytest.mark.parametrize(
-    ("opt", "test", "told"),
-    [
-        (table(), table(), "hold the same rows"),
-        (table(labels=None), None, "t0.csv: no row has a label"),
-        (table(), table(seed=1, labels=None), "t1.csv: no row has a label"),
-        (table(), table(seed=1, labels=np.ones(90, int)), "t1.csv: only class 1 has labelled rows"),
-    ],
+@cases(
+    (table(), table(), "hold the same rows"),
+    (table(labels=None), None, "t0.csv: no row has a label"),
+    (table(), table(seed=1, labels=None), "t1.csv: no row has a label"),
+    (table(), table(seed=1, labels=np.ones(90, int)), "t1.csv: only class 1 has labelled rows"),
 )
 def test_tables_that_do_not_go_together_are_refused(opt, test, told):
     with pytest.raises(InvalidInputError) as refused:

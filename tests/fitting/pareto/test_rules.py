@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import oracles
+from cases import cases
 from dnip.base.errors import InvalidInputError
 from dnip.fitting.pareto import Front, Point, Rule, cross_fit, front
 from dnip.fitting.pareto.rules import knee
@@ -26,23 +27,20 @@ def made_front(*measures):
 FRONT = made_front((0.8, 0.4), (0.79, 0.2), (0.7, 0.1), (0.5, 0.05))
 
 
-@pytest.mark.parametrize(
-    ("rule", "number"),
-    [
-        ("max-accuracy", 1),
-        ("min-cobias", 4),
-        ("knee", 2),
-        ("3", 3),
-        (" KNEE ", 2),
-        ("accuracy>=0.7", 3),
-        ("accuracy >= 0.70001", 2),
-        ("accuracy>=0", 4),
-        ("cobias<=0.2", 2),
-        ("cobias<=1", 1),
-        ("loss<=0", 3),
-        ("loss<=0.1", 4),
-        ("loss<=-0.15", 2),
-    ],
+@cases(
+    ("max-accuracy", 1),
+    ("min-cobias", 4),
+    ("knee", 2),
+    ("3", 3),
+    (" KNEE ", 2),
+    ("accuracy>=0.7", 3),
+    ("accuracy >= 0.70001", 2),
+    ("accuracy>=0", 4),
+    ("cobias<=0.2", 2),
+    ("cobias<=1", 1),
+    ("loss<=0", 3),
+    ("loss<=0.1", 4),
+    ("loss<=-0.15", 2),
 )
 def test_the_point_that_a_rule_asks_for(rule, number):
     assert Rule.of(rule).choose(FRONT) == number - 1
@@ -59,15 +57,12 @@ def test_the_knee_is_the_farthest_from_the_line_between_the_ends():
     assert knee(FRONT.points[:2]) == 1  # nothing between the ends: the one of lower COBias
 
 
-@pytest.mark.parametrize(
-    ("rule", "told"),
-    [
-        ("accuracy>=0.9", "obeys accuracy>=0.9; the nearest is point 1: accuracy 0.8000"),
-        ("cobias<=0.01", "the nearest is point 4: accuracy 0.5000, COBias 0.0500. Take it with 4"),
-        ("loss<=-0.3", "raw argmax with accuracy 0.6000; the nearest is point 1"),
-        ("5", "there is no point 5: the front has 4. Give a number from 1"),
-        ("0", "there is no point 0"),
-    ],
+@cases(
+    ("accuracy>=0.9", "obeys accuracy>=0.9; the nearest is point 1: accuracy 0.8000"),
+    ("cobias<=0.01", "the nearest is point 4: accuracy 0.5000, COBias 0.0500. Take it with 4"),
+    ("loss<=-0.3", "raw argmax with accuracy 0.6000; the nearest is point 1"),
+    ("5", "there is no point 5: the front has 4. Give a number from 1"),
+    ("0", "there is no point 0"),
 )
 def test_a_rule_that_no_point_obeys_names_the_nearest(rule, told):
     with pytest.raises(InvalidInputError) as refused:
@@ -75,21 +70,18 @@ def test_a_rule_that_no_point_obeys_names_the_nearest(rule, told):
     assert told in str(refused.value)
 
 
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        ("best", "'best' is no rule to choose a point by. Give knee, max-accuracy"),
-        ("accuracy", "Put quotes around it, as in 'accuracy>="),
-        ("accuracy<=0.7", "accuracy takes >="),
-        ("cobias>=0.7", "cobias takes <="),
-        ("cobias<=e", "is no rule"),
-        ("cobias<=2", "the bound of cobias must be a finite number at least 0 and at most 1"),
-        ("accuracy>=-1", "the bound of accuracy"),
-        ("loss<=1e999", "the bound of loss"),
-        ("-1", "is no rule"),
-        ("1.5", "is no rule"),
-        ("", "'' is no rule"),
-    ],
+@cases(
+    ("best", "'best' is no rule to choose a point by. Give knee, max-accuracy"),
+    ("accuracy", "Put quotes around it, as in 'accuracy>="),
+    ("accuracy<=0.7", "accuracy takes >="),
+    ("cobias>=0.7", "cobias takes <="),
+    ("cobias<=e", "is no rule"),
+    ("cobias<=2", "the bound of cobias must be a finite number at least 0 and at most 1"),
+    ("accuracy>=-1", "the bound of accuracy"),
+    ("loss<=1e999", "the bound of loss"),
+    ("-1", "is no rule"),
+    ("1.5", "is no rule"),
+    ("", "'' is no rule"),
 )
 def test_what_is_no_rule_is_refused(text, told):
     with pytest.raises(InvalidInputError) as refused:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import dnip.fitting.tuning.choice as choice_module
+from cases import cases
 from dnip.base.errors import InvalidInputError
 from dnip.fitting.tuning import CRITERIA, Criterion, Grid, Settings
 from dnip.fitting.tuning.choice import choose
@@ -117,16 +118,13 @@ def test_without_the_defaults_the_nearest_candidate_stands_for_them():
     assert (found.chosen, found.reference, found.alike) == (OTHER, OTHER, ())
 
 
-@pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
-        (("fairness",), "criterion must be one of accuracy, cobias, weighted; got 'fairness'"),
-        (("accuracy", {"cobias": 1}), "weights belong to the criterion weighted"),
-        (("weighted", {"speed": 1}), "a weighted metric must be one of accuracy"),
-        (("weighted", {"cobias": -1}), "weight of cobias must be"),
-        (("weighted", {"cobias": 0}), "weights has no weight above 0"),
-        (("weighted", {}), "weights has no weight above 0"),
-    ],
+@cases(
+    (("fairness",), "criterion must be one of accuracy, cobias, weighted; got 'fairness'"),
+    (("accuracy", {"cobias": 1}), "weights belong to the criterion weighted"),
+    (("weighted", {"speed": 1}), "a weighted metric must be one of accuracy"),
+    (("weighted", {"cobias": -1}), "weight of cobias must be"),
+    (("weighted", {"cobias": 0}), "weights has no weight above 0"),
+    (("weighted", {}), "weights has no weight above 0"),
 )
 def test_a_criterion_that_makes_no_sense_is_refused(arguments, told):
     with pytest.raises(InvalidInputError, match=told):

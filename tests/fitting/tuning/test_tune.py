@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import dnip.fitting.tuning.trials as trials_module
 import oracles
+from cases import cases
 from dnip import Objective, ProbabilityTable, tune
 from dnip.base.errors import DNIPWarning, InvalidInputError
 from dnip.fitting.fit import fit_table
@@ -138,24 +139,21 @@ def test_a_class_without_labels_is_warned_of_once():
 TABLE = skewed(30, ids=True)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
-        ({"folds": 2, "dev_share": 0.5}, "folds and a dev share are given"),
-        ({"dev_share": 0.1, "dev": skewed(30, 1)}, "a dev share and a dev table are given"),
-        ({"dev": TABLE}, "30 ids stand in both opt and opt, the first is 'opt-0-0'.*Give a dev"),
-        ({"dev": skewed(30, 1, n_classes=2)}, "has the classes 0, 1, but opt has 0, 1, 2"),
-        ({"dev": skewed(30, 1).take([0, 3])}, "only class 0 has labelled rows"),
-        ({"dev": skewed(30, 1, unlabelled=30)}, "no row has a label"),
-        ({"unlabelled": skewed(30, n_classes=2)}, "has the classes 0, 1, but"),
-        ({"criterion": "speed"}, "criterion must be one of"),
-        ({"confidence": 2}, "confidence must be a finite number at least 0 and at most 1"),
-        ({"time_limit": -1}, "time_limit must be"),
-        ({"solver": "magic"}, "solver must be one of"),
-        ({"y": [0, 1, 2]}, "holds labels of its own"),
-        ({"data": ProbabilityTable(TABLE.probabilities)}, "no row has a label, and a fit needs"),
-        ({"data": skewed(30, unlabelled=30)}, "no row has a label, and a fit needs labels"),
-    ],
+@cases(
+    ({"folds": 2, "dev_share": 0.5}, "folds and a dev share are given"),
+    ({"dev_share": 0.1, "dev": skewed(30, 1)}, "a dev share and a dev table are given"),
+    ({"dev": TABLE}, "30 ids stand in both opt and opt, the first is 'opt-0-0'.*Give a dev"),
+    ({"dev": skewed(30, 1, n_classes=2)}, "has the classes 0, 1, but opt has 0, 1, 2"),
+    ({"dev": skewed(30, 1).take([0, 3])}, "only class 0 has labelled rows"),
+    ({"dev": skewed(30, 1, unlabelled=30)}, "no row has a label"),
+    ({"unlabelled": skewed(30, n_classes=2)}, "has the classes 0, 1, but"),
+    ({"criterion": "speed"}, "criterion must be one of"),
+    ({"confidence": 2}, "confidence must be a finite number at least 0 and at most 1"),
+    ({"time_limit": -1}, "time_limit must be"),
+    ({"solver": "magic"}, "solver must be one of"),
+    ({"y": [0, 1, 2]}, "holds labels of its own"),
+    ({"data": ProbabilityTable(TABLE.probabilities)}, "no row has a label, and a fit needs"),
+    ({"data": skewed(30, unlabelled=30)}, "no row has a label, and a fit needs labels"),
 )
 def test_what_makes_no_sense_is_refused(arguments, told):
     with pytest.raises(InvalidInputError, match=told):
@@ -292,15 +290,12 @@ def test_a_share_takes_its_part_of_every_class_and_one_row_at_least(sizes, share
     assert len(np.unique(dev)) == len(dev)
 
 
-@pytest.mark.parametrize(
-    ("sizes", "scheme", "told"),
-    [
-        ([100, 1], {"share": 0.5}, "Sports has 1 labelled row, which cannot be both"),
-        ([100, 1], {}, "Sports has 1 labelled row, which cannot be both"),
-        ([9, 9], {"share": 1.0}, "dev_share is 1, which leaves no row to fit on"),
-        ([9, 9], {"share": 0.0}, "dev_share must be a finite number above 0"),
-        *[([9, 9], {"n_folds": n}, "folds must be a whole number of at le") for n in (0, 1, 2.5)],
-    ],
+@cases(
+    ([100, 1], {"share": 0.5}, "Sports has 1 labelled row, which cannot be both"),
+    ([100, 1], {}, "Sports has 1 labelled row, which cannot be both"),
+    ([9, 9], {"share": 1.0}, "dev_share is 1, which leaves no row to fit on"),
+    ([9, 9], {"share": 0.0}, "dev_share must be a finite number above 0"),
+    *[([9, 9], {"n_folds": n}, "folds must be a whole number of at le") for n in (0, 1, 2.5)],
 )
 def test_rows_that_cannot_be_divided_are_refused(sizes, scheme, told):
     with pytest.raises(InvalidInputError, match=told):

@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from cases import cases
 from dnip.base.errors import BackendError, InvalidInputError
 from dnip.prompting.engines.hub import SMALL_FILES, WEIGHTS, commit_of, find_files
 from reproduction.prompt_request import current_commit
@@ -46,17 +47,14 @@ def test_a_name_is_downloaded_and_its_commit_is_known(download, tmp_path):
     assert current_commit("a/b") is None
 
 
-@pytest.mark.parametrize(
-    ("error", "kind", "told"),
-    [
-        (http_error(errors.GatedRepoError), InvalidInputError, "may be read.*private or gated"),
-        (http_error(errors.RevisionNotFoundError), InvalidInputError, "no revision 'v2'"),
-        (http_error(errors.RepositoryNotFoundError), InvalidInputError, "there is no model 'a/b'"),
-        (errors.LocalEntryNotFoundError("offline"), BackendError, "downloaded: LocalEntry"),
-        (errors.OfflineModeIsEnabled("offline"), BackendError, "downloaded: .*Check the network"),
-        (errors.HFValidationError("a b"), InvalidInputError, "there is no model 'a/b'"),
-        (OSError(28, "No space left on device"), BackendError, "downloaded: OSError.*No space"),
-    ],
+@cases(
+    (http_error(errors.GatedRepoError), InvalidInputError, "may be read.*private or gated"),
+    (http_error(errors.RevisionNotFoundError), InvalidInputError, "no revision 'v2'"),
+    (http_error(errors.RepositoryNotFoundError), InvalidInputError, "there is no model 'a/b'"),
+    (errors.LocalEntryNotFoundError("offline"), BackendError, "downloaded: LocalEntry"),
+    (errors.OfflineModeIsEnabled("offline"), BackendError, "downloaded: .*Check the network"),
+    (errors.HFValidationError("a b"), InvalidInputError, "there is no model 'a/b'"),
+    (OSError(28, "No space left on device"), BackendError, "downloaded: OSError.*No space"),
 )
 def test_failures_of_the_hub_are_told_in_our_words(download, error, kind, told):
     download(error)

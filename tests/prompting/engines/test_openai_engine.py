@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cases import cases
 from dnip.base.errors import BackendError, InvalidInputError
 from dnip.prompting.engines.label_matching import LabelMatcher
 from dnip.prompting.engines.openai_engine import OpenAIEngine, OpenAIReasoningEngine
@@ -93,24 +94,21 @@ def asked(answer, *, kind=OpenAIReasoningEngine, **settings):
 # --- one token ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("settings", "expected"),
-    [
-        ({}, {"prompt": "A message.\nMood:", "logprobs": 20}),
-        ({"top_logprobs": 5}, {"prompt": "A message.\nMood:", "logprobs": 5}),
-        (
-            {"endpoint": "chat"},
-            {
-                "messages": [{"role": "user", "content": "A message.\nMood:"}],
-                "logprobs": True,
-                "top_logprobs": 20,
-            },
-        ),
-        (
-            {"extra_body": {"n_probs": 9, "logprobs": None}},
-            {"prompt": "A message.\nMood:", "n_probs": 9},
-        ),
-    ],
+@cases(
+    ({}, {"prompt": "A message.\nMood:", "logprobs": 20}),
+    ({"top_logprobs": 5}, {"prompt": "A message.\nMood:", "logprobs": 5}),
+    (
+        {"endpoint": "chat"},
+        {
+            "messages": [{"role": "user", "content": "A message.\nMood:"}],
+            "logprobs": True,
+            "top_logprobs": 20,
+        },
+    ),
+    (
+        {"extra_body": {"n_probs": 9, "logprobs": None}},
+        {"prompt": "A message.\nMood:", "n_probs": 9},
+    ),
 )
 def test_scoring_asks_for_one_token_and_its_rivals(settings, expected):
     shape = chat if "endpoint" in settings else completion
@@ -152,13 +150,10 @@ NICE = place(" nice", SURE | {" nice": 0.01})
 
 
 @each_shape
-@pytest.mark.parametrize(
-    ("places", "text", "fallback", "new_tokens"),
-    [
-        ([place(" Not"), place(" good", TORN), place(":"), place(" great", SURE)], None, 0, 4),
-        ([place(" So"), NICE], None, 1, 2),  # without a label, the last token stands for one
-        ([NICE, place("</s>")], " nice", 1, 1),  # which is not what ends the sequence
-    ],
+@cases(
+    ([place(" Not"), place(" good", TORN), place(":"), place(" great", SURE)], None, 0, 4),
+    ([place(" So"), NICE], None, 1, 2),  # without a label, the last token stands for one
+    ([NICE, place("</s>")], " nice", 1, 1),  # which is not what ends the sequence
 )
 def test_the_last_label_is_scored(endpoint, shape, places, text, fallback, new_tokens):
     row, _ = asked(shape(*places, text=text), endpoint=endpoint)
@@ -197,14 +192,11 @@ def test_an_answer_that_runs_on_past_the_mark_is_told_and_not_ended(tail, expect
     assert "stop" not in request
 
 
-@pytest.mark.parametrize(
-    ("tokens", "last"),
-    [
-        ([" go", "od", " then"], 0),  # a label of two tokens
-        ([" good", " go", " on"], 0),  # the beginning of a label is none
-        ([" goodness", " me"], None),
-        (["good"], None),  # in a completion labels follow a space
-    ],
+@cases(
+    ([" go", "od", " then"], 0),  # a label of two tokens
+    ([" good", " go", " on"], 0),  # the beginning of a label is none
+    ([" goodness", " me"], None),
+    (["good"], None),  # in a completion labels follow a space
 )
 def test_a_label_is_spelled_whole(tokens, last):
     top = {" go": 0.0625, " good": 0.125, " goodness": 0.03125, "good": 0.01}
@@ -247,17 +239,14 @@ def test_broken_answers_may_be_asked_again(payload):
     assert caught.value.retryable
 
 
-@pytest.mark.parametrize(
-    ("choice", "text"),
-    [
-        ({"text": " yes"}, " yes"),
-        ({"message": {"content": "yes"}, "finish_reason": "stop"}, "yes"),
-        ({"message": {"content": "<think>no, no</think>\nyes"}}, "\nyes"),
-        ({"message": {"content": "<think>no, no"}}, ""),
-        ({"message": {"content": "no</think>yes <think>"}}, "yes <think>"),
-        ({"message": {"content": None, "reasoning_content": "no"}}, ""),
-        ({"message": {"content": "no, so"}, "finish_reason": "length"}, None),
-    ],
+@cases(
+    ({"text": " yes"}, " yes"),
+    ({"message": {"content": "yes"}, "finish_reason": "stop"}, "yes"),
+    ({"message": {"content": "<think>no, no</think>\nyes"}}, "\nyes"),
+    ({"message": {"content": "<think>no, no"}}, ""),
+    ({"message": {"content": "no</think>yes <think>"}}, "yes <think>"),
+    ({"message": {"content": None, "reasoning_content": "no"}}, ""),
+    ({"message": {"content": "no, so"}, "finish_reason": "length"}, None),
 )
 def test_sampled_answers_are_read(choice, text):
     assert read_text({"choices": [choice]}) == text
@@ -270,31 +259,28 @@ def report(*tokens):
     return Reported(tuple(Token(text, math.log(p), *rest) for text, p, *rest in tokens))
 
 
-@pytest.mark.parametrize(
-    ("chat", "tokens", "captured", "ceiling", "ambiguous"),
-    [
-        # one token each, space and case as written
-        (0, [(" good", 0.5), ("bad", 0.2), (" Great", 0.1)], [0.5, 0, 0], [0.5, 0.1, 0.1], 0),
-        # the beginning of one label's answer is its first token
-        (0, [(" go", 0.5), (" gr", 0.25), (" ba", 0.125)], [0.5, 0.25, 0.125], None, 0),
-        # the longest is the answer's token; the others begin other words
-        (0, [(" good", 0.5), (" go", 0.25)], [0.5, 0, 0], [0.5, 0.25, 0.25], 0),
-        # the beginning of two answers is none's
-        (0, [(" g", 0.5), (" bad", 0.25), (" ", 0.1)], [0, 0, 0.25], [0.1, 0.1, 0.25], 0.6),
-        # a longer word is another word
-        (0, [(" goodness", 0.5), (" badly", 0.3)], [0, 0, 0], [0.2, 0.2, 0.2], 0),
-        # distinct tokens that are written alike add up
-        (0, [(" good", 0.5, 1), (" good", 0.125, 2)], [0.625, 0, 0], [0.625, 0.125, 0.125], 0),
-        # a reply begins afresh: with the space and without it are two tokens
-        (1, [("good", 0.5), (" good", 0.25)], [0.75, 0, 0], [0.75, 0.25, 0.25], 0),
-        (1, [("g", 0.5), ("gr", 0.25)], [0, 0.25, 0], [0.25, 0.25, 0.25], 0.5),
-        # a lone letter may be the first token, but hardly is: it only raises the ceiling
-        (0, [(" b", 0.5), (" good", 0.25)], [0.25, 0, 0], [0.25, 0.25, 0.5], 0),
-        (0, [(" b", 0.5), (" bad", 0.25)], [0, 0, 0.25], [0.25, 0.25, 0.25], 0),
-        (1, [("b", 0.25), (" b", 0.25)], [0, 0, 0], [0.25, 0.25, 0.5], 0),
-        # tokens without text are no one's
-        (0, [("", 0.5), (" good", 0.25)], [0.25, 0, 0], [0.25, 0.25, 0.25], 0),
-    ],
+@cases(
+    # one token each, space and case as written
+    (0, [(" good", 0.5), ("bad", 0.2), (" Great", 0.1)], [0.5, 0, 0], [0.5, 0.1, 0.1], 0),
+    # the beginning of one label's answer is its first token
+    (0, [(" go", 0.5), (" gr", 0.25), (" ba", 0.125)], [0.5, 0.25, 0.125], None, 0),
+    # the longest is the answer's token; the others begin other words
+    (0, [(" good", 0.5), (" go", 0.25)], [0.5, 0, 0], [0.5, 0.25, 0.25], 0),
+    # the beginning of two answers is none's
+    (0, [(" g", 0.5), (" bad", 0.25), (" ", 0.1)], [0, 0, 0.25], [0.1, 0.1, 0.25], 0.6),
+    # a longer word is another word
+    (0, [(" goodness", 0.5), (" badly", 0.3)], [0, 0, 0], [0.2, 0.2, 0.2], 0),
+    # distinct tokens that are written alike add up
+    (0, [(" good", 0.5, 1), (" good", 0.125, 2)], [0.625, 0, 0], [0.625, 0.125, 0.125], 0),
+    # a reply begins afresh: with the space and without it are two tokens
+    (1, [("good", 0.5), (" good", 0.25)], [0.75, 0, 0], [0.75, 0.25, 0.25], 0),
+    (1, [("g", 0.5), ("gr", 0.25)], [0, 0.25, 0], [0.25, 0.25, 0.25], 0.5),
+    # a lone letter may be the first token, but hardly is: it only raises the ceiling
+    (0, [(" b", 0.5), (" good", 0.25)], [0.25, 0, 0], [0.25, 0.25, 0.5], 0),
+    (0, [(" b", 0.5), (" bad", 0.25)], [0, 0, 0.25], [0.25, 0.25, 0.25], 0),
+    (1, [("b", 0.25), (" b", 0.25)], [0, 0, 0], [0.25, 0.25, 0.5], 0),
+    # tokens without text are no one's
+    (0, [("", 0.5), (" good", 0.25)], [0.25, 0, 0], [0.25, 0.25, 0.25], 0),
 )
 def test_labels_are_found(chat, tokens, captured, ceiling, ambiguous):
     match = LabelMatcher.for_task(TASK, chat=bool(chat)).match(report(*tokens))
@@ -321,13 +307,10 @@ def test_built_in_tasks_can_be_told_apart(name, chat):
     LabelMatcher.for_task(load_task(name), chat=chat)
 
 
-@pytest.mark.parametrize(
-    ("words", "settings", "message"),
-    [
-        (("good", "goodness", "bad"), {}, "' good' of one label begins another label's"),
-        (("good", "great", "bad"), {"token_ids": (1, 2)}, "3 different token ids"),
-        (("good", "great", "bad"), {"token_ids": (1, 2, 2)}, "3 different token ids"),
-    ],
+@cases(
+    (("good", "goodness", "bad"), {}, "' good' of one label begins another label's"),
+    (("good", "great", "bad"), {"token_ids": (1, 2)}, "3 different token ids"),
+    (("good", "great", "bad"), {"token_ids": (1, 2, 2)}, "3 different token ids"),
 )
 def test_labels_that_cannot_be_told_apart_are_refused(words, settings, message):
     with pytest.raises(InvalidInputError, match=message):

@@ -14,6 +14,7 @@ import time
 import numpy as np
 import pytest
 
+from cases import cases
 from dnip.base.errors import BackendError, InvalidInputError
 from dnip.prompting.engines.base import Fill
 from dnip.prompting.engines.decision_engine import DecisionEngine
@@ -90,14 +91,11 @@ def everything_said(error):
     return " ".join(said)
 
 
-@pytest.mark.parametrize(
-    ("kind", "answer", "settings", "path"),
-    [
-        (OpenAIEngine, completion, {}, "completions"),
-        (OpenAIEngine, chat, {"endpoint": "chat"}, "chat/completions"),
-        (VotingEngine, vote, {"samples": 10}, "chat/completions"),
-        (DecisionEngine, decision, {}, "systemone"),
-    ],
+@cases(
+    (OpenAIEngine, completion, {}, "completions"),
+    (OpenAIEngine, chat, {"endpoint": "chat"}, "chat/completions"),
+    (VotingEngine, vote, {"samples": 10}, "chat/completions"),
+    (DecisionEngine, decision, {}, "systemone"),
 )
 def test_no_row_is_lost_on_a_server_that_fails_one_request_in_five(kind, answer, settings, path):
     def fault(number):
@@ -172,14 +170,11 @@ def test_the_wait_that_a_server_asks_for_is_the_least():
     assert time.monotonic() - start >= 1.0
 
 
-@pytest.mark.parametrize(
-    ("fault", "told"),
-    [
-        ("429-seconds", "too many requests"),
-        ("503", r"the server fails \(status 503: overloaded\)"),
-        ("close", "no connection"),
-        ("hang", "no answer within 0.3 s"),
-    ],
+@cases(
+    ("429-seconds", "too many requests"),
+    ("503", r"the server fails \(status 503: overloaded\)"),
+    ("close", "no connection"),
+    ("hang", "no answer within 0.3 s"),
 )
 def test_retries_of_a_request_are_capped(fault, told):
     with (
@@ -251,15 +246,12 @@ def test_a_server_that_cannot_be_reached_is_told(url):
     assert caught.value.retryable
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("ALL_PROXY", "gopher://me:SECRET@host:1"),
-        ("ALL_PROXY", "http://me:SECRET@host:port"),
-        ("SSL_CERT_FILE", "/no/such/SECRET"),
-    ],
+@cases(
+    ("ALL_PROXY", "gopher://me:SECRET@host:1"),
+    ("ALL_PROXY", "http://me:SECRET@host:port"),
+    ("SSL_CERT_FILE", "/no/such/SECRET"),
 )
-def test_surroundings_that_cannot_be_used_are_told_unseen(name, value, monkeypatch):
+def test_surroundings_that_cannot_be_used_are_told_unseen(monkeypatch, name, value):
     for unset in ("NO_PROXY", "no_proxy"):
         monkeypatch.delenv(unset, raising=False)
     monkeypatch.setenv(name, value)
@@ -355,20 +347,17 @@ def test_a_url_with_secrets_is_refused_unseen(url):
     assert "SECRET" not in everything_said(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("kind", "settings", "message"),
-    [
-        (Server, {"base_url": "host:8000"}, "base_url must begin with http"),
-        (Server, {"base_url": "http://a/v1\n"}, "base_url must begin with http"),
-        (Server, {"retries": -1}, "retries"),
-        (OpenAIEngine, {"model": ""}, "model must be"),
-        (OpenAIEngine, {"endpoint": "embeddings"}, "endpoint must be one of completions, chat"),
-        (OpenAIEngine, {"top_logprobs": 21}, "top_logprobs must be"),
-        (OpenAIEngine, {"extra_body": {"a": math.nan}}, "extra_body must be"),
-        (OpenAIEngine, {"extra_body": 3}, "extra_body must be"),
-        (VotingEngine, {"temperature": 0}, "temperature"),
-        (DecisionEngine, {"endpoint": "chat"}, "endpoint must be one of systemone, decisions"),
-    ],
+@cases(
+    (Server, {"base_url": "host:8000"}, "base_url must begin with http"),
+    (Server, {"base_url": "http://a/v1\n"}, "base_url must begin with http"),
+    (Server, {"retries": -1}, "retries"),
+    (OpenAIEngine, {"model": ""}, "model must be"),
+    (OpenAIEngine, {"endpoint": "embeddings"}, "endpoint must be one of completions, chat"),
+    (OpenAIEngine, {"top_logprobs": 21}, "top_logprobs must be"),
+    (OpenAIEngine, {"extra_body": {"a": math.nan}}, "extra_body must be"),
+    (OpenAIEngine, {"extra_body": 3}, "extra_body must be"),
+    (VotingEngine, {"temperature": 0}, "temperature"),
+    (DecisionEngine, {"endpoint": "chat"}, "endpoint must be one of systemone, decisions"),
 )
 def test_settings_out_of_range_are_refused(kind, settings, message):
     needed = {} if kind is Server else {"model": "small"}

@@ -7,6 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from cases import cases
+
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 safetensors = pytest.importorskip("safetensors.torch")
@@ -202,13 +204,10 @@ def leave_one_out(weights):
     safetensors.save_file(known, weights, metadata={"format": "pt"})
 
 
-@pytest.mark.parametrize(
-    ("damage", "told"),
-    [
-        (cut_off, "cannot be loaded"),
-        (pickle_them, r"cannot be loaded: .*weights as \.safetensors"),  # a pickle can run code
-        (leave_one_out, r"lacks weights: model\.layers\.1"),
-    ],
+@cases(
+    (cut_off, "cannot be loaded"),
+    (pickle_them, r"cannot be loaded: .*weights as \.safetensors"),  # a pickle can run code
+    (leave_one_out, r"lacks weights: model\.layers\.1"),
 )
 def test_refuses_weights_that_are_not_whole_or_not_safe(copy, damage, told):
     damage(copy / "model.safetensors")
@@ -216,13 +215,10 @@ def test_refuses_weights_that_are_not_whole_or_not_safe(copy, damage, told):
         TransformersEngine(copy)
 
 
-@pytest.mark.parametrize(
-    ("file", "settings"),
-    [
-        ("config.json", {"model_type": "own", "auto_map": {"AutoConfig": "own.Own"}}),
-        ("config.json", {"attn_implementation": "owner/own"}),
-        ("tokenizer_config.json", {"auto_map": {"AutoTokenizer": [None, "own.Own"]}}),
-    ],
+@cases(
+    ("config.json", {"model_type": "own", "auto_map": {"AutoConfig": "own.Own"}}),
+    ("config.json", {"attn_implementation": "owner/own"}),
+    ("tokenizer_config.json", {"auto_map": {"AutoTokenizer": [None, "own.Own"]}}),
 )
 def test_runs_no_code_of_a_model(copy, monkeypatch, file, settings):
     (copy / "own.py").write_text("raise SystemExit('ran')")
@@ -264,15 +260,12 @@ STRICT = TURNS.replace(
 ODD = TURNS.replace("'<s>assistant\\n'", "'<s>assistant\\n<think>'")
 
 
-@pytest.mark.parametrize(
-    ("template", "opening", "answer"),
-    [
-        (TURNS, "<s>user\nMood?</s>\n<s>assistant\n", "cup"),
-        (SPACED, "<s>[INST] Mood? [/INST]", " cup"),
-        (THOUGHTFUL, "<s>user\nMood?</s>\n<s>assistant\n<think>\n\n</think>\n\n", "cup"),
-        (STRICT, "<s>user\nMood?</s>\n<s>assistant\n", "cup"),
-        (ODD, "<s>user\nMood?</s>\n<s>assistant\n<think>", "cup"),
-    ],
+@cases(
+    (TURNS, "<s>user\nMood?</s>\n<s>assistant\n", "cup"),
+    (SPACED, "<s>[INST] Mood? [/INST]", " cup"),
+    (THOUGHTFUL, "<s>user\nMood?</s>\n<s>assistant\n<think>\n\n</think>\n\n", "cup"),
+    (STRICT, "<s>user\nMood?</s>\n<s>assistant\n", "cup"),
+    (ODD, "<s>user\nMood?</s>\n<s>assistant\n<think>", "cup"),
 )
 def test_an_answer_begins_as_the_template_writes_a_reply(copy, template, opening, answer):
     add_chat_template(copy, template)
