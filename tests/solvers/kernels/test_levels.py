@@ -62,23 +62,6 @@ def test_a_tiny_probability_never_wins_and_overflows_nothing(scale):
     assert found == {levels.size + 1}
 
 
-@each_name
-@pytest.mark.parametrize("size", SIZES)
-def test_many_rows_equal_one_by_one(name, size):
-    rng = np.random.default_rng(0)
-    levels = levels_of(name.format(size))
-    p = rng.choice([*TINY, 0.0, 1.0, *rng.random(20)], 400)
-    score = rng.choice(levels.weight[1:-1], 400) * rng.choice(rng.random(5), 400)
-    rival = rng.integers(3, size=400).astype(np.uint32)
-    found = np.empty(400, np.uint32)
-    first_winning_indices(p, score, rival, 1, levels, found, len(found))
-    expected = [
-        oracles.first_winning_index(*race, rival[i] > 1, levels.weight[1:-1])
-        for i, race in enumerate(zip(p, score, strict=True))
-    ]
-    assert found.tolist() == expected
-
-
 def test_any_ascending_weights_will_do():
     weights = np.array([0.1, 0.11, 0.2, 1 / 3, 1.0, 7.0, 1000.0])
     levels = listed_levels(weights)
