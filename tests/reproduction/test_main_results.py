@@ -10,7 +10,7 @@ from dnip.presenting.artefacts import Table
 from reproduction.comparison import ALL, VariantComparison
 from reproduction.experiment import Claim
 from reproduction.published import table_2
-from results import METHODS, experiment, of_kind, results, scored
+from results import METHODS, of_kind, presented, results, scored
 
 #: Of two classes with 50 test rows each: how many are right, by task and seed.
 RAW = {("a", 0): (45, 25), ("a", 1): (50, 20), ("b", 0): (40, 30), ("b", 1): (48, 20)}
@@ -30,22 +30,19 @@ def even(first, _second):
     return two_classes(first, first - 5)
 
 
-def cells(after=gap_halved, shots=(1,), raw=RAW, model="m"):
+def cells(after=gap_halved, raw=RAW, model="m"):
     """Cells of every task and seed; `after` makes scores of both counts, for every method."""
     found = []
-    for setting in shots:
-        for (task, seed), counts in raw.items():
-            result = {"raw": two_classes(*counts), **dict.fromkeys(METHODS, after(*counts))}
-            labels = {"model": model, "task": task, "shots": setting, "seed": seed}
-            sizes = {"n_opt": 90, "n_dev": 10, "n": 100}
-            found.append((labels, {**result, "classes": ["x", "y"], **sizes}))
+    for (task, seed), counts in raw.items():
+        result = {"raw": two_classes(*counts), **dict.fromkeys(METHODS, after(*counts))}
+        sizes = {"n_opt": 90, "n_dev": 10, "n": 100}
+        labels = {"model": model, "task": task, "shots": 1, "seed": seed}
+        found.append((labels, {**result, "classes": ["x", "y"], **sizes}))
     return found
 
 
-def present(found, **changes):
-    one = experiment("main")
-    one.plan = one.plan.model_copy(update=changes)
-    return one.present(results(*found))
+def present(found):
+    return presented("main", *found)
 
 
 def lines(artefacts, name):
