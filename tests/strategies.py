@@ -68,12 +68,15 @@ def random_probabilities(rng, n_rows, n_classes, kind="random"):
 KINDS = ("random", "tied", "decimal", "tiny", "one-hot", "mixed")
 
 
-def random_problem(seed, n_classes, kind, n_rows=40):
+def labelled_rows(rng, n_rows, n_classes, kind="random"):
     """Probabilities and labels, every class among them."""
-    rng = np.random.default_rng(seed)
     p = random_probabilities(rng, n_rows, n_classes, kind)
-    labels = np.append(np.arange(n_classes), rng.integers(n_classes, size=n_rows - n_classes))
-    return p, labels
+    return p, np.append(np.arange(n_classes), rng.integers(n_classes, size=n_rows - n_classes))
+
+
+def random_problem(seed, n_classes, kind, n_rows=40):
+    """Probabilities and labels of a seed."""
+    return labelled_rows(np.random.default_rng(seed), n_rows, n_classes, kind)
 
 
 def random_confusion(rng, n_classes, n_missing=0, size=50):

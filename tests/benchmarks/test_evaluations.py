@@ -9,7 +9,7 @@ import oracles
 from benchmarks.race.arena import Arena
 from benchmarks.race.evaluations import evaluate_in_numpy, evaluate_on_kernels
 from dnip import Objective
-from strategies import KINDS, random_probabilities, seeded
+from strategies import KINDS, labelled_rows, seeded
 
 
 @pytest.mark.parametrize("evaluate", [evaluate_in_numpy, evaluate_on_kernels])
@@ -22,8 +22,7 @@ from strategies import KINDS, random_probabilities, seeded
 )
 def test_equal_the_definition(evaluate, seed, n_classes, kind, mu):
     rng = np.random.default_rng(seed)
-    p = random_probabilities(rng, 30, n_classes, kind)
-    labels = np.append(np.arange(n_classes), rng.integers(n_classes, size=30 - n_classes))
+    p, labels = labelled_rows(rng, 30, n_classes, kind)
     objective = Objective(beta=1.5, tau=0.4, smoothing=mu)
     arena = Arena(p, labels, objective, 30, raw=9.0, evaluate=evaluate, time_limit=60.0)
     for indices in rng.integers(1, 31, (5, n_classes)):

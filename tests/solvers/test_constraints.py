@@ -12,7 +12,7 @@ from dnip import Constraints, Objective, Status, solve
 from dnip.base.errors import InfeasibleError
 from dnip.solvers import SOLVERS, Anneal
 from problems import KNOWN
-from strategies import KINDS, random_probabilities, seeded
+from strategies import KINDS, labelled_rows, seeded
 
 SCALES = {2: 30, 3: 12, 4: 6}
 COSTS = [[0, 4, 1, 1], [1, 0, 1, 9], [0.5, 1, 0.25, 1], [1, 1, 3, 0]]
@@ -26,10 +26,7 @@ class Case:
 
     def __init__(self, seed, n_classes, kind, n_rows=60):
         rng = np.random.default_rng(seed)
-        self.p = random_probabilities(rng, n_rows, n_classes, kind)
-        self.labels = np.append(
-            np.arange(n_classes), rng.integers(n_classes, size=n_rows - n_classes)
-        )
+        self.p, self.labels = labelled_rows(rng, n_rows, n_classes, kind)
         self.mass = rng.choice([1, 1, 2, 5], n_rows)
         self.scale = SCALES[n_classes]
         self.max_loss = rng.choice([None, 0.0, 0.02, 0.1])

@@ -74,27 +74,24 @@ def test_minus_one_is_no_label_unless_it_is_one_of_n():
     assert dnip.evaluate(TWO, INDEX > 0).classes == ("False", "True")
 
 
-@pytest.mark.parametrize(
-    ("given", "options", "message"),
-    [
-        ((P, Y[1:]), {}, r"y has shape \(59,\), but 60 examples"),
-        ((P, Y[:, None]), {}, r"y has shape \(60, 1\)"),
-        ((P, [*Y[1:], "dog"]), {}, "3 columns .* labels ant, bee, cow, dog.*classes="),
-        ((TWO, Y), {}, "2 columns of probabilities, but y holds the labels ant, bee, cow"),
-        ((P, [*Y[1:], "dog"]), {"classes": NAMES}, r"y\[59\]: 'dog' is neither a class name"),
-        ((P, Y), {"classes": ["ant", "bee"]}, "3 columns, but there are 2 classes"),
-        ((P, [{}] * 60), {}, r"y\[0\]: a text or a number is needed"),
-        ((P,), {}, "no class has labelled rows.*column `label`|neither labels|a fit needs labels"),
-        ((WHOLE, Y), {}, "holds labels of its own, but y was given too"),
-        ((WHOLE, Coefficients(NAMES, [1, 1, 1], 1)), {}, "coefficients=..."),
-        ((pd.DataFrame(P, columns=["a", "b", "b"]), Y), {}, "two columns have the same name"),
-        ((pd.DataFrame(P, columns=["1", 1, "b"]), Y), {}, "column 1 appears twice"),
-        ((WHOLE.replace("cow", "dog"),), {}, "'dog' is none of the columns ant, bee, cow"),
-        ((WHOLE.assign(text="x"),), {}, "column text: 'x' is not a number.*classes="),
-        ((pl.from_pandas(FRAME).lazy(), Y), {}, "Collect a lazy frame"),
-    ],
-)
 @pytest.mark.parametrize("call", [dnip.evaluate, dnip.fit, dnip.report], ids=lambda f: f.__name__)
+@cases(
+    ((P, Y[1:]), {}, r"y has shape \(59,\), but 60 examples"),
+    ((P, Y[:, None]), {}, r"y has shape \(60, 1\)"),
+    ((P, [*Y[1:], "dog"]), {}, "3 columns .* labels ant, bee, cow, dog.*classes="),
+    ((TWO, Y), {}, "2 columns of probabilities, but y holds the labels ant, bee, cow"),
+    ((P, [*Y[1:], "dog"]), {"classes": NAMES}, r"y\[59\]: 'dog' is neither a class name"),
+    ((P, Y), {"classes": ["ant", "bee"]}, "3 columns, but there are 2 classes"),
+    ((P, [{}] * 60), {}, r"y\[0\]: a text or a number is needed"),
+    ((P,), {}, "no class has labelled rows.*column `label`|neither labels|a fit needs labels"),
+    ((WHOLE, Y), {}, "holds labels of its own, but y was given too"),
+    ((WHOLE, Coefficients(NAMES, [1, 1, 1], 1)), {}, "coefficients=..."),
+    ((pd.DataFrame(P, columns=["a", "b", "b"]), Y), {}, "two columns have the same name"),
+    ((pd.DataFrame(P, columns=["1", 1, "b"]), Y), {}, "column 1 appears twice"),
+    ((WHOLE.replace("cow", "dog"),), {}, "'dog' is none of the columns ant, bee, cow"),
+    ((WHOLE.assign(text="x"),), {}, "column text: 'x' is not a number.*classes="),
+    ((pl.from_pandas(FRAME).lazy(), Y), {}, "Collect a lazy frame"),
+)
 def test_bad_input_is_refused_with_a_remedy(call, given, options, message):
     with pytest.raises(InvalidInputError, match=message):
         call(*given, **options)

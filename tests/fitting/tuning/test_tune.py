@@ -95,23 +95,24 @@ def test_without_time_the_nearest_to_the_defaults_is_fitted():
     assert found.n_planned == len(Grid((9.0, 3.0)).candidates())
 
 
-def test_an_interruption_chooses_among_what_is_finished():
+def interrupt_after(most):
     def interrupt(done, _total):
-        if done >= 4:
+        if done >= most:
             raise KeyboardInterrupt
 
-    found = tune(skewed(60), grid=Grid(), folds=2, progress=interrupt)
+    return interrupt
+
+
+def test_an_interruption_chooses_among_what_is_finished():
+    found = tune(skewed(60), grid=Grid(), folds=2, progress=interrupt_after(4))
     assert found.interrupted
     assert 0 < len(found.candidates) < found.n_planned
     assert found.coefficients.classes == ("0", "1", "2")
 
 
 def test_an_interruption_before_the_first_candidate_ends_it():
-    def interrupt(_done, _total):
-        raise KeyboardInterrupt
-
     with pytest.raises(KeyboardInterrupt):
-        tune(skewed(900), grid=Grid(), progress=interrupt)
+        tune(skewed(900), grid=Grid(), progress=interrupt_after(0))
 
 
 def test_reasons_name_the_case():
@@ -207,12 +208,7 @@ def test_any_number_of_threads_gives_the_same(monkeypatch):
 def test_an_interruption_keeps_whole_candidates_only(monkeypatch):
     monkeypatch.setattr(trials_module, "n_cores", lambda: 1)
     whole = trials().predictions
-
-    def interrupt(done, _total):
-        if done >= 6:
-            raise KeyboardInterrupt
-
-    found = trials(progress=interrupt)
+    found = trials(progress=interrupt_after(6))
     assert found.interrupted
     assert 0 < len(found.predictions) < len(whole)
     assert GRID.candidates()[0] in found.predictions

@@ -188,7 +188,8 @@ def test_retries_of_a_request_are_capped(fault, told):
 
 # --- failing at once ----------------------------------------------------------------------------
 
-PERMANENT = [
+
+@cases(
     (401, '{"error": {"message": "Incorrect API key provided: sk-SECRET-***"}}', "refuses access"),
     (403, "", "OPENAI_API_KEY was sent. Set OPENAI_API_KEY to a key"),
     (404, '{"error": {"message": "no model small"}}', "no model small.*Check the base URL and the"),
@@ -199,10 +200,7 @@ PERMANENT = [
     (200, '{"choices": [', "the answer is no JSON .13 bytes."),
     (200, "[" * 100_000, "the answer is no JSON"),
     (400, '"' + "x" * 1000 + '"', "x{300}…"),
-]
-
-
-@pytest.mark.parametrize(("status", "text", "message"), PERMANENT)
+)
 def test_what_will_not_pass_fails_at_once(status, text, message):
     with (
         FailingServer(lambda body: (status, {}, text)) as server,

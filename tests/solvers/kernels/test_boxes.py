@@ -15,7 +15,7 @@ from dnip.solvers.kernels.relaxation import Multipliers, Relaxation, new_relaxed
 from dnip.solvers.kernels.values import Floors, Terms, new_memo, no_floors, shortfall
 from dnip.solvers.landscape import compile_terms
 from objectives import OBJECTIVES
-from strategies import KINDS, random_probabilities, seeded
+from strategies import KINDS, labelled_rows, seeded
 
 K = 12
 WEIGHTS = Scale(np.arange(1.0, K + 1), np.log(np.arange(1.0, K + 1)))
@@ -26,10 +26,7 @@ class Case:
 
     def __init__(self, seed, n_classes, kind, n_rows=40):
         rng = np.random.default_rng(seed)
-        self.p = random_probabilities(rng, n_rows, n_classes, kind)
-        self.labels = np.append(
-            np.arange(n_classes), rng.integers(n_classes, size=n_rows - n_classes)
-        )
+        self.p, self.labels = labelled_rows(rng, n_rows, n_classes, kind)
         self.mass = rng.choice([1, 1, 2, 5], n_rows)
         low = rng.integers(0, K, n_classes)
         width = rng.integers(0, 5 if n_classes < 5 else 3, n_classes)

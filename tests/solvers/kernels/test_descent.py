@@ -11,7 +11,7 @@ from dnip.solvers.kernels.flips import count, find_flips
 from dnip.solvers.kernels.values import Terms, new_memo, value
 from dnip.solvers.landscape import levels_of
 from layouts import each_layout, lay_out_as, weights_of
-from strategies import KINDS, random_probabilities, scales, seeded, tables
+from strategies import KINDS, labelled_rows, scales, seeded, tables
 
 SCALE = 6
 LEVELS = levels_of(SCALE)
@@ -35,9 +35,7 @@ def descents(layout, p, labels, starts, lines_of):
 
 def random_table(kind):
     rng = np.random.default_rng(5)
-    p = random_probabilities(rng, 60, 3, kind)
-    labels = np.append([0, 1, 2], rng.integers(3, size=57))
-    return p, labels, rng.integers(1, SCALE + 1, (20, 3))
+    return *labelled_rows(rng, 60, 3, kind), rng.integers(1, SCALE + 1, (20, 3))
 
 
 @each_layout
