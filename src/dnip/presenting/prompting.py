@@ -76,7 +76,19 @@ def describe_import(summary: ImportSummary, out: Path) -> str:
 
 def notes_on_import(summary: ImportSummary) -> Iterator[str]:
     """Yield what a user should know of answers that are missing, incomplete or rounded."""
-    for kind, ids in (("refusals", summary.refused), ("failed requests", summary.failed)):
+    votes = summary.votes
+    if votes is not None:
+        yield (
+            f"votes of a row: {votes.fewest:,} to {votes.most:,}; with n votes, probabilities are "
+            f"multiples of 1/n; rows with ties for the best class: {summary.n_tied:,}"
+        )
+        yield (
+            f"answers that are no vote, of {votes.answers:,}: refusals {votes.refused:,}, "
+            f"without a class {votes.unmatched:,}"
+        )
+    voteless = () if votes is None else votes.voteless
+    kinds = ("refusals", "failed requests", "rows without a vote")
+    for kind, ids in zip(kinds, (summary.refused, summary.failed, voteless), strict=True):
         if ids:
             yield f"{kind}, which are not in the table: {len(ids):,} ({listed(ids)})"
     if summary.n_other:

@@ -148,6 +148,12 @@ def _choices(content: dict[str, Any]) -> list[str]:
     return texts
 
 
+def _texts(content: Answer) -> dict[str, list[str]]:
+    """Return what was generated: a list of repeats for each request."""
+    texts = [text for one in content["resps"] for text in one if isinstance(text, str)]
+    return {_filter(content)[0]: texts}
+
+
 def _is_lighteval(content: Answer) -> bool:
     return isinstance(content, dict) and all(
         isinstance(content.get(key), dict) for key in ("doc", "model_response")
@@ -168,7 +174,7 @@ _TITLE = "samples of lm-evaluation-harness"
 
 #: In the order in which they are tried on an answer.
 HARNESSES = (
-    Source("lm-eval", _TITLE, _is_lm_eval, _read_lm_eval, _filter),
+    Source("lm-eval", _TITLE, _is_lm_eval, _read_lm_eval, _filter, _texts),
     Source(
         "lm-eval-mutual-info",
         f"{_TITLE}, over the probabilities without a context",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -19,11 +19,12 @@ from dnip.base.files import atomic_path
 from dnip.base.typing import Floats
 from dnip.base.validation import check_classes
 from dnip.base.version import __version__
-from dnip.prompting.answers.collecting import Collector
+from dnip.prompting.answers.collecting import Collector, Kept
 from dnip.prompting.answers.gold import BY_ROW, join_by_id, join_by_row, read_gold
 from dnip.prompting.answers.registry import SOURCES
 from dnip.prompting.answers.source import Row, Wanted
 from dnip.prompting.engines.base import Fill
+from dnip.prompting.engines.votes import Ballot
 from dnip.prompting.files import Found, Places, read_values
 from dnip.prompting.fill import fill_rows
 from dnip.tables import ProbabilityTable
@@ -33,6 +34,30 @@ from dnip.tables.provenance import metadata_path
 
 #: A file of answers, or an answer (or a list of them) as parsed from JSON.
 Answers: TypeAlias = "str | os.PathLike[str] | dict[str, Any] | list[Any]"
+
+
+@dataclass(frozen=True)
+class Votes:
+    """What counting came to.
+
+    Attributes
+    ----------
+    answers : int
+        Answers of all rows, those that are no vote included.
+    refused, unmatched : int
+        Answers that are refusals, and that name no class or were cut off.
+    fewest, most : int
+        Votes of a row of the table: a probability is a multiple of 1/n of the n votes of its row.
+    voteless : tuple of str
+        Ids (or places) of rows without a vote, which are not in the table.
+    """
+
+    answers: int
+    refused: int
+    unmatched: int
+    fewest: int
+    most: int
+    voteless: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -48,7 +73,7 @@ class ImportSummary:
     n_labelled : int
         Of these, rows with a gold label.
     source : str
-        The kind of answers.
+        The kind of answers; ``"votes"`` where these were counted.
     model, question : str or None
         Where the answers name them.
     mean_mass : float or None
@@ -72,6 +97,8 @@ class ImportSummary:
         Rows whose most probable classes are equally probable, so that the lowest is decided for.
     n_one_class : int
         Rows that give everything to one class: no weights could change the decision.
+    votes : Votes or None
+        Where votes were counted. Refusals are in it, then.
     """
 
     files: tuple[str, ...]
@@ -91,6 +118,7 @@ class ImportSummary:
     n_normalised: int
     n_tied: int
     n_one_class: int
+    votes: Votes | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
@@ -115,6 +143,7 @@ def read_answers(
     on: str | None = None,
     label: str | None = None,
     fill: Fill | str = Fill.HALF,
+    votes: bool = False,
 ) -> Import:
     """Read saved answers of one model into a probability table.
 
@@ -139,6 +168,11 @@ def read_answers(
         The name of the labels in the gold file, or in the answers where there is none.
     fill : Fill or str
         The probability to take for a label that was not reported.
+    votes : bool, default=False
+        Whether to count the answers of each row as votes, as `Ballot` reads them. Answers are of
+        one row if they have the same id, or are several to one prompt. A probability is a share of
+        the row's votes, and captured mass the share of its answers that are votes. A row without a
+        vote is left out.
 
     Returns
     -------
@@ -168,7 +202,8 @@ def read_answers(
             hint=f"The sources are {', '.join(SOURCES)}",
         )
     given = None if source is None else SOURCES[source]
-    collector = Collector(wanted, given, on, label if gold is None else None)
+    ballot = Ballot(wanted.names) if votes else None
+    collector = Collector(wanted, given, ballot, on, label if gold is None else None)
     collector.add_all(_values(answers))
     files = [valid_unicode(os.fspath(one)) for one in answers if isinstance(one, str | os.PathLike)]
     origin = files[0] if len(files) == 1 else f"{len(files)} files" if files else "answers"
@@ -178,16 +213,22 @@ def read_answers(
             f"{len(collector.refused):,}, failed: {len(collector.failed):,}",
             hint="Give a file that holds answers, one per line or in a list",
         )
-    where, numbers, rows = zip(*collector.kept, strict=True)
+    kept, n_answers, polled = [*collector.kept.values()], collector.n_answers, None
+    if votes:
+        n_answers = len(kept)
+        kept, polled = _shares(kept, origin)
+    where, numbers, rows = zip(*kept, strict=True)
     location = Places(origin, (*wanted.names, MASS), places=where)
     p, counts = fill_rows(*_scores(rows, location), location, fill)
+    if votes:
+        counts["decimals"] = None
     ids = _ids(rows, location)
     if truth is None:
         cells = [row.label for row in rows]
         known = any(cell is not None for cell in cells)
         labels = LabelRule(classes).read(cells, location) if known else None
     elif on == BY_ROW:
-        labels = join_by_row(truth, numbers, collector.n_answers, origin)
+        labels = join_by_row(truth, numbers, n_answers, origin)
     else:
         labels = join_by_id(truth, None if ids is None else ids.tolist(), origin)
     table = ProbabilityTable(p, labels, ids, classes, origin, _mass(rows, location))
@@ -196,7 +237,7 @@ def read_answers(
         files=tuple(files),
         n=len(table),
         n_labelled=0 if table.labels is None else int((table.labels != UNLABELLED).sum()),
-        source=collector.source.name,
+        source="votes" if votes else collector.source.name,
         model=collector.model,
         question=collector.question or None,
         mean_mass=None if table.mass is None else float(table.mass.mean()),
@@ -206,6 +247,7 @@ def read_answers(
         failed=tuple(collector.failed),
         n_other=collector.n_other,
         **counts,
+        votes=polled,
     )
     return Import(table, summary)
 
@@ -250,6 +292,32 @@ def _names(classes: tuple[str, ...], given: Mapping[str, str] | None) -> tuple[s
             hint="Give each class a name of its own with --map",
         )
     return names
+
+
+def _shares(kept: Sequence[Kept], origin: str) -> tuple[list[Kept], Votes]:
+    """Return the rows with their shares of votes, and what counting came to."""
+    answers, refused = sum(one.row.samples for one in kept), sum(one.row.refused for one in kept)
+    rows, sizes, voteless = [], [], []
+    for number, (where, _, row) in enumerate(kept):
+        if n := int(row.scores.sum()):
+            shares = replace(row, scores=row.scores / n, mass=n / row.samples)
+            rows.append(Kept(where, number, shares))
+            sizes.append(n)
+        else:
+            voteless.append(where if row.row_id is None else str(row.row_id))
+    if not rows:
+        raise InvalidInputError(
+            f"{origin}: no answer names a class, of {answers:,}; refusals: {refused:,}",
+            hint="Give the words that stand for the classes in the answers with --map",
+        )
+    if answers == len(kept):
+        raise InvalidInputError(
+            f"{origin}: all ids differ, so no row has several answers; the first id is "
+            f"{kept[0].row.row_id!r}",
+            hint="Write the id of the row beside each of its answers, and name its key with --on",
+        )
+    unmatched = answers - refused - sum(sizes)
+    return rows, Votes(answers, refused, unmatched, min(sizes), max(sizes), tuple(voteless))
 
 
 def _scores(rows: Sequence[Row], location: Places) -> tuple[Floats, Floats | None]:
