@@ -16,10 +16,7 @@ from dnip.prompting.engines.base import Fill
 
 def import_(
     files: Annotated[
-        list[Path],
-        Argument(
-            "Answers of one model: .json, .jsonl, .csv, .tsv (also with .gz), .parquet, .arrow."
-        ),
+        list[Path], Argument("Answers of one model: .json, .jsonl, .csv, .tsv, .parquet, .arrow.")
     ],
     classes: Annotated[str, Option("Class names in order, comma-separated.", metavar="A,B,C")],
     out: Annotated[Path, Option("The probability table to write.", metavar="TABLE")],
@@ -68,11 +65,7 @@ def import_(
         ),
     ] = Fill.HALF,
     votes: Annotated[
-        bool,
-        Option(
-            "Count the answers of each row as votes for the classes that they name; for answers "
-            "without probabilities."
-        ),
+        bool, Option("Count the answers to each row as votes for the classes that they name.")
     ] = False,
     json: options.AsJson = False,
 ) -> None:

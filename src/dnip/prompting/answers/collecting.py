@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from dnip.base.errors import BackendError, CorrectedError, InvalidInputError, listed
 from dnip.deploying.decisions.marks import mark_of
 from dnip.prompting.answers.gold import BY_ROW
 from dnip.prompting.answers.registry import SOURCES, recognise
 from dnip.prompting.answers.source import Answer, Row, Source, Wanted
-from dnip.prompting.engines.votes import Ballot
 from dnip.prompting.files import Found
 from dnip.tables.columns import ID, LABEL
 
 #: Under which name answers hold the model that gave them.
 _MODEL = ("model", "modelVersion", "model_version", "model_name")
-# What is summed over the answers to one row.
-_SUMMED = ("scores", "samples", "refused")
 #: Under which names they hold an id of their own.
 _IDS = (ID, "request_id", "doc_id")
 
@@ -42,14 +41,14 @@ class Collector:
         Without a question, the answers may hold one only.
     source : Source or None
         Recognised in the first answer where it is not given.
-    ballot : Ballot or None
-        Counts the votes of answers; without it, they must hold probabilities.
+    voting : bool
+        Whether the texts of answers are kept, all those to one row together.
     on, label : str or None
         The names under which answers hold their ids and labels, where they are given.
     model, question : str or None
         What the answers say.
     kept : dict of Kept
-        By number; by id where votes are counted.
+        By number; by id and label where texts are kept.
     n_answers : int
         Answers so far, those that are not kept included.
     refused, failed : list of str
@@ -60,12 +59,12 @@ class Collector:
 
     wanted: Wanted
     source: Source | None = None
-    ballot: Ballot | None = None
+    voting: bool = False
     on: str | None = None
     label: str | None = None
     model: str | None = None
     question: str | None = None
-    kept: dict[int | str, Kept] = field(default_factory=dict)
+    kept: dict[object, Kept] = field(default_factory=dict)
     n_answers: int = 0
     refused: list[str] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
@@ -103,43 +102,28 @@ class Collector:
             content = content["raw"]  # beside what LangChain corrected
         source = self._check_source(content)
         self._check_model(where, content)
-        beside = (self.on, self.label or LABEL)
-        texts = {} if self.ballot is None else source.texts(content)
-        names = [one for one in texts or source.questions(content) if one not in beside]
+        texts = source.texts(content) if self.voting else {}
+        names = list(texts or source.questions(content))
         question = self._check_question(names)
         if question not in names:
             self.n_other += 1
             return
         if (by := mark_of(content, question)) is not None:
             raise CorrectedError.at("the answer", by)
-        row = (
-            source.read(content, replace(self.wanted, question=question))
-            if self.ballot is None
-            else counted(texts.get(question, ()), self.ballot)
-        )
+        row: Row | None = Row(np.empty(0), texts=list(texts.get(question, ())))
+        if not self.voting:
+            row = source.read(content, replace(self.wanted, question=question))
         holders = [one for one in (saved, content) if isinstance(one, dict) and "lc" not in one]
         row_id = self._id(holders, batch_id, row)
         if row is None:
             self.refused.append(where if row_id is None else str(row_id))
             return
         row = replace(row, row_id=row_id, label=self._label_of(holders, row))
-        self._keep(Kept(where, number, row))
-
-    def _keep(self, new: Kept) -> None:
-        """Keep a row; where votes are counted, answers with the same id are one row."""
-        row_id = None if self.ballot is None else new.row.row_id
-        key = new.number if row_id is None else str(row_id)
-        first = self.kept.setdefault(key, new)
-        if first is new:
-            return
-        if first.row.label != new.row.label:
-            raise InvalidInputError(
-                f"the label of row {key!r} is {new.row.label!r}, but {first.row.label!r} at "
-                f"{first.where}",
-                hint="Give all answers to one row the same label",
-            )
-        sums = {name: getattr(first.row, name) + getattr(new.row, name) for name in _SUMMED}
-        self.kept[key] = first._replace(row=replace(first.row, **sums))
+        # Other labels stay apart: then the id is there twice.
+        key = (str(row_id), str(row.label)) if self.voting and row_id is not None else number
+        first = self.kept.setdefault(key, Kept(where, number, row))
+        if first.row is not row:
+            first.row.texts.extend(row.texts)
 
     def _check_source(self, content: Answer) -> Source:
         self.source = self.source or recognise(content)
@@ -170,7 +154,8 @@ class Collector:
 
     def _check_question(self, names: list[str]) -> str:
         """Return the question to read: the one that is wanted, or the only one that there is."""
-        self._questions.update(dict.fromkeys(names))
+        beside = (self.on, self.label or LABEL)
+        self._questions.update((one, None) for one in names if one not in beside)
         if not self.wanted.question and len(self._questions) > 1:
             raise InvalidInputError(
                 f"there are several questions: {listed(tuple(self._questions))}",
@@ -193,18 +178,6 @@ class Collector:
             return _held(holders, self.label, "--label")
         own = next((held[LABEL] for held in holders if LABEL in held), None)
         return row.label if own is None else own
-
-
-def counted(texts: Sequence[str | None], ballot: Ballot) -> Row:
-    """Return the votes of answers to one prompt; None is a refusal.
-
-    Examples
-    --------
-    >>> counted(["It is spam.", "I cannot say", None], Ballot(("ham", "spam")))
-    Row(scores=array([0., 1.]), ..., samples=3, refused=1)
-    """
-    votes = ballot.count(map(ballot.read, texts))
-    return Row(votes, samples=len(texts), refused=sum(text is None for text in texts))
 
 
 def open_envelope(saved: Answer) -> tuple[Answer, object, bool]:

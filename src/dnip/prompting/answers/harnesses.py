@@ -117,8 +117,7 @@ def _read_lm_eval(content: Answer, wanted: Wanted, *, divided: bool = False) -> 
             hint="Add the metric acc_mutual_info to the task, and run it again",
         )
     texts = _choices(content)[: len(logs)]
-    row = read_choices(logs, texts, content.get("target"), wanted, alone if divided else None)
-    return replace(row, row_id=content["doc_id"])
+    return read_choices(logs, texts, content.get("target"), wanted, alone if divided else None)
 
 
 def _log_likelihoods(content: dict[str, Any], wanted: Wanted) -> tuple[list[Any], list[Any]]:

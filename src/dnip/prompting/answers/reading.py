@@ -37,30 +37,6 @@ Answers: TypeAlias = "str | os.PathLike[str] | dict[str, Any] | list[Any]"
 
 
 @dataclass(frozen=True)
-class Votes:
-    """What counting came to.
-
-    Attributes
-    ----------
-    answers : int
-        Answers of all rows, those that are no vote included.
-    refused, unmatched : int
-        Answers that are refusals, and that name no class or were cut off.
-    fewest, most : int
-        Votes of a row of the table: a probability is a multiple of 1/n of the n votes of its row.
-    voteless : tuple of str
-        Ids (or places) of rows without a vote, which are not in the table.
-    """
-
-    answers: int
-    refused: int
-    unmatched: int
-    fewest: int
-    most: int
-    voteless: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class ImportSummary:
     """What an import came to.
 
@@ -97,8 +73,9 @@ class ImportSummary:
         Rows whose most probable classes are equally probable, so that the lowest is decided for.
     n_one_class : int
         Rows that give everything to one class: no weights could change the decision.
-    votes : Votes or None
-        Where votes were counted. Refusals are in it, then.
+    votes : dict or None
+        Where votes were counted: ``answers``, of which ``refused`` and ``unmatched`` are no vote,
+        and the ``fewest`` and ``most`` votes of a row. ``refused`` above are the rows without any.
     """
 
     files: tuple[str, ...]
@@ -118,7 +95,7 @@ class ImportSummary:
     n_normalised: int
     n_tied: int
     n_one_class: int
-    votes: Votes | None = None
+    votes: dict[str, int] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
@@ -150,7 +127,7 @@ def read_answers(
     Parameters
     ----------
     answers : sequence of path-like, dict or list
-        Files of answers (JSON, JSON lines, CSV, Parquet), or answers as parsed from JSON.
+        Files of answers (JSON, JSON lines, CSV, TSV, Parquet, Arrow), or answers parsed from JSON.
     classes : sequence of str
         Class names, in the order of the table.
     source : str, optional
@@ -202,33 +179,27 @@ def read_answers(
             hint=f"The sources are {', '.join(SOURCES)}",
         )
     given = None if source is None else SOURCES[source]
-    ballot = Ballot(wanted.names) if votes else None
-    collector = Collector(wanted, given, ballot, on, label if gold is None else None)
+    collector = Collector(wanted, given, votes, on, label if gold is None else None)
     collector.add_all(_values(answers))
     files = [valid_unicode(os.fspath(one)) for one in answers if isinstance(one, str | os.PathLike)]
     origin = files[0] if len(files) == 1 else f"{len(files)} files" if files else "answers"
+    polled = _count_votes(collector, Ballot(wanted.names)) if votes else None
     if not collector.kept:
         raise InvalidInputError(
-            f"{origin}: there are no answers with probabilities; refused: "
+            f"{origin}: there are no answers with probabilities or votes; refused: "
             f"{len(collector.refused):,}, failed: {len(collector.failed):,}",
-            hint="Give a file that holds answers, one per line or in a list",
+            hint="Give a file that holds answers, and say with --map how they name the classes",
         )
-    kept, n_answers, polled = [*collector.kept.values()], collector.n_answers, None
-    if votes:
-        n_answers = len(kept)
-        kept, polled = _shares(kept, origin)
-    where, numbers, rows = zip(*kept, strict=True)
+    where, numbers, rows = zip(*collector.kept.values(), strict=True)
     location = Places(origin, (*wanted.names, MASS), places=where)
     p, counts = fill_rows(*_scores(rows, location), location, fill)
-    if votes:
-        counts["decimals"] = None
     ids = _ids(rows, location)
     if truth is None:
         cells = [row.label for row in rows]
         known = any(cell is not None for cell in cells)
         labels = LabelRule(classes).read(cells, location) if known else None
     elif on == BY_ROW:
-        labels = join_by_row(truth, numbers, n_answers, origin)
+        labels = join_by_row(truth, numbers, collector.n_answers, origin)
     else:
         labels = join_by_id(truth, None if ids is None else ids.tolist(), origin)
     table = ProbabilityTable(p, labels, ids, classes, origin, _mass(rows, location))
@@ -294,30 +265,27 @@ def _names(classes: tuple[str, ...], given: Mapping[str, str] | None) -> tuple[s
     return names
 
 
-def _shares(kept: Sequence[Kept], origin: str) -> tuple[list[Kept], Votes]:
-    """Return the rows with their shares of votes, and what counting came to."""
-    answers, refused = sum(one.row.samples for one in kept), sum(one.row.refused for one in kept)
-    rows, sizes, voteless = [], [], []
-    for number, (where, _, row) in enumerate(kept):
-        if n := int(row.scores.sum()):
-            shares = replace(row, scores=row.scores / n, mass=n / row.samples)
-            rows.append(Kept(where, number, shares))
-            sizes.append(n)
+def _count_votes(collector: Collector, ballot: Ballot) -> dict[str, int]:
+    """Give rows their shares of votes, and refuse those without a vote; return the counts."""
+    polled, collector.kept, cast = [*collector.kept.values()], {}, []
+    collector.n_answers = len(polled)
+    texts = [text for one in polled for text in one.row.texts]
+    if len(texts) == len(polled) > 1:
+        raise InvalidInputError(
+            f"{polled[1].where}: the id {polled[1].row.row_id!r} is given once, as all are",
+            hint="For votes, give all answers to a row the same id, and name its key with --on",
+        )
+    for number, (where, _, row) in enumerate(polled):
+        counts = ballot.count(map(ballot.read, row.texts))
+        if n := int(counts.sum()):
+            cast.append(n)
+            row = replace(row, scores=counts / n, mass=n / len(row.texts))  # noqa: PLW2901
+            collector.kept[number] = Kept(where, number, row)
         else:
-            voteless.append(where if row.row_id is None else str(row.row_id))
-    if not rows:
-        raise InvalidInputError(
-            f"{origin}: no answer names a class, of {answers:,}; refusals: {refused:,}",
-            hint="Give the words that stand for the classes in the answers with --map",
-        )
-    if answers == len(kept):
-        raise InvalidInputError(
-            f"{origin}: all ids differ, so no row has several answers; the first id is "
-            f"{kept[0].row.row_id!r}",
-            hint="Write the id of the row beside each of its answers, and name its key with --on",
-        )
-    unmatched = answers - refused - sum(sizes)
-    return rows, Votes(answers, refused, unmatched, min(sizes), max(sizes), tuple(voteless))
+            collector.refused.append(where if row.row_id is None else str(row.row_id))
+    counted = {"answers": len(texts), "refused": texts.count(None)}
+    counted["unmatched"] = len(texts) - texts.count(None) - sum(cast)
+    return counted | {"fewest": min(cast, default=0), "most": max(cast, default=0)}
 
 
 def _scores(rows: Sequence[Row], location: Places) -> tuple[Floats, Floats | None]:

@@ -32,7 +32,7 @@ def _read_decision(content: Answer, wanted: Wanted) -> Row | None:
         raise other_options(decision.options, wanted) from error
     # As the server gave them: whether it rounded is lost when they are normalised.
     scores = decision.probabilities[order] * decision.total
-    return Row(scores, mass=decision.mass, row_id=content.get("request_id"))
+    return Row(scores, mass=decision.mass)
 
 
 def _questions_of(content: Answer) -> list[str]:
@@ -94,9 +94,9 @@ def _read_classification(content: Answer, wanted: Wanted) -> Row:
 
 
 def _is_flat(content: Answer) -> bool:
-    return isinstance(content, dict) and not any(
-        isinstance(value, dict) or (isinstance(value, list) and not _are_texts(value))
-        for value in content.values()
+    cells = content.values() if isinstance(content, dict) else [{}]
+    return all(
+        _are_texts(one) if isinstance(one, list) else not isinstance(one, dict) for one in cells
     )
 
 

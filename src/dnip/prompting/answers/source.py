@@ -53,8 +53,8 @@ class Row:
         the last is read.
     row_id, label : object
         The row's id and gold label, None where the answer holds none.
-    samples, refused : int
-        Where votes are counted, which `scores` are then: the answers, and the refusals of these.
+    texts : list
+        The answers to the row, where their votes are counted; None for a refusal.
     """
 
     scores: Floats
@@ -64,8 +64,7 @@ class Row:
     names_several: bool = False
     row_id: object = None
     label: object = None
-    samples: int = 0
-    refused: int = 0
+    texts: list[str | None] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from dnip.base.errors import BackendError, InvalidInputError
 from dnip.prompting.answers.source import Answer, Row, Source, Wanted
@@ -16,22 +16,14 @@ from dnip.prompting.engines.openai_responses import Token, read_answer, read_rep
 _Choice: TypeAlias = dict[str, Any]
 
 
-class _Service(NamedTuple):
-    """What messages call an answer of a service, and how its texts and tokens are found."""
-
-    name: str
-    choices: Callable[[dict[str, Any]], list[_Choice]]
-
-
 def _recognises(content: Answer) -> bool:
     return isinstance(content, dict) and _service(content) is not None
 
 
-def _service(content: dict[str, Any]) -> _Service | None:
-    for key, service in _SERVICES.items():
-        if isinstance(content.get(key), list | dict):
-            return service
-    return _OLLAMA if {"response", "done"} <= content.keys() else None
+def _service(content: dict[str, Any]) -> tuple[str, Callable[..., list[_Choice]]] | None:
+    """Return what messages call an answer, and how its choices are found."""
+    found = (one for key, one in _SERVICES.items() if isinstance(content.get(key), list | dict))
+    return next(found, _OLLAMA if {"response", "done"} <= content.keys() else None)
 
 
 def _read(content: Answer, wanted: Wanted) -> Row | None:
@@ -42,19 +34,15 @@ def _read(content: Answer, wanted: Wanted) -> Row | None:
             f"it holds {len(choices)} answers to one prompt, but a row is made of one",
             hint="Count them with --votes, or ask for one (n=1, candidateCount=1)",
         )
-    if choices and _is_refusal(choices[0]):
-        return None
     answer = {"choices": choices}
+    if _is_refusal(answer):
+        return None
     try:  # Where the text is trimmed, a label may look like a token that only ends the answer.
         positions = read_answer(answer).positions or (read_reported(answer),)
     except BackendError as error:
-        if error.retryable:  # it is not understood
-            raise
-        raise InvalidInputError(
-            f"{name} has no log-probabilities",
-            hint="Ask for them; where there are none, as of models that reason, save several "
-            "answers to each prompt and count them with --votes",
-        ) from error
+        if not error.retryable:  # it is understood
+            error.message = f"{name} has no log-probabilities"
+        raise
     matcher = _matcher(wanted.names)
     chosen = [reported.chosen for reported in positions]
     named = _places_of_labels(matcher, chosen)
@@ -110,28 +98,20 @@ def variants(word: str) -> tuple[str, ...]:
 def _texts(content: Answer) -> dict[str, list[str | None]]:
     """Return the answers to one prompt; an empty text for one that was cut."""
     _, choices_of = _service(content) or _OLLAMA
-    texts = [
-        None if _is_refusal(one) else read_text({"choices": [one]}) or ""
-        for one in choices_of(content)
-    ]
-    return {"": texts}
+    answers = [{"choices": [one]} for one in choices_of(content)]
+    return {"": [None if _is_refusal(one) else read_text(one) or "" for one in answers]}
 
 
 def _choice(text: object, logprobs: object, reason: object, refusal: object = None) -> _Choice:
     """Return an answer as one of chat completions."""
     message, content = {"content": text, "refusal": refusal}, {"content": logprobs}
-    reason = _REASONS.get(str(reason), reason)
+    reason = "length" if reason in _CUT else "content_filter" if reason in _BLOCKED else reason
     return {"message": message, "logprobs": content, "finish_reason": reason}
 
 
-#: Why services end an answer, as chat completions say it.
-_REASONS = {
-    **dict.fromkeys(("limit", "max_tokens", "MAX_TOKENS"), "length"),
-    **dict.fromkeys(
-        ("refusal", "SAFETY", "PROHIBITED_CONTENT", "BLOCKLIST", "SPII", "RECITATION"),
-        "content_filter",
-    ),
-}
+# Why services end an answer.
+_CUT = ("limit", "max_tokens", "max_output_tokens", "MAX_TOKENS")
+_BLOCKED = ("refusal", "SAFETY", "PROHIBITED_CONTENT", "BLOCKLIST", "SPII", "RECITATION")
 
 
 def _llama_cpp(content: dict[str, Any]) -> list[_Choice]:
@@ -159,7 +139,7 @@ def _message(content: dict[str, Any]) -> list[_Choice]:
 def _vllm(content: dict[str, Any]) -> list[_Choice]:
     """Return outputs of vLLM: tokens by their numbers at each place."""
     choices = []
-    for one in content.get("outputs") or [content]:
+    for one in content["outputs"]:
         places = zip(one["token_ids"], one.get("logprobs") or (), strict=False)
         positions = [_vllm_position(str(chosen), top) for chosen, top in places]
         choices.append(_choice(one["text"], positions, one.get("finish_reason")))
@@ -205,8 +185,8 @@ def _gemini_choice(candidate: dict[str, Any]) -> _Choice:
 def _gemini_token(token: dict[str, Any]) -> dict[str, Any]:
     # A zero is left out of the JSON; the service's own client writes null.
     number = token.get("logProbability")
-    found = {"token": token.get("token") or "", "logprob": 0.0 if number is None else number}
-    return found if token.get("tokenId") is None else found | {"id": token["tokenId"]}
+    logprob = 0.0 if number is None else number
+    return {"token": token.get("token") or "", "logprob": logprob, "id": token.get("tokenId")}
 
 
 def _camel_case(value: object) -> Any:  # noqa: ANN401 - JSON
@@ -221,26 +201,23 @@ def _camel_case(value: object) -> Any:  # noqa: ANN401 - JSON
     }
 
 
-def _is_refusal(choice: object) -> bool:
-    if not isinstance(choice, dict):
-        return False
-    message = choice.get("message")
-    refusal = message.get("refusal") if isinstance(message, dict) else None
+def _is_refusal(answer: dict[str, Any]) -> bool:
+    choice: _Choice = next(iter(answer["choices"]), {})
+    refusal = (choice.get("message") or {}).get("refusal")
     return refusal is not None or choice.get("finish_reason") == "content_filter"
 
 
-_OLLAMA = _Service("an answer of Ollama", _ollama)
+_OLLAMA = ("an answer of Ollama", _ollama)
 #: By the key that marks an answer.
 _SERVICES = {
-    "choices": _Service("a completion", lambda content: content["choices"]),
-    "output": _Service("an answer of Responses", _responses),
-    "candidates": _Service("an answer of Gemini", _gemini),
-    "completion_probabilities": _Service("an answer of llama.cpp", _llama_cpp),
-    "response_metadata": _Service("a message of LangChain", _message),
+    "choices": ("a completion of OpenAI's API", lambda content: content["choices"]),
+    "output": ("an answer of Responses", _responses),
+    "candidates": ("an answer of Gemini", _gemini),
+    "completion_probabilities": ("an answer of llama.cpp", _llama_cpp),
+    "response_metadata": ("a message of LangChain", _message),
     "message": _OLLAMA,
-    "outputs": _Service("an output of vLLM", _vllm),
-    "token_ids": _Service("an output of vLLM", _vllm),
-    "content": _Service("a message of Anthropic", _message),
+    "outputs": ("an output of vLLM", _vllm),
+    "content": ("a message of Anthropic", _message),
 }
 _TITLE = "answers of language models, with log-probabilities of tokens"
 TOKEN_LOGPROBS = Source("logprobs", _TITLE, _recognises, _read, texts=_texts)
