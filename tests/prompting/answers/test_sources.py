@@ -353,7 +353,8 @@ def test_votes_of_a_batch_of_lists_and_of_decisions_are_counted():
     one = {"type": "choice", "choice": "spam", "probabilities": {"ham": 0.5, "spam": 0.5}}
     generated = {"doc_id": 7, "resps": [["spam"] * 3], "filtered_resps": ["spam"]}
     texts = {"id": 7, "answers": ["spam"] * 3}
-    for answers in (batch, [generated], [texts], [choice(one) | {"id": 7}] * 3):
+    details = {"id": 7, "doc": {"id": "0"}, "model_response": {"text": ["spam"] * 3}}
+    for answers in (batch, [generated], [details], [texts], [choice(one) | {"id": 7}] * 3):
         table, summary = read_answers(answers, CLASSES, votes=True)
         assert (table.ids.tolist(), table.probabilities.tolist()) == (["7"], [[0, 1]])
         assert (summary.votes["answers"], len(summary.failed)) == (3, int(answers is batch))

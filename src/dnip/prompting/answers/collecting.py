@@ -110,7 +110,7 @@ class Collector:
             return
         if (by := mark_of(content, question)) is not None:
             raise CorrectedError.at("the answer", by)
-        row: Row | None = Row(np.empty(0), texts=list(texts.get(question, ())))
+        row: Row | None = Row(np.empty(0))
         if not self.voting:
             row = source.read(content, replace(self.wanted, question=question))
         holders = [one for one in (saved, content) if isinstance(one, dict) and "lc" not in one]
@@ -122,8 +122,7 @@ class Collector:
         # Other labels stay apart: then the id is there twice.
         key = (str(row_id), str(row.label)) if self.voting and row_id is not None else number
         first = self.kept.setdefault(key, Kept(where, number, row))
-        if first.row is not row:
-            first.row.texts.extend(row.texts)
+        first.row.texts.extend(texts.get(question, ()))
 
     def _check_source(self, content: Answer) -> Source:
         self.source = self.source or recognise(content)

@@ -153,6 +153,10 @@ def _texts(content: Answer) -> dict[str, list[str]]:
     return {_filter(content)[0]: texts}
 
 
+def _generated(content: Answer) -> dict[str, list[str]]:
+    return {"": content["model_response"].get("text") or []}
+
+
 def _is_lighteval(content: Answer) -> bool:
     return isinstance(content, dict) and all(
         isinstance(content.get(key), dict) for key in ("doc", "model_response")
@@ -181,5 +185,5 @@ HARNESSES = (
         partial(_read_lm_eval, divided=True),
         _filter,
     ),
-    Source("lighteval", "details of lighteval", _is_lighteval, _read_lighteval),
+    Source("lighteval", "details of lighteval", _is_lighteval, _read_lighteval, texts=_generated),
 )

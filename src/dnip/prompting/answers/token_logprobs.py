@@ -121,8 +121,8 @@ def _llama_cpp(content: dict[str, Any]) -> list[_Choice]:
 
 def _ollama(content: dict[str, Any]) -> list[_Choice]:
     message = content.get("message") or {"content": content.get("response")}
-    reason = content.get("done_reason")
-    return [_choice(message.get("content"), content.get("logprobs"), reason)]
+    text, reason = message.get("content"), content.get("done_reason")
+    return [_choice(text, content.get("logprobs"), reason)]
 
 
 def _message(content: dict[str, Any]) -> list[_Choice]:
@@ -184,8 +184,7 @@ def _gemini_choice(candidate: dict[str, Any]) -> _Choice:
 
 def _gemini_token(token: dict[str, Any]) -> dict[str, Any]:
     # A zero is left out of the JSON; the service's own client writes null.
-    number = token.get("logProbability")
-    logprob = 0.0 if number is None else number
+    logprob = token.get("logProbability") or 0.0
     return {"token": token.get("token") or "", "logprob": logprob, "id": token.get("tokenId")}
 
 

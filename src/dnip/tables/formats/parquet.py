@@ -174,7 +174,7 @@ def arrow_batches(file: IO[bytes], source: str, most: int = 1024) -> Iterator[pa
         reader = arrow.ipc.open_file(file) if is_file else arrow.ipc.open_stream(file)
         for batch in map(reader.get_batch, range(reader.num_record_batches)) if is_file else reader:
             batch.validate(full=True)
-            n_rows = rows_per_block(most, batch.num_columns)
+            n_rows = rows_per_block(most, len(batch.schema.names))  # which may be no Unicode
             yield from (batch.slice(i, n_rows) for i in range(0, batch.num_rows, n_rows))
     except (arrow.ArrowException, OSError, ValueError) as error:
         raise _damaged(source, error, "Arrow") from error
