@@ -13,7 +13,7 @@ from dnip import InvalidInputError
 from dnip.tables import ProbabilityTable, open_writer
 from dnip.tables.reading import read_rows
 
-SUFFIXES = ["csv", "csv.gz", "jsonl", "jsonl.gz", "npz", "parquet"]
+SUFFIXES = ["csv", "csv.gz", "tsv", "jsonl", "jsonl.gz", "npz", "parquet", "arrow"]
 
 # Everything that UTF-8 can hold but NUL.
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1)
