@@ -227,6 +227,6 @@ def _confidence_like(
     default = _nearness if decision.kind == "score" else _above_chance
     definitions = (default, _share_of_all, _best, _evenness)
     off = [abs(definition(decision) - reported) for definition in definitions]
-    nearest = int(np.argmin(off))
+    nearest = off.index(min(off))
     explained = off[nearest] <= _ROUNDED
     return definitions[nearest] if explained else default, bool(explained)
