@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 pytest.importorskip("uvicorn")
-pytest.importorskip("aiohttp")
 
 from fuzzing import COUNTS, PATIENCE, fuzzed
 from sidecars import FITTED, SYSTEM_ONE, Upstream, ask, reply

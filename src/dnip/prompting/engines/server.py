@@ -250,8 +250,7 @@ class ServerEngine:
             raise InvalidInputError(f"model must be a name the server knows; got {self.model!r}")
         check_choice("endpoint", self.endpoint, tuple(self.ENDPOINTS))
         try:
-            extra = json.dumps(dict(self.extra_body or {}), allow_nan=False, ensure_ascii=False)
-            extra.encode()  # what a request can hold
+            json.dumps(dict(self.extra_body or {}), ensure_ascii=False, allow_nan=False).encode()
         except (TypeError, ValueError, RecursionError) as error:
             raise InvalidInputError(f"extra_body must be a JSON object: {error}") from error
 

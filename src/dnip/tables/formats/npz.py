@@ -135,8 +135,8 @@ class NpzWriter:
         arrays["probabilities"] = np.column_stack(columns)
         if layout.classes != default_classes(len(layout.classes)):
             arrays[_CLASSES] = np.array(layout.classes)
-        content = io.BytesIO()  # zip counts places, which /dev/null does not keep
-        np.savez_compressed(content, **arrays)  # type: ignore[arg-type]
+        # zip counts places, which /dev/null does not keep
+        np.savez_compressed(content := io.BytesIO(), **arrays)  # type: ignore[arg-type]
         self._file.write(content.getbuffer())
 
     def discard(self) -> None:
