@@ -223,6 +223,14 @@ def test_an_exception_in_the_middle_leaves_the_old_file(old, table, assert_same,
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
+def test_a_device_takes_every_format(tmp_path, table, suffix):
+    path = tmp_path / f"t.{suffix}"
+    path.symlink_to("/dev/null")
+    table.write(path)
+    assert path.is_char_device()
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
 def test_a_file_without_rows_is_not_written(tmp_path, table, suffix):
     path = tmp_path / f"t.{suffix}"
     with pytest.raises(InvalidInputError, match="no rows to write"):

@@ -309,9 +309,10 @@ def test_equals_one_chat_at_a_time(chat_model, template):
         "{{ messages.__class__.__mro__[1].__subclasses__() }}",
         "{{ messages.append(1) }}",
         "{% include 'config.json' %}",
+        "{{ 'x' * (messages | length * 100000001) }}",
     ],
 )
-def test_a_template_reads_and_runs_nothing(chat_model, template, monkeypatch):
+def test_a_template_reads_and_runs_nothing_and_has_an_end(chat_model, template, monkeypatch):
     folder = chat_model(template)
     before = sorted(path.name for path in folder.iterdir())
     monkeypatch.chdir(folder)  # where there is a file to read
