@@ -5,14 +5,20 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import tomllib
 import zipfile
+from itertools import chain
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.version import Version
 
 PROJECT = Path(__file__).resolve().parents[1]
 FIT = "import sys; sys.argv[1:] = ['fit', 'table.csv']; from dnip.cli import main; main()"
 REQUIRED = "import setup; print(setup.get_requires_for_build_wheel())"
+#: The oldest releases without a known advisory, of libraries that read what others send.
+SAFE = {"jinja2": "3.1.6", "starlette": "1.3.1", "uvicorn": "0.34", "aiohttp": "3.14.3"}
 
 
 def run(code, folder, *, without=(), **environment):
@@ -39,6 +45,24 @@ def test_missing_headers_are_named():
     assert done.returncode == 1
     assert done.stderr.startswith("Building dnip needs a C compiler and Python's headers")
     assert "nowhere" in done.stderr
+
+
+def test_no_extra_admits_a_release_with_a_known_advisory():
+    project = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]
+    wanted = map(Requirement, chain(*project["optional-dependencies"].values()))
+    floors = [
+        (one.name, min(part.version for part in one.specifier if part.operator == ">="))
+        for one in wanted
+        if one.name in SAFE
+    ]
+    assert {name for name, _ in floors} == set(SAFE)
+    assert [one for one in floors if Version(one[1]) < Version(SAFE[one[0]])] == []
+
+
+def test_the_card_of_the_small_model_names_its_own_licence():
+    licence, card = (Path(PROJECT, "models/small", name) for name in ("LICENSE", "MODEL_CARD.md"))
+    assert "does not cover model.safetensors" in licence.read_text()
+    assert "`LICENSE` says what may be done" in card.read_text()
 
 
 @pytest.fixture(scope="module")

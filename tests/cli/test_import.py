@@ -93,6 +93,27 @@ def test_what_is_missing_is_counted_and_named(dnip, write):
     assert table.probabilities[1].tolist() == [1, 0]
 
 
+def test_votes_are_counted_and_their_steps_are_told(dnip, write):
+    said = {"a": ["spam", "Ham", "SPAM", "no"], "b": ["ham", "spam"], "c": ["no", None]}
+    answers = [{"row_id": row, "text": one} for row, texts in said.items() for one in texts]
+    write("a.jsonl", lines(*answers))
+    write("gold.csv", "row_id,label\nc,ham\nb,spam\na,ham\n")
+    run = dnip("import", "a.jsonl", *CLASSES, "--votes", "--on", "row_id", "--gold", "gold.csv")
+    assert run.status == 0
+    assert run.out.splitlines() == [
+        "2 rows written to t.csv, 2 of them with a label",
+        "source votes, question text; captured mass 0.875 on average",
+    ]
+    assert run.err.splitlines() == [
+        "note: votes of a row: 2 to 3, so probabilities are multiples of 1/2 to 1/3; rows with "
+        "ties for the best class: 1; no votes, of 8 answers: 1 refusals and 2 without a class",
+        "note: rows without a vote, which are not in the table: 1 (c)",
+    ]
+    table = ProbabilityTable.read("t.csv", ["ham", "spam"])
+    assert (table.ids.tolist(), table.labels.tolist()) == (["a", "b"], [0, 1])
+    np.testing.assert_allclose(table.probabilities, [[1 / 3, 2 / 3], [0.5, 0.5]])
+
+
 GOLD = ("--gold", "gold.csv")
 ID = {"id": "a"}
 TWO = {"a": 0.5, "b": 0.5}

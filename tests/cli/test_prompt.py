@@ -101,7 +101,7 @@ def words(task, *options):
         ((*SERVER, "--extra-body", "[1]"), ["--extra-body must be a JSON object"]),
         ((*SERVER, "--top-logprobs", "21"), ["top_logprobs", "21"]),
         (("--model", "http://u:secret@h/v1", "--served-model", "m"), ["no user name, password"]),
-        ((*SERVER[:3], "\udcff"), ["engine.model is no valid Unicode"]),
+        ((*SERVER[:3], "\udcff"), ["a name the server knows; got"]),
     ],
 )
 def test_what_does_not_go_together_or_is_out_of_range_is_refused(dnip, task, folder, options, told):
@@ -176,3 +176,4 @@ def test_a_server_is_audited_by_asking_it(dnip, task):
     assert run.json["n_measured"] == 8
     assert run.json["mass"] == pytest.approx(0.9)
     assert [one["ids"] for one in run.json["classes"]] == [[], []]
+    dnip("audit", task, *SERVER[:3], "\udcff").assert_refused("a name the server knows")

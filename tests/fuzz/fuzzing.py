@@ -142,7 +142,7 @@ def pipe(path, content):
                 time.sleep(0.002)
                 continue
             os.set_blocking(end, True)
-            with os.fdopen(end, "wb") as file, suppress(BrokenPipeError):
+            with suppress(BrokenPipeError), os.fdopen(end, "wb") as file:  # closing writes, too
                 file.write(content)
             return
 

@@ -1,5 +1,6 @@
 """Prompts: how they are worded, and that templates of task files read and run nothing."""
 
+import tracemalloc
 from dataclasses import replace
 
 import pytest
@@ -140,3 +141,11 @@ def test_no_code_runs_and_no_file_is_read(template, tmp_path, monkeypatch):
 def test_a_template_that_fails_is_named_with_what_it_may_use(template):
     with pytest.raises(InvalidInputError, match=r"task mood: .*It may use text, choices, deep"):
         fill(template)
+
+
+def test_a_huge_constant_is_not_computed_as_the_template_is_compiled():
+    tracemalloc.start()
+    assert len(fill("\U0001f600{{ 'x' * 10**7 }}")) == 10**7 + 1
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 10**8  # the text takes half of it

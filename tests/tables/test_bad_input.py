@@ -163,10 +163,12 @@ def test_parts_with_other_columns_are_refused(tmp_path, table):
 
 
 def test_paths(tmp_path):
-    tsv = tmp_path / "t.tsv"
-    tsv.touch()
-    assert_refused(tsv, ["'.tsv'", ".csv, .csv.gz, .jsonl, .jsonl.gz, .npz, .parquet"])
-    assert_refused(tsv / "t.csv", ["cannot be read"])
+    xlsx = tmp_path / "t.xlsx"
+    xlsx.touch()
+    assert_refused(
+        xlsx, ["'.xlsx'", ".csv, .csv.gz, .tsv, .jsonl, .jsonl.gz, .npz, .parquet, .arrow"]
+    )
+    assert_refused(xlsx / "t.csv", ["cannot be read"])
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "npz"])

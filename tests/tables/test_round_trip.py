@@ -16,7 +16,7 @@ from dnip import InvalidInputError
 from dnip.tables import ProbabilityTable, open_writer
 from dnip.tables.reading import read_rows
 
-SUFFIXES = ["csv", "csv.gz", "jsonl", "jsonl.gz", "npz", "parquet"]
+SUFFIXES = ["csv", "csv.gz", "tsv", "jsonl", "jsonl.gz", "npz", "parquet", "arrow"]
 
 # Everything that UTF-8 can hold but NUL.
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1)
@@ -177,6 +177,14 @@ def test_an_exception_in_the_middle_leaves_the_old_file(tmp_path, table, assert_
         write()
     assert list(tmp_path.iterdir()) == [path]
     assert_same(ProbabilityTable.read(path, table.classes), old)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_a_device_takes_every_format(tmp_path, table, suffix):
+    path = tmp_path / f"t.{suffix}"
+    path.symlink_to("/dev/null")
+    table.write(path)
+    assert path.is_char_device()
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)

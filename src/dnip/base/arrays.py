@@ -160,11 +160,11 @@ def _check_cells(p: NDArray[np.floating[Any]], location: Location) -> tuple[Inte
     for first in range(0, len(p), step):
         block = p[first : first + step].astype(np.float64, copy=False)
         sums = row_sums(block)
-        if not np.isfinite(sums).all() or (block < 0).any():
+        if not np.isfinite(sums).all() or block.min() < 0:
             _refuse_cell(p, location)
-        if empty is None and (sums <= 0).any():
+        if empty is None and sums.min() <= 0:
             empty = first + int(np.argmax(sums <= 0))
-        rows = np.flatnonzero(np.abs(sums - 1) > ROW_SUM_TOLERANCE)
+        rows = (np.abs(sums - 1) > ROW_SUM_TOLERANCE).nonzero()[0]
         off.append(rows + first)
         off_sums.append(sums[rows])
     if empty is not None:
@@ -393,7 +393,7 @@ def row_sums(probabilities: NDArray[np.floating[Any]]) -> Floats:
             step = max(1, _MAX_ENTRIES // max(1, p.shape[1]))
             for start in range(0, len(p), step):
                 rows = slice(start, start + step)
-                sums[rows] = np.cumsum(p[rows], axis=1, dtype=np.float64)[:, -1]
+                sums[rows] = p[rows].cumsum(axis=1, dtype=np.float64)[:, -1]
         else:
             for column in p.T:
                 sums += column

@@ -47,7 +47,7 @@ def decide(
     p = probabilities
     if p.flags.c_contiguous:
         scores = p if multipliers is None else multipliers * p
-        return np.asarray(np.argmax(scores, axis=1))
+        return np.asarray(scores.argmax(axis=1))
     # for short rows, numpy's argmax takes several times as long as work on whole columns
     n_classes = p.shape[1]
     factors = np.ones(n_classes) if multipliers is None else multipliers.astype(np.float64)

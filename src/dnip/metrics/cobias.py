@@ -84,14 +84,10 @@ def odd_classes(confusion: ArrayLike) -> Integers:
     >>> odd_classes([[5, 0, 0], [1, 5, 3], [2, 2, 5]])
     array([-1,  2,  0])
     """
-    counts = as_counts(confusion)
-    true, wrong = np.nonzero(counts)
-    errors = true != wrong
-    true, wrong = true[errors], wrong[errors]
-    order = np.lexsort((-wrong, counts[true, wrong], true))
-    odd = np.full(len(counts), -1)
-    odd[true[order]] = wrong[order]  # the last one of a class stays
-    return odd
+    errors = as_counts(confusion).copy()
+    np.fill_diagonal(errors, 0)
+    odd = errors.argmax(axis=1)
+    return np.where(errors[np.arange(len(odd)), odd] > 0, odd, -1)
 
 
 def cobias_single(confusion: ArrayLike) -> float:

@@ -76,7 +76,14 @@ def describe_import(summary: ImportSummary, out: Path) -> str:
 
 def notes_on_import(summary: ImportSummary) -> Iterator[str]:
     """Yield what a user should know of answers that are missing, incomplete or rounded."""
-    for kind, ids in (("refusals", summary.refused), ("failed requests", summary.failed)):
+    if summary.votes:
+        yield (
+            "votes of a row: {fewest:,} to {most:,}, so probabilities are multiples of 1/{fewest} "
+            f"to 1/{{most}}; rows with ties for the best class: {summary.n_tied:,}; no votes, of "
+            "{answers:,} answers: {refused:,} refusals and {unmatched:,} without a class"
+        ).format(**summary.votes)
+    refusals = "rows without a vote" if summary.votes else "refusals"
+    for kind, ids in ((refusals, summary.refused), ("failed requests", summary.failed)):
         if ids:
             yield f"{kind}, which are not in the table: {len(ids):,} ({listed(ids)})"
     if summary.n_other:
@@ -91,7 +98,7 @@ def notes_on_import(summary: ImportSummary) -> Iterator[str]:
         yield f"answers that name several classes, of which the last is read: {summary.n_several:,}"
     if summary.n_normalised:
         yield f"rows whose numbers do not sum to 1, divided by their sum: {summary.n_normalised:,}"
-    if summary.decimals:
+    if summary.decimals and not summary.votes:
         yield (
             f"probabilities are rounded to {10.0**-summary.decimals:g}; rows with ties for the "
             f"best class: {summary.n_tied:,}"

@@ -264,12 +264,10 @@ def _parse_extra(text: str | None) -> dict[str, Any] | None:
         return None
     try:
         fields = json.loads(text)
-        json.dumps(fields, ensure_ascii=False).encode()  # what a request cannot hold
     except (ValueError, RecursionError):
         fields = None
     if not isinstance(fields, dict):
         raise InvalidInputError(
-            "--extra-body must be a JSON object in valid Unicode",
-            hint="""Such as '{"reasoning_effort": "low"}'""",
+            "--extra-body must be a JSON object", hint="""Such as '{"reasoning_effort": "low"}'"""
         )
     return fields

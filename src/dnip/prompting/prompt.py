@@ -16,6 +16,13 @@ _PROMPT, _ANSWER = "\ue000", "\ue001"
 _MOST_LETTERS = 100_000_000
 
 
+def check_size(text: str) -> str:
+    """Return a prompt as a template gave it, unless no model can take it (ValueError)."""
+    if len(text) > _MOST_LETTERS:
+        raise ValueError(f"it gives {len(text):,} letters, more than any model takes")
+    return text
+
+
 @dataclass(frozen=True)
 class Prompt:
     """One prompt in two parts; engines compute the first once for all rows.
@@ -129,14 +136,11 @@ class PromptBuilder:
     def _fill(self, name: str, parts: Mapping[str, Any]) -> str:
         template = self._templates[name]
         try:
-            text = str(template.render(parts))
-            if len(text) > _MOST_LETTERS:
-                raise ValueError(f"it gives {len(text):,} letters, more than any model takes")
+            return check_size(str(template.render(parts)))
         except Exception as error:  # a template may hold any expression
             raise self._refused(
                 f"the template of the {name} fails: {error or type(error).__name__}", parts
             ) from error
-        return text
 
     @cached_property
     def _templates(self) -> dict[str, Any]:
@@ -144,8 +148,12 @@ class PromptBuilder:
         jinja: Any = load_optional("jinja2", purpose=purpose, extra="prompt")
         sandbox: Any = load_optional("jinja2.sandbox", purpose=purpose, extra="prompt")
         # Others may have written a template: without a loader, it can read no file either.
+        # Nothing is computed as it is compiled: a huge text would take many times its memory.
         environment = sandbox.ImmutableSandboxedEnvironment(
-            undefined=jinja.StrictUndefined, keep_trailing_newline=True
+            undefined=jinja.StrictUndefined,
+            keep_trailing_newline=True,
+            optimized=False,
+            finalize=jinja.pass_context(lambda _, value: value),
         )
         example, demonstration = self.task.template, self.task.demonstration
         if self.chain_of_thought:

@@ -101,7 +101,8 @@ class Block:
     @property
     def leading(self) -> tuple[str, ...]:
         """Names of the columns that hold no probabilities of classes."""
-        return tuple(name for name in self.columns if name not in self.layout.probabilities)
+        probabilities = set(self.layout.probabilities)
+        return tuple(name for name in self.columns if name not in probabilities)
 
 
 @dataclass(frozen=True, eq=False)

@@ -138,7 +138,7 @@ class ProbabilityTable(Rows):
     def read(
         cls, path: str | os.PathLike[str], classes: Sequence[str] | None = None
     ) -> ProbabilityTable:
-        r"""Read a table from CSV, Parquet, JSON lines or NPZ, by suffix.
+        r"""Read a table from CSV, TSV, Parquet, Arrow, JSON lines or NPZ, by suffix.
 
         The class columns are `p0`, `p1`, ... or carry the names of `classes`. Where there are
         neither, all columns are classes but `label`, `id`, `prediction`, `mass`, `samples` and
@@ -149,8 +149,8 @@ class ProbabilityTable(Rows):
         Parameters
         ----------
         path : path-like
-            A file that ends in .csv, .csv.gz, .parquet, .jsonl, .jsonl.gz or .npz, or a folder of
-            Parquet part files.
+            A file that ends in .csv, .csv.gz, .tsv, .parquet, .arrow, .feather, .jsonl, .jsonl.gz
+            or .npz, or a folder of Parquet part files.
         classes : sequence of str, optional
             Class names. Files whose columns have these names need none here; nor do Parquet and
             NPZ files that carry them.
@@ -229,7 +229,7 @@ class ProbabilityTable(Rows):
         Parameters
         ----------
         path : path-like
-            Ends in .csv, .csv.gz, .parquet, .jsonl, .jsonl.gz or .npz.
+            Ends in .csv, .csv.gz, .tsv, .parquet, .arrow, .feather, .jsonl, .jsonl.gz or .npz.
 
         Raises
         ------

@@ -119,7 +119,8 @@ def open_writer(path: str | os.PathLike[str], classes: Sequence[str]) -> Iterato
     Parameters
     ----------
     path : path-like
-        Ends in .csv, .csv.gz, .parquet, .jsonl, .jsonl.gz or .npz (which is gathered in memory).
+        Ends in .csv, .csv.gz, .tsv, .parquet, .arrow, .feather, .jsonl, .jsonl.gz or .npz (which is
+        gathered in memory).
     classes : sequence of str
         Class names of all rows to come.
 

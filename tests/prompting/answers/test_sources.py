@@ -190,10 +190,14 @@ def test_refusals_are_counted_and_left_out(refusal):
     ("source", "answer", "told"),
     [
         ("logprobs", chat("a", ("a", {"a": 1.5})), "log-probability 0.405"),
-        ("logprobs", {"choices": [{"message": {"content": "ham"}}]}, "no log-probabilities"),
+        ("logprobs", {"choices": [{"text": "ham"}]}, "completion of OpenAI's API has no log-"),
+        ("logprobs", {"content": [{"text": "ham"}]}, "message of Anthropic has no log-.*--votes"),
+        ("logprobs", {"content": "ham", "response_metadata": {}}, "message of LangChain has no"),
+        ("logprobs", {"outputs": [{"text": "ham", "token_ids": [4]}]}, "output of vLLM has no log"),
+        ("logprobs", {"message": {"content": "ham", "thinking": "?"}}, "answer of Ollama has no"),
         ("logprobs", chat("spam", ("spam", {"spam": 0.5, "a": 0.5})), "no answer reports a token"),
         ("logprobs", {"choices": []}, "no choices"),
-        ("logprobs", {"output": []}, "no log-probabilities"),
+        ("logprobs", {"output": [{"type": "reasoning"}]}, "answer of Responses has no log-"),
         ("lm-eval", {"doc_id": 0, "resps": [["some text"]]}, "instead of log-likelihoods"),
         ("lm-eval", {"doc_id": 0, "resps": [[[-1, True]]]}, "holds 1 log-likelihoods"),
         ("lm-eval", {"doc_id": 0, "resps": [[[0.5, True]], [[-1, 0]]]}, "log-likelihood is 0.5"),
@@ -266,6 +270,109 @@ def test_a_target_that_may_be_a_place_or_a_text_is_refused():
     answer["arguments"] = [["?", " 1"], ["?", " 2"]]
     with pytest.raises(InvalidInputError, match="the place of a choice, or its text"):
         read_answers([answer], ["1", "2"])
+
+
+# --- votes ---------------------------------------------------------------------------------------
+
+OPENAI = ("stop", "length", "content_filter")
+#: How each service writes an answer that ended, was cut, or was refused: without log-probabilities.
+SAYS = {
+    "choices": lambda text, end: {
+        "message": {"content": f"<think>ham</think>{text}"},
+        "finish_reason": OPENAI[end],
+    },
+    "candidates": lambda text, end: {
+        "content": {"parts": [{"text": "ham", "thought": True}, {"text": text}]},
+        "finish_reason": ("STOP", "MAX_TOKENS", "SAFETY")[end],
+    },
+    "outputs": lambda text, end: {"text": text, "token_ids": [], "finish_reason": OPENAI[end]},
+    "Anthropic": lambda text, end: {
+        "type": "message",
+        "content": [{"type": "thinking", "thinking": "ham"}, {"type": "text", "text": text}],
+        "stop_reason": ("end_turn", "max_tokens", "refusal")[end],
+    },
+    "LangChain": lambda text, end: {
+        "lc": 1,
+        "id": ["langchain"],
+        "kwargs": {"content": text, "response_metadata": {"finish_reason": OPENAI[end]}},
+    },
+    "Responses": lambda text, end: {
+        "output": [{"type": "message", "content": [{("text", "text", "refusal")[end]: text}]}],
+        "incomplete_details": {"reason": "max_output_tokens"} if end == 1 else None,
+    },
+    "Ollama": lambda text, end: {"message": {"content": text}, "done_reason": OPENAI[end]},
+    "llama.cpp": lambda text, end: {
+        "content": text,
+        "completion_probabilities": [],
+        "stop_type": ("eos", "limit", "refusal")[end],
+    },
+    "a column": lambda text, end: {"answer": (text, "", None)[end], "label": "ham"},
+}
+VOTES = {"It is ham.": 0, "ham? No: SPAM": 1, "I cannot say": None}
+
+
+@pytest.mark.parametrize("service", SAYS)
+def test_votes_of_repeated_answers_are_counted(service):
+    rng = np.random.default_rng(0)
+    votes, answers, refused = np.zeros((12, 2)), [], 0
+    for row in range(12):
+        said = []
+        for text in rng.choice([*VOTES], 4):
+            end = 2 if row == 7 else int(rng.choice(3, p=[0.6, 0.2, 0.2]))
+            refused += end == 2
+            if end == 0 and VOTES[text] is not None:
+                votes[row, VOTES[text]] += 1
+            said.append(SAYS[service](str(text), end))
+        if service in ("choices", "candidates", "outputs"):  # several in one response
+            said = [{service: said[:3]}, {service: said[3:]}]
+        answers += [{"name": str(row), "response": one} for one in said]
+    table, summary = read_answers(rng.permutation(answers).tolist(), CLASSES, votes=True, on="name")
+    n = votes.sum(axis=1)
+    rows = table.ids.astype(int)
+    assert set(rows) == set(np.flatnonzero(n))
+    assert set(summary.refused) == set(map(str, np.flatnonzero(n == 0)))
+    np.testing.assert_allclose(table.probabilities, (votes / np.maximum(n, 1)[:, None])[rows])
+    np.testing.assert_allclose(table.mass, n[rows] / 4)
+    assert summary.n_tied == (votes[rows, 0] == votes[rows, 1]).sum()
+    assert (summary.source, summary.votes) == (
+        "votes",
+        {
+            "answers": 48,
+            "refused": refused,
+            "unmatched": 48 - refused - n.sum(),
+            "fewest": n[rows].min(),
+            "most": n.max(),
+        },
+    )
+
+
+def test_votes_of_a_batch_of_lists_and_of_decisions_are_counted():
+    said = SAYS["Anthropic"]("spam", 0)
+    batch = [{"custom_id": "7", "result": {"type": "succeeded", "message": said}}] * 3
+    batch += [{"custom_id": "7", "result": {"type": "expired"}}]
+    one = {"type": "choice", "choice": "spam", "probabilities": {"ham": 0.5, "spam": 0.5}}
+    generated = {"doc_id": 7, "resps": [["spam"] * 3], "filtered_resps": ["spam"]}
+    texts = {"id": 7, "answers": ["spam"] * 3}
+    details = {"id": 7, "doc": {"id": "0"}, "model_response": {"text": ["spam"] * 3}}
+    for answers in (batch, [generated], [details], [texts], [choice(one) | {"id": 7}] * 3):
+        table, summary = read_answers(answers, CLASSES, votes=True)
+        assert (table.ids.tolist(), table.probabilities.tolist()) == (["7"], [[0, 1]])
+        assert (summary.votes["answers"], len(summary.failed)) == (3, int(answers is batch))
+
+
+@pytest.mark.parametrize(
+    ("answers", "told"),
+    [
+        ([{"id": 1, "a": None}, {"id": 1, "a": "egg"}], "no answers with .*votes; refused: 1"),
+        ([{"id": 1, "a": "ham"}, {"id": 2, "a": "ham"}], "answer 2: the id 2 is given once"),
+        ([{"id": 1, "a": "ham", "label": c} for c in [*CLASSES, "ham"]], "id '1' is already"),
+        ([{"id": 1, "a": "ham", "b": "ham"}], "several questions: a, b"),
+    ],
+    ids=["no votes", "single answers", "two labels", "two columns"],
+)  # fmt: skip
+def test_answers_that_make_no_votes_are_refused(answers, told):
+    with pytest.raises(InvalidInputError, match=told):
+        read_answers(answers, CLASSES, votes=True)
 
 
 # --- real writers -------------------------------------------------------------------------------

@@ -295,9 +295,10 @@ def test_equals_one_chat_at_a_time(copy, template):
         "{{ messages.__class__.__mro__[1].__subclasses__() }}",
         "{{ messages.append(1) }}",
         "{% include 'config.json' %}",
+        "{{ 'x' * (messages | length * 100000001) }}",
     ],
 )
-def test_a_template_reads_and_runs_nothing(copy, template, monkeypatch):
+def test_a_template_reads_and_runs_nothing_and_has_an_end(copy, template, monkeypatch):
     add_chat_template(copy, template)
     before = sorted(copy.iterdir())
     monkeypatch.chdir(copy)  # where there is a file to read

@@ -16,7 +16,7 @@ from dnip.prompting.engines.base import Fill
 
 def import_(
     files: Annotated[
-        list[Path], Argument("Answers of one model: .json, .jsonl, .csv, .parquet, also with .gz.")
+        list[Path], Argument("Answers of one model: .json, .jsonl, .csv, .tsv, .parquet, .arrow.")
     ],
     classes: Annotated[str, Option("Class names in order, comma-separated.", metavar="A,B,C")],
     out: Annotated[Path, Option("The probability table to write.", metavar="TABLE")],
@@ -64,18 +64,23 @@ def import_(
             "ceiling (the most it can be) or half of that."
         ),
     ] = Fill.HALF,
+    votes: Annotated[
+        bool, Option("Count the answers to each row as votes for the classes that they name.")
+    ] = False,
     json: options.AsJson = False,
 ) -> None:
     """Make a probability table of answers that you already have.
 
     Reads the answers of decision servers, saved log-probabilities and batch outputs of language
     models, samples of evaluation harnesses, and any file with a column for each class. Refusals
-    and failed requests are counted and left out. What was found is written to TABLE.meta.json.
+    and failed requests are counted and left out. Answers without probabilities need --votes, and
+    several for each row. What was found is written to TABLE.meta.json.
 
     Examples
     --------
     dnip import answers.jsonl --classes ham,spam --out opt.csv
     dnip import answers.json --classes ham,spam --gold gold.csv --out opt.csv
+    dnip import sampled.jsonl --classes ham,spam --votes --on row_id --out opt.csv
     """
     from dnip.base.files import check_files
     from dnip.presenting.prompting import describe_import, notes_on_import
@@ -96,6 +101,7 @@ def import_(
             on=on,
             label=label,
             fill=fill,
+            votes=votes,
         )
         write_import(imported, out)
     summary = imported.summary

@@ -227,6 +227,5 @@ def _confidence_like(
     default = _nearness if decision.kind == "score" else _above_chance
     definitions = (default, _share_of_all, _best, _evenness)
     off = [abs(definition(decision) - reported) for definition in definitions]
-    nearest = int(np.argmin(off))
-    explained = off[nearest] <= _ROUNDED
-    return definitions[nearest] if explained else default, bool(explained)
+    least = min(off)
+    return (definitions[off.index(least)], True) if least <= _ROUNDED else (default, False)

@@ -259,10 +259,11 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=_once)
+_ENCODER = json.JSONEncoder(separators=(",", ":"))
 
 
 def _written(body: object) -> bytes:
-    return json.dumps(body, separators=(",", ":")).encode()
+    return _ENCODER.encode(body).encode()
 
 
 class _Passed(StreamingResponse):

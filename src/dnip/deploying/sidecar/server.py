@@ -37,6 +37,7 @@ def make_server(app: Starlette, *, timeout: float, grace: float) -> uvicorn.Serv
         log_config=None,
         log_level="error",
         access_log=False,
+        proxy_headers=False,
         server_header=False,
         date_header=False,
         timeout_graceful_shutdown=math.ceil(grace),

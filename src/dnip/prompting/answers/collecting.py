@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from dnip.base.errors import BackendError, CorrectedError, InvalidInputError, listed
 from dnip.deploying.decisions.marks import mark_of
 from dnip.prompting.answers.gold import BY_ROW
@@ -16,7 +18,9 @@ from dnip.prompting.files import Found
 from dnip.tables.columns import ID, LABEL
 
 #: Under which name answers hold the model that gave them.
-_MODEL = ("model", "modelVersion", "model_version")
+_MODEL = ("model", "modelVersion", "model_version", "model_name")
+#: Under which names they hold an id of their own.
+_IDS = (ID, "request_id", "doc_id")
 
 
 class Kept(NamedTuple):
@@ -37,11 +41,14 @@ class Collector:
         Without a question, the answers may hold one only.
     source : Source or None
         Recognised in the first answer where it is not given.
+    voting : bool
+        Whether the texts of answers are kept, all those to one row together.
     on, label : str or None
         The names under which answers hold their ids and labels, where they are given.
     model, question : str or None
         What the answers say.
-    kept : list of Kept
+    kept : dict of Kept
+        By number; by id and label where texts are kept.
     n_answers : int
         Answers so far, those that are not kept included.
     refused, failed : list of str
@@ -52,11 +59,12 @@ class Collector:
 
     wanted: Wanted
     source: Source | None = None
+    voting: bool = False
     on: str | None = None
     label: str | None = None
     model: str | None = None
     question: str | None = None
-    kept: list[Kept] = field(default_factory=list)
+    kept: dict[object, Kept] = field(default_factory=dict)
     n_answers: int = 0
     refused: list[str] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
@@ -89,25 +97,32 @@ class Collector:
         if failed:
             self.failed.append(where if batch_id is None else str(batch_id))
             return
+        content = _unwrapped(content)
         if isinstance(content, dict) and SOURCES["decisions"].recognises(content.get("raw")):
             content = content["raw"]  # beside what LangChain corrected
         source = self._check_source(content)
         self._check_model(where, content)
-        names = list(source.questions(content))
+        texts = source.texts(content) if self.voting else {}
+        names = list(texts or source.questions(content))
         question = self._check_question(names)
         if question not in names:
             self.n_other += 1
             return
         if (by := mark_of(content, question)) is not None:
             raise CorrectedError.at("the answer", by)
-        row = source.read(content, replace(self.wanted, question=question))
-        holders = [one for one in (saved, content) if isinstance(one, dict)]
+        row: Row | None = Row(np.empty(0))
+        if not self.voting:
+            row = source.read(content, replace(self.wanted, question=question))
+        holders = [one for one in (saved, content) if isinstance(one, dict) and "lc" not in one]
         row_id = self._id(holders, batch_id, row)
         if row is None:
             self.refused.append(where if row_id is None else str(row_id))
             return
         row = replace(row, row_id=row_id, label=self._label_of(holders, row))
-        self.kept.append(Kept(where, number, row))
+        # Other labels stay apart: then the id is there twice.
+        key = (str(row_id), str(row.label)) if self.voting and row_id is not None else number
+        first = self.kept.setdefault(key, Kept(where, number, row))
+        first.row.texts.extend(texts.get(question, ()))
 
     def _check_source(self, content: Answer) -> Source:
         self.source = self.source or recognise(content)
@@ -124,7 +139,8 @@ class Collector:
         return self.source
 
     def _check_model(self, where: str, content: Answer) -> None:
-        found = [content.get(key) for key in _MODEL] if isinstance(content, dict) else []
+        holders = [content, content.get("response_metadata")] if isinstance(content, dict) else []
+        found = [one.get(key) for one in holders if isinstance(one, dict) for key in _MODEL]
         model = next((name for name in found if isinstance(name, str)), None)
         if self.model is None:
             self.model, self._model_at = model, where
@@ -137,7 +153,8 @@ class Collector:
 
     def _check_question(self, names: list[str]) -> str:
         """Return the question to read: the one that is wanted, or the only one that there is."""
-        self._questions.update(dict.fromkeys(names))
+        beside = (self.on, self.label or LABEL)
+        self._questions.update((one, None) for one in names if one not in beside)
         if not self.wanted.question and len(self._questions) > 1:
             raise InvalidInputError(
                 f"there are several questions: {listed(tuple(self._questions))}",
@@ -149,7 +166,8 @@ class Collector:
     def _id(self, holders: list[dict[str, Any]], batch_id: object, row: Row | None) -> object:
         if self.on not in (None, BY_ROW):
             return _held(holders, str(self.on), "--on")
-        found = [batch_id, *(held.get(ID) for held in holders), row and row.row_id]
+        own = [held.get(key) for key in _IDS for held in holders]
+        found = [batch_id, *own, row and row.row_id]
         return next((one for one in found if one is not None), None)
 
     def _label_of(self, holders: list[dict[str, Any]], row: Row) -> object:
@@ -165,7 +183,7 @@ def open_envelope(saved: Answer) -> tuple[Answer, object, bool]:
     """Take an answer out of a line of a batch; other answers stay as they are.
 
     Lines of OpenAI's batches hold the answer in ``response.body``, those of Gemini's in
-    ``response``.
+    ``response``, those of Anthropic's in ``result.message``.
 
     Returns
     -------
@@ -185,6 +203,8 @@ def open_envelope(saved: Answer) -> tuple[Answer, object, bool]:
         return saved, None, False
     response, error = saved.get("response"), saved.get("error")
     batch_id = saved.get("custom_id", saved.get("key"))
+    if batch_id is not None and isinstance(result := saved.get("result"), dict):
+        return result.get("message"), batch_id, result.get("type") != "succeeded"
     if isinstance(response, dict):
         body = response.get("body", response)
         status = response.get("status_code", 200)
@@ -216,6 +236,12 @@ def _flattened(found: Iterable[Found]) -> Iterator[Found]:
             )
         else:
             yield Found(where, content)
+
+
+def _unwrapped(content: Answer) -> Answer:
+    """Take a message out of what LangChain's ``dumps`` and ``message_to_dict`` put around it."""
+    inner = content.get("kwargs", content.get("data")) if isinstance(content, dict) else None
+    return inner if isinstance(inner, dict) and "response_metadata" in inner else content
 
 
 @contextmanager

@@ -117,8 +117,7 @@ def _read_lm_eval(content: Answer, wanted: Wanted, *, divided: bool = False) -> 
             hint="Add the metric acc_mutual_info to the task, and run it again",
         )
     texts = _choices(content)[: len(logs)]
-    row = read_choices(logs, texts, content.get("target"), wanted, alone if divided else None)
-    return replace(row, row_id=content["doc_id"])
+    return read_choices(logs, texts, content.get("target"), wanted, alone if divided else None)
 
 
 def _log_likelihoods(content: dict[str, Any], wanted: Wanted) -> tuple[list[Any], list[Any]]:
@@ -148,6 +147,16 @@ def _choices(content: dict[str, Any]) -> list[str]:
     return texts
 
 
+def _texts(content: Answer) -> dict[str, list[str]]:
+    """Return what was generated: a list of repeats for each request."""
+    texts = [text for one in content["resps"] for text in one if isinstance(text, str)]
+    return {_filter(content)[0]: texts}
+
+
+def _generated(content: Answer) -> dict[str, list[str]]:
+    return {"": content["model_response"].get("text") or []}
+
+
 def _is_lighteval(content: Answer) -> bool:
     return isinstance(content, dict) and all(
         isinstance(content.get(key), dict) for key in ("doc", "model_response")
@@ -168,7 +177,7 @@ _TITLE = "samples of lm-evaluation-harness"
 
 #: In the order in which they are tried on an answer.
 HARNESSES = (
-    Source("lm-eval", _TITLE, _is_lm_eval, _read_lm_eval, _filter),
+    Source("lm-eval", _TITLE, _is_lm_eval, _read_lm_eval, _filter, _texts),
     Source(
         "lm-eval-mutual-info",
         f"{_TITLE}, over the probabilities without a context",
@@ -176,5 +185,5 @@ HARNESSES = (
         partial(_read_lm_eval, divided=True),
         _filter,
     ),
-    Source("lighteval", "details of lighteval", _is_lighteval, _read_lighteval),
+    Source("lighteval", "details of lighteval", _is_lighteval, _read_lighteval, texts=_generated),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -19,11 +19,12 @@ from dnip.base.files import atomic_path
 from dnip.base.typing import Floats
 from dnip.base.validation import check_classes
 from dnip.base.version import __version__
-from dnip.prompting.answers.collecting import Collector
+from dnip.prompting.answers.collecting import Collector, Kept
 from dnip.prompting.answers.gold import BY_ROW, join_by_id, join_by_row, read_gold
 from dnip.prompting.answers.registry import SOURCES
 from dnip.prompting.answers.source import Row, Wanted
 from dnip.prompting.engines.base import Fill
+from dnip.prompting.engines.votes import Ballot
 from dnip.prompting.files import Found, Places, read_values
 from dnip.prompting.fill import fill_rows
 from dnip.tables import ProbabilityTable
@@ -48,7 +49,7 @@ class ImportSummary:
     n_labelled : int
         Of these, rows with a gold label.
     source : str
-        The kind of answers.
+        The kind of answers; ``"votes"`` where these were counted.
     model, question : str or None
         Where the answers name them.
     mean_mass : float or None
@@ -72,6 +73,9 @@ class ImportSummary:
         Rows whose most probable classes are equally probable, so that the lowest is decided for.
     n_one_class : int
         Rows that give everything to one class: no weights could change the decision.
+    votes : dict or None
+        Where votes were counted: ``answers``, of which ``refused`` and ``unmatched`` are no vote,
+        and the ``fewest`` and ``most`` votes of a row. ``refused`` above are the rows without any.
     """
 
     files: tuple[str, ...]
@@ -91,6 +95,7 @@ class ImportSummary:
     n_normalised: int
     n_tied: int
     n_one_class: int
+    votes: dict[str, int] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
@@ -115,13 +120,14 @@ def read_answers(
     on: str | None = None,
     label: str | None = None,
     fill: Fill | str = Fill.HALF,
+    votes: bool = False,
 ) -> Import:
     """Read saved answers of one model into a probability table.
 
     Parameters
     ----------
     answers : sequence of path-like, dict or list
-        Files of answers (JSON, JSON lines, CSV, Parquet), or answers as parsed from JSON.
+        Files of answers (JSON, JSON lines, CSV, TSV, Parquet, Arrow), or answers parsed from JSON.
     classes : sequence of str
         Class names, in the order of the table.
     source : str, optional
@@ -139,6 +145,11 @@ def read_answers(
         The name of the labels in the gold file, or in the answers where there is none.
     fill : Fill or str
         The probability to take for a label that was not reported.
+    votes : bool, default=False
+        Whether to count the answers of each row as votes, as `Ballot` reads them. Answers are of
+        one row if they have the same id, or are several to one prompt. A probability is a share of
+        the row's votes, and captured mass the share of its answers that are votes. A row without a
+        vote is left out.
 
     Returns
     -------
@@ -168,17 +179,18 @@ def read_answers(
             hint=f"The sources are {', '.join(SOURCES)}",
         )
     given = None if source is None else SOURCES[source]
-    collector = Collector(wanted, given, on, label if gold is None else None)
+    collector = Collector(wanted, given, votes, on, label if gold is None else None)
     collector.add_all(_values(answers))
     files = [valid_unicode(os.fspath(one)) for one in answers if isinstance(one, str | os.PathLike)]
     origin = files[0] if len(files) == 1 else f"{len(files)} files" if files else "answers"
+    polled = _count_votes(collector, Ballot(wanted.names)) if votes else None
     if not collector.kept:
         raise InvalidInputError(
-            f"{origin}: there are no answers with probabilities; refused: "
+            f"{origin}: there are no answers with probabilities or votes; refused: "
             f"{len(collector.refused):,}, failed: {len(collector.failed):,}",
-            hint="Give a file that holds answers, one per line or in a list",
+            hint="Give a file that holds answers, and say with --map how they name the classes",
         )
-    where, numbers, rows = zip(*collector.kept, strict=True)
+    where, numbers, rows = zip(*collector.kept.values(), strict=True)
     location = Places(origin, (*wanted.names, MASS), places=where)
     p, counts = fill_rows(*_scores(rows, location), location, fill)
     ids = _ids(rows, location)
@@ -196,7 +208,7 @@ def read_answers(
         files=tuple(files),
         n=len(table),
         n_labelled=0 if table.labels is None else int((table.labels != UNLABELLED).sum()),
-        source=collector.source.name,
+        source="votes" if votes else collector.source.name,
         model=collector.model,
         question=collector.question or None,
         mean_mass=None if table.mass is None else float(table.mass.mean()),
@@ -206,6 +218,7 @@ def read_answers(
         failed=tuple(collector.failed),
         n_other=collector.n_other,
         **counts,
+        votes=polled,
     )
     return Import(table, summary)
 
@@ -250,6 +263,29 @@ def _names(classes: tuple[str, ...], given: Mapping[str, str] | None) -> tuple[s
             hint="Give each class a name of its own with --map",
         )
     return names
+
+
+def _count_votes(collector: Collector, ballot: Ballot) -> dict[str, int]:
+    """Give rows their shares of votes, and refuse those without a vote; return the counts."""
+    polled, collector.kept, cast = [*collector.kept.values()], {}, []
+    collector.n_answers = len(polled)
+    texts = [text for one in polled for text in one.row.texts]
+    if len(texts) == len(polled) > 1:
+        raise InvalidInputError(
+            f"{polled[1].where}: the id {polled[1].row.row_id!r} is given once, as all are",
+            hint="For votes, give all answers to a row the same id, and name its key with --on",
+        )
+    for number, (where, _, row) in enumerate(polled):
+        counts = ballot.count(map(ballot.read, row.texts))
+        if n := int(counts.sum()):
+            cast.append(n)
+            row = replace(row, scores=counts / n, mass=n / len(row.texts))  # noqa: PLW2901
+            collector.kept[number] = Kept(where, number, row)
+        else:
+            collector.refused.append(where if row.row_id is None else str(row.row_id))
+    counted = {"answers": len(texts), "refused": texts.count(None)}
+    counted["unmatched"] = len(texts) - texts.count(None) - sum(cast)
+    return counted | {"fewest": min(cast, default=0), "most": max(cast, default=0)}
 
 
 def _scores(rows: Sequence[Row], location: Places) -> tuple[Floats, Floats | None]:

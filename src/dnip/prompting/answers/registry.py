@@ -14,11 +14,12 @@ from dnip.deploying.decisions.answers import answers_of
 from dnip.prompting.answers.harnesses import HARNESSES
 from dnip.prompting.answers.source import Answer, Row, Source, Wanted, as_number, other_options
 from dnip.prompting.answers.token_logprobs import TOKEN_LOGPROBS
-from dnip.tables.columns import MASS
+from dnip.tables.columns import ID, MASS
 
 
 def _is_decision(content: Answer) -> bool:
-    return isinstance(content, dict) and isinstance(content.get("answers"), dict | list)
+    answers = content.get("answers") if isinstance(content, dict) else None
+    return isinstance(answers, dict | list) and not _is_flat({"": answers or {}})
 
 
 def _read_decision(content: Answer, wanted: Wanted) -> Row | None:
@@ -31,11 +32,15 @@ def _read_decision(content: Answer, wanted: Wanted) -> Row | None:
         raise other_options(decision.options, wanted) from error
     # As the server gave them: whether it rounded is lost when they are normalised.
     scores = decision.probabilities[order] * decision.total
-    return Row(scores, mass=decision.mass, row_id=content.get("request_id"))
+    return Row(scores, mass=decision.mass)
 
 
 def _questions_of(content: Answer) -> list[str]:
     return [name for name, _ in answers_of(content)]
+
+
+def _choices(content: Answer) -> dict[str, list[str | None]]:
+    return {name: [answer.get("choice")] for name, answer in answers_of(content)}
 
 
 def in_class_order(options: Mapping[str, object], wanted: Wanted) -> Floats:
@@ -89,9 +94,20 @@ def _read_classification(content: Answer, wanted: Wanted) -> Row:
 
 
 def _is_flat(content: Answer) -> bool:
-    return isinstance(content, dict) and not any(
-        isinstance(value, dict | list) for value in content.values()
+    cells = content.values() if isinstance(content, dict) else [{}]
+    return all(
+        _are_texts(one) if isinstance(one, list) else not isinstance(one, dict) for one in cells
     )
+
+
+def _are_texts(cells: list[object]) -> bool:
+    return all(isinstance(one, str | None) for one in cells)
+
+
+def _texts(content: Answer) -> dict[str, list[str | None]]:
+    """Return the columns of texts, of one in each row or of several."""
+    columns = {name: cell if isinstance(cell, list) else [cell] for name, cell in content.items()}
+    return {name: cells for name, cells in columns.items() if name != ID and _are_texts(cells)}
 
 
 def _read_columns(content: Answer, wanted: Wanted) -> Row:
@@ -99,7 +115,7 @@ def _read_columns(content: Answer, wanted: Wanted) -> Row:
     if missing:
         raise InvalidInputError(
             f"there is no column {missing[0]}; the columns are {listed(tuple(content))}",
-            hint="Name the column of a class with --map CLASS=COLUMN",
+            hint="Name the column of a class with --map CLASS=COLUMN; count texts with --votes",
         )
     scores = in_class_order({name: content[name] for name in wanted.names}, wanted)
     mass = content.get(MASS)
@@ -112,11 +128,11 @@ _MISSED, _ROUNDED = 0.01, 0.005
 _SERVERS = "System One, OpenAI decisions, LangChain"
 _PIPELINES = "pipelines of Hugging Face transformers"
 _IN_ORDER = (
-    Source("decisions", _SERVERS, _is_decision, _read_decision, _questions_of),
+    Source("decisions", _SERVERS, _is_decision, _read_decision, _questions_of, _choices),
     *HARNESSES,
     Source("hugging-face", _PIPELINES, _is_classification, _read_classification),
     TOKEN_LOGPROBS,
-    Source("columns", "a column for each class", _is_flat, _read_columns),
+    Source("columns", "a column for each class", _is_flat, _read_columns, texts=_texts),
 )
 #: By name, in the order in which they are tried on an answer.
 SOURCES = {one.name: one for one in _IN_ORDER}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, TypeAlias
@@ -53,6 +53,8 @@ class Row:
         the last is read.
     row_id, label : object
         The row's id and gold label, None where the answer holds none.
+    texts : list
+        The answers to the row, where their votes are counted; None for a refusal.
     """
 
     scores: Floats
@@ -62,6 +64,7 @@ class Row:
     names_several: bool = False
     row_id: object = None
     label: object = None
+    texts: list[str | None] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -81,6 +84,8 @@ class Source:
         InvalidInputError or BackendError for a damaged answer; the caller adds where it lies.
     questions : callable, optional
         The names of the questions that an answer holds.
+    texts : callable, optional
+        The texts that are votes, by question; None for a refusal.
     """
 
     name: str
@@ -88,6 +93,7 @@ class Source:
     recognises: Callable[[Answer], bool]
     read: Callable[[Answer, Wanted], Row | None]
     questions: Callable[[Answer], Sequence[str]] = field(default=lambda _: ("",))
+    texts: Callable[[Answer], Mapping[str, Sequence[str | None]]] = field(default=lambda _: {})
 
 
 def other_options(options: Sequence[str], wanted: Wanted) -> InvalidInputError:

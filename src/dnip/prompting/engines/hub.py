@@ -15,6 +15,7 @@ from typing import Any
 from dnip.base.errors import BackendError, DNIPError, InvalidInputError, first_line
 from dnip.base.files import read_text
 from dnip.base.optional import load_optional
+from dnip.prompting.prompt import check_size
 from dnip.prompting.task import Task
 
 #: The extra that installs torch and transformers.
@@ -305,11 +306,10 @@ class HubTokenizer:
             turns.append({"role": "assistant", "content": reply})
         try:
             # in jinja2's sandbox: a template can read no file and run no code
-            return str(
-                self._tokenizer.apply_chat_template(
-                    turns, tokenize=False, add_generation_prompt=reply is None
-                )
+            text = self._tokenizer.apply_chat_template(
+                turns, tokenize=False, add_generation_prompt=reply is None
             )
+            return check_size(str(text))
         except Exception as error:
             raise InvalidInputError(
                 f"the chat template of {self.name!r} fails: {type(error).__name__}: {error}",

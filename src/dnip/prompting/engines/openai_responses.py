@@ -206,7 +206,7 @@ def _understanding() -> Iterator[None]:
 def _no_logprobs() -> BackendError:
     return BackendError(
         "the server gives no log-probabilities",
-        hint="Choose a model and server that give them, or count votes of repeated samples",
+        hint="Choose a model that gives them, or count votes of repeated samples with --votes",
     )
 
 

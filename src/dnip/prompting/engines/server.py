@@ -15,7 +15,7 @@ from typing import Any, ClassVar, TypeVar
 from dnip.base.errors import BackendError, CorrectedError, InvalidInputError
 from dnip.base.optional import load_optional
 from dnip.base.typing import Floats
-from dnip.base.validation import check_choice, check_integer, check_number, check_url
+from dnip.base.validation import check_choice, check_integer, check_number, check_url, is_storable
 from dnip.deploying.decisions.marks import mark_of
 from dnip.prompting.engines.base import ScoredRow, Scoring
 from dnip.prompting.engines.hub import HubTokenizer
@@ -246,12 +246,12 @@ class ServerEngine:
     extra_body: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
-        if not self.model:
-            raise InvalidInputError("model must be the server's name of a model; got ''")
+        if not self.model or not is_storable(self.model):
+            raise InvalidInputError(f"model must be a name the server knows; got {self.model!r}")
         check_choice("endpoint", self.endpoint, tuple(self.ENDPOINTS))
         try:
-            json.dumps(dict(self.extra_body or {}), allow_nan=False)
-        except (TypeError, ValueError) as error:
+            json.dumps(dict(self.extra_body or {}), ensure_ascii=False, allow_nan=False).encode()
+        except (TypeError, ValueError, RecursionError) as error:
             raise InvalidInputError(f"extra_body must be a JSON object: {error}") from error
 
     @property

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from dnip.base.errors import InvalidInputError
+from dnip.base.typing import Floats
 from dnip.base.validation import check_integer, check_number
 from dnip.prompting.engines.base import SAMPLES, ScoredRow
 from dnip.prompting.engines.openai_engine import PATHS, Endpoint, asked
@@ -61,6 +62,11 @@ class Ballot:
         pattern, labels = self._pattern
         last = deque(pattern.finditer(text), maxlen=1)
         return labels[(last[0].lastindex or 0) - 1] if last else None
+
+    def count(self, votes: Iterable[int | None]) -> Floats:
+        """Return the number of votes for each label, shape (N,); None is no vote."""
+        cast = [vote for vote in votes if vote is not None]
+        return np.bincount(cast, minlength=len(self.words)).astype(np.float64)
 
     @cached_property
     def _pattern(self) -> tuple[re.Pattern[str], list[int]]:
@@ -150,7 +156,6 @@ class VotingEngine(ServerEngine):
             cast = votes.setdefault(row, [])
             cast.append(vote)
             if len(cast) == self.samples:
-                labels = [label for label in votes.pop(row) if label is not None]
-                counts = np.bincount(labels, minlength=task.n_classes)
-                details = {SAMPLES: self.samples, "unmatched": self.samples - len(labels)}
+                counts = ballot.count(votes.pop(row))
+                details = {SAMPLES: self.samples, "unmatched": self.samples - int(counts.sum())}
                 yield ScoredRow(row, counts / self.samples, details=details)

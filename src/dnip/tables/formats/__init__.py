@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import IO, Any, Protocol
 
 from dnip.base.errors import InvalidInputError
+from dnip.tables.formats import parquet
 from dnip.tables.formats.npz import NpzWriter, read_npz
-from dnip.tables.formats.parquet import ParquetWriter, count_groups, read_parquet
-from dnip.tables.formats.text import CsvWriter, JsonlWriter, read_csv, read_jsonl
+from dnip.tables.formats.text import CsvWriter, JsonlWriter, TsvWriter, read_csv, read_jsonl
 from dnip.tables.rows import Block, Share
 
 
@@ -61,10 +61,13 @@ class Format:
 FORMATS = {
     ".csv": Format(read_csv, CsvWriter),
     ".csv.gz": Format(read_csv, partial(CsvWriter, compressed=True)),
+    ".tsv": Format(read_csv, TsvWriter),
     ".jsonl": Format(read_jsonl, JsonlWriter),
     ".jsonl.gz": Format(read_jsonl, partial(JsonlWriter, compressed=True)),
     ".npz": Format(read_npz, NpzWriter),
-    ".parquet": Format(read_parquet, ParquetWriter, count_groups),
+    ".parquet": Format(parquet.read_parquet, parquet.ParquetWriter, parquet.count_groups),
+    ".arrow": Format(parquet.read_arrow, parquet.ArrowWriter),
+    ".feather": Format(parquet.read_arrow, parquet.ArrowWriter),
 }
 
 

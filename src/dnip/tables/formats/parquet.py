@@ -1,4 +1,4 @@
-"""Parquet: one file, or a folder of part files that are read in the order of their names."""
+"""Parquet, one file or a folder of part files that are read in the order of their names; Arrow."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -31,7 +31,6 @@ from dnip.tables.rows import WHOLE, Block, Cells, Share, rows_per_block
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
 # Bytes of a column chunk that are read at a time.
 _BUFFER = 1 << 18
@@ -145,6 +144,42 @@ def _read_part(
             first_row += batch.num_rows
 
 
+def read_arrow(
+    path: Path, classes: tuple[str, ...] | None, block_rows: int, *, others: bool = False
+) -> Iterator[Block]:
+    """Stream the rows of an Arrow file or stream."""
+    source, first_row = str(path), 0
+    with path.open("rb") as file:
+        for batch in arrow_batches(file, source, block_rows):
+            names, own = batch.schema.names, _own_classes(batch.schema, source)
+            layout = resolve_columns(names, classes=classes, source=source, own=own)
+            columns = {name: _cells(batch.column(name)) for name in layout.wanted(others=others)}
+            yield Block(layout, columns, first_row)
+            first_row += batch.num_rows
+
+
+def arrow_batches(file: IO[bytes], source: str, most: int = 1024) -> Iterator[pa.RecordBatch]:
+    """Yield batches of an Arrow file or stream, of so many rows at most and with sound cells.
+
+    Raises
+    ------
+    InvalidInputError
+        For a damaged file.
+    """
+    arrow, _ = _libraries("read Arrow")
+    try:
+        is_file = file.read(6) == b"ARROW1"
+        file.seek(0)
+        # A stream has no footer; data sets of the hub are kept so.
+        reader = arrow.ipc.open_file(file) if is_file else arrow.ipc.open_stream(file)
+        for batch in map(reader.get_batch, range(reader.num_record_batches)) if is_file else reader:
+            batch.validate(full=True)
+            n_rows = rows_per_block(most, len(batch.schema.names))  # which may be no Unicode
+            yield from (batch.slice(i, n_rows) for i in range(0, batch.num_rows, n_rows))
+    except (arrow.ArrowException, OSError, ValueError) as error:
+        raise _damaged(source, error, "Arrow") from error
+
+
 def _cells(column: pa.Array) -> Cells:
     """Return an array where all cells are numbers, Python values elsewhere."""
     arrow, _ = _libraries("read Parquet")
@@ -162,9 +197,9 @@ def _own_classes(schema: pa.Schema, source: str) -> object:
         raise _damaged(source, error) from error
 
 
-def _damaged(source: str, error: Exception) -> InvalidInputError:
+def _damaged(source: str, error: Exception, kind: str = "Parquet") -> InvalidInputError:
     return InvalidInputError(
-        f"{source}: this is not a sound Parquet file ({error})", hint="Copy or write the file again"
+        f"{source}: this is not a sound {kind} file ({error})", hint="Copy or write the file again"
     )
 
 
@@ -183,32 +218,19 @@ class ParquetWriter:
     def __init__(self, file: IO[bytes]) -> None:
         self._arrow, self._parquet = _libraries("write Parquet")
         self._file = file
-        self._writer: pq.ParquetWriter | None = None
+        self._writer: Any = None
 
     def write(self, block: Block) -> None:
         """Add the rows of a block."""
         layout = block.layout
         if self._writer is None:
-            # Probabilities hardly repeat: dictionaries and compression cost time and save nothing.
-            # Columns that cannot be empty, in long batches, are encoded four times as fast.
-            plain = dict.fromkeys(layout.probabilities, "none")
-            named = layout.classes != default_classes(len(layout.classes))
-            labels = [name for name in block.leading if name in _LABELS]
-            self._writer = self._parquet.ParquetWriter(
-                self._file,
-                self._schema(block, named=named),
-                compression=dict.fromkeys(block.leading, "snappy") | plain,
-                use_dictionary=labels if named else False,
-                column_encoding=None if named else dict.fromkeys(labels, _SMALL_NUMBERS),
-                write_batch_size=_BATCH_ROWS,
-                write_page_checksum=True,
-            )
-        schema = self._writer.schema
+            self._schema = self._schema_of(block)
+            self._writer = self._open(block, self._schema)
         arrays = [
-            self._arrow.array(_writable(name, cells, layout), schema.field(name).type)
+            self._arrow.array(_writable(name, cells, layout), self._schema.field(name).type)
             for name, cells in block.columns.items()
         ]
-        self._writer.write_table(self._arrow.Table.from_arrays(arrays, schema=schema))
+        self._writer.write_table(self._arrow.Table.from_arrays(arrays, schema=self._schema))
 
     def finish(self) -> None:
         """Write the footer."""
@@ -220,7 +242,24 @@ class ParquetWriter:
         with suppress(self._arrow.ArrowException, OSError):
             self.finish()
 
-    def _schema(self, block: Block, *, named: bool) -> pa.Schema:
+    def _open(self, block: Block, schema: pa.Schema) -> Any:  # noqa: ANN401 - a writer of pyarrow
+        # Probabilities hardly repeat: dictionaries and compression cost time and save nothing.
+        # Columns that cannot be empty, in long batches, are encoded four times as fast.
+        plain = dict.fromkeys(block.layout.probabilities, "none")
+        labels = [name for name in block.leading if name in _LABELS]
+        named = CLASSES_METADATA in (schema.metadata or {})
+        return self._parquet.ParquetWriter(
+            self._file,
+            schema,
+            compression=dict.fromkeys(block.leading, "snappy") | plain,
+            use_dictionary=labels if named else False,
+            column_encoding=None if named else dict.fromkeys(labels, _SMALL_NUMBERS),
+            write_batch_size=_BATCH_ROWS,
+            write_page_checksum=True,
+        )
+
+    def _schema_of(self, block: Block) -> pa.Schema:
+        named = block.layout.classes != default_classes(len(block.layout.classes))
         text, number, real = self._arrow.string(), self._arrow.int64(), self._arrow.float64()
         kinds = {ID: text, MASS: real, SAMPLES: number, FALLBACK: number}
         kinds |= dict.fromkeys(_LABELS, text if named else number)
@@ -232,6 +271,13 @@ class ParquetWriter:
         ]
         metadata = {CLASSES_METADATA: json.dumps(block.layout.classes)} if named else None
         return self._arrow.schema(fields, metadata=metadata)
+
+
+class ArrowWriter(ParquetWriter):
+    """Write blocks as batches of an Arrow file."""
+
+    def _open(self, _: Block, schema: pa.Schema) -> Any:  # noqa: ANN401
+        return self._arrow.ipc.new_file(self._file, schema)
 
 
 def _writable(name: str, cells: Cells, layout: Layout) -> Cells:
