@@ -1,0 +1,158 @@
+"""Which rows go to a person or a larger model: one threshold per predicted class."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from dnip.base.errors import InvalidInputError, shown
+from dnip.base.validation import check_level, check_number
+from dnip.method.prediction import decide
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from dnip.base.typing import Booleans, Floats, Probabilities
+
+
+@dataclass(frozen=True, eq=False)
+class HandOn:
+    """Thresholds of handing on.
+
+    With q the corrected probabilities of a row and c its decision, the row is handed on if
+    q_c < t_c. A row at the threshold stays, so 0 hands nothing on.
+
+    Parameters
+    ----------
+    thresholds : array-like of shape (N,)
+        t, one for each predicted class, 0..1.
+    share : float
+        The share of rows that they were learned to hand on, above 0 and below 1.
+    helper_accuracy : float or None
+        How often the helper was taken to be right, 0..1; None where the rows that remain were to
+        be served best.
+
+    Raises
+    ------
+    InvalidInputError
+        For numbers outside their ranges.
+
+    Examples
+    --------
+    >>> hand_on = HandOn([0.9, 0.6], share=0.3, helper_accuracy=0.9)
+    >>> hand_on.handed_on(np.array([[0.8, 0.2], [0.3, 0.7], [0.4, 0.6]]))
+    array([ True, False, False])
+    """
+
+    thresholds: Floats
+    share: float
+    helper_accuracy: float | None
+
+    def __init__(
+        self, thresholds: ArrayLike, share: float, helper_accuracy: float | None = None
+    ) -> None:
+        t = np.asarray(thresholds)
+        if t.ndim != 1 or t.dtype.kind not in "iuf" or not ((t >= 0) & (t <= 1)).all():
+            raise InvalidInputError(
+                f"thresholds of handing on must be one number from 0 to 1 for each class; got "
+                f"{shown(thresholds)}"
+            )
+        t = t.astype(np.float64)
+        t.setflags(write=False)
+        object.__setattr__(self, "thresholds", t)
+        object.__setattr__(self, "share", check_share(share))
+        object.__setattr__(self, "helper_accuracy", check_helper(helper_accuracy))
+
+    def handed_on(
+        self, corrected: Probabilities, decided: NDArray[np.integer] | None = None
+    ) -> Booleans:
+        """Return whether each row is handed on, shape (M,).
+
+        Parameters
+        ----------
+        corrected : ndarray of shape (M, N)
+            What `Coefficients.apply` returns.
+        decided : ndarray of shape (M,), optional
+            The classes that were decided for; those of `corrected` by default.
+        """
+        c = decide(corrected) if decided is None else decided
+        return np.asarray(corrected[np.arange(len(c)), c] < self.thresholds[c])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as a coefficients file holds it."""
+        return {
+            "share": self.share,
+            "helper_accuracy": self.helper_accuracy,
+            "thresholds": self.thresholds.tolist(),
+        }
+
+    @classmethod
+    def from_dict(cls, content: object) -> Self:
+        """Return what `to_dict` wrote.
+
+        Raises
+        ------
+        InvalidInputError
+            For anything else.
+        """
+        if not isinstance(content, dict) or content.keys() != {
+            "share",
+            "helper_accuracy",
+            "thresholds",
+        }:
+            raise InvalidInputError(
+                f'"hand_on" is {shown(content)}, not an object with share, helper_accuracy and '
+                "thresholds"
+            )
+        return cls(**content)
+
+
+def check_share(share: float) -> float:
+    """Return the share of rows to hand on: between 0 and 1, and neither.
+
+    Examples
+    --------
+    >>> check_share(0.3)
+    0.3
+    """
+    try:
+        return check_level("hand_on", share)
+    except InvalidInputError as error:
+        raise InvalidInputError(
+            f"hand_on must be a share of rows between 0 and 1, and neither; got {share!r}",
+            hint="Give 0.3 to hand on 30 % of the rows, or leave it out to hand on none",
+        ) from error
+
+
+def check_helper(accuracy: float | None) -> float | None:
+    """Return the accuracy of a helper, 0..1, or None.
+
+    Examples
+    --------
+    >>> check_helper(0.9), check_helper(None)
+    (0.9, None)
+    """
+    if accuracy is None:
+        return None
+    return check_number("helper_accuracy", accuracy, at_least=0, at_most=1)
+
+
+def check_hand_on(hand_on: HandOn | None, n_classes: int) -> HandOn | None:
+    """Return thresholds, if there are any: one for each class."""
+    if hand_on is not None and len(hand_on.thresholds) != n_classes:
+        raise InvalidInputError(
+            f"{len(hand_on.thresholds)} thresholds of handing on, but {n_classes} classes",
+            hint="Give one threshold for each class",
+        )
+    return hand_on
+
+
+def refuse_other_mix(hand_on: HandOn | None) -> None:
+    """Refuse thresholds where weights move to another class mix: they hold for that of the fit."""
+    if hand_on is not None:
+        raise InvalidInputError(
+            "thresholds of handing on hold for the class mix of the fit alone",
+            hint="Fit for the other mix: dnip fit TABLE --target-prior MIX --hand-on SHARE",
+        )
