@@ -119,14 +119,10 @@ def handing_on_to_dict(fitted: Fit, confidence: float) -> dict[str, Any] | None:
     hand_on = fitted.coefficients.hand_on
     if hand_on is None:
         return None
-    front = [
-        {
-            "asked": asked,
-            "one_threshold": one.to_dict(confidence),
-            "per_class": each.to_dict(confidence),
-        }
-        for asked, one, each in fitted.handing_on
-    ]
+    front = []
+    for asked, one, each in fitted.handing_on:
+        ways = {"one_threshold": one.to_dict(confidence), "per_class": each.to_dict(confidence)}
+        front.append({"asked": asked, **ways})
     return {**hand_on.to_dict(), "front": front}
 
 

@@ -174,8 +174,7 @@ class FitOptions(ConstraintOptions, options.ObjectiveOptions):
         from dnip.base.errors import InvalidInputError
         from dnip.base.validation import is_number
 
-        text = self.helper_accuracy or "0.9"
-        unused = self.helper_accuracy is not None and self.hand_on is None
+        text, unused = self.helper_accuracy or "0.9", self.helper_accuracy and self.hand_on is None
         if unused or not (text == "none" or is_number(text)):
             raise InvalidInputError(
                 f"--helper-accuracy is {text!r}; it is a rate or none, beside --hand-on SHARE"
