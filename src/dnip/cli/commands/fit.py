@@ -287,9 +287,11 @@ def fit(
 
 def _written(fitted: Fit, target: Path, *, raw: bool) -> str:
     """Return what the file holds, by the verdict."""
+    hands_on = fitted.coefficients.hand_on is not None
     if raw:
-        return f"coefficients of 1 written to {target}: the raw argmax stays in force"
-    told = f"coefficients written to {target}"
+        told = f"coefficients of 1 written to {target}: the raw argmax stays in force"
+        return f"{told}, and no row is handed on" if hands_on else told
+    told = f"coefficients{' and thresholds' if hands_on else ''} written to {target}"
     if fitted.evidence is None or fitted.evidence.apply:
         return told
     return (
