@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from dnip import ProbabilityTable
 from dnip.fitting.fit import fit_table
+from dnip.method.hand_on import HandOn
 from fuzzing import fuzzed, run, workshop
 from mutations import damaged, damaged_json
 from test_extreme_options import TABLE
@@ -20,6 +21,8 @@ def sound(kind):
         scale = 30 if kind == "moved" else kind
         fitted = fit_table(ProbabilityTable.read("t.csv"), scale=scale, evidence=False)
     coefficients = fitted.coefficients
+    if kind == 30:
+        coefficients = coefficients.with_hand_on(HandOn([0.6, 0.8], 0.3, 0.9))
     if kind == "moved":  # its weights are on no scale
         coefficients = coefficients.adjusted([0.2, 0.8])
     return json.loads(coefficients.to_json())

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import oracles
 from dnip import Coefficients, solve
 from dnip.base.errors import CoefficientsFormatError, InvalidInputError, OutputError
+from dnip.method.hand_on import HandOn
 from strategies import KINDS, random_probabilities, seeded
 
 #: What JSON can carry in the two free parts.
@@ -37,6 +38,11 @@ SPACED = json.loads(Coefficients(["a", "b", "c"], [1, 15, 30], "log:30").to_json
 CONTINUOUS = json.loads(
     Coefficients(["a", "b", "c"], [], "continuous", weights=[1.0, 0.5, 0.25]).to_json()
 )
+HANDING_ON = HandOn([0.9, 0.0, 0.5], 0.3, 0.9)
+HAND_ON = json.loads(
+    Coefficients(["a", "b", "c"], [30, 20, 30], 30).with_hand_on(HANDING_ON).to_json()
+)
+ALONE = HAND_ON["hand_on"]
 
 
 @st.composite
@@ -44,18 +50,57 @@ def coefficients(draw):
     classes = draw(st.lists(names, min_size=2, max_size=6, unique=True))
     parts = st.dictionaries(st.sampled_from(["value", "terms", "seed"]), jsonable)
     stored = draw(parts), draw(parts)
+    hand_on = None
+    if draw(st.booleans()):
+        share, helper = draw(st.floats(0.01, 0.99)), draw(st.none() | st.floats(0, 1))
+        hand_on = HandOn([draw(st.floats(0, 1)) for _ in classes], share, helper)
     if draw(st.booleans()):
         weights = [draw(st.floats(1e-6, 1)) for _ in classes]
-        return Coefficients(classes, [], "continuous", *stored, weights=weights)
+        return Coefficients(classes, [], "continuous", *stored, weights, hand_on)
     size = draw(st.integers(1, 10_000))
     indices = [draw(st.integers(1, size)) for _ in classes]
-    return Coefficients(classes, indices, draw(st.sampled_from([size, f"log:{size}"])), *stored)
+    scale = draw(st.sampled_from([size, f"log:{size}"]))
+    return Coefficients(classes, indices, scale, *stored, hand_on=hand_on)
 
 
 def test_a_file_of_another_scale_is_one_that_readers_of_linear_ones_refuse():
     assert (SPACED["version"], SPACED["spacing"], SPACED["scale"]) == (2, "log", 30)
     assert (CONTINUOUS["version"], CONTINUOUS["spacing"]) == (2, "continuous")
     assert CONTINUOUS["scale"] is CONTINUOUS["weight_indices"] is None
+    assert (HAND_ON["version"], HAND_ON["spacing"]) == (3, "linear")
+    assert ALONE == {"share": 0.3, "helper_accuracy": 0.9, "thresholds": [0.9, 0.0, 0.5]}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_rows_below_the_threshold_of_their_decision_are_handed_on(kind):
+    p = random_probabilities(np.random.default_rng(0), 200, 3, kind)
+    fitted = Coefficients.from_json(json.dumps(HAND_ON))
+    q, chosen = fitted.apply(p), oracles.predict(p, HAND_ON["weight_indices"])
+    expected = [row[c] < ALONE["thresholds"][c] for row, c in zip(q, chosen, strict=True)]
+    assert fitted.handed_on(p).tolist() == expected
+    assert fitted.hand_on.handed_on(q, chosen).tolist() == expected
+    at = q[np.arange(200), chosen]
+    assert not fitted.with_hand_on(HandOn([at.min()] * 3, 0.3)).handed_on(p).any()
+    without = fitted.with_hand_on(None)
+    assert not without.handed_on(p).any()
+    assert without.digest == fitted.digest  # what is corrected has the same mark
+    assert json.loads(without.to_json())["version"] == 1
+
+
+@pytest.mark.parametrize(
+    ("thresholds", "share", "helper", "told"),
+    [
+        ([0.5, 0.5, 0.5], 0, 0.9, "hand_on must be a share .* between 0 and 1, and neither; got 0"),
+        ([0.5, 0.5, 0.5], 1.0, 0.9, "between 0 and 1, and neither; got 1.0"),
+        ([0.5, 0.5, 0.5], 0.3, 1.5, "helper_accuracy must be .* at least 0 and at most 1; got 1.5"),
+        ([0.5, 0.5, -0.1], 0.3, None, "one number from 0 to 1 for each class"),
+        ([0.5, 0.5, np.nan], 0.3, None, "one number from 0 to 1 for each class"),
+        ([0.5, 0.5], 0.3, None, "2 thresholds of handing on, but 3 classes"),
+    ],
+)
+def test_bad_thresholds_are_refused(thresholds, share, helper, told):
+    with pytest.raises(InvalidInputError, match=told):
+        Coefficients(["a", "b", "c"], [1, 1, 1], 1, hand_on=HandOn(thresholds, share, helper))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -81,6 +126,8 @@ def test_json_and_back_loses_nothing(before):
     np.testing.assert_array_equal(after.multipliers, before.multipliers)
     assert after.weights.tolist() == before.weights.tolist()
     assert (after.objective, after.fit) == (before.objective, before.fit)
+    handing = [each.hand_on and each.hand_on.to_dict() for each in (after, before)]
+    assert handing[0] == handing[1]
     assert after.to_json() == before.to_json()
 
 
@@ -218,10 +265,19 @@ def without(key):
         (json.dumps(SOUND)[:-1] + ', "fit": {"x": 1e999}}', "1e999 is too large a number"),
         ("null", '"format" is not "dnip-coefficients"'),
         (without("format"), '"format" is not'),
-        (without("version"), "version None is unknown; this package reads versions 1 and 2"),
-        (SOUND | {"version": 3}, "version 3 is unknown.*Install the newer package"),
+        (without("version"), "version None is unknown; this package reads versions 1 to 3"),
+        (SOUND | {"version": 4}, "version 4 is unknown.*Install the newer package"),
         (SOUND | {"version": 2}, "spacing missing"),
         (SOUND | {"version": 2, "spacing": "linear"}, '"spacing" is \'linear\', not "log"'),
+        (SPACED | {"version": 3}, "hand_on missing"),
+        (HAND_ON | {"spacing": "even"}, '"spacing" is \'even\', not "linear" or "log"'),
+        (HAND_ON | {"hand_on": None}, '"hand_on" is None, not a JSON object'),
+        (HAND_ON | {"hand_on": {"share": 0.3}}, "missing 1 required .*thresholds"),
+        (HAND_ON | {"hand_on": ALONE | {"share": 1}}, "share of rows between 0 and 1"),
+        (HAND_ON | {"hand_on": ALONE | {"helper_accuracy": "x"}}, "helper_accuracy must be"),
+        (HAND_ON | {"hand_on": ALONE | {"thresholds": [1.0]}}, "1 thresholds .* but 3 classes"),
+        (HAND_ON | {"hand_on": ALONE | {"thresholds": [1, 1, 2]}}, "from 0 to 1 for each"),
+        (HAND_ON | {"hand_on": ALONE | {"thresholds": [[1], 1, 2]}}, "inhomogeneous"),
         (SPACED | {"weights": [0.1, 0.5, 1.0]}, "weights do not equal those of weight_indices"),
         (SPACED | {"weight_indices": None}, '"weight_indices" is None, not a JSON array'),
         (CONTINUOUS | {"weights": [1.0, 0.5]}, "weights must be 3 numbers"),

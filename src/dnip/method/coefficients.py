@@ -13,19 +13,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dnip.base.errors import CoefficientsFormatError, InvalidInputError, listed
+from dnip.base.errors import listed
 from dnip.base.escaping import html_table
 from dnip.base.files import atomic_path
-from dnip.base.typing import Floats, Probabilities, WeightIndices
-from dnip.base.validation import check_classes, check_weight_indices, check_weights
+from dnip.base.typing import Booleans, Floats, Probabilities, WeightIndices
+from dnip.base.validation import check_classes
 from dnip.method import coefficients_file as file
+from dnip.method.hand_on import HandOn, check_hand_on, refuse_other_mix
 from dnip.method.prediction import check_columns, decide, reweight
-from dnip.method.scales import Spacing, WeightScale
+from dnip.method.scales import Spacing, WeightScale, check_scaled
 from dnip.method.solution import Solution
 from dnip.priors import Calibration, PriorEstimate, PriorLike, adjust, check_prior, estimate_prior
-
-# The scale of free weights.
-_FREE = WeightScale(Spacing.CONTINUOUS, 0)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -47,6 +45,8 @@ class Coefficients:
         Provenance: data hash, rows, solver, seed, package version.
     weights : array-like of shape (N,), optional
         Free weights ω, above 0 and at most 1; on a scale the indices give them.
+    hand_on : HandOn, optional
+        Which rows go to somebody better.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class Coefficients:
     Raises
     ------
     InvalidInputError
-        For indices outside 1..K, bad weights, or bad class names.
+        For indices outside 1..K, bad weights, thresholds of other classes, or bad class names.
 
     Examples
     --------
@@ -79,6 +79,7 @@ class Coefficients:
     fit: dict[str, Any] = field(default_factory=dict)
     spacing: Spacing = Spacing.LINEAR
     multipliers: Floats = field(default_factory=lambda: np.empty(0), repr=False)
+    hand_on: HandOn | None = None
 
     def __init__(
         self,
@@ -88,25 +89,10 @@ class Coefficients:
         objective: dict[str, Any] | None = None,
         fit: dict[str, Any] | None = None,
         weights: ArrayLike | None = None,
+        hand_on: HandOn | None = None,
     ) -> None:
         names = check_classes(classes)
-        free = scale in (Spacing.CONTINUOUS, _FREE)
-        k = _FREE if free else WeightScale.of(scale)
-        if free:
-            if np.size(weight_indices):
-                raise InvalidInputError(
-                    "free weights have no weight_indices", hint="Give weights alone"
-                )
-            indices = np.empty(0, np.int64)
-            multipliers = check_weights(weights, n_classes=len(names))
-        else:
-            if weights is not None:
-                raise InvalidInputError(
-                    f"weights on the scale {k} follow from weight_indices",
-                    hint="Leave weights out, or give the scale as continuous",
-                )
-            indices = check_weight_indices(weight_indices, n_classes=len(names), scale=k.size)
-            multipliers = k.multipliers(indices)
+        k, indices, multipliers = check_scaled(scale, weight_indices, weights, len(names))
         self.__setstate__(
             {
                 "classes": names,
@@ -116,6 +102,7 @@ class Coefficients:
                 "fit": dict(fit or {}),
                 "spacing": k.spacing,
                 "multipliers": multipliers,
+                "hand_on": check_hand_on(hand_on, len(names)),
             }
         )
 
@@ -177,6 +164,12 @@ class Coefficients:
         vars(other)["fit"] = dict(fit)
         return other
 
+    def with_hand_on(self, hand_on: HandOn | None) -> Coefficients:
+        """Return the same coefficients with other thresholds of handing on, or without any."""
+        other = copy(self)
+        vars(other)["hand_on"] = check_hand_on(hand_on, len(self.classes))
+        return other
+
     @cached_property
     def digest(self) -> str:
         """A hash of the classes and the weights: the mark of what they corrected."""
@@ -231,6 +224,31 @@ class Coefficients:
         p = check_columns(probabilities, self.classes)
         return np.asarray(np.array(self.classes, np.object_)[decide(p, self.multipliers)])
 
+    def handed_on(self, probabilities: ArrayLike) -> Booleans:
+        """Return which rows go to somebody better, shape (M,); none without thresholds.
+
+        Parameters
+        ----------
+        probabilities : array-like or DataFrame of shape (M, N)
+            As the model gives them, before reweighting.
+
+        Raises
+        ------
+        InvalidInputError
+            For probabilities that break their contract, or of other classes.
+
+        Examples
+        --------
+        >>> some = Coefficients(["cat", "dog"], [30, 15], 30, hand_on=HandOn([0.9, 0.6], 0.3))
+        >>> some.handed_on([[0.9, 0.1], [0.4, 0.6], [0.1, 0.9]])
+        array([False,  True, False])
+        """
+        p = check_columns(probabilities, self.classes)
+        if self.hand_on is None:
+            return np.zeros(len(p), np.bool_)
+        chosen = decide(p, self.multipliers)
+        return self.hand_on.handed_on(reweight(p, self.multipliers), chosen)
+
     def adjusted(self, target_prior: PriorLike | PriorEstimate) -> Coefficients:
         """Return coefficients for rows with another class mix.
 
@@ -252,7 +270,8 @@ class Coefficients:
         Raises
         ------
         InvalidInputError
-            For shares that are not a class mix.
+            For shares that are not a class mix, or thresholds of handing on: these hold for the
+            mix of the fit.
         CoefficientsFormatError
             For coefficients of an older version, without class shares or calibration.
 
@@ -275,13 +294,11 @@ class Coefficients:
         moved = adjust(self.weights, self.calibration, shares, target, changed)
         if moved.part == 0 and (target > 0).all():
             return self
-        # values, scores and sketch belong to other weights or other rows
-        objective = {k: v for k, v in self.objective.items() if k not in ("value", "term_values")}
-        fit = {k: v for k, v in self.fit.items() if k not in ("scores", "sketch")}
+        refuse_other_mix(self.hand_on)
         before = {"weights": self.weights.tolist(), "class_shares": shares.tolist()}
-        fit["class_shares"] = target.tolist()
-        fit["adjusted"] = {"part": moved.part, "from": before}
-        return Coefficients(self.classes, [], "continuous", objective, fit, moved.weights)
+        way = {"part": moved.part, "from": before}
+        records = file.of_other_weights(self.objective, self.fit, target, way)
+        return Coefficients(self.classes, [], "continuous", *records, moved.weights)
 
     def estimate_prior(self, probabilities: ArrayLike) -> PriorEstimate:
         """Estimate the class mix of rows without labels, by the calibration of the fit.
@@ -338,6 +355,7 @@ class Coefficients:
                 "weights": self.weights.tolist(),
                 "objective": self.objective,
                 "fit": self.fit,
+                "hand_on": self.hand_on and self.hand_on.to_dict(),
             }
         )
 
@@ -357,16 +375,7 @@ class Coefficients:
         CoefficientsFormatError
             If the text is damaged, of another format, or of an unknown version.
         """
-        arguments, stated = file.from_text(text, source)
-        try:
-            coefficients = cls(**arguments)
-        except (ValueError, TypeError) as error:
-            raise CoefficientsFormatError(f"{source}: {error}", hint=file.REFIT) from error
-        if stated is not ... and not file.are_close(stated, coefficients.weights):
-            raise CoefficientsFormatError(
-                f"{source}: weights do not equal those of weight_indices", hint=file.REFIT
-            )
-        return coefficients
+        return file.from_text(text, source, cls)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the coefficients to a JSON file, whole or not at all.

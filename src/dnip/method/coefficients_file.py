@@ -6,8 +6,8 @@ import hashlib
 import json
 import math
 import os
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,14 +15,20 @@ from dnip.base.errors import CoefficientsFormatError
 from dnip.base.files import read_text
 from dnip.base.typing import Floats
 from dnip.base.validation import check_scale
+from dnip.method.hand_on import HandOn
 from dnip.method.scales import Spacing, WeightScale
 from dnip.priors import Calibration
+
+if TYPE_CHECKING:
+    from dnip.method.coefficients import Coefficients
 
 FORMAT = "dnip-coefficients"
 #: Of files with weights ξ/K; every version of the package reads it.
 VERSION = 1
 #: Of files with other weights; a reader that knows linear scales alone refuses it.
 SPACED_VERSION = 2
+#: Of files with thresholds of handing on; a reader that would hand nothing on refuses it.
+HAND_ON_VERSION = 3
 
 #: What coefficients without what a fit has learned cannot be.
 _PURPOSE = "moved to another class mix"
@@ -34,10 +40,12 @@ _JSON_KINDS = {list: "array", dict: "object"}
 
 
 def to_text(content: dict[str, Any]) -> str:
-    """Return the content of coefficients as JSON text; a linear scale goes without its spacing."""
-    linear = content["spacing"] == Spacing.LINEAR.value
-    head = {"format": FORMAT, "version": VERSION if linear else SPACED_VERSION}
-    kept = {name: value for name, value in content.items() if name != "spacing" or not linear}
+    """Return the content of coefficients as JSON text, of the lowest version that can hold it."""
+    needless = [] if content["hand_on"] else ["hand_on"]
+    if needless and content["spacing"] == Spacing.LINEAR.value:
+        needless.append("spacing")
+    head = {"format": FORMAT, "version": (HAND_ON_VERSION, SPACED_VERSION, VERSION)[len(needless)]}
+    kept = {name: value for name, value in content.items() if name not in needless}
     return json.dumps({**head, **kept}, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
@@ -70,7 +78,7 @@ def read(path: str | os.PathLike[str]) -> str:
         ) from error
 
 
-def from_text(text: str, source: str) -> tuple[dict[str, Any], object]:
+def from_text(text: str, source: str, make: Callable[..., Coefficients]) -> Coefficients:
     """Read JSON text.
 
     Parameters
@@ -78,13 +86,8 @@ def from_text(text: str, source: str) -> tuple[dict[str, Any], object]:
     text : str
     source : str
         Where the text came from, for messages.
-
-    Returns
-    -------
-    arguments : dict
-        Of ``Coefficients``.
-    weights : object
-        Those that are stated for people to read, as they stand there; ``...`` without any.
+    make : callable
+        ``Coefficients``.
 
     Raises
     ------
@@ -98,46 +101,58 @@ def from_text(text: str, source: str) -> tuple[dict[str, Any], object]:
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise CoefficientsFormatError(f'{source}: "format" is not "{FORMAT}"', hint=REFIT)
     version = content.get("version")
-    if version not in (VERSION, SPACED_VERSION):
+    if version not in (VERSION, SPACED_VERSION, HAND_ON_VERSION):
         raise CoefficientsFormatError(
             f"{source}: version {version!r} is unknown; this package reads "
-            f"versions {VERSION} and {SPACED_VERSION}",
+            f"versions {VERSION} to {HAND_ON_VERSION}",
             hint="Install the newer package that wrote the file",
         )
-    spacing = _check_content(content, source, linear=version == VERSION)
+    spacing = _check_content(content, source, version)
     continuous = spacing is Spacing.CONTINUOUS
     try:
         size = 0 if continuous else check_scale(content["scale"])
+        hand_on = HandOn(**content["hand_on"]) if version == HAND_ON_VERSION else None
+        made = make(
+            classes=content["classes"],
+            weight_indices=[] if continuous else content["weight_indices"],
+            scale=WeightScale(spacing, size),
+            objective=content.get("objective"),
+            fit=content.get("fit"),
+            weights=content["weights"] if continuous else None,
+            hand_on=hand_on,
+        )
     except (ValueError, TypeError) as error:
         raise CoefficientsFormatError(f"{source}: {error}", hint=REFIT) from error
-    arguments = {
-        "classes": content["classes"],
-        "weight_indices": [] if continuous else content["weight_indices"],
-        "scale": WeightScale(spacing, size),
-        "objective": content.get("objective"),
-        "fit": content.get("fit"),
-        "weights": content["weights"] if continuous else None,
-    }
-    return arguments, content.get("weights", ...)
+    stated = content.get("weights", ...)  # for people to read
+    if stated is not ... and not _are_close(stated, made.weights):
+        raise CoefficientsFormatError(
+            f"{source}: weights do not equal those of weight_indices", hint=REFIT
+        )
+    return made
 
 
-def _check_content(content: dict[str, Any], source: str, *, linear: bool) -> Spacing:
+def _check_content(content: dict[str, Any], source: str, version: int) -> Spacing:
     """Refuse content with something missing, or of another kind; return its spacing."""
+    linear = version == VERSION
     needed = ["classes", "weight_indices", "scale"]
     needed += [] if linear else ["spacing", "weights"]
+    needed += ["hand_on"] if version == HAND_ON_VERSION else []
     missing = [key for key in needed if key not in content]
     if missing:
         raise CoefficientsFormatError(f"{source}: {', '.join(missing)} missing", hint=REFIT)
     spacing = Spacing.LINEAR.value if linear else content["spacing"]
-    if not linear and spacing not in (Spacing.LOG, Spacing.CONTINUOUS):
+    known = [each.value for each in Spacing][version == SPACED_VERSION :]
+    if spacing not in known:
         raise CoefficientsFormatError(
-            f'{source}: "spacing" is {spacing!r}, not "log" or "continuous"', hint=REFIT
+            f'{source}: "spacing" is {spacing!r}, not {" or ".join(map(json.dumps, known))}',
+            hint=REFIT,
         )
     for key, kind in (
         ("classes", list),
         ("weights" if spacing == Spacing.CONTINUOUS else "weight_indices", list),
         ("objective", dict),
         ("fit", dict),
+        ("hand_on", dict),
     ):
         if not isinstance(content.get(key, kind()), kind):
             raise CoefficientsFormatError(
@@ -181,6 +196,15 @@ def recorded(fit: Mapping[str, Any], name: str, purpose: str) -> Any:  # noqa: A
     return fit[name]
 
 
+def of_other_weights(
+    objective: Mapping[str, Any], fit: Mapping[str, Any], shares: Floats, adjusted: dict[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return both records without what belongs to other weights, or to rows of another mix."""
+    gone = ("value", "term_values", "scores", "sketch")
+    kept = [{k: v for k, v in record.items() if k not in gone} for record in (objective, fit)]
+    return kept[0], {**kept[1], "class_shares": shares.tolist(), "adjusted": adjusted}
+
+
 def class_shares(fit: Mapping[str, Any], n_classes: int) -> Floats:
     """Return the class shares, shape (N,), that the provenance of a fit holds."""
     shares = recorded(fit, "class_shares", _PURPOSE)
@@ -211,7 +235,7 @@ def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is no JSON number")
 
 
-def are_close(stated: object, weights: Floats) -> bool:
+def _are_close(stated: object, weights: Floats) -> bool:
     """Whether weights that a file states are these, of shape (N,)."""
     values = np.asarray(stated)
     return (

@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dnip.base.errors import InvalidInputError
-from dnip.base.validation import check_scale
+from dnip.base.validation import check_scale, check_weight_indices, check_weights
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from dnip.base.typing import Floats, WeightIndices
 
 #: What `WeightScale.of` reads.
@@ -129,6 +131,40 @@ class WeightScale:
         """Return the index whose weight is nearest to the geometric mean of others, shape (N,)."""
         mean = np.exp(np.log(indices).mean()) if self.spacing is Spacing.LINEAR else indices.mean()
         return float(np.rint(mean))
+
+
+_FREE = WeightScale(Spacing.CONTINUOUS, 0)
+
+
+def check_scaled(
+    scale: int | str | WeightScale,
+    weight_indices: ArrayLike,
+    weights: ArrayLike | None,
+    n_classes: int,
+) -> tuple[WeightScale, WeightIndices, Floats]:
+    """Return a scale, the indices on it, and what probabilities are multiplied by, all checked.
+
+    Free weights have no indices; on a scale the weights follow from the indices.
+
+    Examples
+    --------
+    >>> check_scaled(4, [4, 1], None, 2)[1:], check_scaled("continuous", [], [1, 0.3], 2)[1:]
+    ((array([4, 1]), array([4., 1.])), (array([], dtype=int64), array([1. , 0.3])))
+    """
+    if scale in (Spacing.CONTINUOUS, _FREE):
+        if np.size(weight_indices):
+            raise InvalidInputError(
+                "free weights have no weight_indices", hint="Give weights alone"
+            )
+        return _FREE, np.empty(0, np.int64), check_weights(weights, n_classes=n_classes)
+    k = WeightScale.of(scale)
+    if weights is not None:
+        raise InvalidInputError(
+            f"weights on the scale {k} follow from weight_indices",
+            hint="Leave weights out, or give the scale as continuous",
+        )
+    indices = check_weight_indices(weight_indices, n_classes=n_classes, scale=k.size)
+    return k, indices, k.multipliers(indices)
 
 
 @lru_cache(maxsize=8)

@@ -38,9 +38,13 @@ def describe_coefficients(coefficients: Coefficients) -> str:
     fit.seed        0
     """
     indices = coefficients.weight_indices.tolist() or [None] * len(coefficients.classes)
-    columns = [Column("class"), Column("weight", 5), Column("index")]
     names = [shorten(name, _CLASS) for name in coefficients.classes]
-    rows = [*zip(names, coefficients.weights.tolist(), indices, strict=True)]
+    columns = [Column("class"), Column("weight", 5), Column("index")]
+    values = [names, coefficients.weights.tolist(), indices]
+    if coefficients.hand_on is not None:
+        columns.append(Column("handed on below", 5))
+        values.append(coefficients.hand_on.thresholds.tolist())
+    rows: list[Row] = [*zip(*values, strict=True)]
     entries = [
         (shorten(name, _ENTRY), shorten(_written(value), _WIDE))
         for name, value in {"mark": coefficients.digest, **_entries(coefficients)}.items()
@@ -146,6 +150,8 @@ def _entries(coefficients: Coefficients) -> dict[str, Any]:
     """Return what is recorded beside the weights, by dotted names."""
     scale = str(WeightScale(coefficients.spacing, coefficients.scale))
     record = {"scale": scale, "objective": coefficients.objective, "fit": coefficients.fit}
+    if coefficients.hand_on is not None:
+        record["hand_on"] = coefficients.hand_on.to_dict()
     return dict(_leaves(record))
 
 

@@ -1,0 +1,108 @@
+"""Which rows go to a person or a larger model: one threshold per predicted class."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dnip.base.errors import InvalidInputError, shown
+from dnip.base.validation import check_number
+from dnip.method.prediction import decide
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from dnip.base.typing import Booleans, Floats, Probabilities
+
+
+@dataclass(frozen=True, eq=False)
+class HandOn:
+    """Thresholds of handing on.
+
+    With q the corrected probabilities of a row and c its decision, the row is handed on if
+    q_c < t_c. A row at the threshold stays, so 0 hands nothing on.
+
+    Parameters
+    ----------
+    thresholds : array-like of shape (N,)
+        t, one for each predicted class, 0..1.
+    share : float
+        The share of rows that they were learned to hand on, above 0 and below 1.
+    helper_accuracy : float, optional
+        How often the helper was taken to be right, 0..1; None where the rows that remain were to
+        be served best.
+
+    Raises
+    ------
+    InvalidInputError
+        For numbers outside their ranges.
+
+    Examples
+    --------
+    >>> hand_on = HandOn([0.9, 0.6], share=0.3, helper_accuracy=0.9)
+    >>> hand_on.handed_on(np.array([[0.8, 0.2], [0.3, 0.7], [0.4, 0.6]]))
+    array([ True, False, False])
+    """
+
+    thresholds: Floats
+    share: float
+    helper_accuracy: float | None
+
+    def __init__(
+        self, thresholds: ArrayLike, share: float, helper_accuracy: float | None = None
+    ) -> None:
+        if not 0 < check_number("hand_on", share) < 1:
+            raise InvalidInputError(
+                f"hand_on must be a share of rows between 0 and 1, and neither; got {share!r}",
+                hint="Give 0.3 to hand on 30 % of the rows, or leave it out to hand on none",
+            )
+        if helper_accuracy is not None:
+            helper_accuracy = check_number(
+                "helper_accuracy", helper_accuracy, at_least=0, at_most=1
+            )
+        t = np.asarray(thresholds)
+        if t.ndim != 1 or t.dtype.kind not in "iuf" or not ((t >= 0) & (t <= 1)).all():
+            told = "thresholds of handing on must be one number from 0 to 1 for each class"
+            raise InvalidInputError(f"{told}; got {shown(thresholds)}")
+        t = t.astype(np.float64)
+        t.setflags(write=False)
+        vars(self).update(thresholds=t, share=float(share), helper_accuracy=helper_accuracy)
+
+    def handed_on(
+        self, corrected: Probabilities, decided: NDArray[np.integer] | None = None
+    ) -> Booleans:
+        """Return whether each row is handed on, shape (M,).
+
+        Parameters
+        ----------
+        corrected : ndarray of shape (M, N)
+            What `Coefficients.apply` returns.
+        decided : ndarray of shape (M,), optional
+            The classes that were decided for; those of `corrected` by default.
+        """
+        c = decide(corrected) if decided is None else decided
+        return np.asarray(corrected[np.arange(len(c)), c] < self.thresholds[c])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as a coefficients file holds it: the arguments that make it."""
+        return {**vars(self), "thresholds": self.thresholds.tolist()}
+
+
+def check_hand_on(hand_on: HandOn | None, n_classes: int) -> HandOn | None:
+    """Return thresholds, if there are any: one for each class."""
+    if hand_on is not None and len(hand_on.thresholds) != n_classes:
+        raise InvalidInputError(
+            f"{len(hand_on.thresholds)} thresholds of handing on, but {n_classes} classes"
+        )
+    return hand_on
+
+
+def refuse_other_mix(hand_on: HandOn | None) -> None:
+    """Refuse thresholds where weights move to another class mix: they hold for that of the fit."""
+    if hand_on is not None:
+        raise InvalidInputError(
+            "thresholds of handing on hold for the class mix of the fit alone",
+            hint="Fit for the other mix: dnip fit TABLE --target-prior MIX --hand-on SHARE",
+        )
