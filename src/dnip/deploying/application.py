@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from dnip.base.errors import InvalidInputError, OutputError
 from dnip.base.files import check_writable
+from dnip.base.typing import Booleans
 from dnip.method.coefficients import Coefficients
 from dnip.method.prediction import decide, reweight
 from dnip.priors import PriorEstimate, estimate_prior, most_rows
@@ -23,6 +24,7 @@ from dnip.tables.captured_mass import CapturedMass, MassCounts
 from dnip.tables.guards import check_raw, check_same_classes
 from dnip.tables.on_cluster import SharedTable
 from dnip.tables.sampling import RowSample
+from dnip.tables.writing import TableWriter
 
 
 class Application(NamedTuple):
@@ -30,14 +32,16 @@ class Application(NamedTuple):
 
     Attributes
     ----------
-    n_rows, n_changed : int
-        Rows written, and those whose decision differs from the raw argmax.
+    n_rows, n_changed, n_handed_on : int
+        Rows written, those whose decision differs from the raw argmax, and those that go to
+        somebody better.
     captured_mass : CapturedMass or None
         How many rows have a low captured mass; None where the table has no such column.
     """
 
     n_rows: int
     n_changed: int
+    n_handed_on: int
     captured_mass: CapturedMass | None
 
 
@@ -84,7 +88,7 @@ def apply_stream(
     counts = AppliedCounts()
     with open_writer(out, coefficients.classes) as writer:
         for applied in ahead(reweighted(chunks, coefficients)):
-            writer.write(applied.rows, applied.predictions, others=applied.rows.others)
+            applied.write_to(writer)
             counts.add(applied)
             if progress is not None:
                 progress(counts.n_rows)
@@ -142,19 +146,27 @@ class Applied(NamedTuple):
     rows: Rows
     predictions: NDArray[np.integer]
     n_changed: int
+    handed_on: Booleans | None
+
+    def write_to(self, writer: TableWriter) -> None:
+        """Add the rows to a file."""
+        others = self.rows.others
+        writer.write(self.rows, self.predictions, others=others, handed_on=self.handed_on)
 
 
 class AppliedCounts:
     """What an `Application` says of all rows."""
 
     def __init__(self) -> None:
-        self.n_rows = self.n_changed = 0
+        self.n_rows = self.n_changed = self.n_handed_on = 0
         self._masses = MassCounts()
 
     def add(self, applied: Applied) -> None:
         """Count some more rows."""
         self.n_rows += len(applied.rows)
         self.n_changed += applied.n_changed
+        if applied.handed_on is not None:
+            self.n_handed_on += int(applied.handed_on.sum())
         if applied.rows.mass is not None:
             self._masses.add(applied.rows.mass)
 
@@ -162,12 +174,13 @@ class AppliedCounts:
         """Add the counts of another share of the table."""
         self.n_rows += other.n_rows
         self.n_changed += other.n_changed
+        self.n_handed_on += other.n_handed_on
         self._masses.join(other._masses)
 
     @property
     def application(self) -> Application:
         """The counts of all rows."""
-        return Application(self.n_rows, self.n_changed, self._masses.summary)
+        return Application(self.n_rows, self.n_changed, self.n_handed_on, self._masses.summary)
 
 
 def reweighted(chunks: Iterable[Rows], coefficients: Coefficients) -> Iterator[Applied]:
@@ -184,8 +197,12 @@ def reweighted(chunks: Iterable[Rows], coefficients: Coefficients) -> Iterator[A
         check_raw(chunk)
         p = chunk.probabilities
         predictions = decide(p, multipliers)
-        rows = chunk.corrected(reweight(p, multipliers), coefficients.digest)
-        yield Applied(rows, predictions, int(np.count_nonzero(predictions != decide(p))))
+        q = reweight(p, multipliers)
+        thresholds = coefficients.hand_on
+        handed_on = None if thresholds is None else thresholds.handed_on(q, predictions)
+        n_changed = int(np.count_nonzero(predictions != decide(p)))
+        rows = chunk.corrected(q, coefficients.digest)
+        yield Applied(rows, predictions, n_changed, handed_on)
 
 
 def _apply_on_cluster(
@@ -235,7 +252,7 @@ def _apply_share(scan: Scan, coefficients: Coefficients, folder: Path) -> Applie
     for first_row, run in _runs(reweighted(scan, coefficients)):
         with open_writer(folder / f"part-{first_row:015}.parquet", coefficients.classes) as writer:
             for applied in run:
-                writer.write(applied.rows, applied.predictions, others=applied.rows.others)
+                applied.write_to(writer)
                 counts.add(applied)
     return counts
 

@@ -13,6 +13,7 @@ from dnip.base.validation import check_classes, is_number
 LABEL = "label"
 ID = "id"
 PREDICTION = "prediction"
+HANDED_ON = "handed_on"
 MASS = "mass"
 SAMPLES = "samples"
 FALLBACK = "fallback"
@@ -27,7 +28,7 @@ CONTENT_FREE = "content-free"
 CLASSES_METADATA = b"dnip.classes"
 
 #: Columns that mean the same in every table.
-RESERVED = frozenset({LABEL, ID, PREDICTION, MASS, SAMPLES, FALLBACK, CORRECTED})
+RESERVED = frozenset({LABEL, ID, PREDICTION, HANDED_ON, MASS, SAMPLES, FALLBACK, CORRECTED})
 _PROBABILITY = re.compile(r"p(0|[1-9][0-9]*)")
 _NUMBERED = re.compile(r"p[0-9]+")
 _LABEL_LIKE = frozenset({"label", "labels", "y", "y_true", "target", "gold"})
@@ -177,8 +178,9 @@ def resolve_columns(
 
     The class columns are `p0`, `p1`, ... in any order, or have the names of `classes`. Where there
     are neither, all columns are classes that have no other meaning. `label`, `id` and `mass` may be
-    absent; `prediction`, `samples` and `fallback`, which this package writes itself, are ignored.
-    Other columns mean nothing, unless they look like a label or a class column of the wrong name.
+    absent; `prediction`, `handed_on`, `samples` and `fallback`, which this package writes itself,
+    are ignored. Other columns mean nothing, unless they look like a label or a class column of the
+    wrong name.
 
     Parameters
     ----------
@@ -238,7 +240,7 @@ def resolve_columns(
                 hint += f"; if it is a class, {name_classes(columns)}"
             raise InvalidInputError(
                 f"{source}: column {name} is not known; the known columns are label, id, "
-                "prediction, mass, samples, fallback and the class columns "
+                "prediction, handed_on, mass, samples, fallback and the class columns "
                 f"{_listed([column for column in columns if column != name])}",
                 hint=hint,
             )

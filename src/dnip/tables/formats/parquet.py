@@ -17,6 +17,7 @@ from dnip.base.optional import load_optional
 from dnip.tables.columns import (
     CLASSES_METADATA,
     FALLBACK,
+    HANDED_ON,
     ID,
     LABEL,
     MASS,
@@ -223,6 +224,7 @@ class ParquetWriter:
     def _schema(self, block: Block, *, named: bool) -> pa.Schema:
         text, number, real = self._arrow.string(), self._arrow.int64(), self._arrow.float64()
         kinds = {ID: text, MASS: real, SAMPLES: number, FALLBACK: number}
+        kinds[HANDED_ON] = number
         kinds |= dict.fromkeys(_LABELS, text if named else number)
         kinds |= dict.fromkeys(block.layout.probabilities, real)
         optional = {LABEL, *block.layout.others}
