@@ -11,6 +11,7 @@ import pytest
 from dnip import Coefficients, DNIPWarning
 from dnip.base.errors import InvalidInputError
 from dnip.deploying.decisions import correct
+from dnip.method.hand_on import HandOn
 from sidecars import FITTED, KEY, OPENAI, SYSTEM_ONE, Upstream, ask, message, reply
 
 pytest.importorskip("uvicorn")
@@ -169,6 +170,19 @@ def test_it_tells_that_it_runs_and_what_it_has_done(start, upstream):
     mean = 'dnip_mean_probability{question="topic",class="a",stage="%s"}'
     assert float(numbers[mean % "before"]) == pytest.approx(0.4)
     assert float(numbers[mean % "after"]) == pytest.approx(0.8 / 1.4)
+    assert "dnip_handed_on_total{" not in content.decode()
+
+
+def test_decisions_that_are_handed_on_say_so_and_are_counted(start, upstream, coefficients):
+    FITTED.with_hand_on(HandOn([0.58, 0.5], 0.3)).save(coefficients)
+    port = start()
+    for p, handed_on in ((0.4, True), (0.41, False), (0.39, True)):  # a at .571, .582 and .561
+        topic = {"type": "choice", "choice": "b", "probabilities": {"a": p, "b": 1 - p}}
+        upstream.answer = reply({"answers": {"topic": topic}})
+        found = json.loads(ask(port)[1])["answers"]["topic"]
+        assert (found["choice"], found["handed_on"]) == ("a", handed_on)
+    counted = 'dnip_handed_on_total{question="topic"} 2'
+    assert counted in ask(port, "/metrics", "GET", None)[1].decode().splitlines()
 
 
 def test_new_coefficients_are_used_from_the_next_answer_on(start, upstream, coefficients):

@@ -149,6 +149,16 @@ def check_hand_on(hand_on: HandOn | None, n_classes: int) -> HandOn | None:
     return hand_on
 
 
+def refuse_hand_on(hand_on: HandOn | None, where: str) -> None:
+    """Refuse thresholds where nothing can say which rows are handed on."""
+    if hand_on is not None:
+        raise InvalidInputError(
+            f"{where} cannot hold the thresholds of handing on that these coefficients have",
+            hint="Use dnip apply, dnip serve, or dnip export --to python, javascript or sql; "
+            "or fit without thresholds",
+        )
+
+
 def refuse_other_mix(hand_on: HandOn | None) -> None:
     """Refuse thresholds where weights move to another class mix: they hold for that of the fit."""
     if hand_on is not None:

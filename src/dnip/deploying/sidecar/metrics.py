@@ -31,6 +31,7 @@ class Metrics:
     def __init__(self, questions: Iterable[str]) -> None:
         self._decisions = Counter(dict.fromkeys(questions, 0))
         self._changes = Counter(self._decisions)
+        self._handed_on: Counter[str] = Counter()
         self._sums: Counter[tuple[str, str, str]] = Counter()
         self._uncorrected = 0
         self._failures: Counter[int] = Counter()
@@ -43,6 +44,8 @@ class Metrics:
             question = correction.before.question
             self._decisions[question] += 1
             self._changes[question] += correction.changed
+            if correction.handed_on is not None:
+                self._handed_on[question] += correction.handed_on
             for stage, decision in (("before", correction.before), ("after", correction.after)):
                 values = decision.probabilities.tolist()
                 for option, value in zip(decision.options, values, strict=True):
@@ -70,6 +73,7 @@ class Metrics:
         lines = [
             *_lines("decisions_total", "Decisions with coefficients.", _by(self._decisions)),
             *_lines("changed_total", "Decisions that they changed.", _by(self._changes)),
+            *_lines("handed_on_total", "Decisions to hand on.", _by(self._handed_on)),
             *_lines("uncorrected_total", "Decisions without coefficients.", without),
             *_lines(
                 "missed_total", "Questions not corrected as they should be, by reason.", missed
