@@ -10,11 +10,12 @@ import numpy as np
 from dnip.base.errors import InvalidInputError, shown
 from dnip.base.validation import check_level, check_number
 from dnip.method.prediction import decide
+from dnip.metrics import HEADLINE, METRICS
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from dnip.base.typing import Booleans, Floats, Probabilities
+    from dnip.base.typing import Booleans, Counts, Floats, Probabilities
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,3 +167,47 @@ def refuse_other_mix(hand_on: HandOn | None) -> None:
             "thresholds of handing on hold for the class mix of the fit alone",
             hint="Fit for the other mix: dnip fit TABLE --target-prior MIX --hand-on SHARE",
         )
+
+
+def served(hand_on: HandOn, routed: Counts) -> dict[str, Any]:
+    """Return the share that is handed on, and the scores of what remains and of the system.
+
+    Parameters
+    ----------
+    hand_on : HandOn
+    routed : ndarray of shape (N, 2·N)
+        Confusion counts of the rows that remain, and beside them of those that are handed on.
+
+    Returns
+    -------
+    dict
+        ``share``, ``asked`` and ``helper_accuracy``; under ``remaining`` and ``system`` accuracy,
+        COBias and the worst class, None where nothing remains to be scored. ``system`` is None
+        where nothing is known of a helper.
+
+    Examples
+    --------
+    >>> routed = np.array([[8, 0, 2, 0], [0, 4, 4, 2]])
+    >>> found = served(HandOn([0.9, 0.6], 0.3, helper_accuracy=0.5), routed)
+    >>> found["share"], found["remaining"]["accuracy"], found["system"]["accuracy"]
+    (0.4, 1.0, 0.8)
+    """
+    remaining, handed = np.hsplit(routed.astype(np.float64), 2)
+    n, right = len(routed), hand_on.helper_accuracy
+    system = None
+    if right is not None:
+        answers = np.full((n, n), (1 - right) / (n - 1))  # which error a helper makes is not scored
+        np.fill_diagonal(answers, right)
+        system = remaining + handed.sum(axis=1, keepdims=True) * answers
+    sides = {"remaining": remaining, "system": system}
+    return {
+        "share": float(handed.sum() / routed.sum()),
+        "asked": hand_on.share,
+        "helper_accuracy": right,
+        **{name: None if counts is None else _scored(counts) for name, counts in sides.items()},
+    }
+
+
+def _scored(counts: Floats) -> dict[str, float | None]:
+    several = np.count_nonzero(counts.sum(axis=1)) > 1
+    return {name: METRICS[name].of(counts) if several else None for name in HEADLINE}
