@@ -32,7 +32,7 @@ fitted = dnip.fit(database.table("opt").df())
 print(fitted)
 
 # %%
-# The query that decides. There are more dialects: SQLite, BigQuery and Snowflake.
+# The query that decides. There are more dialects, such as PostgreSQL and Spark.
 
 classes = fitted.coefficients.classes
 query = Sql("duckdb", "test", ",".join(classes)).render(fitted.coefficients)

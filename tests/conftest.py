@@ -26,6 +26,9 @@ EXPECTED_SKIPS = (
     "gguf is not installed",  # `pip install '.[integration]'` does, and with it:
     "transformers[serving] is not installed",
     "pyspark is not installed",  # large, and it needs Java
+    "java is not installed",  # Debian's default-jre-headless, and these two: nodejs, postgresql
+    "node is not installed",
+    "PostgreSQL is not installed",
     "nginx is not installed",  # Debian's, for the test of a fleet of servers
     "langchain-core 1.8 is not installed",  # it needs a newer certifi than some mirrors have
     "transformers is too old",  # the decision pipeline came with 5.23

@@ -17,7 +17,7 @@ def topics(folder):
     return coefficients
 
 
-@pytest.mark.parametrize("form", ["json-bias", "python", "sql"])
+@pytest.mark.parametrize("form", ["json-bias", "python", "javascript", "sql", "spark"])
 def test_text_goes_to_standard_output_or_to_a_file(dnip, topics, form):
     printed = dnip("export", "c.json", "--to", form)
     written = dnip("export", "c.json", "--to", form, "--out", "out")
@@ -48,6 +48,7 @@ def test_a_missing_library_is_named_with_its_extra(dnip, topics, monkeypatch):
         (["--to", "sql", "--dialect", "oracle"], "oracle"),
         (["--to", "sql", "--chat"], "--chat is for logit-bias and transformers, not for sql"),
         (["--to", "onnx", "--dialect", "sqlite"], "--dialect is for sql, not for onnx"),
+        (["--to", "spark", "--dialect", "sqlite"], "--dialect is for sql, not for spark"),
         ([], "--to"),
     ],
 )

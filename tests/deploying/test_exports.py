@@ -2,20 +2,23 @@
 
 import json
 import math
-import sqlite3
+import shutil
+import subprocess
+from functools import partial
 
 import numpy as np
 import pytest
 
-from dnip import Coefficients, InvalidInputError
-from dnip.deploying.exports import JsonBias, Onnx, PythonFile, Sql
+from dnip import Coefficients, InvalidInputError, ProbabilityTable
+from dnip.deploying.exports import JavaScript, JsonBias, Onnx, PythonFile, Sql
 from dnip.deploying.exports.sql import DIALECTS
+from sql_engines import ENGINES, SQL
 
 HOSTILE = [
     "it's", 'say "x"', "back\\slash\\", "'; DROP TABLE probabilities; --", "\\'", "`t`", "''", "$$",
     '"""', "\\u0027", "{x}", "%s", "<script>alert(1)</script>", "a\nb\r\n", "\x1b]0;x\x07",
     "\u202eright to left", "שלום", "👩\u200d👩\u200d👧 family", "a\u2028b", "-- x", "/* x",
-    "x" * 10_000,
+    "x" * 10_000, "*/ x", "${1}", "${env:HOME}", "`${1}`", "__proto__", "\\N",
 ]  # fmt: skip
 
 
@@ -34,27 +37,33 @@ def run_onnx(coefficients, p):
     return [classes[n] for n in indices]
 
 
-def run_duckdb(coefficients, p, **options):
-    duckdb = pytest.importorskip("duckdb", reason="duckdb is not installed")
-    arrow = pytest.importorskip("pyarrow")
+def run_javascript(coefficients, p):
+    return json.loads(asked_of_node(JavaScript().render(coefficients), p.tolist()))
+
+
+def asked_of_node(module, rows):
+    """Print the predictions of some rows below the module."""
+    node = shutil.which("node") or pytest.skip("node is not installed")
+    text = f"{module}\nconsole.log(JSON.stringify({json.dumps(rows)}.map(predict)));"
+    command = [node, "--input-type=module", "-"]
+    done = subprocess.run(command, input=text, text=True, capture_output=True, check=False)
+    if done.returncode:
+        raise ValueError(done.stderr)
+    return done.stdout
+
+
+def run_sql(dialect, coefficients, p):
     columns = [f"p{n}" for n in range(p.shape[1])]
-    with duckdb.connect() as database:
-        database.register("probabilities", arrow.table(list(p.T), names=columns))
-        found = database.execute(Sql(**options).render(coefficients)).fetchall()
-    return [row[-1] for row in found]
+    return ENGINES[dialect](columns, p.tolist(), Sql(dialect).render(coefficients))
 
 
-def run_sqlite(coefficients, p):
-    columns = ", ".join(f"p{n} REAL" for n in range(p.shape[1]))
-    with sqlite3.connect(":memory:") as database:
-        database.execute(f"CREATE TABLE probabilities ({columns})")
-        marks = ", ".join("?" * p.shape[1])
-        database.executemany(f"INSERT INTO probabilities VALUES ({marks})", p.tolist())
-        found = database.execute(Sql("sqlite").render(coefficients)).fetchall()
-    return [row[-1] for row in found]
-
-
-RUNNERS = [run_python, run_onnx, run_duckdb, run_sqlite]
+RUNNERS = [
+    *(run_python, run_javascript, run_onnx),
+    *(
+        pytest.param(partial(run_sql, *one.values), marks=one.marks, id=one.values[0])
+        for one in SQL
+    ),
+]
 
 
 def expected(coefficients, p):
@@ -75,7 +84,7 @@ def near_ties(coefficients, n_rows=400, seed=1):
     """Rows in which two products are equal, or next to equal, in double precision."""
     rng = np.random.default_rng(seed)
     weights = coefficients.multipliers
-    p = np.zeros((n_rows, len(weights)))
+    p = np.full((n_rows, len(weights)), 5e-324)
     for row in p:
         i, j = rng.choice(len(weights), 2, replace=False)
         row[[i, j]] = np.array([weights[j], weights[i]]) / (weights[i] + weights[j])
@@ -107,7 +116,7 @@ def test_hostile_class_names_come_out_as_they_are(run):
     assert run(coefficients, np.eye(len(HOSTILE))) == HOSTILE
 
 
-@pytest.mark.parametrize("form", [PythonFile(), *map(Sql, DIALECTS)])
+@pytest.mark.parametrize("form", [PythonFile(), JavaScript(), *map(Sql, DIALECTS)])
 def test_hostile_class_names_cannot_hide_in_the_text(form):
     content = form.render(Coefficients(HOSTILE, [1] * len(HOSTILE), 30))
     assert all(line.isprintable() for line in content.removesuffix("\n").split("\n"))
@@ -118,8 +127,8 @@ def test_hostile_class_names_cannot_hide_in_the_text(form):
     [
         ("duckdb", r"""'a\b''c"`' || CHR(10)""", r'''"a\b'c""`"'''),
         ("sqlite", r"""'a\b''c"`' || CHAR(10)""", r'''"a\b'c""`"'''),
-        ("bigquery", r"""'a\\b\'c"`' || CODE_POINTS_TO_STRING([10])""", r"""`a\\b'c"\``"""),
-        ("snowflake", r"""'a\\b\'c"`' || CHR(10)""", r'''"a\b'c""`"'''),
+        ("postgresql", r"""'a\b''c"`' || CHR(10)""", r'''"a\b'c""`"'''),
+        ("snowflake", r"""'a' || CHR(92) || 'b''c"`' || CHR(10)""", r'''"a\b'c""`"'''),
     ],
 )
 def test_each_dialect_escapes_in_its_own_way(dialect, text, identifier):
@@ -128,13 +137,11 @@ def test_each_dialect_escapes_in_its_own_way(dialect, text, identifier):
     assert DIALECTS[dialect].identifier(name) == identifier
 
 
-def test_tables_and_columns_have_the_names_that_are_given():
+def test_a_table_has_the_name_that_is_given():
     duckdb = pytest.importorskip("duckdb", reason="duckdb is not installed")
-    query = Sql(table_name='main.my "table"', columns='"say ""no""", "a,b"').render(
-        Coefficients(["no", "yes"], [15, 30], 30)
-    )
+    query = Sql(table_name='main.my "table"').render(Coefficients(["no", "yes"], [15, 30], 30))
     with duckdb.connect() as database:
-        database.execute('CREATE TABLE "my ""table""" ("say ""no""" DOUBLE, "a,b" DOUBLE)')
+        database.execute('CREATE TABLE "my ""table""" (p0 DOUBLE, p1 DOUBLE)')
         database.execute('INSERT INTO "my ""table""" VALUES (0.6, 0.4), (0.7, 0.3)')
         assert [row[-1] for row in database.execute(query).fetchall()] == ["yes", "no"]
 
@@ -147,6 +154,8 @@ def test_tables_and_columns_have_the_names_that_are_given():
         ({"columns": "a"}, "--columns has 1 names, but there are 2 classes"),
         ({"columns": "a,a"}, "--columns: names must differ"),
         ({"columns": "a,\u202eb"}, "is no name for a table or a column"),
+        ({"columns": "a,${b}", "dialect": "spark"}, "is no name for a table or a column"),
+        ({"columns": "a,`b", "dialect": "bigquery"}, "is no name for a table or a column"),
     ],
 )
 def test_names_that_cannot_be_written_are_refused(options, told):
@@ -154,31 +163,31 @@ def test_names_that_cannot_be_written_are_refused(options, told):
         Sql(**options).render(Coefficients(["no", "yes"], [15, 30], 30))
 
 
-def test_a_null_has_no_prediction_and_no_column_has_that_name():
-    p = np.array([[0.6, 0.4], [0.6, 0.4]])
-    coefficients = Coefficients(["no", "yes"], [15, 30], 30)
-    duckdb = pytest.importorskip("duckdb", reason="duckdb is not installed")
-    for connect, dialect in ((duckdb.connect, "duckdb"), (sqlite3.connect, "sqlite")):
-        database = connect(":memory:")
-        database.execute("CREATE TABLE probabilities (p0 DOUBLE, p1 DOUBLE)")
-        database.execute("INSERT INTO probabilities VALUES (0.6, NULL), (NULL, 0.4), (0.6, 0.4)")
-        found = database.execute(Sql(dialect).render(coefficients)).fetchall()
-        assert [row[-1] for row in found] == [None, None, "yes"]
-        for taken in ["Prediction", *["dnip_largest"] * (dialect == "duckdb")]:
-            database.execute(f"ALTER TABLE probabilities ADD COLUMN {taken} DOUBLE")
-            with pytest.raises((duckdb.Error, sqlite3.Error), match=r"(?i)ambiguous"):
-                database.execute(Sql(dialect).render(coefficients))
-            database.execute(f"ALTER TABLE probabilities DROP COLUMN {taken}")
-        database.close()
-    assert run_python(coefficients, p) == ["yes", "yes"]
+@pytest.mark.parametrize("dialect", SQL)
+def test_a_null_has_no_prediction_and_no_column_has_that_name(dialect):
+    classes = ["no", "yes"]
+    columns = ['say "no"', "it's `a,b`", "row"]
+    rows = [[0.6, None, 1.0], [None, 0.4, 2.0], [0.6, 0.4, 3.0], [0.7, 0.3, 4.0]]
+    names = Sql(dialect, columns='"say ""no""", "it\'s `a,b`"')
+    query = names.render(Coefficients(classes, [15, 30], 30))
+    assert ENGINES[dialect](columns, rows, query) == [None, None, "yes", "no"]
+    for taken in ["prediction", *["dnip_largest"] * (dialect == "duckdb")]:
+        with pytest.raises(Exception, match=r"(?i)ambiguous"):
+            ENGINES[dialect]([*columns[:2], taken], rows, query)
+
+
+@pytest.mark.parametrize("run", RUNNERS)
+def test_a_real_table(run, shared_tables):
+    table = ProbabilityTable.read(shared_tables / "emotion4__qwen-7b__task_icl1" / "test.csv.gz")
+    coefficients = drawn(table.n_classes, "log:1000")
+    assert run(coefficients, table.probabilities) == expected(coefficients, table.probabilities)
 
 
 @pytest.mark.parametrize("row", [[0.5], [math.nan, 1], [-0.1, 1.1], [math.inf, 0], [0, 0.0]])
-def test_the_python_file_refuses_what_are_no_probabilities(row):
-    names = {}
-    exec(PythonFile().render(Coefficients(["no", "yes"], [15, 30], 30)), names)
+@pytest.mark.parametrize("run", [run_python, run_javascript])
+def test_a_script_refuses_what_are_no_probabilities(run, row):
     with pytest.raises(ValueError, match="probabilities"):
-        names["predict"](row)
+        run(Coefficients(["no", "yes"], [15, 30], 30), np.array([row]))
 
 
 def test_a_bias_has_the_effect_of_the_weight():

@@ -12,7 +12,8 @@ from dnip.base.option import Option
 from dnip.cli import options
 from dnip.cli.console import complain, finish
 from dnip.deploying.exports import FORMATS as PLAIN_FORMATS
-from dnip.deploying.exports import Export
+from dnip.deploying.exports import Export, Sql
+from dnip.deploying.exports.sql import DIALECTS
 from dnip.prompting.label_bias import FORMATS as TOKEN_FORMATS
 
 FORMATS = {**TOKEN_FORMATS, **PLAIN_FORMATS}
@@ -30,15 +31,15 @@ FormatOptions = make_dataclass(
 
 
 def format_name(name: str) -> str:
-    """Return the name of a format.
+    """Return the name of a format, or of a dialect of SQL.
 
     Raises
     ------
     click.BadParameter
         For another text.
     """
-    if name not in FORMATS:
-        raise click.BadParameter(f"{name!r} is not one of {', '.join(FORMATS)}")
+    if name not in (names := [*FORMATS, *DIALECTS]):
+        raise click.BadParameter(f"{name!r} is not one of {', '.join(names)}")
     return name
 
 
@@ -55,13 +56,14 @@ def export(
 
     logit-bias: a bias on the label tokens, for requests to OpenAI, vLLM and llama.cpp.
     transformers: the same for generate. onnx: a model that multiplies and takes the largest.
-    sql: a query over a table of probabilities. json-bias: a temperature and a bias per class.
-    python: a file without dependencies. Each says when its decisions equal those of dnip apply.
+    sql: a query over a table of probabilities, also by its dialect: postgresql, spark and so on.
+    json-bias: a temperature and a bias per class. python, javascript: a file without dependencies.
+    Each says when its decisions equal those of dnip apply.
 
     Examples
     --------
     dnip export coefficients.json --to python --out decide.py
-    dnip export coefficients.json --to sql --dialect sqlite
+    dnip export coefficients.json --to postgresql --table-name scores
     """
     from dnip.base.errors import InvalidInputError
     from dnip.base.files import atomic_path, check_files
@@ -87,10 +89,11 @@ def export(
 
 def _chosen(to: str, settings: Any) -> Export:  # noqa: ANN401
     """Return the format with its options; refuse an option that it does not have."""
-    own = {one.name for one in fields(FORMATS[to])}
+    kind, fixed = (Sql, {"dialect": to}) if to in DIALECTS else (FORMATS[to], {})
+    own = {one.name for one in fields(kind)} - fixed.keys()
     for one in fields(settings):
         if one.name not in own and getattr(settings, one.name) != one.default:
             users = [name for name, kind in FORMATS.items() if hasattr(kind, one.name)]
             flag = f"--{one.name.replace('_', '-')}"
             raise click.BadParameter(f"{flag} is for {' and '.join(users)}, not for {to}")
-    return FORMATS[to](**{name: getattr(settings, name) for name in own})
+    return kind(**fixed, **{name: getattr(settings, name) for name in own})

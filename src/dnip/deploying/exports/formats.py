@@ -19,30 +19,6 @@ EXACT = "Decisions equal those of dnip apply for rows of doubles that sum to 1 w
 # Old enough for runtimes of 2022: ONNX Runtime 1.12 and newer.
 _OPSET, _IR = 17, 8
 
-_FILE = '''\
-"""Decide by class weights, exported by dnip.
-
-{promise}.
-"""
-
-CLASSES = (
-{classes}
-)
-WEIGHTS = (
-{weights}
-)
-
-
-def predict(probabilities):
-    """Return the class with the largest weight times probability; the first one on a tie."""
-    if len(probabilities) != len(CLASSES):
-        raise ValueError(f"{{len(CLASSES)}} probabilities are needed, got {{len(probabilities)}}")
-    scores = [weight * float(p) for weight, p in zip(WEIGHTS, probabilities)]
-    if not any(probabilities) or not all(0 <= score < float("inf") for score in scores):
-        raise ValueError(f"these are no probabilities: {{probabilities}}")
-    return CLASSES[scores.index(max(scores))]
-'''
-
 
 @dataclass(frozen=True)
 class Export(ABC):
@@ -158,27 +134,3 @@ class Onnx(Export):
         make.set_model_props(model, {"classes": json.dumps(coefficients.classes)})
         onnx.checker.check_model(model)
         return bytes(model.SerializeToString())
-
-
-@dataclass(frozen=True)
-class PythonFile(Export):
-    """A file with one function, for Python 3 alone.
-
-    Examples
-    --------
-    >>> from dnip import Coefficients
-    >>> names = {}
-    >>> exec(PythonFile().render(Coefficients(["no", "yes"], [15, 30], 30)), names)
-    >>> names["predict"]([0.6, 0.4])
-    'yes'
-    """
-
-    promise: ClassVar[str] = EXACT
-
-    def render(self, coefficients: Coefficients) -> str:
-        """Return the file, in ASCII."""
-        return _FILE.format(
-            promise=self.promise,
-            classes="\n".join(f"    {name!a}," for name in coefficients.classes),
-            weights="\n".join(f"    {weight!r}," for weight in coefficients.multipliers.tolist()),
-        )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -12,7 +14,7 @@ from dnip.base.option import option
 from dnip.deploying.exports.formats import EXACT, Export, split_names
 from dnip.method.coefficients import Coefficients
 
-DialectName: TypeAlias = Literal["duckdb", "sqlite", "bigquery", "snowflake"]
+DialectName: TypeAlias = Literal["duckdb", "sqlite", "postgresql", "spark", "bigquery", "snowflake"]
 
 _GROUP = "SQL"
 # Arguments of one call: older versions of SQLite take at most 127.
@@ -33,41 +35,49 @@ class Dialect(NamedTuple):
     greatest : str
         The function that returns the largest of its arguments.
     character : str
-        The character with a code point.
+        The text of one character, of its code point or of its hexadecimal digits in UTF-8.
+    special : str
+        What a text in quotes would not take as it is.
     quote : str
         The mark around identifiers.
-    backslash : bool
-        Whether a backslash in a text begins an escape.
-    missing : str
-        A product as an argument of `greatest`, such that a NULL makes the prediction NULL.
+    banned : str
+        What is no part of an identifier, as a regular expression.
+    passes : bool
+        Whether `greatest` passes over NULL; a NULL must make the prediction NULL.
     but : str
         What follows ``*`` to leave a column out; empty where there is no such thing.
+    lateral : bool
+        Whether the largest product is best found by a lateral join.
     """
 
     double: str = "DOUBLE"
     greatest: str = "GREATEST"
-    character: str = "CHR({})"
+    character: str = "CHR({point})"
+    special: str = ""
     quote: str = '"'
-    backslash: bool = False
-    missing: str = "{}"
-    but: str = "EXCLUDE"
+    banned: str = r"(?!)"
+    passes: bool = False
+    but: str = ""
+    lateral: bool = False
 
     def text(self, text: str) -> str:
-        r"""Return a text as an expression; characters that cannot be seen become code points.
+        r"""Return a text as an expression; what cannot be seen, or quoted, becomes code points.
 
         Examples
         --------
-        >>> print(DIALECTS["duckdb"].text("it's"), DIALECTS["bigquery"].text("it's"))
-        'it''s' 'it\'s'
+        >>> print(DIALECTS["duckdb"].text("it's"), "and", DIALECTS["spark"].text("it's"))
+        'it''s' and 'it' || CAST(X'27' AS STRING) || 's'
         >>> print(DIALECTS["sqlite"].text("a" + chr(10) + "b"))
         'a' || CHAR(10) || 'b'
         """
         parts: list[str] = []
-        for seen, run in groupby(text, str.isprintable):
-            if seen:
-                parts.append(_quoted("".join(run), "'", backslash=self.backslash))
+        for plain, run in groupby(text, lambda one: one.isprintable() and one not in self.special):
+            if plain:
+                parts.append("'" + "".join(run).replace("'", "''") + "'")
             else:
-                parts += [self.character.format(ord(one)) for one in run]
+                parts += [
+                    self.character.format(point=ord(one), utf8=one.encode().hex()) for one in run
+                ]
         return " || ".join(parts)
 
     def identifier(self, name: str) -> str:
@@ -76,14 +86,14 @@ class Dialect(NamedTuple):
         Raises
         ------
         InvalidInputError
-            For an empty name, and characters that cannot be seen.
+            For an empty name, and characters that cannot be seen or that the database refuses.
         """
-        if not name or not name.isprintable():
+        if not name or not name.isprintable() or re.search(self.banned, name):
             raise InvalidInputError(
                 f"{name!r:.200} is no name for a table or a column",
-                hint="Give names of characters that can be seen",
+                hint="Give names of characters that can be seen, and that the database takes",
             )
-        return _quoted(name, self.quote, backslash=self.quote == "`")
+        return self.quote + name.replace(self.quote, self.quote * 2) + self.quote
 
     def number(self, value: float) -> str:
         """Return a weight as an expression whose value is that very double.
@@ -104,7 +114,9 @@ class Dialect(NamedTuple):
 
     def largest(self, products: Sequence[str]) -> str:
         """Return the largest of many products."""
-        terms = [self.missing.format(product) for product in products]
+        # NaN is the largest number, and equals no product
+        nan = f"CAST('NaN' AS {self.double})"
+        terms = [f"COALESCE({one}, {nan})" if self.passes else one for one in products]
         separator = ",\n    "
         while len(terms) > 1:
             groups = [
@@ -119,17 +131,26 @@ class Dialect(NamedTuple):
 
 
 DIALECTS: dict[DialectName, Dialect] = {
-    # its GREATEST passes over NULL; NaN is the largest number, and equals no product
-    "duckdb": Dialect(missing="COALESCE({}, CAST('NaN' AS DOUBLE))"),
-    "sqlite": Dialect(double="REAL", greatest="MAX", character="CHAR({})", but=""),
+    "duckdb": Dialect(passes=True, but="EXCLUDE"),
+    "sqlite": Dialect(double="REAL", greatest="MAX", character="CHAR({point})"),
+    "postgresql": Dialect(double="DOUBLE PRECISION", passes=True),
+    "spark": Dialect(
+        character="CAST(X'{utf8}' AS STRING)",
+        special="\\'$",  # '' is a quote from version 4 on; ${NAME} is replaced anywhere in a query
+        quote="`",
+        banned=r"\$\{",
+        passes=True,
+        lateral=True,
+    ),
     "bigquery": Dialect(
         double="FLOAT64",
-        character="CODE_POINTS_TO_STRING([{}])",
+        character="CODE_POINTS_TO_STRING([{point}])",
+        special="\\'",
         quote="`",
-        backslash=True,
+        banned=r"[\\`]",
         but="EXCEPT",
     ),
-    "snowflake": Dialect(backslash=True),
+    "snowflake": Dialect(special="\\", but="EXCLUDE"),
 }
 
 
@@ -142,7 +163,7 @@ class Sql(Export):
 
     Parameters
     ----------
-    dialect : {"duckdb", "sqlite", "bigquery", "snowflake"}, default="duckdb"
+    dialect : {"duckdb", "sqlite", "postgresql", "spark", …}, default="duckdb"
     table_name : str, default="probabilities"
         In parts separated by dots.
     columns : str, optional
@@ -194,9 +215,13 @@ class Sql(Export):
         columns = [f"p{n}" for n in range(len(classes))]
         if self.columns is not None:
             columns = split_names(self.columns, classes, "--columns")
+        # From 1 on, so that no product is too small: PostgreSQL takes that for an error.
+        weights = coefficients.multipliers.tolist()
+        doublings = max(0, 1 - math.frexp(min(weights))[1])
         products = [
-            f"CAST({one.identifier(column)} AS {one.double}) * {one.number(weight)}"
-            for column, weight in zip(columns, coefficients.multipliers.tolist(), strict=True)
+            f"CAST({one.identifier(column)} AS {one.double}) * "
+            f"{one.number(math.ldexp(weight, doublings))}"
+            for column, weight in zip(columns, weights, strict=True)
         ]
         largest = one.largest(products)
         # the first WHEN that holds is taken: the lowest of the classes with the largest product
@@ -208,26 +233,19 @@ class Sql(Export):
         chosen = f"{cases}  END AS {prediction}"
         # a name that the table has, too, is ambiguous in WHERE
         names = [prediction, best] if one.but else [prediction]
+        values = [f"1 AS {name}" for name in names] + [f"{largest} AS {best}"] * one.lateral
         table = (
             f"FROM {'.'.join(map(one.identifier, self.table_name.split('.')))} AS {given}\n"
-            f"  CROSS JOIN (SELECT {', '.join(f'1 AS {name}' for name in names)}) AS {own}\n"
+            f"  CROSS JOIN {'LATERAL ' * one.lateral}(SELECT {', '.join(values)}) AS {own}\n"
             f"WHERE {' AND '.join(f'{name} = 1' for name in names)}"
         )
-        if one.but:  # others than SQLite compute the operand of CASE anew for every WHEN
+        if one.but:  # these compute the operand of CASE anew for every WHEN
             query = (
                 f"SELECT\n  * {one.but} ({best}),\n  CASE {best}\n{chosen}\n"
                 f"FROM (\nSELECT {given}.*, {largest} AS {best}\n{table}\n)"
             )
         else:
-            query = f"SELECT\n  {given}.*,\n  CASE {largest}\n{chosen}\n{table}"
+            operand = f"{own}.{best}" if one.lateral else largest
+            query = f"SELECT\n  {given}.*,\n  CASE {operand}\n{chosen}\n{table}"
         rule = f"-- No column of the table may be called {' or '.join(names)}."
         return f"-- {self.promise}.\n{rule}\n{query};\n"
-
-
-def _quoted(text: str, mark: str, *, backslash: bool) -> str:
-    """Return a text within marks; a mark in it is escaped by a backslash, or doubled."""
-    if backslash:
-        text = text.replace("\\", "\\\\").replace(mark, f"\\{mark}")
-    else:
-        text = text.replace(mark, mark * 2)
-    return f"{mark}{text}{mark}"
