@@ -33,6 +33,23 @@ def predict(probabilities):
     return CLASSES[scores.index(max(scores))]
 '''
 
+_PYTHON_HAND_ON = '''
+
+THRESHOLDS = (
+%(thresholds)s
+)
+
+
+def handed_on(probabilities):
+    """Return whether the row goes to somebody better: its share is below that of its class."""
+    winner = CLASSES.index(predict(probabilities))
+    scores = [weight * float(p) for weight, p in zip(WEIGHTS, probabilities)]
+    total = 0.0
+    for score in scores:  # not by sum(), which rounds in other ways
+        total += score
+    return scores[winner] / total < THRESHOLDS[winner]
+'''
+
 _JAVASCRIPT = """\
 // Decide by class weights, exported by dnip.
 // %(promise)s.
@@ -67,8 +84,27 @@ export function predict(probabilities) {
 """
 
 
+_JAVASCRIPT_HAND_ON = """
+export const THRESHOLDS = [
+%(thresholds)s
+];
+
+/**
+ * Return whether the row goes to somebody better: its share is below that of its class.
+ *
+ * @param {ArrayLike<number>} probabilities One per class, in the order of CLASSES.
+ * @returns {boolean}
+ */
+export function handedOn(probabilities) {
+    const winner = CLASSES.indexOf(predict(probabilities));
+    const scores = WEIGHTS.map((weight, n) => weight * probabilities[n]);
+    return scores[winner] / scores.reduce((sum, score) => sum + score) < THRESHOLDS[winner];
+}
+"""
+
+
 class PythonFile(Export):
-    """A file with one function, for Python 3 alone.
+    """A file with one function, for Python 3 alone; with thresholds, with ``handed_on``, too.
 
     Examples
     --------
@@ -83,11 +119,13 @@ class PythonFile(Export):
 
     def render(self, coefficients: Coefficients) -> str:
         """Return the file, in ASCII."""
-        return _filled(_PYTHON, ascii, coefficients)
+        return _filled(_PYTHON, _PYTHON_HAND_ON, ascii, coefficients)
 
 
 class JavaScript(Export):
-    """An ES module with one function. TypeScript reads its types from the comments.
+    """An ES module with one function; with thresholds, with ``handedOn``, too.
+
+    TypeScript reads its types from the comments.
 
     Examples
     --------
@@ -100,14 +138,22 @@ class JavaScript(Export):
 
     def render(self, coefficients: Coefficients) -> str:
         """Return the module, in ASCII."""
-        return _filled(_JAVASCRIPT, json.dumps, coefficients)
+        return _filled(_JAVASCRIPT, _JAVASCRIPT_HAND_ON, json.dumps, coefficients)
 
 
-def _filled(template: str, literal: Callable[[str], str], coefficients: Coefficients) -> str:
-    """Return a template with its promise, classes and weights; `literal` writes a text in ASCII."""
-    weights = coefficients.multipliers.tolist()
-    return template % {
-        "promise": EXACT,
-        "classes": "\n".join(f"    {literal(name)}," for name in coefficients.classes),
-        "weights": "\n".join(f"    {weight!r}," for weight in weights),
+def _filled(
+    template: str, hand_on: str, literal: Callable[[str], str], coefficients: Coefficients
+) -> str:
+    """Return a template with what it needs, and that of thresholds where there are any.
+
+    `literal` writes a text in ASCII.
+    """
+    values = {
+        "classes": map(literal, coefficients.classes),
+        "weights": map(repr, coefficients.multipliers.tolist()),
     }
+    if coefficients.hand_on is not None:
+        template += hand_on
+        values["thresholds"] = map(repr, coefficients.hand_on.thresholds.tolist())
+    lines = {name: "\n".join(f"    {one}," for one in each) for name, each in values.items()}
+    return template % {"promise": EXACT, **lines}
